@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ompdarts_compile_options: warnings and sanitizers for the project's own code. In Debug
+# builds the engine checks its invariants at every event (OD_DEBUG_CHECKS). With clang's sanitizers,
+# OMPDARTS_SANITIZER_LIBDIR is the folder of their shared runtimes.
+
+add_library(ompdarts_compile_options INTERFACE)
+target_compile_options(ompdarts_compile_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
+target_compile_definitions(ompdarts_compile_options INTERFACE $<$<CONFIG:Debug>:OD_DEBUG_CHECKS=1>)
+if(OMPDARTS_WERROR)
+    target_compile_options(ompdarts_compile_options INTERFACE -Werror)
+endif()
+
+foreach(sanitizer IN LISTS OMPDARTS_SANITIZE)
+    if(NOT sanitizer MATCHES "^(address|undefined|thread)$")
+        message(FATAL_ERROR "OMPDARTS_SANITIZE: '${sanitizer}' is not one of address, undefined, thread")
+    endif()
+endforeach()
+
+if(OMPDARTS_SANITIZE)
+    list(JOIN OMPDARTS_SANITIZE "," sanitizers)
+    add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${sanitizers})
+    if(CMAKE_C_COMPILER_ID STREQUAL Clang)
+        # A preloaded library and the program share one sanitizer runtime; it lies beside clang's builtins.
+        execute_process(COMMAND ${CMAKE_C_COMPILER} --rtlib=compiler-rt -print-libgcc-file-name
+                        OUTPUT_VARIABLE clang_builtins OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+        cmake_path(GET clang_builtins PARENT_PATH OMPDARTS_SANITIZER_LIBDIR)
+        add_link_options(-shared-libsan LINKER:-rpath,${OMPDARTS_SANITIZER_LIBDIR})
+    endif()
+endif()

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# cmake --install: the command, the library, its header, a pkg-config file and a CMake package.
+
+if(TARGET ompdarts_tool)
+    install(TARGETS ompdarts_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(EXISTS ${PROJECT_SOURCE_DIR}/omp_ext/ompdarts.h)
+    install(FILES omp_ext/ompdarts.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(TARGET ompdarts)
+    include(CMakePackageConfigHelpers)
+    set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ompdarts)
+
+    install(TARGETS ompdarts EXPORT ompdartsTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(EXPORT ompdartsTargets NAMESPACE ompdarts:: DESTINATION ${package_dir})
+    configure_package_config_file(cmake/ompdartsConfig.cmake.in ompdartsConfig.cmake INSTALL_DESTINATION ${package_dir})
+    write_basic_package_version_file(ompdartsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+    install(FILES ${PROJECT_BINARY_DIR}/ompdartsConfig.cmake ${PROJECT_BINARY_DIR}/ompdartsConfigVersion.cmake
+            DESTINATION ${package_dir})
+
+    file(RELATIVE_PATH pkgconfig_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+    configure_file(cmake/ompdarts.pc.in ompdarts.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/ompdarts.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: scripts/install-deps.sh [PACKAGE…]
+#
+# Installs with apt-get what Debian 12 needs to build, test and show ompdarts, and the packages named as arguments.
+# Only missing packages are installed; nothing is removed. Needs root, or sudo.
+set -euo pipefail
+
+packages=(
+    clang-19 clang-tools-19 llvm-19 lld-19 libomp-19-dev # compiler and runtimes of offload programs
+    cmake ninja-build gcc libc6-dev pkg-config
+    libcjson-dev libhwloc-dev libcmocka-dev libopenblas-dev liblapacke-dev
+    python3 valgrind
+    "$@"
+)
+
+if ! command -v apt-get >/dev/null; then
+    echo "install-deps: no apt-get here; going on with what is installed. Needed are Debian's: ${packages[*]}" >&2
+    exit 0
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null || true)
+    [[ $status == "install ok installed" ]] || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+    echo "install-deps: all packages are installed"
+    exit 0
+fi
+echo "install-deps: installing ${missing[*]}"
+
+as_root=()
+if ((EUID != 0)); then
+    command -v sudo >/dev/null || { echo "install-deps: run as root, or install sudo" >&2; exit 1; }
+    as_root=(sudo)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Reads apt's status lines (kind:package:percent:text) and prints every tenth percent.
+show_progress()
+{
+    local kind percent last=""
+    while IFS=: read -r kind _ percent _; do
+        case $kind in
+            dlstatus) kind=downloading ;;
+            pmstatus) kind=installing ;;
+            *) continue ;;
+        esac
+        percent=${percent%%[.,]*}
+        percent=$((percent / 10 * 10))
+        if [[ "$kind $percent" != "$last" ]]; then
+            last="$kind $percent"
+            echo "install-deps: $kind $percent%"
+        fi
+    done
+}
+
+apt()
+{
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -q -o APT::Status-Fd=3 "$@" \
+        3>&1 >>"$log" 2>&1 | show_progress
+}
+
+echo "install-deps: reading the package lists"
+if ! apt update >/dev/null || ! apt install --yes --no-install-recommends --no-remove "${missing[@]}"; then
+    tail -n 20 "$log" >&2
+    echo "install-deps: apt-get failed. Debian 12 has all these packages; libomp-19-dev excludes every other" \
+         "libomp-*-dev, which this script does not remove for you." >&2
+    exit 1
+fi
+echo "install-deps: done"

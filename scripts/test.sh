@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: scripts/test.sh [CMAKE-OPTION…]
+#
+# Installs what is missing, builds into build/, runs all tests. Options go to cmake, for example -DOMPDARTS_WERROR=ON.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/install-deps.sh
+cmake -G Ninja -S . -B build "$@"
+cmake --build build
+exec ctest --test-dir build --output-on-failure -j2

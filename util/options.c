@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The option table and its parser.
+ *
+ * A row names the function that turns its text into a member of od_options; defaults go
+ * through the same function, so a default can never be something that a user may not
+ * write. Numbers are read by hand, not by strtod and its kin: those take signs, exponents,
+ * "inf" and the locale's decimal point. Text that reaches a message is cut and cleaned, so
+ * that an error is always one line.
+ */
+#include "util/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PREFIX "OMPDARTS_"
+
+enum {
+    MAX_DIGITS = 24, /* of a number: 10^24 times the largest unit fits 128 bits */
+    MAX_SECONDS = 1000000,
+    MAX_NAME = 64,     /* of names compared by od_nearest_name() */
+    SHOWN_BYTES = 100, /* of a user's text in a message */
+};
+
+extern char **environ;
+
+__extension__ typedef unsigned __int128 wide;
+
+/* A decimal number: digits / scale. */
+typedef struct decimal {
+    wide digits;
+    wide scale; /* power of ten */
+} decimal;
+
+/* --- parsing of one value ------------------------------------------------- */
+
+/* Reads DIGITS[.DIGITS]; returns what follows, or NULL when malformed. */
+static const char *parse_decimal(const char *text, decimal *number)
+{
+    const wide ten = 10;
+    int count = 0;
+    bool fraction = false;
+
+    *number = (decimal){.digits = 0, .scale = 1};
+    for (; isdigit((unsigned char)*text) || (*text == '.' && !fraction && count > 0); text++) {
+        if (*text == '.') {
+            fraction = true;
+            if (!isdigit((unsigned char)text[1]))
+                return NULL;
+            continue;
+        }
+        number->digits = number->digits * ten + (unsigned)(*text - '0');
+        if (fraction)
+            number->scale *= ten;
+        if (++count > MAX_DIGITS)
+            return NULL;
+    }
+    return count > 0 ? text : NULL;
+}
+
+/* Reads an optional K, M, G or T, with or without i; returns what follows. */
+static const char *parse_multiple(const char *text, wide *multiple)
+{
+    static const char letters[] = "KMGT";
+    const char *letter = *text ? strchr(letters, toupper((unsigned char)*text)) : NULL;
+    wide base = 1000;
+
+    *multiple = 1;
+    if (!letter)
+        return text;
+    text++;
+    if (*text == 'i') {
+        base = 1024;
+        text++;
+    }
+    for (const char *l = letters; l <= letter; l++)
+        *multiple *= base;
+    return text;
+}
+
+od_status od_parse_size(const char *text, size_t *bytes)
+{
+    decimal number;
+    wide multiple;
+
+    text = parse_decimal(text, &number);
+    if (!text)
+        return OD_EINVAL;
+    text = parse_multiple(text, &multiple);
+    if (*text == 'B')
+        text++;
+    wide value = number.digits * multiple / number.scale;
+    if (*text || value > SIZE_MAX)
+        return OD_EINVAL;
+    *bytes = (size_t)value;
+    return OD_OK;
+}
+
+static od_status parse_integer(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+    decimal number;
+    const char *rest = parse_decimal(text, &number);
+
+    if (!rest || *rest || number.scale != 1 || number.digits < least || number.digits > most)
+        return OD_EINVAL;
+    *value = (uint64_t)number.digits;
+    return OD_OK;
+}
+
+static od_status parse_seed(const od_option_spec *spec, const char *text, void *value)
+{
+    (void)spec;
+    return parse_integer(text, 0, UINT64_MAX, value);
+}
+
+static od_status parse_count(const od_option_spec *spec, const char *text, void *value)
+{
+    uint64_t count;
+    od_status status = parse_integer(text, 1, UINT32_MAX, &count);
+
+    (void)spec;
+    if (!status)
+        *(uint32_t *)value = (uint32_t)count;
+    return status;
+}
+
+static od_status parse_devices(const od_option_spec *spec, const char *text, void *value)
+{
+    if (strcmp(text, "all") != 0)
+        return parse_count(spec, text, value);
+    *(uint32_t *)value = 0;
+    return OD_OK;
+}
+
+static od_status parse_memory(const od_option_spec *spec, const char *text, void *value)
+{
+    size_t bytes = 0;
+
+    (void)spec;
+    if (strcmp(text, "auto") != 0 && (od_parse_size(text, &bytes) || bytes == 0))
+        return OD_EINVAL;
+    *(size_t *)value = bytes;
+    return OD_OK;
+}
+
+static od_status parse_rate(const od_option_spec *spec, const char *text, void *value)
+{
+    size_t bytes;
+    od_status status = od_parse_size(text, &bytes);
+
+    (void)spec;
+    if (!status)
+        *(double *)value = (double)bytes;
+    return status;
+}
+
+static od_status parse_seconds(const od_option_spec *spec, const char *text, void *value)
+{
+    decimal number;
+    const char *rest = parse_decimal(text, &number);
+
+    (void)spec;
+    if (!rest || *rest || number.digits > MAX_SECONDS * number.scale)
+        return OD_EINVAL;
+    *(double *)value = (double)number.digits / (double)number.scale;
+    return OD_OK;
+}
+
+static od_status parse_flag(const od_option_spec *spec, const char *text, void *value)
+{
+    (void)spec;
+    if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
+        return OD_EINVAL;
+    *(bool *)value = *text == '1';
+    return OD_OK;
+}
+
+/* The value of a choice is the position of its word in `spec->allowed`: the enums follow that order. */
+static od_status parse_choice(const od_option_spec *spec, const char *text, void *value)
+{
+    const char *word = spec->allowed;
+
+    _Static_assert(sizeof(od_coherence) == sizeof(unsigned) && sizeof(od_log_level) == sizeof(unsigned),
+                   "a choice is stored as unsigned");
+    if (strcmp(text, "0") == 0)
+        text = "off";
+    for (unsigned position = 0;; position++) {
+        size_t length = strcspn(word, "|");
+        if (strlen(text) == length && memcmp(text, word, length) == 0) {
+            memcpy(value, &position, sizeof position);
+            return OD_OK;
+        }
+        if (!word[length])
+            return OD_EINVAL;
+        word += length + 1;
+    }
+}
+
+static od_status copy_text(char *to, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+
+    if (length >= size)
+        return OD_EINVAL;
+    memcpy(to, text, length + 1);
+    return OD_OK;
+}
+
+static od_status parse_sched(const od_option_spec *spec, const char *text, void *value)
+{
+    (void)spec;
+    return copy_text(value, sizeof((od_options *)0)->sched, text);
+}
+
+static od_status parse_evict(const od_option_spec *spec, const char *text, void *value)
+{
+    (void)spec;
+    return copy_text(value, sizeof((od_options *)0)->evict, text);
+}
+
+/* Writes nothing, but tries: only making a file tells whether it can be made. A file that
+ * is not a plain one (a terminal, /dev/stdout) is written in place, all others through a
+ * temporary file beside them (sched/report.c). */
+static bool is_writable(const char *path)
+{
+    struct stat info;
+    char trial[sizeof((od_options *)0)->stats + sizeof ".XXXXXX"];
+
+    if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+            errno = EISDIR;
+            return false;
+        }
+        return access(path, W_OK) == 0;
+    }
+    snprintf(trial, sizeof trial, "%s.XXXXXX", path);
+    int file = mkstemp(trial);
+    if (file < 0)
+        return false;
+    close(file);
+    unlink(trial);
+    return true;
+}
+
+static od_status parse_path(const od_option_spec *spec, const char *text, void *value)
+{
+    char folder[PATH_MAX];
+    char path[sizeof((od_options *)0)->stats];
+    int length;
+
+    (void)spec;
+    if (!*text || strcmp(text, "0") == 0)
+        return copy_text(value, sizeof path, "");
+    if (*text == '/')
+        length = snprintf(path, sizeof path, "%s", text);
+    else if (getcwd(folder, sizeof folder))
+        length = snprintf(path, sizeof path, "%s/%s", folder, text);
+    else
+        return OD_EIO;
+    if (length < 0 || (size_t)length >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return OD_EIO;
+    }
+    return is_writable(path) ? copy_text(value, sizeof path, path) : OD_EIO;
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+#define MEMBER(name) offsetof(od_options, name)
+
+/* Columns: name, type, default, unit, allowed, help, long option, parser, member. */
+static const od_option_spec table[] = {
+    {PREFIX "SCHED", "name", "darts", "", "a policy that `ompdarts info` lists",
+     "Scheduling policy: which ready task goes to which device next.", "sched", parse_sched, MEMBER(sched)},
+    {PREFIX "EVICT", "name", "auto", "", "auto, or an eviction rule that `ompdarts info` lists",
+     "Eviction rule: which tile leaves a full device; auto takes what suits the policy.", "evict", parse_evict,
+     MEMBER(evict)},
+    {PREFIX "DEVICES", "integer", "all", "devices", "all, or a whole number >= 1 and at most the devices that exist",
+     "How many of the devices to use.", "devices", parse_devices, MEMBER(devices)},
+    {PREFIX "MEM_LIMIT", "size", "auto", "bytes", "auto, or a size > 0 such as 500M, 1.5G or 512Mi",
+     "Memory that each device may hold tiles in; auto takes most of what is free.", "mem", parse_memory,
+     MEMBER(mem_limit)},
+    {PREFIX "TASK_BUFFER", "integer", "5", "tasks", "a whole number >= 1",
+     "Tasks whose placement is fixed and whose data are prefetched, per device.", "buffer", parse_count,
+     MEMBER(task_buffer)},
+    {PREFIX "COHERENCE", "choice", "auto", "", "auto|strict|depend",
+     "When a device may keep a copy outside a data region: auto where the depend clauses allow it, "
+     "strict never, depend always.",
+     "coherence", parse_choice, MEMBER(coherence)},
+    {PREFIX "DEVICE_CLAUSE", "choice", "pin", "", "pin|hint",
+     "Constructs with a device clause: pin leaves them on the device they name, hint schedules them like all others.",
+     "device-clause", parse_choice, MEMBER(device_clause)},
+    {PREFIX "PRIORITY", "choice", "clause", "", "clause|none",
+     "Task priorities: those of the priority clauses, or none.", "priority", parse_choice, MEMBER(priority)},
+    {PREFIX "LINK_BANDWIDTH", "size", "0", "bytes/s", "0 (off), or a size such as 12G",
+     "Slows all transfers to and from LLVM's host devices to one shared bus of this bandwidth.", "link-bandwidth",
+     parse_rate, MEMBER(link_bandwidth)},
+    {PREFIX "HOST_WORKERS", "integer", "1", "threads", "a whole number >= 1",
+     "Threads that run host versions of tasks that no device can run.", "host-workers", parse_count,
+     MEMBER(host_workers)},
+    {PREFIX "STATS", "path", "0", "", "0 (off), or a file in a folder that can be written",
+     "Writes the figures of the run to this JSON file (docs/stats-schema.md).", "stats", parse_path, MEMBER(stats)},
+    {PREFIX "SUMMARY", "flag", "0", "", "0|1", "Prints a summary on standard error when the program ends.", "summary",
+     parse_flag, MEMBER(summary)},
+    {PREFIX "SEED", "integer", "1", "", "a whole number >= 0", "Seed of all random choices.", "seed", parse_seed,
+     MEMBER(seed)},
+    {PREFIX "LOG", "choice", "warning", "", "off|error|warning|info|debug",
+     "Messages on standard error: this level and the graver ones.", "log", parse_choice, MEMBER(log)},
+    {PREFIX "DISABLE", "flag", "0", "", "0|1", "Switches ompdarts off: the program runs as without it.", "disable",
+     parse_flag, MEMBER(disable)},
+    {PREFIX "WATCHDOG", "number", "0", "s", "0 (off), or a number <= 1000000",
+     "Seconds without progress after which the state is printed and the program ends.", "watchdog", parse_seconds,
+     MEMBER(watchdog_s)},
+    {PREFIX "JITTER", "number", "0", "s", "0 (off), or a number <= 1000000",
+     "Longest random delay added to each transfer, for tests.", "jitter", parse_seconds, MEMBER(jitter_s)},
+};
+
+enum { ROWS = sizeof table / sizeof *table };
+
+const od_option_spec *od_option_table(size_t *count)
+{
+    *count = ROWS;
+    return table;
+}
+
+/* --- near misses ---------------------------------------------------------- */
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's distance, without regard to case; names longer than MAX_NAME are far from all. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[MAX_NAME + 1];
+    size_t length = strlen(b);
+
+    if (length > MAX_NAME || strlen(a) > MAX_NAME)
+        return UINT_MAX;
+    for (unsigned j = 0; j <= length; j++)
+        row[j] = j;
+    for (unsigned i = 0; a[i]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < length; j++) {
+            bool same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
+            unsigned replaced = diagonal + (same ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = least(replaced, least(diagonal, row[j]) + 1);
+        }
+    }
+    return row[length];
+}
+
+const char *od_nearest_name(const char *text, const char *const *known)
+{
+    const char *nearest = NULL;
+    unsigned closest = least((unsigned)strlen(text) / 3, 3) + 1;
+
+    for (; *known; known++) {
+        unsigned d = distance(text, *known);
+        if (d < closest) {
+            closest = d;
+            nearest = *known;
+        }
+    }
+    return nearest;
+}
+
+/* --- messages -------------------------------------------------------------- */
+
+/* `text` fit for a one-line message: cut, and without control characters. */
+typedef struct shown {
+    char text[SHOWN_BYTES + sizeof "..."];
+} shown;
+
+static shown show(const char *text)
+{
+    shown s;
+    bool cut = strlen(text) > SHOWN_BYTES;
+
+    snprintf(s.text, sizeof s.text, "%.*s%s", SHOWN_BYTES, text, cut ? "..." : "");
+    for (char *c = s.text; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
+    return s;
+}
+
+static void explain(const od_option_spec *spec, const char *text, const char *cause, char *error, size_t size)
+{
+    snprintf(error, size, "%s=%s: %s; allowed: %s", spec->name, show(text).text, cause, spec->allowed);
+}
+
+static void append(char *text, size_t size, const char *more)
+{
+    size_t length = strlen(text);
+
+    if (length < size)
+        snprintf(text + length, size - length, "%s", more);
+}
+
+/* A name may be `extra` (or NULL), or one of `known`. */
+static od_status check_name(const char *variable, const char *text, const char *extra, const char *const *known,
+                            char *error, size_t size)
+{
+    if (extra && strcmp(text, extra) == 0)
+        return OD_OK;
+    for (const char *const *k = known; *k; k++)
+        if (strcmp(text, *k) == 0)
+            return OD_OK;
+    snprintf(error, size, "%s=%s: unknown name; allowed: %s", variable, show(text).text, extra ? extra : "");
+    for (const char *const *k = known; *k; k++) {
+        append(error, size, extra || k > known ? ", " : "");
+        append(error, size, *k);
+    }
+    const char *nearest = od_nearest_name(text, known);
+    if (nearest) {
+        append(error, size, "; did you mean ");
+        append(error, size, nearest);
+        append(error, size, "?");
+    }
+    return OD_EINVAL;
+}
+
+/* --- the environment -------------------------------------------------------- */
+
+const char *od_environment(const char *name)
+{
+    return getenv(name);
+}
+
+static void warn_unknown(const char *name)
+{
+    const char *names[ROWS + 1] = {NULL};
+
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strcmp(name, table[i].name) == 0)
+            return;
+        names[i] = table[i].name;
+    }
+    const char *nearest = od_nearest_name(name, names);
+    od_log(OD_LOG_WARNING, "options", "unknown variable %s is ignored%s%s%s; `ompdarts env` lists all", show(name).text,
+           nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+static void warn_about_unknown_variables(void)
+{
+    for (char **entry = environ; entry && *entry; entry++) {
+        char name[MAX_NAME + 1];
+        size_t length = strcspn(*entry, "=");
+        if (strncmp(*entry, PREFIX, sizeof PREFIX - 1) != 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)least((unsigned)length, MAX_NAME), *entry);
+        warn_unknown(name);
+    }
+}
+
+static od_status parse_row(const od_option_spec *spec, od_options *options, char *error, size_t size)
+{
+    const char *text = getenv(spec->name);
+
+    if (!text || !*text)
+        text = spec->default_value;
+    od_status status = spec->parse(spec, text, (char *)options + spec->member);
+    if (status == OD_EIO)
+        explain(spec, text, strerror(errno), error, size);
+    else if (status)
+        explain(spec, text, "not a valid value", error, size);
+    return status ? OD_EINVAL : OD_OK;
+}
+
+od_status od_options_parse(od_options *options, const char *const *known_policies, const char *const *known_rules,
+                           char *error, size_t error_size)
+{
+    memset(options, 0, sizeof *options);
+    for (size_t i = 0; i < ROWS; i++)
+        if (parse_row(&table[i], options, error, error_size))
+            return OD_EINVAL;
+    if (known_policies && check_name(PREFIX "SCHED", options->sched, NULL, known_policies, error, error_size))
+        return OD_EINVAL;
+    if (known_rules && check_name(PREFIX "EVICT", options->evict, "auto", known_rules, error, error_size))
+        return OD_EINVAL;
+    if (options->log >= OD_LOG_WARNING)
+        warn_about_unknown_variables();
+    return OD_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Options: one table with name, type, default, unit, allowed values and help.
+ *
+ * The table drives parsing, `ompdarts env`, the manual page and the warning
+ * about unknown OMPDARTS_ names. options.c is the only code of the project that
+ * reads the environment.
+ */
+#ifndef OD_UTIL_OPTIONS_H
+#define OD_UTIL_OPTIONS_H
+
+#include "util/log.h"
+#include "util/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum od_coherence {
+    OD_COHERENCE_AUTO,   /* keep copies where the depend clauses earn it */
+    OD_COHERENCE_STRICT, /* copy in and out with each task, as libomptarget does */
+    OD_COHERENCE_DEPEND, /* trust the depend clauses */
+} od_coherence;
+
+typedef enum od_device_clause {
+    OD_DEVICE_CLAUSE_PIN,  /* device(n) constructs go to libomptarget as written */
+    OD_DEVICE_CLAUSE_HINT, /* device(n) constructs belong to the virtual device too */
+} od_device_clause;
+
+typedef enum od_priority_mode {
+    OD_PRIORITY_CLAUSE, /* the priority clause, 0 without one */
+    OD_PRIORITY_NONE,   /* all tasks equal */
+} od_priority_mode;
+
+/* The values of all options, filled by od_options_parse(). */
+typedef struct od_options {
+    char sched[128];               /* OMPDARTS_SCHED: policy name */
+    char evict[32];                /* OMPDARTS_EVICT: eviction rule, or "auto" */
+    uint32_t devices;              /* OMPDARTS_DEVICES: 0 = all */
+    size_t mem_limit;              /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
+    uint32_t task_buffer;          /* OMPDARTS_TASK_BUFFER: tasks per device */
+    od_coherence coherence;        /* OMPDARTS_COHERENCE */
+    od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
+    od_priority_mode priority;     /* OMPDARTS_PRIORITY */
+    double link_bandwidth;         /* OMPDARTS_LINK_BANDWIDTH: bytes/s, shared by all devices; 0 = not slowed */
+    uint32_t host_workers;         /* OMPDARTS_HOST_WORKERS: threads that run host versions */
+    char stats[1024];              /* OMPDARTS_STATS: JSON file, "" = none */
+    bool summary;                  /* OMPDARTS_SUMMARY: print the summary at exit */
+    uint64_t seed;                 /* OMPDARTS_SEED */
+    od_log_level log;              /* OMPDARTS_LOG */
+    bool disable;                  /* OMPDARTS_DISABLE */
+    double watchdog_s;             /* OMPDARTS_WATCHDOG: seconds without progress, 0 = off */
+    double jitter_s;               /* OMPDARTS_JITTER: longest random delay added to a transfer, 0 = off */
+} od_options;
+
+/* One row of the option table. */
+typedef struct od_option_spec od_option_spec;
+struct od_option_spec {
+    const char *name;          /* "OMPDARTS_SCHED" */
+    const char *type;          /* "name", "size", "integer", "number", "choice", "path", "flag" */
+    const char *default_value; /* as a user would write it */
+    const char *unit;          /* "bytes", "bytes/s", "s", "" */
+    const char *allowed;       /* "auto|strict|depend" for a choice, else words: "a whole number >= 1" */
+    const char *help;          /* one sentence */
+    const char *long_option;   /* "sched" for `ompdarts run --sched` */
+
+    /* For options.c: turns text into the value of the member at `member` of od_options. */
+    od_status (*parse)(const od_option_spec *spec, const char *text, void *value);
+    size_t member;
+};
+
+/* The table, `*count` rows, in the order in which `ompdarts env` prints it. */
+const od_option_spec *od_option_table(size_t *count);
+
+/* Parses all OMPDARTS_ variables from the environment into `options`.
+ * On failure: OD_EINVAL and a one-line message in `error` that names the
+ * variable, the value and what is allowed. Policy and eviction names are checked
+ * here against the names that `known_policies` and `known_rules` list
+ * (NULL-terminated arrays; NULL itself: not checked). Unknown OMPDARTS_ names are
+ * logged as warnings. An unwritable OMPDARTS_STATS file is an error; a relative one is made absolute, so
+ * that a program that changes its folder does not move it. An empty variable counts as unset. */
+od_status od_options_parse(od_options *options, const char *const *known_policies, const char *const *known_rules,
+                           char *error, size_t error_size);
+
+/* Sizes: powers of ten for K, M, G, T and powers of
+ * two for Ki, Mi, Gi, Ti; a bare number is bytes. A fraction (1.5G) and a trailing B are
+ * allowed; parts of a byte are cut off. OD_EINVAL when malformed, negative or too large for size_t. */
+od_status od_parse_size(const char *text, size_t *bytes);
+
+/* The value of environment variable `name`, or NULL: for the few names that are
+ * not ours (OMP_TARGET_OFFLOAD); kept here so that only this file calls getenv. */
+const char *od_environment(const char *name);
+
+/* The word of `known` (NULL-terminated) that `text` was probably meant to be, or NULL. */
+const char *od_nearest_name(const char *text, const char *const *known);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Nouns of the memory manager.
+ *
+ *   place     where bytes can be: the host, or one of K devices (0 .. K-1)
+ *   datum     a host address range that tasks name in map clauses (OpenMP: a
+ *             list item; in the papers: a data, a tile)
+ *   replica   the copy of a datum on one device, in that device's pool
+ *   region    an address range that the program entered (OpenMP: target data,
+ *             enter/exit data); inside it the host copy may be stale
+ *   transfer  one copy of a datum, or of a part of it, between two places
+ *
+ * Coherence is one bit mask per datum: `valid` says which places hold the
+ * current contents. "Dirty on k" is `valid` == {k}. An empty mask means that the
+ * contents are undefined (a region opened with `alloc` or `from`): any
+ * place may serve a reader without a load.
+ */
+#ifndef OD_MEMMGR_DATUM_H
+#define OD_MEMMGR_DATUM_H
+
+#include "util/list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    OD_MAX_DEVICES = 63, /* bits of od_datum.valid, less the host's */
+    OD_HOST = 63,        /* the host as a place */
+    OD_NOWHERE = -1,     /* no place */
+};
+
+#define OD_BIT(place) (UINT64_C(1) << (unsigned)(place))
+
+typedef struct od_datum od_datum;
+typedef struct od_request_item od_request_item; /* sched/engine.c */
+
+typedef enum od_replica_state {
+    OD_ABSENT,  /* no memory on this device */
+    OD_PRESENT, /* memory held; od_datum.valid says whether the contents count */
+    OD_LOADING, /* memory held, a load is under way */
+    OD_LEAVING, /* memory held, contents being written back so that it can be evicted */
+} od_replica_state;
+
+typedef struct od_replica {
+    od_datum *datum;        /* whose copy this is */
+    od_node lru;            /* in the device's list of resident replicas, least recently used first */
+    size_t offset;          /* in the device's pool, bytes; meaningless when absent */
+    uint64_t last_use;      /* engine's event number of the last use */
+    uint32_t pins;          /* committed or running tasks here, and transfers that read it */
+    uint32_t users;         /* committed or running tasks here that use it */
+    bool awaits_source;     /* loading, but no place can send it yet */
+    uint32_t buffered_uses; /* tasks in this device's task buffer that use it: n_b of Algorithm 10 */
+    uint32_t planned_uses;  /* tasks planned for this device that use it: n_p of Algorithm 10 (sched/plan.h) */
+    uint32_t loads;         /* how often it was loaded here, so that reloads can be told */
+    od_replica_state state;
+} od_replica;
+
+typedef struct od_region {
+    uintptr_t base; /* host address */
+    size_t size;    /* bytes */
+    uint32_t references;
+    bool undefined; /* opened without `to`: contents are undefined until written */
+} od_region;
+
+struct od_datum {
+    uint32_t id;    /* dense and reused after od_directory_remove(): policies index arrays with it */
+    uintptr_t base; /* host address */
+    size_t size;    /* bytes */
+    uint64_t valid; /* bit p: place p holds the current contents */
+    od_region *region; /* the open region that it lies in, or NULL */
+
+    uint32_t pending;  /* tasks that are ready or further and use it */
+    uint32_t users;    /* committed or running tasks that use it */
+    uint32_t writers;  /* committed or running tasks that write it */
+    uint32_t host_users; /* of users, those that run on the host */
+    uint32_t transfers; /* under way, to or from any place */
+    uint32_t stores;    /* of transfers, those that bring all of it to the host */
+    uint32_t nreplicas; /* not absent */
+    uint32_t nawaiting; /* replicas with awaits_source */
+    uint32_t bound;    /* device addresses of it that the program holds */
+    int home;          /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
+    bool untrusted;    /* OMPDARTS_COHERENCE=auto: its depend clauses do not tell all, copy in and out */
+    bool keep;         /* copies may outlive the task that made them (region, or trusted depend clauses) */
+
+    od_node outside;         /* in the engine's list of data with replicas and no region */
+    od_request_item *items;  /* host requests that wait for it, first come first served */
+    void *policy_data;       /* the policy's own */
+    od_replica replica[];    /* one per device */
+};
+
+/* True where device k holds the only current copy. */
+static inline bool od_datum_is_dirty(const od_datum *datum, unsigned k)
+{
+    return datum->valid == OD_BIT(k);
+}
+
+/* True where a reader on device k needs no load: valid there, or undefined anywhere. */
+static inline bool od_datum_is_readable(const od_datum *datum, unsigned k)
+{
+    return datum->valid == 0 || (datum->valid & OD_BIT(k));
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Transfers, and the queues that carry them out.
+ *
+ * Each device has one queue and one thread per direction: host to device,
+ * device to host, device to device (the receiving device's). Each queue is first in, first out; demanded
+ * loads (a committed task waits for them) go before prefetches.
+ * When a transfer ends, `done` is called on the queue's thread without any lock held.
+ */
+#ifndef OD_MEMMGR_TRANSFER_H
+#define OD_MEMMGR_TRANSFER_H
+
+#include "memmgr/backend.h"
+#include "memmgr/datum.h"
+
+typedef enum od_transfer_kind {
+    OD_LOAD,       /* a committed or buffered task's input */
+    OD_WRITE_BACK, /* contents to the host; the replica stays */
+    OD_EVICT,      /* contents to the host, then the replica goes */
+    OD_UPDATE,     /* a part, for `target update` or `always` */
+} od_transfer_kind;
+
+typedef struct od_transfer {
+    od_datum *datum;
+    od_transfer_kind kind;
+    int from, to;          /* places */
+    size_t offset, bytes;  /* the part of the datum */
+    size_t from_offset;    /* pool offset of the datum's first byte at `from`; unused for the host */
+    size_t to_offset;      /* likewise at `to` */
+    bool demanded;         /* a committed task or the host waits for it */
+    unsigned tries;        /* failed attempts so far */
+    uint64_t start_ns, end_ns; /* set by the queue */
+    od_node node;          /* in a queue */
+    od_node link;          /* the engine's */
+    od_request_item *item; /* the host request that it serves, or NULL */
+} od_transfer;
+
+typedef struct od_transfer_queues od_transfer_queues;
+
+typedef struct od_transfer_config {
+    od_backend *backend;
+    uint64_t seed;
+    double jitter_s; /* longest random delay before each copy, seconds; 0 = none */
+    void (*done)(void *arg, od_transfer *transfer, od_status status);
+    void *arg;
+} od_transfer_config;
+
+/* Starts the threads. OD_ENOMEM where that fails. */
+od_status od_transfer_queues_create(const od_transfer_config *config, od_transfer_queues **queues);
+/* Lets queued transfers finish, then ends the threads. */
+void od_transfer_queues_destroy(od_transfer_queues *queues);
+/* Queues a transfer; it belongs to the queues until `done`. Never blocks for long. */
+void od_transfer_submit(od_transfer_queues *queues, od_transfer *transfer);
+
+#endif

@@ -1,0 +1,740 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The engine: life of a task from ready to done.
+ *
+ * ready     with the policy, or placed by the engine: a task that only one device may run (it
+ *           shares a datum that is being written there, or was shown an address there), and
+ *           a lone task, which goes where it costs least instead of to whoever asks first
+ * buffered  in the task buffer of one device; its inputs are prefetched in buffer order
+ * committed rights to all its data and memory for all of them obtained in one step, everything pinned
+ * running   started; the only place that may hold copies of what it writes
+ * storing   under strict coherence: results on their way to the host
+ *
+ * Rights. Readers may be anywhere. While a task that writes a datum is committed or
+ * running, all users of that datum are on one device (its home) and share the replica.
+ * A task that must wait holds nothing, and later tasks that want the same datum in a
+ * conflicting way queue behind it: first come, first served.
+ */
+#include "sched/engine_internal.h"
+
+#include "util/log.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* --- rights ------------------------------------------------------------- */
+
+static uint32_t users_at(const od_datum *d, int place)
+{
+    return place == OD_HOST ? d->host_users : d->replica[place].users;
+}
+
+static bool has_right(const od_access *a, int place)
+{
+    const od_datum *d = a->datum;
+    if (d->home != OD_NOWHERE && d->home != place)
+        return false;
+    if ((a->mode & OD_WRITE) && d->users != users_at(d, place))
+        return false;
+    /* A replica that another task is just writing cannot be loaded over. */
+    bool unreadable = place != OD_HOST && !od_datum_is_readable(d, (unsigned)place);
+    return !((a->mode & OD_READ) && unreadable && d->writers);
+}
+
+static bool conflicts(const od_task *a, const od_task *b)
+{
+    for (uint32_t i = 0; i < a->naccess; i++)
+        for (uint32_t j = 0; j < b->naccess; j++)
+            if (a->access[i].datum == b->access[j].datum && ((a->access[i].mode | b->access[j].mode) & OD_WRITE))
+                return true;
+    return false;
+}
+
+/* First come, first served: a task that has waited longer for one of these data goes first. */
+static bool overtakes(const od_engine *e, const od_task *t)
+{
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        od_node *node = (e->rights_waiters & OD_BIT(k)) ? od_list_first(&e->device[k].buffer) : NULL;
+        const od_task *head = node ? od_container_of(node, od_task, link) : NULL;
+        if (head && head != t && head->wait_seq && (!t->wait_seq || head->wait_seq < t->wait_seq) && conflicts(head, t))
+            return true;
+    }
+    od_list_each(node, &e->host_waiting) {
+        const od_task *w = od_container_of(node, od_task, link);
+        if (w != t && w->wait_seq && (!t->wait_seq || w->wait_seq < t->wait_seq) && conflicts(w, t))
+            return true;
+    }
+    return false;
+}
+
+static bool may_use_all(od_engine *e, od_task *t, int place)
+{
+    if (t->outer && place == OD_HOST) /* nested in a task that holds a device: it cannot wait for that one */
+        return true;
+    bool ok = t->outer || !overtakes(e, t);
+    for (uint32_t i = 0; ok && i < t->naccess; i++)
+        ok = has_right(&t->access[i], place);
+    if (!ok && !t->wait_seq)
+        t->wait_seq = ++e->wait_seq;
+    return ok;
+}
+
+static void take_rights(od_task *t, int place)
+{
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        d->users++;
+        if (place == OD_HOST) {
+            d->host_users++;
+        } else {
+            d->replica[place].users++;
+            d->replica[place].pins++;
+        }
+        if (t->access[i].mode & OD_WRITE)
+            d->writers++;
+        if ((t->access[i].mode & OD_WRITE) && d->home == OD_NOWHERE)
+            d->home = place;
+    }
+}
+
+static void leave_rights(od_task *t, int place)
+{
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        d->users--;
+        if (place == OD_HOST) {
+            d->host_users--;
+        } else {
+            d->replica[place].users--;
+            d->replica[place].pins--;
+        }
+        if (t->access[i].mode & OD_WRITE)
+            d->writers--;
+        if (!d->writers && !d->bound)
+            d->home = OD_NOWHERE;
+    }
+}
+
+/* --- the end of a task -------------------------------------------------- */
+
+static void complete(od_engine *e, od_task *t)
+{
+    t->state = OD_TASK_DONE;
+    e->unfinished--;
+    if (t->outer && t->outer->place != OD_HOST)
+        e->device[t->outer->place].blocked--;
+    e->stats.tasks++;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        d->pending--;
+        od_host_advance(e, d);
+        od_memory_settle(e, d);
+    }
+    e->config.driver_ops->complete_task(e->config.driver, t);
+}
+
+/* The host wrote a datum of which device `home` still holds a pinned copy: that one is loaded anew. */
+static bool is_renewed(const od_datum *d)
+{
+    return d->home == OD_NOWHERE || d->home == OD_HOST || od_datum_is_readable(d, (unsigned)d->home);
+}
+
+/* True once everything that the task wrote is where coherence wants it. */
+static bool stored(od_engine *e, od_task *t)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        if (!(t->access[i].mode & OD_WRITE))
+            continue;
+        if (t->place == OD_HOST)
+            all &= is_renewed(d);
+        else if (!d->keep && !d->writers && !d->bound)
+            all &= od_memory_store(e, d);
+    }
+    return all;
+}
+
+static void finish(od_engine *e, od_task *t)
+{
+    if (stored(e, t)) {
+        complete(e, t);
+        return;
+    }
+    t->state = OD_TASK_STORING;
+    od_list_push_back(&e->storing, &t->link);
+}
+
+static void finish_stored(od_engine *e)
+{
+    od_list_each(node, &e->storing) {
+        od_task *t = od_container_of(node, od_task, link);
+        if (stored(e, t)) {
+            od_list_remove(&e->storing, &t->link);
+            complete(e, t);
+        }
+    }
+}
+
+static void wrote(od_engine *e, od_datum *d, int place)
+{
+    d->valid = OD_BIT(place);
+    if (place == OD_HOST && !is_renewed(d))
+        od_memory_load(e, d, (unsigned)d->home, true);
+}
+
+static void end_run(od_engine *e, od_task *t, int place)
+{
+    if (place == OD_HOST) {
+        e->host_running--;
+        e->stats.host_tasks++;
+        if (t->device != OD_NOWHERE)
+            e->device[t->device].stats.host_tasks++;
+        return;
+    }
+    od_stats_account(e, (unsigned)place);
+    e->device[place].running--;
+    e->todo |= OD_BIT(place);
+    if (t->failed)
+        return;
+    e->device[place].stats.tasks++;
+    for (uint32_t i = 0; i < t->naccess; i++)
+        od_memory_touch(e, t->access[i].datum, (unsigned)place);
+}
+
+void od_engine_task_retry(od_engine *e, od_task *t, od_access *access, uint32_t naccess)
+{
+    int place = t->place;
+    assert(t->state == OD_TASK_RUNNING && place != OD_HOST && !t->outer);
+    od_stats_account(e, (unsigned)place);
+    e->device[place].running--;
+    e->todo |= OD_BIT(place) | e->rights_waiters;
+    leave_rights(t, place);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        od_engine_release(e, t->access[i].datum);
+    t->access = access;
+    t->naccess = naccess;
+    t->external = true;
+    e->unfinished--;
+    od_engine_task_ready(e, t);
+}
+
+void od_engine_task_done(od_engine *e, od_task *t, od_status status)
+{
+    int place = t->place;
+    e->events++;
+    t->failed = status != OD_OK;
+    t->end_ns = od_engine_now(e);
+    assert(t->state == OD_TASK_RUNNING);
+    end_run(e, t, place);
+    leave_rights(t, place);
+    e->todo |= e->rights_waiters;
+    for (uint32_t i = 0; !t->failed && i < t->naccess; i++)
+        if (t->access[i].mode & OD_WRITE)
+            wrote(e, t->access[i].datum, place);
+    if (e->config.policy->done && place != OD_HOST)
+        e->config.policy->done(e->policy_state, t, (unsigned)place);
+    if (t->failed && place != OD_HOST)
+        od_engine_to_host(e, t);
+    else
+        finish(e, t);
+    od_engine_progress(e);
+}
+
+/* --- the host version --------------------------------------------------- */
+
+void od_engine_to_host(od_engine *e, od_task *t)
+{
+    t->state = OD_TASK_READY;
+    t->device = t->place == OD_HOST ? OD_NOWHERE : t->place;
+    t->place = OD_HOST;
+    od_list_push_back(&e->host_waiting, &t->link);
+}
+
+/* Brings home what the host version reads, and drops what it will write. */
+static od_request *bring_home(od_engine *e, od_task *t)
+{
+    od_request *request = od_request_create(t->naccess);
+    if (!request) {
+        e->config.driver_ops->fatal(e->config.driver, "out of host memory for a host task");
+        return NULL;
+    }
+    request->task = t;
+    request->inside = t->outer != NULL;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        d->pending++;
+        request->items[i].datum = d;
+        request->items[i].bytes = d->size;
+        request->items[i].kind = (t->access[i].mode & OD_WRITE) ? OD_REQUEST_WRITE : OD_REQUEST_READ;
+    }
+    return request;
+}
+
+static bool commit_host_tasks(od_engine *e)
+{
+    bool any = false;
+    od_list_each(node, &e->host_waiting) {
+        od_task *t = od_container_of(node, od_task, link);
+        if (!may_use_all(e, t, OD_HOST))
+            continue;
+        od_request *request = bring_home(e, t);
+        if (!request)
+            continue;
+        od_list_remove(&e->host_waiting, &t->link);
+        take_rights(t, OD_HOST);
+        t->state = OD_TASK_COMMITTED;
+        od_engine_request(e, request);
+        any = true;
+    }
+    return any;
+}
+
+static bool start_host_tasks(od_engine *e)
+{
+    bool any = false;
+    while (e->host_ready.count && e->host_running < e->config.host_slots) {
+        od_task *t = od_container_of(od_list_pop_front(&e->host_ready), od_task, link);
+        e->host_running++;
+        t->state = OD_TASK_RUNNING;
+        t->start_ns = od_engine_now(e);
+        e->config.driver_ops->start_task(e->config.driver, t, OD_HOST);
+        any = true;
+    }
+    return any;
+}
+
+/* --- start -------------------------------------------------------------- */
+
+static bool is_runnable(const od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        const od_datum *d = t->access[i].datum;
+        if (d->replica[k].state != OD_PRESENT)
+            return false;
+        if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(d, k))
+            return false;
+        if ((t->access[i].mode & OD_WRITE) && d->transfers)
+            return false;
+    }
+    return true;
+}
+
+static void start(od_engine *e, od_task *t, unsigned k)
+{
+    od_device *device = &e->device[k];
+    od_stats_account(e, k);
+    od_list_remove(&device->committed, &t->link);
+    device->running++;
+    t->state = OD_TASK_RUNNING;
+    t->start_ns = od_engine_now(e);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if (t->access[i].mode & OD_WRITE)
+            od_memory_drop_all(e, t->access[i].datum, (int)k);
+    if (e->config.policy->started)
+        e->config.policy->started(e->policy_state, t, k);
+    e->config.driver_ops->start_task(e->config.driver, t, (int)k);
+}
+
+static bool start_committed(od_engine *e, unsigned k)
+{
+    od_device *device = &e->device[k];
+    bool any = false;
+    od_list_each(node, &device->committed) {
+        od_task *t = od_container_of(node, od_task, link);
+        if ((t->external || device->running < e->config.slots) && is_runnable(t, k)) {
+            start(e, t, k);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* --- commit ------------------------------------------------------------- */
+
+/* Memory for all of the head's data; loads start as soon as theirs is there. */
+static bool take_memory(od_engine *e, od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        if (d->replica[k].state == OD_LEAVING)
+            return false;
+        if (d->replica[k].state != OD_ABSENT)
+            continue;
+        if (!od_memory_take(e, k, d, t))
+            return false;
+        if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(d, k))
+            od_memory_load(e, d, k, true);
+    }
+    return true;
+}
+
+static void leave_buffer(od_engine *e, od_task *t, unsigned k)
+{
+    od_list_remove(&e->device[k].buffer, &t->link);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        t->access[i].datum->replica[k].buffered_uses--;
+    e->rights_waiters &= ~OD_BIT(k);
+}
+
+static void commit(od_engine *e, od_task *t, unsigned k)
+{
+    take_rights(t, (int)k);
+    leave_buffer(e, t, k);
+    t->state = OD_TASK_COMMITTED;
+    od_list_push_back(&e->device[k].committed, &t->link);
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        od_memory_touch(e, d, k);
+        if ((t->access[i].mode & OD_READ) && d->replica[k].state == OD_PRESENT && !od_datum_is_readable(d, k))
+            od_memory_load(e, d, k, true);
+    }
+}
+
+/* True where the head can never get its memory here: nothing on k will end and free some. */
+static bool is_stuck(const od_engine *e, unsigned k)
+{
+    const od_device *device = &e->device[k];
+    return device->running <= device->blocked && !device->committed.count && !device->transfers;
+}
+
+static bool commit_head(od_engine *e, unsigned k)
+{
+    od_device *device = &e->device[k];
+    od_node *node = od_list_first(&device->buffer);
+    if (!node)
+        return false;
+    od_task *t = od_container_of(node, od_task, link);
+    if (!t->external && device->committed.count >= e->config.slots)
+        return false;
+    if (!may_use_all(e, t, (int)k)) {
+        e->rights_waiters |= OD_BIT(k);
+        return false;
+    }
+    e->rights_waiters &= ~OD_BIT(k);
+    if (take_memory(e, t, k)) {
+        commit(e, t, k);
+        return true;
+    }
+    if (!is_stuck(e, k))
+        return false;
+    od_log(OD_LOG_WARNING, "engine", "a task of %zu bytes does not fit on device %u beside what the program holds there; "
+           "its host version runs", t->footprint, k);
+    leave_buffer(e, t, k);
+    od_engine_to_host(e, t);
+    return true;
+}
+
+/* --- task buffers ------------------------------------------------------- */
+
+static void buffer_task(od_engine *e, od_task *t, unsigned k, bool front)
+{
+    t->state = OD_TASK_BUFFERED;
+    t->place = (int)k;
+    t->prefetched = false;
+    od_stats_account(e, k);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        t->access[i].datum->replica[k].buffered_uses++;
+    if (front)
+        od_list_push_front(&e->device[k].buffer, &t->link);
+    else
+        od_list_push_back(&e->device[k].buffer, &t->link);
+    e->todo |= OD_BIT(k);
+}
+
+static od_task *next_task(od_engine *e, unsigned k)
+{
+    od_node *node = od_list_pop_front(&e->device[k].forced);
+    if (node)
+        return od_container_of(node, od_task, link);
+    if (!e->in_policy)
+        return NULL;
+    uint64_t start_ns = od_engine_now(e);
+    od_task *t = e->config.policy->pop(e->policy_state, k);
+    e->stats.sched_ns += od_engine_now(e) - start_ns;
+    if (t)
+        e->in_policy--;
+    return t;
+}
+
+/* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */
+static int hungriest(const od_engine *e, uint64_t refused)
+{
+    int best = OD_NOWHERE;
+    size_t fewest = SIZE_MAX;
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        const od_device *device = &e->device[k];
+        size_t load = device->buffer.count + device->committed.count + device->running;
+        if (device->buffer.count < e->config.buffer && !(refused & OD_BIT(k)) && load < fewest) {
+            best = (int)k;
+            fewest = load;
+        }
+    }
+    return best;
+}
+
+/* Fills the task buffers, the emptiest device first, so that few tasks spread. */
+static bool fill_buffers(od_engine *e)
+{
+    uint64_t refused = 0;
+    bool any = false;
+    int k;
+    while ((k = hungriest(e, refused)) != OD_NOWHERE) {
+        od_task *t = next_task(e, (unsigned)k);
+        if (t)
+            buffer_task(e, t, (unsigned)k, false);
+        else
+            refused |= OD_BIT(k);
+        any |= t != NULL;
+    }
+    return any;
+}
+
+/* Asks for one task's inputs with memory that nobody needs sooner. False: no memory now. */
+static bool prefetch_task(od_engine *e, od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        if (!(t->access[i].mode & OD_READ) || d->replica[k].state != OD_ABSENT)
+            continue;
+        if (d->writers || d->home != OD_NOWHERE)
+            continue;
+        if (!od_memory_take(e, k, d, NULL))
+            return false;
+        if (!od_datum_is_readable(d, k))
+            od_memory_load(e, d, k, false);
+    }
+    return true;
+}
+
+/* In buffer order, and only while the head does not wait for memory or rights. */
+static void prefetch(od_engine *e, unsigned k)
+{
+    od_list_each(node, &e->device[k].buffer) {
+        od_task *t = od_container_of(node, od_task, link);
+        if (!t->prefetched && !prefetch_task(e, t, k))
+            return;
+        t->prefetched = true;
+    }
+}
+
+static bool head_waits(const od_engine *e, unsigned k)
+{
+    const od_device *device = &e->device[k];
+    return device->buffer.count && device->committed.count < e->config.slots;
+}
+
+static bool serve_device(od_engine *e, unsigned k)
+{
+    bool any = start_committed(e, k);
+    while (commit_head(e, k)) {
+        any = true;
+        start_committed(e, k);
+    }
+    if (!head_waits(e, k))
+        prefetch(e, k);
+    return any;
+}
+
+void od_engine_progress(od_engine *e)
+{
+    if (e->in_progress)
+        return;
+    e->in_progress = true;
+    bool again = true;
+    while (again) {
+        again = fill_buffers(e);
+        while (e->todo) {
+            unsigned k = (unsigned)__builtin_ctzll(e->todo);
+            e->todo &= e->todo - 1;
+            again |= serve_device(e, k);
+        }
+        again |= commit_host_tasks(e) || start_host_tasks(e);
+        finish_stored(e);
+        again |= e->todo != 0;
+    }
+    e->in_progress = false;
+    od_engine_check(e);
+}
+
+/* --- arrival ------------------------------------------------------------ */
+
+static size_t bytes_to_load(const od_task *t, unsigned k)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(t->access[i].datum, k))
+            bytes += t->access[i].datum->size;
+    return bytes;
+}
+
+/* A task with nothing beside it: a synchronous program. It goes where the fewest bytes must move. */
+static unsigned cheapest_device(const od_engine *e, const od_task *t)
+{
+    unsigned best = 0;
+    for (unsigned k = 1; k < e->config.ndevices; k++)
+        if (bytes_to_load(t, k) < bytes_to_load(t, best))
+            best = k;
+    return best;
+}
+
+/* The one device where the task must run, or OD_NOWHERE. */
+static int required_device(const od_task *t)
+{
+    if (t->bound != OD_NOWHERE)
+        return t->bound;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        int home = t->access[i].datum->home;
+        if (home != OD_NOWHERE && home != OD_HOST)
+            return home;
+    }
+    return OD_NOWHERE;
+}
+
+static size_t footprint(const od_engine *e, const od_task *t)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < t->naccess; i++)
+        bytes += od_pool_rounded(e->device[0].pool, t->access[i].datum->size);
+    return bytes;
+}
+
+static void too_large(od_engine *e, od_task *t)
+{
+    if (!e->warned_too_large)
+        od_log(OD_LOG_WARNING, "engine", "a task needs %zu bytes, more than the %zu bytes of a device: such tasks run on the host "
+               "(raise OMPDARTS_MEM_LIMIT or use smaller tiles)", t->footprint, od_pool_capacity(e->device[0].pool));
+    e->warned_too_large = true;
+    od_engine_to_host(e, t);
+}
+
+static void give_to_policy(od_engine *e, od_task *t)
+{
+    uint64_t start_ns = od_engine_now(e);
+    od_status status = e->config.policy->ready(e->policy_state, t);
+    e->stats.sched_ns += od_engine_now(e) - start_ns;
+    if (status) /* the policy is out of memory: the task runs all the same */
+        od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
+    else
+        e->in_policy++;
+}
+
+static void place(od_engine *e, od_task *t)
+{
+    int required = required_device(t);
+    if (t->footprint > od_pool_capacity(e->device[0].pool))
+        too_large(e, t);
+    else if (t->outer && t->outer->place != OD_HOST)
+        buffer_task(e, t, (unsigned)t->outer->place, true);
+    else if (required != OD_NOWHERE)
+        od_list_push_back(&e->device[required].forced, &t->link);
+    else if (e->unfinished == 1)
+        od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
+    else
+        give_to_policy(e, t);
+}
+
+/* A task inside a running one finds what that one is writing in the shared replica: no load. */
+static void share_with_outer(od_task *t)
+{
+    for (uint32_t i = 0; t->outer && i < t->naccess; i++) {
+        const od_datum *d = t->access[i].datum;
+        if (d->writers && d->home == t->outer->place && d->home != OD_HOST && !od_datum_is_readable(d, (unsigned)d->home))
+            t->access[i].mode = OD_WRITE;
+    }
+}
+
+void od_engine_task_ready(od_engine *e, od_task *t)
+{
+    share_with_outer(t);
+    e->events++;
+    t->id = e->next_id++;
+    t->state = OD_TASK_READY;
+    t->place = t->device = OD_NOWHERE;
+    t->wait_seq = 0;
+    t->failed = false;
+    t->link = (od_node){NULL, NULL};
+    t->footprint = footprint(e, t);
+    e->unfinished++;
+    if (t->outer && t->outer->place != OD_HOST)
+        e->device[t->outer->place].blocked++;
+    place(e, t);
+    od_engine_progress(e);
+}
+
+/* --- making and unmaking ------------------------------------------------ */
+
+static double transfer_time(void *engine, const od_datum *d, unsigned k)
+{
+    const od_engine *e = engine;
+    bool from_peer = e->config.peer && d->valid && !(d->valid & OD_BIT(OD_HOST)) && !(d->valid & OD_BIT(k));
+    const od_link *link = from_peer ? &e->config.peer_link : &e->config.host_link;
+    return link->latency + (double)d->size / link->bandwidth;
+}
+
+static od_status make_devices(od_engine *e)
+{
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        od_device *device = &e->device[k];
+        od_list_init(&device->resident);
+        od_list_init(&device->forced);
+        od_list_init(&device->buffer);
+        od_list_init(&device->committed);
+        device->last_ns = od_engine_now(e);
+        device->pool = od_pool_create(e->config.memory, e->config.alignment);
+        if (!device->pool)
+            return OD_ENOMEM;
+    }
+    return OD_OK;
+}
+
+od_status od_engine_create(const od_engine_config *config, od_engine **engine)
+{
+    if (!config->ndevices || config->ndevices > OD_MAX_DEVICES || !config->buffer || !config->slots)
+        return OD_EINVAL;
+    od_engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return OD_ENOMEM;
+    e->config = *config;
+    if (!e->config.alignment)
+        e->config.alignment = 256;
+    od_list_init(&e->host_waiting);
+    od_list_init(&e->host_ready);
+    od_list_init(&e->storing);
+    od_list_init(&e->outside);
+    od_list_init(&e->transfers);
+    od_list_init(&e->spare_transfers);
+    od_policy_env env = {config->ndevices, config->seed, e, transfer_time};
+    e->directory = od_directory_create(config->ndevices);
+    od_status status = e->directory ? make_devices(e) : OD_ENOMEM;
+    if (!status)
+        status = config->policy->create(&env, &e->policy_state);
+    if (status) {
+        e->policy_state = NULL;
+        od_engine_destroy(e);
+        return status;
+    }
+    *engine = e;
+    return OD_OK;
+}
+
+void od_engine_destroy(od_engine *e)
+{
+    if (!e)
+        return;
+    if (e->policy_state)
+        e->config.policy->destroy(e->policy_state);
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        od_pool_destroy(e->device[k].pool);
+    if (e->directory)
+        od_directory_destroy(e->directory);
+    od_node *node;
+    while ((node = od_list_pop_front(&e->spare_transfers)))
+        free(od_container_of(node, od_transfer, link));
+    free(e);
+}
+
+od_directory *od_engine_directory(od_engine *e)
+{
+    return e->directory;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The engine: a state machine without threads, clocks or I/O.
+ *
+ * Events come in through the functions below: a task is ready, a transfer or a
+ * task has finished, the host wants data, a region opens or closes. Commands go out
+ * through od_driver_ops: start this transfer, start this task, complete this task, complete this
+ * request. Two drivers exist: the runtime (omp_ext/) and the tests' and simulator's virtual time.
+ *
+ * The caller holds one lock around every call. Commands are issued from inside the
+ * calls; a driver only notes them and must not call the engine back before the call returns.
+ *
+ * No deadlock, by rule. (1) A task commits when it gets the rights to all its data and memory for
+ * all of them in one step; until then it holds nothing, except that the head of a
+ * device's buffer may already have memory that nobody else may take from it. (2) A committed task needs only
+ * transfers to start, and runs to its end. (3) Prefetches evict nothing that a buffered task needs.
+ * (4) Rights are first come, first served. (5) What fits nowhere runs on the host.
+ */
+#ifndef OD_SCHED_ENGINE_H
+#define OD_SCHED_ENGINE_H
+
+#include "memmgr/directory.h"
+#include "memmgr/transfer.h"
+#include "sched/evict.h"
+#include "sched/policy.h"
+#include "sched/task.h"
+
+#include <stdio.h>
+
+typedef struct od_engine od_engine;
+
+/* What a host request does with each of its data. */
+typedef enum od_request_kind {
+    OD_REQUEST_READ,    /* make the host copy current; replicas stay */
+    OD_REQUEST_WRITE,   /* make the host copy current, then drop all replicas: the host will write */
+    OD_REQUEST_DISCARD, /* the host copy is what counts from now on: drop replicas, write nothing back */
+    OD_REQUEST_PULL,    /* copy a part to the host, change no state (`target update from` of a section) */
+    OD_REQUEST_PUSH,    /* copy a part from the host (`target update to`) */
+} od_request_kind;
+
+struct od_request_item {
+    struct od_request *request;
+    od_datum *datum;
+    od_request_item *next; /* in datum->items */
+    od_request_kind kind;
+    bool started;          /* its own transfer has been asked for */
+    bool moved;            /* and has ended */
+    size_t offset, bytes;  /* the part, for PULL and PUSH */
+};
+
+typedef struct od_request {
+    uint32_t pending; /* items not finished */
+    uint32_t nitems;
+    bool inside;      /* asked by a running task of its own data: does not wait for that task */
+    void *user;       /* the driver's */
+    od_task *task;    /* engine only: the task that goes to the host with it, or NULL */
+    od_request_item items[];
+} od_request;
+
+typedef struct od_driver_ops {
+    void (*start_transfer)(void *driver, od_transfer *transfer);
+    /* place: a device, or OD_HOST for the host version. */
+    void (*start_task)(void *driver, od_task *task, int place);
+    /* All is done, results are where coherence wants them; the task is the driver's again. */
+    void (*complete_task)(void *driver, od_task *task);
+    void (*complete_request)(void *driver, od_request *request);
+    uint64_t (*now_ns)(void *driver); /* the driver's clock, real or virtual */
+    /* The program cannot go on with right results; does not return in the runtime. */
+    void (*fatal)(void *driver, const char *message);
+} od_driver_ops;
+
+typedef struct od_link {
+    double bandwidth; /* bytes/s */
+    double latency;   /* s */
+} od_link;
+
+typedef struct od_engine_config {
+    unsigned ndevices;
+    size_t memory;       /* bytes of each device's pool */
+    size_t alignment;    /* of pool blocks; 0: 256 */
+    unsigned buffer;     /* tasks per task buffer (OMPDARTS_TASK_BUFFER) */
+    unsigned slots;      /* tasks that may run at once on a device */
+    unsigned host_slots; /* host versions that may run at once */
+    bool peer;           /* device-to-device copies are possible */
+    od_link host_link;   /* estimate, between the host and a device */
+    od_link peer_link;   /* estimate, between two devices */
+    const od_policy_ops *policy;
+    const od_evict_ops *evict;
+    uint64_t seed;
+    const od_driver_ops *driver_ops;
+    void *driver;
+} od_engine_config;
+
+typedef struct od_device_stats {
+    uint64_t tasks;       /* run on the device */
+    uint64_t host_tasks;  /* given to this device, run on the host */
+    uint64_t h2d_bytes, d2h_bytes, d2d_bytes; /* d2d: received */
+    uint64_t loads;       /* transfers that brought a whole datum */
+    uint64_t reloads;     /* loads of a datum that had been loaded here before */
+    uint64_t evictions;   /* replicas that left because memory was needed */
+    uint64_t busy_ns;     /* time with at least one task running */
+    uint64_t stall_ns;    /* time with none running and one waiting for loads, memory or rights */
+    uint64_t transfer_ns; /* time with at least one transfer under way to or from it */
+    uint64_t overlapped_ns; /* the part of transfer_ns during which a task ran on it */
+    size_t peak_bytes;    /* of the pool */
+    size_t limit_bytes;
+} od_device_stats;
+
+typedef struct od_engine_stats {
+    uint64_t tasks;        /* completed */
+    uint64_t host_tasks;   /* of these, run as host versions */
+    uint64_t sched_ns;     /* spent inside policy and eviction callbacks */
+} od_engine_stats;
+
+od_status od_engine_create(const od_engine_config *config, od_engine **engine);
+void od_engine_destroy(od_engine *engine);
+
+/* --- data ---------------------------------------------------------------- */
+
+od_directory *od_engine_directory(od_engine *engine);
+
+/* The datum for [base, base+size): the known one that contains the range, else a new one. It comes
+ * held (pending counts it), so that nobody forgets it before the task or request that needs
+ * it has ended; a task's data are released when it completes.
+ * Known data that overlap the range otherwise are forgotten when all are idle; if one is in use or has its only
+ * copy on a device, OD_EFULL is returned: issue od_engine_overlap_request(), wait, and ask again. */
+od_status od_engine_datum(od_engine *engine, uintptr_t base, size_t size, od_datum **datum);
+void od_engine_release(od_engine *engine, od_datum *datum);
+
+/* A request that does `kind` to all data that overlap the range. NULL with OD_OK: there are none. */
+od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size, od_request_kind kind,
+                                  od_request **request);
+
+/* Binds a datum, readable on device k, to k: its address there was shown to the program. It stays there until
+ * unbound; `write`: the program may write it there at any time, so that only that copy counts afterwards. */
+void od_engine_bind(od_engine *engine, od_datum *datum, unsigned k, bool write);
+void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
+
+/* Opens a region or adds a reference to it. OD_EINVAL: partly overlaps an open one. */
+od_status od_engine_region_open(od_engine *engine, uintptr_t base, size_t size, bool undefined);
+/* Drops a reference (`all`: every reference, map(delete)). When it was the last one, *request is what must be
+ * done to the data inside: those in [base, base+size) go to the host if copy_out. *request may be NULL. */
+od_status od_engine_region_close(od_engine *engine, uintptr_t base, size_t size, bool copy_out, bool all,
+                                 od_request **request);
+
+/* --- tasks --------------------------------------------------------------- */
+
+/* The caller has filled priority, duration, bound, external, outer, access and user; data come from
+ * od_engine_datum(), each once. The task is the engine's until complete_task. */
+void od_engine_task_ready(od_engine *engine, od_task *task);
+/* A task that runs on a device turns out to need other data, and has used none yet: it gives up its rights, gets
+ * these accesses (held; the old data are released) and becomes ready again as an external task, which
+ * may be started elsewhere. So no task holds data while it waits for others. */
+void od_engine_task_retry(od_engine *engine, od_task *task, od_access *access, uint32_t naccess);
+/* status OD_EDEVICE on a device: the host version will run instead. */
+void od_engine_task_done(od_engine *engine, od_task *task, od_status status);
+void od_engine_transfer_done(od_engine *engine, od_transfer *transfer, od_status status);
+
+/* --- the host ------------------------------------------------------------ */
+
+/* A request of `nitems` items, all zero; the caller fills kind, datum (held), offset and bytes of each. NULL: out of memory. */
+od_request *od_request_create(uint32_t nitems);
+void od_request_destroy(od_request *request);
+/* complete_request follows, perhaps from inside this call; the engine has released the data by then. */
+void od_engine_request(od_engine *engine, od_request *request);
+
+/* Synchronisation point: brings the data outside regions home and forgets their replicas (those that other tasks
+ * are about to use are only brought home). NULL with OD_OK: nothing to do. */
+od_status od_engine_sync_request(od_engine *engine, od_request **request);
+
+/* --- looking at it ------------------------------------------------------- */
+
+void od_engine_device_stats(od_engine *engine, unsigned k, od_device_stats *stats);
+void od_engine_stats_get(od_engine *engine, od_engine_stats *stats);
+/* Changes with every event: a watchdog compares two readings. */
+uint64_t od_engine_events(const od_engine *engine);
+bool od_engine_is_idle(const od_engine *engine); /* no task between ready and done, no transfer, no request */
+void od_engine_dump(const od_engine *engine, FILE *file);
+/* Checks every invariant: pools, masks, counts, lists, limits. */
+bool od_engine_is_valid(const od_engine *engine);
+
+#endif

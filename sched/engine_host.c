@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the host asks of the engine: requests, regions, and data whose ranges overlap.
+ *
+ * A request has one item per datum. The items of a datum form a queue, served first
+ * come, first served; od_host_advance() takes the first one as far as it can go
+ * now and is called whenever something about the datum has changed. Items wait
+ * for tasks that write the datum, never for tasks that have not committed: those were made ready after, or beside,
+ * whoever asks, and OpenMP's dependences order the rest.
+ */
+#include "sched/engine_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- items -------------------------------------------------------------- */
+
+/* True while tasks on devices use the datum and the asker is none of them. */
+static bool in_use(const od_request_item *item)
+{
+    const od_datum *d = item->datum;
+    return d->users > d->host_users && !d->bound && !item->request->inside;
+}
+
+static bool being_written(const od_request_item *item)
+{
+    const od_datum *d = item->datum;
+    return d->writers && d->home != OD_HOST && !item->request->inside;
+}
+
+/* Drops every replica; one whose address the program holds is loaded anew instead. False: under way. */
+static bool renew(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (!d->bound || d->home == OD_HOST) {
+        od_memory_drop_all(e, d, OD_NOWHERE);
+        d->valid = OD_BIT(OD_HOST);
+        return true;
+    }
+    if (item->moved) {
+        d->valid = OD_BIT(OD_HOST) | OD_BIT(d->home);
+        return true;
+    }
+    if (!item->started) {
+        item->started = true;
+        od_memory_drop_all(e, d, d->home);
+        od_memory_transfer(e, &(od_transfer){.datum = d, .kind = OD_UPDATE, .from = OD_HOST, .to = d->home,
+                                             .bytes = d->size, .demanded = true, .item = item});
+    }
+    return false;
+}
+
+static bool serve_write(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (!od_memory_store(e, d) || d->transfers || in_use(item))
+        return false;
+    if (d->bound || d->users > d->host_users) /* pinned: loaded anew when the host has written */
+        return true;
+    od_memory_drop_all(e, d, OD_NOWHERE);
+    d->valid = OD_BIT(OD_HOST);
+    return true;
+}
+
+/* The device that holds the only current contents; every transfer has ended. */
+static int holder(const od_engine *e, const od_datum *d)
+{
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if (d->valid & OD_BIT(k))
+            return (int)k;
+    return OD_NOWHERE;
+}
+
+static bool move_part(od_engine *e, od_request_item *item, int from, int to)
+{
+    if (!item->started) {
+        item->started = true;
+        od_memory_transfer(e, &(od_transfer){.datum = item->datum, .kind = OD_UPDATE, .from = from, .to = to,
+                                             .offset = item->offset, .bytes = item->bytes, .demanded = true,
+                                             .item = item});
+    }
+    return item->moved;
+}
+
+static bool serve_pull(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (item->started)
+        return item->moved;
+    if (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)))
+        return true;
+    return d->transfers ? false : move_part(e, item, holder(e, d), OD_HOST);
+}
+
+static bool serve_push(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    bool whole = item->offset == 0 && item->bytes == d->size;
+    if (!item->started && (d->transfers || in_use(item)))
+        return false;
+    if (!item->started && (whole || d->valid == 0 || (d->valid & OD_BIT(OD_HOST))))
+        return renew(e, item);
+    if (item->started && d->bound && (whole || (d->valid & OD_BIT(OD_HOST))))
+        return renew(e, item);
+    int device = holder(e, d);
+    if (!move_part(e, item, OD_HOST, device))
+        return false;
+    od_memory_drop_all(e, d, device);
+    return true;
+}
+
+/* True once the item has been served. */
+static bool serve(od_engine *e, od_request_item *item)
+{
+    if (being_written(item))
+        return false;
+    switch (item->kind) {
+    case OD_REQUEST_READ:
+        return od_memory_store(e, item->datum);
+    case OD_REQUEST_WRITE:
+        return serve_write(e, item);
+    case OD_REQUEST_PULL:
+        return serve_pull(e, item);
+    case OD_REQUEST_PUSH:
+        return serve_push(e, item);
+    case OD_REQUEST_DISCARD:
+        return (item->started || (!item->datum->transfers && !in_use(item))) && renew(e, item);
+    }
+    return true;
+}
+
+static void complete_request(od_engine *e, od_request *request)
+{
+    e->requests--;
+    if (request->task) {
+        od_list_push_back(&e->host_ready, &request->task->link);
+        od_request_destroy(request);
+    } else {
+        e->config.driver_ops->complete_request(e->config.driver, request);
+    }
+}
+
+void od_host_advance(od_engine *e, od_datum *d)
+{
+    od_request_item *item;
+    while ((item = d->items) && serve(e, item)) {
+        d->items = item->next;
+        d->pending--;
+        od_request *request = item->request;
+        if (--request->pending == 0)
+            complete_request(e, request);
+    }
+}
+
+/* --- requests ----------------------------------------------------------- */
+
+od_request *od_request_create(uint32_t nitems)
+{
+    od_request *request = calloc(1, sizeof *request + nitems * sizeof(od_request_item));
+    if (request)
+        request->nitems = nitems;
+    return request;
+}
+
+void od_request_destroy(od_request *request)
+{
+    free(request);
+}
+
+static void enqueue(od_request *request, od_request_item *item)
+{
+    item->request = request;
+    item->next = NULL;
+    od_request_item **end = &item->datum->items;
+    while (*end)
+        end = &(*end)->next;
+    *end = item;
+}
+
+void od_engine_request(od_engine *e, od_request *request)
+{
+    uint32_t nitems = request->nitems;
+    e->events++;
+    e->requests++;
+    request->pending = nitems + 1; /* one for this function: it still reads the items */
+    for (uint32_t i = 0; i < nitems; i++)
+        enqueue(request, &request->items[i]);
+    for (uint32_t i = 0; i < nitems; i++) {
+        od_datum *d = request->items[i].datum;
+        od_host_advance(e, d);
+        od_memory_settle(e, d);
+    }
+    if (--request->pending == 0)
+        complete_request(e, request);
+    od_engine_progress(e);
+}
+
+static void set_item(od_request *request, uint32_t i, od_request_kind kind, od_datum *d)
+{
+    d->pending++;
+    request->items[i].kind = kind;
+    request->items[i].datum = d;
+    request->items[i].bytes = d->size;
+}
+
+od_status od_engine_sync_request(od_engine *e, od_request **request)
+{
+    uint32_t n = 0;
+    *request = NULL;
+    od_list_each(node, &e->outside)
+        n += !od_container_of(node, od_datum, outside)->writers;
+    if (!n)
+        return OD_OK;
+    od_request *r = od_request_create(n);
+    if (!r)
+        return OD_ENOMEM;
+    n = 0;
+    od_list_each(node, &e->outside) {
+        od_datum *d = od_container_of(node, od_datum, outside);
+        if (!d->writers)
+            set_item(r, n++, d->pending ? OD_REQUEST_READ : OD_REQUEST_WRITE, d);
+    }
+    *request = r;
+    return OD_OK;
+}
+
+/* --- ranges ------------------------------------------------------------- */
+
+typedef struct collection {
+    od_request *request; /* NULL while counting */
+    uint32_t count;
+    od_request_kind kind;
+} collection;
+
+static bool collect(od_datum *d, void *arg)
+{
+    collection *c = arg;
+    if (c->request)
+        set_item(c->request, c->count, c->kind, d);
+    c->count++;
+    return true;
+}
+
+od_status od_engine_range_request(od_engine *e, uintptr_t base, size_t size, od_request_kind kind, od_request **request)
+{
+    collection c = {NULL, 0, kind};
+    *request = NULL;
+    od_directory_visit(e->directory, base, size, collect, &c);
+    if (!c.count)
+        return OD_OK;
+    c.request = od_request_create(c.count);
+    if (!c.request)
+        return OD_ENOMEM;
+    c.count = 0;
+    od_directory_visit(e->directory, base, size, collect, &c);
+    *request = c.request;
+    for (uint32_t i = 0; i < c.count; i++) { /* only the part inside the range */
+        od_request_item *item = &c.request->items[i];
+        const od_datum *d = item->datum;
+        uintptr_t from = base > d->base ? base : d->base;
+        uintptr_t to = base + size < d->base + d->size ? base + size : d->base + d->size;
+        item->offset = from - d->base;
+        item->bytes = to - from;
+    }
+    return OD_OK;
+}
+
+/* --- data --------------------------------------------------------------- */
+
+static bool can_forget(const od_datum *d)
+{
+    bool idle = !d->pending && !d->users && !d->transfers && !d->items && !d->bound;
+    return idle && (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)));
+}
+
+static bool all_can_be_forgotten(od_datum *d, void *arg)
+{
+    bool *all = arg;
+    *all = can_forget(d);
+    return *all;
+}
+
+static bool first(od_datum *d, void *arg)
+{
+    *(od_datum **)arg = d;
+    return false;
+}
+
+static void forget(od_engine *e, od_datum *d)
+{
+    od_memory_drop_all(e, d, OD_NOWHERE);
+    if (e->config.policy->forget)
+        e->config.policy->forget(e->policy_state, d);
+    od_directory_remove(e->directory, d);
+}
+
+static od_status forget_range(od_engine *e, uintptr_t base, size_t size)
+{
+    bool all = true;
+    od_directory_visit(e->directory, base, size, all_can_be_forgotten, &all);
+    if (!all)
+        return OD_EFULL;
+    od_datum *d = NULL;
+    for (;;) {
+        d = NULL;
+        od_directory_visit(e->directory, base, size, first, &d);
+        if (!d)
+            return OD_OK;
+        forget(e, d);
+    }
+}
+
+od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
+{
+    *datum = od_directory_find(e->directory, base, size);
+    if (!*datum) {
+        od_status status = forget_range(e, base, size);
+        if (!status)
+            status = od_directory_add(e->directory, base, size, datum);
+        if (status)
+            return status;
+    }
+    (*datum)->pending++;
+    return OD_OK;
+}
+
+void od_engine_release(od_engine *e, od_datum *d)
+{
+    d->pending--;
+    od_memory_settle(e, d);
+}
+
+void od_engine_bind(od_engine *e, od_datum *d, unsigned k, bool write)
+{
+    (void)e;
+    assert(d->replica[k].state == OD_PRESENT && (d->home == OD_NOWHERE || d->home == (int)k));
+    d->bound++;
+    d->home = (int)k;
+    d->replica[k].pins++;
+    if (write)
+        d->valid = OD_BIT(k);
+}
+
+void od_engine_unbind(od_engine *e, od_datum *d, bool write)
+{
+    unsigned k = (unsigned)d->home;
+    e->events++;
+    if (write) {
+        od_memory_drop_all(e, d, (int)k);
+        d->valid = OD_BIT(k);
+    }
+    d->replica[k].pins--;
+    if (--d->bound == 0 && !d->writers)
+        d->home = OD_NOWHERE;
+    e->todo |= OD_BIT(k) | e->rights_waiters;
+    od_host_advance(e, d);
+    od_memory_settle(e, d);
+    od_engine_progress(e);
+}
+
+/* --- regions ------------------------------------------------------------ */
+
+static bool in_region(od_datum *d, void *arg)
+{
+    od_memory_update_outside(arg, d);
+    d->keep |= d->region != NULL;
+    return true;
+}
+
+od_status od_engine_region_open(od_engine *e, uintptr_t base, size_t size, bool undefined)
+{
+    od_region *region;
+    bool opened;
+    od_status status = od_directory_open(e->directory, base, size, undefined, &region, &opened);
+    if (!status && opened)
+        od_directory_visit(e->directory, base, size, in_region, e);
+    return status;
+}
+
+/* What happens to a datum when its region closes: the part that is copied out, the rest is discarded. */
+static void close_item(od_request *r, uint32_t *n, const od_request_item *seen, bool copy_out)
+{
+    const od_datum *d = seen->datum;
+    bool whole = seen->bytes == d->size;
+    r->items[*n] = *seen;
+    r->items[*n].kind = !copy_out ? OD_REQUEST_DISCARD : whole ? OD_REQUEST_WRITE : OD_REQUEST_PULL;
+    (*n)++;
+    if (copy_out && !whole)
+        set_item(r, (*n)++, OD_REQUEST_DISCARD, seen->datum);
+}
+
+static od_status close_request(od_engine *e, const od_region *region, uintptr_t base, size_t size, bool copy_out,
+                               od_request **request)
+{
+    od_request *all;
+    od_status status = od_engine_range_request(e, region->base, region->size, OD_REQUEST_DISCARD, &all);
+    *request = NULL;
+    if (status || !all)
+        return status;
+    od_request *r = od_request_create(2 * all->nitems);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < all->nitems; i++) {
+        od_request_item *item = &all->items[i];
+        uintptr_t begin = item->datum->base, end = begin + item->datum->size;
+        uintptr_t from = base > begin ? base : begin, to = base + size < end ? base + size : end;
+        if (!r) {
+            item->datum->pending--;
+        } else if (to > from) {
+            item->offset = from - begin;
+            item->bytes = to - from;
+            close_item(r, &n, item, copy_out);
+        } else {
+            close_item(r, &n, item, false);
+        }
+    }
+    od_request_destroy(all);
+    if (!r)
+        return OD_ENOMEM;
+    r->nitems = n;
+    *request = r;
+    return OD_OK;
+}
+
+od_status od_engine_region_close(od_engine *e, uintptr_t base, size_t size, bool copy_out, bool all,
+                                 od_request **request)
+{
+    *request = NULL;
+    od_region *region = od_directory_find_region(e->directory, base, size);
+    if (!region)
+        return OD_OK; /* not present: OpenMP says that nothing happens */
+    region->references = all ? 0 : region->references - 1;
+    if (region->references)
+        return OD_OK;
+    od_status status = close_request(e, region, base, size, copy_out, request);
+    if (status) {
+        region->references++;
+        return status;
+    }
+    od_directory_close(e->directory, region);
+    for (uint32_t i = 0; *request && i < (*request)->nitems; i++)
+        od_memory_update_outside(e, (*request)->items[i].datum);
+    return OD_OK;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the engine's files share. Nothing outside sched/engine*.c includes this.
+ *
+ *   engine.c            life of a task: arrival, buffers, commit, start, end
+ *   engine_memory.c     replicas: room, eviction, loads, write-backs
+ *   engine_host.c       what the host asks for: requests, regions, overlaps
+ *   engine_state.c      statistics, dump, invariants
+ */
+#ifndef OD_SCHED_ENGINE_INTERNAL_H
+#define OD_SCHED_ENGINE_INTERNAL_H
+
+#include "memmgr/pool.h"
+#include "sched/engine.h"
+
+typedef struct od_device {
+    od_pool *pool;
+    od_list resident;     /* od_replica.lru, least recently used first */
+    od_list forced;       /* tasks that the engine itself placed here */
+    od_list buffer;       /* the task buffer, head first */
+    od_list committed;    /* loads under way, or no slot free yet */
+    unsigned running;     /* tasks started here and not finished */
+    unsigned blocked;     /* of these, those whose thread waits for a task inside */
+    unsigned transfers;   /* under way, to or from it */
+    size_t leaving_bytes; /* memory that evictions under way will free */
+    uint64_t last_ns;     /* until when times have been accounted */
+    od_device_stats stats;
+} od_device;
+
+struct od_engine {
+    od_engine_config config;
+    od_directory *directory;
+    od_device device[OD_MAX_DEVICES];
+    void *policy_state;
+
+    uint64_t todo;           /* devices to look at before the event ends */
+    uint64_t rights_waiters; /* devices whose head waits for rights */
+    bool in_progress;        /* progress() is running */
+    size_t in_policy;        /* tasks that the policy owns */
+    size_t unfinished;       /* tasks from ready to done */
+
+    od_list host_waiting;    /* tasks for the host that wait for rights */
+    od_list host_ready;      /* tasks whose data are on the host, waiting for a slot */
+    unsigned host_running;
+    od_list storing;         /* finished tasks whose results are on their way to the host */
+    od_list outside;         /* data with replicas and without a region */
+    od_list transfers;       /* under way */
+    size_t requests;         /* not complete */
+
+    od_list spare_transfers; /* od_transfer.link, to be used again */
+    uint64_t events, next_id, wait_seq;
+    bool warned_too_large;
+    od_engine_stats stats;
+};
+
+/* engine.c */
+void od_engine_progress(od_engine *e);
+void od_engine_to_host(od_engine *e, od_task *t);
+
+/* engine_memory.c: replicas */
+bool od_memory_take(od_engine *e, unsigned k, od_datum *d, const od_task *head);
+void od_memory_drop(od_engine *e, od_datum *d, unsigned k);
+void od_memory_drop_all(od_engine *e, od_datum *d, int except);
+void od_memory_evict(od_engine *e, od_datum *d, unsigned k);
+void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded);
+bool od_memory_store(od_engine *e, od_datum *d);
+void od_memory_touch(od_engine *e, od_datum *d, unsigned k);
+/* Starts a transfer of a part of the datum; `item` may be NULL. */
+void od_memory_transfer(od_engine *e, const od_transfer *what);
+/* Drops the replicas of a datum that may not keep them once nobody uses it. */
+void od_memory_settle(od_engine *e, od_datum *d);
+void od_memory_update_outside(od_engine *e, od_datum *d);
+
+/* engine_host.c */
+void od_host_advance(od_engine *e, od_datum *d);
+
+/* engine_state.c */
+void od_stats_account(od_engine *e, unsigned k);
+void od_engine_check(const od_engine *e);
+
+static inline uint64_t od_engine_now(const od_engine *e)
+{
+    return e->config.driver_ops->now_ns(e->config.driver);
+}
+
+#endif

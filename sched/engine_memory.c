@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The engine's hands: taking memory for replicas, choosing and removing victims,
+ * loading, writing back.
+ *
+ * Invariants kept here: a replica that is not absent has a block of its device's
+ * pool; a transfer pins the replica that it reads; the only current copy
+ * is never dropped without having been written back first, unless its contents are undefined or the host
+ * has said that its own count. A device's memory is given to the head of its
+ * buffer before any prefetch.
+ */
+#include "sched/engine_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static od_transfer *new_transfer(od_engine *e)
+{
+    od_node *spare = od_list_pop_front(&e->spare_transfers);
+    if (spare)
+        return od_container_of(spare, od_transfer, link);
+    od_transfer *x = malloc(sizeof *x);
+    if (!x)
+        e->config.driver_ops->fatal(e->config.driver, "out of host memory for a transfer");
+    return x;
+}
+
+void od_memory_transfer(od_engine *e, const od_transfer *what)
+{
+    od_transfer *x = new_transfer(e);
+    if (!x)
+        return;
+    od_datum *d = what->datum;
+    *x = *what;
+    for (int side = 0; side < 2; side++) {
+        int place = side ? x->to : x->from;
+        if (place == OD_HOST)
+            continue;
+        od_stats_account(e, (unsigned)place);
+        e->device[place].transfers++;
+        *(side ? &x->to_offset : &x->from_offset) = d->replica[place].offset;
+    }
+    if (x->from != OD_HOST)
+        d->replica[x->from].pins++;
+    if (x->to != OD_HOST && x->kind == OD_UPDATE)
+        d->replica[x->to].pins++;
+    if (x->to == OD_HOST && x->kind != OD_UPDATE)
+        d->stores++;
+    d->transfers++;
+    od_list_push_back(&e->transfers, &x->link);
+    e->config.driver_ops->start_transfer(e->config.driver, x);
+}
+
+void od_memory_update_outside(od_engine *e, od_datum *d)
+{
+    bool belongs = d->nreplicas > 0 && !d->region;
+    if (belongs && !od_list_contains(&d->outside))
+        od_list_push_back(&e->outside, &d->outside);
+    else if (!belongs && od_list_contains(&d->outside))
+        od_list_remove(&e->outside, &d->outside);
+}
+
+void od_memory_touch(od_engine *e, od_datum *d, unsigned k)
+{
+    od_replica *r = &d->replica[k];
+    r->last_use = e->events;
+    od_list_remove(&e->device[k].resident, &r->lru);
+    od_list_push_back(&e->device[k].resident, &r->lru);
+}
+
+/* The policy is told once: when contents stop counting as being on k. */
+static void tell_evicted(od_engine *e, od_datum *d, unsigned k)
+{
+    uint64_t start = od_engine_now(e);
+    e->config.policy->evicted(e->policy_state, d, k);
+    e->stats.sched_ns += od_engine_now(e) - start;
+}
+
+static void free_memory(od_engine *e, od_datum *d, unsigned k)
+{
+    od_replica *r = &d->replica[k];
+    assert(r->pins == 0);
+    od_pool_free(e->device[k].pool, r->offset);
+    od_list_remove(&e->device[k].resident, &r->lru);
+    if (r->awaits_source) {
+        r->awaits_source = false;
+        d->nawaiting--;
+    }
+    r->state = OD_ABSENT;
+    d->valid &= ~OD_BIT(k);
+    d->nreplicas--;
+    od_memory_update_outside(e, d);
+    e->todo |= OD_BIT(k);
+}
+
+void od_memory_drop(od_engine *e, od_datum *d, unsigned k)
+{
+    bool told = d->replica[k].state == OD_LEAVING;
+    free_memory(e, d, k);
+    if (!told)
+        tell_evicted(e, d, k);
+}
+
+void od_memory_drop_all(od_engine *e, od_datum *d, int except)
+{
+    for (unsigned k = 0; d->nreplicas && k < e->config.ndevices; k++)
+        if ((int)k != except && d->replica[k].state != OD_ABSENT)
+            od_memory_drop(e, d, k);
+}
+
+void od_memory_evict(od_engine *e, od_datum *d, unsigned k)
+{
+    od_replica *r = &d->replica[k];
+    e->device[k].stats.evictions++;
+    if (!od_datum_is_dirty(d, k)) {
+        od_memory_drop(e, d, k);
+        return;
+    }
+    r->state = OD_LEAVING;
+    e->device[k].leaving_bytes += od_pool_rounded(e->device[k].pool, d->size);
+    od_memory_transfer(e, &(od_transfer){.datum = d, .kind = OD_EVICT, .from = (int)k, .to = OD_HOST,
+                                         .bytes = d->size, .demanded = true});
+    tell_evicted(e, d, k);
+}
+
+static bool is_head_datum(const od_task *head, const od_datum *d)
+{
+    for (uint32_t i = 0; head && i < head->naccess; i++)
+        if (head->access[i].datum == d)
+            return true;
+    return false;
+}
+
+static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
+{
+    od_device *device = &e->device[k];
+    od_evict_query query = {.k = k, .resident = &device->resident, .buffer = &device->buffer, .head = head,
+                            .policy = e->config.policy, .policy_state = e->policy_state};
+    uint64_t start = od_engine_now(e);
+    od_replica *victim = e->config.evict->victim(&query);
+    e->stats.sched_ns += od_engine_now(e) - start;
+    assert(!victim || od_victim_allowed(&query, victim));
+    return victim;
+}
+
+/* Last resort for the head of a device that does nothing else: its own data may lie so
+ * that what is missing does not fit between them. Moves one of them out of the way. */
+static od_replica *own_replica_in_the_way(od_engine *e, unsigned k, const od_task *head)
+{
+    od_device *device = &e->device[k];
+    if (!head || device->running > device->blocked || device->committed.count || device->transfers)
+        return NULL;
+    od_list_each(node, &device->resident) {
+        od_replica *r = od_container_of(node, od_replica, lru);
+        if (r->state == OD_PRESENT && !r->pins && !r->datum->bound && is_head_datum(head, r->datum))
+            return r;
+    }
+    return NULL;
+}
+
+/* Starts to make room for `size` bytes. True: something was freed at once, try again. */
+static bool make_room(od_engine *e, unsigned k, const od_task *head, size_t size)
+{
+    od_device *device = &e->device[k];
+    size_t free_bytes = od_pool_capacity(device->pool) - od_pool_used(device->pool);
+    if (device->leaving_bytes && free_bytes + device->leaving_bytes >= od_pool_rounded(device->pool, size))
+        return false;
+    od_replica *victim = choose_victim(e, k, head);
+    if (!victim)
+        victim = own_replica_in_the_way(e, k, head);
+    if (!victim)
+        return false;
+    od_memory_evict(e, victim->datum, k);
+    return true;
+}
+
+/* Takes memory on k for a datum that is absent there; head NULL: for a prefetch. False: not now. */
+bool od_memory_take(od_engine *e, unsigned k, od_datum *d, const od_task *head)
+{
+    od_device *device = &e->device[k];
+    od_replica *r = &d->replica[k];
+    od_status status;
+    while ((status = od_pool_alloc(device->pool, d->size, &r->offset)) == OD_EFULL)
+        if (!make_room(e, k, head, d->size))
+            return false;
+    if (status) {
+        e->config.driver_ops->fatal(e->config.driver, "out of host memory for a device's pool");
+        return false;
+    }
+    r->state = OD_PRESENT;
+    r->last_use = e->events;
+    od_list_push_back(&device->resident, &r->lru);
+    d->nreplicas++;
+    od_memory_update_outside(e, d);
+    uint64_t start = od_engine_now(e);
+    e->config.policy->incoming(e->policy_state, d, k);
+    e->stats.sched_ns += od_engine_now(e) - start;
+    return true;
+}
+
+/* A device that holds current contents and can send them, or OD_NOWHERE. */
+static int device_source(const od_engine *e, const od_datum *d)
+{
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if ((d->valid & OD_BIT(k)) && d->replica[k].state == OD_PRESENT)
+            return (int)k;
+    return OD_NOWHERE;
+}
+
+/* A peer only where its link is faster, or where the host's copy is stale. OD_NOWHERE: the only copy is leaving. */
+static int load_source(const od_engine *e, const od_datum *d)
+{
+    bool on_host = d->valid & OD_BIT(OD_HOST);
+    bool peer_faster = e->config.peer && e->config.peer_link.bandwidth > e->config.host_link.bandwidth;
+    if (on_host && !peer_faster)
+        return OD_HOST;
+    int peer = device_source(e, d);
+    return peer == OD_NOWHERE && on_host ? OD_HOST : peer;
+}
+
+static void await_source(od_datum *d, od_replica *r)
+{
+    if (!r->awaits_source) {
+        r->awaits_source = true;
+        d->nawaiting++;
+    }
+}
+
+/* Brings the contents to k, where memory has been taken. */
+void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
+{
+    od_replica *r = &d->replica[k];
+    assert(r->state == OD_PRESENT || r->awaits_source);
+    r->state = OD_LOADING;
+    int source = load_source(e, d);
+    if (source == OD_NOWHERE) { /* its only copy is leaving: from the host then */
+        await_source(d, r);
+        return;
+    }
+    if (source != OD_HOST && !e->config.peer) {
+        await_source(d, r);
+        od_memory_store(e, d);
+        return;
+    }
+    if (r->awaits_source) {
+        r->awaits_source = false;
+        d->nawaiting--;
+    }
+    if (r->loads++)
+        e->device[k].stats.reloads++;
+    e->device[k].stats.loads++;
+    od_memory_transfer(e, &(od_transfer){.datum = d, .kind = OD_LOAD, .from = source, .to = (int)k,
+                                         .bytes = d->size, .demanded = demanded});
+}
+
+/* Makes the host's copy current. True: it is, or nothing is to be kept; false: under way. */
+bool od_memory_store(od_engine *e, od_datum *d)
+{
+    if (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)))
+        return true;
+    if (d->stores)
+        return false;
+    int source = device_source(e, d);
+    assert(source != OD_NOWHERE);
+    od_memory_transfer(e, &(od_transfer){.datum = d, .kind = OD_WRITE_BACK, .from = source, .to = OD_HOST,
+                                         .bytes = d->size, .demanded = true});
+    return false;
+}
+
+void od_memory_settle(od_engine *e, od_datum *d)
+{
+    bool idle = !d->pending && !d->users && !d->transfers && !d->items && !d->bound;
+    if (idle && !d->keep && d->nreplicas && (d->valid == 0 || (d->valid & OD_BIT(OD_HOST))))
+        od_memory_drop_all(e, d, OD_NOWHERE);
+}
+
+static void count_bytes(od_engine *e, const od_transfer *x)
+{
+    if (x->from == OD_HOST)
+        e->device[x->to].stats.h2d_bytes += x->bytes;
+    else if (x->to == OD_HOST)
+        e->device[x->from].stats.d2h_bytes += x->bytes;
+    else
+        e->device[x->to].stats.d2d_bytes += x->bytes;
+}
+
+static void serve_awaiting(od_engine *e, od_datum *d)
+{
+    for (unsigned k = 0; d->nawaiting && k < e->config.ndevices; k++)
+        if (d->replica[k].awaits_source)
+            od_memory_load(e, d, k, true);
+}
+
+static void finish_transfer(od_engine *e, od_transfer *x)
+{
+    od_datum *d = x->datum;
+    if (x->from != OD_HOST)
+        d->replica[x->from].pins--;
+    d->transfers--;
+    if (x->kind == OD_UPDATE) {
+        if (x->to != OD_HOST)
+            d->replica[x->to].pins--;
+        if (x->item)
+            x->item->moved = true;
+        return;
+    }
+    if (x->kind == OD_LOAD) {
+        d->replica[x->to].state = OD_PRESENT;
+        d->valid |= OD_BIT(x->to);
+        return;
+    }
+    d->stores--;
+    d->valid |= OD_BIT(OD_HOST);
+    if (x->kind == OD_EVICT) {
+        e->device[x->from].leaving_bytes -= od_pool_rounded(e->device[x->from].pool, d->size);
+        od_memory_drop(e, d, (unsigned)x->from);
+    }
+}
+
+enum { MAX_TRIES = 3 };
+
+/* True where the transfer is being tried again. */
+static bool try_again(od_engine *e, od_transfer *x)
+{
+    char message[256];
+    if (++x->tries < MAX_TRIES) {
+        e->config.driver_ops->start_transfer(e->config.driver, x);
+        return true;
+    }
+    snprintf(message, sizeof message, "copying %zu bytes of the datum at host address %#lx %s device %d failed %d times",
+             x->bytes, (unsigned long)x->datum->base, x->from == OD_HOST ? "to" : "from",
+             x->from == OD_HOST ? x->to : x->from, MAX_TRIES);
+    e->config.driver_ops->fatal(e->config.driver, message);
+    return false;
+}
+
+void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
+{
+    od_datum *d = x->datum;
+    e->events++;
+    if (status && try_again(e, x))
+        return;
+    for (int side = 0; side < 2; side++) {
+        int place = side ? x->to : x->from;
+        if (place == OD_HOST)
+            continue;
+        od_stats_account(e, (unsigned)place);
+        e->device[place].transfers--;
+        e->todo |= OD_BIT(place);
+    }
+    count_bytes(e, x);
+    finish_transfer(e, x);
+    od_list_remove(&e->transfers, &x->link);
+    od_list_push_front(&e->spare_transfers, &x->link);
+    serve_awaiting(e, d);
+    e->todo |= e->rights_waiters;
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if (d->replica[k].users || d->replica[k].buffered_uses)
+            e->todo |= OD_BIT(k);
+    od_host_advance(e, d);
+    od_memory_settle(e, d);
+    od_engine_progress(e);
+}

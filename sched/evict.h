@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Eviction rules: which replica leaves a full device.
+ *
+ * The engine keeps each device's resident replicas in a list, least recently used first,
+ * and asks `victim` when memory is needed. The rule only reads. Guarantee: a
+ * returned victim satisfies od_victim_allowed(). Callbacks run under the engine's lock.
+ */
+#ifndef OD_SCHED_EVICT_H
+#define OD_SCHED_EVICT_H
+
+#include "sched/policy.h"
+
+enum { OD_EVICT_INTERFACE = 1 };
+
+typedef struct od_evict_query {
+    unsigned k;               /* the device that needs memory */
+    const od_list *resident;  /* its replicas (od_replica.lru), least recently used first */
+    const od_list *buffer;    /* its task buffer (od_task.link), head first */
+    const od_task *head;      /* the task that must get its memory, whose own data are not victims; NULL: a prefetch */
+    const od_policy_ops *policy; /* for future_uses */
+    void *policy_state;
+} od_evict_query;
+
+/* True where the replica may leave: present, unpinned, not bound, no task of the program holds its
+ * address; for a prefetch also used by no buffered task; for a head, not one of its own data. */
+bool od_victim_allowed(const od_evict_query *query, const od_replica *replica);
+
+typedef struct od_evict_ops {
+    unsigned interface_version; /* OD_EVICT_INTERFACE */
+    const char *name;           /* value of OMPDARTS_EVICT */
+    const char *description;
+    /* The replica to evict, or NULL when none is allowed. */
+    od_replica *(*victim)(const od_evict_query *query);
+} od_evict_ops;
+
+void od_evict_register(const od_evict_ops *ops);
+const od_evict_ops *od_evict_find(const char *name);
+const char *const *od_evict_names(void); /* sorted, NULL-terminated */
+
+#define OD_REGISTER_EVICT(ops)                                                                                         \
+    __attribute__((constructor(1000))) static void od_register_##ops(void)                                                   \
+    {                                                                                                                  \
+        od_evict_register(&(ops));                                                                                     \
+    }
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * luf: Least Used in the Future (Gonthier's thesis, Algorithm 10).
+ *
+ * A replica that no task in the task buffer uses and that the fewest planned tasks use; among
+ * equals one whose datum the fewest tasks known to the policy will read, then the least
+ * recently used. Where every replica is used by the buffer: Belady's rule on
+ * the buffer, the one whose next use is furthest.
+ */
+#include "sched/evict.h"
+
+struct worth {
+    uint32_t planned; /* n_p of Algorithm 10 */
+    uint32_t future;  /* tasks that the policy still has for it, on any device */
+};
+
+static struct worth worth_of(const od_evict_query *query, const od_replica *replica)
+{
+    struct worth worth = {.planned = replica->planned_uses};
+    if (query->policy && query->policy->future_uses)
+        worth.future = query->policy->future_uses(query->policy_state, replica->datum);
+    return worth;
+}
+
+static bool is_less(struct worth a, struct worth b)
+{
+    return a.planned != b.planned ? a.planned < b.planned : a.future < b.future;
+}
+
+static od_replica *least_planned(const od_evict_query *query)
+{
+    od_replica *best = NULL;
+    struct worth least = {UINT32_MAX, UINT32_MAX};
+    od_list_each(it, query->resident) {
+        od_replica *replica = od_container_of(it, od_replica, lru);
+        if (replica->buffered_uses > 0 || replica->planned_uses > least.planned || !od_victim_allowed(query, replica))
+            continue;
+        struct worth worth = worth_of(query, replica);
+        if (!best || is_less(worth, least)) {
+            best = replica;
+            least = worth;
+        }
+        if (least.planned == 0 && least.future == 0)
+            break;
+    }
+    return best;
+}
+
+/* The place in the task buffer of the first task that uses the datum; the buffer's length if none does. */
+static size_t next_use(const od_evict_query *query, const od_datum *datum)
+{
+    size_t place = 0;
+    od_list_each(it, query->buffer) {
+        const od_task *task = od_container_of(it, od_task, link);
+        for (uint32_t i = 0; i < task->naccess; i++) {
+            if (task->access[i].datum == datum)
+                return place;
+        }
+        place++;
+    }
+    return place;
+}
+
+static od_replica *furthest_in_buffer(const od_evict_query *query)
+{
+    od_replica *best = NULL;
+    size_t furthest = 0;
+    od_list_each(it, query->resident) {
+        od_replica *replica = od_container_of(it, od_replica, lru);
+        if (!od_victim_allowed(query, replica))
+            continue;
+        size_t place = next_use(query, replica->datum);
+        if (!best || place > furthest) {
+            best = replica;
+            furthest = place;
+        }
+    }
+    return best;
+}
+
+static od_replica *luf_victim(const od_evict_query *query)
+{
+    od_replica *victim = least_planned(query);
+    return victim ? victim : furthest_in_buffer(query);
+}
+
+static const od_evict_ops luf_ops = {
+    .interface_version = OD_EVICT_INTERFACE,
+    .name = "luf",
+    .description = "least used in the future (thesis, Algorithm 10)",
+    .victim = luf_victim,
+};
+
+OD_REGISTER_EVICT(luf_ops)

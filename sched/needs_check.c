@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* od_needs_is_valid(): recounts everything from the tasks and compares. */
+#include "sched/needs_impl.h"
+
+static bool set_is_valid(const struct set *set, const struct set *recount)
+{
+    if (set->count != recount->count)
+        return false;
+    if (set->count == 0)
+        return true;
+    if (set->top.holders == 0)
+        return set->top.priority > recount->top.priority;
+    return set->top.priority == recount->top.priority && set->top.holders == recount->top.holders;
+}
+
+static void set_count(struct set *set, int32_t priority)
+{
+    if (set->count == 0 || priority > set->top.priority)
+        set->top = (struct top){.priority = priority};
+    set->top.holders += priority == set->top.priority;
+    set->count++;
+}
+
+/* How many data the task lacks; their ids in *ids. */
+static uint32_t count_missing(const struct view *view, const struct slot *slot, uint32_t *ids)
+{
+    uint32_t missing = 0;
+    *ids = 0;
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint32_t id = inputs_of(slot)[i];
+        if (view->want[id].present)
+            continue;
+        missing++;
+        *ids ^= id;
+    }
+    return missing;
+}
+
+/* True where the stored key is no upper bound of the true one. */
+static bool key_is_low(const struct view *view, uint32_t id)
+{
+    const struct want *want = &view->want[id];
+    od_need_key key = view->key[id];
+    if (!od_heap_contains(&view->candidates, id))
+        return !want->present && want->s0.count + want->s1.count > 0;
+    od_need_key now = key_of(view, id);
+    return want->s0.count + want->s1.count > 0 && view->needs->order(&now, &key) < 0;
+}
+
+static bool want_is_valid(const struct view *view, uint32_t id)
+{
+    const od_needs *needs = view->needs;
+    const struct want *want = &view->want[id];
+    const struct source *source = &needs->sources[id];
+    struct set s0 = {0}, s1 = {0};
+    uint64_t ns = 0;
+    uint32_t planned = 0;
+    for (uint32_t i = 0; i < source->nlisted; i++) {
+        const struct slot *slot = &needs->slots[source->uses[i].slot];
+        if (!is_current(needs, source->uses[i]))
+            continue;
+        uint32_t missing = lack_of(view, source->uses[i].slot)->missing;
+        planned += slot->task->state == OD_TASK_PLANNED && slot->task->place == (int)view->k;
+        if (want->present || !slot->ready)
+            continue;
+        if (missing == 1)
+            set_count(&s0, slot->priority);
+        if (missing == 2)
+            set_count(&s1, slot->priority);
+        ns += missing == 1 ? slot->ns : 0;
+    }
+    return set_is_valid(&want->s0, &s0) && set_is_valid(&want->s1, &s1) && want->s0_ns == ns &&
+           want->planned_reads == planned && (want->present || (!want->resident && !planned)) && !key_is_low(view, id);
+}
+
+static bool lack_is_valid(const struct view *view, const struct slot *slot, uint32_t number)
+{
+    const struct lack *lack = lack_of(view, number);
+    uint32_t ids, missing = count_missing(view, slot, &ids);
+    if (missing > 0)
+        return lack->missing == missing && lack->ids == ids;
+    return lack->missing == 0 && lack->free < view->nfree && view->free[lack->free] == number;
+}
+
+static bool is_listed(const od_needs *needs, uint32_t id, uint32_t number)
+{
+    const struct source *source = &needs->sources[id];
+    for (uint32_t i = 0; i < source->nlisted; i++) {
+        if (source->uses[i].slot == number && is_current(needs, source->uses[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool task_is_valid(const od_needs *needs, uint32_t number)
+{
+    const struct slot *slot = &needs->slots[number];
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        if (!is_listed(needs, inputs_of(slot)[i], number))
+            return false;
+    }
+    for (unsigned k = 0; slot->ready && k < needs->env.ndevices; k++) {
+        if (!lack_is_valid(&needs->views[k], slot, number))
+            return false;
+    }
+    return slot_of(slot->task) == number && (!slot->ready || od_heap_contains(&needs->urgent, number));
+}
+
+static bool source_is_valid(const od_needs *needs, uint32_t id)
+{
+    const struct source *source = &needs->sources[id];
+    uint64_t left = 0;
+    uint32_t uses = 0;
+    if (!source->datum)
+        return source->nlisted == 0;
+    for (uint32_t i = 0; i < source->nlisted; i++) {
+        const struct slot *slot = &needs->slots[source->uses[i].slot];
+        bool current = is_current(needs, source->uses[i]);
+        uses += current;
+        left += current && slot->ready ? slot->ns : 0;
+    }
+    if (source->datum->id != id || left != source->left_ns || uses != source->nuses)
+        return false;
+    for (unsigned k = 0; k < needs->env.ndevices; k++) {
+        if (!want_is_valid(&needs->views[k], id))
+            return false;
+    }
+    return true;
+}
+
+static bool heaps_are_valid(const od_needs *needs)
+{
+    bool valid = od_heap_is_valid(&needs->urgent) && needs->sorter.count == 0;
+    for (unsigned k = 0; k < needs->env.ndevices; k++)
+        valid = valid && od_heap_is_valid(&needs->views[k].candidates);
+    return valid;
+}
+
+bool od_needs_is_valid(const od_needs *needs)
+{
+    uint32_t owned = 0, ready = 0;
+    for (uint32_t number = 0; number < needs->nslots; number++) {
+        if (!needs->slots[number].task)
+            continue;
+        owned++;
+        ready += needs->slots[number].ready;
+        if (!task_is_valid(needs, number))
+            return false;
+    }
+    for (uint32_t id = 0; id < needs->ndata; id++) {
+        if (!source_is_valid(needs, id))
+            return false;
+    }
+    return owned == needs->nowned && ready == needs->nready && owned + needs->nfree_slots == needs->nslots &&
+           heaps_are_valid(needs);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A plan: the tasks that a policy has reserved for one device, in order
+ * (plannedTasks_k of the papers). Shared by all policies that plan.
+ *
+ * Keeps od_replica.planned_uses (n_p of Algorithm 10) of every datum that a planned
+ * task uses, and task->state and task->place. Uses task->link.
+ */
+#ifndef OD_SCHED_PLAN_H
+#define OD_SCHED_PLAN_H
+
+#include "sched/task.h"
+
+typedef struct od_plan {
+    unsigned k;
+    od_list tasks; /* od_task.link */
+} od_plan;
+
+void od_plan_init(od_plan *plan, unsigned k);
+void od_plan_append(od_plan *plan, od_task *task);
+/* Takes a task out again; it is OD_TASK_READY and nowhere afterwards. */
+void od_plan_remove(od_plan *plan, od_task *task);
+od_task *od_plan_pop(od_plan *plan); /* NULL: empty */
+bool od_plan_is_valid(const od_plan *plan);
+
+#endif

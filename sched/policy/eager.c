@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * eager: one shared queue in arrival order; whoever asks gets the head.
+ *
+ * The baseline of the papers, and the smallest policy.
+ */
+#include "sched/policy.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static od_status eager_create(const od_policy_env *env, void **state)
+{
+    (void)env;
+    od_list *queue = malloc(sizeof *queue);
+    if (!queue)
+        return OD_ENOMEM;
+    od_list_init(queue);
+    *state = queue;
+    return OD_OK;
+}
+
+static od_status eager_ready(void *state, od_task *task)
+{
+    assert(task->bound == OD_NOWHERE);
+    od_list_push_back(state, &task->link);
+    return OD_OK;
+}
+
+static od_task *eager_pop(void *state, unsigned k)
+{
+    (void)k;
+    od_node *node = od_list_pop_front(state);
+    return node ? od_container_of(node, od_task, link) : NULL;
+}
+
+/* A shared queue does not care where data are. */
+static void eager_ignore_datum(void *state, od_datum *datum, unsigned k)
+{
+    (void)state;
+    (void)datum;
+    (void)k;
+}
+
+static bool eager_is_valid(void *state)
+{
+    const od_list *queue = state;
+    size_t count = 0;
+    od_list_each(it, queue)
+        count += it->next->prev == it;
+    return count == queue->count;
+}
+
+static const od_policy_ops eager_ops = {
+    .interface_version = OD_POLICY_INTERFACE,
+    .name = "eager",
+    .description = "shared queue, arrival order",
+    .default_evict = "lru",
+    .create = eager_create,
+    .destroy = free,
+    .ready = eager_ready,
+    .pop = eager_pop,
+    .incoming = eager_ignore_datum,
+    .evicted = eager_ignore_datum,
+    .is_valid = eager_is_valid,
+};
+
+OD_REGISTER_POLICY(eager_ops)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Registry: named tables of functions, sorted by name. Policies and eviction
+ * rules each have one; entries are added by constructors, before main().
+ */
+#ifndef OD_SCHED_REGISTRY_H
+#define OD_SCHED_REGISTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { OD_REGISTRY_MAX = 64 };
+
+typedef struct od_registry {
+    const char *kind; /* "policy", for messages */
+    size_t count;
+    const char *names[OD_REGISTRY_MAX + 1]; /* sorted, NULL-terminated */
+    const void *tables[OD_REGISTRY_MAX];    /* in the order of `names` */
+} od_registry;
+
+/* A table whose `version` is not `expected`, whose name is taken or that finds no room is left out with a message. */
+void od_registry_add(od_registry *registry, const char *name, const void *table, unsigned version, unsigned expected);
+const void *od_registry_find(const od_registry *registry, const char *name); /* NULL: unknown */
+
+#endif

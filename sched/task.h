@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Tasks as the scheduler sees them: some data, a duration, a priority.
+ *
+ * Life of a task (DESIGN: section 2):
+ *   ready -> planned(k) -> buffered(k) -> committed(k) -> running(k) -> storing -> done
+ * A policy owns a task while it is ready or planned; from the moment `pop` returns it,
+ * its placement is fixed and the engine owns it.
+ */
+#ifndef OD_SCHED_TASK_H
+#define OD_SCHED_TASK_H
+
+#include "memmgr/datum.h"
+
+typedef enum od_mode {
+    OD_READ = 1,  /* old contents are needed: a load if they are not there */
+    OD_WRITE = 2, /* the task makes the only current copy */
+    OD_READ_WRITE = 3,
+} od_mode;
+
+typedef struct od_access {
+    od_datum *datum;
+    od_mode mode;
+} od_access;
+
+typedef enum od_task_state {
+    OD_TASK_NEW,       /* not given to the engine yet */
+    OD_TASK_READY,     /* dependences satisfied, with the policy */
+    OD_TASK_PLANNED,   /* in a plan of device `place`; may still be taken back */
+    OD_TASK_BUFFERED,  /* in the task buffer of device `place`; placement fixed */
+    OD_TASK_COMMITTED, /* all its data pinned on `place`; loads may be under way */
+    OD_TASK_RUNNING,   /* started on `place` (OD_HOST: its host version) */
+    OD_TASK_STORING,   /* finished, its results on their way to the host (strict coherence) */
+    OD_TASK_DONE,
+} od_task_state;
+
+typedef struct od_task {
+    uint64_t id;        /* order of arrival, given by the engine */
+    od_task_state state;
+    int place;          /* device, OD_HOST, or OD_NOWHERE while undecided */
+    int bound;          /* the one device that may run it, or OD_NOWHERE */
+    int32_t priority;   /* higher is more urgent */
+    double duration;    /* predicted, seconds */
+    bool external;      /* a thread of the program runs it itself: it needs no device worker */
+    uint32_t naccess;
+    od_access *access;  /* distinct data */
+
+    od_node link;       /* in the one list that owns it: a policy's, a plan, a buffer */
+    void *policy_data;  /* the policy's own, while it owns the task */
+
+    struct od_task *outer; /* a running task whose thread waits for this one, or NULL */
+
+    /* Engine only. */
+    size_t footprint;  /* bytes on a device, rounded */
+    uint64_t wait_seq; /* when it first had to wait for rights, 0 = never */
+    bool prefetched;   /* its loads have been asked for */
+    bool failed;       /* the device could not run it, or no device can: its host version does */
+    int device;        /* the device that it was given to, for statistics */
+    uint64_t start_ns, end_ns; /* of its run, by the driver's clock */
+    void *user;         /* the driver's */
+} od_task;
+
+#endif

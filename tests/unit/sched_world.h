@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Data, tasks and a random generator for tests of policies and eviction rules, without an engine. */
+#ifndef OD_TESTS_SCHED_WORLD_H
+#define OD_TESTS_SCHED_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sched/evict.h"
+#include "sched/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static inline od_datum *world_datum(uint32_t id, size_t size, unsigned ndevices)
+{
+    od_datum *datum = calloc(1, sizeof *datum + ndevices * sizeof datum->replica[0]);
+    assert_non_null(datum);
+    datum->id = id;
+    datum->size = size;
+    datum->valid = OD_BIT(OD_HOST);
+    datum->home = OD_NOWHERE;
+    for (unsigned k = 0; k < ndevices; k++)
+        datum->replica[k].datum = datum;
+    return datum;
+}
+
+/* A task that reads `nreads` of the data, given by index. */
+static inline od_task *world_task(uint64_t id, od_datum *const *data, const uint32_t *reads, uint32_t nreads)
+{
+    od_task *task = calloc(1, sizeof *task);
+    od_access *access = calloc(nreads ? nreads : 1, sizeof *access);
+    assert_true(task && access);
+    *task = (od_task){.id = id, .place = OD_NOWHERE, .bound = OD_NOWHERE, .duration = 1e-3, .naccess = nreads};
+    task->access = access;
+    for (uint32_t i = 0; i < nreads; i++)
+        access[i] = (od_access){.datum = data[reads[i]], .mode = OD_READ};
+    return task;
+}
+
+static inline void world_task_free(od_task *task)
+{
+    free(task->access);
+    free(task);
+}
+
+/* One millisecond per byte from the host, half of it where another device holds the datum. */
+static inline double world_transfer_time(void *engine, const od_datum *datum, unsigned k)
+{
+    (void)engine;
+    bool peer = (datum->valid & ~OD_BIT(OD_HOST) & ~OD_BIT(k)) != 0;
+    return (double)datum->size * (peer ? 0.5e-3 : 1e-3);
+}
+
+static inline void *world_create(const od_policy_ops *ops, unsigned ndevices, uint64_t seed)
+{
+    od_policy_env env = {.ndevices = ndevices, .seed = seed, .transfer_time = world_transfer_time};
+    void *state = NULL;
+    assert_int_equal(ops->create(&env, &state), OD_OK);
+    return state;
+}
+
+/* A number below `limit`; xorshift64*. */
+static inline uint32_t world_random(uint64_t *seed, uint32_t limit)
+{
+    *seed ^= *seed >> 12;
+    *seed ^= *seed << 25;
+    *seed ^= *seed >> 27;
+    return (uint32_t)((*seed * UINT64_C(0x2545f4914f6cdd1d)) >> 33) % limit;
+}
+
+static inline void world_check(const od_policy_ops *ops, void *state)
+{
+    if (ops->is_valid)
+        assert_true(ops->is_valid(state));
+}
+
+#endif

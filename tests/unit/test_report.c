@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The figures of a run: each one in the summary and in the JSON file, exact, and their sums.
+ */
+#include "sched/report.h"
+#include "util/log.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Device 0's byte counts are not doubles: 2^53 + 1 and the largest of all. */
+static const od_report_device devices[] = {
+    {"host-0",
+     {.tasks = 10,
+      .host_tasks = 2,
+      .h2d_bytes = 9007199254740993,
+      .d2h_bytes = 18446744073709551615u,
+      .d2d_bytes = 30,
+      .loads = 40,
+      .reloads = 5,
+      .evictions = 6,
+      .busy_ns = 1500000000,
+      .stall_ns = 250000000,
+      .transfer_ns = 2000000000,
+      .overlapped_ns = 1500000000,
+      .peak_bytes = 59999999,
+      .limit_bytes = 60000000}},
+    {"host-1",
+     {.tasks = 1,
+      .h2d_bytes = 7,
+      .d2d_bytes = 1000000,
+      .loads = 3,
+      .reloads = 1,
+      .evictions = 2,
+      .busy_ns = 500000000,
+      .stall_ns = 1,
+      .peak_bytes = 10,
+      .limit_bytes = 60000000}},
+};
+
+static const od_report report = {
+    .policy = "darts",
+    .evict = "luf",
+    .seed = 18446744073709551614u,
+    .wall_s = 3.25,
+    .engine = {.tasks = 13, .host_tasks = 2, .sched_ns = 6500},
+    .ndevices = 2,
+    .devices = devices,
+};
+
+static char folder[] = "/tmp/ompdarts-report-XXXXXX";
+static char path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/stats.json", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static char *read_file(const char *name)
+{
+    static char text[16384];
+    FILE *file = fopen(name, "r");
+
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' does not contain '%s'", text, part);
+}
+
+static void totals_are_sums_and_largest_memory(void **state)
+{
+    od_report_device two[] = {devices[0], devices[1]};
+    od_report r = report;
+
+    (void)state;
+    two[0].stats.d2h_bytes = 20;
+    r.devices = two;
+    od_device_stats sum = od_report_totals(&r);
+    assert_int_equal(sum.tasks, 11);
+    assert_int_equal(sum.host_tasks, 2);
+    assert_int_equal(sum.h2d_bytes, 9007199254741000);
+    assert_int_equal(sum.d2h_bytes, 20);
+    assert_int_equal(sum.d2d_bytes, 1000030);
+    assert_int_equal(sum.loads, 43);
+    assert_int_equal(sum.reloads, 6);
+    assert_int_equal(sum.evictions, 8);
+    assert_int_equal(sum.busy_ns, 2000000000);
+    assert_int_equal(sum.stall_ns, 250000001);
+    assert_int_equal(sum.transfer_ns, 2000000000);
+    assert_int_equal(sum.overlapped_ns, 1500000000);
+    assert_int_equal(sum.peak_bytes, 59999999);
+    assert_int_equal(sum.limit_bytes, 60000000);
+}
+
+static void shares_and_averages(void **state)
+{
+    od_report empty = {.policy = "eager", .evict = "lru"};
+
+    (void)state;
+    assert_true(od_report_sched_ns_per_task(&report) == 500);
+    assert_true(od_report_sched_ns_per_task(&empty) == 0);
+    assert_true(od_report_overlap(&devices[0].stats) == 0.75);
+    assert_true(od_report_overlap(&devices[1].stats) == 0);
+}
+
+static void the_summary_shows_every_figure(void **state)
+{
+    od_report_device one = {.name = "host-0",
+                            .stats = {.tasks = 11,
+                                      .host_tasks = 2,
+                                      .h2d_bytes = 123456789,
+                                      .d2h_bytes = 20000000,
+                                      .d2d_bytes = 3050000,
+                                      .loads = 41,
+                                      .reloads = 5,
+                                      .evictions = 6,
+                                      .busy_ns = 1500000000,
+                                      .stall_ns = 250000000,
+                                      .transfer_ns = 2000000000,
+                                      .overlapped_ns = 1500000000,
+                                      .peak_bytes = 59900000,
+                                      .limit_bytes = 60000000}};
+    od_report r = report;
+    FILE *file = fopen(path, "w");
+
+    (void)state;
+    r.ndevices = 1;
+    r.devices = &one;
+    assert_non_null(file);
+    od_report_print(&r, file);
+    fclose(file);
+    const char *text = read_file(path);
+    has(text, "ompdarts: darts+luf, seed 18446744073709551614: 13 tasks (2 on the host) in 3.250 s, "
+              "scheduling 500 ns per task\n");
+    has(text, "device    tasks on host   busy s  stall s      MB in     MB out    MB peer    loads  reloads evictions "
+              " overlap   peak MB  limit MB\n");
+    has(text, "host-0       11       2    1.500    0.250      123.5       20.0        3.0       41        5         6 "
+              "   75.0%      59.9      60.0\n");
+    has(text, "all          11       2    1.500    0.250      123.5       20.0        3.0       41        5         6 "
+              "   75.0%      59.9      60.0\n");
+}
+
+static void a_run_without_transfers_shows_no_share(void **state)
+{
+    od_report r = report;
+    FILE *file = fopen(path, "w");
+
+    (void)state;
+    r.ndevices = 1;
+    r.devices = &devices[1];
+    assert_non_null(file);
+    od_report_print(&r, file);
+    fclose(file);
+    has(read_file(path), "        2        -       0.0      60.0\n");
+}
+
+static void long_names_are_cut(void **state)
+{
+    od_report_device one = {.name = "a device with a very long name indeed"};
+    od_report r = report;
+    FILE *file = fopen(path, "w");
+
+    (void)state;
+    r.ndevices = 1;
+    r.devices = &one;
+    assert_non_null(file);
+    od_report_print(&r, file);
+    fclose(file);
+    has(read_file(path), "\na device with a very lon        0 ");
+}
+
+static double number(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    if (!cJSON_IsNumber(item))
+        fail_msg("no number '%s'", name);
+    return item->valuedouble;
+}
+
+static const char *string(const cJSON *object, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+
+    assert_non_null(text);
+    return text;
+}
+
+static cJSON *write_and_parse(const od_report *r)
+{
+    assert_int_equal(od_report_write_json(r, path), OD_OK);
+    cJSON *json = cJSON_Parse(read_file(path));
+    assert_non_null(json);
+    return json;
+}
+
+static void json_has_every_figure_of_the_run(void **state)
+{
+    cJSON *json = write_and_parse(&report);
+
+    (void)state;
+    assert_int_equal(number(json, "schema_version"), OD_REPORT_SCHEMA_VERSION);
+    assert_string_equal(string(json, "ompdarts_version"), OMPDARTS_VERSION);
+    assert_string_equal(string(json, "policy"), "darts");
+    assert_string_equal(string(json, "eviction"), "luf");
+    assert_true(number(json, "wall_s") == 3.25);
+    assert_true(number(json, "tasks") == 13);
+    assert_true(number(json, "host_tasks") == 2);
+    assert_true(number(json, "sched_ns_per_task") == 500);
+    const cJSON *totals = cJSON_GetObjectItemCaseSensitive(json, "totals");
+    assert_true(number(totals, "tasks") == 11);
+    assert_true(number(totals, "loads") == 43);
+    assert_true(number(totals, "busy_s") == 2.0);
+    assert_true(number(totals, "peak_bytes") == 59999999);
+    assert_null(cJSON_GetObjectItemCaseSensitive(totals, "name"));
+    cJSON_Delete(json);
+}
+
+static void json_has_every_figure_of_a_device(void **state)
+{
+    cJSON *json = write_and_parse(&report);
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(json, "devices");
+
+    (void)state;
+    assert_int_equal(cJSON_GetArraySize(array), 2);
+    const cJSON *d = cJSON_GetArrayItem(array, 0);
+    assert_string_equal(string(d, "name"), "host-0");
+    assert_true(number(d, "tasks") == 10);
+    assert_true(number(d, "host_tasks") == 2);
+    assert_true(number(d, "h2d_bytes") == 9007199254740992.0);
+    assert_true(number(d, "d2h_bytes") == 18446744073709551615.0);
+    assert_true(number(d, "d2d_bytes") == 30);
+    assert_true(number(d, "loads") == 40);
+    assert_true(number(d, "reloads") == 5);
+    assert_true(number(d, "evictions") == 6);
+    assert_true(number(d, "peak_bytes") == 59999999);
+    assert_true(number(d, "limit_bytes") == 60000000);
+    assert_true(number(d, "busy_s") == 1.5);
+    assert_true(number(d, "stall_s") == 0.25);
+    assert_true(number(d, "transfer_s") == 2.0);
+    assert_true(number(d, "overlapped_s") == 1.5);
+    assert_string_equal(string(cJSON_GetArrayItem(array, 1), "name"), "host-1");
+    cJSON_Delete(json);
+}
+
+static void json_integers_are_exact(void **state)
+{
+    (void)state;
+    assert_int_equal(od_report_write_json(&report, path), OD_OK);
+    const char *text = read_file(path);
+    has(text, "\"h2d_bytes\":\t9007199254740993,");
+    has(text, "\"d2h_bytes\":\t18446744073709551615,");
+    has(text, "\"seed\":\t18446744073709551614,");
+}
+
+static void json_of_an_empty_run(void **state)
+{
+    od_report empty = {.policy = "eager", .evict = "lru"};
+    cJSON *json = write_and_parse(&empty);
+
+    (void)state;
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "devices")), 0);
+    assert_true(number(json, "sched_ns_per_task") == 0);
+    cJSON_Delete(json);
+}
+
+static unsigned files_in_folder(void)
+{
+    unsigned count = 0;
+    DIR *listing = opendir(folder);
+
+    assert_non_null(listing);
+    for (struct dirent *entry; (entry = readdir(listing));)
+        count += entry->d_name[0] != '.';
+    closedir(listing);
+    return count;
+}
+
+static void a_file_is_replaced_and_nothing_is_left_over(void **state)
+{
+    FILE *file = fopen(path, "w");
+
+    (void)state;
+    assert_non_null(file);
+    fputs("old contents", file);
+    fclose(file);
+    assert_int_equal(od_report_write_json(&report, path), OD_OK);
+    assert_null(strstr(read_file(path), "old contents"));
+    assert_int_equal(files_in_folder(), 1);
+}
+
+static void unwritable_files_are_errors(void **state)
+{
+    char below[sizeof path + 8];
+
+    (void)state;
+    od_log_set_level(OD_LOG_OFF);
+    assert_int_equal(od_report_write_json(&report, "/nonexistent/stats.json"), OD_EIO);
+    assert_int_equal(od_report_write_json(&report, folder), OD_EIO);
+    assert_int_equal(od_report_write_json(&report, path), OD_OK);
+    snprintf(below, sizeof below, "%s/x.json", path);
+    assert_int_equal(od_report_write_json(&report, below), OD_EIO);
+    assert_int_equal(files_in_folder(), 1);
+    od_log_set_level(OD_LOG_WARNING);
+}
+
+static void full_disks_are_errors(void **state)
+{
+    struct stat info;
+
+    (void)state;
+    if (stat("/dev/full", &info) != 0)
+        skip();
+    od_log_set_level(OD_LOG_OFF);
+    assert_int_equal(od_report_write_json(&report, "/dev/full"), OD_EIO);
+    od_log_set_level(OD_LOG_WARNING);
+    assert_int_equal(stat("/dev/full", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+}
+
+static void devices_are_written_in_place(void **state)
+{
+    struct stat info;
+
+    (void)state;
+    assert_int_equal(od_report_write_json(&report, "/dev/null"), OD_OK);
+    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+}
+
+static unsigned allocations_left;
+
+static void *failing_malloc(size_t size)
+{
+    return allocations_left-- > 0 ? malloc(size) : NULL;
+}
+
+static void running_out_of_memory_is_an_error(void **state)
+{
+    cJSON_Hooks hooks = {.malloc_fn = failing_malloc, .free_fn = free};
+    od_status status = OD_ENOMEM;
+    unsigned failures = 0;
+
+    (void)state;
+    od_log_set_level(OD_LOG_OFF);
+    cJSON_InitHooks(&hooks);
+    for (; status; failures++) {
+        allocations_left = failures;
+        status = od_report_write_json(&report, path);
+        assert_true(status == OD_ENOMEM || status == OD_OK);
+    }
+    cJSON_InitHooks(NULL);
+    od_log_set_level(OD_LOG_WARNING);
+    assert_true(failures > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(totals_are_sums_and_largest_memory),
+        cmocka_unit_test(shares_and_averages),
+        cmocka_unit_test(the_summary_shows_every_figure),
+        cmocka_unit_test(a_run_without_transfers_shows_no_share),
+        cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(json_has_every_figure_of_the_run),
+        cmocka_unit_test(json_has_every_figure_of_a_device),
+        cmocka_unit_test(json_integers_are_exact),
+        cmocka_unit_test(json_of_an_empty_run),
+        cmocka_unit_test(a_file_is_replaced_and_nothing_is_left_over),
+        cmocka_unit_test(unwritable_files_are_errors),
+        cmocka_unit_test(full_disks_are_errors),
+        cmocka_unit_test(devices_are_written_in_place),
+        cmocka_unit_test(running_out_of_memory_is_an_error),
+    };
+    return cmocka_run_group_tests_name("report", tests, make_folder, remove_folder);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Data constructs: target data, enter data, exit data, update.
+ *
+ * On the virtual device they open and close regions: no transfer, no allocation. A close brings home
+ * what is mapped `from`; an update brings home or pushes its section. use_device_ptr shows the program an address
+ * on one device, to which the datum is bound until the construct ends. Inside a job that has a device the job's own
+ * data are already there: the construct only shows them.
+ */
+#include "omp_ext/device_memory.h"
+#include "omp_ext/job.h"
+#include "omp_ext/real.h"
+#include "omp_ext/virtual.h"
+
+#include <stdlib.h>
+
+static bool is_mapped(const od_map_args *args, int32_t i)
+{
+    return !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && args->sizes[i] > 0;
+}
+
+/* The construct's list with every item as a kernel argument, so that all of them count as its data. */
+static int64_t *as_parameters(const od_map_args *args)
+{
+    int64_t *types = malloc(((size_t)args->count + 1) * sizeof *types);
+    if (!types)
+        od_runtime_fatal("out of host memory for a data construct");
+    for (int32_t i = 0; i < args->count; i++)
+        types[i] = (args->types[i] | OD_MAP_PARAM) & ~OD_MAP_RETURN;
+    return types;
+}
+
+/* --- requests of a construct -------------------------------------------- */
+
+typedef struct pending {
+    od_request **request; /* malloc'ed, some NULL */
+    size_t count;
+} pending;
+
+static void begin_pending(pending *p, const od_map_args *args)
+{
+    p->count = 0;
+    p->request = calloc(2 * (size_t)args->count + 1, sizeof *p->request);
+    if (!p->request)
+        od_runtime_fatal("out of host memory for a data construct");
+}
+
+/* A target task waits for its requests without a thread; the program's thread waits here. */
+static void finish_pending(pending *p)
+{
+    if (od_self.mode == OD_CAPTURE) {
+        od_self.capture->what = OD_CAPTURED_REQUESTS;
+        od_self.capture->requests = p->request;
+        od_self.capture->nrequests = p->count;
+        return;
+    }
+    for (size_t i = 0; i < p->count; i++)
+        od_runtime_request(p->request[i]);
+    free(p->request);
+}
+
+static void add_range(pending *p, const od_map_args *args, int32_t i, od_request_kind kind)
+{
+    od_request *request;
+    od_engine *engine = od_runtime_lock();
+    od_status status =
+        od_engine_range_request(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], kind, &request);
+    od_runtime_unlock();
+    if (status)
+        od_runtime_fatal("out of host memory for a data construct");
+    if (request)
+        request->inside = od_self.mode == OD_ON_DEVICE;
+    p->request[p->count++] = request;
+}
+
+/* --- regions ------------------------------------------------------------ */
+
+static void open_regions(const od_map_args *args, pending *p)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        if (!is_mapped(args, i))
+            continue;
+        od_engine *engine = od_runtime_lock();
+        bool to = args->types[i] & OD_MAP_TO;
+        od_status status = od_engine_region_open(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], !to);
+        od_runtime_unlock();
+        if (status)
+            od_log(OD_LOG_ERROR, "omp", "mapping %lld bytes at %p would extend data that are already mapped: not possible in OpenMP",
+                   (long long)args->sizes[i], args->begins[i]);
+        else if (to && (args->types[i] & OD_MAP_ALWAYS))
+            add_range(p, args, i, OD_REQUEST_PUSH);
+    }
+}
+
+static void close_regions(const od_map_args *args, pending *p)
+{
+    for (int32_t i = args->count - 1; i >= 0; i--) {
+        if (!is_mapped(args, i))
+            continue;
+        bool from = args->types[i] & OD_MAP_FROM;
+        if (from && (args->types[i] & OD_MAP_ALWAYS))
+            add_range(p, args, i, OD_REQUEST_PULL);
+        od_request *request;
+        od_engine *engine = od_runtime_lock();
+        od_status status = od_engine_region_close(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], from,
+                                                  args->types[i] & OD_MAP_DELETE, &request);
+        od_runtime_unlock();
+        if (status)
+            od_runtime_fatal("out of host memory for a data construct");
+        p->request[p->count++] = request;
+    }
+}
+
+static void update(const od_map_args *args, pending *p)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        if (!is_mapped(args, i))
+            continue;
+        od_engine *engine = od_runtime_lock();
+        od_region *region = od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i],
+                                                     (size_t)args->sizes[i]);
+        if (region && (args->types[i] & OD_MAP_TO))
+            region->undefined = false; /* from now on some of it is defined by the host */
+        od_runtime_unlock();
+        if (region)
+            add_range(p, args, i, (args->types[i] & OD_MAP_TO) ? OD_REQUEST_PUSH : OD_REQUEST_PULL);
+    }
+}
+
+/* --- addresses shown to the program ------------------------------------- */
+
+static bool shows_addresses(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        if (args->types[i] & OD_MAP_RETURN)
+            return true;
+    return false;
+}
+
+static void show(const od_map_args *args, int32_t i, const od_datum *d, unsigned k)
+{
+    uintptr_t device_begin = (uintptr_t)od_runtime_address(d, k) + ((uintptr_t)args->begins[i] - d->base);
+    args->bases[i] = (void *)(device_begin - ((uintptr_t)args->begins[i] - (uintptr_t)args->bases[i]));
+}
+
+/* Must say the same when the construct begins and when it ends. */
+static bool may_write(const od_map_args *args, int32_t i)
+{
+    return (args->types[i] & (OD_MAP_TO | OD_MAP_FROM)) != OD_MAP_TO;
+}
+
+static void bind_and_show(const od_map_args *args, const od_uses *uses, const int32_t *access_of, unsigned k)
+{
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++) {
+        if (access_of[i] < 0)
+            continue;
+        od_datum *d = uses->access[access_of[i]].datum;
+        od_engine_bind(engine, d, k, may_write(args, i));
+        show(args, i, d, k);
+    }
+    od_runtime_unlock();
+}
+
+/* Brings the data whose addresses are asked for to one device and keeps them there. */
+static void acquire_addresses(const od_map_args *args)
+{
+    od_uses uses = {0};
+    od_job *job = od_job_create(OD_JOB_SYNC);
+    int32_t *access_of = malloc(((size_t)args->count + 1) * sizeof *access_of);
+    if (!job || !access_of || od_args_resolve(args, NULL, 0, &uses, access_of))
+        od_runtime_fatal("out of host memory for a data construct");
+    od_runtime_lock();
+    od_uses_trust(&uses, NULL, 0, true);
+    od_runtime_unlock();
+    job->task.outer = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
+    od_uses shown = uses; /* the arrays stay the job's */
+    od_job_submit(job, &uses, "use_device_ptr");
+    int place = od_job_wait_granted(job);
+    if (place == OD_HOST)
+        od_log(OD_LOG_WARNING, "omp", "use_device_ptr: the data fit on no device, the program is shown host addresses");
+    else
+        bind_and_show(args, &shown, access_of, (unsigned)place);
+    od_job_end_sync(job, OD_OK);
+    od_job_destroy(job);
+    free(access_of);
+}
+
+static void release_addresses(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t base;
+        size_t size;
+        if (!(args->types[i] & OD_MAP_RETURN))
+            continue;
+        od_engine *engine = od_runtime_lock();
+        if (od_arg_range(engine, args, i, &base, &size)) {
+            od_datum *d = od_directory_find(od_engine_directory(engine), base, size);
+            if (d && d->bound)
+                od_engine_unbind(engine, d, may_write(args, i));
+        }
+        od_runtime_unlock();
+    }
+}
+
+/* Inside a job: its own data are on its device. */
+static void show_own(const od_map_args *args)
+{
+    const od_task *task = &od_self.job->task;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t base;
+        size_t size;
+        if (!(args->types[i] & OD_MAP_RETURN) || !od_arg_range(engine, args, i, &base, &size))
+            continue;
+        for (uint32_t j = 0; j < task->naccess; j++) {
+            const od_datum *d = task->access[j].datum;
+            if (base >= d->base && base + size <= d->base + d->size)
+                show(args, i, d, (unsigned)od_self.place);
+        }
+    }
+    od_runtime_unlock();
+}
+
+/* True where a job's own data serve the construct: nothing is opened or closed. */
+static bool inside_job(const od_map_args *args)
+{
+    if (od_self.mode != OD_ON_DEVICE)
+        return false;
+    od_map_args parameters = *args;
+    parameters.types = as_parameters(args);
+    bool own = od_job_adopt(&parameters);
+    free(parameters.types);
+    return own;
+}
+
+/* --- constructs --------------------------------------------------------- */
+
+static void learn(const od_map_args *args)
+{
+    od_note_offload();
+    if (!od_self.learning || !od_self.ndepends)
+        return;
+    od_runtime_lock();
+    od_job_learn(od_self.learning, od_self.depends, od_self.ndepends, args);
+    od_runtime_unlock();
+}
+
+static void begin(const od_map_args *args)
+{
+    if (inside_job(args)) {
+        if (od_self.mode == OD_ON_DEVICE)
+            show_own(args);
+        od_self.shown++;
+        return;
+    }
+    learn(args);
+    pending p;
+    begin_pending(&p, args);
+    open_regions(args, &p);
+    finish_pending(&p);
+    if (shows_addresses(args))
+        acquire_addresses(args);
+}
+
+static void end(const od_map_args *args)
+{
+    if (od_self.shown && inside_job(args)) {
+        od_self.shown--;
+        return;
+    }
+    release_addresses(args);
+    pending p;
+    begin_pending(&p, args);
+    close_regions(args, &p);
+    finish_pending(&p);
+}
+
+static void update_now(const od_map_args *args)
+{
+    pending p;
+    begin_pending(&p, args);
+    update(args, &p);
+    finish_pending(&p);
+}
+
+typedef enum construct { BEGIN, END, UPDATE } construct;
+
+/* What libomptarget holds itself is remembered, so that later constructs on it pass through as well. */
+static void note_foreign(const od_map_args *args, int64_t device, construct what)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        if (!is_mapped(args, i) || what == UPDATE)
+            continue;
+        if (what == BEGIN && !od_foreign_add((uintptr_t)args->begins[i], (size_t)args->sizes[i], (int)device))
+            od_runtime_fatal("out of host memory for a data construct");
+        if (what == END)
+            od_foreign_remove((uintptr_t)args->begins[i]);
+    }
+}
+
+/* True where the construct has been dealt with; false: it is libomptarget's, called with *device. */
+static bool handle(construct what, int64_t *device, const od_map_args *args)
+{
+    if (!od_runtime_active())
+        return false;
+    if (od_self.mode == OD_HOST_VERSION) /* data are on the host, addresses are host addresses */
+        return true;
+    bool is_virtual = od_is_virtual(device);
+    if (!is_virtual || !od_args_are_simple(args)) {
+        od_args_bring_home(args);
+        if (is_virtual) {
+            *device = od_args_device(args);
+            note_foreign(args, *device, what);
+        }
+        if (od_self.mode == OD_CAPTURE)
+            od_self.capture->what = OD_CAPTURED_DONE;
+        return false;
+    }
+    if (what == BEGIN)
+        begin(args);
+    else if (what == END)
+        end(args);
+    else
+        update_now(args);
+    return true;
+}
+
+#define OD_DATA_CONSTRUCT(name, what)                                                                                  \
+    void __tgt_target_data_##name##_mapper(od_ident *ident, int64_t device, int32_t n, void **bases, void **begins,    \
+                                           int64_t *sizes, int64_t *types, void **names, void **mappers)               \
+    {                                                                                                                  \
+        od_map_args args = {n, bases, begins, sizes, types, names, mappers};                                           \
+        if (!handle(what, &device, &args))                                                                             \
+            REAL(__tgt_target_data_##name##_mapper)(ident, device, n, bases, begins, sizes, types, names, mappers);    \
+    }                                                                                                                  \
+    void __tgt_target_data_##name##_nowait_mapper(od_ident *ident, int64_t device, int32_t n, void **bases,            \
+                                                  void **begins, int64_t *sizes, int64_t *types, void **names,         \
+                                                  void **mappers, int32_t ndepends, void *depends, int32_t n_noalias,  \
+                                                  void *noalias)                                                       \
+    {                                                                                                                  \
+        od_map_args args = {n, bases, begins, sizes, types, names, mappers};                                           \
+        if (!handle(what, &device, &args))                                                                             \
+            REAL(__tgt_target_data_##name##_nowait_mapper)(ident, device, n, bases, begins, sizes, types, names,       \
+                                                           mappers, ndepends, depends, n_noalias, noalias);            \
+    }
+
+OD_DATA_CONSTRUCT(begin, BEGIN)
+OD_DATA_CONSTRUCT(end, END)
+OD_DATA_CONSTRUCT(update, UPDATE)
+
+int omp_target_is_present(const void *address, int device)
+{
+    if (od_runtime_started() && od_runtime_device_index(device) != OD_NOWHERE) {
+        od_engine *engine = od_runtime_lock();
+        bool present = od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0) != NULL;
+        od_runtime_unlock();
+        if (present)
+            return 1;
+    }
+    return REAL(omp_target_is_present)(address, device);
+}

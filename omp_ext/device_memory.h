@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Device memory that is the program's own: omp_target_alloc, omp_target_associate_ptr, and ranges that were
+ * passed through to libomptarget. A task that is given such an address must run where it is valid.
+ * Has a lock of its own, below all others.
+ */
+#ifndef OD_OMP_EXT_DEVICE_MEMORY_H
+#define OD_OMP_EXT_DEVICE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* OpenMP's number of the device whose program-allocated memory contains the address, or -1. */
+int od_device_of_address(uintptr_t address);
+
+/* Host ranges that libomptarget itself holds on a device: constructs that touch one pass through, to there. */
+bool od_foreign_add(uintptr_t base, size_t size, int device);
+void od_foreign_remove(uintptr_t base);
+int od_foreign_device(uintptr_t base, size_t size); /* -1: none overlaps */
+
+/* Bytes per device when the user sets no limit: most of what is free. */
+size_t od_default_memory(unsigned ndevices);
+
+#endif

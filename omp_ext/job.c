@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Jobs. A captured target task runs on a worker of its device; a learnt host task
+ * too, with its own launches and data constructs answered by its device; a synchronous
+ * construct is granted a device and runs on the thread that met it.
+ *
+ * A host task's data are predicted from its depend list. When it turns out to need
+ * others, and uses none at that moment, it gives back what it has and becomes ready
+ * again (od_engine_task_retry), so that no job holds data while it waits for more.
+ */
+#include "omp_ext/job.h"
+
+#include "omp_ext/real.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local od_thread od_self;
+
+od_job *od_job_create(od_job_kind kind)
+{
+    od_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return NULL;
+    job->kind = kind;
+    job->task.bound = OD_NOWHERE;
+    job->task.external = kind == OD_JOB_SYNC;
+    job->task.user = job;
+    return job;
+}
+
+void od_job_destroy(od_job *job)
+{
+    od_launch_free(&job->launch);
+    free(job->task.access);
+    free(job->depends);
+    free(job);
+}
+
+static size_t total_bytes(const od_uses *uses)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < uses->count; i++)
+        bytes += uses->access[i].datum->size;
+    return bytes;
+}
+
+void od_job_submit(od_job *job, od_uses *uses, const void *code)
+{
+    od_engine *engine = od_runtime_lock();
+    job->cost = od_entry_get(code, total_bytes(uses));
+    job->task.duration = od_entry_duration(job->cost);
+    job->task.access = uses->access;
+    job->task.naccess = uses->count;
+    *uses = (od_uses){0};
+    od_engine_task_ready(engine, &job->task);
+    od_runtime_unlock();
+}
+
+/* --- on a worker -------------------------------------------------------- */
+
+static od_status run_kernel(od_job *job, int place)
+{
+    return od_launch_run(&job->launch, job->task.access, (unsigned)place) ? OD_EDEVICE : OD_OK;
+}
+
+/* Calls compiled code with the given meaning of its constructs. */
+static void call_entry(od_job *job, od_thread_mode mode, int place)
+{
+    od_thread saved = od_self;
+    od_self = (od_thread){.mode = mode, .job = job, .place = place};
+    job->entry(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
+    od_self = saved;
+}
+
+od_status od_job_run(od_job *job, int place)
+{
+    if (place == OD_HOST)
+        call_entry(job, OD_HOST_VERSION, OD_HOST);
+    else if (job->kind == OD_JOB_KERNEL)
+        return run_kernel(job, place);
+    else
+        call_entry(job, OD_ON_DEVICE, place);
+    return OD_OK;
+}
+
+/* --- on the program's thread -------------------------------------------- */
+
+int od_job_wait_granted(od_job *job)
+{
+    od_runtime_lock();
+    od_runtime_wait(&job->granted);
+    int place = job->granted_place;
+    od_runtime_unlock();
+    return place;
+}
+
+void od_job_end_sync(od_job *job, od_status status)
+{
+    od_engine *engine = od_runtime_lock();
+    job->granted = false;
+    od_engine_task_done(engine, &job->task, status);
+    if (status) { /* the host version's turn comes once the data are there */
+        od_runtime_wait(&job->granted);
+        od_engine_task_done(engine, &job->task, OD_OK);
+    }
+    od_runtime_wait(&job->completed);
+    od_runtime_unlock();
+}
+
+static od_job *make_sync_job(od_ident *ident, int32_t teams, int32_t threads, void *kernel, const od_kernel_args *args,
+                             od_uses *uses)
+{
+    od_job *job = od_job_create(OD_JOB_SYNC);
+    if (!job)
+        return NULL;
+    od_status status = od_launch_copy(&job->launch, ident, teams, threads, kernel, args);
+    if (!status) {
+        od_map_args map = od_kernel_map_args(&job->launch.args);
+        status = od_args_resolve(&map, NULL, 0, uses, job->launch.access_of);
+    }
+    if (status) {
+        od_job_destroy(job);
+        return NULL;
+    }
+    return job;
+}
+
+int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args, od_job *outer)
+{
+    od_uses uses = {0};
+    od_job *job = make_sync_job(ident, teams, threads, kernel, args, &uses);
+    if (!job)
+        od_runtime_fatal("out of host memory for a launch");
+    od_runtime_lock();
+    od_uses_trust(&uses, NULL, 0, true);
+    od_runtime_unlock();
+    job->task.bound = od_launch_bound(&job->launch);
+    job->task.outer = outer ? &outer->task : NULL;
+    od_job_submit(job, &uses, kernel);
+    int place = od_job_wait_granted(job);
+    int failed = 1;
+    if (place != OD_HOST) {
+        failed = run_kernel(job, place) != OD_OK;
+        od_job_end_sync(job, failed ? OD_EDEVICE : OD_OK);
+    } else {
+        od_job_end_sync(job, OD_OK); /* data are on the host: the caller goes on there */
+    }
+    od_job_destroy(job);
+    return failed;
+}
+
+/* --- inside a job that has a device ------------------------------------- */
+
+/* Finds each argument's datum among the job's own. False: one is missing, or held in too weak a mode. Locked. */
+static bool covers(od_engine *engine, const od_job *job, const od_map_args *args, int32_t *access_of)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t base;
+        size_t size;
+        access_of[i] = -1;
+        if (od_arg_classify(args, i) != OD_ARG_DATUM || !od_arg_range(engine, args, i, &base, &size))
+            continue;
+        od_mode mode = od_arg_mode(engine, args, i, job->depends, job->ndepends);
+        for (uint32_t j = 0; j < job->task.naccess && access_of[i] < 0; j++) {
+            const od_access *a = &job->task.access[j];
+            if (base >= a->datum->base && base + size <= a->datum->base + a->datum->size && (mode & ~a->mode) == 0)
+                access_of[i] = (int32_t)j;
+        }
+        if (access_of[i] < 0)
+            return false;
+    }
+    return true;
+}
+
+void od_job_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, const od_map_args *args)
+{
+    for (int32_t j = 0; j < ndepends && j < OD_MAX_LEARNT_DEPENDS; j++)
+        for (int32_t i = 0; i < args->count; i++) {
+            if ((uintptr_t)args->begins[i] != depends[j].base || (args->types[i] & OD_MAP_LITERAL) || args->sizes[i] <= 0)
+                continue;
+            entry->depend[j].size = (size_t)args->sizes[i];
+            entry->depend[j].mode = depends[j].flags == OD_DEPEND_IN ? OD_READ : OD_READ_WRITE;
+        }
+}
+
+/* Gives back what the job holds, asks for the construct's data instead, and waits for them. */
+static void retry(od_job *job, const od_map_args *args)
+{
+    od_uses uses = {0};
+    if (od_args_resolve(args, job->depends, job->ndepends, &uses, NULL))
+        od_runtime_fatal("out of host memory for a task's data");
+    od_engine *engine = od_runtime_lock();
+    od_uses_trust(&uses, job->depends, job->ndepends, false);
+    od_access *old = job->task.access;
+    job->granted = false;
+    od_engine_task_retry(engine, &job->task, uses.access, uses.count);
+    od_job_learn(od_entry_get((const void *)(uintptr_t)job->entry, 0), job->depends, job->ndepends, args);
+    od_runtime_unlock();
+    free(old);
+    od_self.place = od_job_wait_granted(job);
+    if (od_self.place == OD_HOST)
+        od_self.mode = OD_HOST_VERSION;
+}
+
+static bool own(const od_job *job, const od_map_args *args, int32_t *access_of)
+{
+    od_engine *engine = od_runtime_lock();
+    bool all = covers(engine, job, args, access_of);
+    od_runtime_unlock();
+    return all;
+}
+
+bool od_job_adopt(const od_map_args *args)
+{
+    od_job *job = od_self.job;
+    int32_t *access_of = malloc(((size_t)args->count + 1) * sizeof *access_of);
+    if (!access_of)
+        od_runtime_fatal("out of host memory for a construct");
+    bool all = own(job, args, access_of);
+    if (!all && !od_self.shown) {
+        retry(job, args);
+        all = true;
+    }
+    free(access_of);
+    return all;
+}
+
+int od_job_launch_inside(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args)
+{
+    od_job *job = od_self.job;
+    od_launch launch;
+    if (od_launch_copy(&launch, ident, teams, threads, kernel, args))
+        od_runtime_fatal("out of host memory for a launch");
+    od_map_args map = od_kernel_map_args(&launch.args);
+    bool all = own(job, &map, launch.access_of);
+    if (!all && !od_self.shown) {
+        retry(job, &map);
+        if (od_self.mode == OD_HOST_VERSION) {
+            od_launch_free(&launch);
+            return 1;
+        }
+        all = own(job, &map, launch.access_of);
+    }
+    int failed = all ? od_launch_run(&launch, job->task.access, (unsigned)od_self.place) :
+                       od_job_launch_sync(ident, teams, threads, kernel, args, job);
+    od_launch_free(&launch);
+    return failed;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* From map lists to data, and from data to literal device pointers. See launch.h. */
+#include "omp_ext/launch.h"
+
+#include "omp_ext/device_memory.h"
+#include "omp_ext/real.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- arguments ---------------------------------------------------------- */
+
+od_map_args od_kernel_map_args(const od_kernel_args *args)
+{
+    return (od_map_args){(int32_t)args->count, args->bases, args->begins,  args->sizes,
+                         args->types,          args->names, args->mappers};
+}
+
+od_arg_class od_arg_classify(const od_map_args *args, int32_t i)
+{
+    int64_t type = args->types[i];
+    if ((args->mappers && args->mappers[i]) ||
+        (type & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF | OD_MAP_NON_CONTIG | OD_MAP_CLOSE)))
+        return OD_ARG_ODD;
+    if (type & OD_MAP_LITERAL)
+        return OD_ARG_VALUE;
+    if (type & OD_MAP_PRIVATE)
+        return OD_ARG_PRIVATE;
+    return (type & OD_MAP_PARAM) ? OD_ARG_DATUM : OD_ARG_UNUSED;
+}
+
+static uintptr_t begin_of(const od_map_args *args, int32_t i)
+{
+    return (uintptr_t)args->begins[i];
+}
+
+bool od_arg_range(od_engine *engine, const od_map_args *args, int32_t i, uintptr_t *base, size_t *size)
+{
+    *base = begin_of(args, i);
+    *size = (size_t)args->sizes[i];
+    if (*size)
+        return true;
+    od_region *region = od_directory_find_region(od_engine_directory(engine), *base, 0);
+    if (!region)
+        return false;
+    *base = region->base;
+    *size = region->size;
+    return true;
+}
+
+/* depend(in: x) next to map(tofrom: x): x is only read. */
+static bool is_only_read(uintptr_t base, const od_depend *depends, int32_t ndepends)
+{
+    bool named = false;
+    for (int32_t j = 0; j < ndepends; j++) {
+        if (depends[j].base != base)
+            continue;
+        if (depends[j].flags != OD_DEPEND_IN)
+            return false;
+        named = true;
+    }
+    return named;
+}
+
+od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends, int32_t ndepends)
+{
+    int64_t type = args->types[i];
+    uintptr_t begin = begin_of(args, i);
+    bool in_region = od_directory_find_region(od_engine_directory(engine), begin, (size_t)args->sizes[i]) != NULL;
+    unsigned mode = ((type & OD_MAP_TO) ? OD_READ : 0u) | ((type & OD_MAP_FROM) ? OD_WRITE : 0u);
+    if (mode == 0)
+        mode = OD_READ_WRITE; /* alloc, present: the region's contents, used in any way */
+    if (in_region)
+        mode |= OD_READ;
+    return is_only_read(begin, depends, ndepends) ? OD_READ : (od_mode)mode;
+}
+
+/* map(alloc: x) of what is not present is scratch memory: libomptarget makes it for the launch. */
+static bool is_scratch(od_engine *engine, const od_map_args *args, int32_t i)
+{
+    return !(args->types[i] & (OD_MAP_TO | OD_MAP_FROM)) && args->sizes[i] &&
+           !od_directory_find_region(od_engine_directory(engine), begin_of(args, i), (size_t)args->sizes[i]);
+}
+
+bool od_args_are_simple(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        od_arg_class class = od_arg_classify(args, i);
+        if (class == OD_ARG_ODD)
+            return false;
+        if ((class == OD_ARG_DATUM || class == OD_ARG_UNUSED) &&
+            od_foreign_device(begin_of(args, i), (size_t)args->sizes[i]) >= 0)
+            return false;
+    }
+    return true;
+}
+
+int od_args_device(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        int device = od_foreign_device(begin_of(args, i), (size_t)args->sizes[i]);
+        if (device >= 0)
+            return device;
+    }
+    return od_runtime_device_number(0);
+}
+
+void od_args_bring_home(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        if (!(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)))
+            od_runtime_host_range(begin_of(args, i), args->sizes[i] > 0 ? (size_t)args->sizes[i] : 1, OD_REQUEST_WRITE);
+}
+
+/* --- data --------------------------------------------------------------- */
+
+static od_status grow(od_uses *uses)
+{
+    if (uses->count < uses->capacity)
+        return OD_OK;
+    uint32_t capacity = uses->capacity ? 2 * uses->capacity : 4;
+    od_access *access = realloc(uses->access, capacity * sizeof *access);
+    if (!access)
+        return OD_ENOMEM;
+    uses->access = access;
+    uses->capacity = capacity;
+    return OD_OK;
+}
+
+/* Adds a held datum; one that is there already keeps its first hold and the union of the modes. */
+static od_status add_use(od_engine *engine, od_uses *uses, od_datum *datum, od_mode mode, int32_t *index)
+{
+    for (uint32_t j = 0; j < uses->count; j++)
+        if (uses->access[j].datum == datum) {
+            uses->access[j].mode |= mode;
+            od_engine_release(engine, datum);
+            *index = (int32_t)j;
+            return OD_OK;
+        }
+    if (grow(uses)) {
+        od_engine_release(engine, datum);
+        return OD_ENOMEM;
+    }
+    *index = (int32_t)uses->count;
+    uses->access[uses->count++] = (od_access){datum, mode};
+    return OD_OK;
+}
+
+static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends,
+                             int32_t ndepends, od_uses *uses, int32_t *index)
+{
+    uintptr_t base;
+    size_t size;
+    od_datum *datum;
+    *index = -1;
+    if (is_scratch(engine, args, i) || !od_arg_range(engine, args, i, &base, &size))
+        return OD_OK;
+    od_mode mode = od_arg_mode(engine, args, i, depends, ndepends);
+    od_status status = od_engine_datum(engine, base, size, &datum);
+    if (status)
+        return status;
+    if (datum->size > size) /* a part is written: the rest must be there */
+        mode |= OD_READ;
+    return add_use(engine, uses, datum, mode, index);
+}
+
+static bool concerns(const od_map_args *args, int32_t i)
+{
+    od_arg_class class = od_arg_classify(args, i);
+    return class == OD_ARG_DATUM || (class == OD_ARG_UNUSED && (args->types[i] & OD_MAP_RETURN));
+}
+
+od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
+                          int32_t *access_of)
+{
+    od_status status = OD_OK;
+    int32_t i = 0, index;
+    while (i < args->count && !status) {
+        if (access_of)
+            access_of[i] = -1;
+        if (!concerns(args, i)) {
+            i++;
+            continue;
+        }
+        od_engine *engine = od_runtime_lock();
+        status = resolve_arg(engine, args, i, depends, ndepends, uses, &index);
+        od_runtime_unlock();
+        if (status == OD_EFULL) { /* overlaps data in use: once they are home they make place */
+            od_uses_release(uses);
+            od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_WRITE);
+            status = OD_OK;
+            i = 0;
+            continue;
+        }
+        if (access_of)
+            access_of[i] = index;
+        i++;
+    }
+    if (status)
+        od_uses_release(uses);
+    return status;
+}
+
+void od_uses_release(od_uses *uses)
+{
+    if (uses->count) {
+        od_engine *engine = od_runtime_lock();
+        for (uint32_t j = 0; j < uses->count; j++)
+            od_engine_release(engine, uses->access[j].datum);
+        od_runtime_unlock();
+    }
+    free(uses->access);
+    *uses = (od_uses){0};
+}
+
+/* --- coherence ---------------------------------------------------------- */
+
+static bool lies_in(uintptr_t address, const od_datum *datum)
+{
+    return address >= datum->base && address - datum->base < datum->size;
+}
+
+static bool names(const od_depend *depends, int32_t ndepends, const od_datum *datum)
+{
+    for (int32_t j = 0; j < ndepends; j++)
+        if (lies_in(depends[j].base, datum))
+            return true;
+    return false;
+}
+
+/* A depend item that is none of the task's data: a token, which may order a host access that we cannot see. */
+static bool has_token(const od_uses *uses, const od_depend *depends, int32_t ndepends)
+{
+    for (int32_t j = 0; j < ndepends; j++) {
+        bool found = false;
+        for (uint32_t i = 0; i < uses->count && !found; i++)
+            found = lies_in(depends[j].base, uses->access[i].datum);
+        if (!found)
+            return true;
+    }
+    return false;
+}
+
+void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bool synchronous)
+{
+    od_coherence coherence = od_runtime_options()->coherence;
+    bool token = has_token(uses, depends, ndepends);
+    for (uint32_t i = 0; i < uses->count; i++) {
+        od_datum *d = uses->access[i].datum;
+        if (!d->region && (synchronous || token || !names(depends, ndepends, d)))
+            d->untrusted = true;
+        bool trusted = coherence == OD_COHERENCE_AUTO ? !d->untrusted : coherence == OD_COHERENCE_DEPEND && !synchronous;
+        d->keep = d->region || trusted;
+    }
+}
+
+/* --- launches ----------------------------------------------------------- */
+
+static size_t align_up(size_t n)
+{
+    return (n + 15) & ~(size_t)15;
+}
+
+/* Arguments that are mapped without reaching the kernel change nothing that anyone can see. */
+static bool is_dropped(const od_map_args *args, int32_t i)
+{
+    return od_arg_classify(args, i) == OD_ARG_UNUSED;
+}
+
+static size_t private_bytes(const od_map_args *args, int32_t i)
+{
+    return od_arg_classify(args, i) == OD_ARG_PRIVATE ? align_up((size_t)args->sizes[i]) : 0;
+}
+
+static void copy_arg(od_launch *launch, uint32_t to, const od_map_args *from, int32_t i, char **privates)
+{
+    od_kernel_args *args = &launch->args;
+    args->bases[to] = from->bases[i];
+    args->begins[to] = from->begins[i];
+    args->sizes[to] = from->sizes[i];
+    args->types[to] = from->types[i];
+    args->names[to] = from->names ? from->names[i] : NULL;
+    args->mappers[to] = NULL;
+    launch->access_of[to] = -1;
+    size_t bytes = private_bytes(from, i);
+    if (!bytes || !from->begins[i])
+        return;
+    ptrdiff_t shift = (char *)from->bases[i] - (char *)from->begins[i];
+    memcpy(*privates, from->begins[i], (size_t)from->sizes[i]);
+    args->begins[to] = *privates;
+    args->bases[to] = *privates + shift;
+    *privates += bytes;
+}
+
+od_status od_launch_copy(od_launch *launch, od_ident *ident, int32_t teams, int32_t threads, void *kernel,
+                         const od_kernel_args *args)
+{
+    od_map_args from = od_kernel_map_args(args);
+    size_t n = args->count, privates = 0;
+    for (int32_t i = 0; i < from.count; i++)
+        privates += private_bytes(&from, i);
+    size_t arrays = align_up(n * (6 * sizeof(void *) + sizeof(int32_t)));
+    char *storage = malloc(arrays + privates + 16);
+    if (!storage)
+        return OD_ENOMEM;
+    *launch = (od_launch){ident, teams, threads, kernel, *args, NULL, storage};
+    void **array = (void **)(void *)storage;
+    launch->args.bases = array;
+    launch->args.begins = array + n;
+    launch->args.names = array + 2 * n;
+    launch->args.mappers = array + 3 * n;
+    launch->args.sizes = (int64_t *)(void *)(array + 4 * n);
+    launch->args.types = (int64_t *)(void *)(array + 5 * n);
+    launch->access_of = (int32_t *)(void *)(array + 6 * n);
+    char *next_private = storage + arrays;
+    launch->args.count = 0;
+    for (int32_t i = 0; i < from.count; i++)
+        if (!is_dropped(&from, i))
+            copy_arg(launch, launch->args.count++, &from, i, &next_private);
+    if (!from.names)
+        launch->args.names = NULL;
+    launch->args.mappers = NULL;
+    return OD_OK;
+}
+
+void od_launch_free(od_launch *launch)
+{
+    free(launch->storage);
+    launch->storage = NULL;
+}
+
+int od_launch_bound(const od_launch *launch)
+{
+    for (uint32_t i = 0; i < launch->args.count; i++) {
+        if (!(launch->args.types[i] & OD_MAP_LITERAL))
+            continue;
+        int device = od_device_of_address((uintptr_t)launch->args.begins[i]);
+        if (device >= 0)
+            return od_runtime_device_index(device);
+    }
+    return OD_NOWHERE;
+}
+
+static void make_literal(od_kernel_args *args, uint32_t i, uintptr_t address)
+{
+    args->bases[i] = args->begins[i] = (void *)address;
+    args->types[i] = OD_MAP_PARAM | OD_MAP_LITERAL;
+}
+
+/* Replaces each datum by the address of its replica on k, shifted as the section is. */
+static void rewrite(od_launch *launch, const od_access *access, unsigned k)
+{
+    od_kernel_args *args = &launch->args;
+    for (uint32_t i = 0; i < args->count; i++) {
+        if (launch->access_of[i] < 0)
+            continue;
+        const od_datum *d = access[launch->access_of[i]].datum;
+        uintptr_t shift = (uintptr_t)args->bases[i] - d->base;
+        make_literal(args, i, (uintptr_t)od_runtime_address(d, k) + shift);
+    }
+}
+
+int od_launch_run(od_launch *launch, const od_access *access, unsigned k)
+{
+    rewrite(launch, access, k);
+    launch->args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    return REAL(__tgt_target_kernel)(launch->ident, od_runtime_device_number(k), launch->teams, launch->threads,
+                                     launch->kernel, &launch->args);
+}
+
+int od_launch_pass_through(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
+                           od_kernel_args *args)
+{
+    od_map_args map = od_kernel_map_args(args);
+    od_args_bring_home(&map);
+    int64_t *types = malloc((args->count + 1) * sizeof *types);
+    if (!types)
+        od_runtime_fatal("out of host memory for a launch");
+    od_engine *engine = od_runtime_lock();
+    for (uint32_t i = 0; i < args->count; i++) { /* what our regions hold is present: its contents go in and out */
+        bool ours = !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && args->sizes[i] &&
+                    od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+        types[i] = args->types[i] | (ours && device < 0 ? OD_MAP_TO | OD_MAP_FROM : 0);
+    }
+    od_runtime_unlock();
+    od_kernel_args widened = *args;
+    widened.types = types;
+    widened.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    int failed = REAL(__tgt_target_kernel)(ident, device < 0 ? od_args_device(&map) : device, teams, threads, kernel, &widened);
+    free(types);
+    return failed;
+}

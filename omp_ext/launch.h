@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Launches: the map list of a construct turned into data, and a kernel started on the
+ * device where those data are.
+ *
+ * An argument is *simple* when its pointer can be replaced by a literal device pointer: a
+ * whole range or a section, mapped without members, mappers or attached pointers. A construct with any other kind of argument
+ * passes through to libomptarget, after the data that it touches have been brought home.
+ */
+#ifndef OD_OMP_EXT_LAUNCH_H
+#define OD_OMP_EXT_LAUNCH_H
+
+#include "omp_ext/thread.h"
+
+typedef enum od_arg_class {
+    OD_ARG_VALUE,   /* a literal, or nothing that is in memory: stays as it is */
+    OD_ARG_PRIVATE, /* a private copy that libomptarget makes */
+    OD_ARG_DATUM,   /* ours */
+    OD_ARG_UNUSED,  /* mapped, but not passed to the kernel */
+    OD_ARG_ODD,     /* needs libomptarget's own logic */
+} od_arg_class;
+
+/* The distinct data of a construct, growing. */
+typedef struct od_uses {
+    od_access *access; /* malloc'ed */
+    uint32_t count, capacity;
+} od_uses;
+
+od_arg_class od_arg_classify(const od_map_args *args, int32_t i);
+/* The host range of argument i; a zero-length one stands for the region around it. False: there is none. Locked. */
+bool od_arg_range(od_engine *engine, const od_map_args *args, int32_t i, uintptr_t *base, size_t *size);
+/* How the argument's datum is used, narrowed by the depend items. Locked. */
+od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends, int32_t ndepends);
+
+od_map_args od_kernel_map_args(const od_kernel_args *args);
+
+/* True where every argument is simple and none lies in memory that libomptarget manages. */
+bool od_args_are_simple(const od_map_args *args);
+/* The OpenMP device on which an odd construct must run. */
+int od_args_device(const od_map_args *args);
+/* Brings home, and forgets, what the construct touches. Blocks. */
+void od_args_bring_home(const od_map_args *args);
+
+/* Resolves all data arguments: each use's datum comes held. access_of[i] (may be NULL) gets the index per argument.
+ * Blocks where ranges overlap in another way than before. Not locked. */
+od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
+                          int32_t *access_of);
+/* OMPDARTS_COHERENCE: says for each datum whether copies may be kept. `synchronous`: the program's thread
+ * goes on right after the construct. Locked. */
+void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bool synchronous);
+void od_uses_release(od_uses *uses);
+
+/* Copies a launch with everything that its arrays point to. */
+od_status od_launch_copy(od_launch *launch, od_ident *ident, int32_t teams, int32_t threads, void *kernel,
+                         const od_kernel_args *args);
+void od_launch_free(od_launch *launch);
+/* Starts the kernel on device k and waits for its end. 0: done. */
+int od_launch_run(od_launch *launch, const od_access *access, unsigned k);
+
+/* The device that a literal pointer among the arguments belongs to, as our index, or OD_NOWHERE. */
+int od_launch_bound(const od_launch *launch);
+
+/* Passes a launch through to libomptarget as written. */
+int od_launch_pass_through(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
+                           od_kernel_args *args);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Records: what we know about a libomp task between its creation and the moment it is ready, found
+ * by the task's address. A sharded hash table, each shard with a lock of its own, below all others.
+ */
+#ifndef OD_OMP_EXT_RECORDS_H
+#define OD_OMP_EXT_RECORDS_H
+
+#include "omp_ext/abi.h"
+
+#include <stdbool.h>
+
+typedef struct od_record {
+    const void *task;    /* kmp_task_t */
+    od_task_entry entry; /* the compiled task's code */
+    struct od_entry *code; /* what has been learnt about it */
+    void *event;         /* its completion event, or NULL */
+    bool detachable;     /* it may be asked for an event when it runs */
+    int32_t flags;       /* of its allocation */
+    od_depend *depends;  /* malloc'ed copy */
+    int32_t ndepends;
+    struct od_record *next;
+} od_record;
+
+/* Takes the record over. */
+void od_records_add(od_record *record);
+od_record *od_records_find(const void *task);
+/* Takes the record out; the caller frees it. */
+od_record *od_records_take(const void *task);
+void od_record_free(od_record *record);
+
+#endif

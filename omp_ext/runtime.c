@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The runtime: start, stop, the lock, and the engine's commands carried out.
+ *
+ * See runtime.h for who may do what under the lock. Everything starts at the first construct that could be
+ * scheduled, and ends in an atexit handler, which runs before the program's device images are unloaded.
+ */
+#define _GNU_SOURCE
+#include "omp_ext/runtime.h"
+
+#include "omp_ext/device_memory.h"
+#include "omp_ext/entry.h"
+#include "omp_ext/real.h"
+#include "omp_ext/workers.h"
+#include "sched/report.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_BAD_CONFIGURATION = 2 };
+
+static struct {
+    pthread_mutex_t lock;   /* protects the engine, the queues, the outbox, and what has been learnt */
+    pthread_cond_t changed; /* a waiter's flag has been set */
+    od_options options;
+    od_backend backend;
+    od_engine *engine;
+    od_transfer_queues *transfers;
+    od_workers *workers;
+    int device_number[OD_MAX_DEVICES];
+    od_job *jobs_done, **jobs_done_end; /* outbox: completed jobs */
+    od_waiter *requests_done;           /* outbox: completed requests with a notify */
+    bool single_device;
+    bool mandatory;
+    uint64_t start_ns;
+    unsigned busy; /* transfers and jobs that the driver is carrying out */
+    bool stopping;
+    pthread_t watchdog;
+    bool watched;
+} runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+typedef enum activity { UNSTARTED, OFF, ON } activity;
+static atomic_int state = OFF; /* an activity; UNSTARTED once the library has been loaded with all it needs */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+_Noreturn void od_runtime_fatal(const char *message)
+{
+    od_log(OD_LOG_ERROR, "runtime", "%s; the program cannot go on with right results and is stopped", message);
+    abort();
+}
+
+static _Noreturn void refuse(const char *message)
+{
+    fprintf(stderr, "ompdarts: %s\n", message);
+    fflush(NULL);
+    _exit(EXIT_BAD_CONFIGURATION);
+}
+
+/* --- the driver table --------------------------------------------------- */
+
+static void start_transfer(void *driver, od_transfer *transfer)
+{
+    (void)driver;
+    runtime.busy++;
+    od_transfer_submit(runtime.transfers, transfer);
+}
+
+/* A limit that not even one tile of the first task fits into is a mistake, and nothing has run yet: refuse. */
+static void check_limit(const od_task *task)
+{
+    char message[256];
+    od_engine_stats stats;
+    size_t limit = runtime.backend.pool_bytes[0];
+    od_engine_stats_get(runtime.engine, &stats);
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        if (!runtime.options.mem_limit || stats.tasks || task->access[i].datum->size <= limit)
+            continue;
+        snprintf(message, sizeof message, "OMPDARTS_MEM_LIMIT=%zu: smaller than one tile of the first task; allowed: "
+                 "at least %zu bytes (one tile), better the sum of a task's tiles", limit, task->access[i].datum->size);
+        refuse(message);
+    }
+}
+
+static void start_task(void *driver, od_task *task, int place)
+{
+    (void)driver;
+    od_job *job = task->user;
+    if (place == OD_HOST) {
+        check_limit(task);
+        if (runtime.mandatory)
+            od_runtime_fatal("a target region cannot run on a device, and OMP_TARGET_OFFLOAD=mandatory forbids the host");
+    }
+    if (job->kind == OD_JOB_SYNC || (job->kind == OD_JOB_HOST_TASK && task->external)) {
+        job->granted_place = place;
+        job->granted = true;
+        pthread_cond_broadcast(&runtime.changed);
+        return;
+    }
+    runtime.busy++;
+    unsigned index = place == OD_HOST ? runtime.backend.ndevices : (unsigned)place;
+    if (od_workers_submit(runtime.workers, index, place, job))
+        od_runtime_fatal("a worker thread could not be started");
+}
+
+static void complete_task(void *driver, od_task *task)
+{
+    (void)driver;
+    od_job *job = task->user;
+    if (job->kind == OD_JOB_SYNC) {
+        job->completed = true;
+        pthread_cond_broadcast(&runtime.changed);
+        return;
+    }
+    job->next = NULL;
+    *runtime.jobs_done_end = job;
+    runtime.jobs_done_end = &job->next;
+}
+
+static void complete_request(void *driver, od_request *request)
+{
+    (void)driver;
+    od_waiter *waiter = request->user;
+    waiter->done = true;
+    if (waiter->notify) {
+        waiter->next = runtime.requests_done;
+        runtime.requests_done = waiter;
+    } else {
+        pthread_cond_broadcast(&runtime.changed);
+    }
+}
+
+static uint64_t now_ns(void *driver)
+{
+    (void)driver;
+    return monotonic_ns();
+}
+
+static void fatal(void *driver, const char *message)
+{
+    (void)driver;
+    od_engine_dump(runtime.engine, stderr);
+    od_runtime_fatal(message);
+}
+
+static const od_driver_ops driver_ops = {
+    .start_transfer = start_transfer,
+    .start_task = start_task,
+    .complete_task = complete_task,
+    .complete_request = complete_request,
+    .now_ns = now_ns,
+    .fatal = fatal,
+};
+
+/* --- events from threads of ours ---------------------------------------- */
+
+static void transfer_done(void *arg, od_transfer *transfer, od_status status)
+{
+    (void)arg;
+    od_engine *engine = od_runtime_lock();
+    runtime.busy--;
+    od_engine_transfer_done(engine, transfer, status);
+    od_runtime_unlock();
+}
+
+static void run_job(od_job *job, int place)
+{
+    od_status status = od_job_run(job, place);
+    od_engine *engine = od_runtime_lock();
+    runtime.busy--;
+    od_task *task = &job->task;
+    if (!status && job->cost && place != OD_HOST)
+        od_entry_record(job->cost, (double)(monotonic_ns() - task->start_ns) * 1e-9);
+    od_engine_task_done(engine, task, status);
+    od_runtime_unlock();
+}
+
+/* --- the lock ----------------------------------------------------------- */
+
+od_engine *od_runtime_lock(void)
+{
+    pthread_mutex_lock(&runtime.lock);
+    return runtime.engine;
+}
+
+/* The last of a group of requests fulfils the event that they share. */
+typedef struct group {
+    atomic_uint pending;
+    void *event;
+} group;
+
+static void leave_group(group *g)
+{
+    if (atomic_fetch_sub(&g->pending, 1) != 1)
+        return;
+    if (g->event)
+        REAL(omp_fulfill_event)(g->event);
+    free(g);
+}
+
+static void notify_group(od_waiter *waiter)
+{
+    od_request_destroy(waiter->request);
+    leave_group(waiter->group);
+    free(waiter);
+}
+
+static void finish_job(od_job *job)
+{
+    void *event = job->event;
+    od_request *after = job->after;
+    od_job_destroy(job);
+    if (after)
+        od_runtime_request_async(&after, 1, event);
+    else if (event)
+        REAL(omp_fulfill_event)(event);
+}
+
+void od_runtime_unlock(void)
+{
+    od_job *jobs = runtime.jobs_done;
+    od_waiter *waiters = runtime.requests_done;
+    runtime.jobs_done = NULL;
+    runtime.jobs_done_end = &runtime.jobs_done;
+    runtime.requests_done = NULL;
+    if (runtime.stopping && !runtime.busy)
+        pthread_cond_broadcast(&runtime.changed);
+    pthread_mutex_unlock(&runtime.lock);
+    while (jobs) {
+        od_job *next = jobs->next;
+        finish_job(jobs);
+        jobs = next;
+    }
+    while (waiters) {
+        od_waiter *next = waiters->next;
+        waiters->notify(waiters);
+        waiters = next;
+    }
+}
+
+void od_runtime_wait(const bool *flag)
+{
+    while (!*flag) {
+        /* Commands noted so far may be what lets the flag be set. */
+        od_runtime_unlock();
+        pthread_mutex_lock(&runtime.lock);
+        if (!*flag)
+            pthread_cond_wait(&runtime.changed, &runtime.lock);
+    }
+}
+
+/* --- requests ----------------------------------------------------------- */
+
+void od_runtime_request(od_request *request)
+{
+    if (!request)
+        return;
+    od_waiter waiter = {.request = request};
+    request->user = &waiter;
+    od_engine *engine = od_runtime_lock();
+    od_engine_request(engine, request);
+    od_runtime_wait(&waiter.done);
+    od_runtime_unlock();
+    od_request_destroy(request);
+}
+
+void od_runtime_request_async(od_request *const *requests, size_t n, void *event)
+{
+    group *g = calloc(1, sizeof *g);
+    if (!g)
+        od_runtime_fatal("out of host memory for a data construct");
+    atomic_init(&g->pending, 1); /* this function's own */
+    g->event = event;
+    for (size_t i = 0; i < n; i++) {
+        if (!requests[i])
+            continue;
+        od_waiter *waiter = calloc(1, sizeof *waiter);
+        if (!waiter)
+            od_runtime_fatal("out of host memory for a data construct");
+        *waiter = (od_waiter){.notify = notify_group, .group = g, .request = requests[i]};
+        requests[i]->user = waiter;
+        atomic_fetch_add(&g->pending, 1);
+        od_engine *engine = od_runtime_lock();
+        od_engine_request(engine, requests[i]);
+        od_runtime_unlock();
+    }
+    leave_group(g);
+}
+
+void od_runtime_synchronise(void)
+{
+    od_request *request;
+    if (!od_runtime_started())
+        return;
+    od_engine *engine = od_runtime_lock();
+    od_status status = od_engine_sync_request(engine, &request);
+    od_runtime_unlock();
+    if (status)
+        od_runtime_fatal("out of host memory at a synchronisation point");
+    od_runtime_request(request);
+}
+
+void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
+{
+    od_request *request;
+    od_engine *engine = od_runtime_lock();
+    od_status status = od_engine_range_request(engine, base, size, kind, &request);
+    od_runtime_unlock();
+    if (status)
+        od_runtime_fatal("out of host memory for a data construct");
+    od_runtime_request(request);
+}
+
+/* --- asking ------------------------------------------------------------- */
+
+unsigned od_runtime_ndevices(void)
+{
+    return runtime.backend.ndevices;
+}
+
+int od_runtime_device_number(unsigned k)
+{
+    return runtime.device_number[k];
+}
+
+int od_runtime_device_index(int n)
+{
+    for (unsigned k = 0; k < runtime.backend.ndevices; k++)
+        if (runtime.device_number[k] == n)
+            return (int)k;
+    return OD_NOWHERE;
+}
+
+void *od_runtime_address(const od_datum *datum, unsigned k)
+{
+    return (char *)runtime.backend.pool_address[k] + datum->replica[k].offset;
+}
+
+bool od_runtime_mandatory(void)
+{
+    return runtime.mandatory;
+}
+
+const od_options *od_runtime_options(void)
+{
+    return &runtime.options;
+}
+
+void od_runtime_single_device(void)
+{
+    runtime.single_device = true;
+}
+
+/* --- the watchdog ------------------------------------------------------- */
+
+static void dump_and_abort(void)
+{
+    fprintf(stderr, "ompdarts: watchdog: no progress for %g s\n", runtime.options.watchdog_s);
+    od_engine_dump(runtime.engine, stderr);
+    abort();
+}
+
+static void *watch(void *arg)
+{
+    (void)arg;
+    uint64_t seen = 0, since = monotonic_ns();
+    pthread_mutex_lock(&runtime.lock);
+    while (!runtime.stopping) {
+        uint64_t events = od_engine_events(runtime.engine);
+        uint64_t now = monotonic_ns();
+        if (events != seen || od_engine_is_idle(runtime.engine)) {
+            seen = events;
+            since = now;
+        } else if ((double)(now - since) * 1e-9 > runtime.options.watchdog_s) {
+            dump_and_abort();
+        }
+        pthread_mutex_unlock(&runtime.lock);
+        nanosleep(&(struct timespec){0, 50 * 1000 * 1000}, NULL);
+        pthread_mutex_lock(&runtime.lock);
+    }
+    pthread_mutex_unlock(&runtime.lock);
+    return NULL;
+}
+
+/* --- stop --------------------------------------------------------------- */
+
+static void report(void)
+{
+    char names[OD_MAX_DEVICES][16];
+    od_report_device devices[OD_MAX_DEVICES];
+    od_report r = {.policy = runtime.options.sched,
+                   .evict = runtime.options.evict,
+                   .seed = runtime.options.seed,
+                   .wall_s = (double)(monotonic_ns() - runtime.start_ns) * 1e-9,
+                   .ndevices = runtime.backend.ndevices,
+                   .devices = devices};
+    od_engine_stats_get(runtime.engine, &r.engine);
+    for (unsigned k = 0; k < r.ndevices; k++) {
+        snprintf(names[k], sizeof names[k], "device %d", runtime.device_number[k]);
+        devices[k].name = names[k];
+        od_engine_device_stats(runtime.engine, k, &devices[k].stats);
+    }
+    if (runtime.options.summary)
+        od_report_print(&r, stderr);
+    if (runtime.options.stats[0] && od_report_write_json(&r, runtime.options.stats))
+        od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", runtime.options.stats);
+}
+
+/* A program may end from inside a task: what is running is given a moment, what is not yet is left. */
+static bool wait_until_quiet(void)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 2;
+    while (runtime.busy > 0)
+        if (pthread_cond_timedwait(&runtime.changed, &runtime.lock, &limit))
+            return false;
+    return true;
+}
+
+static void stop(void)
+{
+    if (atomic_exchange(&state, OFF) != ON)
+        return;
+    pthread_mutex_lock(&runtime.lock);
+    runtime.stopping = true;
+    bool quiet = wait_until_quiet();
+    report();
+    if (!quiet) { /* from inside a job, or beside an endless kernel: the process ends with its threads */
+        pthread_mutex_unlock(&runtime.lock);
+        return;
+    }
+    od_workers_stop(runtime.workers);
+    pthread_mutex_unlock(&runtime.lock);
+    if (runtime.watched)
+        pthread_join(runtime.watchdog, NULL);
+    od_transfer_queues_destroy(runtime.transfers);
+    od_engine_destroy(runtime.engine);
+    od_backend_release(&runtime.backend);
+    od_entry_free_all();
+}
+
+/* --- start -------------------------------------------------------------- */
+
+static unsigned choose_devices(unsigned available)
+{
+    char message[160];
+    if (runtime.options.devices > available) {
+        snprintf(message, sizeof message, "OMPDARTS_DEVICES=%u: only %u device%s exist%s; allowed: 1 to %u, or all",
+                 runtime.options.devices, available, available == 1 ? "" : "s", available == 1 ? "s" : "", available);
+        refuse(message);
+    }
+    unsigned n = runtime.options.devices ? runtime.options.devices : available;
+    if (runtime.single_device && n > 1) {
+        od_log(OD_LOG_WARNING, "runtime", "the program has declare target variables, of which each device has its own: only "
+               "one device is used");
+        n = 1;
+    }
+    return n > OD_MAX_DEVICES ? OD_MAX_DEVICES : n;
+}
+
+static od_status start_backend(unsigned ndevices)
+{
+    od_omptarget_api api = {.target_alloc = REAL(omp_target_alloc),
+                            .target_free = REAL(omp_target_free),
+                            .target_memcpy = REAL(omp_target_memcpy),
+                            .host_device = REAL(omp_get_initial_device)()};
+    for (unsigned k = 0; k < ndevices; k++)
+        runtime.device_number[k] = (int)k;
+    od_status status =
+        od_backend_omptarget(&runtime.backend, &api, runtime.device_number, runtime.options.link_bandwidth);
+    if (status)
+        return status;
+    size_t bytes = runtime.options.mem_limit ? runtime.options.mem_limit : od_default_memory(ndevices);
+    status = od_backend_take_pools(&runtime.backend, ndevices, bytes);
+    /* The default is a guess: take less where it does not fit. */
+    for (int i = 0; status && !runtime.options.mem_limit && i < 8; i++) {
+        bytes = bytes / 4 * 3;
+        status = od_backend_take_pools(&runtime.backend, ndevices, bytes);
+    }
+    return status;
+}
+
+static od_status start_engine(unsigned ndevices)
+{
+    const od_policy_ops *policy = od_policy_find(runtime.options.sched);
+    if (strcmp(runtime.options.evict, "auto") == 0)
+        snprintf(runtime.options.evict, sizeof runtime.options.evict, "%s", policy->default_evict);
+    double bandwidth = runtime.options.link_bandwidth > 0 ? runtime.options.link_bandwidth : 12e9;
+    od_engine_config config = {
+        .ndevices = ndevices,
+        .memory = runtime.backend.pool_bytes[0],
+        .buffer = runtime.options.task_buffer,
+        .slots = 1,
+        .host_slots = runtime.options.host_workers,
+        .peer = runtime.backend.ops->peer,
+        .host_link = {bandwidth, 1e-6},
+        .peer_link = {bandwidth, 1e-6},
+        .policy = policy,
+        .evict = od_evict_find(runtime.options.evict),
+        .seed = runtime.options.seed,
+        .driver_ops = &driver_ops,
+    };
+    return od_engine_create(&config, &runtime.engine);
+}
+
+static void start_or_refuse(unsigned ndevices)
+{
+    char message[160];
+    if (start_backend(ndevices)) {
+        snprintf(message, sizeof message, "the memory of %u devices could not be taken; set OMPDARTS_MEM_LIMIT to less",
+                 ndevices);
+        refuse(message);
+    }
+    od_transfer_config transfers = {.backend = &runtime.backend,
+                                    .seed = runtime.options.seed,
+                                    .jitter_s = runtime.options.jitter_s,
+                                    .done = transfer_done};
+    runtime.workers = od_workers_create(&runtime.lock, ndevices + 1, run_job);
+    if (!runtime.workers || od_transfer_queues_create(&transfers, &runtime.transfers) || start_engine(ndevices))
+        refuse("the scheduler could not be started: out of memory or threads");
+}
+
+static void start(void)
+{
+    int available = REAL(omp_get_num_devices)();
+    if (available <= 0) {
+        od_log(OD_LOG_INFO, "runtime", "no device, nothing to schedule: off");
+        atomic_store(&state, OFF);
+        return;
+    }
+    runtime.jobs_done_end = &runtime.jobs_done;
+    start_or_refuse(choose_devices((unsigned)available));
+    runtime.start_ns = monotonic_ns();
+    if (runtime.options.watchdog_s > 0)
+        runtime.watched = pthread_create(&runtime.watchdog, NULL, watch, NULL) == 0;
+    atexit(stop);
+    od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, policy %s, eviction %s", runtime.backend.ndevices,
+           runtime.backend.pool_bytes[0], runtime.options.sched, runtime.options.evict);
+    atomic_store_explicit(&state, ON, memory_order_release);
+}
+
+bool od_runtime_active(void)
+{
+    int now = atomic_load_explicit(&state, memory_order_acquire);
+    if (now == UNSTARTED) {
+        pthread_once(&once, start);
+        now = atomic_load_explicit(&state, memory_order_acquire);
+    }
+    return now == ON;
+}
+
+bool od_runtime_started(void)
+{
+    return atomic_load_explicit(&state, memory_order_acquire) == ON;
+}
+
+static atomic_bool has_images;
+
+void od_runtime_has_images(void)
+{
+    atomic_store(&has_images, true);
+}
+
+bool od_runtime_offloads(void)
+{
+    return atomic_load_explicit(&has_images, memory_order_relaxed) &&
+           atomic_load_explicit(&state, memory_order_acquire) != OFF;
+}
+
+static bool knows_llvm(void)
+{
+    static const char *const known[] = {"19.", "20.", "21.", "22."};
+    const char *version = od_real_llvm_version();
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strncmp(version, known[i], strlen(known[i])) == 0)
+            return true;
+    od_log(OD_LOG_WARNING, "runtime", "libomptarget version '%s' is not known (known: 19.1, 22.1): ompdarts is off", version);
+    return false;
+}
+
+void od_runtime_load(void)
+{
+    char error[512];
+    const char *missing;
+    if (!od_real_resolve(&missing)) {
+        if (missing)
+            od_log(OD_LOG_WARNING, "runtime", "the OpenMP runtime has no %s: ompdarts is off", missing);
+        return;
+    }
+    if (od_options_parse(&runtime.options, od_policy_names(), od_evict_names(), error, sizeof error))
+        refuse(error);
+    od_log_set_level(runtime.options.log);
+    const char *offload = od_environment("OMP_TARGET_OFFLOAD");
+    runtime.mandatory = offload && strcasecmp(offload, "mandatory") == 0;
+    bool disabled = offload && strcasecmp(offload, "disabled") == 0;
+    if (!runtime.options.disable && !disabled && knows_llvm())
+        atomic_store(&state, UNSTARTED);
+}
+
+__attribute__((constructor(2000))) static void load(void)
+{
+    od_runtime_load();
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The runtime: the real driver of the engine.
+ *
+ * One lock protects the engine and everything beside it; it is never held
+ * while a kernel runs, while bytes are copied, or while libomp or libomptarget is called. Commands that
+ * call out (a task or request is complete) are noted under the lock and carried out by
+ * od_runtime_unlock(). Lock order: runtime lock, then a transfer queue's.
+ *
+ *   job       the driver's object around an engine task: a captured target task, a learnt host task,
+ *             or a construct of a thread that waits
+ *   worker    a thread that runs jobs of one place (a device, or the host)
+ */
+#ifndef OD_OMP_EXT_RUNTIME_H
+#define OD_OMP_EXT_RUNTIME_H
+
+#include "omp_ext/abi.h"
+#include "sched/engine.h"
+#include "util/options.h"
+
+#include <pthread.h>
+
+typedef struct od_entry od_entry; /* omp_ext/entry.h */
+
+/* A kernel launch as the program wrote it, deeply copied. */
+typedef struct od_launch {
+    od_ident *ident;
+    int32_t teams, threads;
+    void *kernel;        /* host entry: identifies the region */
+    od_kernel_args args; /* its arrays lie in `storage` */
+    int32_t *access_of;  /* per argument: index into the task's accesses, or -1; in `storage` */
+    void *storage;       /* malloc'ed: the arrays, and copies of private arguments */
+} od_launch;
+
+typedef enum od_job_kind {
+    OD_JOB_KERNEL,    /* a captured target task: a worker launches it */
+    OD_JOB_HOST_TASK, /* a host task that offloads from inside: a worker calls its entry */
+    OD_JOB_SYNC,      /* a thread of the program waits for the grant and runs it itself */
+} od_job_kind;
+
+typedef struct od_job {
+    od_task task;
+    od_job_kind kind;
+    od_launch launch;       /* of a kernel */
+    od_task_entry entry;    /* the compiled task's code, for HOST_TASK and host versions */
+    int32_t gtid;
+    void *kmp_task;
+    void *event;            /* libomp's completion event */
+    od_depend *depends;     /* HOST_TASK: its depend items, malloc'ed */
+    int32_t ndepends;
+    od_entry *cost;         /* where its duration is recorded */
+    bool granted;           /* SYNC: the engine has started it */
+    bool completed;         /* SYNC: the engine is done with it */
+    int granted_place;
+    od_request *after;      /* KERNEL: a request to carry out before its completion (map(always, from)) */
+    struct od_job *next;    /* in a worker queue or the outbox */
+} od_job;
+
+typedef struct od_waiter { /* for the end of a request */
+    bool done;
+    void (*notify)(struct od_waiter *waiter); /* NULL: a thread waits; else called without the lock when done */
+    od_request *request;
+    struct od_waiter *next;
+    void *group; /* notify's */
+} od_waiter;
+
+/* Parses the options and resolves the entry points; run when the library is loaded. A bad option ends the
+ * process before any work starts, with exit code 2. */
+void od_runtime_load(void);
+/* True where constructs are to be scheduled; starts everything at the first call. */
+bool od_runtime_active(void);
+/* True where the library is not off and the program has brought device code. Starts nothing. */
+bool od_runtime_offloads(void);
+/* True once started. */
+bool od_runtime_started(void);
+/* The program has brought device code. */
+void od_runtime_has_images(void);
+const od_options *od_runtime_options(void);
+
+od_engine *od_runtime_lock(void);
+void od_runtime_unlock(void);
+/* Waits under the lock until *flag is set. */
+void od_runtime_wait(const bool *flag);
+
+/* Submits a request and waits; NULL: nothing to do. Takes the request. */
+void od_runtime_request(od_request *request);
+/* Submits requests (NULL ones are skipped) and returns; fulfils libomp's event (unless NULL) when all are complete. */
+void od_runtime_request_async(od_request *const *requests, size_t n, void *event);
+/* Brings the data outside regions home: what a taskwait, taskgroup, barrier or join promises. */
+void od_runtime_synchronise(void);
+/* Makes host memory current for [base, base+size) and forgets device copies, or only reads. Blocks. */
+void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind);
+
+unsigned od_runtime_ndevices(void);
+int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
+/* Our device with OpenMP's number n, or OD_NOWHERE. */
+int od_runtime_device_index(int n);
+void *od_runtime_address(const od_datum *datum, unsigned k); /* device address of a replica */
+bool od_runtime_mandatory(void); /* OMP_TARGET_OFFLOAD=mandatory */
+/* The program has device globals: only device 0 is used. Before the start. */
+void od_runtime_single_device(void);
+
+/* Runs a job on the calling worker; omp_ext/launch.c and tasks.c implement it. */
+od_status od_job_run(od_job *job, int place);
+void od_job_destroy(od_job *job);
+
+/* Ends the program: a message that says why, then abort(). */
+_Noreturn void od_runtime_fatal(const char *message);
+
+#endif

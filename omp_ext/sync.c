@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Synchronisation points: after a taskwait, a taskgroup, a barrier or a parallel region, what
+ * finished tasks wrote outside regions is on the host, and device copies that the host may now change are forgotten.
+ */
+#include "omp_ext/real.h"
+#include "omp_ext/runtime.h"
+
+#include <stdarg.h>
+
+int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
+{
+    int32_t result = REAL(__kmpc_omp_taskwait)(ident, gtid);
+    od_runtime_synchronise();
+    return result;
+}
+
+void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
+{
+    REAL(__kmpc_end_taskgroup)(ident, gtid);
+    od_runtime_synchronise();
+}
+
+void __kmpc_barrier(od_ident *ident, int32_t gtid)
+{
+    REAL(__kmpc_barrier)(ident, gtid);
+    od_runtime_synchronise();
+}
+
+/* --- parallel regions: variadic, so their arguments are passed on one by one ---- */
+
+enum { MAX_FORK_ARGS = 64 };
+
+typedef void (*fork_call)(od_ident *, int32_t, void *, ...);
+
+#define A8(a, i) a[i], a[i + 1], a[i + 2], a[i + 3], a[i + 4], a[i + 5], a[i + 6], a[i + 7]
+#define A64(a) A8(a, 0), A8(a, 8), A8(a, 16), A8(a, 24), A8(a, 32), A8(a, 40), A8(a, 48), A8(a, 56)
+
+void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...);
+void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
+{
+    void *args[MAX_FORK_ARGS] = {0};
+    va_list list;
+    va_start(list, outlined);
+    for (int32_t i = 0; i < count && i < MAX_FORK_ARGS; i++)
+        args[i] = va_arg(list, void *);
+    va_end(list);
+    if (count > MAX_FORK_ARGS)
+        od_runtime_fatal("a parallel region with more than 64 shared variables is not supported");
+    fork_call real = (fork_call)REAL(__kmpc_fork_call);
+    real(ident, count, outlined, A64(args));
+    od_runtime_synchronise();
+}

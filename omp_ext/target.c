@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Kernel launches, the default device, and the program's device code.
+ */
+#include "omp_ext/job.h"
+#include "omp_ext/real.h"
+#include "omp_ext/virtual.h"
+
+#include <stdatomic.h>
+
+/* --- which constructs are ours ------------------------------------------ */
+
+static atomic_bool program_sets_default;
+
+void omp_set_default_device(int device)
+{
+    REAL(omp_set_default_device)(device);
+    od_self.own_default_device = true;
+    atomic_store(&program_sets_default, true);
+}
+
+int omp_get_default_device(void)
+{
+    if (od_self.mode == OD_ON_DEVICE && od_self.place != OD_HOST)
+        return od_runtime_device_number((unsigned)od_self.place);
+    return REAL(omp_get_default_device)();
+}
+
+bool od_is_virtual(int64_t *device)
+{
+    bool hint = od_runtime_options()->device_clause == OD_DEVICE_CLAUSE_HINT;
+    if (*device >= 0)
+        return hint && od_runtime_device_index((int)*device) != OD_NOWHERE;
+    if (*device != OD_DEVICE_DEFAULT)
+        return false;
+    if (hint || !atomic_load_explicit(&program_sets_default, memory_order_relaxed))
+        return true;
+    /* The program has chosen: on this thread, or on the one whose tasks inherit it. */
+    int chosen = REAL(omp_get_default_device)();
+    if (!od_self.own_default_device && chosen == od_runtime_device_number(0))
+        return true;
+    *device = chosen;
+    return false;
+}
+
+void od_note_offload(void)
+{
+    if (od_self.learning)
+        od_self.learning->kind = OD_ENTRY_OFFLOADS;
+}
+
+/* --- launches ----------------------------------------------------------- */
+
+static bool is_known_version(const od_kernel_args *args)
+{
+    return args->version >= OD_KERNEL_ARGS_VERSION_MIN && args->version <= OD_KERNEL_ARGS_VERSION_MAX;
+}
+
+static int capture(od_ident *ident, int32_t teams, int32_t threads, void *kernel, const od_kernel_args *args)
+{
+    if (od_launch_copy(&od_self.capture->launch, ident, teams, threads, kernel, args))
+        od_runtime_fatal("out of host memory for a launch");
+    od_self.capture->what = OD_CAPTURED_LAUNCH;
+    return 0;
+}
+
+static int pass_through(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args)
+{
+    int failed = od_launch_pass_through(ident, device, teams, threads, kernel, args);
+    if (od_self.mode == OD_CAPTURE && !failed)
+        od_self.capture->what = OD_CAPTURED_DONE;
+    od_log(OD_LOG_INFO, "omp", "a launch of region %p passed through to libomptarget (%s)", kernel,
+           device >= 0 ? "its device is chosen by the program" : "its map list needs libomptarget's own logic");
+    return failed;
+}
+
+static int plain_launch(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args)
+{
+    od_note_offload();
+    if (od_self.learning && od_self.ndepends) {
+        od_map_args map = od_kernel_map_args(args);
+        od_runtime_lock();
+        od_job_learn(od_self.learning, od_self.depends, od_self.ndepends, &map);
+        od_runtime_unlock();
+    }
+    return od_job_launch_sync(ident, teams, threads, kernel, args, NULL);
+}
+
+int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args)
+{
+    if (od_self.mode == OD_HOST_VERSION)
+        return 1;
+    if (!od_runtime_active() || !is_known_version(args))
+        return REAL(__tgt_target_kernel)(ident, device, teams, threads, kernel, args);
+    od_map_args map = od_kernel_map_args(args);
+    bool is_virtual = od_is_virtual(&device);
+    if (!is_virtual || !od_args_are_simple(&map))
+        return pass_through(ident, is_virtual ? OD_DEVICE_DEFAULT : device, teams, threads, kernel, args);
+    switch (od_self.mode) {
+    case OD_CAPTURE:
+        return capture(ident, teams, threads, kernel, args);
+    case OD_ON_DEVICE:
+        return od_job_launch_inside(ident, teams, threads, kernel, args);
+    default:
+        return plain_launch(ident, teams, threads, kernel, args);
+    }
+}
+
+/* --- the program's device code ------------------------------------------ */
+
+/* A declare target variable lives on every device, with contents that we cannot see. */
+static bool has_globals(const od_bin_desc *desc)
+{
+    for (const od_offload_entry *entry = desc->entries_begin; entry < desc->entries_end; entry++)
+        if (entry->size)
+            return true;
+    return false;
+}
+
+void __tgt_register_lib(od_bin_desc *desc)
+{
+    /* Entries of later LLVM versions have another layout; sizes are then not looked at. */
+    if (od_real_llvm_version()[0] == '1' && has_globals(desc))
+        od_runtime_single_device();
+    od_runtime_has_images();
+    REAL(__tgt_register_lib)(desc);
+}

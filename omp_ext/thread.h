@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the constructs that a thread meets mean just now.
+ *
+ *   PLAIN         the program's own code: constructs are carried out, and waited for
+ *   CAPTURE       our trampoline runs a target task's entry to learn its launch: nothing is carried out
+ *   HOST_VERSION  a region's host version runs: a launch answers "not on a device"
+ *   ON_DEVICE     a job has been given a device: its launches go there
+ */
+#ifndef OD_OMP_EXT_THREAD_H
+#define OD_OMP_EXT_THREAD_H
+
+#include "omp_ext/entry.h"
+#include "omp_ext/runtime.h"
+
+typedef enum od_thread_mode { OD_PLAIN, OD_CAPTURE, OD_HOST_VERSION, OD_ON_DEVICE } od_thread_mode;
+
+typedef enum od_captured { OD_CAPTURED_NOTHING, OD_CAPTURED_LAUNCH, OD_CAPTURED_DONE, OD_CAPTURED_REQUESTS } od_captured;
+
+/* What a target task's entry turned out to do. */
+typedef struct od_capture {
+    od_captured what;
+    od_launch launch;      /* LAUNCH */
+    od_request **requests; /* REQUESTS: malloc'ed, to be carried out before the task completes */
+    size_t nrequests;
+} od_capture;
+
+typedef struct od_thread {
+    od_thread_mode mode;
+    od_capture *capture;       /* CAPTURE */
+    od_job *job;               /* ON_DEVICE */
+    int place;                 /* ON_DEVICE: where the job's data are */
+    unsigned shown;            /* ON_DEVICE: data constructs open in which the job's data are in use */
+    od_entry *learning;        /* PLAIN: the host task whose first run this is */
+    const od_depend *depends;  /* its depend items */
+    int32_t ndepends;
+    od_entry *allocated;       /* the task allocated last and not submitted: an undeferred one follows */
+    int32_t allocated_flags;   /* its flags */
+    const void *detachable;    /* that task, if we have made it detachable */
+    bool own_default_device;   /* this thread called omp_set_default_device */
+} od_thread;
+
+extern _Thread_local od_thread od_self;
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which constructs belong to the virtual device. */
+#ifndef OD_OMP_EXT_VIRTUAL_H
+#define OD_OMP_EXT_VIRTUAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* True where a construct with this device number is ours to place. Otherwise *device is resolved to the number
+ * that libomptarget is to be called with. */
+bool od_is_virtual(int64_t *device);
+
+/* A construct of ours met by this thread: a host task that is being learnt is one that offloads. */
+void od_note_offload(void);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Threads that run started jobs. See workers.h. */
+#define _GNU_SOURCE
+#include "omp_ext/workers.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct queue {
+    od_job *first, **last;
+    size_t count;  /* jobs queued */
+    unsigned idle; /* threads that wait for a job */
+    pthread_cond_t wake;
+    int place;
+    od_workers *workers;
+} queue;
+
+typedef struct worker {
+    pthread_t thread;
+    struct worker *next;
+    queue *queue;
+} worker;
+
+struct od_workers {
+    pthread_mutex_t *lock;
+    void (*run)(od_job *, int);
+    bool stopping;
+    worker *threads;
+    unsigned nplaces;
+    queue queue[];
+};
+
+static od_job *take(queue *q)
+{
+    od_job *job = q->first;
+    q->first = job->next;
+    if (!q->first)
+        q->last = &q->first;
+    job->next = NULL;
+    q->count--;
+    return job;
+}
+
+static void *work(void *arg)
+{
+    worker *self = arg;
+    queue *q = self->queue;
+    od_workers *w = q->workers;
+    pthread_mutex_lock(w->lock);
+    for (;;) {
+        while (!q->first && !w->stopping) {
+            q->idle++;
+            pthread_cond_wait(&q->wake, w->lock);
+            q->idle--;
+        }
+        if (w->stopping)
+            break;
+        od_job *job = take(q);
+        pthread_mutex_unlock(w->lock);
+        w->run(job, q->place);
+        pthread_mutex_lock(w->lock);
+    }
+    pthread_mutex_unlock(w->lock);
+    return NULL;
+}
+
+od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, void (*run)(od_job *job, int place))
+{
+    od_workers *w = calloc(1, sizeof *w + nplaces * sizeof(queue));
+    if (!w)
+        return NULL;
+    w->lock = lock;
+    w->run = run;
+    w->nplaces = nplaces;
+    for (unsigned i = 0; i < nplaces; i++) {
+        w->queue[i].last = &w->queue[i].first;
+        w->queue[i].workers = w;
+        pthread_cond_init(&w->queue[i].wake, NULL);
+    }
+    return w;
+}
+
+/* A worker leaves the program's signals to the program's own threads. */
+static od_status spawn(od_workers *w, queue *q)
+{
+    sigset_t all, old;
+    worker *new = calloc(1, sizeof *new);
+    if (!new)
+        return OD_ENOMEM;
+    new->queue = q;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    int failed = pthread_create(&new->thread, NULL, work, new);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (failed) {
+        free(new);
+        return OD_ENOMEM;
+    }
+    char name[16];
+    if (q->place == OD_HOST)
+        snprintf(name, sizeof name, "od-host");
+    else
+        snprintf(name, sizeof name, "od-device-%d", q->place % 100);
+    pthread_setname_np(new->thread, name);
+    new->next = w->threads;
+    w->threads = new;
+    return OD_OK;
+}
+
+od_status od_workers_submit(od_workers *w, unsigned index, int place, od_job *job)
+{
+    queue *q = &w->queue[index];
+    q->place = place;
+    job->next = NULL;
+    *q->last = job;
+    q->last = &job->next;
+    if (++q->count > q->idle) {
+        od_status status = spawn(w, q);
+        if (status)
+            return status;
+    }
+    pthread_cond_signal(&q->wake);
+    return OD_OK;
+}
+
+void od_workers_stop(od_workers *w)
+{
+    w->stopping = true;
+    for (unsigned i = 0; i < w->nplaces; i++)
+        pthread_cond_broadcast(&w->queue[i].wake);
+    worker *threads = w->threads;
+    w->threads = NULL;
+    pthread_mutex_unlock(w->lock);
+    bool inside = false;
+    while (threads) {
+        worker *next = threads->next;
+        if (pthread_equal(threads->thread, pthread_self()))
+            inside = true;
+        else
+            pthread_join(threads->thread, NULL);
+        free(threads);
+        threads = next;
+    }
+    pthread_mutex_lock(w->lock);
+    if (inside) /* the program ends from inside a job: that thread still uses the queues */
+        return;
+    for (unsigned i = 0; i < w->nplaces; i++)
+        pthread_cond_destroy(&w->queue[i].wake);
+    free(w);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Matrix product C = C + A B in N^3 tasks: tile C(i,j) is updated with the
+ * product of the tiles A(i,k) and B(k,j) for every k, in this order. Tiles are
+ * contiguous. Depend items are the tiles' first elements.
+ */
+#define BENCH_SOURCE "gemm3d.inc"
+#include "for_each_type.h"
+
+int main(int argc, char **argv)
+{
+    static const bench_program program = {
+        .name = "gemm3d",
+        .summary = "Matrix product, one task per product of two tiles.",
+        .run_float = gemm3d_float,
+        .run_double = gemm3d_double,
+    };
+    use_one_blas_thread();
+    return bench_main(argc, argv, &program);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * LU factorisation without pivoting, right-looking and tiled (GETRF, two TRSM,
+ * GEMM), of a matrix whose diagonal dominates. Tiles are contiguous. Depend
+ * items are the tiles' first elements, as many programs write them.
+ */
+#define BENCH_SOURCE "lu.inc"
+#include "for_each_type.h"
+
+int main(int argc, char **argv)
+{
+    static const bench_program program = {
+        .name = "lu",
+        .summary = "Tiled LU factorisation without pivoting.",
+        .run_float = lu_float,
+        .run_double = lu_double,
+    };
+    use_one_blas_thread();
+    return bench_main(argc, argv, &program);
+}

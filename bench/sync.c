@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A synchronous program, as most offload programs are: one kernel at a time in
+ * a loop, always on the same three arrays, with `target data` around the loop
+ * (--no-region leaves it out, and every kernel maps for itself). Nothing here
+ * profits from several devices; what counts is that a scheduler does no harm:
+ * with the region, a and b should travel once in and c once out.
+ */
+#include "common.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DEFAULT_LOOPS = 100, MAX_LOOPS = 1000000 };
+
+#define MAX_LENGTH (UINT64_C(1) << 36)
+
+static const char *const name = "sync";
+
+typedef struct sync_config {
+    bool region;
+    bool json;
+    size_t loops;
+    size_t length;
+} sync_config;
+
+static void print_help(void)
+{
+    printf("Usage: %s [OPTION]... LENGTH\n"
+           "Synchronous kernels, one after the other, over three arrays of LENGTH doubles.\n\n"
+           "  --region     target data around the loop (default)\n"
+           "  --no-region  every kernel maps the arrays itself\n"
+           "  --loops N    number of kernels (default %d)\n"
+           "  --json       print one line of JSON\n"
+           "  --help       print this text\n\n"
+           "Exit code: 0 right, 1 wrong result, 2 bad command line or not enough memory.\n",
+           name, DEFAULT_LOOPS);
+}
+
+static sync_config parse(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"region", no_argument, NULL, 'r'},      {"no-region", no_argument, NULL, 'n'},
+        {"loops", required_argument, NULL, 'l'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+    };
+    sync_config config = {.region = true, .loops = DEFAULT_LOOPS};
+    int option;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case 'r': config.region = true; break;
+        case 'n': config.region = false; break;
+        case 'l': config.loops = bench_number("--loops", optarg, 1, MAX_LOOPS); break;
+        case 'j': config.json = true; break;
+        case 'h': print_help(); exit(EXIT_SUCCESS);
+        default: exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
+        }
+    }
+    if (argc - optind != 1) {
+        bench_fail("expected one argument, LENGTH, but found %d (see --help)", argc - optind);
+    }
+    config.length = bench_number("LENGTH", argv[optind], 1, MAX_LENGTH);
+    return config;
+}
+
+/* c := c + a + loop b, in whole numbers below 2^53 and therefore exact; the first kernel does not read c. */
+static void run_kernels(size_t loops, size_t n, const double *a, const double *b, double *c)
+{
+    for (size_t loop = 0; loop < loops; loop++) {
+#pragma omp target teams distribute parallel for map(to : a[0 : n], b[0 : n]) map(tofrom : c[0 : n])
+        for (size_t i = 0; i < n; i++) {
+            const double before = loop == 0 ? 0.0 : c[i];
+            c[i] = before + a[i] + (double)loop * b[i];
+        }
+    }
+}
+
+static void run_in_region(size_t loops, size_t n, const double *a, const double *b, double *c)
+{
+#pragma omp target data map(to : a[0 : n], b[0 : n]) map(from : c[0 : n])
+    run_kernels(loops, n, a, b, c);
+}
+
+/* a and b repeat after PERIOD elements, so one period computed on the host checks them all. */
+enum { PERIOD = 1021 };
+
+static double element_of_a(size_t i)
+{
+    return (double)(i % PERIOD);
+}
+
+static double element_of_b(size_t i)
+{
+    return (double)((7 * i) % PERIOD);
+}
+
+static bool is_right(size_t loops, size_t n, const double *c)
+{
+    double expected[PERIOD];
+    for (size_t i = 0; i < PERIOD; i++) {
+        expected[i] = 0.0;
+        for (size_t loop = 0; loop < loops; loop++) {
+            expected[i] += element_of_a(i) + (double)loop * element_of_b(i);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (c[i] != expected[i % PERIOD]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void report(const sync_config *config, double seconds, uint64_t checksum, bool ok)
+{
+    if (config->json) {
+        printf("{\"program\": \"%s\", \"region\": %s, \"length\": %zu, \"loops\": %zu, \"seconds\": %.9g, "
+               "\"checksum\": \"%016" PRIx64 "\", \"ok\": %s}\n",
+               name, config->region ? "true" : "false", config->length, config->loops, seconds, checksum,
+               ok ? "true" : "false");
+    } else {
+        printf("checksum %016" PRIx64 "\n", checksum);
+        printf("%s region=%s length=%zu loops=%zu time %.3f s  %s\n", name, config->region ? "yes" : "no",
+               config->length, config->loops, seconds, ok ? "ok" : "WRONG");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const sync_config config = parse(argc, argv);
+    const size_t n = config.length;
+    double *a = bench_alloc(n, sizeof *a), *b = bench_alloc(n, sizeof *b), *c = bench_alloc(n, sizeof *c);
+    for (size_t i = 0; i < n; i++) {
+        a[i] = element_of_a(i);
+        b[i] = element_of_b(i);
+        c[i] = -1.0;
+    }
+    const double start = bench_now();
+    if (config.region) {
+        run_in_region(config.loops, n, a, b, c);
+    } else {
+        run_kernels(config.loops, n, a, b, c);
+    }
+    const double seconds = bench_now() - start;
+    const bool ok = is_right(config.loops, n, c);
+    report(&config, seconds, bench_checksum(c, n * sizeof *c), ok);
+    free(a);
+    free(b);
+    free(c);
+    return ok ? EXIT_SUCCESS : BENCH_EXIT_WRONG;
+}

@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# The `ompdarts` command. Usage: test_cli.sh COMMAND LIBRARY [SOURCE_FOLDER]
+#
+# No offload program is needed: one is imitated by adding clang's section to an ordinary executable. Programs run
+# here print their environment, which shows what `ompdarts run` set. Exit codes: 0 right, 1 wrong.
+set -u
+command=$1
+library=$(realpath "$2")
+source_folder=${3:-$(dirname "$0")/../..}
+if grep -qaE '__(asan|tsan)_init' "$library"; then
+    echo "skipped: a library with a sanitizer cannot be preloaded into /bin/sh"
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+unset LD_PRELOAD LIBOMP_USE_HIDDEN_HELPER_TASK "${!OMPDARTS_@}"
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# expect STATUS ARGUMENTS... : runs the command; standard output and error go to $work/out and $work/err.
+expect() {
+    local expected=$1 status
+    shift
+    timeout 60 "$command" "$@" >"$work/out" 2>"$work/err"
+    status=$?
+    [ $status -eq "$expected" ] || fail "ompdarts $*: exit status $status, not $expected: $(cat "$work/err")"
+}
+
+# refused TEXT ARGUMENTS... : exit status 2 and one line on standard error that contains TEXT.
+refused() {
+    local text=$1
+    shift
+    expect 2 "$@"
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "ompdarts $*: not one line: $(cat "$work/err")"
+    grep -qF -- "$text" "$work/err" || fail "ompdarts $*: no '$text' in: $(cat "$work/err")"
+    [ ! -s "$work/out" ] || fail "ompdarts $*: the program started"
+}
+
+has() { grep -qxF -- "$1" "$work/out" || fail "no line '$1' in: $(cat "$work/out")"; }
+
+# A script prints the environment that it got, without the preloaded library in its way.
+cat >"$work/show" <<'EOF'
+#!/bin/sh
+echo "LD_PRELOAD=$LD_PRELOAD"
+unset LD_PRELOAD
+env | grep -E '^(OMPDARTS_|LIBOMP_)'
+for argument; do echo "argument <$argument>"; done
+exit 7
+EOF
+chmod +x "$work/show"
+show=$work/show
+
+# --- help and version ---------------------------------------------------------------
+expect 0 --help
+has "Usage: ompdarts COMMAND [ARGUMENTS]"
+expect 0 --version
+grep -qE '^ompdarts [0-9]+\.[0-9]+\.[0-9]+$' "$work/out" || fail "--version: $(cat "$work/out")"
+for subcommand in run env info; do
+    expect 0 $subcommand --help
+    grep -q "^Usage: ompdarts $subcommand" "$work/out" || fail "$subcommand --help"
+    grep -q "^Exit status:" "$work/out" || fail "$subcommand --help does not tell the exit status"
+done
+expect 2
+refused "unknown command 'rum', did you mean 'run'?" rum
+refused "unknown option '--verbose'; there are: run env info" --verbose
+refused "unknown argument '--markdwn', did you mean '--markdown'?" env --markdwn
+refused "unknown argument 'x'" info x
+
+# --- the command line of `run` --------------------------------------------------------
+refused "no PROGRAM given" run
+refused "unknown option '--shed', did you mean '--sched'?" run --shed=darts "$show"
+refused "unknown option '-x'" run -x "$show"
+refused "option '--sched' needs a value" run --sched
+refused "option '--no-summary' takes no value" run --no-summary=1 "$show"
+
+# --- what `run` sets --------------------------------------------------------------------
+expect 7 run "$show"
+has "LD_PRELOAD=$library"
+has OMPDARTS_SUMMARY=1
+has LIBOMP_USE_HIDDEN_HELPER_TASK=0
+[ "$(grep -c '^OMPDARTS_' "$work/out")" -eq 1 ] || fail "more variables than asked for: $(cat "$work/out")"
+
+expect 7 run --sched=eager --evict lru --devices 3 --mem=60M --buffer 30 --coherence=strict --device-clause hint \
+    --priority=none --link-bandwidth 12G --host-workers=2 --stats "$work/s.json" --seed=42 --log info --watchdog=60 \
+    --jitter 0.001 --no-summary -- "$show" --sched "two words" -h
+has OMPDARTS_SCHED=eager
+has OMPDARTS_EVICT=lru
+has OMPDARTS_DEVICES=3
+has OMPDARTS_MEM_LIMIT=60M
+has OMPDARTS_TASK_BUFFER=30
+has OMPDARTS_COHERENCE=strict
+has OMPDARTS_DEVICE_CLAUSE=hint
+has OMPDARTS_PRIORITY=none
+has OMPDARTS_LINK_BANDWIDTH=12G
+has OMPDARTS_HOST_WORKERS=2
+has "OMPDARTS_STATS=$work/s.json"
+has OMPDARTS_SEED=42
+has OMPDARTS_LOG=info
+has OMPDARTS_WATCHDOG=60
+has OMPDARTS_JITTER=0.001
+has OMPDARTS_SUMMARY=0
+has "argument <--sched>"
+has "argument <two words>"
+has "argument <-h>"
+[ ! -e "$work/s.json" ] || fail "checking the stats file left it behind"
+
+expect 7 run "$show" --sched nonsense # the program's option, not ours
+has "argument <--sched>"
+OMPDARTS_SCHED=eager expect 7 run --disable "$show"
+has OMPDARTS_SCHED=eager
+has OMPDARTS_DISABLE=1
+OMPDARTS_SUMMARY=0 LIBOMP_USE_HIDDEN_HELPER_TASK=1 expect 7 run "$show"
+has OMPDARTS_SUMMARY=0
+has LIBOMP_USE_HIDDEN_HELPER_TASK=1
+LD_PRELOAD=libm.so.6 expect 7 run "$show"
+has "LD_PRELOAD=$library:libm.so.6"
+PATH=$work:$PATH expect 7 run show
+has "LD_PRELOAD=$library"
+
+# --- bad input: refused before any work starts --------------------------------------------
+refused "OMPDARTS_SCHED=dart: unknown name; allowed: darts, eager" run --sched dart "$show"
+refused "did you mean darts?" run --sched dart "$show"
+refused "OMPDARTS_EVICT=lur: unknown name; allowed: auto, lru, luf" run --evict lur "$show"
+refused "OMPDARTS_MEM_LIMIT=60Q: not a valid value; allowed: auto, or a size" run --mem 60Q "$show"
+refused "OMPDARTS_MEM_LIMIT=0: not a valid value" run --mem 0 "$show"
+refused "OMPDARTS_DEVICES=0: not a valid value; allowed: all, or a whole number >= 1" run --devices 0 "$show"
+refused "/nonexistent/s.json: No such file or directory" run --stats /nonexistent/s.json "$show"
+refused "Is a directory; allowed: 0 (off), or a file in a folder that can be written" run --stats "$work" "$show"
+refused "OMPDARTS_TASK_BUFFER=x" run --buffer x "$show"
+
+# --- programs -------------------------------------------------------------------------------
+plain=$(realpath "$(type -P true)")
+refused "'$plain' was not built with offloading: compile with -fopenmp -fopenmp-targets=" run "$plain"
+expect 0 run --no-check "$plain"
+refused "cannot run '$work/missing': No such file or directory" run "$work/missing"
+refused "cannot run 'no-such-program-anywhere': No such file or directory" run no-such-program-anywhere
+refused "cannot run '$work': Is a directory" run "$work"
+echo data >"$work/data"
+refused "cannot run '$work/data': Permission denied" run "$work/data"
+chmod +x "$work/data"
+refused "neither an executable of this system nor a script" run "$work/data"
+: >"$work/empty"
+chmod +x "$work/empty"
+refused "neither an executable of this system nor a script" run "$work/empty"
+head -c 200 "$plain" >"$work/damaged"
+chmod +x "$work/damaged"
+refused "was not built with offloading" run "$work/damaged"
+if command -v objcopy >/dev/null; then
+    for section in .llvm.offloading omp_offloading_entries llvm_offload_entries; do
+        objcopy --add-section "$section=$work/data" "$plain" "$work/offloads"
+        expect 0 run "$work/offloads"
+        cp "$(realpath "$(type -P false)")" "$work/false"
+        objcopy --add-section "$section=$work/data" "$work/false"
+        expect 1 run "$work/false"
+    done
+else
+    echo "no objcopy: programs with device code were not tried"
+fi
+
+# --- env and info -----------------------------------------------------------------------------
+OMPDARTS_MEM_LIMIT=60M expect 0 env
+grep -qE '^OMPDARTS_MEM_LIMIT +60M +auto +bytes ' "$work/out" || fail "env: $(cat "$work/out")"
+grep -qE '^OMPDARTS_SCHED +darts +darts ' "$work/out" || fail "env: $(cat "$work/out")"
+OMPDARTS_MEM_LIMIT=60Q expect 2 env
+grep -q '^ompdarts: OMPDARTS_MEM_LIMIT=60Q' "$work/err" || fail "env with a bad value: $(cat "$work/err")"
+OMPDARTS_MEN_LIMIT=1M expect 0 env
+grep -q 'OMPDARTS_MEN_LIMIT is ignored (did you mean OMPDARTS_MEM_LIMIT?)' "$work/err" || fail "env: $(cat "$work/err")"
+expect 0 env --markdown
+cmp -s "$work/out" "$source_folder/docs/options.md" || fail "docs/options.md is not what 'ompdarts env --markdown' prints"
+# libpciaccess, which hwloc uses, never frees its list of devices.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 expect 0 info
+has "  library      $library"
+grep -q '^  darts  ' "$work/out" || fail "info lists no darts: $(cat "$work/out")"
+for part in "policies" "eviction rules" LLVM devices machine limits; do
+    grep -q "^$part" "$work/out" || fail "info has no part '$part'"
+done
+
+# --- the whole project ----------------------------------------------------------------------------
+readers=$(cd "$source_folder" && grep -lwE 'getenv|secure_getenv|environ' util/*.c memmgr/*.c sched/*.c sched/*/*.c \
+    omp_ext/*.c tools/*.c 2>/dev/null)
+[ "$readers" = util/options.c ] || fail "only util/options.c may read the environment, not: $readers"
+
+[ $failures -eq 0 ] && echo "all right"
+exit $((failures > 0))

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * `ompdarts info`: what is there to work with. Nothing is changed, no program is run.
+ */
+#include "sched/evict.h"
+#include "sched/policy.h"
+#include "tools/tools.h"
+#include "util/options.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "Usage: ompdarts info\n"
+    "\n"
+    "Shows the library, the scheduling policies and eviction rules, the LLVM runtimes and devices found, the\n"
+    "machine and its memory limits.\n"
+    "\n"
+    "Exit status: 0, also when something was not found.\n";
+
+static void print_policies(void)
+{
+    printf("policies (OMPDARTS_SCHED)\n");
+    for (const char *const *name = od_policy_names(); *name; name++)
+        printf("  %-12s %s\n", *name, od_policy_find(*name)->description);
+    printf("eviction rules (OMPDARTS_EVICT)\n");
+    for (const char *const *name = od_evict_names(); *name; name++)
+        printf("  %-12s %s\n", *name, od_evict_find(*name)->description);
+}
+
+int od_tool_info(int argc, char **argv)
+{
+    static const char *const known[] = {"--help", NULL};
+    char library[PATH_MAX];
+
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (argc > 1) {
+        od_tool_unknown("argument", argv[1], known);
+        return OD_EXIT_REFUSED;
+    }
+    printf("ompdarts %s\n", OMPDARTS_VERSION);
+    printf("  library      %s\n", od_tool_find_library(library, sizeof library) ? library : "not found");
+    print_policies();
+    od_info_devices();
+    od_info_topology();
+    return 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The `ompdarts` command: picks the subcommand.
+ */
+#include "tools/tools.h"
+#include "util/options.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* From the folder of the installed command to that of the library. */
+#ifndef OMPDARTS_LIBRARY_SUBDIR
+#define OMPDARTS_LIBRARY_SUBDIR "../lib"
+#endif
+
+static const char usage[] =
+    "Usage: ompdarts COMMAND [ARGUMENTS]\n"
+    "\n"
+    "Schedules the target tasks of unmodified OpenMP programs over all devices of this machine.\n"
+    "\n"
+    "Commands:\n"
+    "  run [OPTIONS] PROGRAM [ARGUMENTS]  run a program under ompdarts\n"
+    "  env [--markdown]                   list the options and their values\n"
+    "  info                               show what was found: library, policies, LLVM, devices, machine\n"
+    "\n"
+    "`ompdarts COMMAND --help` describes a command; `ompdarts --version` prints the version.\n"
+    "\n"
+    "Exit status: 0 success; 1 ompdarts itself failed; 2 the command line, an option or the program\n"
+    "was refused before any work started. `run` otherwise ends with the program's own status.\n";
+
+typedef struct command {
+    const char *name;
+    int (*function)(int argc, char **argv);
+} command;
+
+static const command commands[] = {{"run", od_tool_run}, {"env", od_tool_env}, {"info", od_tool_info}};
+static const char *const command_names[] = {"run", "env", "info", NULL};
+
+void od_tool_error(const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "ompdarts: %s\n", text);
+}
+
+void od_tool_unknown(const char *what, const char *text, const char *const *known)
+{
+    char all[512] = "";
+    const char *nearest = od_nearest_name(text, known);
+
+    if (nearest) {
+        od_tool_error("unknown %s '%s', did you mean '%s'?", what, text, nearest);
+        return;
+    }
+    for (size_t length = 0; *known && length < sizeof all; known++)
+        length += (size_t)snprintf(all + length, sizeof all - length, " %s", *known);
+    od_tool_error("unknown %s '%s'; there are:%s", what, text, all);
+}
+
+bool od_tool_find_library(char *path, size_t size)
+{
+    static const char *const folders[] = {".", OMPDARTS_LIBRARY_SUBDIR};
+    char command_path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", command_path, sizeof command_path - 1);
+
+    if (length < 0)
+        return false;
+    command_path[length] = '\0';
+    *strrchr(command_path, '/') = '\0';
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char candidate[2 * PATH_MAX], resolved[PATH_MAX];
+        snprintf(candidate, sizeof candidate, "%s/%s/libompdarts.so", command_path, folders[i]);
+        if (realpath(candidate, resolved) && (size_t)snprintf(path, size, "%s", resolved) < size)
+            return true;
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "--help";
+
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        fputs(usage, argc > 1 ? stdout : stderr);
+        return argc > 1 ? 0 : OD_EXIT_REFUSED;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("ompdarts " OMPDARTS_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].function(argc - 1, argv + 1);
+    od_tool_unknown(*name == '-' ? "option" : "command", name, command_names);
+    return OD_EXIT_REFUSED;
+}

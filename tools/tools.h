@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the subcommands of `ompdarts` share: exit codes, errors, finding the
+ * library and looking into a program.
+ */
+#ifndef OD_TOOLS_TOOLS_H
+#define OD_TOOLS_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifndef OMPDARTS_VERSION
+#define OMPDARTS_VERSION "0.1.0"
+#endif
+
+enum {
+    OD_EXIT_FAILURE = 1, /* ompdarts itself failed: out of memory, library not found */
+    OD_EXIT_REFUSED = 2, /* the command line, an option or the program was refused */
+};
+
+/* Subcommands; argv[0] is the subcommand's name. */
+int od_tool_run(int argc, char **argv);
+int od_tool_env(int argc, char **argv);
+int od_tool_info(int argc, char **argv);
+
+/* One line on standard error, "ompdarts: …". */
+__attribute__((format(printf, 1, 2))) void od_tool_error(const char *format, ...);
+
+/* The error "unknown <what> '<text>'", with the nearest of `known` (NULL-terminated) or else all of them. */
+void od_tool_unknown(const char *what, const char *text, const char *const *known);
+
+/* Path of libompdarts.so: beside the command (build tree), else where it is installed. False: in neither place. */
+bool od_tool_find_library(char *path, size_t size);
+
+typedef enum od_program_kind {
+    OD_PROGRAM_OFFLOADS,   /* has device code, or needs libomptarget */
+    OD_PROGRAM_PLAIN,      /* an executable without either */
+    OD_PROGRAM_SCRIPT,     /* begins with "#!": what it starts is not known */
+    OD_PROGRAM_UNREADABLE, /* executable, but nobody may look into it */
+    OD_PROGRAM_FOREIGN,    /* no format that this system runs */
+} od_program_kind;
+
+od_program_kind od_program_inspect(const char *path);
+
+/* Parts of `ompdarts info`, printed to standard output. */
+void od_info_devices(void);
+void od_info_topology(void);
+
+#endif

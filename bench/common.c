@@ -181,30 +181,49 @@ static bool parse_is_double(const char *text)
 static void parse_option(const bench_program *program, int option, bench_config *config)
 {
     switch (option) {
-    case 's': config->style = parse_style(optarg); break;
-    case 't': config->is_double = parse_is_double(optarg); break;
+    case 's':
+        config->style = parse_style(optarg);
+        break;
+    case 't':
+        config->is_double = parse_is_double(optarg);
+        break;
     case 'd':
         if (program->default_depth == 0) {
             bench_fail("--depth is an option of gemm2d only");
         }
         config->depth = bench_number("--depth", optarg, 1, MAX_DEPTH);
         break;
-    case 'S': config->seed = bench_number("--seed", optarg, 0, UINT64_MAX); break;
-    case 'r': config->repeat = (unsigned)bench_number("--repeat", optarg, 1, MAX_REPEAT); break;
-    case 'n': config->check = false; break;
-    case 'j': config->json = true; break;
-    case 'h': print_help(program); exit(EXIT_SUCCESS);
-    default: exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
+    case 'S':
+        config->seed = bench_number("--seed", optarg, 0, UINT64_MAX);
+        break;
+    case 'r':
+        config->repeat = (unsigned)bench_number("--repeat", optarg, 1, MAX_REPEAT);
+        break;
+    case 'n':
+        config->check = false;
+        break;
+    case 'j':
+        config->json = true;
+        break;
+    case 'h':
+        print_help(program);
+        exit(EXIT_SUCCESS);
+    default:
+        exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
     }
 }
 
 static bench_config parse(int argc, char **argv, const bench_program *program)
 {
     static const struct option options[] = {
-        {"style", required_argument, NULL, 's'},  {"type", required_argument, NULL, 't'},
-        {"depth", required_argument, NULL, 'd'},  {"seed", required_argument, NULL, 'S'},
-        {"repeat", required_argument, NULL, 'r'}, {"no-check", no_argument, NULL, 'n'},
-        {"json", no_argument, NULL, 'j'},         {"help", no_argument, NULL, 'h'},
+        {"style", required_argument, NULL, 's'},
+        {"type", required_argument, NULL, 't'},
+        {"depth", required_argument, NULL, 'd'},
+        {"seed", required_argument, NULL, 'S'},
+        {"repeat", required_argument, NULL, 'r'},
+        {"no-check", no_argument, NULL, 'n'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     bench_config config = {.check = true, .depth = program->default_depth, .repeat = 1, .seed = 1};

@@ -50,8 +50,8 @@ typedef void bench_run(const bench_config *config, bench_outcome *outcome);
 
 typedef struct bench_program {
     const char *name;
-    const char *summary;   /* one line for --help */
-    size_t default_depth;  /* 0 = the program knows no --depth */
+    const char *summary;  /* one line for --help */
+    size_t default_depth; /* 0 = the program knows no --depth */
     bench_run *run_float;
     bench_run *run_double;
 } bench_program;

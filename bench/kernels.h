@@ -30,8 +30,8 @@ enum { BENCH_FACTOR_BLOCK = 32 }; /* columns factored at once by the plain loops
 #ifdef BENCH_GPU
 
 /* C := beta C + alpha A op(B); C is m x n, A is m x k, op(B) is k x n. Not read when beta is 0. */
-static inline void TYPED(kernel_gemm)(size_t m, size_t n, size_t k, bool transpose_b, REAL alpha, const REAL *a, const REAL *b,
-                               REAL beta, REAL *c)
+static inline void TYPED(kernel_gemm)(size_t m, size_t n, size_t k, bool transpose_b, REAL alpha, const REAL *a,
+                                      const REAL *b, REAL beta, REAL *c)
 {
     const size_t row_step = transpose_b ? n : 1, column_step = transpose_b ? 1 : k;
     BENCH_SPREAD_2D
@@ -146,8 +146,8 @@ static inline void TYPED(kernel_getrf)(size_t t, REAL *a)
 #else /* host devices */
 
 /* C := beta C + alpha A op(B); C is m x n, A is m x k, op(B) is k x n. Not read when beta is 0. */
-static inline void TYPED(kernel_gemm)(size_t m, size_t n, size_t k, bool transpose_b, REAL alpha, const REAL *a, const REAL *b,
-                               REAL beta, REAL *c)
+static inline void TYPED(kernel_gemm)(size_t m, size_t n, size_t k, bool transpose_b, REAL alpha, const REAL *a,
+                                      const REAL *b, REAL beta, REAL *c)
 {
     CBLAS(gemm)(CblasColMajor, CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, alpha, a,
                 (int)m, b, (int)(transpose_b ? n : k), beta, c, (int)m);
@@ -243,10 +243,10 @@ static inline void TYPED(kernel_getrf)(size_t t, REAL *a)
         if (rest > 0) {
             CBLAS(trsm)(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, rest, width, 1, diagonal,
                         stride, below, stride);
-            CBLAS(trsm)(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, width, rest, 1, diagonal,
-                        stride, beside, stride);
-            CBLAS(gemm)(CblasColMajor, CblasNoTrans, CblasNoTrans, rest, rest, width, -1, below, stride, beside,
-                        stride, 1, beside + block, stride);
+            CBLAS(trsm)(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, width, rest, 1, diagonal, stride,
+                        beside, stride);
+            CBLAS(gemm)(CblasColMajor, CblasNoTrans, CblasNoTrans, rest, rest, width, -1, below, stride, beside, stride,
+                        1, beside + block, stride);
         }
     }
 }
@@ -259,8 +259,8 @@ static inline void TYPED(kernel_getrf)(size_t t, REAL *a)
 
 #ifdef BENCH_GPU
 
-static inline void TYPED(blas_gemm)(size_t m, size_t n, size_t k, bool transpose_b, REAL alpha, const REAL *a, const REAL *b,
-                             REAL beta, REAL *c)
+static inline void TYPED(blas_gemm)(size_t m, size_t n, size_t k, bool transpose_b, REAL alpha, const REAL *a,
+                                    const REAL *b, REAL beta, REAL *c)
 {
     gpu_blas_done(CUBLAS(gemm)(gpu_blas_handle(), CUBLAS_OP_N, transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, (int)m, (int)n,
                                (int)k, &alpha, a, (int)m, b, (int)(transpose_b ? n : k), &beta, c, (int)m));
@@ -270,8 +270,8 @@ static inline void TYPED(blas_syrk)(size_t t, const REAL *a, REAL *c)
 {
     const int n = (int)t;
     const REAL minus_one = -1, one = 1;
-    gpu_blas_done(CUBLAS(syrk)(gpu_blas_handle(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, n, &minus_one, a, n, &one, c,
-                               n));
+    gpu_blas_done(
+        CUBLAS(syrk)(gpu_blas_handle(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, n, &minus_one, a, n, &one, c, n));
 }
 
 static inline void TYPED(blas_trsm_cholesky)(size_t t, const REAL *l, REAL *b)

@@ -77,12 +77,8 @@ static void make_task(struct load *load, uint32_t i, uint32_t naccess, const uin
     od_access *access = checked(calloc(naccess, sizeof *access));
     for (uint32_t a = 0; a < naccess; a++)
         access[a] = (od_access){.datum = load->data[reads[a]], .mode = OD_READ};
-    load->tasks[i] = (od_task){.id = i,
-                               .place = OD_NOWHERE,
-                               .bound = OD_NOWHERE,
-                               .duration = 1e-3,
-                               .naccess = naccess,
-                               .access = access};
+    load->tasks[i] = (od_task){
+        .id = i, .place = OD_NOWHERE, .bound = OD_NOWHERE, .duration = 1e-3, .naccess = naccess, .access = access};
 }
 
 static void make_product_2d(struct load *load, uint32_t n)

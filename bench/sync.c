@@ -50,12 +50,23 @@ static sync_config parse(int argc, char **argv)
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
-        case 'r': config.region = true; break;
-        case 'n': config.region = false; break;
-        case 'l': config.loops = bench_number("--loops", optarg, 1, MAX_LOOPS); break;
-        case 'j': config.json = true; break;
-        case 'h': print_help(); exit(EXIT_SUCCESS);
-        default: exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
+        case 'r':
+            config.region = true;
+            break;
+        case 'n':
+            config.region = false;
+            break;
+        case 'l':
+            config.loops = bench_number("--loops", optarg, 1, MAX_LOOPS);
+            break;
+        case 'j':
+            config.json = true;
+            break;
+        case 'h':
+            print_help();
+            exit(EXIT_SUCCESS);
+        default:
+            exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
         }
     }
     if (argc - optind != 1) {

@@ -58,10 +58,17 @@ static tiny_config parse(int argc, char **argv)
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
-        case 'd': config.chained = parse_chained(optarg); break;
-        case 'j': config.json = true; break;
-        case 'h': print_help(); exit(EXIT_SUCCESS);
-        default: exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
+        case 'd':
+            config.chained = parse_chained(optarg);
+            break;
+        case 'j':
+            config.json = true;
+            break;
+        case 'h':
+            print_help();
+            exit(EXIT_SUCCESS);
+        default:
+            exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
         }
     }
     if (argc - optind > 1) {

@@ -9,8 +9,9 @@
 #     [NVPTX])                 build for OMPDARTS_NVPTX_ARCH instead of LLVM's host devices
 #
 # Builds an OpenMP offload program with clang, whatever CMAKE_C_COMPILER is: the project itself may be compiled by
-# another compiler. NAME becomes a target, part of `all`; its property OD_PROGRAM_PATH is the program's path.
-# Uses OMPDARTS_CLANG and OMPDARTS_LLVM_LIBDIR (LLVMOffload.cmake).
+# another compiler. The target is NAME-program, part of `all`; its property OD_PROGRAM_PATH is the program's path.
+# (A custom target of the program's own name would be the same file to Ninja.)
+# Uses OMPDARTS_CLANG, OMPDARTS_LLVM_LIBDIR and OMPDARTS_LIBOMP (LLVMOffload.cmake).
 
 if(NOT OMPDARTS_CLANG)
     find_program(OMPDARTS_CLANG NAMES clang-19 clang REQUIRED)
@@ -37,7 +38,8 @@ if(OMPDARTS_NVPTX_ARCH)
               HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda /usr/lib/cuda /opt/cuda NO_DEFAULT_PATH
               DOC "CUDA toolkit")
     if(NOT OMPDARTS_CUDA_PATH)
-        message(FATAL_ERROR "OMPDARTS_NVPTX_ARCH=${OMPDARTS_NVPTX_ARCH} needs the CUDA toolkit: -DOMPDARTS_CUDA_PATH=...")
+        message(FATAL_ERROR
+            "OMPDARTS_NVPTX_ARCH=${OMPDARTS_NVPTX_ARCH} needs the CUDA toolkit: -DOMPDARTS_CUDA_PATH=/path/to/cuda")
     endif()
     set(OD_NVPTX_RUNTIME ${OMPDARTS_LLVM_LIBDIR}/libomptarget-nvptx-${OMPDARTS_NVPTX_ARCH}.bc)
     if(NOT EXISTS ${OD_NVPTX_RUNTIME})
@@ -55,7 +57,8 @@ function(od_add_offload_program NAME)
         set(arg_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
     endif()
 
-    set(flags -O2 -g -fopenmp)
+    # DWARF 4: older valgrinds give up on what clang writes for version 5.
+    set(flags -O2 -gdwarf-4 -fopenmp)
     if(arg_NVPTX)
         list(APPEND flags --offload-arch=${OMPDARTS_NVPTX_ARCH} --cuda-path=${OMPDARTS_CUDA_PATH}
              --libomptarget-nvptx-bc-path=${OD_NVPTX_RUNTIME})
@@ -71,6 +74,11 @@ function(od_add_offload_program NAME)
     list(TRANSFORM arg_INCLUDE_DIRECTORIES PREPEND -I)
     list(APPEND compile_flags ${arg_DEFINITIONS} ${arg_INCLUDE_DIRECTORIES})
     set(link_flags -L${OMPDARTS_LLVM_LIBDIR} -Wl,-rpath,${OMPDARTS_LLVM_LIBDIR})
+    if(OMPDARTS_LIBOMP)
+        # May be another LLVM's, so after libomptarget's folder.
+        cmake_path(GET OMPDARTS_LIBOMP PARENT_PATH libomp_dir)
+        list(APPEND link_flags -L${libomp_dir} -Wl,-rpath,${libomp_dir})
+    endif()
     foreach(library IN LISTS arg_LIBRARIES)
         if(IS_ABSOLUTE ${library})
             cmake_path(GET library PARENT_PATH library_dir)
@@ -104,6 +112,6 @@ function(od_add_offload_program NAME)
         DEPENDS ${objects}
         COMMENT "Linking offload program ${NAME}"
         VERBATIM)
-    add_custom_target(${NAME} ALL DEPENDS ${program})
-    set_target_properties(${NAME} PROPERTIES OD_PROGRAM_PATH ${program})
+    add_custom_target(${NAME}-program ALL DEPENDS ${program})
+    set_target_properties(${NAME}-program PROPERTIES OD_PROGRAM_PATH ${program})
 endfunction()

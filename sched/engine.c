@@ -352,6 +352,16 @@ static bool start_committed(od_engine *e, unsigned k)
 
 /* --- commit ------------------------------------------------------------- */
 
+static bool all_have_memory(const od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_replica_state state = t->access[i].datum->replica[k].state;
+        if (state == OD_ABSENT || state == OD_LEAVING)
+            return false;
+    }
+    return true;
+}
+
 /* Memory for all of the head's data; loads start as soon as theirs is there. */
 static bool take_memory(od_engine *e, od_task *t, unsigned k)
 {
@@ -366,7 +376,8 @@ static bool take_memory(od_engine *e, od_task *t, unsigned k)
         if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(d, k))
             od_memory_load(e, d, k, true);
     }
-    return true;
+    /* Making room for the last may have moved the first: a second pass takes them anew. */
+    return all_have_memory(t, k) || take_memory(e, t, k);
 }
 
 static void leave_buffer(od_engine *e, od_task *t, unsigned k)
@@ -391,13 +402,6 @@ static void commit(od_engine *e, od_task *t, unsigned k)
     }
 }
 
-/* True where the head can never get its memory here: nothing on k will end and free some. */
-static bool is_stuck(const od_engine *e, unsigned k)
-{
-    const od_device *device = &e->device[k];
-    return device->running <= device->blocked && !device->committed.count && !device->transfers;
-}
-
 static bool commit_head(od_engine *e, unsigned k)
 {
     od_device *device = &e->device[k];
@@ -416,7 +420,7 @@ static bool commit_head(od_engine *e, unsigned k)
         commit(e, t, k);
         return true;
     }
-    if (!is_stuck(e, k))
+    if (!od_device_is_quiet(device))
         return false;
     od_log(OD_LOG_WARNING, "engine", "a task of %zu bytes does not fit on device %u beside what the program holds there; "
            "its host version runs", t->footprint, k);
@@ -431,7 +435,7 @@ static void buffer_task(od_engine *e, od_task *t, unsigned k, bool front)
 {
     t->state = OD_TASK_BUFFERED;
     t->place = (int)k;
-    t->prefetched = false;
+    t->prefetched = t->compacted = false;
     od_stats_account(e, k);
     for (uint32_t i = 0; i < t->naccess; i++)
         t->access[i].datum->replica[k].buffered_uses++;

@@ -22,6 +22,7 @@ typedef struct od_device {
     unsigned running;     /* tasks started here and not finished */
     unsigned blocked;     /* of these, those whose thread waits for a task inside */
     unsigned transfers;   /* under way, to or from it */
+    unsigned awaiting;    /* replicas that wait for a place that can send them */
     size_t leaving_bytes; /* memory that evictions under way will free */
     uint64_t last_ns;     /* until when times have been accounted */
     od_device_stats stats;
@@ -58,7 +59,7 @@ void od_engine_progress(od_engine *e);
 void od_engine_to_host(od_engine *e, od_task *t);
 
 /* engine_memory.c: replicas */
-bool od_memory_take(od_engine *e, unsigned k, od_datum *d, const od_task *head);
+bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);
 void od_memory_drop(od_engine *e, od_datum *d, unsigned k);
 void od_memory_drop_all(od_engine *e, od_datum *d, int except);
 void od_memory_evict(od_engine *e, od_datum *d, unsigned k);
@@ -77,6 +78,12 @@ void od_host_advance(od_engine *e, od_datum *d);
 /* engine_state.c */
 void od_stats_account(od_engine *e, unsigned k);
 void od_engine_check(const od_engine *e);
+
+/* True where nothing that the engine waits for will end on the device and free memory there. */
+static inline bool od_device_is_quiet(const od_device *device)
+{
+    return device->running <= device->blocked && !device->committed.count && !device->transfers && !device->awaiting;
+}
 
 static inline uint64_t od_engine_now(const od_engine *e)
 {

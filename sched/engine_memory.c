@@ -77,16 +77,31 @@ static void tell_evicted(od_engine *e, od_datum *d, unsigned k)
     e->stats.sched_ns += od_engine_now(e) - start;
 }
 
+static void await_source(od_engine *e, od_datum *d, unsigned k)
+{
+    if (d->replica[k].awaits_source)
+        return;
+    d->replica[k].awaits_source = true;
+    d->nawaiting++;
+    e->device[k].awaiting++;
+}
+
+static void stop_awaiting(od_engine *e, od_datum *d, unsigned k)
+{
+    if (!d->replica[k].awaits_source)
+        return;
+    d->replica[k].awaits_source = false;
+    d->nawaiting--;
+    e->device[k].awaiting--;
+}
+
 static void free_memory(od_engine *e, od_datum *d, unsigned k)
 {
     od_replica *r = &d->replica[k];
     assert(r->pins == 0);
     od_pool_free(e->device[k].pool, r->offset);
     od_list_remove(&e->device[k].resident, &r->lru);
-    if (r->awaits_source) {
-        r->awaits_source = false;
-        d->nawaiting--;
-    }
+    stop_awaiting(e, d, k);
     r->state = OD_ABSENT;
     d->valid &= ~OD_BIT(k);
     d->nreplicas--;
@@ -124,14 +139,6 @@ void od_memory_evict(od_engine *e, od_datum *d, unsigned k)
     tell_evicted(e, d, k);
 }
 
-static bool is_head_datum(const od_task *head, const od_datum *d)
-{
-    for (uint32_t i = 0; head && i < head->naccess; i++)
-        if (head->access[i].datum == d)
-            return true;
-    return false;
-}
-
 static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
 {
     od_device *device = &e->device[k];
@@ -144,23 +151,24 @@ static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
     return victim;
 }
 
-/* Last resort for the head of a device that does nothing else: its own data may lie so
- * that what is missing does not fit between them. Moves one of them out of the way. */
-static od_replica *own_replica_in_the_way(od_engine *e, unsigned k, const od_task *head)
+/* Last resort for the head of a device that does nothing else: its own data may lie so that what is missing
+ * does not fit between them. Moves them all out of the way, once; in an empty pool they fit. */
+static bool clear_own(od_engine *e, unsigned k, od_task *head)
 {
-    od_device *device = &e->device[k];
-    if (!head || device->running > device->blocked || device->committed.count || device->transfers)
-        return NULL;
-    od_list_each(node, &device->resident) {
-        od_replica *r = od_container_of(node, od_replica, lru);
-        if (r->state == OD_PRESENT && !r->pins && !r->datum->bound && is_head_datum(head, r->datum))
-            return r;
+    const od_device *device = &e->device[k];
+    if (!head || head->compacted || !od_device_is_quiet(device))
+        return false;
+    head->compacted = true;
+    for (uint32_t i = 0; i < head->naccess; i++) {
+        const od_replica *r = &head->access[i].datum->replica[k];
+        if (r->state == OD_PRESENT && !r->pins)
+            od_memory_evict(e, r->datum, k);
     }
-    return NULL;
+    return true;
 }
 
 /* Starts to make room for `size` bytes. True: something was freed at once, try again. */
-static bool make_room(od_engine *e, unsigned k, const od_task *head, size_t size)
+static bool make_room(od_engine *e, unsigned k, od_task *head, size_t size)
 {
     od_device *device = &e->device[k];
     size_t free_bytes = od_pool_capacity(device->pool) - od_pool_used(device->pool);
@@ -168,15 +176,13 @@ static bool make_room(od_engine *e, unsigned k, const od_task *head, size_t size
         return false;
     od_replica *victim = choose_victim(e, k, head);
     if (!victim)
-        victim = own_replica_in_the_way(e, k, head);
-    if (!victim)
-        return false;
+        return clear_own(e, k, head);
     od_memory_evict(e, victim->datum, k);
     return true;
 }
 
 /* Takes memory on k for a datum that is absent there; head NULL: for a prefetch. False: not now. */
-bool od_memory_take(od_engine *e, unsigned k, od_datum *d, const od_task *head)
+bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
 {
     od_device *device = &e->device[k];
     od_replica *r = &d->replica[k];
@@ -219,14 +225,6 @@ static int load_source(const od_engine *e, const od_datum *d)
     return peer == OD_NOWHERE && on_host ? OD_HOST : peer;
 }
 
-static void await_source(od_datum *d, od_replica *r)
-{
-    if (!r->awaits_source) {
-        r->awaits_source = true;
-        d->nawaiting++;
-    }
-}
-
 /* Brings the contents to k, where memory has been taken. */
 void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
 {
@@ -235,18 +233,15 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
     r->state = OD_LOADING;
     int source = load_source(e, d);
     if (source == OD_NOWHERE) { /* its only copy is leaving: from the host then */
-        await_source(d, r);
+        await_source(e, d, k);
         return;
     }
     if (source != OD_HOST && !e->config.peer) {
-        await_source(d, r);
+        await_source(e, d, k);
         od_memory_store(e, d);
         return;
     }
-    if (r->awaits_source) {
-        r->awaits_source = false;
-        d->nawaiting--;
-    }
+    stop_awaiting(e, d, k);
     if (r->loads++)
         e->device[k].stats.reloads++;
     e->device[k].stats.loads++;

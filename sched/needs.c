@@ -339,6 +339,7 @@ void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan)
     const struct want *want = source ? &needs->views[plan->k].want[datum->id] : NULL;
     if (!want || want->planned_reads == 0)
         return;
+    /* The datum departs with its last planned reader and not before, so the list stays as it is. */
     for (uint32_t i = 0; want->planned_reads > 0; i++) {
         od_task *task = needs->slots[source->uses[i].slot].task;
         if (is_current(needs, source->uses[i]) && task->state == OD_TASK_PLANNED && task->place == (int)plan->k)
@@ -400,23 +401,12 @@ void od_needs_evicted(od_needs *needs, const od_datum *datum, unsigned k)
     update_transfer(needs, source);
 }
 
-void od_needs_started(od_needs *needs, const od_task *task)
+void od_needs_moved(od_needs *needs, const od_task *task)
 {
     for (uint32_t i = 0; i < task->naccess; i++) {
         const struct source *source = source_of(needs, task->access[i].datum);
         if (source)
             update_transfer(needs, source);
-    }
-}
-
-void od_needs_done(od_needs *needs, const od_task *task, unsigned k)
-{
-    for (uint32_t i = 0; i < task->naccess; i++) {
-        const struct source *source = source_of(needs, task->access[i].datum);
-        if (!source)
-            continue;
-        recheck(&needs->views[k], source->datum->id);
-        update_transfer(needs, source);
     }
 }
 
@@ -477,7 +467,7 @@ static void take_if_s0(struct view *view, uint32_t number, uint32_t id)
     if (lack_of(view, number)->missing != 1)
         return;
     take(view->needs, number);
-    od_heap_push(&view->needs->sorter, number);
+    view->needs->taken[view->needs->ntaken++] = number;
 }
 
 static void take_free(struct view *view)
@@ -485,22 +475,47 @@ static void take_free(struct view *view)
     while (view->nfree > 0) {
         uint32_t number = view->free[view->nfree - 1];
         take(view->needs, number);
-        od_heap_push(&view->needs->sorter, number);
+        view->needs->taken[view->needs->ntaken++] = number;
     }
+}
+
+/* The tasks of a datum come in order of arrival, so that most often nothing is to be done. */
+static void sort_taken(od_needs *needs)
+{
+    uint32_t i = 1;
+    while (i < needs->ntaken && needs->urgent.before(needs, needs->taken[i - 1], needs->taken[i]))
+        i++;
+    if (i >= needs->ntaken)
+        return;
+    for (i = 0; i < needs->ntaken; i++)
+        od_heap_push(&needs->sorter, needs->taken[i]);
+    for (i = 0; i < needs->ntaken; i++) {
+        needs->taken[i] = od_heap_first(&needs->sorter);
+        od_heap_remove(&needs->sorter, needs->taken[i]);
+    }
+}
+
+static void prefetch_plan(const od_needs *needs, uint32_t i)
+{
+    if (i < needs->ntaken)
+        __builtin_prefetch(needs->slots[needs->taken[i]].task, 1);
+    if (i - PREFETCH_AHEAD / 2 < needs->ntaken)
+        __builtin_prefetch(needs->slots[needs->taken[i - PREFETCH_AHEAD / 2]].task->access);
 }
 
 uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *plan)
 {
+    needs->ntaken = 0;
     if (datum)
         visit_ready(&needs->views[plan->k], datum->id, take_if_s0);
     else
         take_free(&needs->views[plan->k]);
-    uint32_t count = needs->sorter.count, number;
-    while ((number = od_heap_first(&needs->sorter)) != OD_HEAP_NONE) {
-        od_heap_remove(&needs->sorter, number);
-        od_needs_plan(needs, needs->slots[number].task, plan);
+    sort_taken(needs);
+    for (uint32_t i = 0; i < needs->ntaken; i++) {
+        prefetch_plan(needs, i + PREFETCH_AHEAD);
+        od_needs_plan(needs, needs->slots[needs->taken[i]].task, plan);
     }
-    return count;
+    return needs->ntaken;
 }
 
 static uint32_t most_urgent_in_s1(const struct view *view, const struct source *source)

@@ -70,10 +70,8 @@ uint32_t od_needs_owned(const od_needs *needs); /* tasks adopted and not popped 
 
 void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k);
 void od_needs_evicted(od_needs *needs, const od_datum *datum, unsigned k);
-/* The task's data are where it runs now. */
-void od_needs_started(od_needs *needs, const od_task *task);
-/* A task that was popped for k is done: what it wrote has moved; what only its place in k's buffer promised is gone. */
-void od_needs_done(od_needs *needs, const od_task *task, unsigned k);
+/* The task started or is done: looks again where its data are. */
+void od_needs_moved(od_needs *needs, const od_task *task);
 void od_needs_forget(od_needs *needs, const od_datum *datum);
 uint32_t od_needs_uses(const od_needs *needs, const od_datum *datum); /* owned tasks that read it */
 

@@ -97,12 +97,14 @@ struct od_needs {
     uint32_t ndata, nslots; /* capacities of the arrays */
     uint32_t nowned, nready;
     struct slot *slots;
-    struct lack *lack;     /* by slot, then device */
-    uint32_t *free_slots;  /* a stack */
+    struct lack *lack;    /* by slot, then device */
+    uint32_t *free_slots; /* a stack */
     uint32_t nfree_slots;
     struct source *sources;
-    od_heap urgent; /* slots of ready tasks, most urgent first; some no longer ready */
-    od_heap sorter; /* slots on their way into a plan */
+    od_heap urgent;  /* slots of ready tasks, most urgent first; some no longer ready */
+    uint32_t *taken; /* slots on their way into a plan */
+    uint32_t ntaken;
+    od_heap sorter; /* where those that are out of order are sorted */
     struct view views[];
 };
 

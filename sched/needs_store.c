@@ -73,6 +73,7 @@ void od_needs_destroy(od_needs *needs)
     free(needs->slots);
     free(needs->lack);
     free(needs->free_slots);
+    free(needs->taken);
     free(needs->sources);
     free(needs);
 }
@@ -105,8 +106,8 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
         return OD_ENOMEM;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         struct view *view = &needs->views[k];
-        if (!grow(&view->want, old, wanted, sizeof *view->want) ||
-            !grow(&view->key, old, wanted, sizeof *view->key) || od_heap_reserve(&view->candidates, wanted))
+        if (!grow(&view->want, old, wanted, sizeof *view->want) || !grow(&view->key, old, wanted, sizeof *view->key) ||
+            od_heap_reserve(&view->candidates, wanted))
             return OD_ENOMEM;
     }
     needs->ndata = wanted;
@@ -122,7 +123,8 @@ static od_status reserve_slot(od_needs *needs)
     if (!grow(&needs->slots, old, wanted, sizeof *needs->slots) ||
         !grow(&needs->lack, old, wanted, ndevices * sizeof *needs->lack) ||
         !grow(&needs->free_slots, old, wanted, sizeof *needs->free_slots) ||
-        od_heap_reserve(&needs->urgent, wanted) || od_heap_reserve(&needs->sorter, wanted))
+        !grow(&needs->taken, old, wanted, sizeof *needs->taken) || od_heap_reserve(&needs->urgent, wanted) ||
+        od_heap_reserve(&needs->sorter, wanted))
         return OD_ENOMEM;
     for (unsigned k = 0; k < ndevices; k++) {
         if (!grow(&needs->views[k].free, old, wanted, sizeof *needs->views[k].free))

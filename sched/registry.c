@@ -8,10 +8,10 @@
 
 void od_registry_add(od_registry *registry, const char *name, const void *table, unsigned version, unsigned expected)
 {
-    const char *problem = version != expected                   ? "has another interface version"
-                          : od_registry_find(registry, name)    ? "is registered already"
-                          : registry->count == OD_REGISTRY_MAX  ? "is one too many"
-                                                                : NULL;
+    const char *problem = version != expected                  ? "has another interface version"
+                          : od_registry_find(registry, name)   ? "is registered already"
+                          : registry->count == OD_REGISTRY_MAX ? "is one too many"
+                                                               : NULL;
     if (problem) {
         od_log(OD_LOG_ERROR, "registry", "%s '%s' %s and is left out", registry->kind, name, problem);
         return;

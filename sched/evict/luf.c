@@ -4,10 +4,14 @@
  *
  * A replica that no task in the task buffer uses and that the fewest planned tasks use; among
  * equals one whose datum the fewest tasks known to the policy will read, then the least
- * recently used. Where every replica is used by the buffer: Belady's rule on
- * the buffer, the one whose next use is furthest.
+ * recently used. Once a replica that no planned task uses is found, only the next few are
+ * looked at for a better one, because a device may hold many thousands. Where every replica
+ * is used by the buffer: Belady's rule on the buffer, the one whose next use is furthest.
  */
 #include "sched/evict.h"
+
+/* How many replicas to look at after one that satisfies Algorithm 10. */
+enum { LOOK_AHEAD = 64 };
 
 struct worth {
     uint32_t planned; /* n_p of Algorithm 10 */
@@ -31,8 +35,11 @@ static od_replica *least_planned(const od_evict_query *query)
 {
     od_replica *best = NULL;
     struct worth least = {UINT32_MAX, UINT32_MAX};
-    od_list_each(it, query->resident) {
+    unsigned left = LOOK_AHEAD;
+    od_list_each (it, query->resident) {
         od_replica *replica = od_container_of(it, od_replica, lru);
+        if (least.planned == 0 && (least.future == 0 || left-- == 0))
+            break;
         if (replica->buffered_uses > 0 || replica->planned_uses > least.planned || !od_victim_allowed(query, replica))
             continue;
         struct worth worth = worth_of(query, replica);
@@ -40,8 +47,6 @@ static od_replica *least_planned(const od_evict_query *query)
             best = replica;
             least = worth;
         }
-        if (least.planned == 0 && least.future == 0)
-            break;
     }
     return best;
 }
@@ -50,7 +55,7 @@ static od_replica *least_planned(const od_evict_query *query)
 static size_t next_use(const od_evict_query *query, const od_datum *datum)
 {
     size_t place = 0;
-    od_list_each(it, query->buffer) {
+    od_list_each (it, query->buffer) {
         const od_task *task = od_container_of(it, od_task, link);
         for (uint32_t i = 0; i < task->naccess; i++) {
             if (task->access[i].datum == datum)
@@ -65,7 +70,7 @@ static od_replica *furthest_in_buffer(const od_evict_query *query)
 {
     od_replica *best = NULL;
     size_t furthest = 0;
-    od_list_each(it, query->resident) {
+    od_list_each (it, query->resident) {
         od_replica *replica = od_container_of(it, od_replica, lru);
         if (!od_victim_allowed(query, replica))
             continue;

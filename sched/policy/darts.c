@@ -155,13 +155,14 @@ static void darts_started(void *state, od_task *task, unsigned k)
     /* Tasks that the engine placed itself start here too. */
     if (darts->device[k].buffered > 0)
         darts->device[k].buffered--;
-    od_needs_started(darts->needs, task);
+    od_needs_moved(darts->needs, task);
 }
 
 static void darts_done(void *state, od_task *task, unsigned k)
 {
     struct darts *darts = state;
-    od_needs_done(darts->needs, task, k);
+    (void)k;
+    od_needs_moved(darts->needs, task);
 }
 
 static void darts_forget(void *state, od_datum *datum)

@@ -71,7 +71,7 @@ static void test_smallest_ratio(void **unused)
     small_ready(&small, "1", 1, 9); /* 1/1 */
     od_task *best = small_ready(&small, "2", 2, 0);
     od_task *more = small_ready(&small, "2", 2, 1); /* 2/4 in all */
-    assert_ptr_equal(small_pop(&small, 0), more); /* priority within S0 */
+    assert_ptr_equal(small_pop(&small, 0), more);   /* priority within S0 */
     assert_ptr_equal(small_pop(&small, 0), best);
     assert_ptr_equal(small_pop(&small, 0), small.tasks[0]); /* 4/7 */
     assert_ptr_equal(small_pop(&small, 0), small.tasks[1]);
@@ -83,8 +83,8 @@ static void test_ties_in_order(void **unused)
 {
     (void)unused;
     struct small small = small_create(1, NULL);
-    small_ready(&small, "0", 4, 5);                   /* ratio 1/4, |S0| 1 */
-    od_task *two = small_ready(&small, "1", 2, 0);    /* ratio 1/4, |S0| 2 */
+    small_ready(&small, "0", 4, 5);                /* ratio 1/4, |S0| 1 */
+    od_task *two = small_ready(&small, "1", 2, 0); /* ratio 1/4, |S0| 2 */
     small_ready(&small, "1", 2, 0);
     od_task *urgent = small_ready(&small, "2", 4, 7); /* ratio 1/4, |S0| 1, more urgent than datum 0 */
     assert_ptr_equal(small_pop(&small, 0), two);
@@ -146,11 +146,19 @@ static void test_free_task_is_pushed_to_the_emptier_device(void **unused)
         small.data[0]->replica[k].state = OD_PRESENT;
         small.ops->incoming(small.state, small.data[0], k);
     }
-    od_task *task = small_ready(&small, "0", 1, 0);
-    assert_int_equal(task->state, OD_TASK_PLANNED);
-    assert_int_equal(task->place, 1);
-    assert_null(small_pop(&small, 0));
-    assert_ptr_equal(small_pop(&small, 1), task);
+    od_task *first = small_ready(&small, "0", 1, 0);
+    od_task *second = small_ready(&small, "0", 1, 0);
+    assert_int_equal(first->place, 0);
+    assert_int_equal(second->place, 1);
+    assert_ptr_equal(small_pop(&small, 0), first);
+    assert_ptr_equal(small_pop(&small, 1), second);
+    od_task *third = small_ready(&small, "", 1, 0);
+    od_task *fourth = small_ready(&small, "0", 1, 0);
+    assert_int_equal(third->place, 0); /* one in each buffer */
+    small.ops->started(small.state, second, 1);
+    assert_int_equal(fourth->place, 1);
+    od_task *fifth = small_ready(&small, "0", 1, 0);
+    assert_int_equal(fifth->place, 1); /* two queued on 0, one on 1 */
     small_destroy(&small);
 }
 
@@ -229,8 +237,7 @@ static uint32_t planned_readers(const struct random_world *world, const od_datum
 static bool is_present(const struct random_world *world, uint32_t d, unsigned k)
 {
     const od_replica *replica = &world->data[d]->replica[k];
-    return replica->state != OD_ABSENT || replica->buffered_uses > 0 ||
-           planned_readers(world, world->data[d], k) > 0;
+    return replica->state != OD_ABSENT || replica->buffered_uses > 0 || planned_readers(world, world->data[d], k) > 0;
 }
 
 static uint32_t count_lacking(const struct random_world *world, const od_task *task, unsigned k)
@@ -607,7 +614,7 @@ static void run_random_world(uint64_t seed)
     while (count_in_states(&world, OD_TASK_READY, OD_TASK_PLANNED) > 0) {
         for (unsigned k = 0; k < world.ndevices; k++) {
             event_pop(&world, k);
-            }
+        }
     }
     world.ops->destroy(world.state);
     for (uint32_t i = 0; i < world.ntasks; i++)

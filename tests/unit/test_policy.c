@@ -329,7 +329,7 @@ static void product_step(struct product *product)
 {
     od_task *head = od_container_of(od_list_first(&product->buffer), od_task, link);
     assert_true(product_load(product, head, head));
-    od_list_each(it, &product->buffer) {
+    od_list_each (it, &product->buffer) {
         if (!product_load(product, od_container_of(it, od_task, link), NULL))
             break;
     }
@@ -375,9 +375,9 @@ static double product_ratio(const char *policy, const char *rule, uint64_t seed)
         world_task_free(product.tasks[i]);
     for (uint32_t d = 0; d < 2 * PRODUCT_N; d++)
         free(product.data[d]);
-    double phases = PRODUCT_N * PRODUCT_N / (PRODUCT_M * PRODUCT_M);
-    double bound = phases * PRODUCT_M + (PRODUCT_M < 2 * PRODUCT_N ? PRODUCT_M : 2 * PRODUCT_N);
-    return product.loads / bound;
+    uint32_t room = PRODUCT_M, phases = PRODUCT_N * PRODUCT_N / (PRODUCT_M * PRODUCT_M);
+    uint32_t bound = phases * room + (room < 2 * PRODUCT_N ? room : 2 * PRODUCT_N);
+    return (double)product.loads / bound;
 }
 
 static void test_product_loads(void **unused)
@@ -399,14 +399,10 @@ static void test_product_loads(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_registries),
-        cmocka_unit_test(test_bad_tables_are_left_out),
-        cmocka_unit_test(test_never_starve),
-        cmocka_unit_test(test_destroy_with_tasks_left),
-        cmocka_unit_test(test_allowed_victims),
-        cmocka_unit_test(test_lru),
-        cmocka_unit_test(test_luf_least_planned),
-        cmocka_unit_test(test_luf_belady_in_buffer),
+        cmocka_unit_test(test_registries),        cmocka_unit_test(test_bad_tables_are_left_out),
+        cmocka_unit_test(test_never_starve),      cmocka_unit_test(test_destroy_with_tasks_left),
+        cmocka_unit_test(test_allowed_victims),   cmocka_unit_test(test_lru),
+        cmocka_unit_test(test_luf_least_planned), cmocka_unit_test(test_luf_belady_in_buffer),
         cmocka_unit_test(test_product_loads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

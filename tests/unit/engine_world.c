@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The engine's test driver. See engine_world.h. */
+#include "engine_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct world {
+    const w_graph *graph;
+    const w_machine *machine;
+    od_engine *engine;
+    od_datum *datum[W_DATA];
+    od_task task[W_TASKS];
+    od_access access[W_TASKS][4];
+    w_contents contents[W_DATA][W_PLACES];
+    w_contents before[W_TASKS][W_DATA], after[W_TASKS][W_DATA]; /* of a serial execution */
+    bool submitted[W_TASKS], completed[W_TASKS], failed_once[W_TASKS];
+    od_transfer *transfer[64];
+    int ntransfers;
+    int running[W_TASKS];
+    int nrunning;
+    bool host_asked, host_answered, broken;
+    uint64_t now;
+} world;
+
+#define BREAK(w, ...)                                                                                                  \
+    do {                                                                                                               \
+        fprintf(stderr, __VA_ARGS__);                                                                                  \
+        fputc('\n', stderr);                                                                                           \
+        (w)->broken = true;                                                                                            \
+    } while (0)
+
+static int place_index(int place)
+{
+    return place == OD_HOST ? W_PLACES - 1 : place;
+}
+
+static int datum_index(const world *w, const od_datum *d)
+{
+    for (int i = 0; i < w->graph->ndata; i++)
+        if (w->datum[i] == d)
+            return i;
+    return -1;
+}
+
+/* --- the driver table ---------------------------------------------------- */
+
+static void start_transfer(void *driver, od_transfer *x)
+{
+    world *w = driver;
+    w->transfer[w->ntransfers++] = x;
+}
+
+static void check_reads(world *w, int t, int place)
+{
+    for (int u = 0; u < w->graph->task[t].nuses; u++) {
+        const w_use *use = &w->graph->task[t].use[u];
+        const w_contents *here = &w->contents[use->datum][place_index(place)];
+        if (!(use->mode & OD_READ) || w->graph->shared)
+            continue;
+        if (memcmp(here, &w->before[t][use->datum], sizeof *here))
+            BREAK(w, "task %d reads stale contents of datum %d at place %d", t, use->datum, place);
+    }
+}
+
+static void start_task(void *driver, od_task *task, int place)
+{
+    world *w = driver;
+    int t = (int)(task - w->task);
+    check_reads(w, t, place);
+    w->running[w->nrunning++] = t;
+}
+
+static void complete_task(void *driver, od_task *task)
+{
+    world *w = driver;
+    w->completed[task - w->task] = true;
+}
+
+static void complete_request(void *driver, od_request *request)
+{
+    world *w = driver;
+    w->host_answered = true;
+    od_request_destroy(request);
+}
+
+static uint64_t now_ns(void *driver)
+{
+    return ((world *)driver)->now++;
+}
+
+static void fatal(void *driver, const char *message)
+{
+    BREAK((world *)driver, "fatal: %s", message);
+}
+
+static const od_driver_ops driver_ops = {start_transfer, start_task, complete_task, complete_request, now_ns, fatal};
+
+/* --- events --------------------------------------------------------------- */
+
+static void end_transfer(world *w, int i)
+{
+    od_transfer *x = w->transfer[i];
+    int d = datum_index(w, x->datum);
+    w->contents[d][place_index(x->to)] = w->contents[d][place_index(x->from)];
+    w->transfer[i] = w->transfer[--w->ntransfers];
+    od_engine_transfer_done(w->engine, x, OD_OK);
+}
+
+static void end_task(world *w, int i)
+{
+    int t = w->running[i];
+    od_task *task = &w->task[t];
+    w->running[i] = w->running[--w->nrunning];
+    if (t == w->machine->failing_task && task->place != OD_HOST && !w->failed_once[t]) {
+        w->failed_once[t] = true;
+        od_engine_task_done(w->engine, task, OD_EDEVICE);
+        return;
+    }
+    check_reads(w, t, task->place);
+    for (int u = 0; u < w->graph->task[t].nuses; u++) {
+        const w_use *use = &w->graph->task[t].use[u];
+        w_contents *here = &w->contents[use->datum][place_index(task->place)];
+        if (use->mode == OD_WRITE)
+            *here = w->after[t][use->datum];
+        else if (use->mode & OD_WRITE)
+            here->count[t]++;
+    }
+    od_engine_task_done(w->engine, task, OD_OK);
+}
+
+static bool is_ready(const world *w, int t)
+{
+    for (int p = 0; p < t; p++)
+        if ((w->graph->task[t].after & (1u << p)) && !w->completed[p])
+            return false;
+    return !w->submitted[t];
+}
+
+static void submit(world *w, int t)
+{
+    const w_task *spec = &w->graph->task[t];
+    od_task *task = &w->task[t];
+    *task = (od_task){.bound = OD_NOWHERE, .duration = 1, .priority = t % 2, .naccess = (uint32_t)spec->nuses,
+                      .access = w->access[t], .user = task};
+    for (int u = 0; u < spec->nuses; u++) {
+        od_datum *d = w->datum[spec->use[u].datum];
+        d->pending++;
+        d->keep = w->graph->keep;
+        w->access[t][u] = (od_access){d, spec->use[u].mode};
+    }
+    w->submitted[t] = true;
+    od_engine_task_ready(w->engine, task);
+}
+
+/* The host reads a datum that no unfinished task is going to write. */
+static bool host_may_ask(const world *w)
+{
+    int d = w->graph->host_reads;
+    if (d < 0 || w->host_asked)
+        return false;
+    for (int t = 0; t < w->graph->ntasks; t++)
+        for (int u = 0; u < w->graph->task[t].nuses; u++)
+            if (w->graph->task[t].use[u].datum == d && (w->graph->task[t].use[u].mode & OD_WRITE) && !w->completed[t])
+                return false;
+    return true;
+}
+
+static void host_ask(world *w)
+{
+    od_request *r = od_request_create(1);
+    od_datum *d = w->datum[w->graph->host_reads];
+    r->items[0] = (od_request_item){.kind = OD_REQUEST_READ, .datum = d, .bytes = d->size};
+    d->pending++;
+    w->host_asked = true;
+    od_engine_request(w->engine, r);
+}
+
+static unsigned ready_tasks(const world *w, int *ready)
+{
+    unsigned n = 0;
+    for (int t = 0; t < w->graph->ntasks; t++)
+        if (is_ready(w, t))
+            ready[n++] = t;
+    return n;
+}
+
+/* One event; false: none is possible. */
+static bool step(world *w, w_choose choose, void *arg)
+{
+    int ready[W_TASKS];
+    unsigned nready = ready_tasks(w, ready);
+    unsigned ntransfers = (unsigned)w->ntransfers, nrunning = (unsigned)w->nrunning;
+    unsigned n = nready + ntransfers + nrunning + host_may_ask(w);
+    if (!n)
+        return false;
+    unsigned c = choose(arg, n);
+    if (c < nready)
+        submit(w, ready[c]);
+    else if ((c -= nready) < ntransfers)
+        end_transfer(w, (int)c);
+    else if ((c -= ntransfers) < nrunning)
+        end_task(w, (int)c);
+    else
+        host_ask(w);
+    if (!od_engine_is_valid(w->engine))
+        BREAK(w, "an invariant is broken");
+    return true;
+}
+
+/* --- a run ----------------------------------------------------------------- */
+
+static void serial_contents(world *w)
+{
+    w_contents now[W_DATA];
+    memset(now, 0, sizeof now);
+    for (int t = 0; t < w->graph->ntasks; t++)
+        for (int u = 0; u < w->graph->task[t].nuses; u++) {
+            const w_use *use = &w->graph->task[t].use[u];
+            w->before[t][use->datum] = now[use->datum];
+            if (use->mode & OD_WRITE)
+                now[use->datum].count[t]++;
+            w->after[t][use->datum] = now[use->datum];
+        }
+    for (int d = 0; d < w->graph->ndata; d++)
+        for (int p = 0; p < W_PLACES - 1; p++)
+            memset(&w->contents[d][p], 0xee, sizeof w->contents[d][p]);
+}
+
+static bool build(world *w)
+{
+    const w_machine *m = w->machine;
+    od_engine_config config = {.ndevices = m->ndevices, .memory = m->memory, .alignment = 1, .buffer = m->buffer,
+                               .slots = m->slots, .host_slots = 1, .peer = m->peer, .host_link = {1e9, 1e-6},
+                               .peer_link = {1e9, 1e-6}, .policy = od_policy_find(m->policy),
+                               .evict = od_evict_find(m->evict), .seed = 1, .driver_ops = &driver_ops, .driver = w};
+    if (od_engine_create(&config, &w->engine))
+        return false;
+    for (int d = 0; d < w->graph->ndata; d++) {
+        if (od_engine_datum(w->engine, 0x10000 * (uintptr_t)(d + 1), w->graph->size[d], &w->datum[d]))
+            return false;
+        od_engine_release(w->engine, w->datum[d]);
+    }
+    return true;
+}
+
+static void check_end(world *w)
+{
+    w_contents last[W_DATA];
+    memset(last, 0, sizeof last);
+    for (int t = 0; t < w->graph->ntasks; t++) {
+        if (!w->completed[t])
+            BREAK(w, "deadlock: task %d has not completed", t);
+        for (int u = 0; u < w->graph->task[t].nuses; u++)
+            if (w->graph->task[t].use[u].mode & OD_WRITE)
+                last[w->graph->task[t].use[u].datum].count[t] = 1;
+    }
+    if (w->host_asked && !w->host_answered)
+        BREAK(w, "deadlock: the host has not been answered");
+    for (int d = 0; d < w->graph->ndata && !w->broken; d++)
+        if (memcmp(&w->contents[d][W_PLACES - 1], &last[d], sizeof last[d]))
+            BREAK(w, "the host's datum %d lacks a write", d);
+    for (unsigned k = 0; k < w->machine->ndevices && !w->broken; k++) {
+        od_device_stats stats;
+        od_engine_device_stats(w->engine, k, &stats);
+        if (stats.peak_bytes > w->machine->memory)
+            BREAK(w, "device %u exceeded its limit", k);
+    }
+}
+
+static void synchronise(world *w, w_choose choose, void *arg)
+{
+    od_request *r;
+    if (od_engine_sync_request(w->engine, &r))
+        BREAK(w, "out of memory");
+    if (r)
+        od_engine_request(w->engine, r);
+    while (!w->broken && step(w, choose, arg))
+        ;
+    if (!w->broken && !od_engine_is_idle(w->engine))
+        BREAK(w, "not idle after the last event");
+}
+
+bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void *arg)
+{
+    world *w = calloc(1, sizeof *w);
+    w->graph = graph;
+    w->machine = machine;
+    serial_contents(w);
+    if (!build(w))
+        BREAK(w, "the engine could not be made");
+    while (!w->broken && step(w, choose, arg))
+        ;
+    if (!w->broken)
+        synchronise(w, choose, arg);
+    if (!w->broken)
+        check_end(w);
+    if (w->broken && w->engine)
+        od_engine_dump(w->engine, stderr);
+    bool ok = !w->broken;
+    od_engine_destroy(w->engine);
+    free(w);
+    return ok;
+}
+
+static bool dependent(const w_task *a, const w_task *b)
+{
+    for (int i = 0; i < a->nuses; i++)
+        for (int j = 0; j < b->nuses; j++)
+            if (a->use[i].datum == b->use[j].datum && ((a->use[i].mode | b->use[j].mode) & OD_WRITE))
+                return true;
+    return false;
+}
+
+void w_add_dependences(w_graph *graph)
+{
+    for (int t = 0; t < graph->ntasks; t++)
+        for (int p = 0; p < t; p++)
+            if (dependent(&graph->task[p], &graph->task[t]))
+                graph->task[t].after |= 1u << p;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A world for the engine: data with real contents at every place, tasks that check what they read, and a
+ * driver whose events happen in an order that the test chooses.
+ *
+ * Contents of a datum at a place are one counter per task. A reading and writing task adds one to its own counter; a
+ * task that only writes leaves what a serial execution would. So a lost update, a stale
+ * read and a lost dirty tile all show as a wrong counter.
+ */
+#ifndef OD_TESTS_ENGINE_WORLD_H
+#define OD_TESTS_ENGINE_WORLD_H
+
+#include "sched/engine.h"
+
+enum { W_TASKS = 8, W_DATA = 8, W_PLACES = 4 + 1 }; /* devices 0..3, then the host */
+
+typedef struct w_use {
+    int datum;
+    od_mode mode;
+} w_use;
+
+typedef struct w_task {
+    int nuses;
+    w_use use[4];
+    unsigned after; /* bit i: depends on task i */
+} w_task;
+
+typedef struct w_graph {
+    int ntasks, ndata;
+    size_t size[W_DATA]; /* bytes */
+    w_task task[W_TASKS];
+    bool keep;       /* copies may be kept between tasks */
+    bool shared;     /* tasks share data without dependences: only own counters are checked */
+    int host_reads;  /* datum that the host asks for in the middle, or -1 */
+} w_graph;
+
+typedef struct w_contents {
+    unsigned char count[W_TASKS];
+} w_contents;
+
+typedef struct w_machine {
+    unsigned ndevices;
+    size_t memory;
+    unsigned buffer, slots;
+    bool peer;
+    const char *policy, *evict;
+    int failing_task; /* its device run fails, or -1 */
+} w_machine;
+
+/* Choices: how many there are, and which is taken. Returns a number in [0, n). */
+typedef unsigned (*w_choose)(void *arg, unsigned n);
+
+/* Runs the graph to its end, every next event chosen. False, with a message, where a rule is broken:
+ * deadlock, limit, stale read, lost write, broken invariant. */
+bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void *arg);
+
+/* Adds the dependences that the order of submission and the modes imply. */
+void w_add_dependences(w_graph *graph);
+
+#endif

@@ -189,6 +189,8 @@ void od_job_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, c
 static void retry(od_job *job, const od_map_args *args)
 {
     od_uses uses = {0};
+    od_log(OD_LOG_DEBUG, "omp", "host task %p needs %d data, has %u that were predicted: gives them back and asks again",
+           (void *)(uintptr_t)job->entry, args->count, job->task.naccess);
     if (od_args_resolve(args, job->depends, job->ndepends, &uses, NULL))
         od_runtime_fatal("out of host memory for a task's data");
     od_engine *engine = od_runtime_lock();

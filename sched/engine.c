@@ -435,7 +435,8 @@ static void buffer_task(od_engine *e, od_task *t, unsigned k, bool front)
 {
     t->state = OD_TASK_BUFFERED;
     t->place = (int)k;
-    t->prefetched = t->compacted = false;
+    t->prefetched = false;
+    t->compactions = 0;
     od_stats_account(e, k);
     for (uint32_t i = 0; i < t->naccess; i++)
         t->access[i].datum->replica[k].buffered_uses++;

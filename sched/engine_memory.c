@@ -152,13 +152,16 @@ static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
 }
 
 /* Last resort for the head of a device that does nothing else: its own data may lie so that what is missing
- * does not fit between them. Moves them all out of the way, once; in an empty pool they fit. */
+ * does not fit between them. Moves them all out of the way; in an empty pool they fit. A few times at
+ * most: what the program holds there by its address (od_datum.bound) may leave too little. */
+enum { MAX_COMPACTIONS = 8 };
+
 static bool clear_own(od_engine *e, unsigned k, od_task *head)
 {
     const od_device *device = &e->device[k];
-    if (!head || head->compacted || !od_device_is_quiet(device))
+    if (!head || head->compactions >= MAX_COMPACTIONS || !od_device_is_quiet(device))
         return false;
-    head->compacted = true;
+    head->compactions++;
     for (uint32_t i = 0; i < head->naccess; i++) {
         const od_replica *r = &head->access[i].datum->replica[k];
         if (r->state == OD_PRESENT && !r->pins)

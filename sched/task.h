@@ -53,7 +53,7 @@ typedef struct od_task {
     /* Engine only. */
     size_t footprint;  /* bytes on a device, rounded */
     uint64_t wait_seq; /* when it first had to wait for rights, 0 = never */
-    bool compacted;    /* its own replicas have been moved out of each other's way */
+    unsigned compactions; /* how often its own replicas have been moved out of each other's way */
     bool prefetched;   /* its loads have been asked for */
     bool failed;       /* the device could not run it, or no device can: its host version does */
     int device;        /* the device that it was given to, for statistics */

@@ -74,8 +74,10 @@ run()
 }
 
 tile_bytes=$((tile * tile * 4))
-cholesky_bytes=$((ntiles * (ntiles + 1) / 2 * tile_bytes)) # the lower half
-gemm2d_bytes=$((2 * ntiles * depth * tile_bytes))          # A and B; C is only written
+declare -A data_bytes=(
+    [cholesky]=$((tile_bytes * ntiles * (ntiles + 1) / 2)) # the lower half
+    [gemm2d]=$((tile_bytes * 2 * ntiles * depth))          # A and B; C is only written
+)
 
 echo
 echo "Measuring the devices' rate (gemm2d, fast link, room for everything)"
@@ -85,12 +87,12 @@ run calibration gemm2d --sched eager --evict lru --mem $(((side + 2 * depth) * s
 bandwidth=$(python3 scripts/demo_table.py bandwidth "$results/calibration.bench.json" $devices "$tile")
 
 for benchmark in cholesky gemm2d; do
-    bytes_name=${benchmark}_bytes
-    memory=$((${!bytes_name} / 4))
+    bytes=${data_bytes[$benchmark]}
+    memory=$((bytes / 4))
     arguments=("$ntiles" "$tile")
-    [[ $benchmark == gemm2d ]] && arguments=(--depth $depth "${arguments[@]}")
+    [[ $benchmark == gemm2d ]] && arguments=(--depth "$depth" "${arguments[@]}")
     echo
-    echo "$benchmark: $((${!bytes_name} / 1000000)) MB of data, $((memory / 1000000)) MB on each of $devices devices"
+    echo "$benchmark: $((bytes / 1000000)) MB of data, $((memory / 1000000)) MB on each of $devices devices"
     for configuration in "${configurations[@]}"; do
         read -r sched evict <<<"$configuration"
         run "$benchmark-$sched-$evict" "$benchmark" --sched "$sched" --evict "$evict" --mem "$memory" \

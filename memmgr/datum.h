@@ -70,6 +70,7 @@ struct od_datum {
     uint64_t valid; /* bit p: place p holds the current contents */
     od_region *region; /* the open region that it lies in, or NULL */
 
+    uint32_t forecast; /* submitted tasks, not ready, whose depend list names its first byte */
     uint32_t pending;  /* tasks that are ready or further and use it */
     uint32_t users;    /* committed or running tasks that use it */
     uint32_t writers;  /* committed or running tasks that write it */

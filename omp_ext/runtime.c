@@ -175,17 +175,17 @@ static void transfer_done(void *arg, od_transfer *transfer, od_status status)
     od_runtime_unlock();
 }
 
-static void run_job(od_job *job, int place)
+static void job_done(od_job *job, od_status status)
 {
-    od_status status = od_job_run(job, place);
-    od_engine *engine = od_runtime_lock();
-    runtime.busy--;
     od_task *task = &job->task;
-    if (!status && job->cost && place != OD_HOST)
+    runtime.busy--;
+    if (!status && job->cost && task->place != OD_HOST)
         od_entry_record(job->cost, (double)(monotonic_ns() - task->start_ns) * 1e-9);
-    od_engine_task_done(engine, task, status);
+    od_engine_task_done(runtime.engine, task, status);
     od_runtime_unlock();
 }
+
+static const od_workers_ops workers_ops = {.run = od_job_run, .done = job_done};
 
 /* --- the lock ----------------------------------------------------------- */
 
@@ -528,7 +528,7 @@ static void start_or_refuse(unsigned ndevices)
                                     .seed = runtime.options.seed,
                                     .jitter_s = runtime.options.jitter_s,
                                     .done = transfer_done};
-    runtime.workers = od_workers_create(&runtime.lock, ndevices + 1, run_job);
+    runtime.workers = od_workers_create(&runtime.lock, ndevices + 1, &workers_ops);
     if (!runtime.workers || od_transfer_queues_create(&transfers, &runtime.transfers) || start_engine(ndevices))
         refuse("the scheduler could not be started: out of memory or threads");
 }

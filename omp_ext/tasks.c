@@ -47,6 +47,19 @@ void od_tasks_host_access(const od_depend *depends, int32_t ndepends, bool write
     }
 }
 
+/* Tells the engine of a task that is submitted (+1), or ready now (-1). */
+static void forecast(od_record *record, int change)
+{
+    if (change > 0)
+        record->forecast = od_runtime_started();
+    if (!record->forecast)
+        return;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t j = 0; j < record->ndepends; j++)
+        od_engine_forecast(engine, record->depends[j].base, change);
+    od_runtime_unlock();
+}
+
 /* --- target tasks ------------------------------------------------------- */
 
 static void submit_launch(const od_record *record, od_launch *launch, int32_t gtid)
@@ -104,6 +117,7 @@ static void dispatch(const od_record *record, od_capture *capture, int32_t gtid)
 static int32_t target_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_records_take(task);
+    forecast(record, -1);
     od_capture capture = {.what = OD_CAPTURED_NOTHING};
     if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
         od_tasks_host_access(record->depends, record->ndepends, false);
@@ -199,6 +213,7 @@ static void run_in_place(const od_record *record, int32_t gtid)
 static int32_t host_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_records_take(task);
+    forecast(record, -1);
     if (record->detachable && od_runtime_started() && record->code->kind == OD_ENTRY_OFFLOADS) {
         record->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
         submit_host_task(record, gtid);
@@ -256,8 +271,10 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
         od_record *record = od_records_find(task);
         if (!record && ndepends + n_noalias > 0)
             record = record_host_task(task);
-        if (record)
+        if (record) {
             copy_depends(record, ndepends, depends, n_noalias, noalias);
+            forecast(record, +1);
+        }
         od_self.allocated = NULL;
     }
     return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);

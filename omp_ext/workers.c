@@ -10,7 +10,7 @@
 typedef struct queue {
     od_job *first, **last;
     size_t count;  /* jobs queued */
-    unsigned idle; /* threads that wait for a job */
+    unsigned idle; /* threads that will look at the queue before they sleep */
     pthread_cond_t wake;
     int place;
     od_workers *workers;
@@ -24,7 +24,7 @@ typedef struct worker {
 
 struct od_workers {
     pthread_mutex_t *lock;
-    void (*run)(od_job *, int);
+    const od_workers_ops *ops;
     bool stopping;
     worker *threads;
     unsigned nplaces;
@@ -49,29 +49,30 @@ static void *work(void *arg)
     od_workers *w = q->workers;
     pthread_mutex_lock(w->lock);
     for (;;) {
-        while (!q->first && !w->stopping) {
-            q->idle++;
+        while (!q->first && !w->stopping)
             pthread_cond_wait(&q->wake, w->lock);
-            q->idle--;
-        }
         if (w->stopping)
             break;
         od_job *job = take(q);
+        q->idle--;
         pthread_mutex_unlock(w->lock);
-        w->run(job, q->place);
+        od_status status = w->ops->run(job, q->place);
+        pthread_mutex_lock(w->lock);
+        q->idle++; /* before the next job is started: it may be for this thread */
+        w->ops->done(job, status);
         pthread_mutex_lock(w->lock);
     }
     pthread_mutex_unlock(w->lock);
     return NULL;
 }
 
-od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, void (*run)(od_job *job, int place))
+od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_workers_ops *ops)
 {
     od_workers *w = calloc(1, sizeof *w + nplaces * sizeof(queue));
     if (!w)
         return NULL;
     w->lock = lock;
-    w->run = run;
+    w->ops = ops;
     w->nplaces = nplaces;
     for (unsigned i = 0; i < nplaces; i++) {
         w->queue[i].last = &w->queue[i].first;
@@ -105,6 +106,7 @@ static od_status spawn(od_workers *w, queue *q)
     pthread_setname_np(new->thread, name);
     new->next = w->threads;
     w->threads = new;
+    q->idle++;
     return OD_OK;
 }
 

@@ -13,8 +13,13 @@
 
 typedef struct od_workers od_workers;
 
-/* `nplaces`: the devices, then the host as the last. Jobs run without `lock`. */
-od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, void (*run)(od_job *job, int place));
+typedef struct od_workers_ops {
+    od_status (*run)(od_job *job, int place);      /* without the lock */
+    void (*done)(od_job *job, od_status status);   /* under the lock, which it releases */
+} od_workers_ops;
+
+/* `nplaces`: the devices, then the host as the last. */
+od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_workers_ops *ops);
 od_status od_workers_submit(od_workers *workers, unsigned index, int place, od_job *job);
 /* Ends the idle threads and waits for all but the calling one. Releases the lock meanwhile. */
 void od_workers_stop(od_workers *workers);

@@ -711,7 +711,8 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     od_list_init(&e->spare_transfers);
     od_policy_env env = {config->ndevices, config->seed, e, transfer_time};
     e->directory = od_directory_create(config->ndevices);
-    od_status status = e->directory ? make_devices(e) : OD_ENOMEM;
+    e->forecast = od_forecast_create();
+    od_status status = e->directory && e->forecast ? make_devices(e) : OD_ENOMEM;
     if (!status)
         status = config->policy->create(&env, &e->policy_state);
     if (status) {
@@ -733,6 +734,7 @@ void od_engine_destroy(od_engine *e)
         od_pool_destroy(e->device[k].pool);
     if (e->directory)
         od_directory_destroy(e->directory);
+    od_forecast_destroy(e->forecast);
     od_node *node;
     while ((node = od_list_pop_front(&e->spare_transfers)))
         free(od_container_of(node, od_transfer, link));

@@ -320,6 +320,7 @@ od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **
             status = od_directory_add(e->directory, base, size, datum);
         if (status)
             return status;
+        (*datum)->forecast = od_forecast_get(e->forecast, base);
     }
     (*datum)->pending++;
     return OD_OK;
@@ -329,6 +330,14 @@ void od_engine_release(od_engine *e, od_datum *d)
 {
     d->pending--;
     od_memory_settle(e, d);
+}
+
+void od_engine_forecast(od_engine *e, uintptr_t address, int change)
+{
+    uint32_t count = od_forecast_add(e->forecast, address, change);
+    od_datum *d = od_directory_find(e->directory, address, 0);
+    if (d && d->base == address)
+        d->forecast = count;
 }
 
 void od_engine_bind(od_engine *e, od_datum *d, unsigned k, bool write)

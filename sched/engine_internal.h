@@ -12,6 +12,7 @@
 
 #include "memmgr/pool.h"
 #include "sched/engine.h"
+#include "sched/forecast.h"
 
 typedef struct od_device {
     od_pool *pool;
@@ -31,6 +32,7 @@ typedef struct od_device {
 struct od_engine {
     od_engine_config config;
     od_directory *directory;
+    od_forecast *forecast;
     od_device device[OD_MAX_DEVICES];
     void *policy_state;
 

@@ -3,8 +3,8 @@
  * luf: Least Used in the Future (Gonthier's thesis, Algorithm 10).
  *
  * A replica that no task in the task buffer uses and that the fewest planned tasks use; among
- * equals one whose datum the fewest tasks known to the policy will read, then the least
- * recently used. Once a replica that no planned task uses is found, only the next few are
+ * equals one whose datum the fewest other known tasks will use (those that the policy has, and
+ * those submitted that are not ready yet: not in the thesis), then the least recently used. Once a replica that no planned task uses is found, only the next few are
  * looked at for a better one, because a device may hold many thousands. Where every replica
  * is used by the buffer: Belady's rule on the buffer, the one whose next use is furthest.
  */
@@ -15,14 +15,14 @@ enum { LOOK_AHEAD = 64 };
 
 struct worth {
     uint32_t planned; /* n_p of Algorithm 10 */
-    uint32_t future;  /* tasks that the policy still has for it, on any device */
+    uint32_t future;  /* tasks that the policy still has for it, on any device, and those not ready yet */
 };
 
 static struct worth worth_of(const od_evict_query *query, const od_replica *replica)
 {
-    struct worth worth = {.planned = replica->planned_uses};
+    struct worth worth = {.planned = replica->planned_uses, .future = replica->datum->forecast};
     if (query->policy && query->policy->future_uses)
-        worth.future = query->policy->future_uses(query->policy_state, replica->datum);
+        worth.future += query->policy->future_uses(query->policy_state, replica->datum);
     return worth;
 }
 

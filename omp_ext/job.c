@@ -48,7 +48,7 @@ static size_t total_bytes(const od_uses *uses)
 
 void od_job_submit(od_job *job, od_uses *uses, const void *code)
 {
-    od_engine *engine = od_runtime_lock();
+    od_engine *engine = job->kind == OD_JOB_KERNEL ? od_runtime_lock_inline() : od_runtime_lock();
     job->cost = od_entry_get(code, total_bytes(uses));
     job->task.duration = od_entry_duration(job->cost);
     job->task.access = uses->access;
@@ -76,13 +76,16 @@ static void call_entry(od_job *job, od_thread_mode mode, int place)
 
 od_status od_job_run(od_job *job, int place)
 {
+    od_status status = OD_OK;
+    uint64_t start_ns = od_runtime_now_ns();
     if (place == OD_HOST)
         call_entry(job, OD_HOST_VERSION, OD_HOST);
     else if (job->kind == OD_JOB_KERNEL)
-        return run_kernel(job, place);
+        status = run_kernel(job, place);
     else
         call_entry(job, OD_ON_DEVICE, place);
-    return OD_OK;
+    job->seconds = (double)(od_runtime_now_ns() - start_ns) * 1e-9;
+    return status;
 }
 
 /* --- on the program's thread -------------------------------------------- */

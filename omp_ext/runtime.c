@@ -49,7 +49,7 @@ typedef enum activity { UNSTARTED, OFF, ON } activity;
 static atomic_int state = OFF; /* an activity; UNSTARTED once the library has been loaded with all it needs */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static uint64_t monotonic_ns(void)
+uint64_t od_runtime_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -68,6 +68,8 @@ static _Noreturn void refuse(const char *message)
     fflush(NULL);
     _exit(EXIT_BAD_CONFIGURATION);
 }
+
+static void job_done(od_job *job, od_status status);
 
 /* --- the driver table --------------------------------------------------- */
 
@@ -94,6 +96,21 @@ static void check_limit(const od_task *task)
     }
 }
 
+/* Jobs that the calling thread is to run itself, because its event started them and they are short. */
+static _Thread_local struct {
+    bool allowed, running;
+    od_job *first, **last;
+} inline_jobs;
+
+enum { SHORT_RUNS = 8 }; /* so many runs before a kernel's duration is believed */
+static const double short_seconds = 20e-6;
+
+static bool is_short(const od_job *job)
+{
+    return job->kind == OD_JOB_KERNEL && job->task.place != OD_HOST && job->cost && job->cost->runs >= SHORT_RUNS &&
+           job->cost->duration < short_seconds;
+}
+
 static void start_task(void *driver, od_task *task, int place)
 {
     (void)driver;
@@ -110,6 +127,12 @@ static void start_task(void *driver, od_task *task, int place)
         return;
     }
     runtime.busy++;
+    if (inline_jobs.allowed && is_short(job)) {
+        job->next = NULL;
+        *inline_jobs.last = job;
+        inline_jobs.last = &job->next;
+        return;
+    }
     unsigned index = place == OD_HOST ? runtime.backend.ndevices : (unsigned)place;
     if (od_workers_submit(runtime.workers, index, place, job))
         od_runtime_fatal("a worker thread could not be started");
@@ -145,7 +168,7 @@ static void complete_request(void *driver, od_request *request)
 static uint64_t now_ns(void *driver)
 {
     (void)driver;
-    return monotonic_ns();
+    return od_runtime_now_ns();
 }
 
 static void fatal(void *driver, const char *message)
@@ -177,11 +200,10 @@ static void transfer_done(void *arg, od_transfer *transfer, od_status status)
 
 static void job_done(od_job *job, od_status status)
 {
-    od_task *task = &job->task;
     runtime.busy--;
-    if (!status && job->cost && task->place != OD_HOST)
-        od_entry_record(job->cost, (double)(monotonic_ns() - task->start_ns) * 1e-9);
-    od_engine_task_done(runtime.engine, task, status);
+    if (!status && job->cost && job->task.place != OD_HOST)
+        od_entry_record(job->cost, job->seconds);
+    od_engine_task_done(runtime.engine, &job->task, status);
     od_runtime_unlock();
 }
 
@@ -193,6 +215,17 @@ od_engine *od_runtime_lock(void)
 {
     pthread_mutex_lock(&runtime.lock);
     return runtime.engine;
+}
+
+od_engine *od_runtime_lock_inline(void)
+{
+    od_engine *engine = od_runtime_lock();
+    if (!inline_jobs.running) {
+        inline_jobs.allowed = true;
+        inline_jobs.first = NULL;
+        inline_jobs.last = &inline_jobs.first;
+    }
+    return engine;
 }
 
 /* The last of a group of requests fulfils the event that they share. */
@@ -228,16 +261,26 @@ static void finish_job(od_job *job)
         REAL(omp_fulfill_event)(event);
 }
 
-void od_runtime_unlock(void)
+/* What one may be started while another runs is added to the list and run here too. */
+static void run_inline_jobs(void)
 {
-    od_job *jobs = runtime.jobs_done;
-    od_waiter *waiters = runtime.requests_done;
-    runtime.jobs_done = NULL;
-    runtime.jobs_done_end = &runtime.jobs_done;
-    runtime.requests_done = NULL;
-    if (runtime.stopping && !runtime.busy)
-        pthread_cond_broadcast(&runtime.changed);
-    pthread_mutex_unlock(&runtime.lock);
+    if (!inline_jobs.allowed || inline_jobs.running)
+        return;
+    inline_jobs.running = true;
+    while (inline_jobs.first) {
+        od_job *job = inline_jobs.first;
+        inline_jobs.first = job->next;
+        if (!inline_jobs.first)
+            inline_jobs.last = &inline_jobs.first;
+        od_status status = od_job_run(job, job->task.place);
+        od_runtime_lock();
+        job_done(job, status);
+    }
+    inline_jobs.running = inline_jobs.allowed = false;
+}
+
+static void carry_out(od_job *jobs, od_waiter *waiters)
+{
     while (jobs) {
         od_job *next = jobs->next;
         finish_job(jobs);
@@ -248,6 +291,23 @@ void od_runtime_unlock(void)
         waiters->notify(waiters);
         waiters = next;
     }
+}
+
+void od_runtime_unlock(void)
+{
+    od_job *jobs = runtime.jobs_done;
+    od_waiter *waiters = runtime.requests_done;
+    uint64_t wakes = runtime.workers ? od_workers_take_wakes(runtime.workers) : 0;
+    runtime.jobs_done = NULL;
+    runtime.jobs_done_end = &runtime.jobs_done;
+    runtime.requests_done = NULL;
+    if (runtime.stopping && !runtime.busy)
+        pthread_cond_broadcast(&runtime.changed);
+    pthread_mutex_unlock(&runtime.lock);
+    if (wakes)
+        od_workers_wake(runtime.workers, wakes);
+    carry_out(jobs, waiters);
+    run_inline_jobs();
 }
 
 void od_runtime_wait(const bool *flag)
@@ -375,11 +435,11 @@ static void dump_and_abort(void)
 static void *watch(void *arg)
 {
     (void)arg;
-    uint64_t seen = 0, since = monotonic_ns();
+    uint64_t seen = 0, since = od_runtime_now_ns();
     pthread_mutex_lock(&runtime.lock);
     while (!runtime.stopping) {
         uint64_t events = od_engine_events(runtime.engine);
-        uint64_t now = monotonic_ns();
+        uint64_t now = od_runtime_now_ns();
         if (events != seen || od_engine_is_idle(runtime.engine)) {
             seen = events;
             since = now;
@@ -403,7 +463,7 @@ static void report(void)
     od_report r = {.policy = runtime.options.sched,
                    .evict = runtime.options.evict,
                    .seed = runtime.options.seed,
-                   .wall_s = (double)(monotonic_ns() - runtime.start_ns) * 1e-9,
+                   .wall_s = (double)(od_runtime_now_ns() - runtime.start_ns) * 1e-9,
                    .ndevices = runtime.backend.ndevices,
                    .devices = devices};
     od_engine_stats_get(runtime.engine, &r.engine);
@@ -543,7 +603,7 @@ static void start(void)
     }
     runtime.jobs_done_end = &runtime.jobs_done;
     start_or_refuse(choose_devices((unsigned)available));
-    runtime.start_ns = monotonic_ns();
+    runtime.start_ns = od_runtime_now_ns();
     if (runtime.options.watchdog_s > 0)
         runtime.watched = pthread_create(&runtime.watchdog, NULL, watch, NULL) == 0;
     atexit(stop);

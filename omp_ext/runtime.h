@@ -52,6 +52,7 @@ typedef struct od_job {
     bool granted;           /* SYNC: the engine has started it */
     bool completed;         /* SYNC: the engine is done with it */
     int granted_place;
+    double seconds;         /* that its last run took */
     od_request *after;      /* KERNEL: a request to carry out before its completion (map(always, from)) */
     struct od_job *next;    /* in a worker queue or the outbox */
 } od_job;
@@ -78,6 +79,9 @@ void od_runtime_has_images(void);
 const od_options *od_runtime_options(void);
 
 od_engine *od_runtime_lock(void);
+/* Like it, but short kernels that the engine starts before the unlock are run by the calling thread at the unlock:
+ * to wake a worker would take longer than they do. */
+od_engine *od_runtime_lock_inline(void);
 void od_runtime_unlock(void);
 /* Waits under the lock until *flag is set. */
 void od_runtime_wait(const bool *flag);
@@ -92,6 +96,7 @@ void od_runtime_synchronise(void);
 void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind);
 
 unsigned od_runtime_ndevices(void);
+uint64_t od_runtime_now_ns(void); /* monotonic */
 int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 /* Our device with OpenMP's number n, or OD_NOWHERE. */
 int od_runtime_device_index(int n);

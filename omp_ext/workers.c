@@ -26,6 +26,7 @@ struct od_workers {
     pthread_mutex_t *lock;
     const od_workers_ops *ops;
     bool stopping;
+    uint64_t wakes; /* bit i: queue i has a new job */
     worker *threads;
     unsigned nplaces;
     queue queue[];
@@ -122,8 +123,21 @@ od_status od_workers_submit(od_workers *w, unsigned index, int place, od_job *jo
         if (status)
             return status;
     }
-    pthread_cond_signal(&q->wake);
+    w->wakes |= UINT64_C(1) << index;
     return OD_OK;
+}
+
+uint64_t od_workers_take_wakes(od_workers *w)
+{
+    uint64_t wakes = w->wakes;
+    w->wakes = 0;
+    return wakes;
+}
+
+void od_workers_wake(od_workers *w, uint64_t queues)
+{
+    for (; queues; queues &= queues - 1)
+        pthread_cond_signal(&w->queue[__builtin_ctzll(queues)].wake);
 }
 
 void od_workers_stop(od_workers *w)

@@ -20,7 +20,12 @@ typedef struct od_workers_ops {
 
 /* `nplaces`: the devices, then the host as the last. */
 od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_workers_ops *ops);
+/* The thread is woken by od_workers_wake(), not here: under the lock it would only wait for that. */
 od_status od_workers_submit(od_workers *workers, unsigned index, int place, od_job *job);
+/* Which queues have been given jobs since the last call, one bit each. */
+uint64_t od_workers_take_wakes(od_workers *workers);
+/* Wakes a thread of each of these queues. Without the lock. */
+void od_workers_wake(od_workers *workers, uint64_t queues);
 /* Ends the idle threads and waits for all but the calling one. Releases the lock meanwhile. */
 void od_workers_stop(od_workers *workers);
 

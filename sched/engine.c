@@ -402,6 +402,14 @@ static void commit(od_engine *e, od_task *t, unsigned k)
     }
 }
 
+/* The policy counts on data that a buffered task was going to bring: what is not there will not come. */
+static void forget_promises(od_engine *e, const od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if (t->access[i].datum->replica[k].state == OD_ABSENT)
+            e->config.policy->evicted(e->policy_state, t->access[i].datum, k);
+}
+
 static bool commit_head(od_engine *e, unsigned k)
 {
     od_device *device = &e->device[k];
@@ -425,6 +433,7 @@ static bool commit_head(od_engine *e, unsigned k)
     od_log(OD_LOG_WARNING, "engine", "a task of %zu bytes does not fit on device %u beside what the program holds there; "
            "its host version runs", t->footprint, k);
     leave_buffer(e, t, k);
+    forget_promises(e, t, k);
     od_engine_to_host(e, t);
     return true;
 }

@@ -9,7 +9,8 @@
  * lock: they must not block, and they must not call the engine back.
  *
  * 1. `ready(task)`: all dependences are satisfied. The policy now owns the task and
- *    may use task->link and task->policy_data.
+ *    may use task->link and task->policy_data. Tasks that only one device may run (task->bound, a datum that
+ *    is being written there) and lone tasks are placed by the engine and never come here.
  * 2. `pop(k)`: device k has room in its task buffer. Return the next task for k,
  *    which the engine then owns, or NULL. Duty: never starve. When any task
  *    is owned by the policy and every device asks, some device must be given one.
@@ -19,7 +20,8 @@
  * 4. `evicted(datum, k)`: it is no longer there. Tasks planned for k that use it may be taken
  *    back (LUF, Algorithm 10, line 8); tasks in k's task buffer are not the policy's any more, and
  *    `datum->replica[k].buffered_uses` counts them.
- * 5. `started(task, k)` and `done(task, k)`: information only.
+ * 5. `started(task, k)` and `done(task, k)`: information only; also for tasks that the engine placed itself, not for
+ *    host versions.
  * 6. `forget(datum)`: the datum leaves the directory; no task uses it; its id will be reused.
  *
  * Which data count as inputs: accesses with OD_READ. A write-only access needs memory

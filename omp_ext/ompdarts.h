@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ompdarts: what a program may ask the scheduler under it. Optional: an OpenMP program needs none of this.
+ *
+ * A program that includes this header links and runs without the library, too: every function then answers as if
+ * nothing were scheduled. Functions may be called from any thread, inside or outside of tasks. C and C++.
+ */
+#ifndef OMPDARTS_H
+#define OMPDARTS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OMPDARTS_INTERFACE 1
+
+/* Counters of one device since the start of the program. Bytes and counts are exact. */
+typedef struct ompdarts_device_stats {
+    uint64_t tasks;       /* run on this device */
+    uint64_t host_tasks;  /* given to it, run on the host in the end */
+    uint64_t h2d_bytes;   /* host to this device */
+    uint64_t d2h_bytes;   /* this device to the host */
+    uint64_t d2d_bytes;   /* other devices to this one */
+    uint64_t loads;       /* of whole data */
+    uint64_t reloads;     /* of these, of data that had been here before */
+    uint64_t evictions;
+    uint64_t peak_bytes;  /* most memory in use so far */
+    uint64_t limit_bytes; /* memory that it may use */
+} ompdarts_device_stats;
+
+/* The library's side; NULL without it. Call the functions below instead. */
+extern int ompdarts_v1_ndevices(void) __attribute__((weak));
+extern int ompdarts_v1_current_device(void) __attribute__((weak));
+extern int ompdarts_v1_device_stats(int device, ompdarts_device_stats *stats) __attribute__((weak));
+
+/* How many devices are scheduled; 0 without the library, or before the first construct that it has scheduled. */
+static inline int ompdarts_ndevices(void)
+{
+    return ompdarts_v1_ndevices ? ompdarts_v1_ndevices() : 0;
+}
+
+/* OpenMP's number of the device that the calling task was given, or -1 outside of scheduled tasks. */
+static inline int ompdarts_current_device(void)
+{
+    return ompdarts_v1_current_device ? ompdarts_v1_current_device() : -1;
+}
+
+/* Fills *stats for the device-th scheduled device (0 .. ompdarts_ndevices()-1). 0: done; -1: there is no such device. */
+static inline int ompdarts_get_device_stats(int device, ompdarts_device_stats *stats)
+{
+    return ompdarts_v1_device_stats ? ompdarts_v1_device_stats(device, stats) : -1;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

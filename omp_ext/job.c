@@ -121,6 +121,7 @@ static od_job *make_sync_job(od_ident *ident, int32_t teams, int32_t threads, vo
     od_status status = od_launch_copy(&job->launch, ident, teams, threads, kernel, args);
     if (!status) {
         od_map_args map = od_kernel_map_args(&job->launch.args);
+        od_args_push_always(&map);
         status = od_args_resolve(&map, NULL, 0, uses, job->launch.access_of);
     }
     if (status) {
@@ -138,6 +139,8 @@ int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *ke
         od_runtime_fatal("out of host memory for a launch");
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
+    od_map_args map = od_kernel_map_args(&job->launch.args);
+    od_request *after = od_args_pull_always(&map, &uses, job->launch.access_of);
     od_runtime_unlock();
     job->task.bound = od_launch_bound(&job->launch);
     job->task.outer = outer ? &outer->task : NULL;
@@ -150,6 +153,7 @@ int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *ke
     } else {
         od_job_end_sync(job, OD_OK); /* data are on the host: the caller goes on there */
     }
+    od_runtime_request(after);
     od_job_destroy(job);
     return failed;
 }

@@ -213,6 +213,56 @@ void od_uses_release(od_uses *uses)
     *uses = (od_uses){0};
 }
 
+/* --- map(always) ------------------------------------------------------- */
+
+static bool is_always(const od_map_args *args, int32_t i, int64_t direction)
+{
+    return (args->types[i] & OD_MAP_ALWAYS) && (args->types[i] & direction) && args->sizes[i] > 0;
+}
+
+void od_args_push_always(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        od_request *request = NULL;
+        if (!is_always(args, i, OD_MAP_TO))
+            continue;
+        od_engine *engine = od_runtime_lock();
+        od_region *region =
+            od_directory_find_region(od_engine_directory(engine), begin_of(args, i), (size_t)args->sizes[i]);
+        od_status status = OD_OK;
+        if (region) {
+            region->undefined = false;
+            status = od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_PUSH, &request);
+        }
+        od_runtime_unlock();
+        if (status)
+            od_runtime_fatal("out of host memory for map(always)");
+        od_runtime_request(request);
+    }
+}
+
+od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of)
+{
+    uint32_t n = 0;
+    for (int32_t i = 0; i < args->count; i++)
+        n += is_always(args, i, OD_MAP_FROM) && access_of[i] >= 0;
+    od_request *request = n ? od_request_create(n) : NULL;
+    if (n && !request)
+        od_runtime_fatal("out of host memory for map(always)");
+    n = 0;
+    for (int32_t i = 0; request && i < args->count; i++) {
+        if (!is_always(args, i, OD_MAP_FROM) || access_of[i] < 0)
+            continue;
+        od_datum *d = uses->access[access_of[i]].datum;
+        d->pending++; /* the item's hold */
+        request->items[n++] = (od_request_item){.kind = OD_REQUEST_PULL,
+                                                .datum = d,
+                                                .offset = begin_of(args, i) - d->base,
+                                                .bytes = (size_t)args->sizes[i]};
+    }
+    return request;
+}
+
 /* --- coherence ---------------------------------------------------------- */
 
 static bool lies_in(uintptr_t address, const od_datum *datum)

@@ -45,6 +45,10 @@ void od_args_bring_home(const od_map_args *args);
  * Blocks where ranges overlap in another way than before. Not locked. */
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
                           int32_t *access_of);
+/* map(always, to: x) of data in a region: the host's section is pushed before the kernel. Blocks. */
+void od_args_push_always(const od_map_args *args);
+/* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none. Locked. */
+od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of);
 /* OMPDARTS_COHERENCE: says for each datum whether copies may be kept. `synchronous`: the program's thread
  * goes on right after the construct. Locked. */
 void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bool synchronous);

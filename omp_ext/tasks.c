@@ -77,10 +77,12 @@ static void submit_launch(const od_record *record, od_launch *launch, int32_t gt
     if ((record->flags & OD_TASK_PRIORITY) && od_runtime_options()->priority == OD_PRIORITY_CLAUSE)
         job->task.priority = task->data.priority;
     od_map_args map = od_kernel_map_args(&job->launch.args);
+    od_args_push_always(&map);
     if (od_args_resolve(&map, record->depends, record->ndepends, &uses, job->launch.access_of))
         od_runtime_fatal("out of host memory for a task's data");
     od_runtime_lock();
     od_uses_trust(&uses, record->depends, record->ndepends, false);
+    job->after = od_args_pull_always(&map, &uses, job->launch.access_of);
     od_runtime_unlock();
     job->task.bound = od_launch_bound(&job->launch);
     od_job_submit(job, &uses, launch->kernel);

@@ -40,7 +40,9 @@ static struct {
     bool mandatory;
     uint64_t start_ns;
     unsigned busy; /* transfers and jobs that the driver is carrying out */
-    bool stopping;
+    pid_t process;  /* a forked child has none of our threads */
+    bool ending;    /* the process ends: somebody waits for `changed` */
+    bool stopping;  /* and nothing new is started */
     pthread_t watchdog;
     bool watched;
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -69,6 +71,16 @@ static _Noreturn void refuse(const char *message)
     _exit(EXIT_BAD_CONFIGURATION);
 }
 
+static _Thread_local unsigned own_jobs; /* that the calling thread is inside of */
+
+static od_status run_job(od_job *job, int place)
+{
+    own_jobs++;
+    od_status status = od_job_run(job, place);
+    own_jobs--;
+    return status;
+}
+
 static void job_done(od_job *job, od_status status);
 
 /* --- the driver table --------------------------------------------------- */
@@ -76,6 +88,8 @@ static void job_done(od_job *job, od_status status);
 static void start_transfer(void *driver, od_transfer *transfer)
 {
     (void)driver;
+    if (runtime.stopping) /* the process ends: nothing new begins */
+        return;
     runtime.busy++;
     od_transfer_submit(runtime.transfers, transfer);
 }
@@ -115,6 +129,8 @@ static void start_task(void *driver, od_task *task, int place)
 {
     (void)driver;
     od_job *job = task->user;
+    if (runtime.stopping)
+        return;
     if (place == OD_HOST) {
         check_limit(task);
         if (runtime.mandatory)
@@ -207,7 +223,7 @@ static void job_done(od_job *job, od_status status)
     od_runtime_unlock();
 }
 
-static const od_workers_ops workers_ops = {.run = od_job_run, .done = job_done};
+static const od_workers_ops workers_ops = {.run = run_job, .done = job_done};
 
 /* --- the lock ----------------------------------------------------------- */
 
@@ -272,7 +288,7 @@ static void run_inline_jobs(void)
         inline_jobs.first = job->next;
         if (!inline_jobs.first)
             inline_jobs.last = &inline_jobs.first;
-        od_status status = od_job_run(job, job->task.place);
+        od_status status = run_job(job, job->task.place);
         od_runtime_lock();
         job_done(job, status);
     }
@@ -301,7 +317,7 @@ void od_runtime_unlock(void)
     runtime.jobs_done = NULL;
     runtime.jobs_done_end = &runtime.jobs_done;
     runtime.requests_done = NULL;
-    if (runtime.stopping && !runtime.busy)
+    if (runtime.ending)
         pthread_cond_broadcast(&runtime.changed);
     pthread_mutex_unlock(&runtime.lock);
     if (wakes)
@@ -478,27 +494,43 @@ static void report(void)
         od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", runtime.options.stats);
 }
 
-/* A program may end from inside a task: what is running is given a moment, what is not yet is left. */
-static bool wait_until_quiet(void)
+enum { EXIT_PATIENCE_S = 2 };
+
+static bool is_idle(void)
+{
+    return od_engine_is_idle(runtime.engine);
+}
+
+/* Only what the calling thread itself is inside of is still being carried out. */
+static bool is_quiet(void)
+{
+    return runtime.busy <= own_jobs;
+}
+
+static bool wait_for(bool (*condition)(void))
 {
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += 2;
-    while (runtime.busy > 0)
+    limit.tv_sec += EXIT_PATIENCE_S;
+    while (!condition())
         if (pthread_cond_timedwait(&runtime.changed, &runtime.lock, &limit))
-            return false;
+            return condition();
     return true;
 }
 
+/* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. */
 static void stop(void)
 {
-    if (atomic_exchange(&state, OFF) != ON)
+    if (getpid() != runtime.process || atomic_exchange(&state, OFF) != ON)
         return;
     pthread_mutex_lock(&runtime.lock);
+    runtime.ending = true;
+    if (!own_jobs)
+        wait_for(is_idle);
     runtime.stopping = true;
-    bool quiet = wait_until_quiet();
+    bool quiet = wait_for(is_quiet);
     report();
-    if (!quiet) { /* from inside a job, or beside an endless kernel: the process ends with its threads */
+    if (!quiet || own_jobs || !is_idle()) { /* the process ends with its threads */
         pthread_mutex_unlock(&runtime.lock);
         return;
     }
@@ -604,6 +636,7 @@ static void start(void)
     runtime.jobs_done_end = &runtime.jobs_done;
     start_or_refuse(choose_devices((unsigned)available));
     runtime.start_ns = od_runtime_now_ns();
+    runtime.process = getpid();
     if (runtime.options.watchdog_s > 0)
         runtime.watched = pthread_create(&runtime.watchdog, NULL, watch, NULL) == 0;
     atexit(stop);

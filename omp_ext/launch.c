@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* From map lists to data, and from data to literal device pointers. See launch.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "omp_ext/launch.h"
 
 #include "omp_ext/device_memory.h"
@@ -7,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* --- arguments ---------------------------------------------------------- */
 
@@ -82,11 +84,24 @@ static bool is_scratch(od_engine *engine, const od_map_args *args, int32_t i)
            !od_directory_find_region(od_engine_directory(engine), begin_of(args, i), (size_t)args->sizes[i]);
 }
 
+/* Two items of one construct that overlap, the later one not inside the earlier: libomptarget has rules for that. */
+static bool is_extended(const od_map_args *args, int32_t i)
+{
+    uintptr_t begin = begin_of(args, i), end = begin + (uintptr_t)args->sizes[i];
+    for (int32_t j = 0; j < i; j++) {
+        uintptr_t other = begin_of(args, j), other_end = other + (uintptr_t)args->sizes[j];
+        bool both = od_arg_classify(args, j) == OD_ARG_DATUM && begin < other_end && other < end;
+        if (both && !(other <= begin && end <= other_end))
+            return true;
+    }
+    return false;
+}
+
 bool od_args_are_simple(const od_map_args *args)
 {
     for (int32_t i = 0; i < args->count; i++) {
         od_arg_class class = od_arg_classify(args, i);
-        if (class == OD_ARG_ODD)
+        if (class == OD_ARG_ODD || (class == OD_ARG_DATUM && is_extended(args, i)))
             return false;
         if ((class == OD_ARG_DATUM || class == OD_ARG_UNUSED) &&
             od_foreign_device(begin_of(args, i), (size_t)args->sizes[i]) >= 0)
@@ -170,11 +185,25 @@ static bool concerns(const od_map_args *args, int32_t i)
     return class == OD_ARG_DATUM || (class == OD_ARG_UNUSED && (args->types[i] & OD_MAP_RETURN));
 }
 
+enum { OVERLAP_TRIES = 10000 }; /* a millisecond each */
+
+/* Overlaps data in use: once they are home and idle they make place. */
+static void wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries)
+{
+    if (tries == OVERLAP_TRIES)
+        od_runtime_fatal("a mapped range overlaps another one that stays in use; map the same ranges, or ranges inside one that is "
+                         "mapped first");
+    od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_WRITE);
+    if (tries)
+        nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+}
+
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
                           int32_t *access_of)
 {
     od_status status = OD_OK;
     int32_t i = 0, index;
+    unsigned tries = 0;
     while (i < args->count && !status) {
         if (access_of)
             access_of[i] = -1;
@@ -185,9 +214,9 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
         od_engine *engine = od_runtime_lock();
         status = resolve_arg(engine, args, i, depends, ndepends, uses, &index);
         od_runtime_unlock();
-        if (status == OD_EFULL) { /* overlaps data in use: once they are home they make place */
+        if (status == OD_EFULL) {
             od_uses_release(uses);
-            od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_WRITE);
+            wait_for_overlap(args, i, tries++);
             status = OD_OK;
             i = 0;
             continue;

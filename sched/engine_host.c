@@ -377,8 +377,35 @@ static bool in_region(od_datum *d, void *arg)
     return true;
 }
 
+typedef struct straddling {
+    uintptr_t base, end;
+    od_datum *found;
+} straddling;
+
+static bool find_straddling(od_datum *d, void *arg)
+{
+    straddling *s = arg;
+    if (can_forget(d) && (d->base < s->base || d->base + d->size > s->end))
+        s->found = d;
+    return !s->found;
+}
+
+/* Data that lie only partly in a new region, left from earlier constructs, would keep its rules from them. */
+static void forget_straddling(od_engine *e, uintptr_t base, size_t size)
+{
+    straddling s = {base, base + size, NULL};
+    do {
+        s.found = NULL;
+        od_directory_visit(e->directory, base, size, find_straddling, &s);
+        if (s.found)
+            forget(e, s.found);
+    } while (s.found);
+}
+
 od_status od_engine_region_open(od_engine *e, uintptr_t base, size_t size, bool undefined)
 {
+    if (!od_directory_find_region(e->directory, base, size))
+        forget_straddling(e, base, size);
     od_region *region;
     bool opened;
     od_status status = od_directory_open(e->directory, base, size, undefined, &region, &opened);

@@ -64,30 +64,30 @@ typedef struct od_region {
 } od_region;
 
 struct od_datum {
-    uint32_t id;    /* dense and reused after od_directory_remove(): policies index arrays with it */
-    uintptr_t base; /* host address */
-    size_t size;    /* bytes */
-    uint64_t valid; /* bit p: place p holds the current contents */
+    uint32_t id;       /* dense and reused after od_directory_remove(): policies index arrays with it */
+    uintptr_t base;    /* host address */
+    size_t size;       /* bytes */
+    uint64_t valid;    /* bit p: place p holds the current contents */
     od_region *region; /* the open region that it lies in, or NULL */
 
-    uint32_t forecast; /* submitted tasks, not ready, whose depend list names its first byte */
-    uint32_t pending;  /* tasks that are ready or further and use it */
-    uint32_t users;    /* committed or running tasks that use it */
-    uint32_t writers;  /* committed or running tasks that write it */
+    uint32_t forecast;   /* submitted tasks, not ready, whose depend list names its first byte */
+    uint32_t pending;    /* tasks that are ready or further and use it */
+    uint32_t users;      /* committed or running tasks that use it */
+    uint32_t writers;    /* committed or running tasks that write it */
     uint32_t host_users; /* of users, those that run on the host */
-    uint32_t transfers; /* under way, to or from any place */
-    uint32_t stores;    /* of transfers, those that bring all of it to the host */
-    uint32_t nreplicas; /* not absent */
-    uint32_t nawaiting; /* replicas with awaits_source */
-    uint32_t bound;    /* device addresses of it that the program holds */
-    int home;          /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
-    bool untrusted;    /* OMPDARTS_COHERENCE=auto: its depend clauses do not tell all, copy in and out */
-    bool keep;         /* copies may outlive the task that made them (region, or trusted depend clauses) */
+    uint32_t transfers;  /* under way, to or from any place */
+    uint32_t stores;     /* of transfers, those that bring all of it to the host */
+    uint32_t nreplicas;  /* not absent */
+    uint32_t nawaiting;  /* replicas with awaits_source */
+    uint32_t bound;      /* device addresses of it that the program holds */
+    int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
+    bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses do not tell all, copy in and out */
+    bool keep;           /* copies may outlive the task that made them (region, or trusted depend clauses) */
 
-    od_node outside;         /* in the engine's list of data with replicas and no region */
-    od_request_item *items;  /* host requests that wait for it, first come first served */
-    void *policy_data;       /* the policy's own */
-    od_replica replica[];    /* one per device */
+    od_node outside;        /* in the engine's list of data with replicas and no region */
+    od_request_item *items; /* host requests that wait for it, first come first served */
+    void *policy_data;      /* the policy's own */
+    od_replica replica[];   /* one per device */
 };
 
 /* True where device k holds the only current copy. */

@@ -23,16 +23,16 @@ typedef enum od_transfer_kind {
 typedef struct od_transfer {
     od_datum *datum;
     od_transfer_kind kind;
-    int from, to;          /* places */
-    size_t offset, bytes;  /* the part of the datum */
-    size_t from_offset;    /* pool offset of the datum's first byte at `from`; unused for the host */
-    size_t to_offset;      /* likewise at `to` */
-    bool demanded;         /* a committed task or the host waits for it */
-    unsigned tries;        /* failed attempts so far */
+    int from, to;              /* places */
+    size_t offset, bytes;      /* the part of the datum */
+    size_t from_offset;        /* pool offset of the datum's first byte at `from`; unused for the host */
+    size_t to_offset;          /* likewise at `to` */
+    bool demanded;             /* a committed task or the host waits for it */
+    unsigned tries;            /* failed attempts so far */
     uint64_t start_ns, end_ns; /* set by the queue */
-    od_node node;          /* in a queue */
-    od_node link;          /* the engine's */
-    od_request_item *item; /* the host request that it serves, or NULL */
+    od_node node;              /* in a queue */
+    od_node link;              /* the engine's */
+    od_request_item *item;     /* the host request that it serves, or NULL */
 } od_transfer;
 
 typedef struct od_transfer_queues od_transfer_queues;

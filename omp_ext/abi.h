@@ -26,13 +26,13 @@ typedef struct od_kmp_task {
 typedef int32_t (*od_task_entry)(int32_t gtid, void *task);
 
 enum { /* kmp_tasking_flags, third argument of the allocation calls */
-    OD_TASK_TIED = 0x1,
-    OD_TASK_FINAL = 0x2,
-    OD_TASK_MERGED_IF0 = 0x4,
-    OD_TASK_PROXY = 0x10,
-    OD_TASK_PRIORITY = 0x20,
-    OD_TASK_DETACHABLE = 0x40,
-    OD_TASK_HIDDEN_HELPER = 0x80,
+       OD_TASK_TIED = 0x1,
+       OD_TASK_FINAL = 0x2,
+       OD_TASK_MERGED_IF0 = 0x4,
+       OD_TASK_PROXY = 0x10,
+       OD_TASK_PRIORITY = 0x20,
+       OD_TASK_DETACHABLE = 0x40,
+       OD_TASK_HIDDEN_HELPER = 0x80,
 };
 
 typedef struct od_depend { /* kmp_depend_info: 24 bytes */

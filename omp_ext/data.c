@@ -85,7 +85,8 @@ static void open_regions(const od_map_args *args, pending *p)
         od_status status = od_engine_region_open(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], !to);
         od_runtime_unlock();
         if (status)
-            od_log(OD_LOG_ERROR, "omp", "mapping %lld bytes at %p would extend data that are already mapped: not possible in OpenMP",
+            od_log(OD_LOG_ERROR, "omp",
+                   "mapping %lld bytes at %p would extend data that are already mapped: not possible in OpenMP",
                    (long long)args->sizes[i], args->begins[i]);
         else if (to && (args->types[i] & OD_MAP_ALWAYS))
             add_range(p, args, i, OD_REQUEST_PUSH);
@@ -117,8 +118,8 @@ static void update(const od_map_args *args, pending *p)
         if (!is_mapped(args, i))
             continue;
         od_engine *engine = od_runtime_lock();
-        od_region *region = od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i],
-                                                     (size_t)args->sizes[i]);
+        od_region *region =
+            od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
         if (region && (args->types[i] & OD_MAP_TO))
             region->undefined = false; /* from now on some of it is defined by the host */
         od_runtime_unlock();
@@ -334,10 +335,9 @@ static bool handle(construct what, int64_t *device, const od_map_args *args)
         if (!handle(what, &device, &args))                                                                             \
             REAL(__tgt_target_data_##name##_mapper)(ident, device, n, bases, begins, sizes, types, names, mappers);    \
     }                                                                                                                  \
-    void __tgt_target_data_##name##_nowait_mapper(od_ident *ident, int64_t device, int32_t n, void **bases,            \
-                                                  void **begins, int64_t *sizes, int64_t *types, void **names,         \
-                                                  void **mappers, int32_t ndepends, void *depends, int32_t n_noalias,  \
-                                                  void *noalias)                                                       \
+    void __tgt_target_data_##name##_nowait_mapper(                                                                     \
+        od_ident *ident, int64_t device, int32_t n, void **bases, void **begins, int64_t *sizes, int64_t *types,       \
+        void **names, void **mappers, int32_t ndepends, void *depends, int32_t n_noalias, void *noalias)               \
     {                                                                                                                  \
         od_map_args args = {n, bases, begins, sizes, types, names, mappers};                                           \
         if (!handle(what, &device, &args))                                                                             \

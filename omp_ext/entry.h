@@ -23,7 +23,7 @@ typedef enum od_entry_kind {
 } od_entry_kind;
 
 typedef struct od_learnt_depend {
-    size_t size;  /* bytes of the data at its base address; 0: names no data */
+    size_t size; /* bytes of the data at its base address; 0: names no data */
     od_mode mode;
 } od_learnt_depend;
 

@@ -131,7 +131,8 @@ static od_job *make_sync_job(od_ident *ident, int32_t teams, int32_t threads, vo
     return job;
 }
 
-int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args, od_job *outer)
+int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args,
+                       od_job *outer)
 {
     od_uses uses = {0};
     od_job *job = make_sync_job(ident, teams, threads, kernel, args, &uses);
@@ -185,7 +186,8 @@ void od_job_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, c
 {
     for (int32_t j = 0; j < ndepends && j < OD_MAX_LEARNT_DEPENDS; j++)
         for (int32_t i = 0; i < args->count; i++) {
-            if ((uintptr_t)args->begins[i] != depends[j].base || (args->types[i] & OD_MAP_LITERAL) || args->sizes[i] <= 0)
+            if ((uintptr_t)args->begins[i] != depends[j].base || (args->types[i] & OD_MAP_LITERAL) ||
+                args->sizes[i] <= 0)
                 continue;
             entry->depend[j].size = (size_t)args->sizes[i];
             entry->depend[j].mode = depends[j].flags == OD_DEPEND_IN ? OD_READ : OD_READ_WRITE;
@@ -196,7 +198,8 @@ void od_job_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, c
 static void retry(od_job *job, const od_map_args *args)
 {
     od_uses uses = {0};
-    od_log(OD_LOG_DEBUG, "omp", "host task %p needs %d data, has %u that were predicted: gives them back and asks again",
+    od_log(OD_LOG_DEBUG, "omp",
+           "host task %p needs %d data, has %u that were predicted: gives them back and asks again",
            (void *)(uintptr_t)job->entry, args->count, job->task.naccess);
     if (od_args_resolve(args, job->depends, job->ndepends, &uses, NULL))
         od_runtime_fatal("out of host memory for a task's data");
@@ -252,8 +255,8 @@ int od_job_launch_inside(od_ident *ident, int32_t teams, int32_t threads, void *
         }
         all = own(job, &map, launch.access_of);
     }
-    int failed = all ? od_launch_run(&launch, job->task.access, (unsigned)od_self.place) :
-                       od_job_launch_sync(ident, teams, threads, kernel, args, job);
+    int failed = all ? od_launch_run(&launch, job->task.access, (unsigned)od_self.place)
+                     : od_job_launch_sync(ident, teams, threads, kernel, args, job);
     od_launch_free(&launch);
     return failed;
 }

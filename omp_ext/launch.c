@@ -14,7 +14,7 @@
 
 od_map_args od_kernel_map_args(const od_kernel_args *args)
 {
-    return (od_map_args){(int32_t)args->count, args->bases, args->begins,  args->sizes,
+    return (od_map_args){(int32_t)args->count, args->bases, args->begins, args->sizes,
                          args->types,          args->names, args->mappers};
 }
 
@@ -191,8 +191,9 @@ enum { OVERLAP_TRIES = 10000 }; /* a millisecond each */
 static void wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries)
 {
     if (tries == OVERLAP_TRIES)
-        od_runtime_fatal("a mapped range overlaps another one that stays in use; map the same ranges, or ranges inside one that is "
-                         "mapped first");
+        od_runtime_fatal(
+            "a mapped range overlaps another one that stays in use; map the same ranges, or ranges inside one that is "
+            "mapped first");
     od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_WRITE);
     if (tries)
         nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
@@ -261,7 +262,8 @@ void od_args_push_always(const od_map_args *args)
         od_status status = OD_OK;
         if (region) {
             region->undefined = false;
-            status = od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_PUSH, &request);
+            status =
+                od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_PUSH, &request);
         }
         od_runtime_unlock();
         if (status)
@@ -328,7 +330,8 @@ void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bo
         od_datum *d = uses->access[i].datum;
         if (!d->region && (synchronous || token || !names(depends, ndepends, d)))
             d->untrusted = true;
-        bool trusted = coherence == OD_COHERENCE_AUTO ? !d->untrusted : coherence == OD_COHERENCE_DEPEND && !synchronous;
+        bool trusted =
+            coherence == OD_COHERENCE_AUTO ? !d->untrusted : coherence == OD_COHERENCE_DEPEND && !synchronous;
         d->keep = d->region || trusted;
     }
 }
@@ -457,15 +460,17 @@ int od_launch_pass_through(od_ident *ident, int64_t device, int32_t teams, int32
         od_runtime_fatal("out of host memory for a launch");
     od_engine *engine = od_runtime_lock();
     for (uint32_t i = 0; i < args->count; i++) { /* what our regions hold is present: its contents go in and out */
-        bool ours = !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && args->sizes[i] &&
-                    od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+        bool ours =
+            !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && args->sizes[i] &&
+            od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
         types[i] = args->types[i] | (ours && device < 0 ? OD_MAP_TO | OD_MAP_FROM : 0);
     }
     od_runtime_unlock();
     od_kernel_args widened = *args;
     widened.types = types;
     widened.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    int failed = REAL(__tgt_target_kernel)(ident, device < 0 ? od_args_device(&map) : device, teams, threads, kernel, &widened);
+    int failed =
+        REAL(__tgt_target_kernel)(ident, device < 0 ? od_args_device(&map) : device, teams, threads, kernel, &widened);
     free(types);
     return failed;
 }

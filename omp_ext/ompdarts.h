@@ -18,13 +18,13 @@ extern "C" {
 
 /* Counters of one device since the start of the program. Bytes and counts are exact. */
 typedef struct ompdarts_device_stats {
-    uint64_t tasks;       /* run on this device */
-    uint64_t host_tasks;  /* given to it, run on the host in the end */
-    uint64_t h2d_bytes;   /* host to this device */
-    uint64_t d2h_bytes;   /* this device to the host */
-    uint64_t d2d_bytes;   /* other devices to this one */
-    uint64_t loads;       /* of whole data */
-    uint64_t reloads;     /* of these, of data that had been here before */
+    uint64_t tasks;      /* run on this device */
+    uint64_t host_tasks; /* given to it, run on the host in the end */
+    uint64_t h2d_bytes;  /* host to this device */
+    uint64_t d2h_bytes;  /* this device to the host */
+    uint64_t d2d_bytes;  /* other devices to this one */
+    uint64_t loads;      /* of whole data */
+    uint64_t reloads;    /* of these, of data that had been here before */
     uint64_t evictions;
     uint64_t peak_bytes;  /* most memory in use so far */
     uint64_t limit_bytes; /* memory that it may use */

@@ -17,14 +17,14 @@ static const struct {
 #define X(type, name, parameters) {#name, offsetof(od_real, name)},
     OD_REAL_FUNCTIONS(X)
 #undef X
-    {"__kmpc_fork_call", offsetof(od_real, __kmpc_fork_call)},
+        {"__kmpc_fork_call", offsetof(od_real, __kmpc_fork_call)},
 };
 
 /* In a library that the program opened later, for itself. Its names are the only way to reach it. */
 static void *find_opened(const char *name)
 {
-    static const char *const libraries[] = {"libomp.so.5", "libiomp5.so", "libomp.so", "libomptarget.so.19.1",
-                                            "libomptarget.so.22.1", "libomptarget.so"};
+    static const char *const libraries[] = {"libomp.so.5",          "libiomp5.so",          "libomp.so",
+                                            "libomptarget.so.19.1", "libomptarget.so.22.1", "libomptarget.so"};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
         void *symbol = library ? dlsym(library, name) : NULL;

@@ -12,11 +12,10 @@
 
 #include <stdbool.h>
 
-#define OD_DATA_ARGS                                                                                                   \
-    (od_ident *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **)
+#define OD_DATA_ARGS (od_ident *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **)
 #define OD_DATA_NOWAIT_ARGS                                                                                            \
-    (od_ident *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **, int32_t, void *,          \
-     int32_t, void *)
+    (od_ident *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **, int32_t, void *, int32_t, \
+     void *)
 
 /* X(return type, name, parameters) */
 #define OD_REAL_FUNCTIONS(X)                                                                                           \
@@ -40,13 +39,11 @@
     X(void, omp_set_default_device, (int))                                                                             \
     X(void *, __kmpc_omp_task_alloc, (od_ident *, int32_t, int32_t, size_t, size_t, od_task_entry))                    \
     X(void *, __kmpc_omp_target_task_alloc, (od_ident *, int32_t, int32_t, size_t, size_t, od_task_entry, int64_t))    \
-    X(int32_t, __kmpc_omp_task_with_deps,                                                                              \
-      (od_ident *, int32_t, void *, int32_t, od_depend *, int32_t, od_depend *))                                       \
+    X(int32_t, __kmpc_omp_task_with_deps, (od_ident *, int32_t, void *, int32_t, od_depend *, int32_t, od_depend *))   \
     X(int32_t, __kmpc_omp_task, (od_ident *, int32_t, void *))                                                         \
     X(void, __kmpc_omp_task_complete_if0, (od_ident *, int32_t, void *))                                               \
     X(int32_t, __kmpc_omp_taskwait, (od_ident *, int32_t))                                                             \
-    X(void, __kmpc_omp_taskwait_deps_51,                                                                               \
-      (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *, int32_t))                                      \
+    X(void, __kmpc_omp_taskwait_deps_51, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *, int32_t))   \
     X(void, __kmpc_omp_wait_deps, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *))                   \
     X(void, __kmpc_end_taskgroup, (od_ident *, int32_t))                                                               \
     X(void, __kmpc_barrier, (od_ident *, int32_t))                                                                     \

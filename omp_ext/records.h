@@ -11,14 +11,14 @@
 #include <stdbool.h>
 
 typedef struct od_record {
-    const void *task;    /* kmp_task_t */
-    od_task_entry entry; /* the compiled task's code */
+    const void *task;      /* kmp_task_t */
+    od_task_entry entry;   /* the compiled task's code */
     struct od_entry *code; /* what has been learnt about it */
-    void *event;         /* its completion event, or NULL */
-    bool forecast;       /* its depend items are counted in the engine's forecast */
-    bool detachable;     /* it may be asked for an event when it runs */
-    int32_t flags;       /* of its allocation */
-    od_depend *depends;  /* malloc'ed copy */
+    void *event;           /* its completion event, or NULL */
+    bool forecast;         /* its depend items are counted in the engine's forecast */
+    bool detachable;       /* it may be asked for an event when it runs */
+    int32_t flags;         /* of its allocation */
+    od_depend *depends;    /* malloc'ed copy */
     int32_t ndepends;
     struct od_record *next;
 } od_record;

@@ -40,9 +40,9 @@ static struct {
     bool mandatory;
     uint64_t start_ns;
     unsigned busy; /* transfers and jobs that the driver is carrying out */
-    pid_t process;  /* a forked child has none of our threads */
-    bool ending;    /* the process ends: somebody waits for `changed` */
-    bool stopping;  /* and nothing new is started */
+    pid_t process; /* a forked child has none of our threads */
+    bool ending;   /* the process ends: somebody waits for `changed` */
+    bool stopping; /* and nothing new is started */
     pthread_t watchdog;
     bool watched;
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -104,8 +104,10 @@ static void check_limit(const od_task *task)
     for (uint32_t i = 0; i < task->naccess; i++) {
         if (!runtime.options.mem_limit || stats.tasks || task->access[i].datum->size <= limit)
             continue;
-        snprintf(message, sizeof message, "OMPDARTS_MEM_LIMIT=%zu: smaller than one tile of the first task; allowed: "
-                 "at least %zu bytes (one tile), better the sum of a task's tiles", limit, task->access[i].datum->size);
+        snprintf(message, sizeof message,
+                 "OMPDARTS_MEM_LIMIT=%zu: smaller than one tile of the first task; allowed: "
+                 "at least %zu bytes (one tile), better the sum of a task's tiles",
+                 limit, task->access[i].datum->size);
         refuse(message);
     }
 }
@@ -134,7 +136,8 @@ static void start_task(void *driver, od_task *task, int place)
     if (place == OD_HOST) {
         check_limit(task);
         if (runtime.mandatory)
-            od_runtime_fatal("a target region cannot run on a device, and OMP_TARGET_OFFLOAD=mandatory forbids the host");
+            od_runtime_fatal(
+                "a target region cannot run on a device, and OMP_TARGET_OFFLOAD=mandatory forbids the host");
     }
     if (job->kind == OD_JOB_SYNC || (job->kind == OD_JOB_HOST_TASK && task->external)) {
         job->granted_place = place;
@@ -556,7 +559,8 @@ static unsigned choose_devices(unsigned available)
     }
     unsigned n = runtime.options.devices ? runtime.options.devices : available;
     if (runtime.single_device && n > 1) {
-        od_log(OD_LOG_WARNING, "runtime", "the program has declare target variables, of which each device has its own: only "
+        od_log(OD_LOG_WARNING, "runtime",
+               "the program has declare target variables, of which each device has its own: only "
                "one device is used");
         n = 1;
     }
@@ -680,7 +684,8 @@ static bool knows_llvm(void)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strncmp(version, known[i], strlen(known[i])) == 0)
             return true;
-    od_log(OD_LOG_WARNING, "runtime", "libomptarget version '%s' is not known (known: 19.1, 22.1): ompdarts is off", version);
+    od_log(OD_LOG_WARNING, "runtime", "libomptarget version '%s' is not known (known: 19.1, 22.1): ompdarts is off",
+           version);
     return false;
 }
 

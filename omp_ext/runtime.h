@@ -41,20 +41,20 @@ typedef enum od_job_kind {
 typedef struct od_job {
     od_task task;
     od_job_kind kind;
-    od_launch launch;       /* of a kernel */
-    od_task_entry entry;    /* the compiled task's code, for HOST_TASK and host versions */
+    od_launch launch;    /* of a kernel */
+    od_task_entry entry; /* the compiled task's code, for HOST_TASK and host versions */
     int32_t gtid;
     void *kmp_task;
-    void *event;            /* libomp's completion event */
-    od_depend *depends;     /* HOST_TASK: its depend items, malloc'ed */
+    void *event;        /* libomp's completion event */
+    od_depend *depends; /* HOST_TASK: its depend items, malloc'ed */
     int32_t ndepends;
-    od_entry *cost;         /* where its duration is recorded */
-    bool granted;           /* SYNC: the engine has started it */
-    bool completed;         /* SYNC: the engine is done with it */
+    od_entry *cost; /* where its duration is recorded */
+    bool granted;   /* SYNC: the engine has started it */
+    bool completed; /* SYNC: the engine is done with it */
     int granted_place;
-    double seconds;         /* that its last run took */
-    od_request *after;      /* KERNEL: a request to carry out before its completion (map(always, from)) */
-    struct od_job *next;    /* in a worker queue or the outbox */
+    double seconds;      /* that its last run took */
+    od_request *after;   /* KERNEL: a request to carry out before its completion (map(always, from)) */
+    struct od_job *next; /* in a worker queue or the outbox */
 } od_job;
 
 typedef struct od_waiter { /* for the end of a request */
@@ -96,12 +96,12 @@ void od_runtime_synchronise(void);
 void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind);
 
 unsigned od_runtime_ndevices(void);
-uint64_t od_runtime_now_ns(void); /* monotonic */
+uint64_t od_runtime_now_ns(void);         /* monotonic */
 int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 /* Our device with OpenMP's number n, or OD_NOWHERE. */
 int od_runtime_device_index(int n);
 void *od_runtime_address(const od_datum *datum, unsigned k); /* device address of a replica */
-bool od_runtime_mandatory(void); /* OMP_TARGET_OFFLOAD=mandatory */
+bool od_runtime_mandatory(void);                             /* OMP_TARGET_OFFLOAD=mandatory */
 /* The program has device globals: only device 0 is used. Before the start. */
 void od_runtime_single_device(void);
 

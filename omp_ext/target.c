@@ -64,7 +64,8 @@ static int capture(od_ident *ident, int32_t teams, int32_t threads, void *kernel
     return 0;
 }
 
-static int pass_through(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args)
+static int pass_through(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
+                        od_kernel_args *args)
 {
     int failed = od_launch_pass_through(ident, device, teams, threads, kernel, args);
     if (od_self.mode == OD_CAPTURE && !failed)
@@ -86,7 +87,8 @@ static int plain_launch(od_ident *ident, int32_t teams, int32_t threads, void *k
     return od_job_launch_sync(ident, teams, threads, kernel, args, NULL);
 }
 
-int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args)
+int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
+                        od_kernel_args *args)
 {
     if (od_self.mode == OD_HOST_VERSION)
         return 1;

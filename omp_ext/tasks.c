@@ -228,12 +228,14 @@ static int32_t host_trampoline(int32_t gtid, void *task)
 
 /* Any task with a depend clause may turn out to offload. One that was allocated detachable and
  * never asked for its event completes as usual. */
-void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds, od_task_entry entry)
+void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
+                            od_task_entry entry)
 {
     if (!od_runtime_offloads())
         return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
     bool plain = !(flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0));
-    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, plain ? flags | OD_TASK_DETACHABLE : flags, size, shareds, entry);
+    void *task =
+        REAL(__kmpc_omp_task_alloc)(ident, gtid, plain ? flags | OD_TASK_DETACHABLE : flags, size, shareds, entry);
     od_self.allocated = entry_of(entry);
     od_self.detachable = plain ? task : NULL;
     od_self.allocated_flags = flags;
@@ -246,14 +248,18 @@ static od_record *record_host_task(od_kmp_task *task)
     if (!record)
         od_runtime_fatal("out of host memory for a task");
     bool detachable = od_self.detachable == task;
-    *record = (od_record){.task = task, .entry = task->entry, .code = entry_of(task->entry), .detachable = detachable,
+    *record = (od_record){.task = task,
+                          .entry = task->entry,
+                          .code = entry_of(task->entry),
+                          .detachable = detachable,
                           .flags = detachable ? od_self.allocated_flags : 0};
     task->entry = host_trampoline;
     od_records_add(record);
     return record;
 }
 
-static void copy_depends(od_record *record, int32_t n, const od_depend *depends, int32_t n_noalias, const od_depend *noalias)
+static void copy_depends(od_record *record, int32_t n, const od_depend *depends, int32_t n_noalias,
+                         const od_depend *noalias)
 {
     size_t total = (size_t)n + (size_t)n_noalias;
     record->depends = malloc((total + 1) * sizeof *record->depends);

@@ -15,7 +15,12 @@
 
 typedef enum od_thread_mode { OD_PLAIN, OD_CAPTURE, OD_HOST_VERSION, OD_ON_DEVICE } od_thread_mode;
 
-typedef enum od_captured { OD_CAPTURED_NOTHING, OD_CAPTURED_LAUNCH, OD_CAPTURED_DONE, OD_CAPTURED_REQUESTS } od_captured;
+typedef enum od_captured {
+    OD_CAPTURED_NOTHING,
+    OD_CAPTURED_LAUNCH,
+    OD_CAPTURED_DONE,
+    OD_CAPTURED_REQUESTS
+} od_captured;
 
 /* What a target task's entry turned out to do. */
 typedef struct od_capture {
@@ -27,17 +32,17 @@ typedef struct od_capture {
 
 typedef struct od_thread {
     od_thread_mode mode;
-    od_capture *capture;       /* CAPTURE */
-    od_job *job;               /* ON_DEVICE */
-    int place;                 /* ON_DEVICE: where the job's data are */
-    unsigned shown;            /* ON_DEVICE: data constructs open in which the job's data are in use */
-    od_entry *learning;        /* PLAIN: the host task whose first run this is */
-    const od_depend *depends;  /* its depend items */
+    od_capture *capture;      /* CAPTURE */
+    od_job *job;              /* ON_DEVICE */
+    int place;                /* ON_DEVICE: where the job's data are */
+    unsigned shown;           /* ON_DEVICE: data constructs open in which the job's data are in use */
+    od_entry *learning;       /* PLAIN: the host task whose first run this is */
+    const od_depend *depends; /* its depend items */
     int32_t ndepends;
-    od_entry *allocated;       /* the task allocated last and not submitted: an undeferred one follows */
-    int32_t allocated_flags;   /* its flags */
-    const void *detachable;    /* that task, if we have made it detachable */
-    bool own_default_device;   /* this thread called omp_set_default_device */
+    od_entry *allocated;     /* the task allocated last and not submitted: an undeferred one follows */
+    int32_t allocated_flags; /* its flags */
+    const void *detachable;  /* that task, if we have made it detachable */
+    bool own_default_device; /* this thread called omp_set_default_device */
 } od_thread;
 
 extern _Thread_local od_thread od_self;

@@ -14,8 +14,8 @@
 typedef struct od_workers od_workers;
 
 typedef struct od_workers_ops {
-    od_status (*run)(od_job *job, int place);      /* without the lock */
-    void (*done)(od_job *job, od_status status);   /* under the lock, which it releases */
+    od_status (*run)(od_job *job, int place);    /* without the lock */
+    void (*done)(od_job *job, od_status status); /* under the lock, which it releases */
 } od_workers_ops;
 
 /* `nplaces`: the devices, then the host as the last. */

@@ -430,8 +430,10 @@ static bool commit_head(od_engine *e, unsigned k)
     }
     if (!od_device_is_quiet(device))
         return false;
-    od_log(OD_LOG_WARNING, "engine", "a task of %zu bytes does not fit on device %u beside what the program holds there; "
-           "its host version runs", t->footprint, k);
+    od_log(OD_LOG_WARNING, "engine",
+           "a task of %zu bytes does not fit on device %u beside what the program holds there; "
+           "its host version runs",
+           t->footprint, k);
     leave_buffer(e, t, k);
     forget_promises(e, t, k);
     od_engine_to_host(e, t);
@@ -616,8 +618,10 @@ static size_t footprint(const od_engine *e, const od_task *t)
 static void too_large(od_engine *e, od_task *t)
 {
     if (!e->warned_too_large)
-        od_log(OD_LOG_WARNING, "engine", "a task needs %zu bytes, more than the %zu bytes of a device: such tasks run on the host "
-               "(raise OMPDARTS_MEM_LIMIT or use smaller tiles)", t->footprint, od_pool_capacity(e->device[0].pool));
+        od_log(OD_LOG_WARNING, "engine",
+               "a task needs %zu bytes, more than the %zu bytes of a device: such tasks run on the host "
+               "(raise OMPDARTS_MEM_LIMIT or use smaller tiles)",
+               t->footprint, od_pool_capacity(e->device[0].pool));
     e->warned_too_large = true;
     od_engine_to_host(e, t);
 }
@@ -653,7 +657,8 @@ static void share_with_outer(od_task *t)
 {
     for (uint32_t i = 0; t->outer && i < t->naccess; i++) {
         const od_datum *d = t->access[i].datum;
-        if (d->writers && d->home == t->outer->place && d->home != OD_HOST && !od_datum_is_readable(d, (unsigned)d->home))
+        if (d->writers && d->home == t->outer->place && d->home != OD_HOST &&
+            !od_datum_is_readable(d, (unsigned)d->home))
             t->access[i].mode = OD_WRITE;
     }
 }

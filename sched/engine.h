@@ -43,17 +43,17 @@ struct od_request_item {
     od_datum *datum;
     od_request_item *next; /* in datum->items */
     od_request_kind kind;
-    bool started;          /* its own transfer has been asked for */
-    bool moved;            /* and has ended */
-    size_t offset, bytes;  /* the part, for PULL and PUSH */
+    bool started;         /* its own transfer has been asked for */
+    bool moved;           /* and has ended */
+    size_t offset, bytes; /* the part, for PULL and PUSH */
 };
 
 typedef struct od_request {
     uint32_t pending; /* items not finished */
     uint32_t nitems;
-    bool inside;      /* asked by a running task of its own data: does not wait for that task */
-    void *user;       /* the driver's */
-    od_task *task;    /* engine only: the task that goes to the host with it, or NULL */
+    bool inside;   /* asked by a running task of its own data: does not wait for that task */
+    void *user;    /* the driver's */
+    od_task *task; /* engine only: the task that goes to the host with it, or NULL */
     od_request_item items[];
 } od_request;
 
@@ -92,24 +92,24 @@ typedef struct od_engine_config {
 } od_engine_config;
 
 typedef struct od_device_stats {
-    uint64_t tasks;       /* run on the device */
-    uint64_t host_tasks;  /* given to this device, run on the host */
+    uint64_t tasks;                           /* run on the device */
+    uint64_t host_tasks;                      /* given to this device, run on the host */
     uint64_t h2d_bytes, d2h_bytes, d2d_bytes; /* d2d: received */
-    uint64_t loads;       /* transfers that brought a whole datum */
-    uint64_t reloads;     /* loads of a datum that had been loaded here before */
-    uint64_t evictions;   /* replicas that left because memory was needed */
-    uint64_t busy_ns;     /* time with at least one task running */
-    uint64_t stall_ns;    /* time with none running and one waiting for loads, memory or rights */
-    uint64_t transfer_ns; /* time with at least one transfer under way to or from it */
-    uint64_t overlapped_ns; /* the part of transfer_ns during which a task ran on it */
-    size_t peak_bytes;    /* of the pool */
+    uint64_t loads;                           /* transfers that brought a whole datum */
+    uint64_t reloads;                         /* loads of a datum that had been loaded here before */
+    uint64_t evictions;                       /* replicas that left because memory was needed */
+    uint64_t busy_ns;                         /* time with at least one task running */
+    uint64_t stall_ns;                        /* time with none running and one waiting for loads, memory or rights */
+    uint64_t transfer_ns;                     /* time with at least one transfer under way to or from it */
+    uint64_t overlapped_ns;                   /* the part of transfer_ns during which a task ran on it */
+    size_t peak_bytes;                        /* of the pool */
     size_t limit_bytes;
 } od_device_stats;
 
 typedef struct od_engine_stats {
-    uint64_t tasks;        /* completed */
-    uint64_t host_tasks;   /* of these, run as host versions */
-    uint64_t sched_ns;     /* spent inside policy and eviction callbacks */
+    uint64_t tasks;      /* completed */
+    uint64_t host_tasks; /* of these, run as host versions */
+    uint64_t sched_ns;   /* spent inside policy and eviction callbacks */
 } od_engine_stats;
 
 od_status od_engine_create(const od_engine_config *config, od_engine **engine);

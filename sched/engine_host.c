@@ -45,8 +45,13 @@ static bool renew(od_engine *e, od_request_item *item)
     if (!item->started) {
         item->started = true;
         od_memory_drop_all(e, d, d->home);
-        od_memory_transfer(e, &(od_transfer){.datum = d, .kind = OD_UPDATE, .from = OD_HOST, .to = d->home,
-                                             .bytes = d->size, .demanded = true, .item = item});
+        od_memory_transfer(e, &(od_transfer){.datum = d,
+                                             .kind = OD_UPDATE,
+                                             .from = OD_HOST,
+                                             .to = d->home,
+                                             .bytes = d->size,
+                                             .demanded = true,
+                                             .item = item});
     }
     return false;
 }
@@ -76,8 +81,13 @@ static bool move_part(od_engine *e, od_request_item *item, int from, int to)
 {
     if (!item->started) {
         item->started = true;
-        od_memory_transfer(e, &(od_transfer){.datum = item->datum, .kind = OD_UPDATE, .from = from, .to = to,
-                                             .offset = item->offset, .bytes = item->bytes, .demanded = true,
+        od_memory_transfer(e, &(od_transfer){.datum = item->datum,
+                                             .kind = OD_UPDATE,
+                                             .from = from,
+                                             .to = to,
+                                             .offset = item->offset,
+                                             .bytes = item->bytes,
+                                             .demanded = true,
                                              .item = item});
     }
     return item->moved;

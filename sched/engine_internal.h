@@ -42,13 +42,13 @@ struct od_engine {
     size_t in_policy;        /* tasks that the policy owns */
     size_t unfinished;       /* tasks from ready to done */
 
-    od_list host_waiting;    /* tasks for the host that wait for rights */
-    od_list host_ready;      /* tasks whose data are on the host, waiting for a slot */
+    od_list host_waiting; /* tasks for the host that wait for rights */
+    od_list host_ready;   /* tasks whose data are on the host, waiting for a slot */
     unsigned host_running;
-    od_list storing;         /* finished tasks whose results are on their way to the host */
-    od_list outside;         /* data with replicas and without a region */
-    od_list transfers;       /* under way */
-    size_t requests;         /* not complete */
+    od_list storing;   /* finished tasks whose results are on their way to the host */
+    od_list outside;   /* data with replicas and without a region */
+    od_list transfers; /* under way */
+    size_t requests;   /* not complete */
 
     od_list spare_transfers; /* od_transfer.link, to be used again */
     uint64_t events, next_id, wait_seq;

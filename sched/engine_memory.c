@@ -134,16 +134,21 @@ void od_memory_evict(od_engine *e, od_datum *d, unsigned k)
     }
     r->state = OD_LEAVING;
     e->device[k].leaving_bytes += od_pool_rounded(e->device[k].pool, d->size);
-    od_memory_transfer(e, &(od_transfer){.datum = d, .kind = OD_EVICT, .from = (int)k, .to = OD_HOST,
-                                         .bytes = d->size, .demanded = true});
+    od_memory_transfer(
+        e, &(od_transfer){
+               .datum = d, .kind = OD_EVICT, .from = (int)k, .to = OD_HOST, .bytes = d->size, .demanded = true});
     tell_evicted(e, d, k);
 }
 
 static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
 {
     od_device *device = &e->device[k];
-    od_evict_query query = {.k = k, .resident = &device->resident, .buffer = &device->buffer, .head = head,
-                            .policy = e->config.policy, .policy_state = e->policy_state};
+    od_evict_query query = {.k = k,
+                            .resident = &device->resident,
+                            .buffer = &device->buffer,
+                            .head = head,
+                            .policy = e->config.policy,
+                            .policy_state = e->policy_state};
     uint64_t start = od_engine_now(e);
     od_replica *victim = e->config.evict->victim(&query);
     e->stats.sched_ns += od_engine_now(e) - start;
@@ -248,8 +253,9 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
     if (r->loads++)
         e->device[k].stats.reloads++;
     e->device[k].stats.loads++;
-    od_memory_transfer(e, &(od_transfer){.datum = d, .kind = OD_LOAD, .from = source, .to = (int)k,
-                                         .bytes = d->size, .demanded = demanded});
+    od_memory_transfer(
+        e, &(od_transfer){
+               .datum = d, .kind = OD_LOAD, .from = source, .to = (int)k, .bytes = d->size, .demanded = demanded});
 }
 
 /* Makes the host's copy current. True: it is, or nothing is to be kept; false: under way. */
@@ -261,8 +267,9 @@ bool od_memory_store(od_engine *e, od_datum *d)
         return false;
     int source = device_source(e, d);
     assert(source != OD_NOWHERE);
-    od_memory_transfer(e, &(od_transfer){.datum = d, .kind = OD_WRITE_BACK, .from = source, .to = OD_HOST,
-                                         .bytes = d->size, .demanded = true});
+    od_memory_transfer(
+        e, &(od_transfer){
+               .datum = d, .kind = OD_WRITE_BACK, .from = source, .to = OD_HOST, .bytes = d->size, .demanded = true});
     return false;
 }
 
@@ -326,9 +333,10 @@ static bool try_again(od_engine *e, od_transfer *x)
         e->config.driver_ops->start_transfer(e->config.driver, x);
         return true;
     }
-    snprintf(message, sizeof message, "copying %zu bytes of the datum at host address %#lx %s device %d failed %d times",
-             x->bytes, (unsigned long)x->datum->base, x->from == OD_HOST ? "to" : "from",
-             x->from == OD_HOST ? x->to : x->from, MAX_TRIES);
+    snprintf(message, sizeof message,
+             "copying %zu bytes of the datum at host address %#lx %s device %d failed %d times", x->bytes,
+             (unsigned long)x->datum->base, x->from == OD_HOST ? "to" : "from", x->from == OD_HOST ? x->to : x->from,
+             MAX_TRIES);
     e->config.driver_ops->fatal(e->config.driver, message);
     return false;
 }

@@ -58,9 +58,11 @@ static const char *const replica_states[] = {"absent", "present", "loading", "le
 
 static void dump_datum(const od_engine *e, const od_datum *d, FILE *file)
 {
-    fprintf(file, "      datum %u at %#" PRIxPTR ", %zu bytes, valid %#" PRIx64 ", pending %u users %u writers %u bound %u "
-            "home %d transfers %u%s\n", d->id, d->base, d->size, d->valid, d->pending, d->users, d->writers, d->bound,
-            d->home, d->transfers, d->items ? ", host requests wait" : "");
+    fprintf(file,
+            "      datum %u at %#" PRIxPTR ", %zu bytes, valid %#" PRIx64 ", pending %u users %u writers %u bound %u "
+            "home %d transfers %u%s\n",
+            d->id, d->base, d->size, d->valid, d->pending, d->users, d->writers, d->bound, d->home, d->transfers,
+            d->items ? ", host requests wait" : "");
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         const od_replica *r = &d->replica[k];
         if (r->state != OD_ABSENT)
@@ -90,9 +92,11 @@ static void dump_tasks(const od_engine *e, const char *title, const od_list *lis
 
 void od_engine_dump(const od_engine *e, FILE *file)
 {
-    fprintf(file, "ompdarts: engine state after %" PRIu64 " events: %zu tasks unfinished (%zu with policy %s), %zu transfers, "
-            "%zu host requests\n", e->events, e->unfinished, e->in_policy, e->config.policy->name, e->transfers.count,
-            e->requests);
+    fprintf(file,
+            "ompdarts: engine state after %" PRIu64
+            " events: %zu tasks unfinished (%zu with policy %s), %zu transfers, "
+            "%zu host requests\n",
+            e->events, e->unfinished, e->in_policy, e->config.policy->name, e->transfers.count, e->requests);
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         const od_device *device = &e->device[k];
         fprintf(file, " device %u: %u running (%u blocked), %u transfers, memory %zu of %zu bytes, %zu leaving%s\n", k,
@@ -108,8 +112,8 @@ void od_engine_dump(const od_engine *e, FILE *file)
     dump_tasks(e, "storing", &e->storing, file);
     od_list_each(node, &e->transfers) {
         const od_transfer *x = od_container_of(node, od_transfer, link);
-        fprintf(file, "  transfer of datum %u from %d to %d, %zu bytes, try %u\n", x->datum->id, x->from, x->to, x->bytes,
-                x->tries + 1);
+        fprintf(file, "  transfer of datum %u from %d to %d, %zu bytes, try %u\n", x->datum->id, x->from, x->to,
+                x->bytes, x->tries + 1);
     }
     fflush(file);
 }

@@ -14,10 +14,10 @@
 enum { OD_EVICT_INTERFACE = 1 };
 
 typedef struct od_evict_query {
-    unsigned k;               /* the device that needs memory */
-    const od_list *resident;  /* its replicas (od_replica.lru), least recently used first */
-    const od_list *buffer;    /* its task buffer (od_task.link), head first */
-    const od_task *head;      /* the task that must get its memory, whose own data are not victims; NULL: a prefetch */
+    unsigned k;              /* the device that needs memory */
+    const od_list *resident; /* its replicas (od_replica.lru), least recently used first */
+    const od_list *buffer;   /* its task buffer (od_task.link), head first */
+    const od_task *head;     /* the task that must get its memory, whose own data are not victims; NULL: a prefetch */
     const od_policy_ops *policy; /* for future_uses */
     void *policy_state;
 } od_evict_query;
@@ -39,7 +39,7 @@ const od_evict_ops *od_evict_find(const char *name);
 const char *const *od_evict_names(void); /* sorted, NULL-terminated */
 
 #define OD_REGISTER_EVICT(ops)                                                                                         \
-    __attribute__((constructor(1000))) static void od_register_##ops(void)                                                   \
+    __attribute__((constructor(1000))) static void od_register_##ops(void)                                             \
     {                                                                                                                  \
         od_evict_register(&(ops));                                                                                     \
     }

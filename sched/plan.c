@@ -44,7 +44,7 @@ od_task *od_plan_pop(od_plan *plan)
 static uint32_t count_uses(const od_plan *plan, const od_datum *datum)
 {
     uint32_t uses = 0;
-    od_list_each (it, &plan->tasks) {
+    od_list_each(it, &plan->tasks) {
         const od_task *task = od_container_of(it, od_task, link);
         for (uint32_t i = 0; i < task->naccess; i++)
             uses += task->access[i].datum == datum;
@@ -55,7 +55,7 @@ static uint32_t count_uses(const od_plan *plan, const od_datum *datum)
 bool od_plan_is_valid(const od_plan *plan)
 {
     size_t count = 0;
-    od_list_each (it, &plan->tasks) {
+    od_list_each(it, &plan->tasks) {
         const od_task *task = od_container_of(it, od_task, link);
         if (task->state != OD_TASK_PLANNED || task->place != (int)plan->k)
             return false;

@@ -44,8 +44,8 @@ enum { OD_POLICY_INTERFACE = 1 };
 /* What the engine offers to a policy. */
 typedef struct od_policy_env {
     unsigned ndevices;
-    uint64_t seed;       /* of the policy's random choices */
-    void *engine;        /* passed back to the functions below */
+    uint64_t seed; /* of the policy's random choices */
+    void *engine;  /* passed back to the functions below */
     /* Seconds to bring the datum to device k from the cheapest place that holds it, or
      * would have to once contents exist; never 0. */
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
@@ -80,7 +80,7 @@ const od_policy_ops *od_policy_find(const char *name); /* NULL: unknown */
 const char *const *od_policy_names(void);              /* sorted, NULL-terminated */
 
 #define OD_REGISTER_POLICY(ops)                                                                                        \
-    __attribute__((constructor(1000))) static void od_register_##ops(void)                                                   \
+    __attribute__((constructor(1000))) static void od_register_##ops(void)                                             \
     {                                                                                                                  \
         od_policy_register(&(ops));                                                                                    \
     }

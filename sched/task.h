@@ -35,30 +35,30 @@ typedef enum od_task_state {
 } od_task_state;
 
 typedef struct od_task {
-    uint64_t id;        /* order of arrival, given by the engine */
+    uint64_t id; /* order of arrival, given by the engine */
     od_task_state state;
-    int place;          /* device, OD_HOST, or OD_NOWHERE while undecided */
-    int bound;          /* the one device that may run it, or OD_NOWHERE */
-    int32_t priority;   /* higher is more urgent */
-    double duration;    /* predicted, seconds */
-    bool external;      /* a thread of the program runs it itself: it needs no device worker */
+    int place;        /* device, OD_HOST, or OD_NOWHERE while undecided */
+    int bound;        /* the one device that may run it, or OD_NOWHERE */
+    int32_t priority; /* higher is more urgent */
+    double duration;  /* predicted, seconds */
+    bool external;    /* a thread of the program runs it itself: it needs no device worker */
     uint32_t naccess;
-    od_access *access;  /* distinct data */
+    od_access *access; /* distinct data */
 
-    od_node link;       /* in the one list that owns it: a policy's, a plan, a buffer */
-    void *policy_data;  /* the policy's own, while it owns the task */
+    od_node link;      /* in the one list that owns it: a policy's, a plan, a buffer */
+    void *policy_data; /* the policy's own, while it owns the task */
 
     struct od_task *outer; /* a running task whose thread waits for this one, or NULL */
 
     /* Engine only. */
-    size_t footprint;  /* bytes on a device, rounded */
-    uint64_t wait_seq; /* when it first had to wait for rights, 0 = never */
-    unsigned compactions; /* how often its own replicas have been moved out of each other's way */
-    bool prefetched;   /* its loads have been asked for */
-    bool failed;       /* the device could not run it, or no device can: its host version does */
-    int device;        /* the device that it was given to, for statistics */
+    size_t footprint;          /* bytes on a device, rounded */
+    uint64_t wait_seq;         /* when it first had to wait for rights, 0 = never */
+    unsigned compactions;      /* how often its own replicas have been moved out of each other's way */
+    bool prefetched;           /* its loads have been asked for */
+    bool failed;               /* the device could not run it, or no device can: its host version does */
+    int device;                /* the device that it was given to, for statistics */
     uint64_t start_ns, end_ns; /* of its run, by the driver's clock */
-    void *user;         /* the driver's */
+    void *user;                /* the driver's */
 } od_task;
 
 #endif

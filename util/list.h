@@ -21,7 +21,7 @@ typedef struct od_list {
 } od_list;
 
 /* The structure of `type` whose member `member` is at `node`. */
-#define od_container_of(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
+#define od_container_of(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
 
 /* Visits the nodes of a list; the body may remove the visited node only. */
 #define od_list_each(it, list)                                                                                         \

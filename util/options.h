@@ -35,23 +35,23 @@ typedef enum od_priority_mode {
 
 /* The values of all options, filled by od_options_parse(). */
 typedef struct od_options {
-    char sched[128];               /* OMPDARTS_SCHED: policy name */
-    char evict[32];                /* OMPDARTS_EVICT: eviction rule, or "auto" */
-    uint32_t devices;              /* OMPDARTS_DEVICES: 0 = all */
-    size_t mem_limit;              /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
-    uint32_t task_buffer;          /* OMPDARTS_TASK_BUFFER: tasks per device */
-    od_coherence coherence;        /* OMPDARTS_COHERENCE */
+    char sched[128];                /* OMPDARTS_SCHED: policy name */
+    char evict[32];                 /* OMPDARTS_EVICT: eviction rule, or "auto" */
+    uint32_t devices;               /* OMPDARTS_DEVICES: 0 = all */
+    size_t mem_limit;               /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
+    uint32_t task_buffer;           /* OMPDARTS_TASK_BUFFER: tasks per device */
+    od_coherence coherence;         /* OMPDARTS_COHERENCE */
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
-    od_priority_mode priority;     /* OMPDARTS_PRIORITY */
-    double link_bandwidth;         /* OMPDARTS_LINK_BANDWIDTH: bytes/s, shared by all devices; 0 = not slowed */
-    uint32_t host_workers;         /* OMPDARTS_HOST_WORKERS: threads that run host versions */
-    char stats[1024];              /* OMPDARTS_STATS: JSON file, "" = none */
-    bool summary;                  /* OMPDARTS_SUMMARY: print the summary at exit */
-    uint64_t seed;                 /* OMPDARTS_SEED */
-    od_log_level log;              /* OMPDARTS_LOG */
-    bool disable;                  /* OMPDARTS_DISABLE */
-    double watchdog_s;             /* OMPDARTS_WATCHDOG: seconds without progress, 0 = off */
-    double jitter_s;               /* OMPDARTS_JITTER: longest random delay added to a transfer, 0 = off */
+    od_priority_mode priority;      /* OMPDARTS_PRIORITY */
+    double link_bandwidth;          /* OMPDARTS_LINK_BANDWIDTH: bytes/s, shared by all devices; 0 = not slowed */
+    uint32_t host_workers;          /* OMPDARTS_HOST_WORKERS: threads that run host versions */
+    char stats[1024];               /* OMPDARTS_STATS: JSON file, "" = none */
+    bool summary;                   /* OMPDARTS_SUMMARY: print the summary at exit */
+    uint64_t seed;                  /* OMPDARTS_SEED */
+    od_log_level log;               /* OMPDARTS_LOG */
+    bool disable;                   /* OMPDARTS_DISABLE */
+    double watchdog_s;              /* OMPDARTS_WATCHDOG: seconds without progress, 0 = off */
+    double jitter_s;                /* OMPDARTS_JITTER: longest random delay added to a transfer, 0 = off */
 } od_options;
 
 /* One row of the option table. */

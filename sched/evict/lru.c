@@ -4,7 +4,7 @@
 
 static od_replica *lru_victim(const od_evict_query *query)
 {
-    od_list_each (it, query->resident) {
+    od_list_each(it, query->resident) {
         od_replica *replica = od_container_of(it, od_replica, lru);
         if (od_victim_allowed(query, replica))
             return replica;

@@ -36,7 +36,7 @@ static od_replica *least_planned(const od_evict_query *query)
     od_replica *best = NULL;
     struct worth least = {UINT32_MAX, UINT32_MAX};
     unsigned left = LOOK_AHEAD;
-    od_list_each (it, query->resident) {
+    od_list_each(it, query->resident) {
         od_replica *replica = od_container_of(it, od_replica, lru);
         if (least.planned == 0 && (least.future == 0 || left-- == 0))
             break;
@@ -55,7 +55,7 @@ static od_replica *least_planned(const od_evict_query *query)
 static size_t next_use(const od_evict_query *query, const od_datum *datum)
 {
     size_t place = 0;
-    od_list_each (it, query->buffer) {
+    od_list_each(it, query->buffer) {
         const od_task *task = od_container_of(it, od_task, link);
         for (uint32_t i = 0; i < task->naccess; i++) {
             if (task->access[i].datum == datum)
@@ -70,7 +70,7 @@ static od_replica *furthest_in_buffer(const od_evict_query *query)
 {
     od_replica *best = NULL;
     size_t furthest = 0;
-    od_list_each (it, query->resident) {
+    od_list_each(it, query->resident) {
         od_replica *replica = od_container_of(it, od_replica, lru);
         if (!od_victim_allowed(query, replica))
             continue;

@@ -46,7 +46,7 @@ static bool eager_is_valid(void *state)
 {
     const od_list *queue = state;
     size_t count = 0;
-    od_list_each (it, queue)
+    od_list_each(it, queue)
         count += it->next->prev == it;
     return count == queue->count;
 }

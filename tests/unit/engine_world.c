@@ -141,8 +141,12 @@ static void submit(world *w, int t)
 {
     const w_task *spec = &w->graph->task[t];
     od_task *task = &w->task[t];
-    *task = (od_task){.bound = OD_NOWHERE, .duration = 1, .priority = t % 2, .naccess = (uint32_t)spec->nuses,
-                      .access = w->access[t], .user = task};
+    *task = (od_task){.bound = OD_NOWHERE,
+                      .duration = 1,
+                      .priority = t % 2,
+                      .naccess = (uint32_t)spec->nuses,
+                      .access = w->access[t],
+                      .user = task};
     for (int u = 0; u < spec->nuses; u++) {
         od_datum *d = w->datum[spec->use[u].datum];
         d->pending++;
@@ -230,10 +234,20 @@ static void serial_contents(world *w)
 static bool build(world *w)
 {
     const w_machine *m = w->machine;
-    od_engine_config config = {.ndevices = m->ndevices, .memory = m->memory, .alignment = 1, .buffer = m->buffer,
-                               .slots = m->slots, .host_slots = 1, .peer = m->peer, .host_link = {1e9, 1e-6},
-                               .peer_link = {1e9, 1e-6}, .policy = od_policy_find(m->policy),
-                               .evict = od_evict_find(m->evict), .seed = 1, .driver_ops = &driver_ops, .driver = w};
+    od_engine_config config = {.ndevices = m->ndevices,
+                               .memory = m->memory,
+                               .alignment = 1,
+                               .buffer = m->buffer,
+                               .slots = m->slots,
+                               .host_slots = 1,
+                               .peer = m->peer,
+                               .host_link = {1e9, 1e-6},
+                               .peer_link = {1e9, 1e-6},
+                               .policy = od_policy_find(m->policy),
+                               .evict = od_evict_find(m->evict),
+                               .seed = 1,
+                               .driver_ops = &driver_ops,
+                               .driver = w};
     if (od_engine_create(&config, &w->engine))
         return false;
     for (int d = 0; d < w->graph->ndata; d++) {

@@ -29,9 +29,9 @@ typedef struct w_graph {
     int ntasks, ndata;
     size_t size[W_DATA]; /* bytes */
     w_task task[W_TASKS];
-    bool keep;       /* copies may be kept between tasks */
-    bool shared;     /* tasks share data without dependences: only own counters are checked */
-    int host_reads;  /* datum that the host asks for in the middle, or -1 */
+    bool keep;      /* copies may be kept between tasks */
+    bool shared;    /* tasks share data without dependences: only own counters are checked */
+    int host_reads; /* datum that the host asks for in the middle, or -1 */
 } w_graph;
 
 typedef struct w_contents {

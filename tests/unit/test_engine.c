@@ -80,11 +80,16 @@ static unsigned long explore_policies(const w_graph *graph, w_machine machine, u
     return runs;
 }
 
-static const w_machine two_devices = {.ndevices = 2, .memory = 2, .buffer = 2, .slots = 1, .peer = true, .failing_task = -1};
+static const w_machine two_devices = {
+    .ndevices = 2, .memory = 2, .buffer = 2, .slots = 1, .peer = true, .failing_task = -1};
 
 static w_graph chain(void)
 {
-    return (w_graph){.ntasks = 3, .ndata = 3, .size = {1, 1, 1}, .keep = true, .host_reads = -1,
+    return (w_graph){.ntasks = 3,
+                     .ndata = 3,
+                     .size = {1, 1, 1},
+                     .keep = true,
+                     .host_reads = -1,
                      .task = {{2, {{0, OD_READ_WRITE}, {1, OD_READ}}, 0},
                               {2, {{1, OD_READ_WRITE}, {2, OD_READ}}, 0},
                               {2, {{2, OD_READ_WRITE}, {0, OD_READ}}, 0}}};
@@ -101,10 +106,13 @@ static void every_order_of_a_cycle_of_tiles(void **state)
 static void every_order_of_independent_tasks(void **state)
 {
     (void)state;
-    w_graph g = {.ntasks = 3, .ndata = 3, .size = {1, 1, 1}, .keep = true, .host_reads = -1,
-                 .task = {{2, {{0, OD_READ}, {1, OD_READ}}, 0},
-                          {2, {{1, OD_READ}, {2, OD_READ}}, 0},
-                          {1, {{0, OD_READ}}, 0}}};
+    w_graph g = {
+        .ntasks = 3,
+        .ndata = 3,
+        .size = {1, 1, 1},
+        .keep = true,
+        .host_reads = -1,
+        .task = {{2, {{0, OD_READ}, {1, OD_READ}}, 0}, {2, {{1, OD_READ}, {2, OD_READ}}, 0}, {1, {{0, OD_READ}}, 0}}};
     unsigned long runs = explore_policies(&g, two_devices, 60000);
     print_message("%lu orders\n", runs);
 }
@@ -151,10 +159,20 @@ static void every_order_with_a_failing_kernel(void **state)
 static void every_order_of_two_tasks_that_want_each_others_data(void **state)
 {
     (void)state;
-    w_graph g = {.ntasks = 2, .ndata = 2, .size = {1, 1}, .keep = true, .shared = true, .host_reads = -1,
+    w_graph g = {.ntasks = 2,
+                 .ndata = 2,
+                 .size = {1, 1},
+                 .keep = true,
+                 .shared = true,
+                 .host_reads = -1,
                  .task = {{2, {{0, OD_READ_WRITE}, {1, OD_READ}}, 0}, {2, {{1, OD_READ_WRITE}, {0, OD_READ}}, 0}}};
     explore_policies(&g, two_devices, 0);
-    w_graph both = {.ntasks = 3, .ndata = 2, .size = {1, 1}, .keep = true, .shared = true, .host_reads = -1,
+    w_graph both = {.ntasks = 3,
+                    .ndata = 2,
+                    .size = {1, 1},
+                    .keep = true,
+                    .shared = true,
+                    .host_reads = -1,
                     .task = {{2, {{0, OD_READ_WRITE}, {1, OD_READ_WRITE}}, 0},
                              {2, {{1, OD_READ_WRITE}, {0, OD_READ_WRITE}}, 0},
                              {1, {{0, OD_READ}}, 0}}};
@@ -233,8 +251,13 @@ static void random_graphs_in_random_orders(void **state)
         else
             w_add_dependences(&graph);
         const char *const *pair = pairs[below(&g, 3)];
-        w_machine m = {.ndevices = 1 + below(&g, 4), .memory = 3 + below(&g, 8), .buffer = 1 + below(&g, 4),
-                       .slots = 1 + below(&g, 2), .peer = below(&g, 2), .policy = pair[0], .evict = pair[1],
+        w_machine m = {.ndevices = 1 + below(&g, 4),
+                       .memory = 3 + below(&g, 8),
+                       .buffer = 1 + below(&g, 4),
+                       .slots = 1 + below(&g, 2),
+                       .peer = below(&g, 2),
+                       .policy = pair[0],
+                       .evict = pair[1],
                        .failing_task = below(&g, 4) ? -1 : 0};
         for (int order = 0; order < 4; order++)
             if (!w_run(&graph, &m, pick, &g))

@@ -329,7 +329,7 @@ static void product_step(struct product *product)
 {
     od_task *head = od_container_of(od_list_first(&product->buffer), od_task, link);
     assert_true(product_load(product, head, head));
-    od_list_each (it, &product->buffer) {
+    od_list_each(it, &product->buffer) {
         if (!product_load(product, od_container_of(it, od_task, link), NULL))
             break;
     }

@@ -75,20 +75,30 @@ static void add_range(pending *p, const od_map_args *args, int32_t i, od_request
 
 /* --- regions ------------------------------------------------------------ */
 
+static od_status open_region(const od_map_args *args, int32_t i)
+{
+    for (;;) {
+        od_engine *engine = od_runtime_lock();
+        od_status status = od_engine_region_open(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i],
+                                                 !(args->types[i] & OD_MAP_TO));
+        od_runtime_unlock();
+        if (status != OD_EFULL)
+            return status;
+        od_args_wait_for_overlap(args, i);
+    }
+}
+
 static void open_regions(const od_map_args *args, pending *p)
 {
     for (int32_t i = 0; i < args->count; i++) {
         if (!is_mapped(args, i))
             continue;
-        od_engine *engine = od_runtime_lock();
-        bool to = args->types[i] & OD_MAP_TO;
-        od_status status = od_engine_region_open(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], !to);
-        od_runtime_unlock();
+        od_status status = open_region(args, i);
         if (status)
             od_log(OD_LOG_ERROR, "omp",
                    "mapping %lld bytes at %p would extend data that are already mapped: not possible in OpenMP",
                    (long long)args->sizes[i], args->begins[i]);
-        else if (to && (args->types[i] & OD_MAP_ALWAYS))
+        else if ((args->types[i] & OD_MAP_TO) && (args->types[i] & OD_MAP_ALWAYS))
             add_range(p, args, i, OD_REQUEST_PUSH);
     }
 }
@@ -108,6 +118,8 @@ static void close_regions(const od_map_args *args, pending *p)
         od_runtime_unlock();
         if (status)
             od_runtime_fatal("out of host memory for a data construct");
+        if (request)
+            request->inside = od_self.mode == OD_ON_DEVICE;
         p->request[p->count++] = request;
     }
 }
@@ -223,10 +235,11 @@ static void show_own(const od_map_args *args)
     od_runtime_unlock();
 }
 
-/* True where a job's own data serve the construct: nothing is opened or closed. */
+/* True where a job's own data serve the construct: nothing is opened or closed. Only for constructs that show
+ * addresses: others promise the host something. */
 static bool inside_job(const od_map_args *args)
 {
-    if (od_self.mode != OD_ON_DEVICE)
+    if (od_self.mode != OD_ON_DEVICE || !shows_addresses(args))
         return false;
     od_map_args parameters = *args;
     parameters.types = as_parameters(args);
@@ -239,9 +252,9 @@ static bool inside_job(const od_map_args *args)
 
 static void learn(const od_map_args *args)
 {
-    od_note_offload();
-    if (!od_self.learning || !od_self.ndepends)
+    if (!od_self.learning)
         return;
+    od_note_offload(shows_addresses(args));
     od_runtime_lock();
     od_job_learn(od_self.learning, od_self.depends, od_self.ndepends, args);
     od_runtime_unlock();
@@ -270,6 +283,7 @@ static void end(const od_map_args *args)
         od_self.shown--;
         return;
     }
+    od_note_offload(shows_addresses(args));
     release_addresses(args);
     pending p;
     begin_pending(&p, args);
@@ -280,6 +294,7 @@ static void end(const od_map_args *args)
 static void update_now(const od_map_args *args)
 {
     pending p;
+    od_note_offload(false);
     begin_pending(&p, args);
     update(args, &p);
     finish_pending(&p);

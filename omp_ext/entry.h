@@ -19,7 +19,8 @@ enum { OD_MAX_LEARNT_DEPENDS = 16 };
 typedef enum od_entry_kind {
     OD_ENTRY_UNKNOWN,  /* not seen yet */
     OD_ENTRY_HOST,     /* has run without offloading */
-    OD_ENTRY_OFFLOADS, /* a construct of it used the virtual device */
+    OD_ENTRY_OFFLOADS, /* a target task, or a host task that only works on addresses shown by use_device_ptr */
+    OD_ENTRY_IN_PLACE, /* a host task that offloads in other ways: what it does between cannot be seen */
 } od_entry_kind;
 
 typedef struct od_learnt_depend {

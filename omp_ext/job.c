@@ -199,18 +199,23 @@ static void retry(od_job *job, const od_map_args *args)
 {
     od_uses uses = {0};
     od_log(OD_LOG_DEBUG, "omp",
-           "host task %p needs %d data, has %u that were predicted: gives them back and asks again",
+           "host task %p needs %d data, other than the %u predicted: gives them back and asks again",
            (void *)(uintptr_t)job->entry, args->count, job->task.naccess);
-    if (od_args_resolve(args, job->depends, job->ndepends, &uses, NULL))
-        od_runtime_fatal("out of host memory for a task's data");
     od_engine *engine = od_runtime_lock();
-    od_uses_trust(&uses, job->depends, job->ndepends, false);
     od_access *old = job->task.access;
-    job->granted = false;
-    od_engine_task_retry(engine, &job->task, uses.access, uses.count);
-    od_job_learn(od_entry_get((const void *)(uintptr_t)job->entry, 0), job->depends, job->ndepends, args);
+    od_engine_task_give_back(engine, &job->task);
     od_runtime_unlock();
     free(old);
+    if (od_args_resolve(args, job->depends, job->ndepends, &uses, NULL))
+        od_runtime_fatal("out of host memory for a task's data");
+    od_runtime_lock();
+    od_uses_trust(&uses, job->depends, job->ndepends, false);
+    od_job_learn(od_entry_get((const void *)(uintptr_t)job->entry, 0), job->depends, job->ndepends, args);
+    job->granted = false;
+    job->task.access = uses.access;
+    job->task.naccess = uses.count;
+    od_engine_task_ready(engine, &job->task);
+    od_runtime_unlock();
     od_self.place = od_job_wait_granted(job);
     if (od_self.place == OD_HOST)
         od_self.mode = OD_HOST_VERSION;
@@ -231,7 +236,7 @@ bool od_job_adopt(const od_map_args *args)
     if (!access_of)
         od_runtime_fatal("out of host memory for a construct");
     bool all = own(job, args, access_of);
-    if (!all && !od_self.shown) {
+    if (!all && !od_self.shown && !od_self.used) {
         retry(job, args);
         all = true;
     }
@@ -247,7 +252,7 @@ int od_job_launch_inside(od_ident *ident, int32_t teams, int32_t threads, void *
         od_runtime_fatal("out of host memory for a launch");
     od_map_args map = od_kernel_map_args(&launch.args);
     bool all = own(job, &map, launch.access_of);
-    if (!all && !od_self.shown) {
+    if (!all && !od_self.shown && !od_self.used) {
         retry(job, &map);
         if (od_self.mode == OD_HOST_VERSION) {
             od_launch_free(&launch);
@@ -255,6 +260,7 @@ int od_job_launch_inside(od_ident *ident, int32_t teams, int32_t threads, void *
         }
         all = own(job, &map, launch.access_of);
     }
+    od_self.used |= all;
     int failed = all ? od_launch_run(&launch, job->task.access, (unsigned)od_self.place)
                      : od_job_launch_sync(ident, teams, threads, kernel, args, job);
     od_launch_free(&launch);

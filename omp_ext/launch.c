@@ -51,15 +51,15 @@ bool od_arg_range(od_engine *engine, const od_map_args *args, int32_t i, uintptr
 }
 
 /* depend(in: x) next to map(tofrom: x): x is only read. */
-static bool is_only_read(uintptr_t base, const od_depend *depends, int32_t ndepends)
+static bool is_only_read(uintptr_t base, size_t size, const od_depend *depends, int32_t ndepends)
 {
     bool named = false;
     for (int32_t j = 0; j < ndepends; j++) {
-        if (depends[j].base != base)
-            continue;
-        if (depends[j].flags != OD_DEPEND_IN)
+        bool inside = depends[j].base >= base && depends[j].base < base + size;
+        bool writes = depends[j].flags != OD_DEPEND_IN;
+        if (writes && (inside || (depends[j].flags & OD_DEPEND_ALL_MEMORY)))
             return false;
-        named = true;
+        named |= depends[j].base == base;
     }
     return named;
 }
@@ -70,11 +70,9 @@ od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const
     uintptr_t begin = begin_of(args, i);
     bool in_region = od_directory_find_region(od_engine_directory(engine), begin, (size_t)args->sizes[i]) != NULL;
     unsigned mode = ((type & OD_MAP_TO) ? OD_READ : 0u) | ((type & OD_MAP_FROM) ? OD_WRITE : 0u);
-    if (mode == 0)
-        mode = OD_READ_WRITE; /* alloc, present: the region's contents, used in any way */
-    if (in_region)
-        mode |= OD_READ;
-    return is_only_read(begin, depends, ndepends) ? OD_READ : (od_mode)mode;
+    if (mode == 0 || in_region) /* in a region the map type says nothing about the use of what is present */
+        mode = OD_READ_WRITE;
+    return is_only_read(begin, (size_t)args->sizes[i], depends, ndepends) ? OD_READ : (od_mode)mode;
 }
 
 /* map(alloc: x) of what is not present is scratch memory: libomptarget makes it for the launch. */
@@ -185,18 +183,18 @@ static bool concerns(const od_map_args *args, int32_t i)
     return class == OD_ARG_DATUM || (class == OD_ARG_UNUSED && (args->types[i] & OD_MAP_RETURN));
 }
 
-enum { OVERLAP_TRIES = 10000 }; /* a millisecond each */
-
-/* Overlaps data in use: once they are home and idle they make place. */
-static void wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries)
+void od_args_wait_for_overlap(const od_map_args *args, int32_t i)
 {
-    if (tries == OVERLAP_TRIES)
-        od_runtime_fatal(
-            "a mapped range overlaps another one that stays in use; map the same ranges, or ranges inside one that is "
-            "mapped first");
-    od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_WRITE);
-    if (tries)
-        nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+    uintptr_t base = begin_of(args, i);
+    size_t size = (size_t)args->sizes[i];
+    od_engine *engine = od_runtime_lock();
+    bool bound = od_engine_range_is_bound(engine, base, size);
+    od_runtime_unlock();
+    if (bound)
+        od_runtime_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
+    od_runtime_host_range(base, size, OD_REQUEST_WRITE);
+    nanosleep(&(struct timespec){.tv_nsec = 100 * 1000},
+              NULL); /* tasks that are ready but have not run hold it still */
 }
 
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
@@ -204,7 +202,6 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
 {
     od_status status = OD_OK;
     int32_t i = 0, index;
-    unsigned tries = 0;
     while (i < args->count && !status) {
         if (access_of)
             access_of[i] = -1;
@@ -217,7 +214,7 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
         od_runtime_unlock();
         if (status == OD_EFULL) {
             od_uses_release(uses);
-            wait_for_overlap(args, i, tries++);
+            od_args_wait_for_overlap(args, i);
             status = OD_OK;
             i = 0;
             continue;

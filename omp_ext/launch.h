@@ -45,6 +45,9 @@ void od_args_bring_home(const od_map_args *args);
  * Blocks where ranges overlap in another way than before. Not locked. */
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
                           int32_t *access_of);
+/* The range of argument i overlaps data in use in another way than before: once they are home and idle they make place.
+ * Blocks for a while; ask again. */
+void od_args_wait_for_overlap(const od_map_args *args, int32_t i);
 /* map(always, to: x) of data in a region: the host's section is pushed before the kernel. Blocks. */
 void od_args_push_always(const od_map_args *args);
 /* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none. Locked. */

@@ -40,13 +40,14 @@
     X(void *, __kmpc_omp_task_alloc, (od_ident *, int32_t, int32_t, size_t, size_t, od_task_entry))                    \
     X(void *, __kmpc_omp_target_task_alloc, (od_ident *, int32_t, int32_t, size_t, size_t, od_task_entry, int64_t))    \
     X(int32_t, __kmpc_omp_task_with_deps, (od_ident *, int32_t, void *, int32_t, od_depend *, int32_t, od_depend *))   \
-    X(int32_t, __kmpc_omp_task, (od_ident *, int32_t, void *))                                                         \
-    X(void, __kmpc_omp_task_complete_if0, (od_ident *, int32_t, void *))                                               \
     X(int32_t, __kmpc_omp_taskwait, (od_ident *, int32_t))                                                             \
     X(void, __kmpc_omp_taskwait_deps_51, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *, int32_t))   \
     X(void, __kmpc_omp_wait_deps, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *))                   \
     X(void, __kmpc_end_taskgroup, (od_ident *, int32_t))                                                               \
     X(void, __kmpc_barrier, (od_ident *, int32_t))                                                                     \
+    X(int32_t, __kmpc_cancel_barrier, (od_ident *, int32_t))                                                           \
+    X(void, __kmpc_end_reduce, (od_ident *, int32_t, void *))                                                          \
+    X(void, __kmpc_fork_call_if, (od_ident *, int32_t, void *, int32_t, void *))                                       \
     X(void *, __kmpc_task_allow_completion_event, (od_ident *, int32_t, void *))                                       \
     X(void, omp_fulfill_event, (void *))                                                                               \
     X(int32_t, __kmpc_global_thread_num, (od_ident *))

@@ -4,26 +4,60 @@
  * finished tasks wrote outside regions is on the host, and device copies that the host may now change are forgotten.
  */
 #include "omp_ext/real.h"
-#include "omp_ext/runtime.h"
+#include "omp_ext/thread.h"
 
 #include <stdarg.h>
 
+/* A job that waits for other tasks does not keep its device from running them. */
+static void block_job(bool waits)
+{
+    if (od_self.mode != OD_ON_DEVICE)
+        return;
+    od_engine *engine = od_runtime_lock();
+    od_engine_task_block(engine, &od_self.job->task, waits);
+    od_runtime_unlock();
+}
+
 int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
 {
+    block_job(true);
     int32_t result = REAL(__kmpc_omp_taskwait)(ident, gtid);
+    block_job(false);
     od_runtime_synchronise();
     return result;
 }
 
 void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
 {
+    block_job(true);
     REAL(__kmpc_end_taskgroup)(ident, gtid);
+    block_job(false);
     od_runtime_synchronise();
 }
 
 void __kmpc_barrier(od_ident *ident, int32_t gtid)
 {
     REAL(__kmpc_barrier)(ident, gtid);
+    od_runtime_synchronise();
+}
+
+int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
+{
+    int32_t cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
+    od_runtime_synchronise();
+    return cancelled;
+}
+
+/* Ends in a barrier. */
+void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
+{
+    REAL(__kmpc_end_reduce)(ident, gtid, lock);
+    od_runtime_synchronise();
+}
+
+void __kmpc_fork_call_if(od_ident *ident, int32_t count, void *outlined, int32_t condition, void *args)
+{
+    REAL(__kmpc_fork_call_if)(ident, count, outlined, condition, args);
     od_runtime_synchronise();
 }
 

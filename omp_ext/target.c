@@ -43,10 +43,23 @@ bool od_is_virtual(int64_t *device)
     return false;
 }
 
-void od_note_offload(void)
+void od_note_offload(bool suited)
 {
-    if (od_self.learning)
-        od_self.learning->kind = OD_ENTRY_OFFLOADS;
+    od_self.offloads = true;
+    od_self.unsuited |= !suited;
+}
+
+/* True where all data of a launch lie in open regions: the host may not look at them meanwhile. */
+static bool all_in_regions(const od_map_args *args)
+{
+    bool all = true;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++)
+        if (od_arg_classify(args, i) == OD_ARG_DATUM &&
+            !od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]))
+            all = false;
+    od_runtime_unlock();
+    return all;
 }
 
 /* --- launches ----------------------------------------------------------- */
@@ -77,13 +90,9 @@ static int pass_through(od_ident *ident, int64_t device, int32_t teams, int32_t 
 
 static int plain_launch(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args)
 {
-    od_note_offload();
-    if (od_self.learning && od_self.ndepends) {
-        od_map_args map = od_kernel_map_args(args);
-        od_runtime_lock();
-        od_job_learn(od_self.learning, od_self.depends, od_self.ndepends, &map);
-        od_runtime_unlock();
-    }
+    od_map_args map = od_kernel_map_args(args);
+    if (od_self.learning)
+        od_note_offload(all_in_regions(&map));
     return od_job_launch_sync(ident, teams, threads, kernel, args, NULL);
 }
 

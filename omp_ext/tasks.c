@@ -10,7 +10,6 @@
  * A host task's entry is exchanged when it is submitted with dependences. Its first run, in place, learns whether it
  * offloads from inside; if so, later instances are detached and run on a device worker.
  */
-#include "omp_ext/tasks.h"
 
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
@@ -20,31 +19,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what a host task, or a wait, names --------------------------------- */
+/* --- what the host may use --------------------------------- */
 
-static od_datum *named_datum(od_engine *engine, uintptr_t address)
+static void bring_home(const od_depend *depend, od_request_kind kind)
 {
-    od_datum *d = od_directory_find(od_engine_directory(engine), address, 0);
-    return d && !d->region ? d : NULL;
+    od_request *request = NULL;
+    od_engine *engine = od_runtime_lock();
+    const od_datum *d = od_directory_find(od_engine_directory(engine), depend->base, 0);
+    od_status status = OD_OK;
+    if (d && !d->region && (d->nreplicas || !(d->valid & OD_BIT(OD_HOST))))
+        status = od_engine_range_request(engine, d->base, d->size, kind, &request);
+    od_runtime_unlock();
+    if (status)
+        od_runtime_fatal("out of host memory for a host task");
+    od_runtime_request(request);
 }
 
-/* Makes what the depend items name current on the host; `write`: and the host will write what they name as out. */
-void od_tasks_host_access(const od_depend *depends, int32_t ndepends, bool write)
+/* The host is about to use what tasks before it have written, or has just written what tasks after it will use. With
+ * OMPDARTS_COHERENCE=depend that is what the items name; otherwise it may be anything that was written by a task
+ * before one of them: order goes from task to task, names do not. */
+static void host_access(const od_depend *depends, int32_t ndepends)
 {
-    for (int32_t j = 0; od_runtime_started() && j < ndepends; j++) {
-        if (depends[j].flags & OD_DEPEND_ALL_MEMORY) {
-            od_runtime_synchronise();
-            continue;
-        }
-        bool writes = write && depends[j].flags != OD_DEPEND_IN;
-        od_request *request = NULL;
-        od_engine *engine = od_runtime_lock();
-        const od_datum *d = named_datum(engine, depends[j].base);
-        if (d && (d->nreplicas || !(d->valid & OD_BIT(OD_HOST))))
-            od_engine_range_request(engine, d->base, d->size, writes ? OD_REQUEST_WRITE : OD_REQUEST_READ, &request);
-        od_runtime_unlock();
-        od_runtime_request(request);
+    if (!od_runtime_started())
+        return;
+    if (od_runtime_options()->coherence != OD_COHERENCE_DEPEND) {
+        od_runtime_synchronise();
+        return;
     }
+    for (int32_t j = 0; j < ndepends; j++)
+        if (depends[j].flags & OD_DEPEND_ALL_MEMORY)
+            od_runtime_synchronise();
+        else
+            bring_home(&depends[j], depends[j].flags == OD_DEPEND_IN ? OD_REQUEST_READ : OD_REQUEST_WRITE);
 }
 
 /* Tells the engine of a task that is submitted (+1), or ready now (-1). */
@@ -108,7 +114,7 @@ static void dispatch(const od_record *record, od_capture *capture, int32_t gtid)
         free(capture->requests);
         return;
     case OD_CAPTURED_NOTHING: /* if(0): the region has just run on the host */
-        od_tasks_host_access(record->depends, record->ndepends, true);
+        host_access(record->depends, record->ndepends);
         break;
     case OD_CAPTURED_DONE:
         break;
@@ -122,7 +128,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
     forecast(record, -1);
     od_capture capture = {.what = OD_CAPTURED_NOTHING};
     if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
-        od_tasks_host_access(record->depends, record->ndepends, false);
+        host_access(record->depends, record->ndepends);
     od_thread saved = od_self;
     od_self = (od_thread){.mode = OD_CAPTURE, .capture = &capture, .own_default_device = saved.own_default_device};
     record->entry(gtid, task);
@@ -138,10 +144,11 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
 {
     if (!od_runtime_active())
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
-    int32_t ordinary = (flags | OD_TASK_DETACHABLE) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
+    int32_t ordinary = (flags | OD_TASK_DETACHABLE) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER | OD_TASK_TIED);
     od_record *record = calloc(1, sizeof *record);
     if (!record)
         od_runtime_fatal("out of host memory for a task");
+    od_self.unsuited = true;
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
     *record = (od_record){.task = task, .entry = entry, .code = entry_of(entry), .flags = flags};
     record->event = REAL(__kmpc_task_allow_completion_event)(ident, gtid, task);
@@ -151,93 +158,129 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
 
 /* --- host tasks --------------------------------------------------------- */
 
-/* The data that the depend items of a learnt host task name. Mispredictions are corrected when it runs. */
-static void predict(const od_record *record, const od_entry *entry, od_uses *uses)
+/* The datum that a depend item of a learnt host task names: a known one that begins there, or a new one of the learnt
+ * size where the item itself has that size. Locked. NULL: cannot be told before it runs. */
+static od_datum *predict_datum(od_engine *engine, const od_depend *depend, size_t learnt)
 {
-    od_access *access = calloc((size_t)record->ndepends + 1, sizeof *access);
-    if (!access)
-        return;
-    uses->access = access;
-    od_engine *engine = od_runtime_lock();
-    for (int32_t j = 0; j < record->ndepends && j < OD_MAX_LEARNT_DEPENDS; j++) {
-        od_datum *d;
-        if (!entry->depend[j].size || od_engine_datum(engine, record->depends[j].base, entry->depend[j].size, &d))
-            continue;
-        uint32_t i = 0;
-        while (i < uses->count && access[i].datum != d)
-            i++;
-        if (i < uses->count)
-            od_engine_release(engine, d);
-        else
-            access[uses->count++] = (od_access){d, 0};
-        access[i].mode |= entry->depend[j].mode;
-    }
-    od_uses_trust(uses, record->depends, record->ndepends, false);
-    od_runtime_unlock();
+    od_datum *d = od_directory_find(od_engine_directory(engine), depend->base, 0);
+    size_t size = d && d->base == depend->base ? d->size : depend->length == learnt ? learnt : 0;
+    return size && !od_engine_datum(engine, depend->base, size, &d) ? d : NULL;
 }
 
-static void submit_host_task(od_record *record, int32_t gtid)
+static void add_predicted(od_engine *engine, od_uses *uses, od_datum *d, od_mode mode)
 {
-    od_uses uses = {0};
+    uint32_t i = 0;
+    while (i < uses->count && uses->access[i].datum != d)
+        i++;
+    if (i < uses->count)
+        od_engine_release(engine, d);
+    else
+        uses->access[uses->count++] = (od_access){d, 0};
+    uses->access[i].mode |= mode;
+}
+
+/* The data of a learnt host task, from its depend list. False: not all can be told. */
+static bool predict(const od_record *record, od_uses *uses)
+{
+    bool all = true;
+    uses->access = calloc((size_t)record->ndepends + 1, sizeof *uses->access);
+    if (!uses->access)
+        return false;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t j = 0; all && j < record->ndepends && j < OD_MAX_LEARNT_DEPENDS; j++) {
+        const od_learnt_depend *learnt = &record->code->depend[j];
+        od_datum *d = learnt->size ? predict_datum(engine, &record->depends[j], learnt->size) : NULL;
+        if (d)
+            add_predicted(engine, uses, d, learnt->mode);
+        all = d || !learnt->size;
+    }
+    if (all)
+        od_uses_trust(uses, record->depends, record->ndepends, false);
+    od_runtime_unlock();
+    if (!all)
+        od_uses_release(uses);
+    return all;
+}
+
+static void submit_host_task(od_record *record, int32_t gtid, od_uses *uses)
+{
     od_job *job = od_job_create(OD_JOB_HOST_TASK);
     if (!job)
         od_runtime_fatal("out of host memory for a task");
-    predict(record, record->code, &uses);
     const od_kmp_task *task = record->task;
     if ((record->flags & OD_TASK_PRIORITY) && od_runtime_options()->priority == OD_PRIORITY_CLAUSE)
         job->task.priority = task->data.priority;
     job->entry = record->entry;
-    job->event = record->event;
+    job->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, (void *)(uintptr_t)record->task);
     job->gtid = gtid;
     job->kmp_task = (void *)(uintptr_t)record->task;
     job->depends = record->depends;
     job->ndepends = record->ndepends;
     record->depends = NULL;
-    od_job_submit(job, &uses, (const void *)(uintptr_t)record->entry);
+    od_job_submit(job, uses, (const void *)(uintptr_t)record->entry);
 }
 
-/* In place: its data current on the host, and eyes open for what it does. */
+/* What its first run has shown. */
+static void conclude(od_entry *entry)
+{
+    if (!od_self.offloads)
+        entry->kind = OD_ENTRY_HOST;
+    else
+        entry->kind = od_self.unsuited ? OD_ENTRY_IN_PLACE : OD_ENTRY_OFFLOADS;
+}
+
 static void run_in_place(const od_record *record, int32_t gtid)
 {
     od_thread saved = od_self;
-    od_tasks_host_access(record->depends, record->ndepends, true);
+    od_entry_kind kind = record->code->kind;
+    if (kind != OD_ENTRY_OFFLOADS) /* else it looks at its data through device addresses only */
+        host_access(record->depends, record->ndepends);
     od_self = (od_thread){.mode = OD_PLAIN,
-                          .learning = record->code->kind == OD_ENTRY_UNKNOWN ? record->code : NULL,
+                          .learning = kind == OD_ENTRY_UNKNOWN ? record->code : NULL,
                           .depends = record->depends,
                           .ndepends = record->ndepends,
                           .own_default_device = saved.own_default_device};
     record->entry(gtid, (void *)(uintptr_t)record->task);
+    if (kind == OD_ENTRY_UNKNOWN)
+        conclude(record->code);
     od_self = saved;
-    od_entry_kind unknown = OD_ENTRY_UNKNOWN;
-    atomic_compare_exchange_strong(&record->code->kind, &unknown, OD_ENTRY_HOST);
 }
 
 static int32_t host_trampoline(int32_t gtid, void *task)
 {
+    od_uses uses = {0};
     od_record *record = od_records_take(task);
     forecast(record, -1);
-    if (record->detachable && od_runtime_started() && record->code->kind == OD_ENTRY_OFFLOADS) {
-        record->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
-        submit_host_task(record, gtid);
-    } else {
+    bool schedulable = record->detachable && od_runtime_started() && record->code->kind == OD_ENTRY_OFFLOADS;
+    if (schedulable && predict(record, &uses))
+        submit_host_task(record, gtid, &uses);
+    else
         run_in_place(record, gtid);
-    }
     od_record_free(record);
     return 0;
 }
 
-/* Any task with a depend clause may turn out to offload. One that was allocated detachable and
- * never asked for its event completes as usual. */
+/* A task with a depend clause may turn out to offload: until its code has shown that it does not, it is made
+ * detachable (one that is never asked for its event completes as usual) and untied, because libomp cannot complete a
+ * detached tied task while all threads wait for children of other tasks. */
+static bool may_detach(int32_t flags, od_task_entry entry)
+{
+    if (flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0))
+        return false;
+    od_entry_kind kind = entry_of(entry)->kind;
+    return kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS;
+}
+
 void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
                             od_task_entry entry)
 {
     if (!od_runtime_offloads())
         return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
-    bool plain = !(flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0));
-    void *task =
-        REAL(__kmpc_omp_task_alloc)(ident, gtid, plain ? flags | OD_TASK_DETACHABLE : flags, size, shareds, entry);
-    od_self.allocated = entry_of(entry);
-    od_self.detachable = plain ? task : NULL;
+    od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
+    bool detach = may_detach(flags, entry);
+    int32_t detached = (flags | OD_TASK_DETACHABLE) & ~OD_TASK_TIED;
+    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, detach ? detached : flags, size, shareds, entry);
+    od_self.detachable = detach ? task : NULL;
     od_self.allocated_flags = flags;
     return task;
 }
@@ -283,36 +326,16 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
             copy_depends(record, ndepends, depends, n_noalias, noalias);
             forecast(record, +1);
         }
-        od_self.allocated = NULL;
     }
     return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
-}
-
-int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
-{
-    od_self.allocated = NULL;
-    return REAL(__kmpc_omp_task)(ident, gtid, task);
 }
 
 /* --- waiting with dependences ------------------------------------------- */
 
 static void after_wait(int32_t ndepends, const od_depend *depends, int32_t n_noalias, const od_depend *noalias)
 {
-    od_entry *undeferred = od_self.allocated; /* a task that is run at once follows */
-    od_self.allocated = NULL;
-    if (!od_runtime_offloads())
-        return;
-    if (undeferred && undeferred->kind == OD_ENTRY_OFFLOADS) /* its data may stay where they are */
-        return;
-    od_tasks_host_access(depends, ndepends, true);
-    od_tasks_host_access(noalias, n_noalias, true);
-    od_self.learning = undeferred;
-}
-
-void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
-{
-    od_self.learning = NULL;
-    REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
+    host_access(depends, ndepends);
+    host_access(noalias, n_noalias);
 }
 
 void __kmpc_omp_taskwait_deps_51(od_ident *ident, int32_t gtid, int32_t ndepends, od_depend *depends, int32_t n_noalias,

@@ -36,12 +36,13 @@ typedef struct od_thread {
     od_job *job;              /* ON_DEVICE */
     int place;                /* ON_DEVICE: where the job's data are */
     unsigned shown;           /* ON_DEVICE: data constructs open in which the job's data are in use */
+    bool used;                /* ON_DEVICE: a kernel has run on the job's data */
     od_entry *learning;       /* PLAIN: the host task whose first run this is */
+    bool offloads, unsuited;  /* what it has done so far: offload; something that must stay in place */
     const od_depend *depends; /* its depend items */
     int32_t ndepends;
-    od_entry *allocated;     /* the task allocated last and not submitted: an undeferred one follows */
+    const void *detachable;  /* the task allocated last, if we have made it detachable */
     int32_t allocated_flags; /* its flags */
-    const void *detachable;  /* that task, if we have made it detachable */
     bool own_default_device; /* this thread called omp_set_default_device */
 } od_thread;
 

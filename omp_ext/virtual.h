@@ -10,7 +10,8 @@
  * that libomptarget is to be called with. */
 bool od_is_virtual(int64_t *device);
 
-/* A construct of ours met by this thread: a host task that is being learnt is one that offloads. */
-void od_note_offload(void);
+/* A construct met by this thread: a host task that is being learnt is one that offloads; `suited`: in a way that lets
+ * later instances run on a device worker. */
+void od_note_offload(bool suited);
 
 #endif

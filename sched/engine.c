@@ -139,16 +139,14 @@ static bool is_renewed(const od_datum *d)
     return d->home == OD_NOWHERE || d->home == OD_HOST || od_datum_is_readable(d, (unsigned)d->home);
 }
 
-/* True once everything that the task wrote is where coherence wants it. */
+/* True once everything that the task used is where coherence wants it: what may not stay on a device is on the host. */
 static bool stored(od_engine *e, od_task *t)
 {
     bool all = true;
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
-        if (!(t->access[i].mode & OD_WRITE))
-            continue;
         if (t->place == OD_HOST)
-            all &= is_renewed(d);
+            all &= !(t->access[i].mode & OD_WRITE) || is_renewed(d);
         else if (!d->keep && !d->writers && !d->bound)
             all &= od_memory_store(e, d);
     }
@@ -202,21 +200,34 @@ static void end_run(od_engine *e, od_task *t, int place)
         od_memory_touch(e, t->access[i].datum, (unsigned)place);
 }
 
-void od_engine_task_retry(od_engine *e, od_task *t, od_access *access, uint32_t naccess)
+void od_engine_task_give_back(od_engine *e, od_task *t)
 {
     int place = t->place;
     assert(t->state == OD_TASK_RUNNING && place != OD_HOST && !t->outer);
+    e->events++;
     od_stats_account(e, (unsigned)place);
     e->device[place].running--;
     e->todo |= OD_BIT(place) | e->rights_waiters;
     leave_rights(t, place);
-    for (uint32_t i = 0; i < t->naccess; i++)
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_host_advance(e, t->access[i].datum);
         od_engine_release(e, t->access[i].datum);
-    t->access = access;
-    t->naccess = naccess;
+    }
+    t->access = NULL;
+    t->naccess = 0;
     t->external = true;
+    t->state = OD_TASK_NEW;
     e->unfinished--;
-    od_engine_task_ready(e, t);
+    od_engine_progress(e);
+}
+
+void od_engine_task_block(od_engine *e, od_task *t, bool waits)
+{
+    if (t->state != OD_TASK_RUNNING || t->place == OD_HOST)
+        return;
+    e->device[t->place].blocked += waits ? 1u : -1u;
+    e->todo |= OD_BIT(t->place);
+    od_engine_progress(e);
 }
 
 void od_engine_task_done(od_engine *e, od_task *t, od_status status)
@@ -342,7 +353,7 @@ static bool start_committed(od_engine *e, unsigned k)
     bool any = false;
     od_list_each(node, &device->committed) {
         od_task *t = od_container_of(node, od_task, link);
-        if ((t->external || device->running < e->config.slots) && is_runnable(t, k)) {
+        if ((t->external || device->running - device->blocked < e->config.slots) && is_runnable(t, k)) {
             start(e, t, k);
             any = true;
         }

@@ -119,11 +119,11 @@ void od_engine_destroy(od_engine *engine);
 
 od_directory *od_engine_directory(od_engine *engine);
 
-/* The datum for [base, base+size): the known one that contains the range, else a new one. It comes
+/* The datum for [base, base+size): the known one of that range, or, in a region, that contains it; else a new one. It comes
  * held (pending counts it), so that nobody forgets it before the task or request that needs
  * it has ended; a task's data are released when it completes.
  * Known data that overlap the range otherwise are forgotten when all are idle; if one is in use or has its only
- * copy on a device, OD_EFULL is returned: issue od_engine_overlap_request(), wait, and ask again. */
+ * copy on a device, OD_EFULL is returned: bring the range home (od_engine_range_request), wait, and ask again. */
 od_status od_engine_datum(od_engine *engine, uintptr_t base, size_t size, od_datum **datum);
 void od_engine_release(od_engine *engine, od_datum *datum);
 
@@ -139,7 +139,11 @@ void od_engine_forecast(od_engine *engine, uintptr_t address, int change);
 void od_engine_bind(od_engine *engine, od_datum *datum, unsigned k, bool write);
 void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
 
-/* Opens a region or adds a reference to it. OD_EINVAL: partly overlaps an open one. */
+/* True where the program holds the device address of a datum that overlaps the range. */
+bool od_engine_range_is_bound(od_engine *engine, uintptr_t base, size_t size);
+
+/* Opens a region or adds a reference to it. OD_EINVAL: partly overlaps an open one. OD_EFULL: a datum in use, or with
+ * its only copy on a device, lies partly in it: bring the range home, wait, and ask again. */
 od_status od_engine_region_open(od_engine *engine, uintptr_t base, size_t size, bool undefined);
 /* Drops a reference (`all`: every reference, map(delete)). When it was the last one, *request is what must be
  * done to the data inside: those in [base, base+size) go to the host if copy_out. *request may be NULL. */
@@ -151,10 +155,12 @@ od_status od_engine_region_close(od_engine *engine, uintptr_t base, size_t size,
 /* The caller has filled priority, duration, bound, external, outer, access and user; data come from
  * od_engine_datum(), each once. The task is the engine's until complete_task. */
 void od_engine_task_ready(od_engine *engine, od_task *task);
-/* A task that runs on a device turns out to need other data, and has used none yet: it gives up its rights, gets
- * these accesses (held; the old data are released) and becomes ready again as an external task, which
- * may be started elsewhere. So no task holds data while it waits for others. */
-void od_engine_task_retry(od_engine *engine, od_task *task, od_access *access, uint32_t naccess);
+/* A task that runs on a device turns out to need other data, and has used none yet: it gives up its rights and its
+ * data. The caller then names the right ones and makes it ready again, as an external task, which may be started
+ * elsewhere. So no task holds data while it waits for others. */
+void od_engine_task_give_back(od_engine *engine, od_task *task);
+/* The thread that runs the task begins (or ends) to wait for other tasks: it needs no slot meanwhile. */
+void od_engine_task_block(od_engine *engine, od_task *task, bool waits);
 /* status OD_EDEVICE on a device: the host version will run instead. */
 void od_engine_task_done(od_engine *engine, od_task *task, od_status status);
 void od_engine_transfer_done(od_engine *engine, od_transfer *transfer, od_status status);

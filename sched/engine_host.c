@@ -33,7 +33,9 @@ static bool being_written(const od_request_item *item)
 static bool renew(od_engine *e, od_request_item *item)
 {
     od_datum *d = item->datum;
-    if (!d->bound || d->home == OD_HOST) {
+    if (d->users > d->host_users && d->home == OD_NOWHERE) /* the asker itself reads it: that copy stays as it is */
+        return true;
+    if ((!d->bound && d->users == d->host_users) || d->home == OD_HOST) {
         od_memory_drop_all(e, d, OD_NOWHERE);
         d->valid = OD_BIT(OD_HOST);
         return true;
@@ -299,6 +301,8 @@ static bool first(od_datum *d, void *arg)
 
 static void forget(od_engine *e, od_datum *d)
 {
+    if (d->region && (d->valid & OD_BIT(OD_HOST))) /* what comes after it finds defined contents there */
+        d->region->undefined = false;
     od_memory_drop_all(e, d, OD_NOWHERE);
     if (e->config.policy->forget)
         e->config.policy->forget(e->policy_state, d);
@@ -324,7 +328,8 @@ static od_status forget_range(od_engine *e, uintptr_t base, size_t size)
 od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
 {
     *datum = od_directory_find(e->directory, base, size);
-    if (!*datum) {
+    /* Outside regions the rest of a larger datum belongs to the host meanwhile: it must not be written back. */
+    if (!*datum || ((*datum)->size != size && !(*datum)->region)) {
         od_status status = forget_range(e, base, size);
         if (!status)
             status = od_directory_add(e->directory, base, size, datum);
@@ -340,6 +345,20 @@ void od_engine_release(od_engine *e, od_datum *d)
 {
     d->pending--;
     od_memory_settle(e, d);
+}
+
+static bool is_bound(od_datum *d, void *arg)
+{
+    bool *bound = arg;
+    *bound |= d->bound > 0;
+    return !*bound;
+}
+
+bool od_engine_range_is_bound(od_engine *e, uintptr_t base, size_t size)
+{
+    bool bound = false;
+    od_directory_visit(e->directory, base, size, is_bound, &bound);
+    return bound;
 }
 
 void od_engine_forecast(od_engine *e, uintptr_t address, int change)
@@ -395,30 +414,33 @@ typedef struct straddling {
 static bool find_straddling(od_datum *d, void *arg)
 {
     straddling *s = arg;
-    if (can_forget(d) && (d->base < s->base || d->base + d->size > s->end))
+    if (d->base < s->base || d->base + d->size > s->end)
         s->found = d;
     return !s->found;
 }
 
 /* Data that lie only partly in a new region, left from earlier constructs, would keep its rules from them. */
-static void forget_straddling(od_engine *e, uintptr_t base, size_t size)
+static od_status forget_straddling(od_engine *e, uintptr_t base, size_t size)
 {
     straddling s = {base, base + size, NULL};
-    do {
+    for (;;) {
         s.found = NULL;
         od_directory_visit(e->directory, base, size, find_straddling, &s);
-        if (s.found)
-            forget(e, s.found);
-    } while (s.found);
+        if (!s.found)
+            return OD_OK;
+        if (!can_forget(s.found))
+            return OD_EFULL;
+        forget(e, s.found);
+    }
 }
 
 od_status od_engine_region_open(od_engine *e, uintptr_t base, size_t size, bool undefined)
 {
-    if (!od_directory_find_region(e->directory, base, size))
-        forget_straddling(e, base, size);
-    od_region *region;
+    od_region *region = od_directory_find_region(e->directory, base, size);
     bool opened;
-    od_status status = od_directory_open(e->directory, base, size, undefined, &region, &opened);
+    od_status status = region ? OD_OK : forget_straddling(e, base, size);
+    if (!status)
+        status = od_directory_open(e->directory, base, size, undefined, &region, &opened);
     if (!status && opened)
         od_directory_visit(e->directory, base, size, in_region, e);
     return status;
@@ -450,7 +472,7 @@ static od_status close_request(od_engine *e, const od_region *region, uintptr_t 
         od_request_item *item = &all->items[i];
         uintptr_t begin = item->datum->base, end = begin + item->datum->size;
         uintptr_t from = base > begin ? base : begin, to = base + size < end ? base + size : end;
-        if (!r) {
+        if (!r || item->datum->region != region) {
             item->datum->pending--;
         } else if (to > from) {
             item->offset = from - begin;

@@ -56,13 +56,3 @@ double od_entry_duration(const od_entry *entry)
         return entry->duration;
     return total_runs ? total_seconds / (double)total_runs : 1e-3;
 }
-
-void od_entry_free_all(void)
-{
-    for (size_t i = 0; i < BUCKETS; i++)
-        while (buckets[i]) {
-            od_entry *entry = buckets[i];
-            buckets[i] = entry->next;
-            free(entry);
-        }
-}

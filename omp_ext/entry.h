@@ -44,6 +44,5 @@ od_entry *od_entry_get(const void *code, size_t footprint);
 void od_entry_record(od_entry *entry, double seconds);
 /* Predicted seconds; before the first run, the mean over all code. */
 double od_entry_duration(const od_entry *entry);
-void od_entry_free_all(void);
 
 #endif

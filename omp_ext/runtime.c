@@ -36,6 +36,7 @@ static struct {
     int device_number[OD_MAX_DEVICES];
     od_job *jobs_done, **jobs_done_end; /* outbox: completed jobs */
     od_waiter *requests_done;           /* outbox: completed requests with a notify */
+    od_list live;                       /* od_job.live: submitted, with an event, not complete */
     bool single_device;
     bool mandatory;
     uint64_t start_ns;
@@ -88,28 +89,8 @@ static void job_done(od_job *job, od_status status);
 static void start_transfer(void *driver, od_transfer *transfer)
 {
     (void)driver;
-    if (runtime.stopping) /* the process ends: nothing new begins */
-        return;
     runtime.busy++;
     od_transfer_submit(runtime.transfers, transfer);
-}
-
-/* A limit that not even one tile of the first task fits into is a mistake, and nothing has run yet: refuse. */
-static void check_limit(const od_task *task)
-{
-    char message[256];
-    od_engine_stats stats;
-    size_t limit = runtime.backend.pool_bytes[0];
-    od_engine_stats_get(runtime.engine, &stats);
-    for (uint32_t i = 0; i < task->naccess; i++) {
-        if (!runtime.options.mem_limit || stats.tasks || task->access[i].datum->size <= limit)
-            continue;
-        snprintf(message, sizeof message,
-                 "OMPDARTS_MEM_LIMIT=%zu: smaller than one tile of the first task; allowed: "
-                 "at least %zu bytes (one tile), better the sum of a task's tiles",
-                 limit, task->access[i].datum->size);
-        refuse(message);
-    }
 }
 
 /* Jobs that the calling thread is to run itself, because its event started them and they are short. */
@@ -133,12 +114,8 @@ static void start_task(void *driver, od_task *task, int place)
     od_job *job = task->user;
     if (runtime.stopping)
         return;
-    if (place == OD_HOST) {
-        check_limit(task);
-        if (runtime.mandatory)
-            od_runtime_fatal(
-                "a target region cannot run on a device, and OMP_TARGET_OFFLOAD=mandatory forbids the host");
-    }
+    if (place == OD_HOST && runtime.mandatory)
+        od_runtime_fatal("a target region cannot run on a device, and OMP_TARGET_OFFLOAD=mandatory forbids the host");
     if (job->kind == OD_JOB_SYNC || (job->kind == OD_JOB_HOST_TASK && task->external)) {
         job->granted_place = place;
         job->granted = true;
@@ -161,6 +138,8 @@ static void complete_task(void *driver, od_task *task)
 {
     (void)driver;
     od_job *job = task->user;
+    if (job->event)
+        od_list_remove(&runtime.live, &job->live);
     if (job->kind == OD_JOB_SYNC) {
         job->completed = true;
         pthread_cond_broadcast(&runtime.changed);
@@ -402,6 +381,30 @@ void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
     od_runtime_request(request);
 }
 
+void od_runtime_note_job(od_job *job)
+{
+    od_list_push_back(&runtime.live, &job->live);
+}
+
+/* --- bad input that shows late ------------------------------------------- */
+
+void od_runtime_check_limit(const od_task *task)
+{
+    char message[256];
+    od_engine_stats stats;
+    size_t limit = runtime.options.mem_limit;
+    od_engine_stats_get(runtime.engine, &stats);
+    for (uint32_t i = 0; limit && !stats.tasks && i < task->naccess; i++) {
+        if (task->access[i].datum->size <= runtime.backend.pool_bytes[0])
+            continue;
+        snprintf(message, sizeof message,
+                 "OMPDARTS_MEM_LIMIT=%zu: smaller than one tile of the first task; allowed: at least %zu bytes (one "
+                 "tile), better the sum of a task's tiles",
+                 limit, task->access[i].datum->size);
+        refuse(message);
+    }
+}
+
 /* --- asking ------------------------------------------------------------- */
 
 unsigned od_runtime_ndevices(void)
@@ -521,7 +524,23 @@ static bool wait_for(bool (*condition)(void))
     return true;
 }
 
-/* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. */
+/* libomp ends, too, and runs and awaits what tasks it still has: those that will not run any more are complete. */
+static void abandon_jobs(void)
+{
+    size_t n = 0;
+    void **events = malloc((runtime.live.count + 1) * sizeof *events);
+    od_list_each(node, &runtime.live) {
+        if (events)
+            events[n++] = od_container_of(node, od_job, live)->event;
+    }
+    pthread_mutex_unlock(&runtime.lock);
+    for (size_t i = 0; i < n; i++)
+        REAL(omp_fulfill_event)(events[i]);
+    free(events);
+}
+
+/* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. Other threads may
+ * be in the middle of anything: nothing is torn down, the process ends with its threads. */
 static void stop(void)
 {
     if (getpid() != runtime.process || atomic_exchange(&state, OFF) != ON)
@@ -531,20 +550,14 @@ static void stop(void)
     if (!own_jobs)
         wait_for(is_idle);
     runtime.stopping = true;
-    bool quiet = wait_for(is_quiet);
+    wait_for(is_quiet);
     report();
-    if (!quiet || own_jobs || !is_idle()) { /* the process ends with its threads */
-        pthread_mutex_unlock(&runtime.lock);
-        return;
-    }
-    od_workers_stop(runtime.workers);
-    pthread_mutex_unlock(&runtime.lock);
-    if (runtime.watched)
-        pthread_join(runtime.watchdog, NULL);
-    od_transfer_queues_destroy(runtime.transfers);
-    od_engine_destroy(runtime.engine);
-    od_backend_release(&runtime.backend);
-    od_entry_free_all();
+    abandon_jobs();
+}
+
+bool od_runtime_ended(void)
+{
+    return runtime.process && od_runtime_started() == false;
 }
 
 /* --- start -------------------------------------------------------------- */
@@ -638,6 +651,7 @@ static void start(void)
         return;
     }
     runtime.jobs_done_end = &runtime.jobs_done;
+    od_list_init(&runtime.live);
     start_or_refuse(choose_devices((unsigned)available));
     runtime.start_ns = od_runtime_now_ns();
     runtime.process = getpid();

@@ -54,6 +54,7 @@ typedef struct od_job {
     int granted_place;
     double seconds;      /* that its last run took */
     od_request *after;   /* KERNEL: a request to carry out before its completion (map(always, from)) */
+    od_node live;        /* in the runtime's list of jobs with an event */
     struct od_job *next; /* in a worker queue or the outbox */
 } od_job;
 
@@ -72,8 +73,10 @@ void od_runtime_load(void);
 bool od_runtime_active(void);
 /* True where the library is not off and the program has brought device code. Starts nothing. */
 bool od_runtime_offloads(void);
-/* True once started. */
+/* True once started, until the process ends. */
 bool od_runtime_started(void);
+/* True once the process is ending: tasks that libomp still has are not carried out any more. */
+bool od_runtime_ended(void);
 /* The program has brought device code. */
 void od_runtime_has_images(void);
 const od_options *od_runtime_options(void);
@@ -96,7 +99,11 @@ void od_runtime_synchronise(void);
 void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind);
 
 unsigned od_runtime_ndevices(void);
-uint64_t od_runtime_now_ns(void);         /* monotonic */
+uint64_t od_runtime_now_ns(void); /* monotonic */
+/* A job with an event is about to be given to the engine. Under the lock. */
+void od_runtime_note_job(od_job *job);
+/* Ends the process where not even one tile of the first task fits the limit that the user gave: nothing has run yet. */
+void od_runtime_check_limit(const od_task *task);
 int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 /* Our device with OpenMP's number n, or OD_NOWHERE. */
 int od_runtime_device_index(int n);

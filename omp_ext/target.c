@@ -2,6 +2,7 @@
 /*
  * Kernel launches, the default device, and the program's device code.
  */
+#include "omp_ext/device_memory.h"
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
 #include "omp_ext/virtual.h"
@@ -119,20 +120,24 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
 
 /* --- the program's device code ------------------------------------------ */
 
-/* A declare target variable lives on every device, with contents that we cannot see. */
-static bool has_globals(const od_bin_desc *desc)
+/* A declare target variable lives on every device, with contents that we cannot see. One device is used, and constructs
+ * on the variable itself are libomptarget's. */
+static void note_globals(const od_bin_desc *desc)
 {
-    for (const od_offload_entry *entry = desc->entries_begin; entry < desc->entries_end; entry++)
-        if (entry->size)
-            return true;
-    return false;
+    for (const od_offload_entry *entry = desc->entries_begin; entry < desc->entries_end; entry++) {
+        if (!entry->size)
+            continue;
+        od_runtime_single_device();
+        if (!od_foreign_add((uintptr_t)entry->address, entry->size, 0))
+            od_runtime_fatal("out of host memory for the program's device variables");
+    }
 }
 
 void __tgt_register_lib(od_bin_desc *desc)
 {
     /* Entries of later LLVM versions have another layout; sizes are then not looked at. */
-    if (od_real_llvm_version()[0] == '1' && has_globals(desc))
-        od_runtime_single_device();
+    if (od_real_llvm_version()[0] == '1')
+        note_globals(desc);
     od_runtime_has_images();
     REAL(__tgt_register_lib)(desc);
 }

@@ -125,6 +125,11 @@ static void dispatch(const od_record *record, od_capture *capture, int32_t gtid)
 static int32_t target_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_records_take(task);
+    if (od_runtime_ended()) {
+        REAL(omp_fulfill_event)(record->event);
+        od_record_free(record);
+        return 0;
+    }
     forecast(record, -1);
     od_capture capture = {.what = OD_CAPTURED_NOTHING};
     if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
@@ -250,6 +255,10 @@ static int32_t host_trampoline(int32_t gtid, void *task)
 {
     od_uses uses = {0};
     od_record *record = od_records_take(task);
+    if (od_runtime_ended()) {
+        od_record_free(record);
+        return 0;
+    }
     forecast(record, -1);
     bool schedulable = record->detachable && od_runtime_started() && record->code->kind == OD_ENTRY_OFFLOADS;
     if (schedulable && predict(record, &uses))

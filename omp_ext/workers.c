@@ -16,18 +16,10 @@ typedef struct queue {
     od_workers *workers;
 } queue;
 
-typedef struct worker {
-    pthread_t thread;
-    struct worker *next;
-    queue *queue;
-} worker;
-
 struct od_workers {
     pthread_mutex_t *lock;
     const od_workers_ops *ops;
-    bool stopping;
     uint64_t wakes; /* bit i: queue i has a new job */
-    worker *threads;
     unsigned nplaces;
     queue queue[];
 };
@@ -45,15 +37,12 @@ static od_job *take(queue *q)
 
 static void *work(void *arg)
 {
-    worker *self = arg;
-    queue *q = self->queue;
+    queue *q = arg;
     od_workers *w = q->workers;
     pthread_mutex_lock(w->lock);
     for (;;) {
-        while (!q->first && !w->stopping)
+        while (!q->first)
             pthread_cond_wait(&q->wake, w->lock);
-        if (w->stopping)
-            break;
         od_job *job = take(q);
         q->idle--;
         pthread_mutex_unlock(w->lock);
@@ -63,7 +52,6 @@ static void *work(void *arg)
         w->ops->done(job, status);
         pthread_mutex_lock(w->lock);
     }
-    pthread_mutex_unlock(w->lock);
     return NULL;
 }
 
@@ -84,29 +72,23 @@ od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_
 }
 
 /* A worker leaves the program's signals to the program's own threads. */
-static od_status spawn(od_workers *w, queue *q)
+static od_status spawn(queue *q)
 {
     sigset_t all, old;
-    worker *new = calloc(1, sizeof *new);
-    if (!new)
-        return OD_ENOMEM;
-    new->queue = q;
+    pthread_t thread;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old);
-    int failed = pthread_create(&new->thread, NULL, work, new);
+    int failed = pthread_create(&thread, NULL, work, q);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (failed) {
-        free(new);
+    if (failed)
         return OD_ENOMEM;
-    }
     char name[16];
     if (q->place == OD_HOST)
         snprintf(name, sizeof name, "od-host");
     else
         snprintf(name, sizeof name, "od-device-%d", q->place % 100);
-    pthread_setname_np(new->thread, name);
-    new->next = w->threads;
-    w->threads = new;
+    pthread_setname_np(thread, name);
+    pthread_detach(thread); /* ends with the process */
     q->idle++;
     return OD_OK;
 }
@@ -119,7 +101,7 @@ od_status od_workers_submit(od_workers *w, unsigned index, int place, od_job *jo
     *q->last = job;
     q->last = &job->next;
     if (++q->count > q->idle) {
-        od_status status = spawn(w, q);
+        od_status status = spawn(q);
         if (status)
             return status;
     }
@@ -138,30 +120,4 @@ void od_workers_wake(od_workers *w, uint64_t queues)
 {
     for (; queues; queues &= queues - 1)
         pthread_cond_signal(&w->queue[__builtin_ctzll(queues)].wake);
-}
-
-void od_workers_stop(od_workers *w)
-{
-    w->stopping = true;
-    for (unsigned i = 0; i < w->nplaces; i++)
-        pthread_cond_broadcast(&w->queue[i].wake);
-    worker *threads = w->threads;
-    w->threads = NULL;
-    pthread_mutex_unlock(w->lock);
-    bool inside = false;
-    while (threads) {
-        worker *next = threads->next;
-        if (pthread_equal(threads->thread, pthread_self()))
-            inside = true;
-        else
-            pthread_join(threads->thread, NULL);
-        free(threads);
-        threads = next;
-    }
-    pthread_mutex_lock(w->lock);
-    if (inside) /* the program ends from inside a job: that thread still uses the queues */
-        return;
-    for (unsigned i = 0; i < w->nplaces; i++)
-        pthread_cond_destroy(&w->queue[i].wake);
-    free(w);
 }

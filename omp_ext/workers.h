@@ -26,7 +26,5 @@ od_status od_workers_submit(od_workers *workers, unsigned index, int place, od_j
 uint64_t od_workers_take_wakes(od_workers *workers);
 /* Wakes a thread of each of these queues. Without the lock. */
 void od_workers_wake(od_workers *workers, uint64_t queues);
-/* Ends the idle threads and waits for all but the calling one. Releases the lock meanwhile. */
-void od_workers_stop(od_workers *workers);
 
 #endif

@@ -186,7 +186,10 @@ static void acquire_addresses(const od_map_args *args)
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
     od_runtime_unlock();
+    job->task.shows = true;
     job->task.outer = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
+    if (od_self.holds) /* so that a kernel can use both */
+        job->task.bound = od_self.held_place;
     od_uses shown = uses; /* the arrays stay the job's */
     od_job_submit(job, &uses, "use_device_ptr");
     int place = od_job_wait_granted(job);
@@ -194,6 +197,9 @@ static void acquire_addresses(const od_map_args *args)
         od_log(OD_LOG_WARNING, "omp", "use_device_ptr: the data fit on no device, the program is shown host addresses");
     else
         bind_and_show(args, &shown, access_of, (unsigned)place);
+    od_self.holds++;
+    if (place != OD_HOST)
+        od_self.held_place = place;
     od_job_end_sync(job, OD_OK);
     od_job_destroy(job);
     free(access_of);
@@ -284,6 +290,8 @@ static void end(const od_map_args *args)
         return;
     }
     od_note_offload(shows_addresses(args));
+    if (shows_addresses(args) && od_self.holds)
+        od_self.holds--;
     release_addresses(args);
     pending p;
     begin_pending(&p, args);

@@ -134,6 +134,17 @@ static od_job *make_sync_job(od_ident *ident, int32_t teams, int32_t threads, vo
     return job;
 }
 
+/* The host version of a synchronous region runs after our return: what it writes would not reach a copy whose device
+ * address the program holds. */
+static void refuse_bound(const od_task *task)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (task->access[i].datum->bound)
+            od_runtime_fatal(
+                "a target region fits on no device beside the data whose device addresses the program holds "
+                "(use_device_ptr); raise OMPDARTS_MEM_LIMIT");
+}
+
 int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args,
                        od_job *outer)
 {
@@ -155,6 +166,7 @@ int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *ke
         failed = run_kernel(job, place) != OD_OK;
         od_job_end_sync(job, failed ? OD_EDEVICE : OD_OK);
     } else {
+        refuse_bound(&job->task);
         od_job_end_sync(job, OD_OK); /* data are on the host: the caller goes on there */
     }
     od_runtime_request(after);

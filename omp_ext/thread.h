@@ -43,6 +43,8 @@ typedef struct od_thread {
     int32_t ndepends;
     const void *detachable;  /* the task allocated last, if we have made it detachable */
     int32_t allocated_flags; /* its flags */
+    unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */
+    int held_place;          /* and the device of these */
     bool own_default_device; /* this thread called omp_set_default_device */
 } od_thread;
 

@@ -44,9 +44,10 @@ static void *work(void *arg)
         while (!q->first)
             pthread_cond_wait(&q->wake, w->lock);
         od_job *job = take(q);
+        int place = q->place;
         q->idle--;
         pthread_mutex_unlock(w->lock);
-        od_status status = w->ops->run(job, q->place);
+        od_status status = w->ops->run(job, place);
         pthread_mutex_lock(w->lock);
         q->idle++; /* before the next job is started: it may be for this thread */
         w->ops->done(job, status);

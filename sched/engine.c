@@ -32,7 +32,8 @@ static uint32_t users_at(const od_datum *d, int place)
 static bool has_right(const od_access *a, int place)
 {
     const od_datum *d = a->datum;
-    if (d->home != OD_NOWHERE && d->home != place)
+    bool renewable = place == OD_HOST && d->bound && !d->writers; /* that copy is loaded anew afterwards */
+    if (d->home != OD_NOWHERE && d->home != place && !renewable)
         return false;
     if ((a->mode & OD_WRITE) && d->users != users_at(d, place))
         return false;
@@ -92,8 +93,12 @@ static void take_rights(od_task *t, int place)
         }
         if (t->access[i].mode & OD_WRITE)
             d->writers++;
-        if ((t->access[i].mode & OD_WRITE) && d->home == OD_NOWHERE)
+        if (((t->access[i].mode & OD_WRITE) || (t->shows && place != OD_HOST)) && d->home == OD_NOWHERE)
             d->home = place;
+        if (t->shows && place != OD_HOST) {
+            d->bound++;
+            d->replica[place].pins++;
+        }
     }
 }
 
@@ -262,6 +267,14 @@ void od_engine_to_host(od_engine *e, od_task *t)
     od_list_push_back(&e->host_waiting, &t->link);
 }
 
+static bool is_bound(const od_task *t)
+{
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if (t->access[i].datum->bound)
+            return true;
+    return false;
+}
+
 /* Brings home what the host version reads, and drops what it will write. */
 static od_request *bring_home(od_engine *e, od_task *t)
 {
@@ -271,7 +284,7 @@ static od_request *bring_home(od_engine *e, od_task *t)
         return NULL;
     }
     request->task = t;
-    request->inside = t->outer != NULL;
+    request->inside = t->outer != NULL || is_bound(t);
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
         d->pending++;
@@ -421,6 +434,32 @@ static void forget_promises(od_engine *e, const od_task *t, unsigned k)
             e->config.policy->evicted(e->policy_state, t->access[i].datum, k);
 }
 
+/* The one other device to which data of the task have been bound since it was placed here, or OD_NOWHERE. */
+static int bound_elsewhere(const od_task *t, unsigned k)
+{
+    int device = OD_NOWHERE;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        const od_datum *d = t->access[i].datum;
+        if (d->bound && (d->home == (int)k || (device != OD_NOWHERE && d->home != device)))
+            return OD_NOWHERE;
+        if (d->bound)
+            device = d->home;
+    }
+    return device;
+}
+
+static bool move_to_bound(od_engine *e, od_task *t, unsigned k)
+{
+    int device = bound_elsewhere(t, k);
+    if (device == OD_NOWHERE)
+        return false;
+    leave_buffer(e, t, k);
+    forget_promises(e, t, k);
+    t->state = OD_TASK_READY;
+    od_list_push_back(&e->device[device].forced, &t->link);
+    return true;
+}
+
 static bool commit_head(od_engine *e, unsigned k)
 {
     od_device *device = &e->device[k];
@@ -431,6 +470,8 @@ static bool commit_head(od_engine *e, unsigned k)
     if (!t->external && device->committed.count >= e->config.slots)
         return false;
     if (!may_use_all(e, t, (int)k)) {
+        if (!t->outer && t->bound == OD_NOWHERE && move_to_bound(e, t, k))
+            return true;
         e->rights_waiters |= OD_BIT(k);
         return false;
     }
@@ -618,6 +659,20 @@ static int required_device(const od_task *t)
     return OD_NOWHERE;
 }
 
+/* The program holds addresses of its data on different devices: only the host can run it. */
+static bool is_bound_apart(const od_task *t)
+{
+    int device = OD_NOWHERE;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        const od_datum *d = t->access[i].datum;
+        if (d->bound && device != OD_NOWHERE && d->home != device)
+            return true;
+        if (d->bound)
+            device = d->home;
+    }
+    return false;
+}
+
 static size_t footprint(const od_engine *e, const od_task *t)
 {
     size_t bytes = 0;
@@ -653,6 +708,8 @@ static void place(od_engine *e, od_task *t)
     int required = required_device(t);
     if (t->footprint > od_pool_capacity(e->device[0].pool))
         too_large(e, t);
+    else if (is_bound_apart(t))
+        od_engine_to_host(e, t);
     else if (t->outer && t->outer->place != OD_HOST)
         buffer_task(e, t, (unsigned)t->outer->place, true);
     else if (required != OD_NOWHERE)

@@ -134,8 +134,8 @@ od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size
 /* A task that names the address in its depend list was submitted (+1) or is ready now (-1): a hint. */
 void od_engine_forecast(od_engine *engine, uintptr_t address, int change);
 
-/* Binds a datum, readable on device k, to k: its address there was shown to the program. It stays there until
- * unbound; `write`: the program may write it there at any time, so that only that copy counts afterwards. */
+/* A task with `shows` binds its data to the device that it is given: their addresses there are shown to the program, and
+ * they stay there until unbound. `write`: the program may write the datum there at any time; only that copy counts. */
 void od_engine_bind(od_engine *engine, od_datum *datum, unsigned k, bool write);
 void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
 

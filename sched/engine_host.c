@@ -137,7 +137,7 @@ static bool serve(od_engine *e, od_request_item *item)
     case OD_REQUEST_PUSH:
         return serve_push(e, item);
     case OD_REQUEST_DISCARD:
-        return (item->started || (!item->datum->transfers && !in_use(item))) && renew(e, item);
+        return item->started == item->moved && !item->datum->transfers && !in_use(item) && renew(e, item);
     }
     return true;
 }
@@ -373,9 +373,6 @@ void od_engine_bind(od_engine *e, od_datum *d, unsigned k, bool write)
 {
     (void)e;
     assert(d->replica[k].state == OD_PRESENT && (d->home == OD_NOWHERE || d->home == (int)k));
-    d->bound++;
-    d->home = (int)k;
-    d->replica[k].pins++;
     if (write)
         d->valid = OD_BIT(k);
 }

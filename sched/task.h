@@ -42,6 +42,7 @@ typedef struct od_task {
     int32_t priority; /* higher is more urgent */
     double duration;  /* predicted, seconds */
     bool external;    /* a thread of the program runs it itself: it needs no device worker */
+    bool shows;       /* its data are bound to the device that it is given, see od_engine_bind() */
     uint32_t naccess;
     od_access *access; /* distinct data */
 

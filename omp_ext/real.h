@@ -46,6 +46,7 @@
     X(void, __kmpc_end_taskgroup, (od_ident *, int32_t))                                                               \
     X(void, __kmpc_barrier, (od_ident *, int32_t))                                                                     \
     X(int32_t, __kmpc_cancel_barrier, (od_ident *, int32_t))                                                           \
+    X(void, __kmpc_end_serialized_parallel, (od_ident *, int32_t))                                                     \
     X(void, __kmpc_end_reduce, (od_ident *, int32_t, void *))                                                          \
     X(void, __kmpc_fork_call_if, (od_ident *, int32_t, void *, int32_t, void *))                                       \
     X(void *, __kmpc_task_allow_completion_event, (od_ident *, int32_t, void *))                                       \

@@ -552,7 +552,10 @@ static void stop(void)
     runtime.stopping = true;
     wait_for(is_quiet);
     report();
-    abandon_jobs();
+    if (own_jobs) /* the program's threads go on waiting while this one ends the process */
+        pthread_mutex_unlock(&runtime.lock);
+    else
+        abandon_jobs();
 }
 
 bool od_runtime_ended(void)

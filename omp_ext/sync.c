@@ -55,33 +55,59 @@ void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
     od_runtime_synchronise();
 }
 
+void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
+{
+    REAL(__kmpc_end_serialized_parallel)(ident, gtid);
+    od_runtime_synchronise();
+}
+
 void __kmpc_fork_call_if(od_ident *ident, int32_t count, void *outlined, int32_t condition, void *args)
 {
     REAL(__kmpc_fork_call_if)(ident, count, outlined, condition, args);
     od_runtime_synchronise();
 }
 
-/* --- parallel regions: variadic, so their arguments are passed on one by one ---- */
+/* --- parallel regions ----------------------------------------------------- */
 
-enum { MAX_FORK_ARGS = 64 };
+enum { MAX_FORK_ARGS = 128 };
 
 typedef void (*fork_call)(od_ident *, int32_t, void *, ...);
+typedef void (*outlined_region)(int32_t *gtid, int32_t *tid, ...);
+
+/* A parallel region as the program wrote it: the call is variadic, its arguments are passed on one by one. */
+typedef struct region {
+    od_ident *ident;
+    outlined_region outlined;
+    void *args[MAX_FORK_ARGS];
+} region;
 
 #define A8(a, i) a[i], a[i + 1], a[i + 2], a[i + 3], a[i + 4], a[i + 5], a[i + 6], a[i + 7]
-#define A64(a) A8(a, 0), A8(a, 8), A8(a, 16), A8(a, 24), A8(a, 32), A8(a, 40), A8(a, 48), A8(a, 56)
+#define A32(a, i) A8(a, i), A8(a, i + 8), A8(a, i + 16), A8(a, i + 24)
+#define A128(a) A32(a, 0), A32(a, 32), A32(a, 64), A32(a, 96)
+
+/* The region, then a barrier. libomp 19 loses count of detached tasks with dependences when they are completed while
+ * threads wait in the barrier that ends a region: it hangs or crashes. In an explicit barrier it does not. */
+static void run_region(int32_t *gtid, int32_t *tid, region *r)
+{
+    r->outlined(gtid, tid, A128(r->args));
+    REAL(__kmpc_barrier)(r->ident, *gtid);
+}
 
 void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...);
 void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
 {
-    void *args[MAX_FORK_ARGS] = {0};
+    region r = {.ident = ident, .outlined = (outlined_region)outlined};
     va_list list;
-    va_start(list, outlined);
-    for (int32_t i = 0; i < count && i < MAX_FORK_ARGS; i++)
-        args[i] = va_arg(list, void *);
-    va_end(list);
     if (count > MAX_FORK_ARGS)
-        od_runtime_fatal("a parallel region with more than 64 shared variables is not supported");
+        od_runtime_fatal("a parallel region with more than 128 shared variables is not supported");
+    va_start(list, outlined);
+    for (int32_t i = 0; i < count; i++)
+        r.args[i] = va_arg(list, void *);
+    va_end(list);
     fork_call real = (fork_call)REAL(__kmpc_fork_call);
-    real(ident, count, outlined, A64(args));
+    if (od_runtime_offloads())
+        real(ident, 1, (void *)run_region, &r);
+    else
+        real(ident, count, outlined, A128(r.args));
     od_runtime_synchronise();
 }

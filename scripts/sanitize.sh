@@ -3,8 +3,14 @@
 #
 # usage: scripts/sanitize.sh [address|undefined|thread|all]…      (default: all)
 #
-# Builds with clang and one sanitizer into build-SANITIZER/ and runs the unit and end-to-end tests there. These are Debug
-# builds: the engine checks its invariants at every event.
+# For each sanitizer: builds with clang into build-SANITIZER/, runs the unit and end-to-end tests there, then the bench
+# programs under several policies, with devices too small for their data and with randomly delayed transfers. These
+# are Debug builds: the engine checks its invariants at every event. Any finding makes the exit code 1; the output
+# of the programs stays in build-SANITIZER/sanitize/.
+#
+# Instrumented is what is ours: the library, the unit tests, the command. The offload programs, libomp and libomptarget
+# are not, so the sanitizer's runtime is preloaded into the programs, before the library. ThreadSanitizer cannot see how
+# libomp orders tasks; Archer, the OpenMP tool that comes with libomp, tells it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,29 +24,116 @@ for sanitizer in "${sanitizers[@]}"; do
 done
 
 llvm_root=${LLVM_ROOT:-/usr/lib/llvm-19}
+clang=$llvm_root/bin/clang
+archer=$llvm_root/lib/libarcher.so
 scripts/install-deps.sh libclang-rt-19-dev
 
-# Files with a reason per line; they name only code that is not ours.
-suppressions=$PWD/tests/suppressions
-export ASAN_OPTIONS=detect_leaks=1:abort_on_error=1
-export UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS=second_deadlock_stack=1
-[[ -f $suppressions/leak.txt ]] && export LSAN_OPTIONS=suppressions=$suppressions/leak.txt
-[[ -f $suppressions/thread.txt ]] && TSAN_OPTIONS+=:suppressions=$suppressions/thread.txt
-ASAN_SYMBOLIZER_PATH=$llvm_root/bin/llvm-symbolizer
-export ASAN_SYMBOLIZER_PATH TSAN_SYMBOLIZER_PATH=$ASAN_SYMBOLIZER_PATH
+# Failed assertions print a stack too.
+export ASAN_OPTIONS=handle_abort=1:strict_string_checks=1
+export LSAN_OPTIONS=suppressions=$PWD/tests/suppressions/leak.txt:print_suppressions=0
+export UBSAN_OPTIONS=handle_abort=1:print_stacktrace=1
+export TSAN_OPTIONS=handle_abort=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1
+for tool in ASAN LSAN UBSAN TSAN; do
+    export ${tool}_SYMBOLIZER_PATH="$llvm_root/bin/llvm-symbolizer"
+done
+export LIBOMP_USE_HIDDEN_HELPER_TASK=0 # stock libomp's helper threads are unreliable, see docs/openmp.md
+export OMP_NUM_THREADS=4
 
-failed=()
+# Left out: counting transfers of large runs, which is slow here, and the programs below run the same code.
+counting_tests='e2e\.(cholesky\.(small_tiles|four_devices)|gemm2d\.loads_.*'
+
+# A run is a line: environment (OMPDARTS_ left out), '|', program and arguments. Tiles are 16 KiB.
+list_runs()
+{
+    local policy style
+    for policy in SCHED=darts SCHED=eager "SCHED=darts EVICT=lru SEED=7"; do
+        for style in task region blas; do
+            echo "$policy JITTER=0.0003 MEM_LIMIT=100K | cholesky --style $style 8 64"
+            echo "$policy JITTER=0.0003 MEM_LIMIT=100K | lu --style $style 6 64"
+            echo "$policy JITTER=0.0003 MEM_LIMIT=250K | gemm2d --style $style 6 64"
+            echo "$policy JITTER=0.0003 MEM_LIMIT=100K | gemm3d --style $style 4 64"
+        done
+        echo "$policy JITTER=0.0003 MEM_LIMIT=1M | tiny 2000"
+        echo "$policy MEM_LIMIT=1M | tiny --depend none 2000"
+        echo "$policy JITTER=0.0003 MEM_LIMIT=1M | sync --loops 50 10000"
+        echo "$policy JITTER=0.0003 MEM_LIMIT=1M | sync --no-region --loops 50 10000"
+    done
+    for policy in COHERENCE=strict COHERENCE=depend; do
+        for style in task region blas; do
+            echo "$policy JITTER=0.0003 MEM_LIMIT=100K | cholesky --style $style 6 64"
+        done
+    done
+    # Tasks too large for a device: their host versions run.
+    for style in task region blas; do
+        echo "HOST_WORKERS=3 JITTER=0.0003 MEM_LIMIT=40K | lu --style $style 6 64"
+    done
+    echo "TASK_BUFFER=1 JITTER=0.0003 MEM_LIMIT=100K | gemm3d --style region 5 64"
+    echo "TASK_BUFFER=20 JITTER=0.0003 MEM_LIMIT=100K | gemm3d --style task 5 64"
+    echo "DEVICES=1 SUMMARY=1 LINK_BANDWIDTH=100M MEM_LIMIT=100K | cholesky --repeat 3 5 64"
+    echo "DISABLE=1 | cholesky 5 64"
+}
+
+declare -A runtime_name=([address]=asan [undefined]=ubsan_standalone [thread]=tsan)
+
+# run_program SANITIZER LOG ENVIRONMENT PROGRAM ARGUMENT…
+run_program()
+{
+    local build=build-$1 log=$2 variables runtime
+    read -ra variables <<<"$3"
+    runtime=$("$clang" -print-file-name="libclang_rt.${runtime_name[$1]}-$(uname -m).so")
+    shift 3
+    # OMPDARTS_WATCHDOG ends a run that makes no progress and prints the engine's state; timeout ends all others.
+    timeout 120 env "${variables[@]}" OMPDARTS_WATCHDOG=30 LD_PRELOAD="$runtime $PWD/$build/libompdarts.so" \
+        "$build/bench/$1" "${@:2}" >"$log" 2>&1
+}
+
+# run_programs SANITIZER: prints a dot for each run and the output of those that failed; false if any did.
+run_programs()
+{
+    local logs=build-$1/sanitize count=0 failed=0 status line environment program
+    rm -rf "$logs"
+    mkdir "$logs"
+    while IFS= read -r line; do
+        count=$((count + 1))
+        environment=$(sed 's/[A-Z_]*=/OMPDARTS_&/g' <<<"${line%%|*}")
+        read -ra program <<<"${line#*|}"
+        status=0
+        run_program "$1" "$logs/$count.log" "$environment" "${program[@]}" || status=$?
+        if ((status == 0)); then
+            printf .
+        else
+            failed=$((failed + 1))
+            printf '\nsanitize: %s: exit code %d: %s\n' "$1" "$status" "$line"
+            head -n 80 "$logs/$count.log"
+        fi
+    done < <(list_runs)
+    printf '\n%d of %d programs clean under %s\n' $((count - failed)) "$count" "$1"
+    ((failed == 0))
+}
+
+failures=()
 for sanitizer in "${sanitizers[@]}"; do
-    echo "== $sanitizer"
     build=build-$sanitizer
-    cmake -G Ninja -S . -B "$build" -DCMAKE_C_COMPILER="$llvm_root/bin/clang" -DCMAKE_BUILD_TYPE=Debug \
+    unset OMP_TOOL_LIBRARIES
+    left_out=$counting_tests
+    if [[ $sanitizer == thread ]]; then
+        [[ -f $archer ]] || { echo "sanitize: $archer is missing (Debian: libomp-19-dev)" >&2; exit 1; }
+        export OMP_TOOL_LIBRARIES=$archer
+        # Refusing bad input ends the program inside a region that Archer ignores: ThreadSanitizer calls that an error.
+        left_out+='|bad_input'
+    fi
+    echo "== $sanitizer: build"
+    cmake -G Ninja -S . -B "$build" -DCMAKE_C_COMPILER="$clang" -DCMAKE_BUILD_TYPE=Debug \
           -DOMPDARTS_LLVM_ROOT="$llvm_root" -DOMPDARTS_SANITIZE="$sanitizer"
     cmake --build "$build"
-    ctest --test-dir "$build" --output-on-failure -j2 -L 'unit|e2e' || failed+=("$sanitizer")
+    echo "== $sanitizer: tests"
+    ctest --test-dir "$build" --output-on-failure -j2 -L 'unit|e2e' -E "$left_out)" ||
+        failures+=("$sanitizer: tests")
+    echo "== $sanitizer: programs"
+    run_programs "$sanitizer" || failures+=("$sanitizer: programs")
 done
-if ((${#failed[@]})); then
-    echo "sanitize: tests failed under: ${failed[*]}" >&2
+if ((${#failures[@]})); then
+    printf 'sanitize: findings in %s\n' "${failures[@]}" >&2
     exit 1
 fi
 echo "sanitize: clean under ${sanitizers[*]}"

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What the end-to-end drivers share. From the environment (CMakeLists.txt sets them):
+#   E2E_COMMAND  the `ompdarts` command        E2E_LIBRARY   libompdarts.so
+#   E2E_BENCH    folder of the bench programs  E2E_PROGRAMS  folder of the small ones
+# Each run with the library has the watchdog on. A driver ends with `finish`; exit codes: 0 right, 1 wrong, 77 skipped.
+set -u
+sources=$(dirname "$0")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+unset LD_PRELOAD OMP_TARGET_OFFLOAD OMP_DEFAULT_DEVICE "${!OMPDARTS_@}"
+export LIBOMP_USE_HIDDEN_HELPER_TASK=0 # stock libomp 19 fails with them, and no task of ours needs them
+
+# A sanitizer's runtime must be loaded before all others, and makes runs slower.
+sanitizer=$(ldd "$E2E_LIBRARY" | awk '/libclang_rt\./ { print $3; exit }')
+preload=${sanitizer:+$sanitizer:}$E2E_LIBRARY
+limit_s=60
+[ -z "$sanitizer" ] || limit_s=300
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+finish() {
+    [ $failures -eq 0 ] && echo "all right"
+    exit $((failures > 0))
+}
+
+# expect_exit CODE STATUS WHAT
+expect_exit() {
+    [ "$2" -eq "$1" ] && return
+    fail "$3: exit code $2, not $1"
+    head -n 20 "$work/out" "$work/err"
+}
+
+# plain CODE [VAR=VALUE…] PROGRAM ARGUMENTS… : without the library; its output goes to $work/plain.
+plain() {
+    local code=$1 status
+    shift
+    timeout $limit_s env "$@" >"$work/out" 2>"$work/err"
+    status=$?
+    expect_exit "$code" $status "without the library: $*"
+    cp "$work/out" "$work/plain"
+}
+
+# under CODE [VAR=VALUE…] PROGRAM ARGUMENTS… : with it; output goes to $work/out and $work/err, figures to $work/stats.
+under() {
+    local code=$1 status
+    shift
+    rm -f "$work/stats"
+    timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
+        >"$work/out" 2>"$work/err"
+    status=$?
+    ran=$*
+    expect_exit "$code" $status "$ran"
+}
+
+# The last runs with and without the library printed the same; sed's argument, if given, hides what may differ.
+same_output() {
+    sed -E "${1-}" "$work/plain" >"$work/plain.shown"
+    sed -E "${1-}" "$work/out" >"$work/out.shown"
+    cmp -s "$work/plain.shown" "$work/out.shown" && return
+    fail "$ran: the output differs from that without the library"
+    diff "$work/plain.shown" "$work/out.shown" | head -n 20
+}
+
+same_checksum() {
+    grep -q '^checksum ' "$work/out" && [ "$(grep '^checksum ' "$work/out")" = "$(grep '^checksum ' "$work/plain")" ] &&
+        return
+    fail "$ran: $(grep '^checksum ' "$work/out"), without the library $(grep '^checksum ' "$work/plain")"
+}
+
+# stats EXPRESSION… : each holds for the last run with the library.
+stats() {
+    python3 "$sources/check_stats.py" "$work/stats" "$@" && return
+    fail "$ran"
+}
+
+# value EXPRESSION : of the last run with the library
+value() {
+    python3 "$sources/check_stats.py" --print "$work/stats" "$1"
+}
+
+says() {
+    grep -qF -- "$1" "$work/err" && return
+    fail "$ran: no '$1' on standard error, but: $(head -n 5 "$work/err")"
+}

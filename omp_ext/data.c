@@ -77,14 +77,14 @@ static void add_range(pending *p, const od_map_args *args, int32_t i, od_request
 
 static od_status open_region(const od_map_args *args, int32_t i)
 {
-    for (;;) {
+    for (unsigned tries = 0;; tries++) {
         od_engine *engine = od_runtime_lock();
         od_status status = od_engine_region_open(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i],
                                                  !(args->types[i] & OD_MAP_TO));
         od_runtime_unlock();
         if (status != OD_EFULL)
             return status;
-        od_args_wait_for_overlap(args, i);
+        od_args_wait_for_overlap(args, i, tries);
     }
 }
 
@@ -198,6 +198,7 @@ static void acquire_addresses(const od_map_args *args)
     else
         bind_and_show(args, &shown, access_of, (unsigned)place);
     od_self.holds++;
+    od_self.shown_host = od_self.shown_host << 1 | (place == OD_HOST);
     if (place != OD_HOST)
         od_self.held_place = place;
     od_job_end_sync(job, OD_OK);
@@ -205,21 +206,27 @@ static void acquire_addresses(const od_map_args *args)
     free(access_of);
 }
 
+static void unbind(od_engine *engine, const od_map_args *args, int32_t i)
+{
+    uintptr_t base;
+    size_t size;
+    if (!(args->types[i] & OD_MAP_RETURN) || !od_arg_range(engine, args, i, &base, &size))
+        return;
+    od_datum *d = od_directory_find(od_engine_directory(engine), base, size);
+    if (d && d->bound)
+        od_engine_unbind(engine, d, may_write(args, i));
+}
+
+/* The end of the innermost construct in which this thread was shown addresses. */
 static void release_addresses(const od_map_args *args)
 {
-    for (int32_t i = 0; i < args->count; i++) {
-        uintptr_t base;
-        size_t size;
-        if (!(args->types[i] & OD_MAP_RETURN))
-            continue;
-        od_engine *engine = od_runtime_lock();
-        if (od_arg_range(engine, args, i, &base, &size)) {
-            od_datum *d = od_directory_find(od_engine_directory(engine), base, size);
-            if (d && d->bound)
-                od_engine_unbind(engine, d, may_write(args, i));
-        }
-        od_runtime_unlock();
-    }
+    bool on_host = od_self.shown_host & 1;
+    od_self.shown_host >>= 1;
+    od_self.holds -= od_self.holds > 0;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; !on_host && i < args->count; i++)
+        unbind(engine, args, i);
+    od_runtime_unlock();
 }
 
 /* Inside a job: its own data are on its device. */
@@ -290,9 +297,8 @@ static void end(const od_map_args *args)
         return;
     }
     od_note_offload(shows_addresses(args));
-    if (shows_addresses(args) && od_self.holds)
-        od_self.holds--;
-    release_addresses(args);
+    if (shows_addresses(args))
+        release_addresses(args);
     pending p;
     begin_pending(&p, args);
     close_regions(args, &p);

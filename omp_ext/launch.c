@@ -183,14 +183,16 @@ static bool concerns(const od_map_args *args, int32_t i)
     return class == OD_ARG_DATUM || (class == OD_ARG_UNUSED && (args->types[i] & OD_MAP_RETURN));
 }
 
-void od_args_wait_for_overlap(const od_map_args *args, int32_t i)
+enum { BOUND_TRIES = 10000 }; /* a tenth of a millisecond each: another thread may be about to let it go */
+
+void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries)
 {
     uintptr_t base = begin_of(args, i);
     size_t size = (size_t)args->sizes[i];
     od_engine *engine = od_runtime_lock();
     bool bound = od_engine_range_is_bound(engine, base, size);
     od_runtime_unlock();
-    if (bound)
+    if (bound && tries > BOUND_TRIES)
         od_runtime_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
     od_runtime_host_range(base, size, OD_REQUEST_WRITE);
     nanosleep(&(struct timespec){.tv_nsec = 100 * 1000},
@@ -202,6 +204,7 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
 {
     od_status status = OD_OK;
     int32_t i = 0, index;
+    unsigned tries = 0;
     while (i < args->count && !status) {
         if (access_of)
             access_of[i] = -1;
@@ -214,7 +217,7 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
         od_runtime_unlock();
         if (status == OD_EFULL) {
             od_uses_release(uses);
-            od_args_wait_for_overlap(args, i);
+            od_args_wait_for_overlap(args, i, tries++);
             status = OD_OK;
             i = 0;
             continue;

@@ -47,7 +47,7 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
                           int32_t *access_of);
 /* The range of argument i overlaps data in use in another way than before: once they are home and idle they make place.
  * Blocks for a while; ask again. */
-void od_args_wait_for_overlap(const od_map_args *args, int32_t i);
+void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries);
 /* map(always, to: x) of data in a region: the host's section is pushed before the kernel. Blocks. */
 void od_args_push_always(const od_map_args *args);
 /* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none. Locked. */

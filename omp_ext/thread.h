@@ -45,6 +45,7 @@ typedef struct od_thread {
     int32_t allocated_flags; /* its flags */
     unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */
     int held_place;          /* and the device of these */
+    uint64_t shown_host;     /* one bit per such construct, the innermost lowest: it was shown host addresses */
     bool own_default_device; /* this thread called omp_set_default_device */
 } od_thread;
 

@@ -142,8 +142,8 @@ void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
 /* True where the program holds the device address of a datum that overlaps the range. */
 bool od_engine_range_is_bound(od_engine *engine, uintptr_t base, size_t size);
 
-/* Opens a region or adds a reference to it. OD_EINVAL: partly overlaps an open one. OD_EFULL: a datum in use, or with
- * its only copy on a device, lies partly in it: bring the range home, wait, and ask again. */
+/* Opens a region or adds a reference to it. OD_EINVAL: partly overlaps an open one. OD_EFULL: a datum has its only
+ * copy on a device, or is in use and lies partly in it: bring the range home, wait, and ask again. */
 od_status od_engine_region_open(od_engine *engine, uintptr_t base, size_t size, bool undefined);
 /* Drops a reference (`all`: every reference, map(delete)). When it was the last one, *request is what must be
  * done to the data inside: those in [base, base+size) go to the host if copy_out. *request may be NULL. */

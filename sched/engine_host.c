@@ -408,15 +408,21 @@ typedef struct straddling {
     od_datum *found;
 } straddling;
 
+static bool is_stale_on_host(const od_datum *d)
+{
+    return d->valid && !(d->valid & OD_BIT(OD_HOST));
+}
+
 static bool find_straddling(od_datum *d, void *arg)
 {
     straddling *s = arg;
-    if (d->base < s->base || d->base + d->size > s->end)
+    if (d->base < s->base || d->base + d->size > s->end || is_stale_on_host(d))
         s->found = d;
     return !s->found;
 }
 
-/* Data that lie only partly in a new region, left from earlier constructs, would keep its rules from them. */
+/* Data that lie only partly in a new region, left from earlier constructs, would keep its rules from them; and what is
+ * not home when it opens would be lost if it closed with `release`. */
 static od_status forget_straddling(od_engine *e, uintptr_t base, size_t size)
 {
     straddling s = {base, base + size, NULL};

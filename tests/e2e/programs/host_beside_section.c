@@ -7,6 +7,8 @@
  */
 #include "check.h"
 
+#include <unistd.h>
+
 enum { COUNT = 4, LENGTH = COUNT * TILE, ROUNDS = 10 };
 
 int main(void)
@@ -22,8 +24,11 @@ int main(void)
 #pragma omp target nowait depend(inout : x[0 : TILE]) map(tofrom : x[0 : TILE])
         for (int i = 0; i < TILE; i++)
             x[i] += 1;
-        for (int i = 0; i < TILE; i++)
-            last[i] += 10;
+        for (int part = 0; part < 10; part++) { /* long enough to fall between a load and a write-back */
+            usleep(200);
+            for (int i = 0; i < TILE; i++)
+                last[i] += 1;
+        }
 #pragma omp taskwait
     }
     CHECK(all_are(x, TILE, 2 * ROUNDS));

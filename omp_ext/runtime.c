@@ -48,7 +48,7 @@ static struct {
     bool watched;
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-typedef enum activity { UNSTARTED, OFF, ON } activity;
+typedef enum activity { UNSTARTED, OFF, ON, ENDED } activity;
 static atomic_int state = OFF; /* an activity; UNSTARTED once the library has been loaded with all it needs */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -543,7 +543,7 @@ static void abandon_jobs(void)
  * be in the middle of anything: nothing is torn down, the process ends with its threads. */
 static void stop(void)
 {
-    if (getpid() != runtime.process || atomic_exchange(&state, OFF) != ON)
+    if (getpid() != runtime.process || atomic_exchange(&state, ENDED) != ON)
         return;
     pthread_mutex_lock(&runtime.lock);
     runtime.ending = true;
@@ -560,7 +560,7 @@ static void stop(void)
 
 bool od_runtime_ended(void)
 {
-    return runtime.process && od_runtime_started() == false;
+    return atomic_load_explicit(&state, memory_order_acquire) == ENDED;
 }
 
 /* --- start -------------------------------------------------------------- */
@@ -691,7 +691,7 @@ void od_runtime_has_images(void)
 bool od_runtime_offloads(void)
 {
     return atomic_load_explicit(&has_images, memory_order_relaxed) &&
-           atomic_load_explicit(&state, memory_order_acquire) != OFF;
+           atomic_load_explicit(&state, memory_order_acquire) != OFF; /* ENDED, too: tasks must still be known */
 }
 
 static bool knows_llvm(void)

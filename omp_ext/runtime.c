@@ -541,8 +541,9 @@ static void abandon_jobs(void)
 
 /* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. Other threads may
  * be in the middle of anything: nothing is torn down, the process ends with its threads. */
-static void stop(void)
+static void stop(int status, void *arg)
 {
+    (void)arg;
     if (getpid() != runtime.process || atomic_exchange(&state, ENDED) != ON)
         return;
     pthread_mutex_lock(&runtime.lock);
@@ -552,10 +553,11 @@ static void stop(void)
     runtime.stopping = true;
     wait_for(is_quiet);
     report();
-    if (own_jobs) /* the program's threads go on waiting while this one ends the process */
-        pthread_mutex_unlock(&runtime.lock);
-    else
-        abandon_jobs();
+    if (own_jobs) { /* libomp cannot be ended from a thread that is none of its own while a team is active */
+        fflush(NULL);
+        _exit(status);
+    }
+    abandon_jobs();
 }
 
 bool od_runtime_ended(void)
@@ -660,7 +662,7 @@ static void start(void)
     runtime.process = getpid();
     if (runtime.options.watchdog_s > 0)
         runtime.watched = pthread_create(&runtime.watchdog, NULL, watch, NULL) == 0;
-    atexit(stop);
+    on_exit(stop, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, policy %s, eviction %s", runtime.backend.ndevices,
            runtime.backend.pool_bytes[0], runtime.options.sched, runtime.options.evict);
     atomic_store_explicit(&state, ON, memory_order_release);

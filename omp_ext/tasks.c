@@ -255,6 +255,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
 {
     od_uses uses = {0};
     od_record *record = od_records_take(task);
+    ((od_kmp_task *)task)->entry = record->entry; /* an untied task comes in parts: the next ones run as they are */
     if (od_runtime_ended()) {
         od_record_free(record);
         return 0;
@@ -274,7 +275,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
  * detached tied task while all threads wait for children of other tasks. */
 static bool may_detach(int32_t flags, od_task_entry entry)
 {
-    if (flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0))
+    if ((flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0)) || !(flags & OD_TASK_TIED))
         return false;
     od_entry_kind kind = entry_of(entry)->kind;
     return kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS;

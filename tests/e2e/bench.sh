@@ -19,7 +19,9 @@ run() {
             "$E2E_BENCH/$program" --style "$style" --type "$type" "$@"
         same_checksum
         grep -q ' ok$' "$work/out" || fail "$ran: $(tail -n 1 "$work/out")"
-        stats "stats.host_tasks == 0" "stats.policy == '${pair% *}' and stats.eviction == '${pair#* }'" \
+        # Addresses shown to several threads at once may leave a device no room: such a task sees host addresses.
+        [ "$style" = blas ] || stats "stats.host_tasks == 0"
+        stats "stats.policy == '${pair% *}' and stats.eviction == '${pair#* }'" \
             "$memory - 256 < totals.limit_bytes <= $memory" "totals.evictions > 0"
     done
 }

@@ -19,7 +19,9 @@ for ((seed = 1; seed <= $1; seed++)); do
         OMPDARTS_SCHED="${pair% *}" OMPDARTS_EVICT="${pair#* }" OMPDARTS_TASK_BUFFER=$((1 + seed % 6)) \
         "$E2E_BENCH/$program" --style "$style" 6 $tile
     same_checksum
-    stats "stats.host_tasks == 0" "stats.seed == $seed"
+    stats "stats.seed == $seed"
+    # Addresses shown to several threads at once may leave a device no room: such a task sees host addresses.
+    [ "$style" = blas ] || stats "stats.host_tasks == 0"
     [ $failures -lt 3 ] || break
 done
 finish

@@ -82,7 +82,8 @@ struct od_datum {
     uint32_t bound;      /* device addresses of it that the program holds */
     int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
     bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses do not tell all, copy in and out */
-    bool keep;           /* copies may outlive the task that made them (region, or trusted depend clauses) */
+    bool discarding; /* its region has closed without `from`: the host's contents count, nothing goes home any more */
+    bool keep;       /* copies may outlive the task that made them (region, or trusted depend clauses) */
 
     od_node outside;        /* in the engine's list of data with replicas and no region */
     od_request_item *items; /* host requests that wait for it, first come first served */

@@ -44,8 +44,6 @@ static struct {
     pid_t process; /* a forked child has none of our threads */
     bool ending;   /* the process ends: somebody waits for `changed` */
     bool stopping; /* and nothing new is started */
-    pthread_t watchdog;
-    bool watched;
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 typedef enum activity { UNSTARTED, OFF, ON, ENDED } activity;
@@ -647,6 +645,15 @@ static void start_or_refuse(unsigned ndevices)
         refuse("the scheduler could not be started: out of memory or threads");
 }
 
+static void start_watchdog(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, watch, NULL))
+        od_log(OD_LOG_WARNING, "runtime", "the watchdog could not be started: out of threads");
+    else
+        pthread_detach(thread); /* ends with the process */
+}
+
 static void start(void)
 {
     int available = REAL(omp_get_num_devices)();
@@ -661,7 +668,7 @@ static void start(void)
     runtime.start_ns = od_runtime_now_ns();
     runtime.process = getpid();
     if (runtime.options.watchdog_s > 0)
-        runtime.watched = pthread_create(&runtime.watchdog, NULL, watch, NULL) == 0;
+        start_watchdog();
     on_exit(stop, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, policy %s, eviction %s", runtime.backend.ndevices,
            runtime.backend.pool_bytes[0], runtime.options.sched, runtime.options.evict);

@@ -137,7 +137,10 @@ static bool serve(od_engine *e, od_request_item *item)
     case OD_REQUEST_PUSH:
         return serve_push(e, item);
     case OD_REQUEST_DISCARD:
-        return item->started == item->moved && !item->datum->transfers && !in_use(item) && renew(e, item);
+        if (item->started != item->moved || item->datum->transfers || in_use(item) || !renew(e, item))
+            return false;
+        item->datum->discarding = false;
+        return true;
     }
     return true;
 }
@@ -216,12 +219,17 @@ static void set_item(od_request *request, uint32_t i, od_request_kind kind, od_d
     request->items[i].bytes = d->size;
 }
 
+static bool may_go_home(const od_datum *d)
+{
+    return !d->writers && !d->discarding;
+}
+
 od_status od_engine_sync_request(od_engine *e, od_request **request)
 {
     uint32_t n = 0;
     *request = NULL;
     od_list_each(node, &e->outside)
-        n += !od_container_of(node, od_datum, outside)->writers;
+        n += may_go_home(od_container_of(node, od_datum, outside));
     if (!n)
         return OD_OK;
     od_request *r = od_request_create(n);
@@ -230,7 +238,7 @@ od_status od_engine_sync_request(od_engine *e, od_request **request)
     n = 0;
     od_list_each(node, &e->outside) {
         od_datum *d = od_container_of(node, od_datum, outside);
-        if (!d->writers)
+        if (may_go_home(d))
             set_item(r, n++, d->pending ? OD_REQUEST_READ : OD_REQUEST_WRITE, d);
     }
     *request = r;
@@ -509,7 +517,10 @@ od_status od_engine_region_close(od_engine *e, uintptr_t base, size_t size, bool
         return status;
     }
     od_directory_close(e->directory, region);
-    for (uint32_t i = 0; *request && i < (*request)->nitems; i++)
-        od_memory_update_outside(e, (*request)->items[i].datum);
+    for (uint32_t i = 0; *request && i < (*request)->nitems; i++) {
+        od_datum *d = (*request)->items[i].datum;
+        d->discarding |= (*request)->items[i].kind == OD_REQUEST_DISCARD;
+        od_memory_update_outside(e, d);
+    }
     return OD_OK;
 }

@@ -132,6 +132,11 @@ void od_memory_evict(od_engine *e, od_datum *d, unsigned k)
         od_memory_drop(e, d, k);
         return;
     }
+    if (d->discarding) {
+        od_memory_drop(e, d, k);
+        d->valid = OD_BIT(OD_HOST);
+        return;
+    }
     r->state = OD_LEAVING;
     e->device[k].leaving_bytes += od_pool_rounded(e->device[k].pool, d->size);
     od_memory_transfer(

@@ -46,7 +46,6 @@ typedef struct od_replica {
     od_datum *datum;        /* whose copy this is */
     od_node lru;            /* in the device's list of resident replicas, least recently used first */
     size_t offset;          /* in the device's pool, bytes; meaningless when absent */
-    uint64_t last_use;      /* engine's event number of the last use */
     uint32_t pins;          /* committed or running tasks here, and transfers that read it */
     uint32_t users;         /* committed or running tasks here that use it */
     bool awaits_source;     /* loading, but no place can send it yet */
@@ -87,7 +86,6 @@ struct od_datum {
 
     od_node outside;        /* in the engine's list of data with replicas and no region */
     od_request_item *items; /* host requests that wait for it, first come first served */
-    void *policy_data;      /* the policy's own */
     od_replica replica[];   /* one per device */
 };
 

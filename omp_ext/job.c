@@ -10,6 +10,7 @@
  */
 #include "omp_ext/job.h"
 
+#include "memmgr/clock.h"
 #include "omp_ext/real.h"
 
 #include <assert.h>
@@ -80,14 +81,14 @@ static void call_entry(od_job *job, od_thread_mode mode, int place)
 od_status od_job_run(od_job *job, int place)
 {
     od_status status = OD_OK;
-    uint64_t start_ns = od_runtime_now_ns();
+    uint64_t start_ns = od_clock_ns();
     if (place == OD_HOST)
         call_entry(job, OD_HOST_VERSION, OD_HOST);
     else if (job->kind == OD_JOB_KERNEL)
         status = run_kernel(job, place);
     else
         call_entry(job, OD_ON_DEVICE, place);
-    job->seconds = (double)(od_runtime_now_ns() - start_ns) * 1e-9;
+    job->seconds = (double)(od_clock_ns() - start_ns) * 1e-9;
     return status;
 }
 

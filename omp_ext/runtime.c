@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/runtime.h"
 
+#include "memmgr/clock.h"
 #include "omp_ext/device_memory.h"
 #include "omp_ext/entry.h"
 #include "omp_ext/real.h"
@@ -49,13 +50,6 @@ static struct {
 typedef enum activity { UNSTARTED, OFF, ON, ENDED } activity;
 static atomic_int state = OFF; /* an activity; UNSTARTED once the library has been loaded with all it needs */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-uint64_t od_runtime_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 _Noreturn void od_runtime_fatal(const char *message)
 {
@@ -164,7 +158,7 @@ static void complete_request(void *driver, od_request *request)
 static uint64_t now_ns(void *driver)
 {
     (void)driver;
-    return od_runtime_now_ns();
+    return od_clock_ns();
 }
 
 static void fatal(void *driver, const char *message)
@@ -428,11 +422,6 @@ void *od_runtime_address(const od_datum *datum, unsigned k)
     return (char *)runtime.backend.pool_address[k] + datum->replica[k].offset;
 }
 
-bool od_runtime_mandatory(void)
-{
-    return runtime.mandatory;
-}
-
 const od_options *od_runtime_options(void)
 {
     return &runtime.options;
@@ -455,11 +444,11 @@ static void dump_and_abort(void)
 static void *watch(void *arg)
 {
     (void)arg;
-    uint64_t seen = 0, since = od_runtime_now_ns();
+    uint64_t seen = 0, since = od_clock_ns();
     pthread_mutex_lock(&runtime.lock);
     while (!runtime.stopping) {
         uint64_t events = od_engine_events(runtime.engine);
-        uint64_t now = od_runtime_now_ns();
+        uint64_t now = od_clock_ns();
         if (events != seen || od_engine_is_idle(runtime.engine)) {
             seen = events;
             since = now;
@@ -483,7 +472,7 @@ static void report(void)
     od_report r = {.policy = runtime.options.sched,
                    .evict = runtime.options.evict,
                    .seed = runtime.options.seed,
-                   .wall_s = (double)(od_runtime_now_ns() - runtime.start_ns) * 1e-9,
+                   .wall_s = (double)(od_clock_ns() - runtime.start_ns) * 1e-9,
                    .ndevices = runtime.backend.ndevices,
                    .devices = devices};
     od_engine_stats_get(runtime.engine, &r.engine);
@@ -665,7 +654,7 @@ static void start(void)
     runtime.jobs_done_end = &runtime.jobs_done;
     od_list_init(&runtime.live);
     start_or_refuse(choose_devices((unsigned)available));
-    runtime.start_ns = od_runtime_now_ns();
+    runtime.start_ns = od_clock_ns();
     runtime.process = getpid();
     if (runtime.options.watchdog_s > 0)
         start_watchdog();

@@ -43,7 +43,6 @@ typedef struct od_job {
     od_job_kind kind;
     od_launch launch;    /* of a kernel */
     od_task_entry entry; /* the compiled task's code, for HOST_TASK and host versions */
-    int32_t gtid;
     void *kmp_task;
     void *event;        /* libomp's completion event */
     od_depend *depends; /* HOST_TASK: its depend items, malloc'ed */
@@ -99,7 +98,6 @@ void od_runtime_synchronise(void);
 void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind);
 
 unsigned od_runtime_ndevices(void);
-uint64_t od_runtime_now_ns(void); /* monotonic */
 /* A job with an event is about to be given to the engine. Under the lock. */
 void od_runtime_note_job(od_job *job);
 /* Ends the process where not even one tile of the first task fits the limit that the user gave: nothing has run yet. */
@@ -108,7 +106,6 @@ int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 /* Our device with OpenMP's number n, or OD_NOWHERE. */
 int od_runtime_device_index(int n);
 void *od_runtime_address(const od_datum *datum, unsigned k); /* device address of a replica */
-bool od_runtime_mandatory(void);                             /* OMP_TARGET_OFFLOAD=mandatory */
 /* The program has device globals: only device 0 is used. Before the start. */
 void od_runtime_single_device(void);
 

@@ -68,20 +68,26 @@ static void forecast(od_record *record, int change)
 
 /* --- target tasks ------------------------------------------------------- */
 
-static void submit_launch(const od_record *record, od_launch *launch, int32_t gtid)
+/* The job of a libomp task that is ready; its data are still to be named. */
+static od_job *make_job(od_job_kind kind, const od_record *record)
 {
-    od_uses uses = {0};
-    od_job *job = od_job_create(OD_JOB_KERNEL);
+    od_job *job = od_job_create(kind);
     if (!job)
         od_runtime_fatal("out of host memory for a task");
-    job->launch = *launch;
-    job->entry = record->entry;
-    job->event = record->event;
-    job->gtid = gtid;
-    job->kmp_task = (void *)(uintptr_t)record->task;
     const od_kmp_task *task = record->task;
+    job->entry = record->entry;
+    job->kmp_task = (void *)(uintptr_t)task;
     if ((record->flags & OD_TASK_PRIORITY) && od_runtime_options()->priority == OD_PRIORITY_CLAUSE)
         job->task.priority = task->data.priority;
+    return job;
+}
+
+static void submit_launch(const od_record *record, od_launch *launch)
+{
+    od_uses uses = {0};
+    od_job *job = make_job(OD_JOB_KERNEL, record);
+    job->launch = *launch;
+    job->event = record->event;
     od_map_args map = od_kernel_map_args(&job->launch.args);
     od_args_push_always(&map);
     if (od_args_resolve(&map, record->depends, record->ndepends, &uses, job->launch.access_of))
@@ -103,11 +109,11 @@ static od_entry *entry_of(od_task_entry entry)
 }
 
 /* What capture mode has seen is carried out; then the task is complete. */
-static void dispatch(const od_record *record, od_capture *capture, int32_t gtid)
+static void dispatch(const od_record *record, od_capture *capture)
 {
     switch (capture->what) {
     case OD_CAPTURED_LAUNCH:
-        submit_launch(record, &capture->launch, gtid);
+        submit_launch(record, &capture->launch);
         return;
     case OD_CAPTURED_REQUESTS:
         od_runtime_request_async(capture->requests, capture->nrequests, record->event);
@@ -139,7 +145,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
     record->entry(gtid, task);
     od_self = saved;
     record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
-    dispatch(record, &capture, gtid);
+    dispatch(record, &capture);
     od_record_free(record);
     return 0;
 }
@@ -209,16 +215,8 @@ static bool predict(const od_record *record, od_uses *uses)
 
 static void submit_host_task(od_record *record, int32_t gtid, od_uses *uses)
 {
-    od_job *job = od_job_create(OD_JOB_HOST_TASK);
-    if (!job)
-        od_runtime_fatal("out of host memory for a task");
-    const od_kmp_task *task = record->task;
-    if ((record->flags & OD_TASK_PRIORITY) && od_runtime_options()->priority == OD_PRIORITY_CLAUSE)
-        job->task.priority = task->data.priority;
-    job->entry = record->entry;
-    job->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, (void *)(uintptr_t)record->task);
-    job->gtid = gtid;
-    job->kmp_task = (void *)(uintptr_t)record->task;
+    od_job *job = make_job(OD_JOB_HOST_TASK, record);
+    job->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, job->kmp_task);
     job->depends = record->depends;
     job->ndepends = record->ndepends;
     record->depends = NULL;

@@ -64,7 +64,6 @@ void od_memory_update_outside(od_engine *e, od_datum *d)
 void od_memory_touch(od_engine *e, od_datum *d, unsigned k)
 {
     od_replica *r = &d->replica[k];
-    r->last_use = e->events;
     od_list_remove(&e->device[k].resident, &r->lru);
     od_list_push_back(&e->device[k].resident, &r->lru);
 }
@@ -208,7 +207,6 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
         return false;
     }
     r->state = OD_PRESENT;
-    r->last_use = e->events;
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
     od_memory_update_outside(e, d);

@@ -10,6 +10,7 @@
 #include "omp_ext/device_memory.h"
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
+#include "omp_ext/structs.h"
 #include "omp_ext/virtual.h"
 
 #include <stdlib.h>
@@ -329,6 +330,33 @@ static void note_foreign(const od_map_args *args, int64_t device, construct what
     }
 }
 
+/* Parents first when they open, last when they close: pointees are attached to what is there. */
+static void carry_out_simple(construct what, const od_map_args *args, const od_map_args *flat)
+{
+    if (what == BEGIN) {
+        od_structs_begin(args);
+        begin(flat);
+    } else if (what == END) {
+        end(flat);
+        od_structs_end(args);
+    } else {
+        update_now(flat);
+        od_structs_update(args);
+    }
+}
+
+/* False: the construct is not simple. */
+static bool carry_out(construct what, const od_map_args *args)
+{
+    od_structs *structs = NULL;
+    od_map_args flat = *args;
+    bool simple = od_structs_flatten_data(args, &flat, &structs) != OD_FLAT_IMPOSSIBLE && od_args_are_simple(&flat);
+    if (simple)
+        carry_out_simple(what, args, &flat);
+    od_structs_free(structs);
+    return simple;
+}
+
 /* True where the construct has been dealt with; false: it is libomptarget's, called with *device. */
 static bool handle(construct what, int64_t *device, const od_map_args *args)
 {
@@ -337,23 +365,16 @@ static bool handle(construct what, int64_t *device, const od_map_args *args)
     if (od_self.mode == OD_HOST_VERSION) /* data are on the host, addresses are host addresses */
         return true;
     bool is_virtual = od_is_virtual(device);
-    if (!is_virtual || !od_args_are_simple(args)) {
-        od_args_bring_home(args);
-        if (is_virtual) {
-            *device = od_args_device(args);
-            note_foreign(args, *device, what);
-        }
-        if (od_self.mode == OD_CAPTURE)
-            od_self.capture->what = OD_CAPTURED_DONE;
-        return false;
+    if (is_virtual && carry_out(what, args))
+        return true;
+    od_args_bring_home(args);
+    if (is_virtual) {
+        *device = od_args_device(args);
+        note_foreign(args, *device, what);
     }
-    if (what == BEGIN)
-        begin(args);
-    else if (what == END)
-        end(args);
-    else
-        update_now(args);
-    return true;
+    if (od_self.mode == OD_CAPTURE)
+        od_self.capture->what = OD_CAPTURED_DONE;
+    return false;
 }
 
 #define OD_DATA_CONSTRUCT(name, what)                                                                                  \
@@ -384,7 +405,7 @@ int omp_target_is_present(const void *address, int device)
         od_engine *engine = od_runtime_lock();
         bool present = od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0) != NULL;
         od_runtime_unlock();
-        if (present)
+        if (present || od_structs_is_open((uintptr_t)address, 1))
             return 1;
     }
     return REAL(omp_target_is_present)(address, device);

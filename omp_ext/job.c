@@ -12,6 +12,7 @@
 
 #include "memmgr/clock.h"
 #include "omp_ext/real.h"
+#include "omp_ext/structs.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -82,12 +83,14 @@ od_status od_job_run(od_job *job, int place)
 {
     od_status status = OD_OK;
     uint64_t start_ns = od_clock_ns();
-    if (place == OD_HOST)
+    if (place == OD_HOST) {
+        od_structs_to_host(job->launch.call.structs);
         call_entry(job, OD_HOST_VERSION, OD_HOST);
-    else if (job->kind == OD_JOB_KERNEL)
+    } else if (job->kind == OD_JOB_KERNEL) {
         status = run_kernel(job, place);
-    else
+    } else {
         call_entry(job, OD_ON_DEVICE, place);
+    }
     job->seconds = (double)(od_clock_ns() - start_ns) * 1e-9;
     return status;
 }
@@ -116,15 +119,14 @@ void od_job_end_sync(od_job *job, od_status status)
     od_runtime_unlock();
 }
 
-static od_job *make_sync_job(od_ident *ident, int32_t teams, int32_t threads, void *kernel, const od_kernel_args *args,
-                             od_uses *uses)
+static od_job *make_sync_job(const od_kernel_call *call, od_uses *uses)
 {
     od_job *job = od_job_create(OD_JOB_SYNC);
     if (!job)
         return NULL;
-    od_status status = od_launch_copy(&job->launch, ident, teams, threads, kernel, args);
+    od_status status = od_launch_copy(&job->launch, call);
     if (!status) {
-        od_map_args map = od_kernel_map_args(&job->launch.args);
+        od_map_args map = od_kernel_map_args(&job->launch.call.args);
         od_args_push_always(&map);
         status = od_args_resolve(&map, NULL, 0, uses, job->launch.access_of);
     }
@@ -146,21 +148,20 @@ static void refuse_bound(const od_task *task)
                 "(use_device_ptr); raise OMPDARTS_MEM_LIMIT");
 }
 
-int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args,
-                       od_job *outer)
+int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
 {
     od_uses uses = {0};
-    od_job *job = make_sync_job(ident, teams, threads, kernel, args, &uses);
+    od_job *job = make_sync_job(call, &uses);
     if (!job)
         od_runtime_fatal("out of host memory for a launch");
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
-    od_map_args map = od_kernel_map_args(&job->launch.args);
+    od_map_args map = od_kernel_map_args(&job->launch.call.args);
     od_request *after = od_args_pull_always(&map, &uses, job->launch.access_of);
     od_runtime_unlock();
     job->task.bound = od_launch_bound(&job->launch);
     job->task.outer = outer ? &outer->task : NULL;
-    od_job_submit(job, &uses, kernel);
+    od_job_submit(job, &uses, call->kernel);
     int place = od_job_wait_granted(job);
     int failed = 1;
     if (place != OD_HOST) {
@@ -168,6 +169,7 @@ int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *ke
         od_job_end_sync(job, failed ? OD_EDEVICE : OD_OK);
     } else {
         refuse_bound(&job->task);
+        od_structs_to_host(job->launch.call.structs);
         od_job_end_sync(job, OD_OK); /* data are on the host: the caller goes on there */
     }
     od_runtime_request(after);
@@ -260,13 +262,13 @@ bool od_job_adopt(const od_map_args *args)
     return all;
 }
 
-int od_job_launch_inside(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args)
+int od_job_launch_inside(const od_kernel_call *call)
 {
     od_job *job = od_self.job;
     od_launch launch;
-    if (od_launch_copy(&launch, ident, teams, threads, kernel, args))
+    if (od_launch_copy(&launch, call))
         od_runtime_fatal("out of host memory for a launch");
-    od_map_args map = od_kernel_map_args(&launch.args);
+    od_map_args map = od_kernel_map_args(&launch.call.args);
     bool all = own(job, &map, launch.access_of);
     if (!all && !od_self.shown && !od_self.used) {
         retry(job, &map);
@@ -276,9 +278,14 @@ int od_job_launch_inside(od_ident *ident, int32_t teams, int32_t threads, void *
         }
         all = own(job, &map, launch.access_of);
     }
-    od_self.used |= all;
-    int failed = all ? od_launch_run(&launch, job->task.access, (unsigned)od_self.place)
-                     : od_job_launch_sync(ident, teams, threads, kernel, args, job);
+    int failed = 1;
+    if (all) {
+        od_self.used = true;
+        failed = od_launch_run(&launch, job->task.access, (unsigned)od_self.place);
+    } else {
+        launch.call.structs = NULL; /* the other launch takes them */
+        failed = od_job_launch_sync(call, job);
+    }
     od_launch_free(&launch);
     return failed;
 }

@@ -18,11 +18,10 @@ void od_job_end_sync(od_job *job, od_status status);
 
 /* Runs a launch on the calling thread, scheduled: what `target` without nowait means. `outer`: a job that the thread is
  * running, or NULL. 0: done on a device; else the caller runs the host version. */
-int od_job_launch_sync(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args,
-                       od_job *outer);
+int od_job_launch_sync(const od_kernel_call *call, od_job *outer);
 
 /* A launch inside a job that has a device: on its own data directly, else after getting others. */
-int od_job_launch_inside(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args);
+int od_job_launch_inside(const od_kernel_call *call);
 
 /* Makes the data of a construct those of the calling thread's job. True: they are (again) its own, on
  * od_self.place; false: it holds others that are in use, treat the construct as one of a plain thread. */

@@ -5,6 +5,7 @@
 
 #include "omp_ext/device_memory.h"
 #include "omp_ext/real.h"
+#include "omp_ext/structs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,7 @@ int od_args_device(const od_map_args *args)
 
 void od_args_bring_home(const od_map_args *args)
 {
+    od_structs_bring_home(args);
     for (int32_t i = 0; i < args->count; i++)
         if (!(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)))
             od_runtime_host_range(begin_of(args, i), args->sizes[i] > 0 ? (size_t)args->sizes[i] : 1, OD_REQUEST_WRITE);
@@ -356,7 +358,7 @@ static size_t private_bytes(const od_map_args *args, int32_t i)
 
 static void copy_arg(od_launch *launch, uint32_t to, const od_map_args *from, int32_t i, char **privates)
 {
-    od_kernel_args *args = &launch->args;
+    od_kernel_args *args = &launch->call.args;
     args->bases[to] = from->bases[i];
     args->begins[to] = from->begins[i];
     args->sizes[to] = from->sizes[i];
@@ -374,49 +376,51 @@ static void copy_arg(od_launch *launch, uint32_t to, const od_map_args *from, in
     *privates += bytes;
 }
 
-od_status od_launch_copy(od_launch *launch, od_ident *ident, int32_t teams, int32_t threads, void *kernel,
-                         const od_kernel_args *args)
+od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
 {
-    od_map_args from = od_kernel_map_args(args);
-    size_t n = args->count, privates = 0;
+    od_map_args from = od_kernel_map_args(&call->args);
+    size_t n = call->args.count, privates = 0;
     for (int32_t i = 0; i < from.count; i++)
         privates += private_bytes(&from, i);
     size_t arrays = align_up(n * (6 * sizeof(void *) + sizeof(int32_t)));
     char *storage = malloc(arrays + privates + 16);
     if (!storage)
         return OD_ENOMEM;
-    *launch = (od_launch){ident, teams, threads, kernel, *args, NULL, storage};
+    *launch = (od_launch){.call = *call, .storage = storage};
+    od_kernel_args *args = &launch->call.args;
     void **array = (void **)(void *)storage;
-    launch->args.bases = array;
-    launch->args.begins = array + n;
-    launch->args.names = array + 2 * n;
-    launch->args.mappers = array + 3 * n;
-    launch->args.sizes = (int64_t *)(void *)(array + 4 * n);
-    launch->args.types = (int64_t *)(void *)(array + 5 * n);
+    args->bases = array;
+    args->begins = array + n;
+    args->names = array + 2 * n;
+    args->mappers = array + 3 * n;
+    args->sizes = (int64_t *)(void *)(array + 4 * n);
+    args->types = (int64_t *)(void *)(array + 5 * n);
     launch->access_of = (int32_t *)(void *)(array + 6 * n);
     char *next_private = storage + arrays;
-    launch->args.count = 0;
+    args->count = 0;
     for (int32_t i = 0; i < from.count; i++)
         if (!is_dropped(&from, i))
-            copy_arg(launch, launch->args.count++, &from, i, &next_private);
+            copy_arg(launch, args->count++, &from, i, &next_private);
     if (!from.names)
-        launch->args.names = NULL;
-    launch->args.mappers = NULL;
+        args->names = NULL;
+    args->mappers = NULL;
     return OD_OK;
 }
 
 void od_launch_free(od_launch *launch)
 {
     free(launch->storage);
-    launch->storage = NULL;
+    od_structs_free(launch->call.structs);
+    *launch = (od_launch){0};
 }
 
 int od_launch_bound(const od_launch *launch)
 {
-    for (uint32_t i = 0; i < launch->args.count; i++) {
-        if (!(launch->args.types[i] & OD_MAP_LITERAL))
+    const od_kernel_args *args = &launch->call.args;
+    for (uint32_t i = 0; i < args->count; i++) {
+        if (!(args->types[i] & OD_MAP_LITERAL))
             continue;
-        int device = od_device_of_address((uintptr_t)launch->args.begins[i]);
+        int device = od_device_of_address((uintptr_t)args->begins[i]);
         if (device >= 0)
             return od_runtime_device_index(device);
     }
@@ -432,7 +436,7 @@ static void make_literal(od_kernel_args *args, uint32_t i, uintptr_t address)
 /* Replaces each datum by the address of its replica on k, shifted as the section is. */
 static void rewrite(od_launch *launch, const od_access *access, unsigned k)
 {
-    od_kernel_args *args = &launch->args;
+    od_kernel_args *args = &launch->call.args;
     for (uint32_t i = 0; i < args->count; i++) {
         if (launch->access_of[i] < 0)
             continue;
@@ -444,15 +448,23 @@ static void rewrite(od_launch *launch, const od_access *access, unsigned k)
 
 int od_launch_run(od_launch *launch, const od_access *access, unsigned k)
 {
+    od_kernel_call *call = &launch->call;
     rewrite(launch, access, k);
-    launch->args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    return REAL(__tgt_target_kernel)(launch->ident, od_runtime_device_number(k), launch->teams, launch->threads,
-                                     launch->kernel, &launch->args);
+    if (call->structs)
+        od_structs_build(call->structs, &call->args, launch->access_of, access, k);
+    od_kernel_args args = call->args;
+    args.count -= od_structs_hidden(call->structs);
+    args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    int failed = REAL(__tgt_target_kernel)(call->ident, od_runtime_device_number(k), call->teams, call->threads,
+                                           call->kernel, &args);
+    if (call->structs && !failed)
+        od_structs_merge(call->structs);
+    return failed;
 }
 
-int od_launch_pass_through(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
-                           od_kernel_args *args)
+int od_launch_pass_through(const od_kernel_call *call, int64_t device)
 {
+    const od_kernel_args *args = &call->args;
     od_map_args map = od_kernel_map_args(args);
     od_args_bring_home(&map);
     int64_t *types = malloc((args->count + 1) * sizeof *types);
@@ -460,17 +472,18 @@ int od_launch_pass_through(od_ident *ident, int64_t device, int32_t teams, int32
         od_runtime_fatal("out of host memory for a launch");
     od_engine *engine = od_runtime_lock();
     for (uint32_t i = 0; i < args->count; i++) { /* what our regions hold is present: its contents go in and out */
-        bool ours =
-            !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && args->sizes[i] &&
-            od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+        bool ours = !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && args->sizes[i] &&
+                    (od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i],
+                                              (size_t)args->sizes[i]) ||
+                     od_structs_is_open((uintptr_t)args->begins[i], (size_t)args->sizes[i]));
         types[i] = args->types[i] | (ours && device < 0 ? OD_MAP_TO | OD_MAP_FROM : 0);
     }
     od_runtime_unlock();
     od_kernel_args widened = *args;
     widened.types = types;
     widened.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    int failed =
-        REAL(__tgt_target_kernel)(ident, device < 0 ? od_args_device(&map) : device, teams, threads, kernel, &widened);
+    int failed = REAL(__tgt_target_kernel)(call->ident, device < 0 ? od_args_device(&map) : device, call->teams,
+                                           call->threads, call->kernel, &widened);
     free(types);
     return failed;
 }

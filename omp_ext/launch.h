@@ -4,8 +4,8 @@
  * device where those data are.
  *
  * An argument is *simple* when its pointer can be replaced by a literal device pointer: a
- * whole range or a section, mapped without members, mappers or attached pointers. A construct with any other kind of argument
- * passes through to libomptarget, after the data that it touches have been brought home.
+ * whole range or a section, mapped without members, mappers or attached pointers; structs.h makes simple ones of structs.
+ * A construct with any other kind of argument passes through to libomptarget, after the data that it touches have been brought home.
  */
 #ifndef OD_OMP_EXT_LAUNCH_H
 #define OD_OMP_EXT_LAUNCH_H
@@ -57,9 +57,8 @@ od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, co
 void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bool synchronous);
 void od_uses_release(od_uses *uses);
 
-/* Copies a launch with everything that its arrays point to. */
-od_status od_launch_copy(od_launch *launch, od_ident *ident, int32_t teams, int32_t threads, void *kernel,
-                         const od_kernel_args *args);
+/* Copies a call with everything that its arrays point to; takes its structs. */
+od_status od_launch_copy(od_launch *launch, const od_kernel_call *call);
 void od_launch_free(od_launch *launch);
 /* Starts the kernel on device k and waits for its end. 0: done. */
 int od_launch_run(od_launch *launch, const od_access *access, unsigned k);
@@ -67,8 +66,7 @@ int od_launch_run(od_launch *launch, const od_access *access, unsigned k);
 /* The device that a literal pointer among the arguments belongs to, as our index, or OD_NOWHERE. */
 int od_launch_bound(const od_launch *launch);
 
-/* Passes a launch through to libomptarget as written. */
-int od_launch_pass_through(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
-                           od_kernel_args *args);
+/* Passes a call through to libomptarget as written. */
+int od_launch_pass_through(const od_kernel_call *call, int64_t device);
 
 #endif

@@ -22,12 +22,20 @@
 
 typedef struct od_entry od_entry; /* omp_ext/entry.h */
 
-/* A kernel launch as the program wrote it, deeply copied. */
-typedef struct od_launch {
+typedef struct od_structs od_structs; /* omp_ext/structs.h */
+
+/* A call of __tgt_target_kernel: what compiled code passes. */
+typedef struct od_kernel_call {
     od_ident *ident;
     int32_t teams, threads;
-    void *kernel;        /* host entry: identifies the region */
-    od_kernel_args args; /* its arrays lie in `storage` */
+    void *kernel; /* host entry: identifies the region */
+    od_kernel_args args;
+    od_structs *structs; /* what its map list has lost when it was flattened; NULL: nothing */
+} od_kernel_call;
+
+/* A kernel launch as the program wrote it, deeply copied. */
+typedef struct od_launch {
+    od_kernel_call call; /* its arrays lie in `storage`, `structs` is the launch's */
     int32_t *access_of;  /* per argument: index into the task's accesses, or -1; in `storage` */
     void *storage;       /* malloc'ed: the arrays, and copies of private arguments */
 } od_launch;

@@ -5,6 +5,7 @@
 #include "omp_ext/device_memory.h"
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
+#include "omp_ext/structs.h"
 #include "omp_ext/virtual.h"
 
 #include <stdatomic.h>
@@ -70,31 +71,47 @@ static bool is_known_version(const od_kernel_args *args)
     return args->version >= OD_KERNEL_ARGS_VERSION_MIN && args->version <= OD_KERNEL_ARGS_VERSION_MAX;
 }
 
-static int capture(od_ident *ident, int32_t teams, int32_t threads, void *kernel, const od_kernel_args *args)
+static int capture(const od_kernel_call *call)
 {
-    if (od_launch_copy(&od_self.capture->launch, ident, teams, threads, kernel, args))
+    if (od_launch_copy(&od_self.capture->launch, call))
         od_runtime_fatal("out of host memory for a launch");
     od_self.capture->what = OD_CAPTURED_LAUNCH;
     return 0;
 }
 
-static int pass_through(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
-                        od_kernel_args *args)
+static int pass_through(const od_kernel_call *call, int64_t device)
 {
-    int failed = od_launch_pass_through(ident, device, teams, threads, kernel, args);
+    int failed = od_launch_pass_through(call, device);
     if (od_self.mode == OD_CAPTURE && !failed)
         od_self.capture->what = OD_CAPTURED_DONE;
-    od_log(OD_LOG_INFO, "omp", "a launch of region %p passed through to libomptarget (%s)", kernel,
+    od_log(OD_LOG_INFO, "omp", "a launch of region %p passed through to libomptarget (%s)", call->kernel,
            device >= 0 ? "its device is chosen by the program" : "its map list needs libomptarget's own logic");
     return failed;
 }
 
-static int plain_launch(od_ident *ident, int32_t teams, int32_t threads, void *kernel, od_kernel_args *args)
+static int plain_launch(const od_kernel_call *call)
 {
-    od_map_args map = od_kernel_map_args(args);
+    od_map_args map = od_kernel_map_args(&call->args);
     if (od_self.learning)
-        od_note_offload(all_in_regions(&map));
-    return od_job_launch_sync(ident, teams, threads, kernel, args, NULL);
+        od_note_offload(!call->structs && all_in_regions(&map));
+    return od_job_launch_sync(call, NULL);
+}
+
+/* Turns the structs of the call's map list into simple arguments. False: it must pass through. */
+static bool make_simple(od_kernel_call *call)
+{
+    od_kernel_args flat;
+    od_flattened how = od_structs_flatten(&call->args, &flat, &call->structs);
+    if (how == OD_FLAT_IMPOSSIBLE)
+        return false;
+    od_map_args map = od_kernel_map_args(how == OD_FLAT_DONE ? &flat : &call->args);
+    if (!od_args_are_simple(&map)) {
+        od_structs_free(call->structs);
+        return false;
+    }
+    if (how == OD_FLAT_DONE)
+        call->args = flat;
+    return true;
 }
 
 int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
@@ -104,17 +121,17 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
         return 1;
     if (!od_runtime_active() || !is_known_version(args))
         return REAL(__tgt_target_kernel)(ident, device, teams, threads, kernel, args);
-    od_map_args map = od_kernel_map_args(args);
+    od_kernel_call call = {ident, teams, threads, kernel, *args, NULL};
     bool is_virtual = od_is_virtual(&device);
-    if (!is_virtual || !od_args_are_simple(&map))
-        return pass_through(ident, is_virtual ? OD_DEVICE_DEFAULT : device, teams, threads, kernel, args);
+    if (!is_virtual || !make_simple(&call))
+        return pass_through(&call, is_virtual ? OD_DEVICE_DEFAULT : device);
     switch (od_self.mode) {
     case OD_CAPTURE:
-        return capture(ident, teams, threads, kernel, args);
+        return capture(&call);
     case OD_ON_DEVICE:
-        return od_job_launch_inside(ident, teams, threads, kernel, args);
+        return od_job_launch_inside(&call);
     default:
-        return plain_launch(ident, teams, threads, kernel, args);
+        return plain_launch(&call);
     }
 }
 

@@ -88,7 +88,7 @@ static void submit_launch(const od_record *record, od_launch *launch)
     od_job *job = make_job(OD_JOB_KERNEL, record);
     job->launch = *launch;
     job->event = record->event;
-    od_map_args map = od_kernel_map_args(&job->launch.args);
+    od_map_args map = od_kernel_map_args(&job->launch.call.args);
     od_args_push_always(&map);
     if (od_args_resolve(&map, record->depends, record->ndepends, &uses, job->launch.access_of))
         od_runtime_fatal("out of host memory for a task's data");
@@ -97,7 +97,7 @@ static void submit_launch(const od_record *record, od_launch *launch)
     job->after = od_args_pull_always(&map, &uses, job->launch.access_of);
     od_runtime_unlock();
     job->task.bound = od_launch_bound(&job->launch);
-    od_job_submit(job, &uses, launch->kernel);
+    od_job_submit(job, &uses, launch->call.kernel);
 }
 
 static od_entry *entry_of(od_task_entry entry)

@@ -59,6 +59,7 @@ typedef struct od_region {
     uintptr_t base; /* host address */
     size_t size;    /* bytes */
     uint32_t references;
+    uint32_t shown; /* how often the program asked for its device address, to which it is bound until it closes */
     bool undefined; /* opened without `to`: contents are undefined until written */
 } od_region;
 

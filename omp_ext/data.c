@@ -8,6 +8,7 @@
  * data are already there: the construct only shows them.
  */
 #include "omp_ext/device_memory.h"
+#include "omp_ext/expand.h"
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
 #include "omp_ext/structs.h"
@@ -104,6 +105,23 @@ static void open_regions(const od_map_args *args, pending *p)
     }
 }
 
+/* Drops the last reference to the region around entry i. Locked. */
+static bool is_last(od_engine *engine, const od_map_args *args, int32_t i)
+{
+    const od_region *region =
+        od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+    return region && (region->references == 1 || (args->types[i] & OD_MAP_DELETE));
+}
+
+/* The program was shown the region's address with omp_get_mapped_ptr(). Locked. */
+static void unbind_mapped(od_engine *engine, const od_map_args *args, int32_t i)
+{
+    od_directory *directory = od_engine_directory(engine);
+    od_region *region = od_directory_find_region(directory, (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+    for (; region->shown; region->shown--)
+        od_engine_unbind(engine, od_directory_find(directory, region->base, region->size), true);
+}
+
 static void close_regions(const od_map_args *args, pending *p)
 {
     for (int32_t i = args->count - 1; i >= 0; i--) {
@@ -114,6 +132,8 @@ static void close_regions(const od_map_args *args, pending *p)
             add_range(p, args, i, OD_REQUEST_PULL);
         od_request *request;
         od_engine *engine = od_runtime_lock();
+        if (is_last(engine, args, i))
+            unbind_mapped(engine, args, i);
         od_status status = od_engine_region_close(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], from,
                                                   args->types[i] & OD_MAP_DELETE, &request);
         od_runtime_unlock();
@@ -176,8 +196,8 @@ static void bind_and_show(const od_map_args *args, const od_uses *uses, const in
     od_runtime_unlock();
 }
 
-/* Brings the data whose addresses are asked for to one device and keeps them there. */
-static void acquire_addresses(const od_map_args *args)
+/* Brings the list's data to one device (`bound`, or any) and binds and shows them there. Returns the place. */
+static int acquire(const od_map_args *args, int bound)
 {
     od_uses uses = {0};
     od_job *job = od_job_create(OD_JOB_SYNC);
@@ -189,22 +209,29 @@ static void acquire_addresses(const od_map_args *args)
     od_runtime_unlock();
     job->task.shows = true;
     job->task.outer = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
-    if (od_self.holds) /* so that a kernel can use both */
-        job->task.bound = od_self.held_place;
+    job->task.bound = bound;
     od_uses shown = uses; /* the arrays stay the job's */
     od_job_submit(job, &uses, "use_device_ptr");
     int place = od_job_wait_granted(job);
-    if (place == OD_HOST)
-        od_log(OD_LOG_WARNING, "omp", "use_device_ptr: the data fit on no device, the program is shown host addresses");
-    else
-        bind_and_show(args, &shown, access_of, (unsigned)place);
-    od_self.holds++;
-    od_self.shown_host = od_self.shown_host << 1 | (place == OD_HOST);
     if (place != OD_HOST)
-        od_self.held_place = place;
+        bind_and_show(args, &shown, access_of, (unsigned)place);
     od_job_end_sync(job, OD_OK);
     od_job_destroy(job);
     free(access_of);
+    return place;
+}
+
+/* use_device_ptr: until the construct ends. Several constructs that are open at once show addresses on one device, so that
+ * a kernel can use all of them. */
+static void acquire_addresses(const od_map_args *args)
+{
+    int place = acquire(args, od_self.holds ? od_self.held_place : OD_NOWHERE);
+    if (place == OD_HOST)
+        od_log(OD_LOG_WARNING, "omp", "use_device_ptr: the data fit on no device, the program is shown host addresses");
+    else
+        od_self.held_place = place;
+    od_self.holds++;
+    od_self.shown_host = od_self.shown_host << 1 | (place == OD_HOST);
 }
 
 static void unbind(od_engine *engine, const od_map_args *args, int32_t i)
@@ -317,15 +344,19 @@ static void update_now(const od_map_args *args)
 
 typedef enum construct { BEGIN, END, UPDATE } construct;
 
-/* What libomptarget holds itself is remembered, so that later constructs on it pass through as well. */
-static void note_foreign(const od_map_args *args, int64_t device, construct what)
+/* What libomptarget itself holds on the default device is remembered, so that later constructs on it without
+ * a device clause pass through as well. */
+static void note_foreign(construct what, int64_t device, const od_map_args *args)
 {
+    if (!od_runtime_started() || od_self.mode == OD_HOST_VERSION || what == UPDATE ||
+        (device >= 0 && device != od_runtime_device_number(0) && device != od_args_device(args)))
+        return;
     for (int32_t i = 0; i < args->count; i++) {
-        if (!is_mapped(args, i) || what == UPDATE)
+        if (!is_mapped(args, i))
             continue;
         if (what == BEGIN && !od_foreign_add((uintptr_t)args->begins[i], (size_t)args->sizes[i], (int)device))
             od_runtime_fatal("out of host memory for a data construct");
-        if (what == END)
+        if (what == END && !REAL(omp_target_is_present)(args->begins[i], (int)device))
             od_foreign_remove((uintptr_t)args->begins[i]);
     }
 }
@@ -349,11 +380,17 @@ static void carry_out_simple(construct what, const od_map_args *args, const od_m
 static bool carry_out(construct what, const od_map_args *args)
 {
     od_structs *structs = NULL;
-    od_map_args flat = *args;
-    bool simple = od_structs_flatten_data(args, &flat, &structs) != OD_FLAT_IMPOSSIBLE && od_args_are_simple(&flat);
+    od_map_args expanded = {0}, list = *args;
+    if (od_is_compound(args)) {
+        od_expand(args, &expanded);
+        list = expanded;
+    }
+    od_map_args flat = list;
+    bool simple = od_structs_flatten_data(&list, &flat, &structs) != OD_FLAT_IMPOSSIBLE && od_args_are_simple(&flat);
     if (simple)
-        carry_out_simple(what, args, &flat);
+        carry_out_simple(what, &list, &flat);
     od_structs_free(structs);
+    od_expand_free(&expanded);
     return simple;
 }
 
@@ -364,14 +401,12 @@ static bool handle(construct what, int64_t *device, const od_map_args *args)
         return false;
     if (od_self.mode == OD_HOST_VERSION) /* data are on the host, addresses are host addresses */
         return true;
-    bool is_virtual = od_is_virtual(device);
+    bool is_virtual = od_is_virtual(device, args);
     if (is_virtual && carry_out(what, args))
         return true;
     od_args_bring_home(args);
-    if (is_virtual) {
+    if (is_virtual)
         *device = od_args_device(args);
-        note_foreign(args, *device, what);
-    }
     if (od_self.mode == OD_CAPTURE)
         od_self.capture->what = OD_CAPTURED_DONE;
     return false;
@@ -382,31 +417,60 @@ static bool handle(construct what, int64_t *device, const od_map_args *args)
                                            int64_t *sizes, int64_t *types, void **names, void **mappers)               \
     {                                                                                                                  \
         od_map_args args = {n, bases, begins, sizes, types, names, mappers};                                           \
-        if (!handle(what, &device, &args))                                                                             \
-            REAL(__tgt_target_data_##name##_mapper)(ident, device, n, bases, begins, sizes, types, names, mappers);    \
+        if (handle(what, &device, &args))                                                                              \
+            return;                                                                                                    \
+        REAL(__tgt_target_data_##name##_mapper)(ident, device, n, bases, begins, sizes, types, names, mappers);        \
+        note_foreign(what, device, &args);                                                                             \
     }                                                                                                                  \
     void __tgt_target_data_##name##_nowait_mapper(                                                                     \
         od_ident *ident, int64_t device, int32_t n, void **bases, void **begins, int64_t *sizes, int64_t *types,       \
         void **names, void **mappers, int32_t ndepends, void *depends, int32_t n_noalias, void *noalias)               \
     {                                                                                                                  \
         od_map_args args = {n, bases, begins, sizes, types, names, mappers};                                           \
-        if (!handle(what, &device, &args))                                                                             \
-            REAL(__tgt_target_data_##name##_nowait_mapper)(ident, device, n, bases, begins, sizes, types, names,       \
-                                                           mappers, ndepends, depends, n_noalias, noalias);            \
+        if (handle(what, &device, &args))                                                                              \
+            return;                                                                                                    \
+        REAL(__tgt_target_data_##name##_nowait_mapper)(ident, device, n, bases, begins, sizes, types, names, mappers,  \
+                                                       ndepends, depends, n_noalias, noalias);                         \
+        note_foreign(what, device, &args);                                                                             \
     }
 
 OD_DATA_CONSTRUCT(begin, BEGIN)
 OD_DATA_CONSTRUCT(end, END)
 OD_DATA_CONSTRUCT(update, UPDATE)
 
+/* --- what is where ---------------------------------------------------------- */
+
+static bool is_ours(const void *address, int device)
+{
+    if (!od_runtime_started() || device != od_runtime_device_number(0))
+        return false;
+    od_engine *engine = od_runtime_lock();
+    bool in_region = od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0) != NULL;
+    od_runtime_unlock();
+    return in_region;
+}
+
 int omp_target_is_present(const void *address, int device)
 {
-    if (od_runtime_started() && od_runtime_device_index(device) != OD_NOWHERE) {
-        od_engine *engine = od_runtime_lock();
-        bool present = od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0) != NULL;
-        od_runtime_unlock();
-        if (present || od_structs_is_open((uintptr_t)address, 1))
-            return 1;
-    }
+    if (is_ours(address, device))
+        return 1;
+    if (od_runtime_started() && device == od_runtime_device_number(0) && od_structs_is_open((uintptr_t)address, 1))
+        return 1;
     return REAL(omp_target_is_present)(address, device);
+}
+
+/* The region stays on that device, as one datum, until it closes. */
+void *omp_get_mapped_ptr(const void *address, int device)
+{
+    if (!is_ours(address, device))
+        return REAL(omp_get_mapped_ptr)(address, device);
+    void *base = (void *)(uintptr_t)address, *begin = base;
+    int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
+    od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL};
+    if (acquire(&args, od_runtime_device_index(device)) == OD_HOST)
+        return NULL;
+    od_engine *engine = od_runtime_lock();
+    od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0)->shown++;
+    od_runtime_unlock();
+    return base;
 }

@@ -21,7 +21,6 @@ typedef struct range {
     uintptr_t base;
     size_t size;
     int device;
-    unsigned references;
 } range;
 
 typedef struct ranges {
@@ -72,10 +71,8 @@ static bool add(ranges *r, uintptr_t base, size_t size, int device)
     pthread_mutex_lock(&r->lock);
     range *known = find(r, base, size);
     bool ok = known || reserve(r);
-    if (known)
-        known->references++;
-    else if (ok)
-        r->all[r->count++] = (range){base, size ? size : 1, device, 1};
+    if (ok && !known)
+        r->all[r->count++] = (range){base, size ? size : 1, device};
     pthread_mutex_unlock(&r->lock);
     return ok;
 }
@@ -86,7 +83,7 @@ static void drop(ranges *r, uintptr_t base)
         return;
     pthread_mutex_lock(&r->lock);
     range *known = find(r, base, 1);
-    if (known && --known->references == 0)
+    if (known)
         *known = r->all[--r->count];
     pthread_mutex_unlock(&r->lock);
 }

@@ -74,7 +74,8 @@ static od_status run_kernel(od_job *job, int place)
 static void call_entry(od_job *job, od_thread_mode mode, int place)
 {
     od_thread saved = od_self;
-    od_self = (od_thread){.mode = mode, .job = job, .place = place};
+    bool is_kernel = mode == OD_HOST_VERSION && job->kind == OD_JOB_KERNEL;
+    od_self = (od_thread){.mode = mode, .job = job, .place = place, .kernels = is_kernel};
     job->entry(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
     od_self = saved;
 }

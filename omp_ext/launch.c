@@ -23,7 +23,7 @@ od_arg_class od_arg_classify(const od_map_args *args, int32_t i)
 {
     int64_t type = args->types[i];
     if ((args->mappers && args->mappers[i]) ||
-        (type & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF | OD_MAP_NON_CONTIG | OD_MAP_CLOSE)))
+        (type & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF | OD_MAP_NON_CONTIG | OD_MAP_HOLD)))
         return OD_ARG_ODD;
     if (type & OD_MAP_LITERAL)
         return OD_ARG_VALUE;
@@ -73,7 +73,8 @@ od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const
     unsigned mode = ((type & OD_MAP_TO) ? OD_READ : 0u) | ((type & OD_MAP_FROM) ? OD_WRITE : 0u);
     if (mode == 0 || in_region) /* in a region the map type says nothing about the use of what is present */
         mode = OD_READ_WRITE;
-    return is_only_read(begin, (size_t)args->sizes[i], depends, ndepends) ? OD_READ : (od_mode)mode;
+    bool trusted = od_runtime_options()->coherence != OD_COHERENCE_STRICT;
+    return trusted && is_only_read(begin, (size_t)args->sizes[i], depends, ndepends) ? OD_READ : (od_mode)mode;
 }
 
 /* map(alloc: x) of what is not present is scratch memory: libomptarget makes it for the launch. */
@@ -455,8 +456,10 @@ int od_launch_run(od_launch *launch, const od_access *access, unsigned k)
     od_kernel_args args = call->args;
     args.count -= od_structs_hidden(call->structs);
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    od_self.kernels++;
     int failed = REAL(__tgt_target_kernel)(call->ident, od_runtime_device_number(k), call->teams, call->threads,
                                            call->kernel, &args);
+    od_self.kernels--;
     if (call->structs && !failed)
         od_structs_merge(call->structs);
     return failed;
@@ -482,8 +485,10 @@ int od_launch_pass_through(const od_kernel_call *call, int64_t device)
     od_kernel_args widened = *args;
     widened.types = types;
     widened.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    od_self.kernels++;
     int failed = REAL(__tgt_target_kernel)(call->ident, device < 0 ? od_args_device(&map) : device, call->teams,
                                            call->threads, call->kernel, &widened);
+    od_self.kernels--;
     free(types);
     return failed;
 }

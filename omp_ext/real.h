@@ -26,6 +26,8 @@
     X(void, __tgt_target_data_begin_nowait_mapper, OD_DATA_NOWAIT_ARGS)                                                \
     X(void, __tgt_target_data_end_nowait_mapper, OD_DATA_NOWAIT_ARGS)                                                  \
     X(void, __tgt_target_data_update_nowait_mapper, OD_DATA_NOWAIT_ARGS)                                               \
+    X(void, __tgt_push_mapper_component, (void *, void *, void *, int64_t, int64_t, void *))                           \
+    X(int64_t, __tgt_mapper_num_components, (void *))                                                                  \
     X(void, __tgt_register_lib, (od_bin_desc *))                                                                       \
     X(void *, omp_target_alloc, (size_t, int))                                                                         \
     X(void, omp_target_free, (void *, int))                                                                            \
@@ -33,6 +35,8 @@
     X(int, omp_target_associate_ptr, (const void *, const void *, size_t, size_t, int))                                \
     X(int, omp_target_disassociate_ptr, (const void *, int))                                                           \
     X(int, omp_target_is_present, (const void *, int))                                                                 \
+    X(void *, omp_get_mapped_ptr, (const void *, int))                                                                 \
+    X(int, omp_get_num_threads, (void))                                                                                \
     X(int, omp_get_num_devices, (void))                                                                                \
     X(int, omp_get_initial_device, (void))                                                                             \
     X(int, omp_get_default_device, (void))                                                                             \

@@ -3,6 +3,7 @@
 #include "omp_ext/structs.h"
 
 #include "memmgr/tree.h"
+#include "omp_ext/expand.h"
 #include "omp_ext/launch.h"
 #include "util/log.h"
 
@@ -358,8 +359,6 @@ static uint32_t count_attached(const od_map_args *args)
 static bool add_arguments(od_structs *s, const od_map_args *args)
 {
     for (int32_t i = 0; i < args->count; i++) {
-        if (args->mappers && args->mappers[i])
-            return false;
         if (!(args->types[i] & OD_MAP_PARAM))
             continue;
         if (is_pointee(args, i) || is_member(args, i))
@@ -397,18 +396,31 @@ static bool add_pointees(od_structs *s, const od_map_args *args)
     return true;
 }
 
-od_flattened od_structs_flatten(const od_kernel_args *args, od_kernel_args *flat, od_structs **structs)
+/* NULL: impossible. */
+static od_structs *flatten(const od_map_args *args)
 {
-    od_map_args list = od_kernel_map_args(args);
-    if (!concerns(&list))
-        return OD_FLAT_AS_IT_IS;
-    od_structs *s = create(list.count, count_attached(&list));
-    if (!add_arguments(s, &list) || !add_parts(s, &list) || !add_pointees(s, &list)) {
+    od_structs *s = create(args->count, count_attached(args));
+    if (!add_arguments(s, args) || !add_parts(s, args) || !add_pointees(s, args)) {
         od_structs_free(s);
-        return OD_FLAT_IMPOSSIBLE;
+        return NULL;
     }
     for (uint32_t i = 0; i < s->nimages; i++)
         add_attached(s, i);
+    return s;
+}
+
+od_flattened od_structs_flatten(const od_kernel_args *args, od_kernel_args *flat, od_structs **structs)
+{
+    od_map_args list = od_kernel_map_args(args), expanded = {0};
+    if (od_is_compound(&list)) {
+        od_expand(&list, &expanded);
+        list = expanded;
+    }
+    bool as_it_is = !concerns(&list) && !expanded.count;
+    od_structs *s = as_it_is ? NULL : flatten(&list);
+    od_expand_free(&expanded);
+    if (!s)
+        return as_it_is ? OD_FLAT_AS_IT_IS : OD_FLAT_IMPOSSIBLE;
     *flat = *args;
     flat->count = (uint32_t)s->flat.count;
     flat->bases = s->flat.bases;
@@ -562,7 +574,7 @@ static bool is_convertible(const od_map_args *args, int32_t i)
         return has_parent && !(args->types[i] & (OD_MAP_RETURN | OD_MAP_LITERAL)) &&
                !od_structs_is_open(begin_of(args, i), 1);
     }
-    return !(args->mappers && args->mappers[i]) && !(args->types[i] & OD_MAP_NON_CONTIG) &&
+    return !(args->types[i] & OD_MAP_NON_CONTIG) &&
            !(is_parent(args, i) && (size_of(args, i) > MAX_PARENT || (args->types[i] & OD_MAP_RETURN)));
 }
 

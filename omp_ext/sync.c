@@ -18,12 +18,19 @@ static void block_job(bool waits)
     od_runtime_unlock();
 }
 
+/* What a kernel on a host device synchronises are its own threads: no point of the program's. */
+static void synchronise(void)
+{
+    if (!od_self.kernels)
+        od_runtime_synchronise();
+}
+
 int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
 {
     block_job(true);
     int32_t result = REAL(__kmpc_omp_taskwait)(ident, gtid);
     block_job(false);
-    od_runtime_synchronise();
+    synchronise();
     return result;
 }
 
@@ -32,19 +39,19 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
     block_job(true);
     REAL(__kmpc_end_taskgroup)(ident, gtid);
     block_job(false);
-    od_runtime_synchronise();
+    synchronise();
 }
 
 void __kmpc_barrier(od_ident *ident, int32_t gtid)
 {
     REAL(__kmpc_barrier)(ident, gtid);
-    od_runtime_synchronise();
+    synchronise();
 }
 
 int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 {
     int32_t cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
-    od_runtime_synchronise();
+    synchronise();
     return cancelled;
 }
 
@@ -52,19 +59,19 @@ int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 {
     REAL(__kmpc_end_reduce)(ident, gtid, lock);
-    od_runtime_synchronise();
+    synchronise();
 }
 
 void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
 {
     REAL(__kmpc_end_serialized_parallel)(ident, gtid);
-    od_runtime_synchronise();
+    synchronise();
 }
 
 void __kmpc_fork_call_if(od_ident *ident, int32_t count, void *outlined, int32_t condition, void *args)
 {
     REAL(__kmpc_fork_call_if)(ident, count, outlined, condition, args);
-    od_runtime_synchronise();
+    synchronise();
 }
 
 /* --- parallel regions ----------------------------------------------------- */
@@ -93,6 +100,14 @@ static void run_region(int32_t *gtid, int32_t *tid, region *r)
     REAL(__kmpc_barrier)(r->ident, *gtid);
 }
 
+/* The same for a parallel region of a kernel. */
+static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
+{
+    od_self.kernels++;
+    r->outlined(gtid, tid, A128(r->args));
+    od_self.kernels--;
+}
+
 void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...);
 void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
 {
@@ -105,9 +120,11 @@ void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
         r.args[i] = va_arg(list, void *);
     va_end(list);
     fork_call real = (fork_call)REAL(__kmpc_fork_call);
-    if (od_runtime_offloads())
+    if (od_self.kernels)
+        real(ident, 1, (void *)run_region_of_kernel, &r);
+    else if (od_runtime_offloads())
         real(ident, 1, (void *)run_region, &r);
     else
         real(ident, count, outlined, A128(r.args));
-    od_runtime_synchronise();
+    synchronise();
 }

@@ -28,11 +28,27 @@ int omp_get_default_device(void)
     return REAL(omp_get_default_device)();
 }
 
-bool od_is_virtual(int64_t *device)
+static bool is_in_region(const od_map_args *args)
+{
+    bool inside = false;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count && !inside; i++)
+        inside = !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) &&
+                 od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], 0);
+    od_runtime_unlock();
+    for (int32_t i = 0; i < args->count && !inside; i++)
+        inside =
+            !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && od_structs_is_open((uintptr_t)args->begins[i], 1);
+    return inside;
+}
+
+bool od_is_virtual(int64_t *device, const od_map_args *args)
 {
     bool hint = od_runtime_options()->device_clause == OD_DEVICE_CLAUSE_HINT;
-    if (*device >= 0)
-        return hint && od_runtime_device_index((int)*device) != OD_NOWHERE;
+    if (*device >= 0 && hint)
+        return od_runtime_device_index((int)*device) != OD_NOWHERE;
+    if (*device >= 0) /* the default device by its number: what was entered without it is there */
+        return *device == od_runtime_device_number(0) && is_in_region(args);
     if (*device != OD_DEVICE_DEFAULT)
         return false;
     if (hint || !atomic_load_explicit(&program_sets_default, memory_order_relaxed))
@@ -122,7 +138,8 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
     if (!od_runtime_active() || !is_known_version(args))
         return REAL(__tgt_target_kernel)(ident, device, teams, threads, kernel, args);
     od_kernel_call call = {ident, teams, threads, kernel, *args, NULL};
-    bool is_virtual = od_is_virtual(&device);
+    od_map_args map = od_kernel_map_args(args);
+    bool is_virtual = od_is_virtual(&device, &map);
     if (!is_virtual || !make_simple(&call))
         return pass_through(&call, is_virtual ? OD_DEVICE_DEFAULT : device);
     switch (od_self.mode) {

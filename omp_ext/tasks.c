@@ -270,19 +270,20 @@ static int32_t host_trampoline(int32_t gtid, void *task)
 
 /* A task with a depend clause may turn out to offload: until its code has shown that it does not, it is made
  * detachable (one that is never asked for its event completes as usual) and untied, because libomp cannot complete a
- * detached tied task while all threads wait for children of other tasks. */
+ * detached tied task while all threads wait for children of other tasks. In a team of one thread, where tasks run as they
+ * are created, only what is known to offload: libomp miscounts the detachable tasks of a taskloop there. */
 static bool may_detach(int32_t flags, od_task_entry entry)
 {
     if ((flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0)) || !(flags & OD_TASK_TIED))
         return false;
     od_entry_kind kind = entry_of(entry)->kind;
-    return kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS;
+    return kind == OD_ENTRY_OFFLOADS || (kind == OD_ENTRY_UNKNOWN && REAL(omp_get_num_threads)() > 1);
 }
 
 void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
                             od_task_entry entry)
 {
-    if (!od_runtime_offloads())
+    if (!od_runtime_offloads() || od_self.kernels)
         return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
     od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
     bool detach = may_detach(flags, entry);
@@ -326,7 +327,7 @@ static void copy_depends(od_record *record, int32_t n, const od_depend *depends,
 int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int32_t ndepends, od_depend *depends,
                                   int32_t n_noalias, od_depend *noalias)
 {
-    if (od_runtime_offloads()) {
+    if (od_runtime_offloads() && !od_self.kernels) {
         od_record *record = od_records_find(task);
         if (!record && ndepends + n_noalias > 0)
             record = record_host_task(task);
@@ -342,6 +343,8 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
 
 static void after_wait(int32_t ndepends, const od_depend *depends, int32_t n_noalias, const od_depend *noalias)
 {
+    if (od_self.kernels)
+        return;
     host_access(depends, ndepends);
     host_access(noalias, n_noalias);
 }

@@ -46,6 +46,8 @@ typedef struct od_thread {
     unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */
     int held_place;          /* and the device of these */
     uint64_t shown_host;     /* one bit per such construct, the innermost lowest: it was shown host addresses */
+    unsigned kernels;        /* kernels and host versions of regions running here: their parallel regions and tasks are
+                              * their own, not the program's */
     bool own_default_device; /* this thread called omp_set_default_device */
 } od_thread;
 

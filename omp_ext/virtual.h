@@ -3,12 +3,13 @@
 #ifndef OD_OMP_EXT_VIRTUAL_H
 #define OD_OMP_EXT_VIRTUAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "omp_ext/abi.h"
 
-/* True where a construct with this device number is ours to place. Otherwise *device is resolved to the number
- * that libomptarget is to be called with. */
-bool od_is_virtual(int64_t *device);
+#include <stdbool.h>
+
+/* True where a construct with this device number and map list is ours to place. Otherwise *device is resolved to the
+ * number that libomptarget is to be called with. */
+bool od_is_virtual(int64_t *device, const od_map_args *args);
 
 /* A construct met by this thread: a host task that is being learnt is one that offloads; `suited`: in a way that lets
  * later instances run on a device worker. */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Entries of a map list that stand for several.
+ *
+ * `declare mapper`: the entry comes with a function that pushes what it stands for, in the form that a struct with mapped
+ * members has in a list. We call it with a handle of our own; structs.h does the rest.
+ * Non-contiguous sections, x[0:n:2] in `target update`: the entry comes with a table of its dimensions; each
+ * contiguous piece becomes an entry.
+ */
+#ifndef OD_OMP_EXT_EXPAND_H
+#define OD_OMP_EXT_EXPAND_H
+
+#include "omp_ext/abi.h"
+
+#include <stdbool.h>
+
+bool od_is_compound(const od_map_args *args);
+
+/* The list without such entries. In a kernel's list one with a mapper stays itself, as a parent. *expanded owns its
+ * arrays, which od_expand_free() frees. */
+void od_expand(const od_map_args *args, od_map_args *expanded);
+void od_expand_free(od_map_args *expanded);
+
+#endif

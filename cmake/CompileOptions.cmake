@@ -19,7 +19,9 @@ endforeach()
 
 if(OMPDARTS_SANITIZE)
     list(JOIN OMPDARTS_SANITIZE "," sanitizers)
-    add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    # -fno-sanitize=function: entry points found by dlsym() have our own names for their parameters' types.
+    add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer
+                        $<$<C_COMPILER_ID:Clang>:-fno-sanitize=function>)
     add_link_options(-fsanitize=${sanitizers})
     if(CMAKE_C_COMPILER_ID STREQUAL Clang)
         # A preloaded library and the program share one sanitizer runtime; it lies beside clang's builtins.

@@ -17,8 +17,10 @@
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef enum direction { HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, NDIRECTIONS } direction;
 
@@ -37,6 +39,7 @@ struct od_transfer_queues {
     pthread_mutex_t lock; /* protects the lists, `unfinished` and `closing`; taken after the engine's lock */
     size_t unfinished;    /* transfers submitted whose `done` has not returned */
     bool closing;
+    atomic_bool halted;
     unsigned nqueues;
     queue queue[]; /* NDIRECTIONS per device */
 };
@@ -80,6 +83,8 @@ static void carry_out(queue *q, od_transfer *transfer)
         double delay_ns = random_fraction(&q->random) * config->jitter_s * (double)OD_NS_PER_S;
         od_clock_sleep_until(od_clock_ns() + (uint64_t)delay_ns);
     }
+    while (atomic_load(&q->all->halted))
+        pause();
     transfer->start_ns = od_clock_ns();
     od_status status = od_backend_copy(config->backend, transfer);
     transfer->end_ns = od_clock_ns();
@@ -167,6 +172,11 @@ void od_transfer_queues_destroy(od_transfer_queues *queues)
         pthread_cond_destroy(&queues->queue[i].work);
     pthread_mutex_destroy(&queues->lock);
     free(queues);
+}
+
+void od_transfer_queues_halt(od_transfer_queues *queues)
+{
+    atomic_store(&queues->halted, true);
 }
 
 static queue *queue_of(od_transfer_queues *queues, const od_transfer *transfer)

@@ -49,6 +49,8 @@ typedef struct od_transfer_config {
 od_status od_transfer_queues_create(const od_transfer_config *config, od_transfer_queues **queues);
 /* Lets queued transfers finish, then ends the threads. */
 void od_transfer_queues_destroy(od_transfer_queues *queues);
+/* The process ends: from now on no copy begins; the threads stay. */
+void od_transfer_queues_halt(od_transfer_queues *queues);
 /* Queues a transfer; it belongs to the queues until `done`. Never blocks for long. */
 void od_transfer_submit(od_transfer_queues *queues, od_transfer *transfer);
 

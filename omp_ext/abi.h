@@ -41,7 +41,13 @@ typedef struct od_depend { /* kmp_depend_info: 24 bytes */
     uint8_t flags;
 } od_depend;
 
-enum { OD_DEPEND_IN = 1, OD_DEPEND_OUT = 2, OD_DEPEND_INOUT = 3, OD_DEPEND_ALL_MEMORY = 0x80 };
+enum {
+    OD_DEPEND_IN = 1,
+    OD_DEPEND_OUT = 2,
+    OD_DEPEND_INOUT = 3,
+    OD_DEPEND_MUTEXINOUTSET = 4,
+    OD_DEPEND_ALL_MEMORY = 0x80
+};
 
 typedef struct od_kernel_args { /* KernelArgsTy, version 3: 104 bytes */
     uint32_t version;

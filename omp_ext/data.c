@@ -397,6 +397,8 @@ static bool carry_out(construct what, const od_map_args *args)
 /* True where the construct has been dealt with; false: it is libomptarget's, called with *device. */
 static bool handle(construct what, int64_t *device, const od_map_args *args)
 {
+    if (od_is_too_late())
+        return true;
     if (!od_runtime_active())
         return false;
     if (od_self.mode == OD_HOST_VERSION) /* data are on the host, addresses are host addresses */

@@ -71,10 +71,13 @@ od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const
     uintptr_t begin = begin_of(args, i);
     bool in_region = od_directory_find_region(od_engine_directory(engine), begin, (size_t)args->sizes[i]) != NULL;
     unsigned mode = ((type & OD_MAP_TO) ? OD_READ : 0u) | ((type & OD_MAP_FROM) ? OD_WRITE : 0u);
-    if (mode == 0 || in_region) /* in a region the map type says nothing about the use of what is present */
+    od_coherence coherence = od_runtime_options()->coherence;
+    /* In a region the map type says nothing about the use of what is present. */
+    if (mode == 0 || (in_region && (mode != OD_READ || coherence != OD_COHERENCE_DEPEND)))
         mode = OD_READ_WRITE;
-    bool trusted = od_runtime_options()->coherence != OD_COHERENCE_STRICT;
-    return trusted && is_only_read(begin, (size_t)args->sizes[i], depends, ndepends) ? OD_READ : (od_mode)mode;
+    return coherence != OD_COHERENCE_STRICT && is_only_read(begin, (size_t)args->sizes[i], depends, ndepends)
+               ? OD_READ
+               : (od_mode)mode;
 }
 
 /* map(alloc: x) of what is not present is scratch memory: libomptarget makes it for the launch. */

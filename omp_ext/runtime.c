@@ -81,6 +81,8 @@ static void job_done(od_job *job, od_status status);
 static void start_transfer(void *driver, od_transfer *transfer)
 {
     (void)driver;
+    if (runtime.stopping)
+        return;
     runtime.busy++;
     od_transfer_submit(runtime.transfers, transfer);
 }
@@ -539,6 +541,7 @@ static void stop(int status, void *arg)
         wait_for(is_idle);
     runtime.stopping = true;
     wait_for(is_quiet);
+    od_transfer_queues_halt(runtime.transfers);
     report();
     if (own_jobs) { /* libomp cannot be ended from a thread that is none of its own while a team is active */
         fflush(NULL);

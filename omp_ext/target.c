@@ -61,6 +61,15 @@ bool od_is_virtual(int64_t *device, const od_map_args *args)
     return false;
 }
 
+/* The process has begun to end while this task was being captured: libomptarget may have unloaded the device code. */
+bool od_is_too_late(void)
+{
+    if (od_self.mode != OD_CAPTURE || !od_runtime_ended())
+        return false;
+    od_self.capture->what = OD_CAPTURED_DONE;
+    return true;
+}
+
 void od_note_offload(bool suited)
 {
     od_self.offloads = true;
@@ -135,6 +144,8 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
 {
     if (od_self.mode == OD_HOST_VERSION)
         return 1;
+    if (od_is_too_late())
+        return 0;
     if (!od_runtime_active() || !is_known_version(args))
         return REAL(__tgt_target_kernel)(ident, device, teams, threads, kernel, args);
     od_kernel_call call = {ident, teams, threads, kernel, *args, NULL};

@@ -4,8 +4,9 @@
  * with depend clauses meet current data on the host.
  *
  * A target task is allocated detachable, with target_trampoline() as its entry. libomp tracks its
- * dependences; when it is ready, the trampoline runs the compiled entry in capture mode, gives the launch to the
- * engine and returns. The task completes in libomp when the engine has completed it.
+ * dependences; when it is ready, the trampoline asks for its completion event, runs the compiled entry in capture mode, gives
+ * the launch to the engine and returns. The task completes in libomp when the engine has completed it. One that libomp
+ * discards never asks, and completes as usual.
  *
  * A host task's entry is exchanged when it is submitted with dependences. Its first run, in place, learns whether it
  * offloads from inside; if so, later instances are detached and run on a device worker.
@@ -64,6 +65,16 @@ static void forecast(od_record *record, int change)
     for (int32_t j = 0; j < record->ndepends; j++)
         od_engine_forecast(engine, record->depends[j].base, change);
     od_runtime_unlock();
+}
+
+/* A task that libomp has discarded (cancel taskgroup) has left its record behind; its memory is now another task's. */
+static void add_record(od_record *record)
+{
+    od_record *stale = od_records_add(record);
+    if (stale) {
+        forecast(stale, -1);
+        od_record_free(stale);
+    }
 }
 
 /* --- target tasks ------------------------------------------------------- */
@@ -131,6 +142,7 @@ static void dispatch(const od_record *record, od_capture *capture)
 static int32_t target_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_records_take(task);
+    record->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
     if (od_runtime_ended()) {
         REAL(omp_fulfill_event)(record->event);
         od_record_free(record);
@@ -162,8 +174,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     od_self.unsuited = true;
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
     *record = (od_record){.task = task, .entry = entry, .code = entry_of(entry), .flags = flags};
-    record->event = REAL(__kmpc_task_allow_completion_event)(ident, gtid, task);
-    od_records_add(record);
+    add_record(record);
     return task;
 }
 
@@ -306,7 +317,7 @@ static od_record *record_host_task(od_kmp_task *task)
                           .detachable = detachable,
                           .flags = detachable ? od_self.allocated_flags : 0};
     task->entry = host_trampoline;
-    od_records_add(record);
+    add_record(record);
     return record;
 }
 
@@ -324,6 +335,15 @@ static void copy_depends(od_record *record, int32_t n, const od_depend *depends,
     record->ndepends = (int32_t)total;
 }
 
+/* libomp excludes the tasks of a mutexinoutset from each other only while their bodies run, and not at all in a team of one
+ * thread; a detached body ends early. As inout they run in the order of creation, which is one of the allowed ones. */
+static void order_mutexinoutset(od_record *record)
+{
+    for (int32_t j = 0; j < record->ndepends; j++)
+        if (record->depends[j].flags == OD_DEPEND_MUTEXINOUTSET)
+            record->depends[j].flags = OD_DEPEND_INOUT;
+}
+
 int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int32_t ndepends, od_depend *depends,
                                   int32_t n_noalias, od_depend *noalias)
 {
@@ -333,7 +353,10 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
             record = record_host_task(task);
         if (record) {
             copy_depends(record, ndepends, depends, n_noalias, noalias);
+            order_mutexinoutset(record);
             forecast(record, +1);
+            depends = record->depends; /* libomp reads them before it may run the task */
+            noalias = record->depends + ndepends;
         }
     }
     return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);

@@ -9,6 +9,8 @@
 #include "memmgr/transfer.h"
 #include "util/log.h"
 
+#include <string.h>
+
 static void give_pools_back(od_backend *backend)
 {
     for (unsigned k = 0; k < backend->ndevices; k++) {
@@ -61,7 +63,7 @@ static bool is_inside(size_t offset, size_t bytes, size_t size)
 
 static bool is_place(const od_backend *backend, int place)
 {
-    return place == OD_HOST || (place >= 0 && (unsigned)place < backend->ndevices);
+    return place == OD_HOST || place == OD_SPILL || (place >= 0 && (unsigned)place < backend->ndevices);
 }
 
 static od_status refuse(const od_transfer *transfer, const char *why)
@@ -77,19 +79,23 @@ static od_status check_places(const od_backend *backend, const od_transfer *tran
         return refuse(transfer, "there is no such device");
     if (transfer->from == transfer->to)
         return refuse(transfer, "it is the same place");
-    if (transfer->from != OD_HOST && transfer->to != OD_HOST && !backend->ops->peer)
+    if (transfer->from < OD_SPILL && transfer->to < OD_SPILL && !backend->ops->peer)
         return refuse(transfer, "this back-end does not copy between devices");
     return OD_OK;
 }
 
 /* The address of a transfer's bytes at one of its places, where its datum begins at
- * `pool_offset`. False: the bytes are not all in that device's pool. */
+ * `pool_offset`. False: the bytes are not all in that device's pool, or nowhere. */
 static bool locate(const od_backend *backend, const od_transfer *transfer, int place, size_t pool_offset,
                    void **address)
 {
     if (place == OD_HOST) {
         *address = (void *)(transfer->datum->base + transfer->offset);
         return true;
+    }
+    if (place == OD_SPILL) {
+        *address = (char *)transfer->spill + transfer->offset;
+        return transfer->spill;
     }
     size_t limit = backend->pool_bytes[place];
     if (!is_inside(pool_offset, transfer->offset, limit) ||
@@ -110,5 +116,11 @@ od_status od_backend_copy(od_backend *backend, const od_transfer *transfer)
     if (!locate(backend, transfer, transfer->from, transfer->from_offset, &from) ||
         !locate(backend, transfer, transfer->to, transfer->to_offset, &to))
         return refuse(transfer, "it reaches outside the device's pool");
-    return backend->ops->copy(backend->state, transfer->to, to, transfer->from, from, transfer->bytes);
+    if (transfer->from >= OD_SPILL && transfer->to >= OD_SPILL) {
+        memcpy(to, from, transfer->bytes);
+        return OD_OK;
+    }
+    int to_place = transfer->to >= OD_SPILL ? OD_HOST : transfer->to;
+    int from_place = transfer->from >= OD_SPILL ? OD_HOST : transfer->from;
+    return backend->ops->copy(backend->state, to_place, to, from_place, from, transfer->bytes);
 }

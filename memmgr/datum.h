@@ -10,7 +10,8 @@
  *             enter/exit data); inside it the host copy may be stale
  *   transfer  one copy of a datum, or of a part of it, between two places
  *
- * Coherence is one bit mask per datum: `valid` says which places hold the
+ * Places are the devices, the program's own memory (the host), and, inside a region, the region's spill area
+ * (memmgr/spill.h). Coherence is one bit mask per datum: `valid` says which places hold the
  * current contents. "Dirty on k" is `valid` == {k}. An empty mask means that the
  * contents are undefined (a region opened with `alloc` or `from`): any
  * place may serve a reader without a load.
@@ -25,14 +26,16 @@
 #include <stdint.h>
 
 enum {
-    OD_MAX_DEVICES = 63, /* bits of od_datum.valid, less the host's */
-    OD_HOST = 63,        /* the host as a place */
+    OD_MAX_DEVICES = 62, /* bits of od_datum.valid, less those of the next two */
+    OD_SPILL = 62,       /* the spill area of the datum's region as a place */
+    OD_HOST = 63,        /* the program's own memory as a place */
     OD_NOWHERE = -1,     /* no place */
 };
 
 #define OD_BIT(place) (UINT64_C(1) << (unsigned)(place))
 
 typedef struct od_datum od_datum;
+typedef struct od_spill od_spill;               /* memmgr/spill.h */
 typedef struct od_request_item od_request_item; /* sched/engine.c */
 
 typedef enum od_replica_state {
@@ -59,8 +62,9 @@ typedef struct od_region {
     uintptr_t base; /* host address */
     size_t size;    /* bytes */
     uint32_t references;
-    uint32_t shown; /* how often the program asked for its device address, to which it is bound until it closes */
-    bool undefined; /* opened without `to`: contents are undefined until written */
+    uint32_t shown;  /* how often the program asked for its device address, to which it is bound until it closes */
+    bool undefined;  /* opened without `to`: contents are undefined until written */
+    od_spill *spill; /* made at the first eviction; one use is the region's */
 } od_region;
 
 struct od_datum {
@@ -69,6 +73,7 @@ struct od_datum {
     size_t size;       /* bytes */
     uint64_t valid;    /* bit p: place p holds the current contents */
     od_region *region; /* the open region that it lies in, or NULL */
+    od_spill *spill;   /* of the region that has closed, while contents are still there; one use is the datum's */
 
     uint32_t forecast;   /* submitted tasks, not ready, whose depend list names its first byte */
     uint32_t pending;    /* tasks that are ready or further and use it */
@@ -76,7 +81,7 @@ struct od_datum {
     uint32_t writers;    /* committed or running tasks that write it */
     uint32_t host_users; /* of users, those that run on the host */
     uint32_t transfers;  /* under way, to or from any place */
-    uint32_t stores;     /* of transfers, those that bring all of it to the host */
+    uint32_t stores;     /* of transfers, those that bring all of it to the host or to the spill area */
     uint32_t nreplicas;  /* not absent */
     uint32_t nawaiting;  /* replicas with awaits_source */
     uint32_t bound;      /* device addresses of it that the program holds */
@@ -94,6 +99,12 @@ struct od_datum {
 static inline bool od_datum_is_dirty(const od_datum *datum, unsigned k)
 {
     return datum->valid == OD_BIT(k);
+}
+
+/* True where no device is needed for the contents. */
+static inline bool od_datum_is_home(const od_datum *datum)
+{
+    return datum->valid == 0 || (datum->valid & (OD_BIT(OD_HOST) | OD_BIT(OD_SPILL)));
 }
 
 /* True where a reader on device k needs no load: valid there, or undefined anywhere. */

@@ -10,6 +10,7 @@
  */
 #include "memmgr/directory.h"
 
+#include "memmgr/spill.h"
 #include "memmgr/tree.h"
 
 #include <assert.h>
@@ -130,6 +131,19 @@ static void set_remove(range_set *set, uintptr_t base)
     free(r);
 }
 
+/* A datum or region that goes lets go of its spill area. */
+static void release_data(range_set *data)
+{
+    od_list_each(it, &data->list)
+        od_spill_release(((od_datum *)od_container_of(it, range, order)->owner)->spill);
+}
+
+static void release_regions(range_set *regions)
+{
+    od_list_each(it, &regions->list)
+        od_spill_release(((od_region *)od_container_of(it, range, order)->owner)->spill);
+}
+
 static void set_clear(range_set *set)
 {
     od_list_each(it, &set->list) {
@@ -207,6 +221,8 @@ void od_directory_destroy(od_directory *dir)
 {
     if (!dir)
         return;
+    release_data(&dir->data);
+    release_regions(&dir->regions);
     set_clear(&dir->data);
     set_clear(&dir->regions);
     free(dir->ids);
@@ -229,6 +245,14 @@ void od_directory_visit(const od_directory *dir, uintptr_t base, size_t size, bo
         r = set_next_overlap(&dir->data, r, base, size);
 }
 
+/* Where the contents of a range are of which there is no datum. */
+static uint64_t initial_places(const od_region *region, uintptr_t base, size_t size)
+{
+    if (region && od_spill_cover(region->spill, base, size) == OD_COVER_WHOLE)
+        return OD_BIT(OD_SPILL);
+    return region && region->undefined ? 0 : OD_BIT(OD_HOST);
+}
+
 static od_datum *new_datum(const od_directory *dir, uintptr_t base, size_t size)
 {
     od_datum *datum = calloc(1, sizeof *datum + dir->ndevices * sizeof datum->replica[0]);
@@ -238,7 +262,7 @@ static od_datum *new_datum(const od_directory *dir, uintptr_t base, size_t size)
     datum->size = size;
     datum->home = OD_NOWHERE;
     datum->region = od_directory_find_region(dir, base, size);
-    datum->valid = datum->region && datum->region->undefined ? 0 : OD_BIT(OD_HOST);
+    datum->valid = initial_places(datum->region, base, size);
     for (unsigned k = 0; k < dir->ndevices; k++) {
         datum->replica[k].datum = datum;
         datum->replica[k].state = OD_ABSENT;
@@ -261,6 +285,10 @@ od_status od_directory_add(od_directory *dir, uintptr_t base, size_t size, od_da
         free(added);
         return status;
     }
+    if (added->valid == OD_BIT(OD_SPILL) && od_spill_take(added->region->spill, base, size)) {
+        set_remove(&dir->data, base);
+        return OD_ENOMEM;
+    }
     id_take(dir, added);
     *datum = added;
     return OD_OK;
@@ -271,6 +299,7 @@ void od_directory_remove(od_directory *dir, od_datum *datum)
     for (unsigned k = 0; k < dir->ndevices; k++)
         assert(datum->replica[k].state == OD_ABSENT);
     id_give_back(dir, datum->id);
+    od_spill_release(datum->spill);
     set_remove(&dir->data, datum->base);
 }
 
@@ -292,15 +321,20 @@ od_region *od_directory_find_region(const od_directory *dir, uintptr_t base, siz
     return r ? r->owner : NULL;
 }
 
-/* Points the data that lie wholly inside a region to `to`; a datum that only
- * sticks out of it has no region. */
+/* Points the data that lie wholly inside a region to `to`; a datum that only sticks out of it has no region. Those that
+ * lose their region keep its spill area while their contents may be there. */
 static void point_data(const od_directory *dir, const od_region *region, od_region *to)
 {
     range *r = set_first_overlap(&dir->data, region->base, region->size);
     for (; r; r = set_next_overlap(&dir->data, r, region->base, region->size)) {
         od_datum *datum = r->owner;
-        if (od_directory_find_region(dir, datum->base, datum->size) == region)
-            datum->region = to;
+        if (od_directory_find_region(dir, datum->base, datum->size) != region)
+            continue;
+        datum->region = to;
+        if (!to && region->spill && !datum->spill) {
+            od_spill_hold(region->spill);
+            datum->spill = region->spill;
+        }
     }
 }
 
@@ -337,6 +371,7 @@ void od_directory_close(od_directory *dir, od_region *region)
 {
     assert(region->references == 0);
     point_data(dir, region, NULL);
+    od_spill_release(region->spill);
     set_remove(&dir->regions, region->base);
 }
 

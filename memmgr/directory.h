@@ -27,8 +27,8 @@ od_datum *od_directory_find(const od_directory *dir, uintptr_t base, size_t size
 void od_directory_visit(const od_directory *dir, uintptr_t base, size_t size, bool (*visit)(od_datum *, void *),
                         void *arg);
 
-/* A new datum, all replicas absent, valid on the host (or nowhere, in an
- * `undefined` region); its region is looked up. It must overlap no other datum (OD_EINVAL). */
+/* A new datum, all replicas absent, valid on the host (or where its region's spill area remembers all of it, or nowhere, in
+ * an `undefined` region); its region is looked up. It must overlap no other datum (OD_EINVAL). */
 od_status od_directory_add(od_directory *dir, uintptr_t base, size_t size, od_datum **datum);
 
 /* Forgets a datum; all its replicas must be absent. Frees it. */

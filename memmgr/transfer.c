@@ -181,10 +181,12 @@ void od_transfer_queues_halt(od_transfer_queues *queues)
 
 static queue *queue_of(od_transfer_queues *queues, const od_transfer *transfer)
 {
-    direction way = transfer->from == OD_HOST ? HOST_TO_DEVICE
-                    : transfer->to == OD_HOST ? DEVICE_TO_HOST
-                                              : DEVICE_TO_DEVICE;
+    direction way = transfer->to >= OD_SPILL     ? DEVICE_TO_HOST
+                    : transfer->from >= OD_SPILL ? HOST_TO_DEVICE
+                                                 : DEVICE_TO_DEVICE;
     int device = way == DEVICE_TO_HOST ? transfer->from : transfer->to;
+    if (device >= OD_SPILL)
+        device = 0;
     unsigned i = NDIRECTIONS * (unsigned)device + way;
     assert(device >= 0 && i < queues->nqueues);
     return &queues->queue[i];

@@ -2,8 +2,9 @@
 /*
  * Transfers, and the queues that carry them out.
  *
- * Each device has one queue and one thread per direction: host to device,
- * device to host, device to device (the receiving device's). Each queue is first in, first out; demanded
+ * Each device has one queue and one thread per direction: host (or spill area) to device,
+ * device to host, device to device (the receiving device's). Copies between the host and a spill area share the first
+ * device's second queue. Each queue is first in, first out; demanded
  * loads (a committed task waits for them) go before prefetches.
  * When a transfer ends, `done` is called on the queue's thread without any lock held.
  */
@@ -15,8 +16,8 @@
 
 typedef enum od_transfer_kind {
     OD_LOAD,       /* a committed or buffered task's input */
-    OD_WRITE_BACK, /* contents to the host; the replica stays */
-    OD_EVICT,      /* contents to the host, then the replica goes */
+    OD_WRITE_BACK, /* contents to the host or the spill area; the replica stays */
+    OD_EVICT,      /* likewise, then the replica goes */
     OD_UPDATE,     /* a part, for `target update` or `always` */
 } od_transfer_kind;
 
@@ -27,6 +28,7 @@ typedef struct od_transfer {
     size_t offset, bytes;      /* the part of the datum */
     size_t from_offset;        /* pool offset of the datum's first byte at `from`; unused for the host */
     size_t to_offset;          /* likewise at `to` */
+    void *spill;               /* where the datum's first byte is spilled, if one of the places is OD_SPILL */
     bool demanded;             /* a committed task or the host waits for it */
     unsigned tries;            /* failed attempts so far */
     uint64_t start_ns, end_ns; /* set by the queue */

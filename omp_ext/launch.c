@@ -200,7 +200,7 @@ void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries
     od_runtime_unlock();
     if (bound && tries > BOUND_TRIES)
         od_runtime_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
-    od_runtime_host_range(base, size, OD_REQUEST_WRITE);
+    od_runtime_host_range(base, size, OD_REQUEST_SETTLE);
     nanosleep(&(struct timespec){.tv_nsec = 100 * 1000},
               NULL); /* tasks that are ready but have not run hold it still */
 }

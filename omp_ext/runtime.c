@@ -610,6 +610,7 @@ static od_status start_engine(unsigned ndevices)
         .slots = 1,
         .host_slots = runtime.options.host_workers,
         .peer = runtime.backend.ops->peer,
+        .spill = runtime.options.spill,
         .host_link = {bandwidth, 1e-6},
         .peer_link = {bandwidth, 1e-6},
         .policy = policy,

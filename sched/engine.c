@@ -754,7 +754,7 @@ void od_engine_task_ready(od_engine *e, od_task *t)
 static double transfer_time(void *engine, const od_datum *d, unsigned k)
 {
     const od_engine *e = engine;
-    bool from_peer = e->config.peer && d->valid && !(d->valid & OD_BIT(OD_HOST)) && !(d->valid & OD_BIT(k));
+    bool from_peer = e->config.peer && !od_datum_is_home(d) && !(d->valid & OD_BIT(k));
     const od_link *link = from_peer ? &e->config.peer_link : &e->config.host_link;
     return link->latency + (double)d->size / link->bandwidth;
 }

@@ -36,6 +36,8 @@ typedef enum od_request_kind {
     OD_REQUEST_DISCARD, /* the host copy is what counts from now on: drop replicas, write nothing back */
     OD_REQUEST_PULL,    /* copy a part to the host, change no state (`target update from` of a section) */
     OD_REQUEST_PUSH,    /* copy a part from the host (`target update to`) */
+    OD_REQUEST_SETTLE,  /* off the devices, so that the range can be divided into other data; the program's memory stays
+                         * as it is inside a region */
 } od_request_kind;
 
 struct od_request_item {
@@ -82,6 +84,7 @@ typedef struct od_engine_config {
     unsigned slots;      /* tasks that may run at once on a device */
     unsigned host_slots; /* host versions that may run at once */
     bool peer;           /* device-to-device copies are possible */
+    bool spill;          /* inside a region evicted data go to its spill area, not to the program's memory */
     od_link host_link;   /* estimate, between the host and a device */
     od_link peer_link;   /* estimate, between two devices */
     const od_policy_ops *policy;
@@ -123,7 +126,8 @@ od_directory *od_engine_directory(od_engine *engine);
  * held (pending counts it), so that nobody forgets it before the task or request that needs
  * it has ended; a task's data are released when it completes.
  * Known data that overlap the range otherwise are forgotten when all are idle; if one is in use or has its only
- * copy on a device, OD_EFULL is returned: bring the range home (od_engine_range_request), wait, and ask again. */
+ * copy on a device, or contents are partly in a spill area, OD_EFULL is returned: settle the range
+ * (od_engine_range_request), wait, and ask again. */
 od_status od_engine_datum(od_engine *engine, uintptr_t base, size_t size, od_datum **datum);
 void od_engine_release(od_engine *engine, od_datum *datum);
 

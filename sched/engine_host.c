@@ -8,6 +8,7 @@
  * for tasks that write the datum, never for tasks that have not committed: those were made ready after, or beside,
  * whoever asks, and OpenMP's dependences order the rest.
  */
+#include "memmgr/spill.h"
 #include "sched/engine_internal.h"
 
 #include <assert.h>
@@ -70,13 +71,13 @@ static bool serve_write(od_engine *e, od_request_item *item)
     return true;
 }
 
-/* The device that holds the only current contents; every transfer has ended. */
+/* A place other than the program's memory that holds the current contents; every transfer has ended. */
 static int holder(const od_engine *e, const od_datum *d)
 {
     for (unsigned k = 0; k < e->config.ndevices; k++)
         if (d->valid & OD_BIT(k))
             return (int)k;
-    return OD_NOWHERE;
+    return OD_SPILL;
 }
 
 static bool move_part(od_engine *e, od_request_item *item, int from, int to)
@@ -115,10 +116,21 @@ static bool serve_push(od_engine *e, od_request_item *item)
         return renew(e, item);
     if (item->started && d->bound && (whole || (d->valid & OD_BIT(OD_HOST))))
         return renew(e, item);
-    int device = holder(e, d);
-    if (!move_part(e, item, OD_HOST, device))
+    int place = holder(e, d);
+    if (!move_part(e, item, OD_HOST, place))
         return false;
-    od_memory_drop_all(e, d, device);
+    od_memory_drop_all(e, d, place);
+    d->valid = OD_BIT(place);
+    return true;
+}
+
+static bool serve_settle(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (!od_memory_spill(e, d) || d->transfers || in_use(item))
+        return false;
+    if (!d->bound && d->users == d->host_users)
+        od_memory_drop_all(e, d, OD_NOWHERE);
     return true;
 }
 
@@ -136,6 +148,8 @@ static bool serve(od_engine *e, od_request_item *item)
         return serve_pull(e, item);
     case OD_REQUEST_PUSH:
         return serve_push(e, item);
+    case OD_REQUEST_SETTLE:
+        return serve_settle(e, item);
     case OD_REQUEST_DISCARD:
         if (item->started != item->moved || item->datum->transfers || in_use(item) || !renew(e, item))
             return false;
@@ -156,6 +170,15 @@ static void complete_request(od_engine *e, od_request *request)
     }
 }
 
+/* Its region has closed and its contents are the program's: the spill area is not needed any more. */
+static void leave_spill(od_datum *d)
+{
+    if (!d->spill || d->region || d->transfers || (d->valid & OD_BIT(OD_SPILL)))
+        return;
+    od_spill_release(d->spill);
+    d->spill = NULL;
+}
+
 void od_host_advance(od_engine *e, od_datum *d)
 {
     od_request_item *item;
@@ -163,6 +186,7 @@ void od_host_advance(od_engine *e, od_datum *d)
         d->items = item->next;
         d->pending--;
         od_request *request = item->request;
+        leave_spill(d);
         if (--request->pending == 0)
             complete_request(e, request);
     }
@@ -247,6 +271,53 @@ od_status od_engine_sync_request(od_engine *e, od_request **request)
 
 /* --- ranges ------------------------------------------------------------- */
 
+static bool first(od_datum *d, void *arg)
+{
+    *(const od_datum **)arg = d;
+    return false;
+}
+
+/* Makes data of the parts of [base, base+size) that the region's spill area remembers; if `all`, of those as well that
+ * are only in the program's memory. */
+static od_status materialise(od_engine *e, const od_region *region, uintptr_t base, size_t size, bool all)
+{
+    od_datum *added;
+    od_status status = OD_OK;
+    uintptr_t part;
+    size_t bytes;
+    while (!status && od_spill_first(region->spill, base, size, &part, &bytes))
+        status = od_directory_add(e->directory, part, bytes, &added);
+    for (uintptr_t at = base; all && !status && at < base + size;) {
+        const od_datum *d = NULL;
+        od_directory_visit(e->directory, at, base + size - at, first, &d);
+        uintptr_t gap_end = d ? d->base : base + size;
+        if (gap_end > at)
+            status = od_directory_add(e->directory, at, gap_end - at, &added);
+        at = d ? d->base + d->size : base + size;
+    }
+    return status;
+}
+
+static bool is_only_elsewhere(od_datum *d, void *arg)
+{
+    bool *found = arg;
+    *found |= d->valid && !(d->valid & OD_BIT(OD_HOST));
+    return !*found;
+}
+
+/* A range that is to be divided into other data must be in one place: the program's memory, where it all is already or
+ * must go; or the spill area. */
+static od_status prepare_settling(od_engine *e, uintptr_t base, size_t size, od_request_kind *kind)
+{
+    const od_region *region = od_directory_find_region(e->directory, base, size);
+    bool spills = region && od_spill_cover(region->spill, base, size) != OD_COVER_NONE;
+    od_directory_visit(e->directory, base, size, is_only_elsewhere, &spills);
+    if (region && spills && e->config.spill)
+        return materialise(e, region, base, size, true);
+    *kind = OD_REQUEST_WRITE;
+    return OD_OK;
+}
+
 typedef struct collection {
     od_request *request; /* NULL while counting */
     uint32_t count;
@@ -264,8 +335,16 @@ static bool collect(od_datum *d, void *arg)
 
 od_status od_engine_range_request(od_engine *e, uintptr_t base, size_t size, od_request_kind kind, od_request **request)
 {
-    collection c = {NULL, 0, kind};
+    const od_region *region = od_directory_find_region(e->directory, base, size);
+    od_status status = OD_OK;
     *request = NULL;
+    if (kind == OD_REQUEST_SETTLE)
+        status = prepare_settling(e, base, size, &kind);
+    else if (region)
+        status = materialise(e, region, base, size, false);
+    if (status)
+        return status;
+    collection c = {NULL, 0, kind};
     od_directory_visit(e->directory, base, size, collect, &c);
     if (!c.count)
         return OD_OK;
@@ -291,7 +370,7 @@ od_status od_engine_range_request(od_engine *e, uintptr_t base, size_t size, od_
 static bool can_forget(const od_datum *d)
 {
     bool idle = !d->pending && !d->users && !d->transfers && !d->items && !d->bound;
-    return idle && (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)));
+    return idle && !d->spill && od_datum_is_home(d);
 }
 
 static bool all_can_be_forgotten(od_datum *d, void *arg)
@@ -301,20 +380,18 @@ static bool all_can_be_forgotten(od_datum *d, void *arg)
     return *all;
 }
 
-static bool first(od_datum *d, void *arg)
+/* What comes after it finds its contents in the program's memory or in the spill area. */
+static od_status forget(od_engine *e, od_datum *d)
 {
-    *(od_datum **)arg = d;
-    return false;
-}
-
-static void forget(od_engine *e, od_datum *d)
-{
-    if (d->region && (d->valid & OD_BIT(OD_HOST))) /* what comes after it finds defined contents there */
+    if ((d->valid & OD_BIT(OD_SPILL)) && od_spill_keep(d->region->spill, d->base, d->size))
+        return OD_ENOMEM;
+    if (d->region && d->valid)
         d->region->undefined = false;
     od_memory_drop_all(e, d, OD_NOWHERE);
     if (e->config.policy->forget)
         e->config.policy->forget(e->policy_state, d);
     od_directory_remove(e->directory, d);
+    return OD_OK;
 }
 
 static od_status forget_range(od_engine *e, uintptr_t base, size_t size)
@@ -323,14 +400,21 @@ static od_status forget_range(od_engine *e, uintptr_t base, size_t size)
     od_directory_visit(e->directory, base, size, all_can_be_forgotten, &all);
     if (!all)
         return OD_EFULL;
-    od_datum *d = NULL;
-    for (;;) {
-        d = NULL;
+    od_status status = OD_OK;
+    for (const od_datum *d = NULL; !status; d = NULL) {
         od_directory_visit(e->directory, base, size, first, &d);
         if (!d)
-            return OD_OK;
-        forget(e, d);
+            break;
+        status = forget(e, (od_datum *)(uintptr_t)d);
     }
+    return status;
+}
+
+/* A datum may begin where the contents are all in one place. */
+static bool is_divided(od_engine *e, uintptr_t base, size_t size)
+{
+    const od_region *region = od_directory_find_region(e->directory, base, size);
+    return region && od_spill_cover(region->spill, base, size) == OD_COVER_PART;
 }
 
 od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
@@ -339,6 +423,8 @@ od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **
     /* Outside regions the rest of a larger datum belongs to the host meanwhile: it must not be written back. */
     if (!*datum || ((*datum)->size != size && !(*datum)->region)) {
         od_status status = forget_range(e, base, size);
+        if (!status && is_divided(e, base, size))
+            status = OD_EFULL;
         if (!status)
             status = od_directory_add(e->directory, base, size, datum);
         if (status)
@@ -441,7 +527,9 @@ static od_status forget_straddling(od_engine *e, uintptr_t base, size_t size)
             return OD_OK;
         if (!can_forget(s.found))
             return OD_EFULL;
-        forget(e, s.found);
+        od_status status = forget(e, s.found);
+        if (status)
+            return status;
     }
 }
 

@@ -67,6 +67,8 @@ void od_memory_drop_all(od_engine *e, od_datum *d, int except);
 void od_memory_evict(od_engine *e, od_datum *d, unsigned k);
 void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded);
 bool od_memory_store(od_engine *e, od_datum *d);
+bool od_memory_save(od_engine *e, od_datum *d);
+bool od_memory_spill(od_engine *e, od_datum *d);
 void od_memory_touch(od_engine *e, od_datum *d, unsigned k);
 /* Starts a transfer of a part of the datum; `item` may be NULL. */
 void od_memory_transfer(od_engine *e, const od_transfer *what);

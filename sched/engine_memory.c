@@ -9,6 +9,7 @@
  * has said that its own count. A device's memory is given to the head of its
  * buffer before any prefetch.
  */
+#include "memmgr/spill.h"
 #include "sched/engine_internal.h"
 
 #include <assert.h>
@@ -35,17 +36,19 @@ void od_memory_transfer(od_engine *e, const od_transfer *what)
     *x = *what;
     for (int side = 0; side < 2; side++) {
         int place = side ? x->to : x->from;
-        if (place == OD_HOST)
+        if (place == OD_SPILL)
+            x->spill = od_spill_address(d->region ? d->region->spill : d->spill, d->base);
+        if (place >= OD_SPILL)
             continue;
         od_stats_account(e, (unsigned)place);
         e->device[place].transfers++;
         *(side ? &x->to_offset : &x->from_offset) = d->replica[place].offset;
     }
-    if (x->from != OD_HOST)
+    if (x->from < OD_SPILL)
         d->replica[x->from].pins++;
-    if (x->to != OD_HOST && x->kind == OD_UPDATE)
+    if (x->to < OD_SPILL && x->kind == OD_UPDATE)
         d->replica[x->to].pins++;
-    if (x->to == OD_HOST && x->kind != OD_UPDATE)
+    if (x->to >= OD_SPILL && x->kind != OD_UPDATE)
         d->stores++;
     d->transfers++;
     od_list_push_back(&e->transfers, &x->link);
@@ -123,6 +126,16 @@ void od_memory_drop_all(od_engine *e, od_datum *d, int except)
             od_memory_drop(e, d, k);
 }
 
+/* Where contents go that must leave a device without the program having asked for them. */
+static int refuge(const od_engine *e, od_datum *d)
+{
+    if (!e->config.spill || !d->region)
+        return OD_HOST;
+    if (!d->region->spill)
+        d->region->spill = od_spill_create(d->region->base, d->region->size);
+    return d->region->spill ? OD_SPILL : OD_HOST;
+}
+
 void od_memory_evict(od_engine *e, od_datum *d, unsigned k)
 {
     od_replica *r = &d->replica[k];
@@ -140,7 +153,7 @@ void od_memory_evict(od_engine *e, od_datum *d, unsigned k)
     e->device[k].leaving_bytes += od_pool_rounded(e->device[k].pool, d->size);
     od_memory_transfer(
         e, &(od_transfer){
-               .datum = d, .kind = OD_EVICT, .from = (int)k, .to = OD_HOST, .bytes = d->size, .demanded = true});
+               .datum = d, .kind = OD_EVICT, .from = (int)k, .to = refuge(e, d), .bytes = d->size, .demanded = true});
     tell_evicted(e, d, k);
 }
 
@@ -228,12 +241,12 @@ static int device_source(const od_engine *e, const od_datum *d)
 /* A peer only where its link is faster, or where the host's copy is stale. OD_NOWHERE: the only copy is leaving. */
 static int load_source(const od_engine *e, const od_datum *d)
 {
-    bool on_host = d->valid & OD_BIT(OD_HOST);
+    int host = d->valid & OD_BIT(OD_HOST) ? OD_HOST : d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : OD_NOWHERE;
     bool peer_faster = e->config.peer && e->config.peer_link.bandwidth > e->config.host_link.bandwidth;
-    if (on_host && !peer_faster)
-        return OD_HOST;
+    if (host != OD_NOWHERE && !peer_faster)
+        return host;
     int peer = device_source(e, d);
-    return peer == OD_NOWHERE && on_host ? OD_HOST : peer;
+    return peer == OD_NOWHERE ? host : peer;
 }
 
 /* Brings the contents to k, where memory has been taken. */
@@ -247,9 +260,9 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
         await_source(e, d, k);
         return;
     }
-    if (source != OD_HOST && !e->config.peer) {
+    if (source < OD_SPILL && !e->config.peer) {
         await_source(e, d, k);
-        od_memory_store(e, d);
+        od_memory_save(e, d);
         return;
     }
     stop_awaiting(e, d, k);
@@ -261,7 +274,14 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
                .datum = d, .kind = OD_LOAD, .from = source, .to = (int)k, .bytes = d->size, .demanded = demanded});
 }
 
-/* Makes the host's copy current. True: it is, or nothing is to be kept; false: under way. */
+static void write_back(od_engine *e, od_datum *d, int from, int to)
+{
+    od_memory_transfer(
+        e,
+        &(od_transfer){.datum = d, .kind = OD_WRITE_BACK, .from = from, .to = to, .bytes = d->size, .demanded = true});
+}
+
+/* Makes the program's memory current. True: it is, or nothing is to be kept; false: under way. */
 bool od_memory_store(od_engine *e, od_datum *d)
 {
     if (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)))
@@ -269,25 +289,52 @@ bool od_memory_store(od_engine *e, od_datum *d)
     if (d->stores)
         return false;
     int source = device_source(e, d);
-    assert(source != OD_NOWHERE);
-    od_memory_transfer(
-        e, &(od_transfer){
-               .datum = d, .kind = OD_WRITE_BACK, .from = source, .to = OD_HOST, .bytes = d->size, .demanded = true});
+    write_back(e, d, source == OD_NOWHERE ? OD_SPILL : source, OD_HOST);
+    return false;
+}
+
+/* Makes a copy current that is on no device. True: there is one; false: under way. */
+bool od_memory_save(od_engine *e, od_datum *d)
+{
+    if (od_datum_is_home(d))
+        return true;
+    if (!d->stores)
+        write_back(e, d, device_source(e, d), refuge(e, d));
+    return false;
+}
+
+/* Makes the spill area current, as od_memory_store() does with the program's memory; without one, that. */
+bool od_memory_spill(od_engine *e, od_datum *d)
+{
+    if (d->valid & OD_BIT(OD_SPILL))
+        return true;
+    if (refuge(e, d) == OD_HOST)
+        return od_memory_store(e, d);
+    if (d->valid == 0) { /* undefined contents may be any */
+        d->valid = OD_BIT(OD_SPILL);
+        return true;
+    }
+    if (d->stores)
+        return false;
+    int source = device_source(e, d);
+    write_back(e, d, source == OD_NOWHERE ? OD_HOST : source, OD_SPILL);
     return false;
 }
 
 void od_memory_settle(od_engine *e, od_datum *d)
 {
     bool idle = !d->pending && !d->users && !d->transfers && !d->items && !d->bound;
-    if (idle && !d->keep && d->nreplicas && (d->valid == 0 || (d->valid & OD_BIT(OD_HOST))))
+    if (idle && !d->keep && d->nreplicas && od_datum_is_home(d))
         od_memory_drop_all(e, d, OD_NOWHERE);
 }
 
 static void count_bytes(od_engine *e, const od_transfer *x)
 {
-    if (x->from == OD_HOST)
+    if (x->from >= OD_SPILL && x->to >= OD_SPILL)
+        return;
+    if (x->from >= OD_SPILL)
         e->device[x->to].stats.h2d_bytes += x->bytes;
-    else if (x->to == OD_HOST)
+    else if (x->to >= OD_SPILL)
         e->device[x->from].stats.d2h_bytes += x->bytes;
     else
         e->device[x->to].stats.d2d_bytes += x->bytes;
@@ -303,11 +350,11 @@ static void serve_awaiting(od_engine *e, od_datum *d)
 static void finish_transfer(od_engine *e, od_transfer *x)
 {
     od_datum *d = x->datum;
-    if (x->from != OD_HOST)
+    if (x->from < OD_SPILL)
         d->replica[x->from].pins--;
     d->transfers--;
     if (x->kind == OD_UPDATE) {
-        if (x->to != OD_HOST)
+        if (x->to < OD_SPILL)
             d->replica[x->to].pins--;
         if (x->item)
             x->item->moved = true;
@@ -319,7 +366,7 @@ static void finish_transfer(od_engine *e, od_transfer *x)
         return;
     }
     d->stores--;
-    d->valid |= OD_BIT(OD_HOST);
+    d->valid |= OD_BIT(x->to);
     if (x->kind == OD_EVICT) {
         e->device[x->from].leaving_bytes -= od_pool_rounded(e->device[x->from].pool, d->size);
         od_memory_drop(e, d, (unsigned)x->from);
@@ -338,7 +385,7 @@ static bool try_again(od_engine *e, od_transfer *x)
     }
     snprintf(message, sizeof message,
              "copying %zu bytes of the datum at host address %#lx %s device %d failed %d times", x->bytes,
-             (unsigned long)x->datum->base, x->from == OD_HOST ? "to" : "from", x->from == OD_HOST ? x->to : x->from,
+             (unsigned long)x->datum->base, x->from >= OD_SPILL ? "to" : "from", x->from >= OD_SPILL ? x->to : x->from,
              MAX_TRIES);
     e->config.driver_ops->fatal(e->config.driver, message);
     return false;
@@ -352,7 +399,7 @@ void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
         return;
     for (int side = 0; side < 2; side++) {
         int place = side ? x->to : x->from;
-        if (place == OD_HOST)
+        if (place >= OD_SPILL)
             continue;
         od_stats_account(e, (unsigned)place);
         e->device[place].transfers--;

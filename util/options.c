@@ -293,6 +293,11 @@ static const od_option_spec table[] = {
      "When a device may keep a copy outside a data region: auto where the depend clauses allow it, "
      "strict never, depend always.",
      "coherence", parse_choice, MEMBER(coherence)},
+    {PREFIX "SPILL", "flag", "1", "", "0|1",
+     "Inside a data region evicted tiles go to a spill area in host memory, as large as the region; 0 sends them to "
+     "the "
+     "program's own arrays, which then change before the region closes.",
+     "spill", parse_flag, MEMBER(spill)},
     {PREFIX "DEVICE_CLAUSE", "choice", "pin", "", "pin|hint",
      "Constructs with a device clause: pin leaves them on the device they name, hint schedules them like all others.",
      "device-clause", parse_choice, MEMBER(device_clause)},

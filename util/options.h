@@ -41,6 +41,7 @@ typedef struct od_options {
     size_t mem_limit;               /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
     uint32_t task_buffer;           /* OMPDARTS_TASK_BUFFER: tasks per device */
     od_coherence coherence;         /* OMPDARTS_COHERENCE */
+    bool spill;                     /* OMPDARTS_SPILL */
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
     od_priority_mode priority;      /* OMPDARTS_PRIORITY */
     double link_bandwidth;          /* OMPDARTS_LINK_BANDWIDTH: bytes/s, shared by all devices; 0 = not slowed */

@@ -32,7 +32,7 @@ typedef struct world {
 
 static int place_index(int place)
 {
-    return place == OD_HOST ? W_PLACES - 1 : place;
+    return place == OD_HOST ? W_PLACES - 1 : place == OD_SPILL ? W_PLACES - 2 : place;
 }
 
 static int datum_index(const world *w, const od_datum *d)
@@ -102,6 +102,8 @@ static void end_transfer(world *w, int i)
 {
     od_transfer *x = w->transfer[i];
     int d = datum_index(w, x->datum);
+    if (w->graph->region && x->kind == OD_EVICT && x->to == OD_HOST)
+        BREAK(w, "datum %d is evicted to the program's memory inside a region", d);
     w->contents[d][place_index(x->to)] = w->contents[d][place_index(x->from)];
     w->transfer[i] = w->transfer[--w->ntransfers];
     od_engine_transfer_done(w->engine, x, OD_OK);
@@ -150,7 +152,7 @@ static void submit(world *w, int t)
     for (int u = 0; u < spec->nuses; u++) {
         od_datum *d = w->datum[spec->use[u].datum];
         d->pending++;
-        d->keep = w->graph->keep;
+        d->keep = w->graph->keep || w->graph->region;
         w->access[t][u] = (od_access){d, spec->use[u].mode};
     }
     w->submitted[t] = true;
@@ -231,6 +233,16 @@ static void serial_contents(world *w)
             memset(&w->contents[d][p], 0xee, sizeof w->contents[d][p]);
 }
 
+static uintptr_t datum_base(int d)
+{
+    return 0x10000 * (uintptr_t)(d + 1);
+}
+
+static size_t region_bytes(const world *w)
+{
+    return datum_base(w->graph->ndata) - datum_base(0);
+}
+
 static bool build(world *w)
 {
     const w_machine *m = w->machine;
@@ -241,6 +253,7 @@ static bool build(world *w)
                                .slots = m->slots,
                                .host_slots = 1,
                                .peer = m->peer,
+                               .spill = true,
                                .host_link = {1e9, 1e-6},
                                .peer_link = {1e9, 1e-6},
                                .policy = od_policy_find(m->policy),
@@ -250,8 +263,10 @@ static bool build(world *w)
                                .driver = w};
     if (od_engine_create(&config, &w->engine))
         return false;
+    if (w->graph->region && od_engine_region_open(w->engine, datum_base(0), region_bytes(w), false))
+        return false;
     for (int d = 0; d < w->graph->ndata; d++) {
-        if (od_engine_datum(w->engine, 0x10000 * (uintptr_t)(d + 1), w->graph->size[d], &w->datum[d]))
+        if (od_engine_datum(w->engine, datum_base(d), w->graph->size[d], &w->datum[d]))
             return false;
         od_engine_release(w->engine, w->datum[d]);
     }
@@ -285,7 +300,8 @@ static void check_end(world *w)
 static void synchronise(world *w, w_choose choose, void *arg)
 {
     od_request *r;
-    if (od_engine_sync_request(w->engine, &r))
+    if (w->graph->region ? od_engine_region_close(w->engine, datum_base(0), region_bytes(w), true, false, &r)
+                         : od_engine_sync_request(w->engine, &r))
         BREAK(w, "out of memory");
     if (r)
         od_engine_request(w->engine, r);

@@ -12,7 +12,7 @@
 
 #include "sched/engine.h"
 
-enum { W_TASKS = 8, W_DATA = 8, W_PLACES = 4 + 1 }; /* devices 0..3, then the host */
+enum { W_TASKS = 8, W_DATA = 8, W_PLACES = 4 + 2 }; /* devices 0..3, the spill area, the host */
 
 typedef struct w_use {
     int datum;
@@ -30,6 +30,7 @@ typedef struct w_graph {
     size_t size[W_DATA]; /* bytes */
     w_task task[W_TASKS];
     bool keep;      /* copies may be kept between tasks */
+    bool region;    /* all data lie in one open region, whose close copies them out; implies keep */
     bool shared;    /* tasks share data without dependences: only own counters are checked */
     int host_reads; /* datum that the host asks for in the middle, or -1 */
 } w_graph;

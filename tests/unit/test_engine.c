@@ -126,6 +126,20 @@ static void every_order_under_strict_coherence(void **state)
     explore_policies(&g, two_devices, 30000);
 }
 
+static void every_order_in_a_region(void **state)
+{
+    (void)state;
+    w_graph g = chain();
+    w_machine m = two_devices;
+    g.region = true;
+    w_add_dependences(&g);
+    explore_policies(&g, m, 30000);
+    m.peer = false;
+    explore_policies(&g, m, 30000);
+    g.host_reads = 1;
+    explore_policies(&g, m, 30000);
+}
+
 static void every_order_without_peer_copies(void **state)
 {
     (void)state;
@@ -212,6 +226,7 @@ static w_graph random_graph(generator *g)
 {
     w_graph graph = {.ntasks = 1 + (int)below(g, W_TASKS), .ndata = 2 + (int)below(g, W_DATA - 1), .host_reads = -1};
     graph.keep = below(g, 4) != 0;
+    graph.region = below(g, 2) != 0;
     if (below(g, 3) == 0)
         graph.host_reads = (int)below(g, (unsigned)graph.ndata);
     for (int d = 0; d < graph.ndata; d++)
@@ -271,6 +286,7 @@ int main(void)
         cmocka_unit_test(every_order_of_a_cycle_of_tiles),
         cmocka_unit_test(every_order_of_independent_tasks),
         cmocka_unit_test(every_order_under_strict_coherence),
+        cmocka_unit_test(every_order_in_a_region),
         cmocka_unit_test(every_order_without_peer_copies),
         cmocka_unit_test(every_order_with_the_host_asking),
         cmocka_unit_test(every_order_with_a_failing_kernel),

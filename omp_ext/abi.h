@@ -29,6 +29,7 @@ enum { /* kmp_tasking_flags, third argument of the allocation calls */
        OD_TASK_TIED = 0x1,
        OD_TASK_FINAL = 0x2,
        OD_TASK_MERGED_IF0 = 0x4,
+       OD_TASK_DESTRUCTORS = 0x8,
        OD_TASK_PROXY = 0x10,
        OD_TASK_PRIORITY = 0x20,
        OD_TASK_DETACHABLE = 0x40,

@@ -34,6 +34,7 @@ struct od_entry {
     double duration;  /* mean, seconds */
     uint64_t runs;
     _Atomic od_entry_kind kind;
+    atomic_bool has_depends; /* its tasks are submitted with depend clauses */
     od_learnt_depend depend[OD_MAX_LEARNT_DEPENDS];
     struct od_entry *next;
 };

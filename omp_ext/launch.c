@@ -87,14 +87,23 @@ static bool is_scratch(od_engine *engine, const od_map_args *args, int32_t i)
            !od_directory_find_region(od_engine_directory(engine), begin_of(args, i), (size_t)args->sizes[i]);
 }
 
-/* Two items of one construct that overlap, the later one not inside the earlier: libomptarget has rules for that. */
+static bool is_in_region(uintptr_t begin, size_t size)
+{
+    od_engine *engine = od_runtime_lock();
+    bool inside = od_directory_find_region(od_engine_directory(engine), begin, size);
+    od_runtime_unlock();
+    return inside;
+}
+
+/* Two items of one construct that overlap, the later one not inside the earlier: libomptarget has rules for that, unless
+ * both are present. */
 static bool is_extended(const od_map_args *args, int32_t i)
 {
     uintptr_t begin = begin_of(args, i), end = begin + (uintptr_t)args->sizes[i];
     for (int32_t j = 0; j < i; j++) {
         uintptr_t other = begin_of(args, j), other_end = other + (uintptr_t)args->sizes[j];
         bool both = od_arg_classify(args, j) == OD_ARG_DATUM && begin < other_end && other < end;
-        if (both && !(other <= begin && end <= other_end))
+        if (both && !(other <= begin && end <= other_end) && !is_in_region(begin, (size_t)args->sizes[i]))
             return true;
     }
     return false;
@@ -165,6 +174,29 @@ static od_status add_use(od_engine *engine, od_uses *uses, od_datum *datum, od_m
     return OD_OK;
 }
 
+static bool concerns(const od_map_args *args, int32_t i)
+{
+    od_arg_class class = od_arg_classify(args, i);
+    return class == OD_ARG_DATUM || (class == OD_ARG_UNUSED && (args->types[i] & OD_MAP_RETURN));
+}
+
+/* Items of one construct that overlap, directly or through others, are one datum. */
+static void widen(const od_map_args *args, uintptr_t *base, size_t *size)
+{
+    bool grown = true;
+    while (grown) {
+        grown = false;
+        for (int32_t j = 0; j < args->count; j++) {
+            uintptr_t begin = begin_of(args, j), end = begin + (uintptr_t)args->sizes[j], last = *base + *size;
+            if (!concerns(args, j) || begin >= last || end <= *base || (begin >= *base && end <= last))
+                continue;
+            *base = begin < *base ? begin : *base;
+            *size = (end > last ? end : last) - *base;
+            grown = true;
+        }
+    }
+}
+
 static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends,
                              int32_t ndepends, od_uses *uses, int32_t *index)
 {
@@ -174,19 +206,15 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
     *index = -1;
     if (is_scratch(engine, args, i) || !od_arg_range(engine, args, i, &base, &size))
         return OD_OK;
+    size_t own = size;
+    widen(args, &base, &size);
     od_mode mode = od_arg_mode(engine, args, i, depends, ndepends);
     od_status status = od_engine_datum(engine, base, size, &datum);
     if (status)
         return status;
-    if (datum->size > size) /* a part is written: the rest must be there */
+    if (datum->size > own) /* a part is written: the rest must be there */
         mode |= OD_READ;
     return add_use(engine, uses, datum, mode, index);
-}
-
-static bool concerns(const od_map_args *args, int32_t i)
-{
-    od_arg_class class = od_arg_classify(args, i);
-    return class == OD_ARG_DATUM || (class == OD_ARG_UNUSED && (args->types[i] & OD_MAP_RETURN));
 }
 
 enum { BOUND_TRIES = 10000 }; /* a tenth of a millisecond each: another thread may be about to let it go */

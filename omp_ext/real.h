@@ -42,6 +42,12 @@
     X(int, omp_get_default_device, (void))                                                                             \
     X(void, omp_set_default_device, (int))                                                                             \
     X(void *, __kmpc_omp_task_alloc, (od_ident *, int32_t, int32_t, size_t, size_t, od_task_entry))                    \
+    X(int32_t, __kmpc_omp_task, (od_ident *, int32_t, void *))                                                         \
+    X(void, __kmpc_taskloop,                                                                                           \
+      (od_ident *, int32_t, void *, int32_t, uint64_t *, uint64_t *, int64_t, int32_t, int32_t, uint64_t, void *))     \
+    X(void, __kmpc_taskloop_5,                                                                                         \
+      (od_ident *, int32_t, void *, int32_t, uint64_t *, uint64_t *, int64_t, int32_t, int32_t, uint64_t, int32_t,     \
+       void *))                                                                                                        \
     X(void *, __kmpc_omp_target_task_alloc, (od_ident *, int32_t, int32_t, size_t, size_t, od_task_entry, int64_t))    \
     X(int32_t, __kmpc_omp_task_with_deps, (od_ident *, int32_t, void *, int32_t, od_depend *, int32_t, od_depend *))   \
     X(int32_t, __kmpc_omp_taskwait, (od_ident *, int32_t))                                                             \

@@ -16,6 +16,7 @@ typedef struct od_record {
     struct od_entry *code; /* what has been learnt about it */
     void *event;           /* its completion event, or NULL */
     bool forecast;         /* its depend items are counted in the engine's forecast */
+    bool in_place;         /* a target task that is not detached */
     bool detachable;       /* it may be asked for an event when it runs */
     int32_t flags;         /* of its allocation */
     od_depend *depends;    /* malloc'ed copy */

@@ -4,6 +4,7 @@
  * finished tasks wrote outside regions is on the host, and device copies that the host may now change are forgotten.
  */
 #include "omp_ext/real.h"
+#include "omp_ext/serial.h"
 #include "omp_ext/thread.h"
 
 #include <stdarg.h>
@@ -44,12 +45,14 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
 
 void __kmpc_barrier(od_ident *ident, int32_t gtid)
 {
+    od_serial_before_barrier(ident, gtid);
     REAL(__kmpc_barrier)(ident, gtid);
     synchronise();
 }
 
 int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 {
+    od_serial_before_barrier(ident, gtid);
     int32_t cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
     synchronise();
     return cancelled;
@@ -58,6 +61,7 @@ int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 /* Ends in a barrier. */
 void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 {
+    od_serial_before_barrier(ident, gtid);
     REAL(__kmpc_end_reduce)(ident, gtid, lock);
     synchronise();
 }
@@ -97,6 +101,7 @@ typedef struct region {
 static void run_region(int32_t *gtid, int32_t *tid, region *r)
 {
     r->outlined(gtid, tid, A128(r->args));
+    od_serial_before_barrier(r->ident, *gtid);
     REAL(__kmpc_barrier)(r->ident, *gtid);
 }
 

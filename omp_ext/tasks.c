@@ -15,6 +15,7 @@
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
 #include "omp_ext/records.h"
+#include "omp_ext/serial.h"
 #include "omp_ext/virtual.h"
 
 #include <stdlib.h>
@@ -142,6 +143,13 @@ static void dispatch(const od_record *record, od_capture *capture)
 static int32_t target_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_records_take(task);
+    if (record->in_place) {
+        forecast(record, -1);
+        host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
+        record->entry(gtid, task);
+        od_record_free(record);
+        return 0;
+    }
     record->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
     if (od_runtime_ended()) {
         REAL(omp_fulfill_event)(record->event);
@@ -173,7 +181,8 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
         od_runtime_fatal("out of host memory for a task");
     od_self.unsuited = true;
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
-    *record = (od_record){.task = task, .entry = entry, .code = entry_of(entry), .flags = flags};
+    *record = (od_record){
+        .task = task, .entry = entry, .code = entry_of(entry), .in_place = od_self.serial_loops > 0, .flags = flags};
     add_record(record);
     return task;
 }
@@ -253,6 +262,7 @@ static void run_in_place(const od_record *record, int32_t gtid)
                           .learning = kind == OD_ENTRY_UNKNOWN ? record->code : NULL,
                           .depends = record->depends,
                           .ndepends = record->ndepends,
+                          .serial_loops = saved.serial_loops,
                           .own_default_device = saved.own_default_device};
     record->entry(gtid, (void *)(uintptr_t)record->task);
     if (kind == OD_ENTRY_UNKNOWN)
@@ -281,14 +291,14 @@ static int32_t host_trampoline(int32_t gtid, void *task)
 
 /* A task with a depend clause may turn out to offload: until its code has shown that it does not, it is made
  * detachable (one that is never asked for its event completes as usual) and untied, because libomp cannot complete a
- * detached tied task while all threads wait for children of other tasks. In a team of one thread, where tasks run as they
- * are created, only what is known to offload: libomp miscounts the detachable tasks of a taskloop there. */
-static bool may_detach(int32_t flags, od_task_entry entry)
+ * detached tied task while all threads wait for children of other tasks. But no task without a depend clause, whose code
+ * we meet for the first time or never see submitted: libomp cannot run an untied one with if(0) that has children. */
+static bool may_detach(int32_t flags, const od_entry *code)
 {
     if ((flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0)) || !(flags & OD_TASK_TIED))
         return false;
-    od_entry_kind kind = entry_of(entry)->kind;
-    return kind == OD_ENTRY_OFFLOADS || (kind == OD_ENTRY_UNKNOWN && REAL(omp_get_num_threads)() > 1);
+    od_entry_kind kind = code->kind;
+    return code->has_depends && !od_self.serial_loops && (kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS);
 }
 
 void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
@@ -297,11 +307,12 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     if (!od_runtime_offloads() || od_self.kernels)
         return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
     od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
-    bool detach = may_detach(flags, entry);
-    int32_t detached = (flags | OD_TASK_DETACHABLE) & ~OD_TASK_TIED;
-    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, detach ? detached : flags, size, shareds, entry);
+    const od_entry *code = entry_of(entry);
+    bool detach = may_detach(flags, code);
+    int32_t given = detach ? (flags | OD_TASK_DETACHABLE) & ~OD_TASK_TIED : od_serial_flags(flags);
+    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
     od_self.detachable = detach ? task : NULL;
-    od_self.allocated_flags = flags;
+    od_self.allocated = (od_allocation){task, size, shareds, flags};
     return task;
 }
 
@@ -315,7 +326,8 @@ static od_record *record_host_task(od_kmp_task *task)
                           .entry = task->entry,
                           .code = entry_of(task->entry),
                           .detachable = detachable,
-                          .flags = detachable ? od_self.allocated_flags : 0};
+                          .flags = detachable ? od_self.allocated.flags : 0};
+    record->code->has_depends = true;
     task->entry = host_trampoline;
     add_record(record);
     return record;

@@ -12,6 +12,7 @@
 
 #include "omp_ext/entry.h"
 #include "omp_ext/runtime.h"
+#include "omp_ext/serial.h"
 
 typedef enum od_thread_mode { OD_PLAIN, OD_CAPTURE, OD_HOST_VERSION, OD_ON_DEVICE } od_thread_mode;
 
@@ -42,7 +43,8 @@ typedef struct od_thread {
     const od_depend *depends; /* its depend items */
     int32_t ndepends;
     const void *detachable;  /* the task allocated last, if we have made it detachable */
-    int32_t allocated_flags; /* its flags */
+    od_allocation allocated; /* the task allocated last */
+    unsigned serial_loops;   /* taskloops of teams of one thread that run here (serial.h) */
     unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */
     int held_place;          /* and the device of these */
     uint64_t shown_host;     /* one bit per such construct, the innermost lowest: it was shown host addresses */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Around libomp's count of tasks in teams of one thread. See serial.h. */
+#include "omp_ext/serial.h"
+
+#include "omp_ext/real.h"
+#include "omp_ext/thread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_alone(void)
+{
+    return od_runtime_offloads() && !od_self.kernels && REAL(omp_get_num_threads)() == 1;
+}
+
+int32_t od_serial_flags(int32_t flags)
+{
+    return is_alone() ? flags | OD_TASK_DETACHABLE : flags;
+}
+
+static int32_t do_nothing(int32_t gtid, void *task)
+{
+    (void)gtid;
+    (void)task;
+    return 0;
+}
+
+void od_serial_before_barrier(od_ident *ident, int32_t gtid)
+{
+    if (!is_alone())
+        return;
+    int32_t flags = OD_TASK_TIED | OD_TASK_DETACHABLE;
+    REAL(__kmpc_omp_task)
+    (ident, gtid, REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof(od_kmp_task), 0, do_nothing));
+}
+
+/* --- taskloop --------------------------------------------------------------- */
+
+/* The pattern of the copies, allocated anew with the program's own flags while nothing is under way; the first one ends
+ * without having done anything. */
+static void *uncounted_pattern(od_ident *ident, int32_t gtid, od_kmp_task *pattern)
+{
+    od_allocation made = od_self.allocated;
+    char *contents = malloc(made.size + made.shareds);
+    if (!contents)
+        od_runtime_fatal("out of host memory for a taskloop");
+    memcpy(contents, pattern, made.size);
+    if (made.shareds)
+        memcpy(contents + made.size, pattern->shareds, made.shareds);
+    od_task_entry entry = pattern->entry;
+    pattern->entry = do_nothing;
+    if (made.flags & OD_TASK_DESTRUCTORS)
+        pattern->destructor = (void *)(uintptr_t)do_nothing;
+    REAL(__kmpc_omp_task)(ident, gtid, pattern);
+    REAL(__kmpc_omp_taskwait)(ident, gtid);
+
+    od_kmp_task *copy = REAL(__kmpc_omp_task_alloc)(ident, gtid, made.flags, made.size, made.shareds, entry);
+    void *shareds = copy->shareds;
+    memcpy(copy, contents, made.size);
+    copy->entry = entry;
+    copy->shareds = shareds;
+    if (made.shareds)
+        memcpy(shareds, contents + made.size, made.shareds);
+    free(contents);
+    return copy;
+}
+
+static uint64_t *moved(uint64_t *bound, const void *from, void *to)
+{
+    return (uint64_t *)(void *)((char *)to + ((char *)bound - (const char *)from));
+}
+
+typedef struct loop {
+    void *task;
+    uint64_t *lower, *upper; /* in the task */
+} loop;
+
+/* A team of one begins a taskloop. */
+static loop begin_loop(od_ident *ident, int32_t gtid, loop l)
+{
+    if (!is_alone() || od_self.allocated.task != l.task || (od_self.allocated.flags & OD_TASK_DETACHABLE))
+        return l;
+    void *task = uncounted_pattern(ident, gtid, l.task);
+    return (loop){task, moved(l.lower, l.task, task), moved(l.upper, l.task, task)};
+}
+
+void __kmpc_taskloop(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
+                     int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, void *duplicate)
+{
+    loop l = begin_loop(ident, gtid, (loop){task, lower, upper});
+    od_self.serial_loops += l.task != task;
+    REAL(__kmpc_taskloop)
+    (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, duplicate);
+    od_self.serial_loops -= l.task != task;
+}
+
+void __kmpc_taskloop_5(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
+                       int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, int32_t modifier,
+                       void *duplicate)
+{
+    loop l = begin_loop(ident, gtid, (loop){task, lower, upper});
+    od_self.serial_loops += l.task != task;
+    REAL(__kmpc_taskloop_5)
+    (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, modifier, duplicate);
+    od_self.serial_loops -= l.task != task;
+}

@@ -97,6 +97,22 @@ typedef struct od_offload_entry { /* __tgt_offload_entry of LLVM 19 */
     int32_t data;
 } od_offload_entry;
 
+typedef struct od_new_offload_entry { /* of LLVM 21 and later */
+    uint64_t reserved;
+    uint16_t version, kind; /* kind 1: OpenMP */
+    uint32_t flags;
+    void *address;
+    char *name;
+    uint64_t size, data;
+    void *auxiliary;
+} od_new_offload_entry;
+
+enum {
+    OD_OFFLOAD_KIND_OPENMP = 1,
+    OD_OFFLOAD_REQUIRES = 0x10, /* flags: no entity, `data` are the program's requires clauses */
+    OD_REQUIRES_UNIFIED_SHARED_MEMORY = 0x8,
+};
+
 typedef struct od_device_image {
     void *image_start, *image_end;
     od_offload_entry *entries_begin, *entries_end;

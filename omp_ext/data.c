@@ -90,6 +90,23 @@ static od_status open_region(const od_map_args *args, int32_t i)
     }
 }
 
+/* With OMPDARTS_COHERENCE=strict what the host writes after the construct is not seen by kernels, as with libomptarget. */
+static void snapshot(pending *p, const od_map_args *args, int32_t i)
+{
+    if (od_runtime_options()->coherence == OD_COHERENCE_STRICT)
+        add_range(p, args, i, OD_REQUEST_SNAPSHOT);
+}
+
+static bool is_new(const od_map_args *args, int32_t i)
+{
+    od_engine *engine = od_runtime_lock();
+    const od_region *region =
+        od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+    bool opened = region && region->references == 1;
+    od_runtime_unlock();
+    return opened;
+}
+
 static void open_regions(const od_map_args *args, pending *p)
 {
     for (int32_t i = 0; i < args->count; i++) {
@@ -102,6 +119,8 @@ static void open_regions(const od_map_args *args, pending *p)
                    (long long)args->sizes[i], args->begins[i]);
         else if ((args->types[i] & OD_MAP_TO) && (args->types[i] & OD_MAP_ALWAYS))
             add_range(p, args, i, OD_REQUEST_PUSH);
+        if (!status && (args->types[i] & OD_MAP_TO) && ((args->types[i] & OD_MAP_ALWAYS) || is_new(args, i)))
+            snapshot(p, args, i);
     }
 }
 
@@ -156,8 +175,11 @@ static void update(const od_map_args *args, pending *p)
         if (region && (args->types[i] & OD_MAP_TO))
             region->undefined = false; /* from now on some of it is defined by the host */
         od_runtime_unlock();
-        if (region)
-            add_range(p, args, i, (args->types[i] & OD_MAP_TO) ? OD_REQUEST_PUSH : OD_REQUEST_PULL);
+        if (!region)
+            continue;
+        add_range(p, args, i, (args->types[i] & OD_MAP_TO) ? OD_REQUEST_PUSH : OD_REQUEST_PULL);
+        if (args->types[i] & OD_MAP_TO)
+            snapshot(p, args, i);
     }
 }
 
@@ -407,6 +429,8 @@ static bool handle(construct what, int64_t *device, const od_map_args *args)
     if (is_virtual && carry_out(what, args))
         return true;
     od_args_bring_home(args);
+    od_log(OD_LOG_INFO, "omp", "a data construct passed through to libomptarget (%s)",
+           is_virtual ? "its map list needs libomptarget's own logic" : "its device is chosen by the program");
     if (is_virtual)
         *device = od_args_device(args);
     if (od_self.mode == OD_CAPTURE)

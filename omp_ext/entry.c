@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 1024 };
+enum { BUCKETS = 1024, NUMBERS = 1 << 16 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the buckets */
 static od_entry *buckets[BUCKETS];
+static od_entry *_Atomic numbered[NUMBERS];
+static int32_t last_number;
 static double total_seconds;
 static uint64_t total_runs;
 
@@ -29,6 +31,10 @@ static od_entry *find_or_make(od_entry **bucket, const void *code, size_t footpr
         return NULL;
     entry->code = code;
     entry->footprint = footprint;
+    if (last_number + 1 < NUMBERS) {
+        entry->number = ++last_number;
+        numbered[entry->number] = entry;
+    }
     entry->next = *bucket;
     *bucket = entry;
     return entry;
@@ -40,6 +46,11 @@ od_entry *od_entry_get(const void *code, size_t footprint)
     od_entry *entry = find_or_make(&buckets[bucket_of(code, footprint)], code, footprint);
     pthread_mutex_unlock(&lock);
     return entry;
+}
+
+od_entry *od_entry_numbered(int32_t number)
+{
+    return numbered[number];
 }
 
 void od_entry_record(od_entry *entry, double seconds)

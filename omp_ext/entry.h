@@ -31,6 +31,7 @@ typedef struct od_learnt_depend {
 struct od_entry {
     const void *code;
     size_t footprint; /* bytes; 0 for host tasks */
+    int32_t number;   /* od_entry_numbered() finds it by this, if positive */
     double duration;  /* mean, seconds */
     uint64_t runs;
     _Atomic od_entry_kind kind;
@@ -42,6 +43,7 @@ typedef struct od_entry od_entry;
 
 /* The entry for this key, made at the first call. NULL: out of memory. */
 od_entry *od_entry_get(const void *code, size_t footprint);
+od_entry *od_entry_numbered(int32_t number);
 void od_entry_record(od_entry *entry, double seconds);
 /* Predicted seconds; before the first run, the mean over all code. */
 double od_entry_duration(const od_entry *entry);

@@ -36,6 +36,9 @@
     X(int, omp_target_disassociate_ptr, (const void *, int))                                                           \
     X(int, omp_target_is_present, (const void *, int))                                                                 \
     X(void *, omp_get_mapped_ptr, (const void *, int))                                                                 \
+    X(void, __kmpc_omp_task_begin_if0, (od_ident *, int32_t, void *))                                                  \
+    X(void, __kmpc_omp_task_complete_if0, (od_ident *, int32_t, void *))                                               \
+    X(int, omp_in_explicit_task, (void))                                                                               \
     X(int, omp_get_num_threads, (void))                                                                                \
     X(int, omp_get_num_devices, (void))                                                                                \
     X(int, omp_get_initial_device, (void))                                                                             \

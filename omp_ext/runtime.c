@@ -683,6 +683,12 @@ bool od_runtime_started(void)
     return atomic_load_explicit(&state, memory_order_acquire) == ON;
 }
 
+void od_runtime_switch_off(const char *why)
+{
+    od_log(OD_LOG_INFO, "runtime", "%s: ompdarts is off", why);
+    atomic_store(&state, OFF);
+}
+
 static atomic_bool has_images;
 
 void od_runtime_has_images(void)

@@ -84,6 +84,8 @@ bool od_runtime_offloads(void);
 bool od_runtime_started(void);
 /* True once the process is ending: tasks that libomp still has are not carried out any more. */
 bool od_runtime_ended(void);
+/* Nothing in this program is to be scheduled; before the start. */
+void od_runtime_switch_off(const char *why);
 /* The program has brought device code. */
 void od_runtime_has_images(void);
 const od_options *od_runtime_options(void);

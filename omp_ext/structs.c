@@ -3,6 +3,7 @@
 #include "omp_ext/structs.h"
 
 #include "memmgr/tree.h"
+#include "omp_ext/device_memory.h"
 #include "omp_ext/expand.h"
 #include "omp_ext/launch.h"
 #include "util/log.h"
@@ -313,7 +314,7 @@ static bool add_pointee(od_structs *s, const od_map_args *args, int32_t i)
     if (args->types[i] & OD_MAP_LITERAL)
         return add_capture(s, args, i);
     if (find_image(s, slot, sizeof(void *)) == s->nimages || lies_in_image(s, begin_of(args, i)) ||
-        is_scratch(args, i) || (args->types[i] & (OD_MAP_PARAM | OD_MAP_RETURN)))
+        is_scratch(args, i) || (args->types[i] & OD_MAP_RETURN))
         return false;
     uintptr_t pointer = load_pointer(slot);
     add_patch(s, slot, pointer, hide(s, pointer, begin_of(args, i), size_of(args, i), args->types[i]));
@@ -361,9 +362,12 @@ static bool add_arguments(od_structs *s, const od_map_args *args)
     for (int32_t i = 0; i < args->count; i++) {
         if (!(args->types[i] & OD_MAP_PARAM))
             continue;
-        if (is_pointee(args, i) || is_member(args, i))
+        if (is_member(args, i))
             return false;
-        if (!is_parent(args, i))
+        if (is_pointee(args, i)) /* of a pointer outside of all structs: the kernel gets its value */
+            append(s, load_pointer((uintptr_t)args->bases[i]), begin_of(args, i), size_of(args, i),
+                   args->types[i] & ~OD_MAP_PTR_AND_OBJ);
+        else if (!is_parent(args, i))
             append(s, (uintptr_t)args->bases[i], begin_of(args, i), size_of(args, i), args->types[i]);
         else if (!add_image(s, args, i))
             return false;
@@ -391,7 +395,7 @@ static bool add_parts(od_structs *s, const od_map_args *args)
 static bool add_pointees(od_structs *s, const od_map_args *args)
 {
     for (int32_t i = 0; i < args->count; i++)
-        if (is_pointee(args, i) && !add_pointee(s, args, i))
+        if (is_pointee(args, i) && !(args->types[i] & OD_MAP_PARAM) && !add_pointee(s, args, i))
             return false;
     return true;
 }
@@ -567,11 +571,8 @@ void od_structs_to_host(const od_structs *structs)
 static bool is_convertible(const od_map_args *args, int32_t i)
 {
     if (is_pointee(args, i)) {
-        uintptr_t slot = (uintptr_t)args->bases[i];
-        bool has_parent = od_structs_is_open(slot, sizeof(void *));
-        for (int32_t j = 0; j < args->count && !has_parent; j++)
-            has_parent = is_around(args, j, slot, sizeof(void *));
-        return has_parent && !(args->types[i] & (OD_MAP_RETURN | OD_MAP_LITERAL)) &&
+        uintptr_t slot = (uintptr_t)args->bases[i]; /* without a parent it has no copy on a device: nothing to attach */
+        return od_foreign_device(slot, sizeof(void *)) < 0 && !(args->types[i] & (OD_MAP_RETURN | OD_MAP_LITERAL)) &&
                !od_structs_is_open(begin_of(args, i), 1);
     }
     return !(args->types[i] & OD_MAP_NON_CONTIG) &&

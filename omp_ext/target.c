@@ -165,24 +165,46 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
 
 /* --- the program's device code ------------------------------------------ */
 
+typedef struct entity {
+    uintptr_t address;
+    size_t size;
+    uint32_t flags;
+    uint64_t data;
+} entity;
+
 /* A declare target variable lives on every device, with contents that we cannot see. One device is used, and constructs
  * on the variable itself are libomptarget's. */
-static void note_globals(const od_bin_desc *desc)
+static void note_entity(entity e)
 {
-    for (const od_offload_entry *entry = desc->entries_begin; entry < desc->entries_end; entry++) {
-        if (!entry->size)
-            continue;
-        od_runtime_single_device();
-        if (!od_foreign_add((uintptr_t)entry->address, entry->size, 0))
-            od_runtime_fatal("out of host memory for the program's device variables");
-    }
+    if (e.flags == OD_OFFLOAD_REQUIRES && (e.data & OD_REQUIRES_UNIFIED_SHARED_MEMORY))
+        od_runtime_switch_off("the program requires unified shared memory: there is nothing to copy");
+    if (!e.size)
+        return;
+    od_runtime_single_device();
+    if (!od_foreign_add(e.address, e.size, 0))
+        od_runtime_fatal("out of host memory for the program's device variables");
+}
+
+static void note_entities(const od_bin_desc *desc)
+{
+    for (const od_offload_entry *e = desc->entries_begin; e < desc->entries_end; e++)
+        note_entity((entity){(uintptr_t)e->address, e->size, (uint32_t)e->flags, (uint64_t)e->data});
+}
+
+static void note_new_entities(const od_bin_desc *desc)
+{
+    const od_new_offload_entry *end = (const void *)desc->entries_end;
+    for (const od_new_offload_entry *e = (const void *)desc->entries_begin; e < end; e++)
+        if (e->kind == OD_OFFLOAD_KIND_OPENMP)
+            note_entity((entity){(uintptr_t)e->address, e->size, e->flags, e->data});
 }
 
 void __tgt_register_lib(od_bin_desc *desc)
 {
-    /* Entries of later LLVM versions have another layout; sizes are then not looked at. */
     if (od_real_llvm_version()[0] == '1')
-        note_globals(desc);
+        note_entities(desc);
+    else
+        note_new_entities(desc);
     od_runtime_has_images();
     REAL(__tgt_register_lib)(desc);
 }

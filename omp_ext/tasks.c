@@ -78,6 +78,70 @@ static void add_record(od_record *record)
     }
 }
 
+/* --- explicit tasks that create target tasks ------------------------------ */
+
+/* libomp's barriers wait for a detached task only if its parent is an implicit task. So an explicit task that has created
+ * target tasks waits for them at its end. Its entry is exchanged for that; part_id, which compiled code uses in untied tasks
+ * alone, tells the trampoline which entry it was, in the copies that a taskloop makes, too. */
+static void end_family(int32_t gtid)
+{
+    if (od_self.family.has_children)
+        REAL(__kmpc_omp_taskwait)(NULL, gtid);
+}
+
+static int32_t parent_trampoline(int32_t gtid, void *task)
+{
+    od_kmp_task *t = task;
+    od_family outer = od_self.family;
+    const od_entry *code = od_entry_numbered(t->part_id);
+    od_self.family = (od_family){.tracked = true};
+    t->part_id = 0;
+    ((od_task_entry)(uintptr_t)code->code)(gtid, task);
+    end_family(gtid);
+    od_self.family = outer;
+    return 0;
+}
+
+static void track(od_kmp_task *task, const od_entry *code)
+{
+    if (!code->number)
+        return;
+    task->part_id = code->number;
+    task->entry = parent_trampoline;
+}
+
+static void untrack(od_kmp_task *task)
+{
+    if (task->entry != parent_trampoline)
+        return;
+    task->entry = (od_task_entry)(uintptr_t)od_entry_numbered(task->part_id)->code;
+    task->part_id = 0;
+}
+
+/* Compiled code calls an undeferred task's entry itself. */
+void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
+{
+    if (od_runtime_offloads() && !od_self.kernels) {
+        od_family *outer = malloc(sizeof *outer);
+        if (!outer)
+            od_runtime_fatal("out of host memory for a task");
+        *outer = od_self.family;
+        od_self.family = (od_family){.tracked = true, .outer = outer};
+    }
+    REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
+}
+
+void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
+{
+    od_family *outer = od_self.kernels ? NULL : od_self.family.outer;
+    if (outer) {
+        end_family(gtid);
+        od_self.family = *outer;
+        free(outer);
+    }
+    REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
+}
+
 /* --- target tasks ------------------------------------------------------- */
 
 /* The job of a libomp task that is ready; its data are still to be named. */
@@ -180,9 +244,10 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     if (!record)
         od_runtime_fatal("out of host memory for a task");
     od_self.unsuited = true;
+    od_self.family.has_children = true;
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
-    *record = (od_record){
-        .task = task, .entry = entry, .code = entry_of(entry), .in_place = od_self.serial_loops > 0, .flags = flags};
+    *record = (od_record){.task = task, .entry = entry, .code = entry_of(entry), .flags = flags};
+    record->in_place = od_self.serial_loops > 0 || (!od_self.family.tracked && REAL(omp_in_explicit_task)());
     add_record(record);
     return task;
 }
@@ -262,9 +327,11 @@ static void run_in_place(const od_record *record, int32_t gtid)
                           .learning = kind == OD_ENTRY_UNKNOWN ? record->code : NULL,
                           .depends = record->depends,
                           .ndepends = record->ndepends,
+                          .family = {.tracked = true},
                           .serial_loops = saved.serial_loops,
                           .own_default_device = saved.own_default_device};
     record->entry(gtid, (void *)(uintptr_t)record->task);
+    end_family(gtid);
     if (kind == OD_ENTRY_UNKNOWN)
         conclude(record->code);
     od_self = saved;
@@ -313,11 +380,14 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
     od_self.detachable = detach ? task : NULL;
     od_self.allocated = (od_allocation){task, size, shareds, flags};
+    if (flags & OD_TASK_TIED)
+        track(task, code);
     return task;
 }
 
 static od_record *record_host_task(od_kmp_task *task)
 {
+    untrack(task);
     od_record *record = calloc(1, sizeof *record);
     if (!record)
         od_runtime_fatal("out of host memory for a task");

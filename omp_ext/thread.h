@@ -31,6 +31,13 @@ typedef struct od_capture {
     size_t nrequests;
 } od_capture;
 
+/* An explicit task and the target tasks that it creates. */
+typedef struct od_family {
+    bool tracked;            /* its end will wait for them */
+    bool has_children;       /* there are some */
+    struct od_family *outer; /* of the task around an undeferred one; malloc'ed */
+} od_family;
+
 typedef struct od_thread {
     od_thread_mode mode;
     od_capture *capture;      /* CAPTURE */
@@ -44,6 +51,7 @@ typedef struct od_thread {
     int32_t ndepends;
     const void *detachable;  /* the task allocated last, if we have made it detachable */
     od_allocation allocated; /* the task allocated last */
+    od_family family;        /* of the explicit task that runs here (tasks.c) */
     unsigned serial_loops;   /* taskloops of teams of one thread that run here (serial.h) */
     unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */
     int held_place;          /* and the device of these */

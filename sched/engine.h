@@ -36,7 +36,8 @@ typedef enum od_request_kind {
     OD_REQUEST_DISCARD, /* the host copy is what counts from now on: drop replicas, write nothing back */
     OD_REQUEST_PULL,    /* copy a part to the host, change no state (`target update from` of a section) */
     OD_REQUEST_PUSH,    /* copy a part from the host (`target update to`) */
-    OD_REQUEST_SETTLE,  /* off the devices, so that the range can be divided into other data; the program's memory stays
+    OD_REQUEST_SNAPSHOT, /* inside a region: the program's memory as it is now is what devices see, whatever becomes of it */
+    OD_REQUEST_SETTLE, /* off the devices, so that the range can be divided into other data; the program's memory stays
                          * as it is inside a region */
 } od_request_kind;
 

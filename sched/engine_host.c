@@ -112,15 +112,27 @@ static bool serve_push(od_engine *e, od_request_item *item)
     bool whole = item->offset == 0 && item->bytes == d->size;
     if (!item->started && (d->transfers || in_use(item)))
         return false;
-    if (!item->started && (whole || d->valid == 0 || (d->valid & OD_BIT(OD_HOST))))
+    bool in_program = (d->valid & OD_BIT(OD_HOST)) && !(d->valid & OD_BIT(OD_SPILL));
+    if (!item->started && (whole || d->valid == 0 || in_program))
         return renew(e, item);
-    if (item->started && d->bound && (whole || (d->valid & OD_BIT(OD_HOST))))
+    if (item->started && d->bound && (whole || in_program))
         return renew(e, item);
     int place = holder(e, d);
     if (!move_part(e, item, OD_HOST, place))
         return false;
     od_memory_drop_all(e, d, place);
     d->valid = OD_BIT(place);
+    return true;
+}
+
+/* Devices that hold the contents already hold what the program's memory has: they may stay. */
+static bool serve_snapshot(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (!od_memory_spill(e, d) || d->transfers)
+        return false;
+    if (d->valid & OD_BIT(OD_SPILL))
+        d->valid &= ~OD_BIT(OD_HOST);
     return true;
 }
 
@@ -148,6 +160,8 @@ static bool serve(od_engine *e, od_request_item *item)
         return serve_pull(e, item);
     case OD_REQUEST_PUSH:
         return serve_push(e, item);
+    case OD_REQUEST_SNAPSHOT:
+        return serve_snapshot(e, item);
     case OD_REQUEST_SETTLE:
         return serve_settle(e, item);
     case OD_REQUEST_DISCARD:
@@ -340,6 +354,10 @@ od_status od_engine_range_request(od_engine *e, uintptr_t base, size_t size, od_
     *request = NULL;
     if (kind == OD_REQUEST_SETTLE)
         status = prepare_settling(e, base, size, &kind);
+    else if (kind == OD_REQUEST_SNAPSHOT && !(region && e->config.spill))
+        return OD_OK;
+    else if (kind == OD_REQUEST_SNAPSHOT)
+        status = materialise(e, region, base, size, true);
     else if (region)
         status = materialise(e, region, base, size, false);
     if (status)
@@ -420,6 +438,8 @@ static bool is_divided(od_engine *e, uintptr_t base, size_t size)
 od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
 {
     *datum = od_directory_find(e->directory, base, size);
+    if (*datum && (*datum)->size != size && (*datum)->nreplicas == 0 && can_forget(*datum))
+        *datum = NULL; /* a larger one that is on no device makes place */
     /* Outside regions the rest of a larger datum belongs to the host meanwhile: it must not be written back. */
     if (!*datum || ((*datum)->size != size && !(*datum)->region)) {
         od_status status = forget_range(e, base, size);

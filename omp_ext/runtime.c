@@ -291,6 +291,9 @@ void od_runtime_unlock(void)
     od_waiter *waiters = runtime.requests_done;
     uint64_t wakes = runtime.workers ? od_workers_take_wakes(runtime.workers) : 0;
     runtime.jobs_done = NULL;
+    /* libomp looks only at the first task of each queue for one that a waiting thread may run. Detached tasks complete in
+     * any order, and then that need not be one: threads would wait for each other for ever. */
+    REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
     runtime.jobs_done_end = &runtime.jobs_done;
     runtime.requests_done = NULL;
     if (runtime.ending)

@@ -239,7 +239,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
 {
     if (!od_runtime_active())
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
-    int32_t ordinary = (flags | OD_TASK_DETACHABLE) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER | OD_TASK_TIED);
+    int32_t ordinary = (flags | OD_TASK_DETACHABLE) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
     od_record *record = calloc(1, sizeof *record);
     if (!record)
         od_runtime_fatal("out of host memory for a task");
@@ -357,9 +357,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
 }
 
 /* A task with a depend clause may turn out to offload: until its code has shown that it does not, it is made
- * detachable (one that is never asked for its event completes as usual) and untied, because libomp cannot complete a
- * detached tied task while all threads wait for children of other tasks. But no task without a depend clause, whose code
- * we meet for the first time or never see submitted: libomp cannot run an untied one with if(0) that has children. */
+ * detachable (one that is never asked for its event completes as usual). */
 static bool may_detach(int32_t flags, const od_entry *code)
 {
     if ((flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0)) || !(flags & OD_TASK_TIED))
@@ -376,7 +374,7 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
     const od_entry *code = entry_of(entry);
     bool detach = may_detach(flags, code);
-    int32_t given = detach ? (flags | OD_TASK_DETACHABLE) & ~OD_TASK_TIED : od_serial_flags(flags);
+    int32_t given = detach ? flags | OD_TASK_DETACHABLE : od_serial_flags(flags);
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
     od_self.detachable = detach ? task : NULL;
     od_self.allocated = (od_allocation){task, size, shareds, flags};

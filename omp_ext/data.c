@@ -313,11 +313,37 @@ static bool inside_job(const od_map_args *args)
 
 /* --- constructs --------------------------------------------------------- */
 
+static bool may_be_written(const od_map_args *args, int32_t i)
+{
+    uintptr_t begin = (uintptr_t)args->begins[i], end = begin + (uintptr_t)args->sizes[i];
+    if (!(args->types[i] & OD_MAP_TO))
+        return true;
+    for (int32_t j = 0; j < od_self.ndepends; j++)
+        if (od_self.depends[j].flags != OD_DEPEND_IN && od_self.depends[j].base >= begin &&
+            od_self.depends[j].base < end)
+            return true;
+    return false;
+}
+
+/* Outside a region, what is written to data that are not mapped `from` is not to reach the host: a job, whose data are
+ * what its depend items name, would bring it home. */
+static bool discards(const od_map_args *args)
+{
+    bool found = false;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count && !found; i++)
+        found =
+            is_mapped(args, i) && !(args->types[i] & OD_MAP_FROM) && may_be_written(args, i) &&
+            !od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+    od_runtime_unlock();
+    return found;
+}
+
 static void learn(const od_map_args *args)
 {
     if (!od_self.learning)
         return;
-    od_note_offload(shows_addresses(args));
+    od_note_offload(shows_addresses(args) && !discards(args));
     od_runtime_lock();
     od_job_learn(od_self.learning, od_self.depends, od_self.ndepends, args);
     od_runtime_unlock();

@@ -51,8 +51,8 @@ bool od_arg_range(od_engine *engine, const od_map_args *args, int32_t i, uintptr
     return true;
 }
 
-/* depend(in: x) next to map(tofrom: x): x is only read. */
-static bool is_only_read(uintptr_t base, size_t size, const od_depend *depends, int32_t ndepends)
+/* depend(in: x) next to map(tofrom: x), which begins at `begin` and stands for [base, base+size): x is only read. */
+static bool is_only_read(uintptr_t begin, uintptr_t base, size_t size, const od_depend *depends, int32_t ndepends)
 {
     bool named = false;
     for (int32_t j = 0; j < ndepends; j++) {
@@ -60,7 +60,7 @@ static bool is_only_read(uintptr_t base, size_t size, const od_depend *depends, 
         bool writes = depends[j].flags != OD_DEPEND_IN;
         if (writes && (inside || (depends[j].flags & OD_DEPEND_ALL_MEMORY)))
             return false;
-        named |= depends[j].base == base;
+        named |= depends[j].base == begin;
     }
     return named;
 }
@@ -75,9 +75,11 @@ od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const
     /* In a region the map type says nothing about the use of what is present. */
     if (mode == 0 || (in_region && (mode != OD_READ || coherence != OD_COHERENCE_DEPEND)))
         mode = OD_READ_WRITE;
-    return coherence != OD_COHERENCE_STRICT && is_only_read(begin, (size_t)args->sizes[i], depends, ndepends)
-               ? OD_READ
-               : (od_mode)mode;
+    uintptr_t base = begin;
+    size_t size = 0;
+    od_arg_range(engine, args, i, &base, &size);
+    return coherence != OD_COHERENCE_STRICT && is_only_read(begin, base, size, depends, ndepends) ? OD_READ
+                                                                                                  : (od_mode)mode;
 }
 
 /* map(alloc: x) of what is not present is scratch memory: libomptarget makes it for the launch. */
@@ -356,6 +358,17 @@ static bool has_token(const od_uses *uses, const od_depend *depends, int32_t nde
     return false;
 }
 
+/* map(to: x) beside depend(out: x): the task writes to the device's copy, which outside a region nobody is to see. */
+static bool is_scribbled_on(const od_access *access, const od_depend *depends, int32_t ndepends)
+{
+    if (access->datum->region || access->mode != OD_READ)
+        return false;
+    for (int32_t j = 0; j < ndepends; j++)
+        if (depends[j].flags != OD_DEPEND_IN && lies_in(depends[j].base, access->datum))
+            return true;
+    return false;
+}
+
 void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bool synchronous)
 {
     od_coherence coherence = od_runtime_options()->coherence;
@@ -366,7 +379,7 @@ void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bo
             d->untrusted = true;
         bool trusted =
             coherence == OD_COHERENCE_AUTO ? !d->untrusted : coherence == OD_COHERENCE_DEPEND && !synchronous;
-        d->keep = d->region || trusted;
+        d->keep = d->region || (trusted && !is_scribbled_on(&uses->access[i], depends, ndepends));
     }
 }
 

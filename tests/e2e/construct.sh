@@ -3,10 +3,10 @@
 #
 # usage: construct.sh PROGRAM [ARGUMENT]
 #
-# Runs one of programs/*.c without and with the library, in several configurations; both succeed with the
+# Runs one of programs/* without and with the library, in several configurations; both succeed with the
 # same output. The program's first comment says what else is expected (programs/check.h).
 . "$(dirname "$0")/common.sh"
-source_file=$sources/programs/$1.c
+source_file=$(echo "$sources/programs/$1".c*)
 program=$E2E_PROGRAMS/$1
 shift
 
@@ -15,6 +15,10 @@ directive() { sed -n "s/^ \* $1: //p" "$source_file"; }
 memory=$(directive memory)
 mapfile -t conditions < <(directive stats)
 mapfile -t more < <(directive run)
+mapfile -t texts < <(directive says)
+for setting in $(directive environment); do
+    export "$setting"
+done
 
 # both [VAR=VALUE…] : under the library as without it
 both() {
@@ -41,6 +45,12 @@ if [ -n "$memory" ]; then
     both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_DEVICES=2 OMPDARTS_TASK_BUFFER=1 OMPDARTS_EVICT=lru
     for seed in 4 5; do
         both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SEED=$seed OMPDARTS_JITTER=0.002
+    done
+fi
+if [ ${#texts[@]} -gt 0 ]; then
+    both OMPDARTS_LOG=info
+    for text in "${texts[@]}"; do
+        says "$text"
     done
 fi
 for settings in "${more[@]}"; do

@@ -4,7 +4,10 @@
  *
  * The first comment of a program says what it shows, and tells the driver (construct.sh) in lines of their own:
  *   memory: SIZE       device memory of the tight runs; a tile has TILE doubles, 8 KiB
+ *   environment: VAR=VALUE…  for all runs
+ *   variants: NAME…    one test for each, which is the program's argument; read by CMakeLists.txt
  *   run: VAR=VALUE…    one more configuration, for the runs without the library too
+ *   says: TEXT         with OMPDARTS_LOG=info the library says so on standard error
  *   stats: EXPRESSION  holds in every run with the library that has the default configuration (check_stats.py)
  * The output must be the same with and without the library.
  */
@@ -39,7 +42,7 @@ static inline int check_result(void)
 /* `count` tiles in one array, all elements `value`. The program frees it. */
 static inline double *make_tiles(size_t count, double value)
 {
-    double *x = malloc(count * TILE * sizeof *x);
+    double *x = (double *)malloc(count * TILE * sizeof *x);
     if (!x)
         abort();
     for (size_t i = 0; i < count * TILE; i++)

@@ -4,6 +4,7 @@
  * a task inherits the choice of the thread that created it.
  *
  * memory: 32Ki
+ * says: (its device is chosen by the program)
  */
 #include "check.h"
 

@@ -4,6 +4,7 @@
  * and left by constructs that name it, synchronous and nowait; tasks without the clause run beside them.
  *
  * memory: 32Ki
+ * says: (its device is chosen by the program)
  */
 #include "check.h"
 

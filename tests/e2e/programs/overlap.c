@@ -4,6 +4,7 @@
  * dependences on the elements they share, or by the host waiting.
  *
  * memory: 40Ki
+ * variants: section_after_whole whole_after_section partly back_and_forth host_between
  */
 #include "check.h"
 

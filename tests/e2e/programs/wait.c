@@ -5,6 +5,8 @@
  *
  * memory: 24Ki
  * stats: stats.tasks == 3 * 12
+ * variants: taskwait taskwait_outside_parallel taskwait_depend taskgroup taskgroup_of_nested_tasks
+ * variants: barrier implicit_barrier loop_barrier join join_serialized join_of_one_thread
  */
 #include "check.h"
 

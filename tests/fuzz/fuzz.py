@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Differential fuzzer: random race-free OpenMP programs give the same answer with the library as without it.
+
+Each seed is one program (grammar.py) that the model (model.py) has found to be conforming. It is built once with
+others of its batch, run twice without the library, and with it under settings drawn for it. A program whose results
+without the library vary, or that fails there, is `invalid`: the generator's fault. A program whose results differ
+under the library is shrunk (shrink.py) and printed with its seed and settings. Exit code 1: differences.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True  # the folder may be read-only, and holds sources only
+
+import argparse
+import concurrent.futures
+import datetime
+import hashlib
+import pathlib
+import random
+import tempfile
+import time
+
+from emit import source
+from grammar import generate
+from model import judge
+from run import CompileError, Lab, Settings, names
+from shrink import shrink
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0],
+                                     formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--build", default="build", help="build folder: the command and the library")
+    parser.add_argument("--library", help="another libompdarts.so")
+    parser.add_argument("--clang", default="clang-19")
+    parser.add_argument("--llvm-libdir", default="/usr/lib/llvm-19/lib", help="folder of libomptarget")
+    parser.add_argument("--triple", default="x86_64-pc-linux-gnu", help="of the offload target")
+    parser.add_argument("--first", type=int, default=1, help="first seed")
+    parser.add_argument("--count", type=int, default=100, help="programs")
+    parser.add_argument("--hours", type=float, help="go on for so long, whatever the count")
+    parser.add_argument("--settings", type=int, default=8, help="runs with the library per program")
+    parser.add_argument("--batch", type=int, default=15, help="programs per executable")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--keep", help="folder for failing programs; without it they are only printed")
+    parser.add_argument("--log", help="text file that gets one line per run of the fuzzer and one per failure")
+    parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--shrink-seconds", type=float, default=120, help="at most, per failure")
+    parser.add_argument("--max-failures", type=int, default=20, help="stop after so many")
+    parser.add_argument("--one", type=int, metavar="SEED", help="this program only")
+    parser.add_argument("--print", action="store_true", help="print the program of --one instead of running it")
+    return parser.parse_args()
+
+
+class Failure:
+    def __init__(self, seed, program, readable, settings, difference, rate):
+        self.seed, self.program, self.readable = seed, program, readable
+        self.settings, self.difference, self.rate = settings, difference, rate
+
+    def text(self):
+        variables = " ".join(f"{name}={value}" for name, value in sorted(self.settings.items()))
+        return (f"/* seed {self.seed}, grammar {grammar_digest()}: {self.difference}; {self.rate}\n"
+                f" * {variables} */\n" + source([(self.program, self.readable)]))
+
+
+def grammar_digest():
+    """Seeds mean something for one state of these files only."""
+    texts = b"".join((HERE / name).read_bytes() for name in ("program.py", "model.py", "grammar.py"))
+    return hashlib.sha256(texts).hexdigest()[:8]
+
+
+def make_lab(options, folder):
+    library = options.library or str(pathlib.Path(options.build).resolve() / "libompdarts.so")
+    return Lab(library, options.clang, options.llvm_libdir, options.triple, folder)
+
+
+def run_batch(options, folder, pairs, seeds):
+    """(runs, invalid seeds with a reason, failures) of some seeds."""
+    lab = make_lab(options, folder)
+    programs = [generate(seed) for seed in seeds]
+    name = f"batch{seeds[0]}"
+    try:
+        path = lab.build([(program, readable) for program, _, readable in programs], name)
+    except CompileError as error:
+        if len(seeds) == 1:
+            return 0, [(seeds[0], f"does not compile: {error}")], []
+        parts = [run_batch(options, folder, pairs, [seed]) for seed in seeds]
+        return sum(part[0] for part in parts), sum((part[1] for part in parts), []), sum((p[2] for p in parts), [])
+    results = [run_program(lab, path, number, generated, pairs, options) for number, generated in enumerate(programs)]
+    for suffix in ("", ".c"):
+        (lab.folder / (name + suffix)).unlink()
+    invalid = [(program.seed, why) for (program, _, _), (_, why, _) in zip(programs, results) if why]
+    return sum(runs for runs, _, _ in results), invalid, [failure for _, _, failure in results if failure]
+
+
+def run_program(lab, path, number, generated, pairs, options):
+    """(runs, why it is invalid, failure)"""
+    program, world, readable = generated
+    right = lab.plain(path, number)
+    again = lab.plain(path, number, threads=2)
+    if not right.same(again):
+        return 0, (again if right.code == 0 else right).difference(right), None
+    rng = random.Random(f"{program.seed}/settings")
+    for runs, settings in enumerate(Settings(*pairs).draw(rng, world, options.settings)):
+        outcome = lab.under(path, number, settings)
+        if not outcome.same(right):
+            failure = Failure(program.seed, program, readable, settings, outcome.difference(right), "")
+            return runs + 1, None, minimise(lab, failure, options)
+    return options.settings, None, None
+
+
+def minimise(lab, failure, options):
+    """Shrinks the program and then the settings."""
+    name = f"seed{failure.seed}"
+    again = failing_runs(lab, failure, failure.settings, name, 10)
+    failure.rate = f"{again} of 10 further runs fail"
+    if again == 0 or not options.shrink:
+        return failure
+    repeats = min(30, -(-30 // again)) if again < 10 else 1
+    deadline = time.monotonic() + options.shrink_seconds
+
+    def fails(candidates):
+        try:
+            path = lab.build(candidates, name)
+        except CompileError:
+            return None
+        for number in range(len(candidates)):
+            right = lab.plain(path, number)
+            if (any(differing(lab, path, number, failure.settings, right, repeats, deadline)) and
+                    right.same(lab.plain(path, number, 2))):
+                return number
+        return None
+
+    failure.program = shrink(failure.program, fails, deadline)
+    failure.readable = judge(failure.program)[1]
+    for variable in sorted(failure.settings):
+        fewer = {key: value for key, value in failure.settings.items() if key != variable}
+        if time.monotonic() < deadline + 20 and failing_runs(lab, failure, fewer, name, repeats):
+            failure.settings = fewer
+    again = failing_runs(lab, failure, failure.settings, name, 10)
+    failure.rate = f"{again} of 10 runs fail"
+    return failure
+
+
+def differing(lab, path, number, settings, right, repeats, deadline=float("inf")):
+    """The differences in so many runs, one by one; random delays get other seeds."""
+    for again in range(repeats):
+        if time.monotonic() > deadline:
+            return
+        seed = {"OMPDARTS_SEED": str(int(settings["OMPDARTS_SEED"]) + again)} if "OMPDARTS_SEED" in settings else {}
+        outcome = lab.under(path, number, {**settings, **seed})
+        if not outcome.same(right):
+            yield outcome.difference(right)
+
+
+def failing_runs(lab, failure, settings, name, repeats):
+    """Of so many; after two minutes, as when it hangs, no more are started."""
+    path = lab.build([(failure.program, failure.readable)], name)
+    right = lab.plain(path, 0)
+    return sum(1 for _ in differing(lab, path, 0, settings, right, repeats, time.monotonic() + 120))
+
+
+class Report:
+    """Counts, progress lines and the log."""
+
+    def __init__(self, options):
+        self.options = options
+        self.begin = time.monotonic()
+        self.programs = self.runs = 0
+        self.invalid, self.failures = [], []
+        self.shown = self.begin
+
+    def add(self, seeds, result):
+        runs, invalid, failures = result
+        self.programs += len(seeds)
+        self.runs += runs
+        for seed, why in invalid:
+            self.invalid.append(seed)
+            print(f"seed {seed}: invalid, {why}", flush=True)
+        for failure in failures:
+            self.failures.append(failure)
+            self.show(failure)
+        if time.monotonic() - self.shown > 30:
+            self.shown = time.monotonic()
+            print(self.line(), flush=True)
+
+    def show(self, failure):
+        print(f"seed {failure.seed}: {failure.difference}; {failure.rate}\n{failure.text()}", flush=True)
+        if self.options.keep:
+            folder = pathlib.Path(self.options.keep)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"seed{failure.seed}.c").write_text(failure.text(), encoding="utf-8")
+
+    def line(self):
+        seconds = time.monotonic() - self.begin
+        return (f"{self.programs} programs, {self.runs} runs with the library, {len(self.invalid)} invalid, "
+                f"{len(self.failures)} failures, {seconds:.0f} s")
+
+    def log(self, first, last):
+        if not self.options.log:
+            return
+        today = datetime.datetime.now().strftime("%Y-%m-%d %H:%M")
+        with open(self.options.log, "a", encoding="utf-8") as file:
+            for failure in self.failures:
+                file.write(f"    seed {failure.seed}: {failure.difference}\n")
+            file.write(f"{today} grammar {grammar_digest()} seeds {first}-{last}: {self.line()}\n")
+
+
+def batches(options):
+    """Lists of seeds, for ever if there is a time limit."""
+    end = float("inf") if options.hours else options.first + options.count
+    seed = options.first
+    while seed < end:
+        last = min(seed + options.batch, end)
+        yield list(range(seed, int(last)))
+        seed = int(last)
+
+
+def fuzz(options, folder):
+    command = pathlib.Path(options.build).resolve() / "ompdarts"
+    pairs = (names(command, "policies"), names(command, "eviction rules"))
+    report = Report(options)
+    deadline = time.monotonic() + options.hours * 3600 if options.hours else float("inf")
+    last = options.first - 1
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+        running, source_of = {}, batches(options)
+        exhausted = False
+        while running or not exhausted:
+            while not exhausted and len(running) < options.jobs + 1:
+                seeds = next(source_of, None)
+                stop = time.monotonic() > deadline or len(report.failures) >= options.max_failures
+                if seeds is None or stop:
+                    exhausted = True
+                    break
+                running[pool.submit(run_batch, options, folder, pairs, seeds)] = seeds
+            done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                seeds = running.pop(future)
+                report.add(seeds, future.result())
+                last = max(last, seeds[-1])
+    report.log(options.first, last)
+    print(report.line())
+    return 1 if report.failures else 0
+
+
+def main():
+    options = arguments()
+    if options.one is not None:
+        options.first, options.count, options.batch = options.one, 1, 1
+    if options.print:
+        program, _, readable = generate(options.first)
+        print(source([(program, readable)]))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="ompdarts-fuzz-") as folder:
+        return fuzz(options, folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,509 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random programs. Each statement is proposed with an eye on the model's state, tried on a copy of the World, and kept
+only if that accepts it. Each program draws the weights of the constructs anew, so that some programs are all of a kind.
+"""
+
+import random
+
+from model import Invalid, World, judge, mask
+from program import (Array, Data, Depend, DeviceCall, Enter, Exit, Host, Index, Item, Loop, Op, Parallel, Program,
+                     Roots, Section, Target, Task, Taskgroup, Taskloop, Taskwait, Update)
+
+TRIES = 12
+FORMS = ("target teams distribute parallel for", "target parallel for", "target simd")
+STATEMENTS = {  # name -> usual weight
+    "target": 10, "host": 3, "enter": 3, "exit": 3, "update": 3, "data": 3, "devicecall": 1.5, "task": 4, "taskwait": 1,
+    "taskgroup": 1, "loop": 3, "taskloop": 0.7, "parallel": 2.5, "roots": 0.3,
+}
+NEEDS_PARALLEL = ("parallel", "roots")
+
+
+def generate(seed):
+    """The program of a seed, with its World and what the host may read at its end."""
+    attempt = 0
+    while True:
+        program = Generator(random.Random(f"{seed}/{attempt}"), seed).program()
+        try:
+            world, readable = judge(program)
+        except Invalid:
+            pass
+        else:
+            if any(isinstance(s, (Target, DeviceCall)) for s in program.walk()):
+                return program, world, readable
+        attempt += 1
+
+
+class Generator:
+    def __init__(self, rng, seed):
+        self.rng = rng
+        self.seed = seed
+        self.weights = {name: weight * rng.choice((0.1, 0.5, 1, 1, 2, 4)) for name, weight in STATEMENTS.items()}
+        self.depend_style = rng.choice(("tile", "tile", "section", "token", "other", "chain", "mixed"))
+        # With nested regions, teams on LLVM's host devices run into an assertion of libomp 19 (th_set_nproc >= 1).
+        self.nested = rng.random() < 0.15
+        self.nowait = rng.choice((0.0, 0.5, 0.9, 0.9, 1.0))
+        self.alias = rng.choice((0.0, 0.5, 1.0))
+        self.loops = []  # of (variable, count) around
+        self.depth = 0
+        self.parallel = 0
+        self.in_task = 0
+        self.budget = rng.choice((12, 25, 50))  # statements, more or less
+
+    def chance(self, p):
+        return self.rng.random() < p
+
+    # --- the whole
+
+    def program(self):
+        rng = self.rng
+        arrays = [self.make_array(name) for name in "abcd"[:rng.choice((1, 2, 2, 3, 3, 4))]]
+        if self.chance(0.3):
+            arrays.append(Array("s", 1, 1, 1, "scalar"))
+        self.out = Program(self.seed, arrays, [], type=rng.choice(("int64_t", "double", "uint32_t", "uint64_t")[:2]),
+                           work=rng.choice((1, 1, 1, 40)))
+        world = World(self.out)
+        self.out.body, world = self.statements(world, rng.randint(3, 8))
+        self.close_regions(world)
+        return self.out
+
+    def make_array(self, name):
+        rng = self.rng
+        if not hasattr(self, "elements"):
+            self.elements = rng.choice((1, 3, 8, 16, 64))
+            self.tiles, self.blocks = rng.randint(1, 6), rng.choice((1, 1, 2, 4))
+        if self.chance(0.2):
+            return Array(name, rng.randint(1, 6), rng.choice((1, 2, 3)), rng.choice((1, 5, 8, 40)), "heap",
+                         rng.choice((0, 1, 3)))
+        kind = "local" if self.chance(0.15) else "heap"
+        offset = rng.choice((0, 0, 1, 7)) if kind == "heap" else 0
+        return Array(name, self.tiles, self.blocks, self.elements, kind, offset)
+
+    def close_regions(self, world):
+        """Most programs close what they opened."""
+        if self.chance(0.2):
+            return
+        candidate = world.copy()
+        try:
+            candidate.run(Taskwait())
+            self.out.body.append(Taskwait())
+            for number in range(len(self.out.arrays)):
+                for _ in range(4):
+                    statement = self.propose_exit(candidate, array=number)
+                    trial = candidate.copy()
+                    trial.run(statement)
+                    candidate = trial
+                    self.out.body.append(statement)
+        except (Invalid, Impossible):
+            pass
+
+    def statements(self, world, count):
+        """A list of statements and the World after it."""
+        body = []
+        for _ in range(count):
+            if self.budget <= 0:
+                break
+            statement, world = self.statement(world)
+            if statement is not None:
+                body.append(statement)
+                self.budget -= 1
+        return body, world
+
+    def statement(self, world):
+        names = [name for name in self.weights if self.permitted(name)]
+        for _ in range(TRIES):
+            name = self.rng.choices(names, [self.weights[name] for name in names])[0]
+            trial = world.copy()
+            try:
+                statement = getattr(self, "propose_" + name)(trial)
+                trial = world.copy()
+                trial.run(statement)
+                return statement, trial
+            except (Invalid, Impossible):
+                continue
+        return None, world
+
+    def permitted(self, name):
+        compound = name in ("data", "task", "taskgroup", "loop", "taskloop", "parallel", "roots")
+        if compound and self.depth >= 4:
+            return False
+        if name in NEEDS_PARALLEL and (self.parallel > self.nested or self.in_task or self.loops):
+            return False
+        return not (name == "roots" and self.parallel)
+
+    def inner(self, world, statement, body, low=1, high=4):
+        """Fills `body`, which lies inside `statement`."""
+        self.depth += 1
+        try:
+            inside = world.inside(statement)
+            body[:], _ = self.statements(inside, self.rng.randint(low, high))
+        finally:
+            self.depth -= 1
+        if all(isinstance(s, Taskwait) for s in body):
+            raise Impossible
+
+    # --- sections and items
+
+    def section(self, world, device_side, array=None):
+        """Somewhere; what is present is met more often than not when `device_side`."""
+        rng = self.rng
+        number = rng.randrange(len(self.out.arrays)) if array is None else array
+        array = self.out.arrays[number]
+        if array.size == 1:
+            return Section(number, Index(0), 1)
+        entries = world.copies[number].entries
+        if self.loops and self.chance(0.7):
+            return self.section_of_loop(number, array)
+        if device_side and entries and self.chance(0.7):
+            lo, n, _ = rng.choice(entries)
+            if self.chance(0.5):
+                return Section(number, Index(lo), n)
+            at = rng.randrange(n)
+            return Section(number, Index(lo + at), rng.randint(1, n - at))
+        kind = rng.random()
+        if kind < 0.5:
+            return Section(number, Index(rng.randrange(array.tiles) * array.blocks), array.blocks)
+        if kind < 0.7:
+            return Section(number, Index(0), array.size)
+        at = rng.randrange(array.size)
+        return Section(number, Index(at), rng.randint(1, array.size - at))
+
+    def section_of_loop(self, number, array):
+        """A tile, or two, at a position that moves with the innermost loop."""
+        variable, count = self.loops[-1]
+        step = self.rng.choice((array.blocks, array.blocks, 1))
+        n = array.blocks if self.chance(0.8) else 1
+        room = array.size - n - step * (count - 1)
+        if room < 0:
+            raise Impossible
+        if self.chance(0.3):
+            return Section(number, Index(room if self.chance(0.3) else 0, ((variable, step),)), n)
+        base = self.rng.randint(0, room) // array.blocks * array.blocks
+        return Section(number, Index(base, ((variable, step),)), n)
+
+    def present(self, world, section):
+        lo = section.lo.at(world.values)
+        try:
+            return world.copies[section.array].find(lo, section.n) is not None
+        except Invalid:
+            raise Impossible from None
+
+    def number(self):
+        """A constant, or one that moves with a loop."""
+        base = self.rng.randint(1, 9)
+        if self.loops and self.chance(0.5):
+            return Index(base, ((self.loops[-1][0], self.rng.randint(1, 5)),))
+        return Index(base)
+
+    def use_alias(self, section):
+        return self.out.arrays[section.array].kind != "scalar" and self.chance(self.alias)
+
+    def kernel_items(self, world):
+        """(item, reads, writes) for one to three sections, mostly of different arrays."""
+        chosen, arrays = [], set()
+        for _ in range(self.rng.choice((1, 1, 2, 2, 3))):
+            section = self.section(world, True)
+            again = section.array in arrays
+            if again and (self.chance(0.8) or self.out.arrays[section.array].kind == "scalar"):
+                continue
+            arrays.add(section.array)
+            role = self.rng.choice(("r", "w", "rw", "rw"))
+            item = Item(section, self.map_type(world, section, role), alias=again or self.use_alias(section))
+            if self.present(world, section):
+                item.present = self.chance(0.05)
+                item.always = item.map != "alloc" and self.chance(0.08)
+            chosen.append((item, role))
+        if not any("w" in role for _, role in chosen):
+            item, _ = chosen[-1]
+            item.map = self.map_type(world, item.section, "rw")
+            chosen[-1] = (item, "rw")
+        if any(again.alias for again, _ in chosen):
+            for item, _ in chosen:
+                item.alias = item.alias or sum(o.section.array == item.section.array for o, _ in chosen) > 1
+        return chosen
+
+    def map_type(self, world, section, role):
+        scalar = self.out.arrays[section.array].kind == "scalar"
+        if self.present(world, section):
+            return self.rng.choice(("tofrom", "tofrom", "to", "from", "alloc"))
+        if role == "r":
+            return "firstprivate" if scalar and self.chance(0.6) else self.rng.choice(("to", "to", "tofrom"))
+        if role == "w":
+            return self.rng.choice(("from", "from", "tofrom", "alloc"))
+        return self.rng.choice(("tofrom", "tofrom", "tofrom", "to"))
+
+    def operations(self, chosen):
+        ops = []
+        for index, (item, role) in enumerate(chosen):
+            if "w" not in role:
+                continue
+            full = item.map in ("from", "alloc") or role == "w" or self.chance(0.6)
+            n = item.section.n if full else self.rng.randint(1, item.section.n)
+            at = self.rng.randint(0, item.section.n - n)
+            kind = "set" if role == "w" else self.rng.choice(("update", "update", "add"))
+            source = self.source(chosen, index, n) if kind != "add" else (-1, 0)
+            ops.append(Op(kind, index, at, source[0], source[1], n, self.number()))
+        return self.with_sums(chosen, ops)
+
+    def source(self, chosen, index, n):
+        elements = self.out.arrays[chosen[index][0].section.array].elements
+        candidates = [i for i, (item, role) in enumerate(chosen)
+                      if "r" in role and i != index and item.section.n >= n
+                      and self.out.arrays[item.section.array].elements == elements]
+        if not candidates or self.chance(0.1):
+            return -1, 0
+        source = self.rng.choice(candidates)
+        return source, self.rng.randint(0, chosen[source][0].section.n - n)
+
+    def with_sums(self, chosen, ops):
+        """Reads of arrays that no operation uses yet go into a scalar that the kernel writes."""
+        scalars = [i for i, (item, role) in enumerate(chosen)
+                   if self.out.arrays[item.section.array].kind == "scalar" and role == "rw"]
+        for index, (item, role) in enumerate(chosen):
+            if scalars and role == "r" and self.out.arrays[item.section.array].kind != "scalar":
+                ops.append(Op("sum", scalars[0], 0, index, 0, item.section.n))
+        return ops
+
+    # --- dependences
+
+    def depends(self, accesses):
+        """For (section, writes) pairs, in the program's style."""
+        style = self.depend_style
+        if style == "mixed":
+            style = self.rng.choice(("tile", "section", "token"))
+        items = {}
+        for section, writes in accesses:
+            for array, lo, n in self.places(style, section):
+                key = (array, lo, n)
+                items[key] = items.get(key, False) or writes
+        result = []
+        for (array, lo, n), writes in items.items():
+            result.append(Depend(self.rng.choice(("inout", "inout", "out")) if writes else "in", array, lo, n))
+        if result and self.chance(0.05):
+            result.pop(self.rng.randrange(len(result)))
+        return result
+
+    def places(self, style, section):
+        array = self.out.arrays[section.array]
+        if style == "chain":
+            return [(-1, Index(0), 0)]
+        if style == "token":
+            return [(-1, Index(section.array % self.out.tokens), 0)]
+        if style == "section":
+            return [(section.array, section.lo, section.n)]
+        lo, blocks = section.lo, array.blocks
+        aligned = all(step % blocks == 0 for _, step in lo.steps)
+        if not aligned:
+            starts = [Index(tile * blocks) for tile in range(array.tiles)]
+        else:
+            first = lo.base // blocks * blocks
+            starts = [Index(at, lo.steps) for at in range(first, lo.base + section.n, blocks)]
+        target = 0 if style == "other" and self.out.arrays[0].kind != "scalar" else section.array
+        limit = self.out.arrays[target].size
+        if any(start.base >= limit or start.steps and target != section.array for start in starts):
+            return [(-1, Index(section.array % self.out.tokens), 0)]
+        return [(target, start, 0) for start in starts]
+
+    def set_like(self, depends, code):
+        """Commutative tasks may say so."""
+        if self.chance(0.5) and code.ops and all(op.kind == "add" for op in code.ops):
+            for depend in depends:
+                if depend.type in ("inout", "out"):
+                    depend.type = "mutexinoutset"
+        elif self.chance(0.08):
+            for depend in depends:
+                if depend.type == "inout":
+                    depend.type = "inoutset"
+
+    # --- statements
+
+    def propose_target(self, world):
+        chosen = self.kernel_items(world)
+        target = Target([item for item, _ in chosen], self.operations(chosen))
+        if not target.ops:
+            raise Impossible
+        target.nowait = self.chance(self.nowait)
+        if target.nowait and self.chance(0.9) or self.chance(0.15):
+            target.depends = self.depends([(item.section, "w" in role) for item, role in chosen])
+            self.set_like(target.depends, target)
+        if len(target.ops) == 1 and self.chance(0.4):
+            target.form = self.rng.choice(FORMS[1:] if self.nested else FORMS)
+        if self.chance(0.06):
+            target.condition = self.chance(0.5)
+        return target
+
+    def propose_host(self, world):
+        """Host code on one or two sections."""
+        items, ops = [], []
+        for _ in range(self.rng.choice((1, 1, 2))):
+            section = self.section(world, False)
+            if section.array in (item.section.array for item in items):
+                continue
+            items.append(Item(section, alias=self.use_alias(section)))
+        for index, item in enumerate(items):
+            scalar = self.out.arrays[item.section.array].kind == "scalar"
+            kind = self.rng.choice(("check", "check", "update", "set", "add"))
+            if kind == "check":
+                if scalar:
+                    raise Impossible
+                ops.append(Op("check", src=index, n=item.section.n, k=self.number()))
+            else:
+                ops.append(Op(kind, index, 0, -1, 0, item.section.n, self.number()))
+        return Host(items, ops)
+
+    def regions_items(self, world, maps):
+        items, arrays = [], set()
+        for _ in range(self.rng.choice((1, 1, 2))):
+            section = self.section(world, self.chance(0.3))
+            if section.array not in arrays and self.out.arrays[section.array].kind != "scalar":
+                arrays.add(section.array)
+                items.append(Item(section, self.rng.choice(maps), alias=self.use_alias(section)))
+                items[-1].always = self.present(world, section) and items[-1].map != "alloc" and self.chance(0.1)
+        if not items:
+            raise Impossible
+        return items
+
+    def maybe_task(self, statement):
+        """nowait and depend clauses on enter, exit and update."""
+        if self.chance(self.nowait * 0.6):
+            statement.nowait = True
+            statement.depends = self.depends([(item.section, True) for item in statement.items])
+        return statement
+
+    def propose_enter(self, world):
+        return self.maybe_task(Enter(self.regions_items(world, ("to", "to", "to", "alloc"))))
+
+    def propose_exit(self, world, array=None):
+        """Of something that is present."""
+        arrays = [n for n, copies in enumerate(world.copies) if copies.entries and array in (None, n)]
+        if not arrays:
+            raise Impossible
+        number = self.rng.choice(arrays)
+        lo, n, _ = self.rng.choice(world.copies[number].entries)
+        if self.chance(0.15):
+            at = self.rng.randrange(n)
+            lo, n = lo + at, self.rng.randint(1, n - at)
+        bits = mask(lo, n)
+        copies = world.copies[number]
+        maps = ["release", "delete"]
+        if not bits & ~copies.defined and not bits & copies.pending:
+            maps += ["from"] * 4
+        section = Section(number, Index(lo), n)
+        return self.maybe_task(Exit([Item(section, self.rng.choice(maps), alias=self.use_alias(section))]))
+
+    def propose_update(self, world):
+        items, arrays = [], set()
+        for _ in range(self.rng.choice((1, 1, 2))):
+            section = self.section(world, True)
+            if section.array in arrays or self.out.arrays[section.array].kind == "scalar":
+                continue
+            if not self.present(world, section) and self.chance(0.9):
+                raise Impossible
+            arrays.add(section.array)
+            items.append(Item(section, self.rng.choice(("to", "from")), alias=self.use_alias(section)))
+        if not items:
+            raise Impossible
+        return self.maybe_task(Update(items))
+
+    def propose_data(self, world):
+        data = Data([], self.regions_items(world, ("to", "tofrom", "tofrom", "from", "alloc")))
+        self.inner(world, data, data.body)
+        return data
+
+    def propose_devicecall(self, world):
+        chosen = self.kernel_items(world)
+        for item, _ in chosen:
+            item.alias = True
+            if item.map == "firstprivate" or self.out.arrays[item.section.array].kind == "scalar":
+                raise Impossible
+            if self.present(world, item.section) and not item.always and not item.present and self.chance(0.7):
+                item.map = ""
+        return DeviceCall([item for item, _ in chosen], self.operations(chosen), kernel=self.chance(0.4))
+
+    def propose_task(self, world):
+        """A host task; its dependences are found from what its body touches."""
+        task = Task(flags=self.rng.choice(("", "", "", "", "untied", "mergeable", "priority(2)", "if(0)", "final(1)")))
+        self.in_task += 1
+        try:
+            self.inner(world, task, task.body, 1, self.rng.choice((1, 1, 3)))
+        finally:
+            self.in_task -= 1
+        if task.flags == "untied" and any(isinstance(s, (Taskgroup, Taskloop)) for s in self.out.walk(task.body)):
+            task.flags = ""  # clang 19 breaks on these ("Instruction does not dominate all uses")
+        task.depends = self.depends(self.touched(task.body))
+        if len(task.body) == 1 and isinstance(task.body[0], Host):
+            self.set_like(task.depends, task.body[0])
+        if self.chance(0.7):
+            task.body.append(Taskwait())
+        if all(isinstance(s, (Host, Taskwait)) for s in task.body):
+            task.body = [s for s in task.body if not isinstance(s, Taskwait)]
+        return task
+
+    def touched(self, body):
+        """(section, writes) of all that a body touches; sections that move with loops inside it as whole arrays."""
+        accesses = []
+        outside = {name for name, _ in self.loops}
+        for statement in self.out.walk(body):
+            for index, item in enumerate(getattr(statement, "items", [])):
+                writes = any(op.dst == index for op in getattr(statement, "ops", [])) or not hasattr(statement, "ops")
+                section = item.section
+                if any(name not in outside for name, _ in section.lo.steps):
+                    section = Section(section.array, Index(0), self.out.arrays[section.array].size)
+                accesses.append((section, writes))
+        return accesses
+
+    def propose_taskwait(self, world):
+        if self.chance(0.3):
+            section = self.section(world, False)
+            return Taskwait(self.depends([(section, self.chance(0.5))]))
+        return Taskwait()
+
+    def propose_taskgroup(self, world):
+        group = Taskgroup()
+        self.inner(world, group, group.body)
+        return group
+
+    def propose_loop(self, world, kind=Loop):
+        loop = kind(variable=f"i{len(self.loops)}", count=self.rng.choice((2, 3, 4, 6)))
+        self.loops.append((loop.variable, loop.count))
+        try:
+            self.inner(world, loop, loop.body, 1, 3)
+        finally:
+            self.loops.pop()
+        return loop
+
+    def propose_taskloop(self, world):
+        self.in_task += 1
+        try:
+            return self.propose_loop(world, Taskloop)
+        finally:
+            self.in_task -= 1
+
+    def propose_parallel(self, world):
+        kind = self.rng.choice(("single", "single", "single", "master", "threads"))
+        parallel = Parallel(kind, self.rng.choice((1, 2, 2, 3, 4)), [])
+        self.parallel += 1
+        try:
+            for _ in range(self.rng.choice((1, 1, 2))):
+                parallel.phases.append([])
+                for _ in range(parallel.threads if kind == "threads" else 1):
+                    self.add_thread(world, parallel, parallel.phases[-1], 8 if kind != "threads" else 3)
+        finally:
+            self.parallel -= 1
+        return parallel
+
+    def propose_roots(self, world):
+        if any(array.kind != "heap" for array in self.out.arrays):
+            raise Impossible
+        roots = Roots([])
+        for _ in range(2):
+            self.add_thread(world, roots, roots.threads, 4)
+        return roots
+
+    def add_thread(self, world, statement, bodies, high):
+        body = []
+        self.inner(world, statement, body, 2, high)
+        bodies.append(body)
+
+
+class Impossible(Exception):
+    """A proposal that could not be made; another is drawn."""

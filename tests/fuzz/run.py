@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builds programs and runs them, without the library and with it under many settings."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+from emit import source
+
+TIMEOUT_S = 30  # programs take a fraction of a second, and the watchdog speaks after ten
+FLAGS = ["-std=gnu17", "-O1", "-g", "-fopenmp", "-fno-crash-diagnostics",
+         "-Wno-pass-failed"]
+
+
+class Lab:
+    """Where programs are built and run. `library` may be under a sanitizer; `sanitizer` is then its runtime."""
+
+    def __init__(self, library, clang, libdir, triple, folder):
+        self.library, self.clang, self.libdir, self.triple = library, clang, libdir, triple
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.clean = {name: value for name, value in os.environ.items()
+                      if not name.startswith(("OMPDARTS_", "OMP_", "LIBOMP", "KMP_")) and name != "LD_PRELOAD"}
+        self.clean["LIBOMP_USE_HIDDEN_HELPER_TASK"] = "0"  # stock libomp 19 fails with them
+        loaded = subprocess.run(["ldd", library], capture_output=True, text=True, check=False).stdout
+        runtime = re.search(r"=> (\S*libclang_rt\.\S*)", loaded)
+        self.preload = f"{runtime[1]}:{library}" if runtime else str(library)
+
+    def build(self, programs, name):
+        """(program, readable) pairs as one executable."""
+        path = self.folder / name
+        text = self.folder / (name + ".c")
+        text.write_text(source(programs), encoding="utf-8")
+        command = [self.clang, *FLAGS, f"-fopenmp-targets={self.triple}", str(text), "-o", str(path),
+                   f"-L{self.libdir}", f"-Wl,-rpath,{self.libdir}", "-lpthread"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            errors = [line for line in done.stderr.splitlines() if "error:" in line] or ["no message"]
+            raise CompileError(errors[0])
+        return path
+
+    def run(self, path, number, settings, *more):
+        try:
+            done = subprocess.run([str(path), str(number), *more], env={**self.clean, **settings}, capture_output=True,
+                                  timeout=TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired as expired:
+            return Outcome("timeout", expired.stdout or b"", expired.stderr or b"")
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def plain(self, path, number, threads=4):
+        return self.run(path, number, {"OMP_NUM_THREADS": str(threads)})
+
+    def under(self, path, number, settings):
+        return self.run(path, number, {"LD_PRELOAD": self.preload, "OMPDARTS_WATCHDOG": "10", **settings})
+
+
+class CompileError(Exception):
+    """The compiler refuses a program, or breaks."""
+
+
+class Outcome:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def same(self, other):
+        return self.code == 0 and other.code == 0 and self.out == other.out
+
+    def difference(self, right):
+        """One line that says how this differs from the right outcome."""
+        if self.code != 0:
+            lines = self.err.decode(errors="replace").strip().splitlines() or ["no message"]
+            telling = [line for line in lines if re.search("[Aa]ssert|error|ompdarts", line)] or lines
+            return f"exit code {self.code}: {telling[0][:200]}"
+        pairs = zip(self.out.decode().splitlines(), right.out.decode().splitlines())
+        wrong = [mine.split(":")[0] for mine, its in pairs if mine != its]
+        return f"results {', '.join(wrong[:8]) or 'missing'} differ"
+
+
+def names(command, title):
+    """What `ompdarts info` lists under a title: registered policies, eviction rules."""
+    text = subprocess.run([command, "info"], capture_output=True, text=True, check=True).stdout
+    block = re.search(rf"^{title}.*\n((?:  .*\n)+)", text, re.M)
+    return [line.split()[0] for line in block[1].splitlines()]
+
+
+class Settings:
+    """Draws settings for a program; each pair of policy and rule comes up once before any comes again."""
+
+    def __init__(self, policies, rules):
+        self.pairs = [(policy, rule) for policy in policies for rule in rules]
+
+    def draw(self, rng, world, count):
+        pairs = []
+        while len(pairs) < count:
+            pairs += rng.sample(self.pairs, len(self.pairs))
+        return [self.one(rng, world, pair) for pair in pairs[:count]]
+
+    def one(self, rng, world, pair):
+        settings = {
+            "OMPDARTS_SCHED": pair[0], "OMPDARTS_EVICT": pair[1],
+            "OMPDARTS_DEVICES": str(rng.randint(1, 4)),
+            "OMPDARTS_TASK_BUFFER": str(rng.choice((1, 2, 3, 5, 8))),
+            "OMPDARTS_COHERENCE": rng.choice(("auto", "auto", "strict") + (("depend",) if world.depend_mode else ())),
+            "OMPDARTS_SEED": str(rng.randint(0, 9999)),
+            "OMP_NUM_THREADS": str(rng.choice((1, 2, 3, 4, 4, 8))),
+        }
+        memory = self.memory(rng, world)
+        if memory:
+            settings["OMPDARTS_MEM_LIMIT"] = str(memory)
+        if rng.random() < 0.5:
+            settings["OMPDARTS_JITTER"] = rng.choice(("0.0002", "0.001", "0.004"))
+        if rng.random() < 0.1:
+            settings["OMPDARTS_LINK_BANDWIDTH"] = "100M"
+        if rng.random() < 0.2:
+            settings["OMPDARTS_HOST_WORKERS"] = "2"
+        if rng.random() < 0.2:
+            settings["OMP_MAX_TASK_PRIORITY"] = "5"
+        return settings
+
+    @staticmethod
+    def memory(rng, world):
+        """From just enough for one section to ample (0). What is too large for a device runs on the host, which the
+        model permits unless a kernel's writes are to be discarded."""
+        if world.discards:
+            return 0 if world.shows else rng.choice((world.largest_whole, 2 * world.largest_whole, 0))
+        section, task = world.largest_item, world.largest_task
+        return rng.choice((section, task, task, 2 * task, 4 * task, 0, 0))

@@ -53,9 +53,9 @@ case $1 in
         variant 12000 4 kept --blocks 12 --block 64 --steps 4 --every 2
         ;;
     convolution) # 1 MB in 6 slots
-        variant 200000 4 kept --width 24 --batch 4 --batches 12 --slots 6 --weights region
-        variant 200000 4 kept --width 24 --batch 4 --batches 12 --slots 6 --weights task
-        variant 200000 2 kept --width 24 --batch 4 --batches 12 --slots 6 --members 4
+        variant 200000 4 not --width 24 --batch 4 --batches 12 --slots 6 --weights region
+        variant 200000 4 not --width 24 --batch 4 --batches 12 --slots 6 --weights task
+        variant 200000 2 not --width 24 --batch 4 --batches 12 --slots 6 --members 4
         ;;
     qr) # 630 kB
         variant 100000 4 kept --tiles 7 --size 40 --map task

@@ -32,7 +32,7 @@ scripts/install-deps.sh libclang-rt-19-dev
 export ASAN_OPTIONS=handle_abort=1:strict_string_checks=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/suppressions/leak.txt:print_suppressions=0
 export UBSAN_OPTIONS=handle_abort=1:print_stacktrace=1
-export TSAN_OPTIONS=handle_abort=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1
+export TSAN_OPTIONS=suppressions=$PWD/tests/suppressions/thread.txt:handle_abort=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1
 for tool in ASAN LSAN UBSAN TSAN; do
     export ${tool}_SYMBOLIZER_PATH="$llvm_root/bin/llvm-symbolizer"
 done

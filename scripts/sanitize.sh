@@ -118,7 +118,7 @@ for sanitizer in "${sanitizers[@]}"; do
     left_out=$counting_tests
     if [[ $sanitizer == thread ]]; then
         [[ -f $archer ]] || { echo "sanitize: $archer is missing (Debian: libomp-19-dev)" >&2; exit 1; }
-        export OMP_TOOL_LIBRARIES=$archer
+        export OMP_TOOL_LIBRARIES=$archer ARCHER_OPTIONS=all_memory=1
         # Refusing bad input ends the program inside a region that Archer ignores: ThreadSanitizer calls that an error.
         left_out+='|bad_input'
     fi

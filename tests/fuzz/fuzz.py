@@ -105,6 +105,8 @@ def run_program(lab, path, number, generated, pairs, options):
     rng = random.Random(f"{program.seed}/settings")
     for runs, settings in enumerate(Settings(*pairs).draw(rng, world, options.settings)):
         outcome = lab.under(path, number, settings)
+        if outcome.is_stock_fault():
+            return runs + 1, outcome.difference(right), None
         if not outcome.same(right):
             failure = Failure(program.seed, program, readable, settings, outcome.difference(right), "")
             return runs + 1, None, minimise(lab, failure, options)

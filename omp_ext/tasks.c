@@ -17,6 +17,7 @@
 #include "omp_ext/records.h"
 #include "omp_ext/serial.h"
 #include "omp_ext/virtual.h"
+#include "util/tsan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,7 @@ static int32_t parent_trampoline(int32_t gtid, void *task)
     const od_entry *code = od_entry_numbered(t->part_id);
     od_self.family = (od_family){.tracked = true};
     t->part_id = 0;
+    OD_TSAN_RELEASE(task);
     ((od_task_entry)(uintptr_t)code->code)(gtid, task);
     end_family(gtid);
     od_self.family = outer;
@@ -342,6 +344,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
     od_uses uses = {0};
     od_record *record = od_records_take(task);
     ((od_kmp_task *)task)->entry = record->entry; /* an untied task comes in parts: the next ones run as they are */
+    OD_TSAN_RELEASE(task);
     if (od_runtime_ended()) {
         od_record_free(record);
         return 0;
@@ -376,6 +379,7 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     bool detach = may_detach(flags, code);
     int32_t given = detach ? flags | OD_TASK_DETACHABLE : od_serial_flags(flags);
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
+    OD_TSAN_ACQUIRE(task); /* libomp has given out the memory of a task that has ended */
     od_self.detachable = detach ? task : NULL;
     od_self.allocated = (od_allocation){task, size, shareds, flags};
     if (flags & OD_TASK_TIED)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Order that ThreadSanitizer cannot see, because it is made by code that is not instrumented.
+ */
+#ifndef OD_UTIL_TSAN_H
+#define OD_UTIL_TSAN_H
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define OD_THREAD_SANITIZER 1
+#endif
+#endif
+
+#ifdef OD_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+/* What this thread has done with the memory comes before ... */
+#define OD_TSAN_RELEASE(address) __tsan_release(address)
+/* ... what this thread does with it from now on. */
+#define OD_TSAN_ACQUIRE(address) __tsan_acquire(address)
+#else
+#define OD_TSAN_RELEASE(address) ((void)(address))
+#define OD_TSAN_ACQUIRE(address) ((void)(address))
+#endif
+
+#endif

@@ -39,6 +39,7 @@
     X(void, __kmpc_omp_task_begin_if0, (od_ident *, int32_t, void *))                                                  \
     X(void, __kmpc_omp_task_complete_if0, (od_ident *, int32_t, void *))                                               \
     X(void, kmp_set_defaults, (const char *))                                                                          \
+    X(int, omp_get_cancellation, (void))                                                                               \
     X(int, omp_in_explicit_task, (void))                                                                               \
     X(int, omp_get_num_threads, (void))                                                                                \
     X(int, omp_get_num_devices, (void))                                                                                \

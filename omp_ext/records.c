@@ -36,15 +36,14 @@ static od_record **locate(struct shard *s, const void *task)
     return at;
 }
 
-od_record *od_records_add(od_record *record)
+void od_records_add(od_record *record)
 {
     struct shard *s = shard_of(record->task);
     pthread_mutex_lock(&s->lock);
-    od_record **at = locate(s, record->task), *stale = *at;
-    record->next = stale ? stale->next : NULL;
-    *at = record;
+    od_record **bucket = bucket_of(s, record->task);
+    record->next = *bucket;
+    *bucket = record;
     pthread_mutex_unlock(&s->lock);
-    return stale;
 }
 
 od_record *od_records_find(const void *task)

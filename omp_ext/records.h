@@ -24,8 +24,8 @@ typedef struct od_record {
     struct od_record *next;
 } od_record;
 
-/* Takes the record over; returns the one that an earlier task at this address has left behind, or NULL. */
-od_record *od_records_add(od_record *record);
+/* Takes the record over. */
+void od_records_add(od_record *record);
 od_record *od_records_find(const void *task);
 /* Takes the record out; the caller frees it. */
 od_record *od_records_take(const void *task);

@@ -69,10 +69,10 @@ static void forecast(od_record *record, int change)
     od_runtime_unlock();
 }
 
-/* A task that libomp has discarded (cancel taskgroup) has left its record behind; its memory is now another task's. */
-static void add_record(od_record *record)
+/* libomp has discarded a task (cancel taskgroup) and gives its memory to a new one: its record is still there. */
+static void forget_discarded(const void *task)
 {
-    od_record *stale = od_records_add(record);
+    od_record *stale = REAL(omp_get_cancellation)() ? od_records_take(task) : NULL;
     if (stale) {
         forecast(stale, -1);
         od_record_free(stale);
@@ -249,8 +249,9 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     od_self.family.has_children = true;
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
     *record = (od_record){.task = task, .entry = entry, .code = entry_of(entry), .flags = flags};
+    forget_discarded(task);
     record->in_place = od_self.serial_loops > 0 || (!od_self.family.tracked && REAL(omp_in_explicit_task)());
-    add_record(record);
+    od_records_add(record);
     return task;
 }
 
@@ -379,6 +380,7 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     bool detach = may_detach(flags, code);
     int32_t given = detach ? flags | OD_TASK_DETACHABLE : od_serial_flags(flags);
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
+    forget_discarded(task);
     OD_TSAN_ACQUIRE(task); /* libomp has given out the memory of a task that has ended */
     od_self.detachable = detach ? task : NULL;
     od_self.allocated = (od_allocation){task, size, shareds, flags};
@@ -401,7 +403,7 @@ static od_record *record_host_task(od_kmp_task *task)
                           .flags = detachable ? od_self.allocated.flags : 0};
     record->code->has_depends = true;
     task->entry = host_trampoline;
-    add_record(record);
+    od_records_add(record);
     return record;
 }
 

@@ -76,7 +76,8 @@ struct od_datum {
     od_spill *spill;   /* of the region that has closed, while contents are still there; one use is the datum's */
 
     uint32_t forecast;   /* submitted tasks, not ready, whose depend list names its first byte */
-    uint32_t pending;    /* tasks that are ready or further and use it */
+    uint32_t pending;    /* tasks that are ready or further and use it, and host requests that wait for it */
+    uint32_t requested;  /* of pending, host requests that wait for it */
     uint32_t users;      /* committed or running tasks that use it */
     uint32_t writers;    /* committed or running tasks that write it */
     uint32_t host_users; /* of users, those that run on the host */

@@ -318,17 +318,21 @@ void od_runtime_wait(const bool *flag)
 
 /* --- requests ----------------------------------------------------------- */
 
-void od_runtime_request(od_request *request)
+/* Under the lock, which is gone at the end. */
+static void request_and_unlock(od_engine *engine, od_request *request)
 {
-    if (!request)
-        return;
     od_waiter waiter = {.request = request};
     request->user = &waiter;
-    od_engine *engine = od_runtime_lock();
     od_engine_request(engine, request);
     od_runtime_wait(&waiter.done);
     od_runtime_unlock();
     od_request_destroy(request);
+}
+
+void od_runtime_request(od_request *request)
+{
+    if (request)
+        request_and_unlock(od_runtime_lock(), request);
 }
 
 void od_runtime_request_async(od_request *const *requests, size_t n, void *event)
@@ -360,11 +364,12 @@ void od_runtime_synchronise(void)
     if (!od_runtime_started())
         return;
     od_engine *engine = od_runtime_lock();
-    od_status status = od_engine_sync_request(engine, &request);
-    od_runtime_unlock();
-    if (status)
+    if (od_engine_sync_request(engine, &request))
         od_runtime_fatal("out of host memory at a synchronisation point");
-    od_runtime_request(request);
+    if (request) /* in one step: another thread's must not take it for a task that still uses the data */
+        request_and_unlock(engine, request);
+    else
+        od_runtime_unlock();
 }
 
 void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)

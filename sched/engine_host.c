@@ -199,6 +199,7 @@ void od_host_advance(od_engine *e, od_datum *d)
     while ((item = d->items) && serve(e, item)) {
         d->items = item->next;
         d->pending--;
+        d->requested--;
         od_request *request = item->request;
         leave_spill(d);
         if (--request->pending == 0)
@@ -225,6 +226,7 @@ static void enqueue(od_request *request, od_request_item *item)
 {
     item->request = request;
     item->next = NULL;
+    item->datum->requested++;
     od_request_item **end = &item->datum->items;
     while (*end)
         end = &(*end)->next;
@@ -277,7 +279,7 @@ od_status od_engine_sync_request(od_engine *e, od_request **request)
     od_list_each(node, &e->outside) {
         od_datum *d = od_container_of(node, od_datum, outside);
         if (may_go_home(d))
-            set_item(r, n++, d->pending ? OD_REQUEST_READ : OD_REQUEST_WRITE, d);
+            set_item(r, n++, d->pending > d->requested ? OD_REQUEST_READ : OD_REQUEST_WRITE, d);
     }
     *request = r;
     return OD_OK;

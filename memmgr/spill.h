@@ -5,7 +5,8 @@
  * Inside a region the program's own memory and the devices' contents are two different things in OpenMP. What is
  * evicted before the region closes goes to the spill area, so that the program's memory changes only where OpenMP says
  * so. It is as large as the region, reserved at the first eviction, and takes physical memory only where something was
- * spilled. It also remembers which parts hold current contents of which there is no datum any more.
+ * spilled. It also remembers which parts hold current contents of which there is no datum any more. Sizes in bytes; the
+ * caller holds the engine's lock.
  */
 #ifndef OD_MEMMGR_SPILL_H
 #define OD_MEMMGR_SPILL_H

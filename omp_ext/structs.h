@@ -35,7 +35,7 @@ void od_structs_free(od_structs *structs);
 /* How many arguments at the end are not the kernel's. */
 uint32_t od_structs_hidden(const od_structs *structs);
 
-/* Makes the images for a launch on device k; `access_of` says which datum each argument is. */
+/* On the thread that launches, just before it; not locked. Makes the images for a launch on device k; `access_of` says which datum each argument is. */
 void od_structs_build(od_structs *structs, od_kernel_args *args, const int32_t *access_of, const od_access *access,
                       unsigned k);
 /* After the kernel. */
@@ -45,7 +45,8 @@ void od_structs_to_host(const od_structs *structs);
 
 /* A data construct's map list without structs, for the engine's regions; its arrays belong to *structs. */
 od_flattened od_structs_flatten_data(const od_map_args *args, od_map_args *flat, od_structs **structs);
-/* What begin, end and update mean for the parents in a list. */
+/* What begin, end and update mean for the parents in a list, which od_structs_flatten_data() has accepted: begin before
+ * the engine's regions open, end after they have closed. Not locked; out of memory ends the program. */
 void od_structs_begin(const od_map_args *args);
 void od_structs_end(const od_map_args *args);
 void od_structs_update(const od_map_args *args);

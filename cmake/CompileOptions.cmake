@@ -6,6 +6,9 @@
 
 add_library(ompdarts_compile_options INTERFACE)
 target_compile_options(ompdarts_compile_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
+# Older valgrinds give up on what clang writes for DWARF 5.
+target_compile_options(ompdarts_compile_options INTERFACE
+    $<$<AND:$<C_COMPILER_ID:Clang>,$<CONFIG:Debug,RelWithDebInfo>>:-gdwarf-4>)
 target_compile_definitions(ompdarts_compile_options INTERFACE $<$<CONFIG:Debug>:OD_DEBUG_CHECKS=1>)
 if(OMPDARTS_WERROR)
     target_compile_options(ompdarts_compile_options INTERFACE -Werror)

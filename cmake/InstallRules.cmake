@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# cmake --install: the command, the library, its header, a pkg-config file and a CMake package.
+# cmake --install: the command, the library, its header, those of the policy interface, a pkg-config file and a CMake
+# package.
 
 if(TARGET ompdarts_tool)
     install(TARGETS ompdarts_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -8,13 +9,17 @@ endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/omp_ext/ompdarts.h)
     install(FILES omp_ext/ompdarts.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
+foreach(header sched/policy.h sched/task.h memmgr/datum.h util/list.h util/status.h)
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ompdarts/${folder})
+endforeach()
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET ompdarts)
     include(CMakePackageConfigHelpers)
     set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ompdarts)
 
-    install(TARGETS ompdarts EXPORT ompdartsTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(TARGETS ompdarts ompdarts_policy EXPORT ompdartsTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(EXPORT ompdartsTargets NAMESPACE ompdarts:: DESTINATION ${package_dir})
     configure_package_config_file(cmake/ompdartsConfig.cmake.in ompdartsConfig.cmake INSTALL_DESTINATION ${package_dir})
     write_basic_package_version_file(ompdartsConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -2,6 +2,7 @@
 #
 # Finds the LLVM under OMPDARTS_LLVM_ROOT whose clang compiles offload programs and whose runtimes run them.
 # Sets OMPDARTS_CLANG (path of clang) and OMPDARTS_LLVM_LIBDIR (folder of libomptarget.so, and mostly of libomp.so).
+# Programs of the tests are also built with other versions, those that are there: OMPDARTS_OTHER_LLVMS lists them.
 
 set(llvm_version 19)
 if(OMPDARTS_LLVM_ROOT MATCHES "llvm-([0-9]+)")
@@ -50,3 +51,19 @@ endif()
 
 set(OMPDARTS_CLANG ${OMPDARTS_LLVM_ROOT}/bin/clang)
 message(STATUS "Offload programs: ${OMPDARTS_CLANG}, runtimes in ${OMPDARTS_LLVM_LIBDIR}")
+
+set(OMPDARTS_OTHER_LLVMS "")
+foreach(version 16 22)
+    set(OMPDARTS_LLVM${version}_ROOT ${PROJECT_BINARY_DIR}/llvm-${version}/usr/lib/llvm-${version}
+        CACHE PATH "LLVM ${version} of the tests with that version (scripts/fetch-llvm.sh)")
+    set(root ${OMPDARTS_LLVM${version}_ROOT})
+    if(NOT BUILD_TESTING)
+        continue()
+    endif()
+    if(EXISTS ${root}/bin/clang-linker-wrapper AND EXISTS ${root}/lib/libomptarget.so)
+        list(APPEND OMPDARTS_OTHER_LLVMS ${version})
+        message(STATUS "Tests also with LLVM ${version}: ${root}")
+    else()
+        message(STATUS "Tests with LLVM ${version} will be skipped: ${root} is not there")
+    endif()
+endforeach()

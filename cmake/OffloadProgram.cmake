@@ -6,12 +6,15 @@
 #     [DEFINITIONS X=1 ...] [INCLUDE_DIRECTORIES dir ...]
 #     [OPTIONS ...]            for compiling and linking
 #     [OUTPUT_DIRECTORY dir]   default: the current binary folder
-#     [NVPTX])                 build for OMPDARTS_NVPTX_ARCH instead of LLVM's host devices
+#     [NO_DEVICES]             OpenMP alone, no offloading
+#     [NVPTX]                  build for OMPDARTS_NVPTX_ARCH instead of LLVM's host devices
+#     [LLVMS version ...])     also build it with those that are in OMPDARTS_OTHER_LLVMS, into the same place of
+#                              with-llvm-VERSION/
 #
 # Builds an OpenMP offload program with clang, whatever CMAKE_C_COMPILER is: the project itself may be compiled by
 # another compiler. The target is NAME-program, part of `all`; its property OD_PROGRAM_PATH is the program's path.
 # (A custom target of the program's own name would be the same file to Ninja.)
-# Uses OMPDARTS_CLANG, OMPDARTS_LLVM_LIBDIR and OMPDARTS_LIBOMP (LLVMOffload.cmake).
+# Uses OMPDARTS_CLANG, OMPDARTS_LLVM_LIBDIR, OMPDARTS_LIBOMP and OMPDARTS_OTHER_LLVMS (LLVMOffload.cmake).
 
 if(NOT OMPDARTS_CLANG)
     find_program(OMPDARTS_CLANG NAMES clang-19 clang REQUIRED)
@@ -47,22 +50,14 @@ if(OMPDARTS_NVPTX_ARCH)
     endif()
 endif()
 
-function(od_add_offload_program NAME)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "NVPTX" "OUTPUT_DIRECTORY"
-                          "SOURCES;LIBRARIES;DEFINITIONS;INCLUDE_DIRECTORIES;OPTIONS")
-    if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
-        message(FATAL_ERROR "od_add_offload_program(${NAME}): wrong arguments ${arg_UNPARSED_ARGUMENTS}")
-    endif()
-    if(NOT arg_OUTPUT_DIRECTORY)
-        set(arg_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-    endif()
-
+# With the arguments of od_add_offload_program, parsed, and one LLVM.
+function(od_build_offload_program NAME program)
     # DWARF 4: older valgrinds give up on what clang writes for version 5.
     set(flags -O2 -gdwarf-4 -fopenmp)
     if(arg_NVPTX)
         list(APPEND flags --offload-arch=${OMPDARTS_NVPTX_ARCH} --cuda-path=${OMPDARTS_CUDA_PATH}
              --libomptarget-nvptx-bc-path=${OD_NVPTX_RUNTIME})
-    else()
+    elseif(NOT arg_NO_DEVICES)
         list(APPEND flags -fopenmp-targets=${OD_HOST_OFFLOAD_TRIPLE})
     endif()
     list(APPEND flags ${arg_OPTIONS})
@@ -89,7 +84,8 @@ function(od_add_offload_program NAME)
     endforeach()
 
     set(object_dir ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${NAME}.offload)
-    file(MAKE_DIRECTORY ${object_dir} ${arg_OUTPUT_DIRECTORY})
+    cmake_path(GET program PARENT_PATH program_dir)
+    file(MAKE_DIRECTORY ${object_dir} ${program_dir})
     set(objects "")
     foreach(source IN LISTS arg_SOURCES)
         cmake_path(ABSOLUTE_PATH source)
@@ -105,7 +101,6 @@ function(od_add_offload_program NAME)
         list(APPEND objects ${object})
     endforeach()
 
-    set(program ${arg_OUTPUT_DIRECTORY}/${NAME})
     add_custom_command(
         OUTPUT ${program}
         COMMAND ${OMPDARTS_CLANG} ${flags} ${objects} -o ${program} ${link_flags}
@@ -114,4 +109,25 @@ function(od_add_offload_program NAME)
         VERBATIM)
     add_custom_target(${NAME}-program ALL DEPENDS ${program})
     set_target_properties(${NAME}-program PROPERTIES OD_PROGRAM_PATH ${program})
+endfunction()
+
+function(od_add_offload_program NAME)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "NO_DEVICES;NVPTX" "OUTPUT_DIRECTORY"
+                          "LLVMS;SOURCES;LIBRARIES;DEFINITIONS;INCLUDE_DIRECTORIES;OPTIONS")
+    if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+        message(FATAL_ERROR "od_add_offload_program(${NAME}): wrong arguments ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    if(NOT arg_OUTPUT_DIRECTORY)
+        set(arg_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+    endif()
+    od_build_offload_program(${NAME} ${arg_OUTPUT_DIRECTORY}/${NAME})
+
+    cmake_path(RELATIVE_PATH arg_OUTPUT_DIRECTORY BASE_DIRECTORY ${PROJECT_BINARY_DIR} OUTPUT_VARIABLE folder)
+    foreach(version IN LISTS arg_LLVMS)
+        if(version IN_LIST OMPDARTS_OTHER_LLVMS)
+            set(OMPDARTS_CLANG ${OMPDARTS_LLVM${version}_ROOT}/bin/clang)
+            set(OMPDARTS_LLVM_LIBDIR ${OMPDARTS_LLVM${version}_ROOT}/lib)
+            od_build_offload_program(${NAME}-llvm${version} ${PROJECT_BINARY_DIR}/with-llvm-${version}/${folder}/${NAME})
+        endif()
+    endforeach()
 endfunction()

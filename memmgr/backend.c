@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+enum { PROBE_BYTES = 64 }; /* behind each pool, used by nobody else */
+
 static void give_pools_back(od_backend *backend)
 {
     for (unsigned k = 0; k < backend->ndevices; k++) {
@@ -34,7 +36,7 @@ od_status od_backend_take_pools(od_backend *backend, unsigned ndevices, size_t b
         return OD_EINVAL;
     }
     for (unsigned k = 0; k < ndevices; k++) {
-        od_status status = backend->ops->alloc(backend->state, k, bytes, &backend->pool_address[k]);
+        od_status status = backend->ops->alloc(backend->state, k, bytes + PROBE_BYTES, &backend->pool_address[k]);
         if (status) {
             give_pools_back(backend);
             return status;
@@ -53,6 +55,23 @@ void od_backend_release(od_backend *backend)
     backend->ops->destroy(backend->state);
     backend->ops = NULL;
     backend->state = NULL;
+}
+
+enum { PROBES = 3 };
+
+bool od_backend_answers(od_backend *backend, unsigned k)
+{
+    char *probe = (char *)backend->pool_address[k] + backend->pool_bytes[k];
+    unsigned char sent[PROBE_BYTES], received[PROBE_BYTES];
+    for (int i = 0; i < PROBES; i++) {
+        memset(sent, 0x5a + i, sizeof sent);
+        memset(received, 0, sizeof received);
+        bool ok = !backend->ops->copy(backend->state, (int)k, probe, OD_HOST, sent, sizeof sent) &&
+                  !backend->ops->copy(backend->state, OD_HOST, received, (int)k, probe, sizeof received);
+        if (ok && memcmp(sent, received, sizeof sent) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* True where [offset, offset + bytes) lies inside [0, size), without overflow. */

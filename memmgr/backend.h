@@ -41,9 +41,13 @@ typedef struct od_backend {
     size_t pool_bytes[OD_MAX_DEVICES];
 } od_backend;
 
-/* Takes each device's pool memory, `bytes` each. On failure all is given back. */
+/* Takes each device's pool memory, `bytes` each, and a few bytes more behind it for od_backend_answers(). On failure all is
+ * given back. */
 od_status od_backend_take_pools(od_backend *backend, unsigned ndevices, size_t bytes);
 void od_backend_release(od_backend *backend);
+
+/* Asks whether the device still takes and returns bytes, after something has failed there. */
+bool od_backend_answers(od_backend *backend, unsigned k);
 
 struct od_transfer;
 /* Runs one transfer to its end, after checking that it lies inside the pools. */

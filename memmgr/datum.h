@@ -62,6 +62,7 @@ typedef struct od_region {
     uintptr_t base; /* host address */
     size_t size;    /* bytes */
     uint32_t references;
+    uint32_t holds;  /* by ompx_hold: counted apart, `delete` leaves them */
     uint32_t shown;  /* how often the program asked for its device address, to which it is bound until it closes */
     bool undefined;  /* opened without `to`: contents are undefined until written */
     od_spill *spill; /* made at the first eviction; one use is the region's */
@@ -88,8 +89,9 @@ struct od_datum {
     uint32_t bound;      /* device addresses of it that the program holds */
     int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
     bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses do not tell all, copy in and out */
-    bool discarding; /* its region has closed without `from`: the host's contents count, nothing goes home any more */
-    bool keep;       /* copies may outlive the task that made them (region, or trusted depend clauses) */
+    bool discarding;  /* its region has closed without `from`: the host's contents count, nothing goes home any more */
+    bool keep;        /* copies may outlive the task that made them (region, or trusted depend clauses) */
+    const void *user; /* the driver's: what used it last on a device (OMPDARTS_CHECK) */
 
     od_node outside;        /* in the engine's list of data with replicas and no region */
     od_request_item *items; /* host requests that wait for it, first come first served */

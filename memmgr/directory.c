@@ -315,6 +315,11 @@ uint32_t od_directory_id_limit(const od_directory *dir)
 
 /* --- regions --------------------------------------------------------------- */
 
+bool od_directory_has_regions(const od_directory *dir)
+{
+    return dir->regions.list.count > 0;
+}
+
 od_region *od_directory_find_region(const od_directory *dir, uintptr_t base, size_t size)
 {
     range *r = set_find(&dir->regions, base, size);

@@ -47,6 +47,8 @@ od_region *od_directory_find_region(const od_directory *dir, uintptr_t base, siz
 od_status od_directory_open(od_directory *dir, uintptr_t base, size_t size, bool undefined, od_region **region,
                             bool *opened);
 
+bool od_directory_has_regions(const od_directory *dir);
+
 /* Removes a region whose last reference is gone; the data inside it no longer have one. */
 void od_directory_close(od_directory *dir, od_region *region);
 

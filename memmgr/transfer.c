@@ -8,15 +8,13 @@
  * during a copy or a call of `done`. A `done` may submit further transfers, even while
  * the queues are being destroyed; they end when nothing is left anywhere.
  */
-#define _GNU_SOURCE 1 /* pthread_setname_np */
-
 #include "memmgr/transfer.h"
 
 #include "memmgr/clock.h"
+#include "util/thread.h"
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,9 +106,9 @@ static void *queue_main(void *arg)
     return NULL;
 }
 
-/* Starts one queue's thread; the program's signals go to the program's own threads. */
 static od_status start_queue(od_transfer_queues *queues, unsigned i)
 {
+    char name[16];
     queue *q = &queues->queue[i];
     q->all = queues;
     q->random = queues->config.seed + i * UINT64_C(0xd1342543de82ef95);
@@ -118,20 +116,11 @@ static od_status start_queue(od_transfer_queues *queues, unsigned i)
     od_list_init(&q->prefetches);
     if (pthread_cond_init(&q->work, NULL))
         return OD_ENOMEM;
-
-    sigset_t every, before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
-    int error = pthread_create(&q->thread, NULL, queue_main, q);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error) {
-        pthread_cond_destroy(&q->work);
-        return OD_ENOMEM;
-    }
-    char name[16]; /* the longest that Linux takes */
     snprintf(name, sizeof name, "od-%s-%u", direction_names[i % NDIRECTIONS], i / NDIRECTIONS);
-    pthread_setname_np(q->thread, name);
-    return OD_OK;
+    od_status status = od_thread_start(&q->thread, name, queue_main, q);
+    if (status)
+        pthread_cond_destroy(&q->work);
+    return status;
 }
 
 od_status od_transfer_queues_create(const od_transfer_config *config, od_transfer_queues **queues)
@@ -177,6 +166,11 @@ void od_transfer_queues_destroy(od_transfer_queues *queues)
 void od_transfer_queues_halt(od_transfer_queues *queues)
 {
     atomic_store(&queues->halted, true);
+}
+
+void od_transfer_queues_abandon(od_transfer_queues *queues)
+{
+    free(queues);
 }
 
 static queue *queue_of(od_transfer_queues *queues, const od_transfer *transfer)

@@ -53,6 +53,8 @@ od_status od_transfer_queues_create(const od_transfer_config *config, od_transfe
 void od_transfer_queues_destroy(od_transfer_queues *queues);
 /* The process ends: from now on no copy begins; the threads stay. */
 void od_transfer_queues_halt(od_transfer_queues *queues);
+/* In the child of a fork, which has none of the threads: frees what is left. */
+void od_transfer_queues_abandon(od_transfer_queues *queues);
 /* Queues a transfer; it belongs to the queues until `done`. Never blocks for long. */
 void od_transfer_submit(od_transfer_queues *queues, od_transfer *transfer);
 

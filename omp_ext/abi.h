@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct od_ident od_ident; /* ident_t: source location, opaque */
+typedef struct od_ident { /* ident_t: source location */
+    int32_t reserved[4];
+    const char *source; /* ";file;function;line;column;;", with `unknown` and 0 where compiled without -g */
+} od_ident;
 
 /* kmp_task_t: the part that compiled code and libomp share. */
 typedef struct od_kmp_task {
@@ -84,8 +87,13 @@ enum { OD_KERNEL_ARGS_VERSION_MIN = 2, OD_KERNEL_ARGS_VERSION_MAX = 3, OD_KERNEL
 #define OD_MAP_CLOSE INT64_C(0x400)
 #define OD_MAP_PRESENT INT64_C(0x1000)
 #define OD_MAP_HOLD INT64_C(0x2000)
+#define OD_MAP_ATTACH INT64_C(0x4000) /* LLVM 22: the base is a pointer's address, to be made to lead to the begin */
 #define OD_MAP_NON_CONTIG (INT64_C(1) << 44)
 #define OD_MAP_MEMBER_OF ((int64_t)UINT64_C(0xffff000000000000))
+#define OD_MAP_MEMBER_OF_ENTRY(i) ((int64_t)((uint64_t)(i) + 1) << 48)
+
+/* Entries with one of these map no range of the host's memory. */
+#define OD_MAP_NO_RANGE (OD_MAP_LITERAL | OD_MAP_PRIVATE | OD_MAP_ATTACH)
 
 enum { OD_DEVICE_DEFAULT = -1 };
 
@@ -97,7 +105,7 @@ typedef struct od_offload_entry { /* __tgt_offload_entry of LLVM 19 */
     int32_t data;
 } od_offload_entry;
 
-typedef struct od_new_offload_entry { /* of LLVM 21 and later */
+typedef struct od_new_offload_entry { /* of LLVM 22 */
     uint64_t reserved;
     uint16_t version, kind; /* kind 1: OpenMP */
     uint32_t flags;

@@ -18,17 +18,33 @@
 
 static bool is_mapped(const od_map_args *args, int32_t i)
 {
-    return !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && args->sizes[i] > 0;
+    return !(args->types[i] & OD_MAP_NO_RANGE) && args->sizes[i] > 0;
 }
 
-/* The construct's list with every item as a kernel argument, so that all of them count as its data. */
+/* A section of length zero takes or gives back a reference to the region around it, and moves nothing. */
+static bool is_only_counted(const od_map_args *args, int32_t i)
+{
+    if ((args->types[i] & OD_MAP_NO_RANGE) || args->sizes[i] != 0)
+        return false;
+    od_engine *engine = od_runtime_lock();
+    bool found = od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], 1);
+    od_runtime_unlock();
+    return found;
+}
+
+static size_t counted_size(const od_map_args *args, int32_t i)
+{
+    return args->sizes[i] ? (size_t)args->sizes[i] : 1;
+}
+
+/* The construct's list with every range as a kernel argument, so that all of them count as its data. */
 static int64_t *as_parameters(const od_map_args *args)
 {
     int64_t *types = malloc(((size_t)args->count + 1) * sizeof *types);
     if (!types)
         od_runtime_fatal("out of host memory for a data construct");
     for (int32_t i = 0; i < args->count; i++)
-        types[i] = (args->types[i] | OD_MAP_PARAM) & ~OD_MAP_RETURN;
+        types[i] = (args->types[i] & OD_MAP_ATTACH) ? OD_MAP_ATTACH : (args->types[i] | OD_MAP_PARAM) & ~OD_MAP_RETURN;
     return types;
 }
 
@@ -77,13 +93,42 @@ static void add_range(pending *p, const od_map_args *args, int32_t i, od_request
 
 /* --- regions ------------------------------------------------------------ */
 
+static bool is_always(const od_map_args *args, int32_t i, int64_t direction)
+{
+    return (args->types[i] & OD_MAP_ALWAYS) && (args->types[i] & direction) && args->sizes[i] > 0;
+}
+
+/* ompx_hold: the reference that has been taken becomes a hold. Locked. */
+static void take_hold(od_region *region)
+{
+    region->references--;
+    region->holds++;
+}
+
+/* The hold becomes a reference, which the construct then gives back. Locked. */
+static void drop_hold(od_region *region)
+{
+    if (region->holds) {
+        region->holds--;
+        region->references++;
+    }
+}
+
 static od_status open_region(const od_map_args *args, int32_t i)
 {
     for (unsigned tries = 0;; tries++) {
+        uintptr_t base = (uintptr_t)args->begins[i];
+        size_t size = counted_size(args, i);
         od_engine *engine = od_runtime_lock();
-        od_status status = od_engine_region_open(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i],
-                                                 !(args->types[i] & OD_MAP_TO));
+        od_status status = od_engine_region_open(engine, base, size, !(args->types[i] & OD_MAP_TO));
+        od_region *region = od_directory_find_region(od_engine_directory(engine), base, size);
+        if (!status && is_always(args, i, OD_MAP_TO)) /* what was opened without contents has some now */
+            region->undefined = false;
+        if (!status && (args->types[i] & OD_MAP_HOLD))
+            take_hold(region);
         od_runtime_unlock();
+        if (status == OD_ENOMEM)
+            od_runtime_fatal("out of host memory for a data construct");
         if (status != OD_EFULL)
             return status;
         od_args_wait_for_overlap(args, i, tries);
@@ -102,7 +147,7 @@ static bool is_new(const od_map_args *args, int32_t i)
     od_engine *engine = od_runtime_lock();
     const od_region *region =
         od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
-    bool opened = region && region->references == 1;
+    bool opened = region && region->references + region->holds == 1;
     od_runtime_unlock();
     return opened;
 }
@@ -110,16 +155,17 @@ static bool is_new(const od_map_args *args, int32_t i)
 static void open_regions(const od_map_args *args, pending *p)
 {
     for (int32_t i = 0; i < args->count; i++) {
-        if (!is_mapped(args, i))
+        if (!is_mapped(args, i) && !is_only_counted(args, i))
             continue;
         od_status status = open_region(args, i);
         if (status)
             od_log(OD_LOG_ERROR, "omp",
                    "mapping %lld bytes at %p would extend data that are already mapped: not possible in OpenMP",
                    (long long)args->sizes[i], args->begins[i]);
-        else if ((args->types[i] & OD_MAP_TO) && (args->types[i] & OD_MAP_ALWAYS))
+        else if (is_always(args, i, OD_MAP_TO))
             add_range(p, args, i, OD_REQUEST_PUSH);
-        if (!status && (args->types[i] & OD_MAP_TO) && ((args->types[i] & OD_MAP_ALWAYS) || is_new(args, i)))
+        if (!status && is_mapped(args, i) && (args->types[i] & OD_MAP_TO) &&
+            ((args->types[i] & OD_MAP_ALWAYS) || is_new(args, i)))
             snapshot(p, args, i);
     }
 }
@@ -128,15 +174,15 @@ static void open_regions(const od_map_args *args, pending *p)
 static bool is_last(od_engine *engine, const od_map_args *args, int32_t i)
 {
     const od_region *region =
-        od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
-    return region && (region->references == 1 || (args->types[i] & OD_MAP_DELETE));
+        od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], counted_size(args, i));
+    return region && !region->holds && (region->references <= 1 || (args->types[i] & OD_MAP_DELETE));
 }
 
 /* The program was shown the region's address with omp_get_mapped_ptr(). Locked. */
 static void unbind_mapped(od_engine *engine, const od_map_args *args, int32_t i)
 {
     od_directory *directory = od_engine_directory(engine);
-    od_region *region = od_directory_find_region(directory, (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+    od_region *region = od_directory_find_region(directory, (uintptr_t)args->begins[i], counted_size(args, i));
     for (; region->shown; region->shown--)
         od_engine_unbind(engine, od_directory_find(directory, region->base, region->size), true);
 }
@@ -144,16 +190,20 @@ static void unbind_mapped(od_engine *engine, const od_map_args *args, int32_t i)
 static void close_regions(const od_map_args *args, pending *p)
 {
     for (int32_t i = args->count - 1; i >= 0; i--) {
-        if (!is_mapped(args, i))
+        if (!is_mapped(args, i) && !is_only_counted(args, i))
             continue;
-        bool from = args->types[i] & OD_MAP_FROM;
-        if (from && (args->types[i] & OD_MAP_ALWAYS))
+        bool from = (args->types[i] & OD_MAP_FROM) && is_mapped(args, i);
+        if (is_always(args, i, OD_MAP_FROM))
             add_range(p, args, i, OD_REQUEST_PULL);
         od_request *request;
         od_engine *engine = od_runtime_lock();
+        od_region *region =
+            od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], counted_size(args, i));
+        if (region && (args->types[i] & OD_MAP_HOLD))
+            drop_hold(region);
         if (is_last(engine, args, i))
             unbind_mapped(engine, args, i);
-        od_status status = od_engine_region_close(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], from,
+        od_status status = od_engine_region_close(engine, (uintptr_t)args->begins[i], counted_size(args, i), from,
                                                   args->types[i] & OD_MAP_DELETE, &request);
         od_runtime_unlock();
         if (status)
@@ -231,7 +281,8 @@ static int acquire(const od_map_args *args, int bound)
     od_runtime_unlock();
     job->task.shows = true;
     job->task.outer = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
-    job->task.bound = bound;
+    if (bound != OD_NOWHERE)
+        job->task.bound = bound;
     od_uses shown = uses; /* the arrays stay the job's */
     od_job_submit(job, &uses, "use_device_ptr");
     int place = od_job_wait_granted(job);
@@ -256,15 +307,29 @@ static void acquire_addresses(const od_map_args *args)
     od_self.shown_host = od_self.shown_host << 1 | (place == OD_HOST);
 }
 
-static void unbind(od_engine *engine, const od_map_args *args, int32_t i)
+/* The datum whose address argument i shows, or NULL. Locked. */
+static od_datum *shown_datum(od_engine *engine, const od_map_args *args, int32_t i)
 {
     uintptr_t base;
     size_t size;
     if (!(args->types[i] & OD_MAP_RETURN) || !od_arg_range(engine, args, i, &base, &size))
-        return;
-    od_datum *d = od_directory_find(od_engine_directory(engine), base, size);
+        return NULL;
+    return od_directory_find(od_engine_directory(engine), base, size);
+}
+
+/* Several arguments that show addresses of one datum have bound it once. */
+static void unbind(od_engine *engine, const od_map_args *args, int32_t i)
+{
+    od_datum *d = shown_datum(engine, args, i);
+    bool writes = false;
+    for (int32_t j = 0; d && j < args->count; j++) {
+        bool same = shown_datum(engine, args, j) == d;
+        if (same && j < i)
+            return;
+        writes |= same && may_write(args, j);
+    }
     if (d && d->bound)
-        od_engine_unbind(engine, d, may_write(args, i));
+        od_engine_unbind(engine, d, writes);
 }
 
 /* The end of the innermost construct in which this thread was shown addresses. */
@@ -354,6 +419,7 @@ static void begin(const od_map_args *args)
     if (inside_job(args)) {
         if (od_self.mode == OD_ON_DEVICE)
             show_own(args);
+        od_self.used = true;
         od_self.shown++;
         return;
     }
@@ -424,6 +490,15 @@ static void carry_out_simple(construct what, const od_map_args *args, const od_m
     }
 }
 
+/* The addresses shown go where the program reads them. */
+static void return_addresses(const od_map_args *args, const od_map_args *flat)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        for (int32_t j = 0; (args->types[i] & OD_MAP_RETURN) && j < flat->count; j++)
+            if ((flat->types[j] & OD_MAP_RETURN) && flat->begins[j] == args->begins[i])
+                args->bases[i] = flat->bases[j];
+}
+
 /* False: the construct is not simple. */
 static bool carry_out(construct what, const od_map_args *args)
 {
@@ -435,8 +510,10 @@ static bool carry_out(construct what, const od_map_args *args)
     }
     od_map_args flat = list;
     bool simple = od_structs_flatten_data(&list, &flat, &structs) != OD_FLAT_IMPOSSIBLE && od_args_are_simple(&flat);
-    if (simple)
+    if (simple) {
         carry_out_simple(what, &list, &flat);
+        return_addresses(args, &flat);
+    }
     od_structs_free(structs);
     od_expand_free(&expanded);
     return simple;
@@ -492,8 +569,10 @@ OD_DATA_CONSTRUCT(update, UPDATE)
 
 /* --- what is where ---------------------------------------------------------- */
 
+/* A host task that asks must stay where the answers are the virtual device's. */
 static bool is_ours(const void *address, int device)
 {
+    od_self.unsuited = true;
     if (!od_runtime_started() || device != od_runtime_device_number(0))
         return false;
     od_engine *engine = od_runtime_lock();

@@ -12,7 +12,6 @@
 #include "util/log.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -106,6 +105,12 @@ void od_foreign_remove(uintptr_t base)
 int od_foreign_device(uintptr_t base, size_t size)
 {
     return device_of(&foreign, base, size);
+}
+
+void od_device_memory_locks(int (*visit)(pthread_mutex_t *lock))
+{
+    visit(&allocated.lock);
+    visit(&foreign.lock);
 }
 
 /* --- our entry points ---------------------------------------------------- */

@@ -7,6 +7,7 @@
 #ifndef OD_OMP_EXT_DEVICE_MEMORY_H
 #define OD_OMP_EXT_DEVICE_MEMORY_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,9 @@ int od_device_of_address(uintptr_t address);
 bool od_foreign_add(uintptr_t base, size_t size, int device);
 void od_foreign_remove(uintptr_t base);
 int od_foreign_device(uintptr_t base, size_t size); /* -1: none overlaps */
+
+/* For a fork. */
+void od_device_memory_locks(int (*visit)(pthread_mutex_t *lock));
 
 /* Bytes per device when the user sets no limit: most of what is free. */
 size_t od_default_memory(unsigned ndevices);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Mappers and non-contiguous sections. See expand.h. */
+/* Mappers, non-contiguous sections, attachments. See expand.h. */
 #include "omp_ext/expand.h"
 
 #include "omp_ext/real.h"
 #include "omp_ext/runtime.h"
+#include "omp_ext/structs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,78 @@ int64_t __tgt_mapper_num_components(void *handle)
     return collecting->list.count - collecting->first;
 }
 
+/* --- attachments -------------------------------------------------------- */
+
+static bool is_attachment(const od_map_args *args, int32_t i)
+{
+    return (args->types[i] & (OD_MAP_ATTACH | OD_MAP_PTR_AND_OBJ)) == OD_MAP_ATTACH;
+}
+
+/* The list itself maps the memory that the pointer is in. */
+static bool maps_pointer(const od_map_args *args, uintptr_t slot)
+{
+    for (int32_t j = 0; j < args->count; j++) {
+        uintptr_t begin = (uintptr_t)args->begins[j];
+        bool maps = !(args->types[j] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && !is_attachment(args, j);
+        if (maps && slot >= begin && slot + sizeof(void *) <= begin + (uintptr_t)args->sizes[j])
+            return true;
+    }
+    return false;
+}
+
+static bool is_present(uintptr_t address)
+{
+    if (od_structs_is_open(address, 1))
+        return true;
+    od_engine *engine = od_runtime_lock();
+    bool in_region = od_directory_find_region(od_engine_directory(engine), address, 0);
+    od_runtime_unlock();
+    return in_region;
+}
+
+/* Pointers are attached when they, or what they lead to, come to the device. */
+static bool is_due(const od_map_args *args, int32_t i)
+{
+    uintptr_t slot = (uintptr_t)args->bases[i];
+    if (!is_attachment(args, i))
+        return false;
+    bool was_there = is_present(slot);
+    if (!was_there && !maps_pointer(args, slot))
+        return false;
+    return !was_there || (args->types[i] & OD_MAP_ALWAYS) || !is_present((uintptr_t)args->begins[i]);
+}
+
+/* The entry that maps the range to which attachment i leads, or the count. */
+static int32_t find_object(const od_map_args *args, int32_t i)
+{
+    int32_t j = 0;
+    while (j < args->count && (args->begins[j] != args->begins[i] ||
+                               (args->types[j] & (OD_MAP_NO_RANGE | OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF))))
+        j++;
+    return j;
+}
+
+/* What the kernel also gets as an argument stays one. */
+static void attach(components *c, int32_t i)
+{
+    const od_map_args *list = &c->list;
+    int32_t object = find_object(list, i);
+    bool found = object < list->count;
+    int64_t type = OD_MAP_PTR_AND_OBJ | OD_MAP_ATTACH | (found ? list->types[object] & ~OD_MAP_PARAM : 0);
+    if (!found || (list->types[object] & OD_MAP_PARAM)) {
+        push(c, list->bases[i], list->begins[i], found ? list->sizes[object] : 0, type);
+    } else {
+        list->bases[object] = list->bases[i];
+        list->types[object] = type;
+    }
+}
+
+/* --- all kinds ---------------------------------------------------------- */
+
 bool od_is_compound(const od_map_args *args)
 {
     for (int32_t i = 0; i < args->count; i++)
-        if ((args->mappers && args->mappers[i]) || (args->types[i] & OD_MAP_NON_CONTIG))
+        if ((args->mappers && args->mappers[i]) || (args->types[i] & OD_MAP_NON_CONTIG) || is_due(args, i))
             return true;
     return false;
 }
@@ -129,6 +198,9 @@ void od_expand(const od_map_args *args, od_map_args *expanded)
         else
             push(&c, args->bases[i], args->begins[i], args->sizes[i], args->types[i]);
     collecting = outer;
+    for (int32_t i = 0, n = c.list.count; i < n; i++)
+        if (is_due(&c.list, i))
+            attach(&c, i);
     *expanded = c.list;
 }
 

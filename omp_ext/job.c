@@ -12,6 +12,7 @@
 
 #include "memmgr/clock.h"
 #include "omp_ext/real.h"
+#include "omp_ext/recall.h"
 #include "omp_ext/structs.h"
 
 #include <assert.h>
@@ -26,7 +27,7 @@ od_job *od_job_create(od_job_kind kind)
     if (!job)
         return NULL;
     job->kind = kind;
-    job->task.bound = OD_NOWHERE;
+    job->task.bound = od_runtime_required_device();
     job->task.external = kind == OD_JOB_SYNC;
     job->task.user = job;
     return job;
@@ -52,6 +53,9 @@ void od_job_submit(od_job *job, od_uses *uses, const void *code)
 {
     od_engine *engine = job->kind == OD_JOB_KERNEL ? od_runtime_lock_inline() : od_runtime_lock();
     job->cost = od_entry_get(code, total_bytes(uses));
+    od_recall_cost(job->cost);
+    if (job->cost && job->launch.call.ident)
+        job->cost->source = job->launch.call.ident;
     job->task.duration = od_entry_duration(job->cost);
     job->task.access = uses->access;
     job->task.naccess = uses->count;
@@ -67,7 +71,10 @@ void od_job_submit(od_job *job, od_uses *uses, const void *code)
 
 static od_status run_kernel(od_job *job, int place)
 {
-    return od_launch_run(&job->launch, job->task.access, (unsigned)place) ? OD_EDEVICE : OD_OK;
+    int failed = od_launch_run(&job->launch, job->task.access, (unsigned)place);
+    if (failed)
+        od_runtime_probe(place);
+    return failed ? OD_EDEVICE : OD_OK;
 }
 
 /* Calls compiled code with the given meaning of its constructs. */
@@ -112,11 +119,7 @@ void od_job_end_sync(od_job *job, od_status status)
     od_engine *engine = od_runtime_lock();
     job->granted = false;
     od_engine_task_done(engine, &job->task, status);
-    if (status) { /* the host version's turn comes once the data are there */
-        od_runtime_wait(&job->granted);
-        od_engine_task_done(engine, &job->task, OD_OK);
-    }
-    od_runtime_wait(&job->completed);
+    od_runtime_wait(status ? &job->granted : &job->completed);
     od_runtime_unlock();
 }
 
@@ -164,18 +167,18 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     job->task.outer = outer ? &outer->task : NULL;
     od_job_submit(job, &uses, call->kernel);
     int place = od_job_wait_granted(job);
-    int failed = 1;
-    if (place != OD_HOST) {
-        failed = run_kernel(job, place) != OD_OK;
-        od_job_end_sync(job, failed ? OD_EDEVICE : OD_OK);
-    } else {
+    while (place != OD_HOST && run_kernel(job, place)) { /* it is granted another place, at last the host */
+        od_job_end_sync(job, OD_EDEVICE);
+        place = job->granted_place;
+    }
+    if (place == OD_HOST) { /* data are there: the caller goes on there */
         refuse_bound(&job->task);
         od_structs_to_host(job->launch.call.structs);
-        od_job_end_sync(job, OD_OK); /* data are on the host: the caller goes on there */
     }
+    od_job_end_sync(job, OD_OK);
     od_runtime_request(after);
     od_job_destroy(job);
-    return failed;
+    return place == OD_HOST;
 }
 
 /* --- inside a job that has a device ------------------------------------- */
@@ -205,7 +208,7 @@ void od_job_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, c
 {
     for (int32_t j = 0; j < ndepends && j < OD_MAX_LEARNT_DEPENDS; j++)
         for (int32_t i = 0; i < args->count; i++) {
-            if ((uintptr_t)args->begins[i] != depends[j].base || (args->types[i] & OD_MAP_LITERAL) ||
+            if ((uintptr_t)args->begins[i] != depends[j].base || (args->types[i] & OD_MAP_NO_RANGE) ||
                 args->sizes[i] <= 0)
                 continue;
             entry->depend[j].size = (size_t)args->sizes[i];
@@ -222,8 +225,9 @@ static void retry(od_job *job, const od_map_args *args)
            (void *)(uintptr_t)job->entry, args->count, job->task.naccess);
     od_engine *engine = od_runtime_lock();
     od_access *old = job->task.access;
-    od_engine_task_give_back(engine, &job->task);
+    od_engine_task_give_back(engine, &job->task, od_self.used);
     od_runtime_unlock();
+    od_self.used = false;
     free(old);
     if (od_args_resolve(args, job->depends, job->ndepends, &uses, NULL))
         od_runtime_fatal("out of host memory for a task's data");
@@ -238,6 +242,12 @@ static void retry(od_job *job, const od_map_args *args)
     od_self.place = od_job_wait_granted(job);
     if (od_self.place == OD_HOST)
         od_self.mode = OD_HOST_VERSION;
+}
+
+/* What it has been shown before, and used, has been given back by the program; what acquire() holds beside it has not. */
+static bool may_retry(void)
+{
+    return !od_self.shown && !(od_self.used && od_self.holds);
 }
 
 static bool own(const od_job *job, const od_map_args *args, int32_t *access_of)
@@ -255,7 +265,7 @@ bool od_job_adopt(const od_map_args *args)
     if (!access_of)
         od_runtime_fatal("out of host memory for a construct");
     bool all = own(job, args, access_of);
-    if (!all && !od_self.shown && !od_self.used) {
+    if (!all && may_retry()) {
         retry(job, args);
         all = true;
     }
@@ -271,7 +281,7 @@ int od_job_launch_inside(const od_kernel_call *call)
         od_runtime_fatal("out of host memory for a launch");
     od_map_args map = od_kernel_map_args(&launch.call.args);
     bool all = own(job, &map, launch.access_of);
-    if (!all && !od_self.shown && !od_self.used) {
+    if (!all && may_retry()) {
         retry(job, &map);
         if (od_self.mode == OD_HOST_VERSION) {
             od_launch_free(&launch);
@@ -283,7 +293,8 @@ int od_job_launch_inside(const od_kernel_call *call)
     if (all) {
         od_self.used = true;
         failed = od_launch_run(&launch, job->task.access, (unsigned)od_self.place);
-    } else {
+    }
+    if (failed) {                   /* as a task of its own it may use other data, or fail */
         launch.call.structs = NULL; /* the other launch takes them */
         failed = od_job_launch_sync(call, job);
     }

@@ -22,8 +22,7 @@ od_map_args od_kernel_map_args(const od_kernel_args *args)
 od_arg_class od_arg_classify(const od_map_args *args, int32_t i)
 {
     int64_t type = args->types[i];
-    if ((args->mappers && args->mappers[i]) ||
-        (type & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF | OD_MAP_NON_CONTIG | OD_MAP_HOLD)))
+    if ((args->mappers && args->mappers[i]) || (type & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF | OD_MAP_NON_CONTIG)))
         return OD_ARG_ODD;
     if (type & OD_MAP_LITERAL)
         return OD_ARG_VALUE;
@@ -117,8 +116,10 @@ bool od_args_are_simple(const od_map_args *args)
         od_arg_class class = od_arg_classify(args, i);
         if (class == OD_ARG_ODD || (class == OD_ARG_DATUM && is_extended(args, i)))
             return false;
+        bool attachment = args->types[i] & OD_MAP_ATTACH; /* of a pointer at its base */
+        uintptr_t address = attachment ? (uintptr_t)args->bases[i] : begin_of(args, i);
         if ((class == OD_ARG_DATUM || class == OD_ARG_UNUSED) &&
-            od_foreign_device(begin_of(args, i), (size_t)args->sizes[i]) >= 0)
+            od_foreign_device(address, (size_t)args->sizes[i]) >= 0)
             return false;
     }
     return true;
@@ -138,7 +139,7 @@ void od_args_bring_home(const od_map_args *args)
 {
     od_structs_bring_home(args);
     for (int32_t i = 0; i < args->count; i++)
-        if (!(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)))
+        if (!(args->types[i] & OD_MAP_NO_RANGE))
             od_runtime_host_range(begin_of(args, i), args->sizes[i] > 0 ? (size_t)args->sizes[i] : 1, OD_REQUEST_WRITE);
 }
 
@@ -182,15 +183,19 @@ static bool concerns(const od_map_args *args, int32_t i)
     return class == OD_ARG_DATUM || (class == OD_ARG_UNUSED && (args->types[i] & OD_MAP_RETURN));
 }
 
-/* Items of one construct that overlap, directly or through others, are one datum. */
-static void widen(const od_map_args *args, uintptr_t *base, size_t *size)
+/* Items of one construct that overlap, directly or through others, are one datum. Locked. */
+static void widen(od_engine *engine, const od_map_args *args, uintptr_t *base, size_t *size)
 {
     bool grown = true;
     while (grown) {
         grown = false;
         for (int32_t j = 0; j < args->count; j++) {
-            uintptr_t begin = begin_of(args, j), end = begin + (uintptr_t)args->sizes[j], last = *base + *size;
-            if (!concerns(args, j) || begin >= last || end <= *base || (begin >= *base && end <= last))
+            uintptr_t begin;
+            size_t bytes;
+            if (!concerns(args, j) || !od_arg_range(engine, args, j, &begin, &bytes))
+                continue;
+            uintptr_t end = begin + bytes, last = *base + *size;
+            if (begin >= last || end <= *base || (begin >= *base && end <= last))
                 continue;
             *base = begin < *base ? begin : *base;
             *size = (end > last ? end : last) - *base;
@@ -209,7 +214,7 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
     if (is_scratch(engine, args, i) || !od_arg_range(engine, args, i, &base, &size))
         return OD_OK;
     size_t own = size;
-    widen(args, &base, &size);
+    widen(engine, args, &base, &size);
     od_mode mode = od_arg_mode(engine, args, i, depends, ndepends);
     od_status status = od_engine_datum(engine, base, size, &datum);
     if (status)
@@ -223,9 +228,11 @@ enum { BOUND_TRIES = 10000 }; /* a tenth of a millisecond each: another thread m
 
 void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries)
 {
-    uintptr_t base = begin_of(args, i);
-    size_t size = (size_t)args->sizes[i];
+    uintptr_t base;
+    size_t size;
     od_engine *engine = od_runtime_lock();
+    if (od_arg_range(engine, args, i, &base, &size))
+        widen(engine, args, &base, &size);
     bool bound = od_engine_range_is_bound(engine, base, size);
     od_runtime_unlock();
     if (bound && tries > BOUND_TRIES)
@@ -369,6 +376,18 @@ static bool is_scribbled_on(const od_access *access, const od_depend *depends, i
     return false;
 }
 
+void od_uses_save(const od_uses *uses, const od_depend *depends, int32_t ndepends)
+{
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const od_datum *d = uses->access[i].datum;
+        od_runtime_lock();
+        bool scribbled_on = is_scribbled_on(&uses->access[i], depends, ndepends);
+        od_runtime_unlock();
+        if (scribbled_on)
+            od_runtime_host_range(d->base, d->size, OD_REQUEST_READ);
+    }
+}
+
 void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bool synchronous)
 {
     od_coherence coherence = od_runtime_options()->coherence;
@@ -427,7 +446,7 @@ od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
     size_t n = call->args.count, privates = 0;
     for (int32_t i = 0; i < from.count; i++)
         privates += private_bytes(&from, i);
-    size_t arrays = align_up(n * (6 * sizeof(void *) + sizeof(int32_t)));
+    size_t arrays = align_up(n * (10 * sizeof(void *) + sizeof(int32_t)));
     char *storage = malloc(arrays + privates + 16);
     if (!storage)
         return OD_ENOMEM;
@@ -440,7 +459,8 @@ od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
     args->mappers = array + 3 * n;
     args->sizes = (int64_t *)(void *)(array + 4 * n);
     args->types = (int64_t *)(void *)(array + 5 * n);
-    launch->access_of = (int32_t *)(void *)(array + 6 * n);
+    launch->rewritten = array + 6 * n;
+    launch->access_of = (int32_t *)(void *)(array + 10 * n);
     char *next_private = storage + arrays;
     args->count = 0;
     for (int32_t i = 0; i < from.count; i++)
@@ -469,7 +489,7 @@ int od_launch_bound(const od_launch *launch)
         if (device >= 0)
             return od_runtime_device_index(device);
     }
-    return OD_NOWHERE;
+    return od_runtime_required_device();
 }
 
 static void make_literal(od_kernel_args *args, uint32_t i, uintptr_t address)
@@ -478,26 +498,37 @@ static void make_literal(od_kernel_args *args, uint32_t i, uintptr_t address)
     args->types[i] = OD_MAP_PARAM | OD_MAP_LITERAL;
 }
 
-/* Replaces each datum by the address of its replica on k, shifted as the section is. */
-static void rewrite(od_launch *launch, const od_access *access, unsigned k)
+/* The launch's arguments in arrays of its own: a run may fail and be repeated on another device. */
+static od_kernel_args copy_to_rewrite(const od_launch *launch)
 {
-    od_kernel_args *args = &launch->call.args;
+    od_kernel_args args = launch->call.args;
+    size_t n = args.count;
+    args.bases = memcpy(launch->rewritten, args.bases, n * sizeof *args.bases);
+    args.begins = memcpy(launch->rewritten + n, args.begins, n * sizeof *args.begins);
+    args.sizes = memcpy(launch->rewritten + 2 * n, args.sizes, n * sizeof *args.sizes);
+    args.types = memcpy(launch->rewritten + 3 * n, args.types, n * sizeof *args.types);
+    return args;
+}
+
+/* Replaces each datum by the address of its replica on k, shifted as the section is. */
+static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_access *access, unsigned k)
+{
     for (uint32_t i = 0; i < args->count; i++) {
-        if (launch->access_of[i] < 0)
+        if (access_of[i] < 0)
             continue;
-        const od_datum *d = access[launch->access_of[i]].datum;
+        const od_datum *d = access[access_of[i]].datum;
         uintptr_t shift = (uintptr_t)args->bases[i] - d->base;
         make_literal(args, i, (uintptr_t)od_runtime_address(d, k) + shift);
     }
 }
 
-int od_launch_run(od_launch *launch, const od_access *access, unsigned k)
+int od_launch_run(const od_launch *launch, const od_access *access, unsigned k)
 {
-    od_kernel_call *call = &launch->call;
-    rewrite(launch, access, k);
+    const od_kernel_call *call = &launch->call;
+    od_kernel_args args = copy_to_rewrite(launch);
+    rewrite(&args, launch->access_of, access, k);
     if (call->structs)
-        od_structs_build(call->structs, &call->args, launch->access_of, access, k);
-    od_kernel_args args = call->args;
+        od_structs_build(call->structs, &args, launch->access_of, access, k);
     args.count -= od_structs_hidden(call->structs);
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
     od_self.kernels++;
@@ -519,7 +550,7 @@ int od_launch_pass_through(const od_kernel_call *call, int64_t device)
         od_runtime_fatal("out of host memory for a launch");
     od_engine *engine = od_runtime_lock();
     for (uint32_t i = 0; i < args->count; i++) { /* what our regions hold is present: its contents go in and out */
-        bool ours = !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && args->sizes[i] &&
+        bool ours = !(args->types[i] & OD_MAP_NO_RANGE) && args->sizes[i] &&
                     (od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i],
                                               (size_t)args->sizes[i]) ||
                      od_structs_is_open((uintptr_t)args->begins[i], (size_t)args->sizes[i]));

@@ -52,6 +52,8 @@ void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries
 void od_args_push_always(const od_map_args *args);
 /* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none. Locked. */
 od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of);
+/* Of data on whose device copy the task writes what nobody is to see, the contents go home first. Blocks. Not locked. */
+void od_uses_save(const od_uses *uses, const od_depend *depends, int32_t ndepends);
 /* OMPDARTS_COHERENCE: says for each datum whether copies may be kept. `synchronous`: the program's thread
  * goes on right after the construct. Locked. */
 void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bool synchronous);
@@ -61,9 +63,9 @@ void od_uses_release(od_uses *uses);
 od_status od_launch_copy(od_launch *launch, const od_kernel_call *call);
 void od_launch_free(od_launch *launch);
 /* Starts the kernel on device k and waits for its end. 0: done. */
-int od_launch_run(od_launch *launch, const od_access *access, unsigned k);
+int od_launch_run(const od_launch *launch, const od_access *access, unsigned k);
 
-/* The device that a literal pointer among the arguments belongs to, as our index, or OD_NOWHERE. */
+/* The device that a literal pointer among the arguments belongs to, else the only one in use, as our index, or OD_NOWHERE. */
 int od_launch_bound(const od_launch *launch);
 
 /* Passes a call through to libomptarget as written. */

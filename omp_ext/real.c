@@ -20,13 +20,14 @@ static const struct {
         {"__kmpc_fork_call", offsetof(od_real, __kmpc_fork_call)},
 };
 
-/* In a library that the program opened later, for itself. Its names are the only way to reach it. */
+/* In a library that the program opened later, for itself. Its names are the only way to reach it. It stays when the program
+ * closes it: what has been found in it is kept. */
 static void *find_opened(const char *name)
 {
     static const char *const libraries[] = {"libomp.so.5",          "libiomp5.so",          "libomp.so",
                                             "libomptarget.so.19.1", "libomptarget.so.22.1", "libomptarget.so"};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+        void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         void *symbol = library ? dlsym(library, name) : NULL;
         if (library)
             dlclose(library);
@@ -64,12 +65,21 @@ bool od_real_resolve(const char **missing)
     return offload && !*missing;
 }
 
-/* A hook was called although its real function was not there at load time: look among the libraries opened since. */
-void od_real_late(const char *name)
+bool od_real_resolve_opened(void)
 {
-    for (size_t i = 0; i < sizeof entry_points / sizeof *entry_points; i++)
+    bool all = true;
+    for (size_t i = 0; i < sizeof entry_points / sizeof *entry_points; i++) {
         if (!load(entry_points[i].offset))
             store(entry_points[i].offset, find_opened(entry_points[i].name));
+        all &= load(entry_points[i].offset) != NULL;
+    }
+    return all;
+}
+
+/* A hook was called although its real function was not there at load time. */
+void od_real_late(const char *name)
+{
+    od_real_resolve_opened();
     for (size_t i = 0; i < sizeof entry_points / sizeof *entry_points; i++)
         if (strcmp(entry_points[i].name, name) == 0 && !load(entry_points[i].offset)) {
             fprintf(stderr, "ompdarts: %s was called, but no OpenMP runtime that has it can be found\n", name);

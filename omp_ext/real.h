@@ -29,6 +29,7 @@
     X(void, __tgt_push_mapper_component, (void *, void *, void *, int64_t, int64_t, void *))                           \
     X(int64_t, __tgt_mapper_num_components, (void *))                                                                  \
     X(void, __tgt_register_lib, (od_bin_desc *))                                                                       \
+    X(void, __tgt_unregister_lib, (od_bin_desc *))                                                                     \
     X(void *, omp_target_alloc, (size_t, int))                                                                         \
     X(void, omp_target_free, (void *, int))                                                                            \
     X(int, omp_target_memcpy, (void *, const void *, size_t, size_t, size_t, int, int))                                \
@@ -75,12 +76,15 @@ typedef struct od_real {
     void *__kmpc_fork_call; /* variadic */
 } od_real;
 
-extern od_real od_real_table;
+extern od_real od_real_table __attribute__((visibility("hidden")));
 
 /* Resolves the table when the library is loaded. False: not a complete offload runtime; *missing names the first
  * entry point that is not there, NULL means that the program has no offload runtime at all. */
 bool od_real_resolve(const char **missing);
-/* Resolves what was not there at load time; ends the program when `name` still is not. */
+/* Resolves what was not there at load time in the libraries that have been opened since, which then stay. False: some entry
+ * points are still missing. */
+bool od_real_resolve_opened(void);
+/* The same; ends the program when `name` still is not. */
 void od_real_late(const char *name);
 
 /* "19.1" from the file name of the libomptarget in use, or "" where it does not tell. */

@@ -2,11 +2,11 @@
 /* Records of libomp tasks by address. See records.h. */
 #include "omp_ext/records.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { SHARDS = 64, BUCKETS = 256 };
+/* A fork takes all locks, and ThreadSanitizer can follow 64 that one thread holds. */
+enum { SHARD_BITS = 5, SHARDS = 1 << SHARD_BITS, BUCKETS = 512 };
 
 static struct shard {
     pthread_mutex_t lock; /* protects the buckets */
@@ -20,7 +20,7 @@ static uint64_t hash(const void *task)
 
 static struct shard *shard_of(const void *task)
 {
-    return &shards[hash(task) >> 58];
+    return &shards[hash(task) >> (64 - SHARD_BITS)];
 }
 
 static od_record **bucket_of(struct shard *s, const void *task)
@@ -71,4 +71,10 @@ void od_record_free(od_record *record)
 {
     free(record->depends);
     free(record);
+}
+
+void od_records_locks(int (*visit)(pthread_mutex_t *lock))
+{
+    for (size_t i = 0; i < SHARDS; i++)
+        visit(&shards[i].lock);
 }

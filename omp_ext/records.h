@@ -7,7 +7,9 @@
 #define OD_OMP_EXT_RECORDS_H
 
 #include "omp_ext/abi.h"
+#include "sched/levels.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
 typedef struct od_record {
@@ -15,7 +17,9 @@ typedef struct od_record {
     od_task_entry entry;   /* the compiled task's code */
     struct od_entry *code; /* what has been learnt about it */
     void *event;           /* its completion event, or NULL */
-    bool forecast;         /* its depend items are counted in the engine's forecast */
+    bool submitted;        /* the engine knows of it */
+    od_level *level;       /* as which the engine knows it */
+    double bottom;         /* seconds: its bottom level when it became ready */
     bool in_place;         /* a target task that is not detached */
     bool detachable;       /* it may be asked for an event when it runs */
     int32_t flags;         /* of its allocation */
@@ -30,5 +34,7 @@ od_record *od_records_find(const void *task);
 /* Takes the record out; the caller frees it. */
 od_record *od_records_take(const void *task);
 void od_record_free(od_record *record);
+/* For a fork. */
+void od_records_locks(int (*visit)(pthread_mutex_t *lock));
 
 #endif

@@ -9,9 +9,14 @@
 #include "omp_ext/runtime.h"
 
 #include "memmgr/clock.h"
+#include "omp_ext/check.h"
 #include "omp_ext/device_memory.h"
 #include "omp_ext/entry.h"
+#include "omp_ext/images.h"
+#include "omp_ext/interrupt.h"
 #include "omp_ext/real.h"
+#include "omp_ext/recall.h"
+#include "omp_ext/watchdog.h"
 #include "omp_ext/workers.h"
 #include "sched/report.h"
 
@@ -30,6 +35,7 @@ static struct {
     pthread_mutex_t lock;   /* protects the engine, the queues, the outbox, and what has been learnt */
     pthread_cond_t changed; /* a waiter's flag has been set */
     od_options options;
+    od_policy_choice policy;
     od_backend backend;
     od_engine *engine;
     od_transfer_queues *transfers;
@@ -41,15 +47,17 @@ static struct {
     bool single_device;
     bool mandatory;
     uint64_t start_ns;
-    unsigned busy; /* transfers and jobs that the driver is carrying out */
-    pid_t process; /* a forked child has none of our threads */
-    bool ending;   /* the process ends: somebody waits for `changed` */
-    bool stopping; /* and nothing new is started */
+    unsigned busy;      /* transfers and jobs that the driver is carrying out */
+    pid_t process;      /* whose threads we have */
+    bool inherited;     /* from the process that has forked this one: that one reports */
+    unsigned onlookers; /* threads that wait for `changed` and want to look after each event */
+    bool stopping;      /* and nothing new is started */
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-typedef enum activity { UNSTARTED, OFF, ON, ENDED } activity;
+typedef enum activity { UNSTARTED, OFF, ON, FORKED, ENDED } activity;
 static atomic_int state = OFF; /* an activity; UNSTARTED once the library has been loaded with all it needs */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+atomic_bool od_runtime_watches;
 
 _Noreturn void od_runtime_fatal(const char *message)
 {
@@ -84,6 +92,8 @@ static void start_transfer(void *driver, od_transfer *transfer)
     if (runtime.stopping)
         return;
     runtime.busy++;
+    if (transfer->to == OD_HOST)
+        od_check_before_store(transfer->datum);
     od_transfer_submit(runtime.transfers, transfer);
 }
 
@@ -98,8 +108,15 @@ static const double short_seconds = 20e-6;
 
 static bool is_short(const od_job *job)
 {
-    return job->kind == OD_JOB_KERNEL && job->task.place != OD_HOST && job->cost && job->cost->runs >= SHORT_RUNS &&
-           job->cost->duration < short_seconds;
+    return job->kind == OD_JOB_KERNEL && job->task.place != OD_HOST && job->cost &&
+           job->cost->cost.runs >= SHORT_RUNS && job->cost->cost.mean < short_seconds;
+}
+
+/* For what OMPDARTS_CHECK says about a datum. */
+static void note_user(const od_task *task, const od_entry *user)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        task->access[i].datum->user = user;
 }
 
 static void start_task(void *driver, od_task *task, int place)
@@ -110,6 +127,8 @@ static void start_task(void *driver, od_task *task, int place)
         return;
     if (place == OD_HOST && runtime.mandatory)
         od_runtime_fatal("a target region cannot run on a device, and OMP_TARGET_OFFLOAD=mandatory forbids the host");
+    if (place != OD_HOST)
+        note_user(task, job->cost);
     if (job->kind == OD_JOB_SYNC || (job->kind == OD_JOB_HOST_TASK && task->external)) {
         job->granted_place = place;
         job->granted = true;
@@ -181,9 +200,29 @@ static const od_driver_ops driver_ops = {
 
 /* --- events from threads of ours ---------------------------------------- */
 
+void od_runtime_probe(int place)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* they share the probe's bytes */
+    if (place < 0 || (unsigned)place >= runtime.backend.ndevices)
+        return;
+    pthread_mutex_lock(&one_at_a_time);
+    bool answers = od_backend_answers(&runtime.backend, (unsigned)place);
+    pthread_mutex_unlock(&one_at_a_time);
+    if (answers)
+        return;
+    od_log(OD_LOG_WARNING, "runtime", "device %d does not answer any more: it is lost, and its tasks go elsewhere",
+           runtime.device_number[place]);
+    od_engine_device_lost(od_runtime_lock(), (unsigned)place);
+    od_runtime_unlock();
+}
+
 static void transfer_done(void *arg, od_transfer *transfer, od_status status)
 {
     (void)arg;
+    if (status) {
+        od_runtime_probe(transfer->from);
+        od_runtime_probe(transfer->to);
+    }
     od_engine *engine = od_runtime_lock();
     runtime.busy--;
     od_engine_transfer_done(engine, transfer, status);
@@ -193,8 +232,11 @@ static void transfer_done(void *arg, od_transfer *transfer, od_status status)
 static void job_done(od_job *job, od_status status)
 {
     runtime.busy--;
-    if (!status && job->cost && job->task.place != OD_HOST)
+    bool measured = !status && job->task.place != OD_HOST && job->seconds > 0;
+    if (measured && job->cost)
         od_entry_record(job->cost, job->seconds);
+    if (measured && job->code)
+        od_entry_record(job->code, job->seconds);
     od_engine_task_done(runtime.engine, &job->task, status);
     od_runtime_unlock();
 }
@@ -291,13 +333,12 @@ void od_runtime_unlock(void)
     od_waiter *waiters = runtime.requests_done;
     uint64_t wakes = runtime.workers ? od_workers_take_wakes(runtime.workers) : 0;
     runtime.jobs_done = NULL;
-    /* libomp looks only at the first task of each queue for one that a waiting thread may run. Detached tasks complete in
-     * any order, and then that need not be one: threads would wait for each other for ever. */
-    REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
     runtime.jobs_done_end = &runtime.jobs_done;
     runtime.requests_done = NULL;
-    if (runtime.ending)
+    if (runtime.onlookers)
         pthread_cond_broadcast(&runtime.changed);
+    if (runtime.engine)
+        od_check_update(od_engine_directory(runtime.engine));
     pthread_mutex_unlock(&runtime.lock);
     if (wakes)
         od_workers_wake(runtime.workers, wakes);
@@ -437,40 +478,20 @@ const od_options *od_runtime_options(void)
     return &runtime.options;
 }
 
+static const char single_device_text[] =
+    "the program has declare target variables, of which each device has its own: only one device is used";
+
+/* A library may bring the first ones when more devices are already in use. */
 void od_runtime_single_device(void)
 {
+    if (!runtime.single_device && od_runtime_started() && runtime.backend.ndevices > 1)
+        od_log(OD_LOG_WARNING, "runtime", "%s from now on", single_device_text);
     runtime.single_device = true;
 }
 
-/* --- the watchdog ------------------------------------------------------- */
-
-static void dump_and_abort(void)
+int od_runtime_required_device(void)
 {
-    fprintf(stderr, "ompdarts: watchdog: no progress for %g s\n", runtime.options.watchdog_s);
-    od_engine_dump(runtime.engine, stderr);
-    abort();
-}
-
-static void *watch(void *arg)
-{
-    (void)arg;
-    uint64_t seen = 0, since = od_clock_ns();
-    pthread_mutex_lock(&runtime.lock);
-    while (!runtime.stopping) {
-        uint64_t events = od_engine_events(runtime.engine);
-        uint64_t now = od_clock_ns();
-        if (events != seen || od_engine_is_idle(runtime.engine)) {
-            seen = events;
-            since = now;
-        } else if ((double)(now - since) * 1e-9 > runtime.options.watchdog_s) {
-            dump_and_abort();
-        }
-        pthread_mutex_unlock(&runtime.lock);
-        nanosleep(&(struct timespec){0, 50 * 1000 * 1000}, NULL);
-        pthread_mutex_lock(&runtime.lock);
-    }
-    pthread_mutex_unlock(&runtime.lock);
-    return NULL;
+    return runtime.single_device && runtime.backend.ndevices > 1 ? 0 : OD_NOWHERE;
 }
 
 /* --- stop --------------------------------------------------------------- */
@@ -491,6 +512,8 @@ static void report(void)
         devices[k].name = names[k];
         od_engine_device_stats(runtime.engine, k, &devices[k].stats);
     }
+    if (runtime.inherited)
+        return;
     if (runtime.options.summary)
         od_report_print(&r, stderr);
     if (runtime.options.stats[0] && od_report_write_json(&r, runtime.options.stats))
@@ -499,26 +522,55 @@ static void report(void)
 
 enum { EXIT_PATIENCE_S = 2 };
 
-static bool is_idle(void)
+static bool is_idle(const void *arg)
 {
+    (void)arg;
     return od_engine_is_idle(runtime.engine);
 }
 
 /* Only what the calling thread itself is inside of is still being carried out. */
-static bool is_quiet(void)
+static bool is_quiet(const void *arg)
 {
+    (void)arg;
     return runtime.busy <= own_jobs;
 }
 
-static bool wait_for(bool (*condition)(void))
+/* The caller is an onlooker. */
+static bool wait_for(bool (*condition)(const void *arg), const void *arg)
 {
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec += EXIT_PATIENCE_S;
-    while (!condition())
+    while (!condition(arg))
         if (pthread_cond_timedwait(&runtime.changed, &runtime.lock, &limit))
-            return condition();
+            return condition(arg);
     return true;
+}
+
+typedef struct job_filter {
+    bool (*is)(const od_job *job, const void *arg);
+    const void *arg;
+} job_filter;
+
+static bool none_is_live(const void *filter)
+{
+    const job_filter *f = filter;
+    od_list_each(node, &runtime.live) {
+        if (f->is(od_container_of(node, od_job, live), f->arg))
+            return false;
+    }
+    return true;
+}
+
+void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const void *arg)
+{
+    if (atomic_load_explicit(&state, memory_order_acquire) != ON)
+        return;
+    pthread_mutex_lock(&runtime.lock);
+    runtime.onlookers++;
+    wait_for(none_is_live, &(job_filter){is, arg});
+    runtime.onlookers--;
+    pthread_mutex_unlock(&runtime.lock);
 }
 
 /* libomp ends, too, and runs and awaits what tasks it still has: those that will not run any more are complete. */
@@ -544,18 +596,39 @@ static void stop(int status, void *arg)
     if (getpid() != runtime.process || atomic_exchange(&state, ENDED) != ON)
         return;
     pthread_mutex_lock(&runtime.lock);
-    runtime.ending = true;
+    runtime.onlookers++;
     if (!own_jobs)
-        wait_for(is_idle);
+        wait_for(is_idle, NULL);
     runtime.stopping = true;
-    wait_for(is_quiet);
+    wait_for(is_quiet, NULL);
     od_transfer_queues_halt(runtime.transfers);
+    od_check_stop();
     report();
+    od_recall_save();
     if (own_jobs) { /* libomp cannot be ended from a thread that is none of its own while a team is active */
         fflush(NULL);
         _exit(status);
     }
     abandon_jobs();
+    od_images_let_go();
+}
+
+/* A signal is about to end the process, which may be anywhere: only a moment is spent on the lock. */
+static void report_interrupted(int signal)
+{
+    struct timespec limit;
+    if (atomic_exchange(&state, ENDED) != ON) /* it is ending anyhow, and gives its figures */
+        return;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += EXIT_PATIENCE_S;
+    if (pthread_mutex_timedlock(&runtime.lock, &limit)) {
+        od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): no figures, the scheduler did not answer",
+               strsignal(signal));
+        return;
+    }
+    od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): figures so far", strsignal(signal));
+    od_transfer_queues_halt(runtime.transfers);
+    report();
 }
 
 bool od_runtime_ended(void)
@@ -575,9 +648,7 @@ static unsigned choose_devices(unsigned available)
     }
     unsigned n = runtime.options.devices ? runtime.options.devices : available;
     if (runtime.single_device && n > 1) {
-        od_log(OD_LOG_WARNING, "runtime",
-               "the program has declare target variables, of which each device has its own: only "
-               "one device is used");
+        od_log(OD_LOG_WARNING, "runtime", "%s", single_device_text);
         n = 1;
     }
     return n > OD_MAX_DEVICES ? OD_MAX_DEVICES : n;
@@ -607,10 +678,14 @@ static od_status start_backend(unsigned ndevices)
 
 static od_status start_engine(unsigned ndevices)
 {
-    const od_policy_ops *policy = od_policy_find(runtime.options.sched);
+    const od_policy_ops *policy = runtime.policy.ops;
     if (strcmp(runtime.options.evict, "auto") == 0)
         snprintf(runtime.options.evict, sizeof runtime.options.evict, "%s", policy->default_evict);
-    double bandwidth = runtime.options.link_bandwidth > 0 ? runtime.options.link_bandwidth : 12e9;
+    bool slowed = runtime.options.link_bandwidth > 0;
+    double bandwidth = slowed ? runtime.options.link_bandwidth : 12e9;
+    od_link host_link = {bandwidth, 1e-6}, peer_link = host_link;
+    if (!slowed && runtime.options.cache && !od_recall_links(&runtime.backend, &host_link, &peer_link))
+        host_link = peer_link = (od_link){bandwidth, 1e-6};
     od_engine_config config = {
         .ndevices = ndevices,
         .memory = runtime.backend.pool_bytes[0],
@@ -619,14 +694,32 @@ static od_status start_engine(unsigned ndevices)
         .host_slots = runtime.options.host_workers,
         .peer = runtime.backend.ops->peer,
         .spill = runtime.options.spill,
-        .host_link = {bandwidth, 1e-6},
-        .peer_link = {bandwidth, 1e-6},
+        .host_link = host_link,
+        .peer_link = peer_link,
         .policy = policy,
+        .policy_values = runtime.policy.values,
         .evict = od_evict_find(runtime.options.evict),
         .seed = runtime.options.seed,
         .driver_ops = &driver_ops,
     };
     return od_engine_create(&config, &runtime.engine);
+}
+
+static bool start_threads(void)
+{
+    od_transfer_config transfers = {.backend = &runtime.backend,
+                                    .seed = runtime.options.seed,
+                                    .jitter_s = runtime.options.jitter_s,
+                                    .done = transfer_done};
+    runtime.process = getpid();
+    runtime.workers = od_workers_create(&runtime.lock, runtime.backend.ndevices + 1, &workers_ops);
+    if (!runtime.workers || od_transfer_queues_create(&transfers, &runtime.transfers))
+        return false;
+    if (runtime.options.watchdog_s > 0)
+        od_watchdog_start(runtime.options.watchdog_s);
+    if (!runtime.inherited && (runtime.options.summary || runtime.options.stats[0]))
+        od_interrupt_start(report_interrupted);
+    return true;
 }
 
 static void start_or_refuse(unsigned ndevices)
@@ -637,58 +730,107 @@ static void start_or_refuse(unsigned ndevices)
                  ndevices);
         refuse(message);
     }
-    od_transfer_config transfers = {.backend = &runtime.backend,
-                                    .seed = runtime.options.seed,
-                                    .jitter_s = runtime.options.jitter_s,
-                                    .done = transfer_done};
-    runtime.workers = od_workers_create(&runtime.lock, ndevices + 1, &workers_ops);
-    if (!runtime.workers || od_transfer_queues_create(&transfers, &runtime.transfers) || start_engine(ndevices))
+    if (start_engine(ndevices) || !start_threads())
         refuse("the scheduler could not be started: out of memory or threads");
-}
-
-static void start_watchdog(void)
-{
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, watch, NULL))
-        od_log(OD_LOG_WARNING, "runtime", "the watchdog could not be started: out of threads");
-    else
-        pthread_detach(thread); /* ends with the process */
 }
 
 static void start(void)
 {
     int available = REAL(omp_get_num_devices)();
     if (available <= 0) {
-        od_log(OD_LOG_INFO, "runtime", "no device, nothing to schedule: off");
+        od_log(OD_LOG_WARNING, "runtime",
+               "no device for this program's device code: its target regions run on the host, nothing is scheduled "
+               "(`ompdarts info` shows what is there)");
         atomic_store(&state, OFF);
         return;
     }
     runtime.jobs_done_end = &runtime.jobs_done;
     od_list_init(&runtime.live);
+    /* libomp looks only at the first task of each queue for one that a waiting thread may run. Detached tasks complete in
+     * any order, and then that need not be one: threads would wait for each other for ever. */
+    REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
+    if (runtime.options.cache)
+        od_recall_start();
     start_or_refuse(choose_devices((unsigned)available));
     runtime.start_ns = od_clock_ns();
-    runtime.process = getpid();
-    if (runtime.options.watchdog_s > 0)
-        start_watchdog();
+    od_check_start(runtime.options.check);
+    od_images_hold();
     on_exit(stop, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, policy %s, eviction %s", runtime.backend.ndevices,
            runtime.backend.pool_bytes[0], runtime.options.sched, runtime.options.evict);
     atomic_store_explicit(&state, ON, memory_order_release);
 }
 
+/* --- after a fork ---------------------------------------------------------- */
+
+void od_runtime_before_fork(void)
+{
+    pthread_mutex_lock(&runtime.lock);
+}
+
+void od_runtime_after_fork(bool child)
+{
+    int on = ON;
+    if (child)
+        atomic_compare_exchange_strong(&state, &on, FORKED);
+    pthread_mutex_unlock(&runtime.lock);
+}
+
+/* Tasks that were under way in the parent will never end here. */
+static void give_up_inherited(void)
+{
+    if (od_directory_has_regions(od_engine_directory(runtime.engine)))
+        od_runtime_fatal(
+            "this process was forked while target tasks were under way and data regions were open, and now "
+            "it offloads");
+    od_log(OD_LOG_WARNING, "runtime",
+           "this process was forked while target tasks were under way: what it offloads is not scheduled");
+    atomic_store(&state, OFF);
+}
+
+/* A child of a process that forked while nothing was under way goes on with a copy of the engine, of the data and of the
+ * regions, as it does with libomptarget's. */
+static void revive(void)
+{
+    pthread_mutex_lock(&runtime.lock);
+    if (atomic_load(&state) == FORKED) {
+        od_workers_abandon(runtime.workers);
+        od_transfer_queues_abandon(runtime.transfers);
+        runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+        runtime.onlookers = 0;
+        runtime.inherited = true;
+        if (!od_engine_is_idle(runtime.engine) || runtime.busy || own_jobs)
+            give_up_inherited();
+        else if (start_threads())
+            atomic_store_explicit(&state, ON, memory_order_release);
+        else
+            od_runtime_fatal("the threads of the scheduler could not be started after a fork");
+    }
+    pthread_mutex_unlock(&runtime.lock);
+}
+
+/* --- how far we are -------------------------------------------------------- */
+
+static activity current(void)
+{
+    if (atomic_load_explicit(&state, memory_order_acquire) == FORKED)
+        revive();
+    return (activity)atomic_load_explicit(&state, memory_order_acquire);
+}
+
 bool od_runtime_active(void)
 {
-    int now = atomic_load_explicit(&state, memory_order_acquire);
+    activity now = current();
     if (now == UNSTARTED) {
         pthread_once(&once, start);
-        now = atomic_load_explicit(&state, memory_order_acquire);
+        now = current();
     }
     return now == ON;
 }
 
 bool od_runtime_started(void)
 {
-    return atomic_load_explicit(&state, memory_order_acquire) == ON;
+    return current() == ON;
 }
 
 void od_runtime_switch_off(const char *why)
@@ -712,33 +854,51 @@ bool od_runtime_offloads(void)
 
 static bool knows_llvm(void)
 {
-    static const char *const known[] = {"19.", "20.", "21.", "22."};
+    static const char *const known[] = {"19.", "22."};
     const char *version = od_real_llvm_version();
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strncmp(version, known[i], strlen(known[i])) == 0)
             return true;
-    od_log(OD_LOG_WARNING, "runtime", "libomptarget version '%s' is not known (known: 19.1, 22.1): ompdarts is off",
+    od_log(OD_LOG_WARNING, "runtime", "libomptarget version '%s' is not known (known: 19, 22): ompdarts is off",
            version);
     return false;
 }
 
-void od_runtime_load(void)
+static bool loaded; /* the entry points have been found */
+
+static void configure(void)
 {
     char error[512];
-    const char *missing;
-    if (!od_real_resolve(&missing)) {
-        if (missing)
-            od_log(OD_LOG_WARNING, "runtime", "the OpenMP runtime has no %s: ompdarts is off", missing);
-        return;
-    }
-    if (od_options_parse(&runtime.options, od_policy_names(), od_evict_names(), error, sizeof error))
+    loaded = true;
+    if (od_options_parse(&runtime.options, od_policy_names(), od_evict_names(), error, sizeof error) ||
+        od_policy_choose(runtime.options.sched, &runtime.policy, error, sizeof error))
         refuse(error);
     od_log_set_level(runtime.options.log);
     const char *offload = od_environment("OMP_TARGET_OFFLOAD");
     runtime.mandatory = offload && strcasecmp(offload, "mandatory") == 0;
     bool disabled = offload && strcasecmp(offload, "disabled") == 0;
-    if (!runtime.options.disable && !disabled && knows_llvm())
+    if (disabled) /* who has asked for a summary is told why there is none */
+        od_log(runtime.options.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",
+               "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
+    if (!runtime.options.disable && !disabled && knows_llvm()) {
         atomic_store(&state, UNSTARTED);
+        atomic_store(&od_runtime_watches, true);
+    }
+}
+
+void od_runtime_load(void)
+{
+    const char *missing;
+    if (od_real_resolve(&missing))
+        configure();
+    else if (missing)
+        od_log(OD_LOG_WARNING, "runtime", "the OpenMP runtime has no %s: ompdarts is off", missing);
+}
+
+void od_runtime_load_late(void)
+{
+    if (!loaded && od_real_resolve_opened())
+        configure();
 }
 
 __attribute__((constructor(2000))) static void load(void)

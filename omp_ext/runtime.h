@@ -19,6 +19,7 @@
 #include "util/options.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 typedef struct od_entry od_entry; /* omp_ext/entry.h */
 
@@ -37,6 +38,7 @@ typedef struct od_kernel_call {
 typedef struct od_launch {
     od_kernel_call call; /* its arrays lie in `storage`, `structs` is the launch's */
     int32_t *access_of;  /* per argument: index into the task's accesses, or -1; in `storage` */
+    void **rewritten;    /* room for four arrays of arguments as a device gets them; in `storage` */
     void *storage;       /* malloc'ed: the arrays, and copies of private arguments */
 } od_launch;
 
@@ -56,6 +58,7 @@ typedef struct od_job {
     od_depend *depends; /* HOST_TASK: its depend items, malloc'ed */
     int32_t ndepends;
     od_entry *cost; /* where its duration is recorded */
+    od_entry *code; /* and where as that of its compiled task, or NULL */
     bool granted;   /* SYNC: the engine has started it */
     bool completed; /* SYNC: the engine is done with it */
     int granted_place;
@@ -76,6 +79,15 @@ typedef struct od_waiter { /* for the end of a request */
 /* Parses the options and resolves the entry points; run when the library is loaded. A bad option ends the
  * process before any work starts, with exit code 2. */
 void od_runtime_load(void);
+/* The program has opened a library with device code: if there was no offload runtime when we were loaded, there is now. */
+void od_runtime_load_late(void);
+extern atomic_bool od_runtime_watches __attribute__((visibility("hidden")));
+/* True in programs without an offload runtime, and where the library has been off from the start: hooks forward at once. */
+static inline bool od_runtime_is_idle(void)
+{
+    return !atomic_load_explicit(&od_runtime_watches, memory_order_relaxed);
+}
+
 /* True where constructs are to be scheduled; starts everything at the first call. */
 bool od_runtime_active(void);
 /* True where the library is not off and the program has brought device code. Starts nothing. */
@@ -110,18 +122,29 @@ void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind);
 unsigned od_runtime_ndevices(void);
 /* A job with an event is about to be given to the engine. Under the lock. */
 void od_runtime_note_job(od_job *job);
+/* Something has failed at a place: a device that does not answer any more is taken out of service. Without the lock. */
+void od_runtime_probe(int place);
 /* Ends the process where not even one tile of the first task fits the limit that the user gave: nothing has run yet. */
 void od_runtime_check_limit(const od_task *task);
 int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 /* Our device with OpenMP's number n, or OD_NOWHERE. */
 int od_runtime_device_index(int n);
 void *od_runtime_address(const od_datum *datum, unsigned k); /* device address of a replica */
-/* The program has device globals: only device 0 is used. Before the start. */
+/* The program has device globals: only device 0 is used from now on. */
 void od_runtime_single_device(void);
+/* The one device that new tasks may use, or OD_NOWHERE: any. */
+int od_runtime_required_device(void);
+/* Waits, for two seconds at most, until no job is under way for which `is` holds. */
+void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const void *arg);
 
 /* Runs a job on the calling worker; omp_ext/launch.c and tasks.c implement it. */
 od_status od_job_run(od_job *job, int place);
 void od_job_destroy(od_job *job);
+
+/* Around a fork: in between, nobody else holds the lock. The child has none of our threads; they are started again when it
+ * meets a construct. */
+void od_runtime_before_fork(void);
+void od_runtime_after_fork(bool child);
 
 /* Ends the program: a message that says why, then abort(). */
 _Noreturn void od_runtime_fatal(const char *message);

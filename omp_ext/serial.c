@@ -73,6 +73,7 @@ static uint64_t *moved(uint64_t *bound, const void *from, void *to)
 typedef struct loop {
     void *task;
     uint64_t *lower, *upper; /* in the task */
+    unsigned serial;         /* 1: its team has one thread; 0 */
 } loop;
 
 /* A team of one begins a taskloop. */
@@ -81,26 +82,26 @@ static loop begin_loop(od_ident *ident, int32_t gtid, loop l)
     if (!is_alone() || od_self.allocated.task != l.task || (od_self.allocated.flags & OD_TASK_DETACHABLE))
         return l;
     void *task = uncounted_pattern(ident, gtid, l.task);
-    return (loop){task, moved(l.lower, l.task, task), moved(l.upper, l.task, task)};
+    return (loop){task, moved(l.lower, l.task, task), moved(l.upper, l.task, task), 1};
 }
 
 void __kmpc_taskloop(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
                      int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, void *duplicate)
 {
-    loop l = begin_loop(ident, gtid, (loop){task, lower, upper});
-    od_self.serial_loops += l.task != task;
+    loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
+    od_self.serial_loops += l.serial;
     REAL(__kmpc_taskloop)
     (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, duplicate);
-    od_self.serial_loops -= l.task != task;
+    od_self.serial_loops -= l.serial;
 }
 
 void __kmpc_taskloop_5(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
                        int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, int32_t modifier,
                        void *duplicate)
 {
-    loop l = begin_loop(ident, gtid, (loop){task, lower, upper});
-    od_self.serial_loops += l.task != task;
+    loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
+    od_self.serial_loops += l.serial;
     REAL(__kmpc_taskloop_5)
     (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, modifier, duplicate);
-    od_self.serial_loops -= l.task != task;
+    od_self.serial_loops -= l.serial;
 }

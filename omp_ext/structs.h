@@ -56,4 +56,7 @@ void od_structs_bring_home(const od_map_args *args);
 /* True where the address lies in an open parent. */
 bool od_structs_is_open(uintptr_t address, size_t size);
 
+/* For a fork. */
+void od_structs_locks(int (*visit)(pthread_mutex_t *lock));
+
 #endif

@@ -6,12 +6,14 @@
 #include "omp_ext/real.h"
 #include "omp_ext/serial.h"
 #include "omp_ext/thread.h"
+#include "omp_ext/watchdog.h"
 
 #include <stdarg.h>
 
-/* A job that waits for other tasks does not keep its device from running them. */
-static void block_job(bool waits)
+/* The calling thread begins or ends to wait for other tasks. A job that does so keeps no device from running them. */
+static void note_wait(bool waits)
 {
+    od_watchdog_note_wait(waits);
     if (od_self.mode != OD_ON_DEVICE)
         return;
     od_engine *engine = od_runtime_lock();
@@ -28,32 +30,62 @@ static void synchronise(void)
 
 int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
 {
-    block_job(true);
+    if (od_runtime_is_idle())
+        return REAL(__kmpc_omp_taskwait)(ident, gtid);
+    note_wait(true);
     int32_t result = REAL(__kmpc_omp_taskwait)(ident, gtid);
-    block_job(false);
+    note_wait(false);
     synchronise();
     return result;
 }
 
 void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
 {
-    block_job(true);
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_end_taskgroup)(ident, gtid);
+        return;
+    }
+    note_wait(true);
     REAL(__kmpc_end_taskgroup)(ident, gtid);
-    block_job(false);
+    note_wait(false);
     synchronise();
+}
+
+/* The innermost parallel region of this thread is one of run_region(), in all threads of its team. */
+static _Thread_local bool barriers_are_double;
+
+/* libomp 19 has two sets of task queues, and each barrier changes from one to the other. When a detached task completes
+ * while threads wait in a barrier, the rest of its completion, which releases its successors, may stay behind in a queue
+ * of the set that is left. A second barrier brings that back. */
+static void second_barrier(od_ident *ident, int32_t gtid)
+{
+    if (barriers_are_double)
+        REAL(__kmpc_barrier)(ident, gtid);
 }
 
 void __kmpc_barrier(od_ident *ident, int32_t gtid)
 {
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_barrier)(ident, gtid);
+        second_barrier(ident, gtid);
+        return;
+    }
     od_serial_before_barrier(ident, gtid);
+    od_watchdog_note_wait(true);
     REAL(__kmpc_barrier)(ident, gtid);
+    second_barrier(ident, gtid);
+    od_watchdog_note_wait(false);
     synchronise();
 }
 
 int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 {
+    if (od_runtime_is_idle())
+        return REAL(__kmpc_cancel_barrier)(ident, gtid);
     od_serial_before_barrier(ident, gtid);
+    od_watchdog_note_wait(true);
     int32_t cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
+    od_watchdog_note_wait(false);
     synchronise();
     return cancelled;
 }
@@ -61,8 +93,14 @@ int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 /* Ends in a barrier. */
 void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 {
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_end_reduce)(ident, gtid, lock);
+        second_barrier(ident, gtid);
+        return;
+    }
     od_serial_before_barrier(ident, gtid);
     REAL(__kmpc_end_reduce)(ident, gtid, lock);
+    second_barrier(ident, gtid);
     synchronise();
 }
 
@@ -89,40 +127,80 @@ typedef void (*outlined_region)(int32_t *gtid, int32_t *tid, ...);
 typedef struct region {
     od_ident *ident;
     outlined_region outlined;
-    void *args[MAX_FORK_ARGS];
+    int32_t count;
+    void *args[MAX_FORK_ARGS]; /* NULL up to the next of 8, 32, 128 */
 } region;
 
 #define A8(a, i) a[i], a[i + 1], a[i + 2], a[i + 3], a[i + 4], a[i + 5], a[i + 6], a[i + 7]
 #define A32(a, i) A8(a, i), A8(a, i + 8), A8(a, i + 16), A8(a, i + 24)
 #define A128(a) A32(a, 0), A32(a, 32), A32(a, 64), A32(a, 96)
 
+static int32_t passed(int32_t count)
+{
+    return count <= 8 ? 8 : count <= 32 ? 32 : MAX_FORK_ARGS;
+}
+
+/* The callee looks at `count` arguments; mostly they are few. */
+static void call_outlined(const region *r, int32_t *gtid, int32_t *tid)
+{
+    if (passed(r->count) == 8)
+        r->outlined(gtid, tid, A8(r->args, 0));
+    else if (passed(r->count) == 32)
+        r->outlined(gtid, tid, A32(r->args, 0));
+    else
+        r->outlined(gtid, tid, A128(r->args));
+}
+
+static void fork_as_written(const region *r)
+{
+    fork_call real = (fork_call)REAL(__kmpc_fork_call);
+    void *outlined = (void *)(uintptr_t)r->outlined;
+    if (passed(r->count) == 8)
+        real(r->ident, r->count, outlined, A8(r->args, 0));
+    else if (passed(r->count) == 32)
+        real(r->ident, r->count, outlined, A32(r->args, 0));
+    else
+        real(r->ident, r->count, outlined, A128(r->args));
+}
+
 /* The region, then a barrier. libomp 19 loses count of detached tasks with dependences when they are completed while
  * threads wait in the barrier that ends a region: it hangs or crashes. In an explicit barrier it does not. */
 static void run_region(int32_t *gtid, int32_t *tid, region *r)
 {
-    r->outlined(gtid, tid, A128(r->args));
+    bool outer = barriers_are_double;
+    barriers_are_double = true;
+    call_outlined(r, gtid, tid);
+    barriers_are_double = outer;
     od_serial_before_barrier(r->ident, *gtid);
+    od_watchdog_note_wait(true);
     REAL(__kmpc_barrier)(r->ident, *gtid);
+    od_watchdog_note_wait(false);
 }
 
 /* The same for a parallel region of a kernel. */
 static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
 {
+    bool outer = barriers_are_double;
+    barriers_are_double = false;
     od_self.kernels++;
-    r->outlined(gtid, tid, A128(r->args));
+    call_outlined(r, gtid, tid);
     od_self.kernels--;
+    barriers_are_double = outer;
 }
 
 void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...);
 void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
 {
-    region r = {.ident = ident, .outlined = (outlined_region)outlined};
+    region r; /* not initialised as a whole: it is large */
     va_list list;
     if (count > MAX_FORK_ARGS)
         od_runtime_fatal("a parallel region with more than 128 shared variables is not supported");
+    r.ident = ident;
+    r.outlined = (outlined_region)outlined;
+    r.count = count;
     va_start(list, outlined);
-    for (int32_t i = 0; i < count; i++)
-        r.args[i] = va_arg(list, void *);
+    for (int32_t i = 0; i < passed(count); i++)
+        r.args[i] = i < count ? va_arg(list, void *) : NULL;
     va_end(list);
     fork_call real = (fork_call)REAL(__kmpc_fork_call);
     if (od_self.kernels)
@@ -130,6 +208,6 @@ void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
     else if (od_runtime_offloads())
         real(ident, 1, (void *)run_region, &r);
     else
-        real(ident, count, outlined, A128(r.args));
+        fork_as_written(&r);
     synchronise();
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Kernel launches, the default device, and the program's device code.
+ * Kernel launches, and the default device.
  */
-#include "omp_ext/device_memory.h"
+#include "omp_ext/fortran.h"
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
 #include "omp_ext/structs.h"
 #include "omp_ext/virtual.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 /* --- which constructs are ours ------------------------------------------ */
 
@@ -33,12 +34,11 @@ static bool is_in_region(const od_map_args *args)
     bool inside = false;
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; i < args->count && !inside; i++)
-        inside = !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) &&
+        inside = !(args->types[i] & OD_MAP_NO_RANGE) &&
                  od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], 0);
     od_runtime_unlock();
     for (int32_t i = 0; i < args->count && !inside; i++)
-        inside =
-            !(args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && od_structs_is_open((uintptr_t)args->begins[i], 1);
+        inside = !(args->types[i] & OD_MAP_NO_RANGE) && od_structs_is_open((uintptr_t)args->begins[i], 1);
     return inside;
 }
 
@@ -139,6 +139,18 @@ static bool make_simple(od_kernel_call *call)
     return true;
 }
 
+static int schedule(const od_kernel_call *call)
+{
+    switch (od_self.mode) {
+    case OD_CAPTURE:
+        return capture(call);
+    case OD_ON_DEVICE:
+        return od_job_launch_inside(call);
+    default:
+        return plain_launch(call);
+    }
+}
+
 int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
                         od_kernel_args *args)
 {
@@ -151,60 +163,16 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
     od_kernel_call call = {ident, teams, threads, kernel, *args, NULL};
     od_map_args map = od_kernel_map_args(args);
     bool is_virtual = od_is_virtual(&device, &map);
-    if (!is_virtual || !make_simple(&call))
-        return pass_through(&call, is_virtual ? OD_DEVICE_DEFAULT : device);
-    switch (od_self.mode) {
-    case OD_CAPTURE:
-        return capture(&call);
-    case OD_ON_DEVICE:
-        return od_job_launch_inside(&call);
-    default:
-        return plain_launch(&call);
+    if (!is_virtual)
+        return pass_through(&call, device);
+    void *widened = od_fortran_widen(&call.args);
+    int failed;
+    if (make_simple(&call)) {
+        failed = schedule(&call);
+    } else {
+        call.args = *args;
+        failed = pass_through(&call, OD_DEVICE_DEFAULT);
     }
-}
-
-/* --- the program's device code ------------------------------------------ */
-
-typedef struct entity {
-    uintptr_t address;
-    size_t size;
-    uint32_t flags;
-    uint64_t data;
-} entity;
-
-/* A declare target variable lives on every device, with contents that we cannot see. One device is used, and constructs
- * on the variable itself are libomptarget's. */
-static void note_entity(entity e)
-{
-    if (e.flags == OD_OFFLOAD_REQUIRES && (e.data & OD_REQUIRES_UNIFIED_SHARED_MEMORY))
-        od_runtime_switch_off("the program requires unified shared memory: there is nothing to copy");
-    if (!e.size)
-        return;
-    od_runtime_single_device();
-    if (!od_foreign_add(e.address, e.size, 0))
-        od_runtime_fatal("out of host memory for the program's device variables");
-}
-
-static void note_entities(const od_bin_desc *desc)
-{
-    for (const od_offload_entry *e = desc->entries_begin; e < desc->entries_end; e++)
-        note_entity((entity){(uintptr_t)e->address, e->size, (uint32_t)e->flags, (uint64_t)e->data});
-}
-
-static void note_new_entities(const od_bin_desc *desc)
-{
-    const od_new_offload_entry *end = (const void *)desc->entries_end;
-    for (const od_new_offload_entry *e = (const void *)desc->entries_begin; e < end; e++)
-        if (e->kind == OD_OFFLOAD_KIND_OPENMP)
-            note_entity((entity){(uintptr_t)e->address, e->size, e->flags, e->data});
-}
-
-void __tgt_register_lib(od_bin_desc *desc)
-{
-    if (od_real_llvm_version()[0] == '1')
-        note_entities(desc);
-    else
-        note_new_entities(desc);
-    od_runtime_has_images();
-    REAL(__tgt_register_lib)(desc);
+    free(widened);
+    return failed;
 }

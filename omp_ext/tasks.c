@@ -14,11 +14,13 @@
 
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
+#include "omp_ext/recall.h"
 #include "omp_ext/records.h"
 #include "omp_ext/serial.h"
 #include "omp_ext/virtual.h"
 #include "util/tsan.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,17 +58,47 @@ static void host_access(const od_depend *depends, int32_t ndepends)
             bring_home(&depends[j], depends[j].flags == OD_DEPEND_IN ? OD_REQUEST_READ : OD_REQUEST_WRITE);
 }
 
-/* Tells the engine of a task that is submitted (+1), or ready now (-1). */
-static void forecast(od_record *record, int change)
+enum { USES_AT_ONCE = 32 };
+
+/* The depend items as the scheduler sees them. `few` has room for USES_AT_ONCE; what is returned may be malloc'ed. */
+static od_level_use *scheduler_uses(const od_record *record, od_level_use *few)
 {
-    if (change > 0)
-        record->forecast = od_runtime_started();
-    if (!record->forecast)
+    size_t n = (size_t)record->ndepends;
+    od_level_use *uses = n > USES_AT_ONCE ? malloc(n * sizeof *uses) : few;
+    if (!uses)
+        od_runtime_fatal("out of host memory for a task's dependences");
+    for (size_t j = 0; j < n; j++)
+        uses[j] = (od_level_use){record->depends[j].base, record->depends[j].flags != OD_DEPEND_IN};
+    return uses;
+}
+
+static void submit(od_record *record)
+{
+    od_level_use few[USES_AT_ONCE];
+    if (!od_runtime_started())
         return;
+    od_level_use *uses = scheduler_uses(record, few);
     od_engine *engine = od_runtime_lock();
-    for (int32_t j = 0; j < record->ndepends; j++)
-        od_engine_forecast(engine, record->depends[j].base, change);
+    record->submitted = true;
+    od_recall_cost(record->code);
+    record->level = od_engine_submit(engine, od_entry_weight(record->code), uses, (uint32_t)record->ndepends);
     od_runtime_unlock();
+    if (uses != few)
+        free(uses);
+}
+
+/* The task is ready, or will never be. */
+static void unsubmit(od_record *record)
+{
+    od_level_use few[USES_AT_ONCE];
+    if (!record->submitted)
+        return;
+    od_level_use *uses = scheduler_uses(record, few);
+    od_engine *engine = od_runtime_lock();
+    record->bottom = od_engine_unsubmit(engine, record->level, uses, (uint32_t)record->ndepends);
+    od_runtime_unlock();
+    if (uses != few)
+        free(uses);
 }
 
 /* libomp has discarded a task (cancel taskgroup) and gives its memory to a new one: its record is still there. */
@@ -74,7 +106,7 @@ static void forget_discarded(const void *task)
 {
     od_record *stale = REAL(omp_get_cancellation)() ? od_records_take(task) : NULL;
     if (stale) {
-        forecast(stale, -1);
+        unsubmit(stale);
         od_record_free(stale);
     }
 }
@@ -146,6 +178,23 @@ void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
 
 /* --- target tasks ------------------------------------------------------- */
 
+/* A program that gives priorities gives them all: with OMPDARTS_PRIORITY=auto bottom levels count in programs without. */
+static int32_t priority_of(const od_record *record)
+{
+    static atomic_bool given;
+    const od_kmp_task *task = record->task;
+    od_priority_mode mode = od_runtime_options()->priority;
+    bool clause = record->flags & OD_TASK_PRIORITY;
+    if (mode == OD_PRIORITY_NONE)
+        return 0;
+    if (clause)
+        atomic_store_explicit(&given, true, memory_order_relaxed);
+    if (clause || mode == OD_PRIORITY_CLAUSE || atomic_load_explicit(&given, memory_order_relaxed))
+        return clause ? task->data.priority : 0;
+    double microseconds = record->bottom * 1e6;
+    return microseconds < INT32_MAX ? (int32_t)microseconds : INT32_MAX;
+}
+
 /* The job of a libomp task that is ready; its data are still to be named. */
 static od_job *make_job(od_job_kind kind, const od_record *record)
 {
@@ -155,8 +204,8 @@ static od_job *make_job(od_job_kind kind, const od_record *record)
     const od_kmp_task *task = record->task;
     job->entry = record->entry;
     job->kmp_task = (void *)(uintptr_t)task;
-    if ((record->flags & OD_TASK_PRIORITY) && od_runtime_options()->priority == OD_PRIORITY_CLAUSE)
-        job->task.priority = task->data.priority;
+    job->task.priority = priority_of(record);
+    job->code = record->code;
     return job;
 }
 
@@ -170,6 +219,7 @@ static void submit_launch(const od_record *record, od_launch *launch)
     od_args_push_always(&map);
     if (od_args_resolve(&map, record->depends, record->ndepends, &uses, job->launch.access_of))
         od_runtime_fatal("out of host memory for a task's data");
+    od_uses_save(&uses, record->depends, record->ndepends);
     od_runtime_lock();
     od_uses_trust(&uses, record->depends, record->ndepends, false);
     job->after = od_args_pull_always(&map, &uses, job->launch.access_of);
@@ -210,7 +260,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_records_take(task);
     if (record->in_place) {
-        forecast(record, -1);
+        unsubmit(record);
         host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
         record->entry(gtid, task);
         od_record_free(record);
@@ -222,7 +272,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
         od_record_free(record);
         return 0;
     }
-    forecast(record, -1);
+    unsubmit(record);
     od_capture capture = {.what = OD_CAPTURED_NOTHING};
     if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
         host_access(record->depends, record->ndepends);
@@ -303,6 +353,7 @@ static bool predict(const od_record *record, od_uses *uses)
 
 static void submit_host_task(od_record *record, int32_t gtid, od_uses *uses)
 {
+    od_uses_save(uses, record->depends, record->ndepends);
     od_job *job = make_job(OD_JOB_HOST_TASK, record);
     job->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, job->kmp_task);
     job->depends = record->depends;
@@ -350,7 +401,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
         od_record_free(record);
         return 0;
     }
-    forecast(record, -1);
+    unsubmit(record);
     bool schedulable = record->detachable && od_runtime_started() && record->code->kind == OD_ENTRY_OFFLOADS;
     if (schedulable && predict(record, &uses))
         submit_host_task(record, gtid, &uses);
@@ -373,7 +424,7 @@ static bool may_detach(int32_t flags, const od_entry *code)
 void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
                             od_task_entry entry)
 {
-    if (!od_runtime_offloads() || od_self.kernels)
+    if (od_runtime_is_idle() || !od_runtime_offloads() || od_self.kernels)
         return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
     od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
     const od_entry *code = entry_of(entry);
@@ -387,6 +438,14 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     if (flags & OD_TASK_TIED)
         track(task, code);
     return task;
+}
+
+/* Code that does not offload, before the first construct: no task that it could depend on has data on a device, as that one
+ * would have been created before it. */
+static bool needs_no_record(const od_kmp_task *task)
+{
+    return !od_runtime_started() && task->entry == parent_trampoline &&
+           od_entry_numbered(task->part_id)->kind == OD_ENTRY_HOST;
 }
 
 static od_record *record_host_task(od_kmp_task *task)
@@ -433,14 +492,16 @@ static void order_mutexinoutset(od_record *record)
 int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int32_t ndepends, od_depend *depends,
                                   int32_t n_noalias, od_depend *noalias)
 {
+    if (od_runtime_is_idle())
+        return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
     if (od_runtime_offloads() && !od_self.kernels) {
         od_record *record = od_records_find(task);
-        if (!record && ndepends + n_noalias > 0)
+        if (!record && ndepends + n_noalias > 0 && !needs_no_record(task))
             record = record_host_task(task);
         if (record) {
             copy_depends(record, ndepends, depends, n_noalias, noalias);
             order_mutexinoutset(record);
-            forecast(record, +1);
+            submit(record);
             depends = record->depends; /* libomp reads them before it may run the task */
             noalias = record->depends + ndepends;
         }

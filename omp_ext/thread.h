@@ -44,7 +44,7 @@ typedef struct od_thread {
     od_job *job;              /* ON_DEVICE */
     int place;                /* ON_DEVICE: where the job's data are */
     unsigned shown;           /* ON_DEVICE: data constructs open in which the job's data are in use */
-    bool used;                /* ON_DEVICE: a kernel has run on the job's data */
+    bool used;                /* ON_DEVICE: the job's data have been shown, or a kernel has run on them */
     od_entry *learning;       /* PLAIN: the host task whose first run this is */
     bool offloads, unsuited;  /* what it has done so far: offload; something that must stay in place */
     const od_depend *depends; /* its depend items */
@@ -61,6 +61,7 @@ typedef struct od_thread {
     bool own_default_device; /* this thread called omp_set_default_device */
 } od_thread;
 
-extern _Thread_local od_thread od_self;
+/* Every hook looks at it, also in programs that offload nothing: no call for its address. */
+extern _Thread_local od_thread od_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 #endif

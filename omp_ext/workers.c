@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Threads that run started jobs. See workers.h. */
-#define _GNU_SOURCE
 #include "omp_ext/workers.h"
 
-#include <signal.h>
+#include "util/thread.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -72,26 +72,20 @@ od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_
     return w;
 }
 
-/* A worker leaves the program's signals to the program's own threads. */
+void od_workers_abandon(od_workers *w)
+{
+    free(w);
+}
+
 static od_status spawn(queue *q)
 {
-    sigset_t all, old;
-    pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    int failed = pthread_create(&thread, NULL, work, q);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (failed)
-        return OD_ENOMEM;
-    char name[16];
-    if (q->place == OD_HOST)
-        snprintf(name, sizeof name, "od-host");
-    else
+    char name[16] = "od-host";
+    if (q->place != OD_HOST)
         snprintf(name, sizeof name, "od-device-%d", q->place % 100);
-    pthread_setname_np(thread, name);
-    pthread_detach(thread); /* ends with the process */
-    q->idle++;
-    return OD_OK;
+    od_status status = od_thread_start(NULL, name, work, q);
+    if (!status)
+        q->idle++;
+    return status;
 }
 
 od_status od_workers_submit(od_workers *w, unsigned index, int place, od_job *job)

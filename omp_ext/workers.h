@@ -20,6 +20,8 @@ typedef struct od_workers_ops {
 
 /* `nplaces`: the devices, then the host as the last. */
 od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_workers_ops *ops);
+/* In the child of a fork, which has none of the threads: frees what is left. */
+void od_workers_abandon(od_workers *workers);
 /* The thread is woken by od_workers_wake(), not here: under the lock it would only wait for that. */
 od_status od_workers_submit(od_workers *workers, unsigned index, int place, od_job *job);
 /* Which queues have been given jobs since the last call, one bit each. */

@@ -102,7 +102,7 @@ static void take_rights(od_task *t, int place)
     }
 }
 
-static void leave_rights(od_task *t, int place)
+void od_engine_leave_rights(od_task *t, int place)
 {
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
@@ -186,6 +186,12 @@ static void wrote(od_engine *e, od_datum *d, int place)
         od_memory_load(e, d, (unsigned)d->home, true);
 }
 
+static void stop_running(od_device *device, const od_task *t)
+{
+    device->running--;
+    device->running_seconds = device->running ? device->running_seconds - t->duration : 0; /* no rounding errors stay */
+}
+
 static void end_run(od_engine *e, od_task *t, int place)
 {
     if (place == OD_HOST) {
@@ -196,7 +202,7 @@ static void end_run(od_engine *e, od_task *t, int place)
         return;
     }
     od_stats_account(e, (unsigned)place);
-    e->device[place].running--;
+    stop_running(&e->device[place], t);
     e->todo |= OD_BIT(place);
     if (t->failed)
         return;
@@ -205,16 +211,19 @@ static void end_run(od_engine *e, od_task *t, int place)
         od_memory_touch(e, t->access[i].datum, (unsigned)place);
 }
 
-void od_engine_task_give_back(od_engine *e, od_task *t)
+void od_engine_task_give_back(od_engine *e, od_task *t, bool used)
 {
     int place = t->place;
     assert(t->state == OD_TASK_RUNNING && place != OD_HOST && !t->outer);
     e->events++;
     od_stats_account(e, (unsigned)place);
-    e->device[place].running--;
+    stop_running(&e->device[place], t);
     e->todo |= OD_BIT(place) | e->rights_waiters;
-    leave_rights(t, place);
+    od_engine_leave_rights(t, place);
     for (uint32_t i = 0; i < t->naccess; i++) {
+        if (used && (t->access[i].mode & OD_WRITE))
+            wrote(e, t->access[i].datum, place);
+        od_loss_settle(e, t->access[i].datum);
         od_host_advance(e, t->access[i].datum);
         od_engine_release(e, t->access[i].datum);
     }
@@ -243,14 +252,18 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
     t->end_ns = od_engine_now(e);
     assert(t->state == OD_TASK_RUNNING);
     end_run(e, t, place);
-    leave_rights(t, place);
+    od_engine_leave_rights(t, place);
     e->todo |= e->rights_waiters;
     for (uint32_t i = 0; !t->failed && i < t->naccess; i++)
         if (t->access[i].mode & OD_WRITE)
             wrote(e, t->access[i].datum, place);
     if (e->config.policy->done && place != OD_HOST)
         e->config.policy->done(e->policy_state, t, (unsigned)place);
-    if (t->failed && place != OD_HOST)
+    for (uint32_t i = 0; od_device_is_lost(e, place) && i < t->naccess; i++)
+        od_loss_settle(e, t->access[i].datum);
+    if (t->failed && od_device_is_lost(e, place))
+        od_engine_place_again(e, t);
+    else if (t->failed && place != OD_HOST)
         od_engine_to_host(e, t);
     else
         finish(e, t);
@@ -350,6 +363,7 @@ static void start(od_engine *e, od_task *t, unsigned k)
     od_stats_account(e, k);
     od_list_remove(&device->committed, &t->link);
     device->running++;
+    device->running_seconds += t->duration;
     t->state = OD_TASK_RUNNING;
     t->start_ns = od_engine_now(e);
     for (uint32_t i = 0; i < t->naccess; i++)
@@ -434,6 +448,13 @@ static void forget_promises(od_engine *e, const od_task *t, unsigned k)
             e->config.policy->evicted(e->policy_state, t->access[i].datum, k);
 }
 
+/* Takes a task out of the buffer again. */
+void od_engine_take_back(od_engine *e, od_task *t, unsigned k)
+{
+    leave_buffer(e, t, k);
+    forget_promises(e, t, k);
+}
+
 /* The one other device to which data of the task have been bound since it was placed here, or OD_NOWHERE. */
 static int bound_elsewhere(const od_task *t, unsigned k)
 {
@@ -453,8 +474,7 @@ static bool move_to_bound(od_engine *e, od_task *t, unsigned k)
     int device = bound_elsewhere(t, k);
     if (device == OD_NOWHERE)
         return false;
-    leave_buffer(e, t, k);
-    forget_promises(e, t, k);
+    od_engine_take_back(e, t, k);
     t->state = OD_TASK_READY;
     od_list_push_back(&e->device[device].forced, &t->link);
     return true;
@@ -486,8 +506,7 @@ static bool commit_head(od_engine *e, unsigned k)
            "a task of %zu bytes does not fit on device %u beside what the program holds there; "
            "its host version runs",
            t->footprint, k);
-    leave_buffer(e, t, k);
-    forget_promises(e, t, k);
+    od_engine_take_back(e, t, k);
     od_engine_to_host(e, t);
     return true;
 }
@@ -510,11 +529,8 @@ static void buffer_task(od_engine *e, od_task *t, unsigned k, bool front)
     e->todo |= OD_BIT(k);
 }
 
-static od_task *next_task(od_engine *e, unsigned k)
+static od_task *ask_policy(od_engine *e, unsigned k)
 {
-    od_node *node = od_list_pop_front(&e->device[k].forced);
-    if (node)
-        return od_container_of(node, od_task, link);
     if (!e->in_policy)
         return NULL;
     uint64_t start_ns = od_engine_now(e);
@@ -523,6 +539,28 @@ static od_task *next_task(od_engine *e, unsigned k)
     if (t)
         e->in_policy--;
     return t;
+}
+
+/* What the policy has for a lost device. */
+static od_task *ask_for_lost(od_engine *e)
+{
+    od_task *t = NULL;
+    for (uint64_t lost = e->lost; lost && !t; lost &= lost - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(lost);
+        t = ask_policy(e, k);
+        if (t)
+            forget_promises(e, t, k);
+    }
+    return t;
+}
+
+static od_task *next_task(od_engine *e, unsigned k)
+{
+    od_node *node = od_list_pop_front(&e->device[k].forced);
+    if (node)
+        return od_container_of(node, od_task, link);
+    od_task *t = ask_policy(e, k);
+    return t ? t : ask_for_lost(e);
 }
 
 /* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */
@@ -541,10 +579,15 @@ static int hungriest(const od_engine *e, uint64_t refused)
     return best;
 }
 
+static bool no_device_is_left(const od_engine *e)
+{
+    return e->lost == OD_BIT(e->config.ndevices) - 1;
+}
+
 /* Fills the task buffers, the emptiest device first, so that few tasks spread. */
 static bool fill_buffers(od_engine *e)
 {
-    uint64_t refused = 0;
+    uint64_t refused = e->lost;
     bool any = false;
     int k;
     while ((k = hungriest(e, refused)) != OD_NOWHERE) {
@@ -555,6 +598,8 @@ static bool fill_buffers(od_engine *e)
             refused |= OD_BIT(k);
         any |= t != NULL;
     }
+    for (od_task *t; no_device_is_left(e) && (t = ask_for_lost(e)); any = true)
+        od_engine_to_host(e, t);
     return any;
 }
 
@@ -639,30 +684,30 @@ static size_t bytes_to_load(const od_task *t, unsigned k)
 /* A task with nothing beside it: a synchronous program. It goes where the fewest bytes must move. */
 static unsigned cheapest_device(const od_engine *e, const od_task *t)
 {
-    unsigned best = 0;
-    for (unsigned k = 1; k < e->config.ndevices; k++)
-        if (bytes_to_load(t, k) < bytes_to_load(t, best))
+    unsigned best = (unsigned)__builtin_ctzll(~e->lost);
+    for (unsigned k = best + 1; k < e->config.ndevices; k++)
+        if (!od_device_is_lost(e, (int)k) && bytes_to_load(t, k) < bytes_to_load(t, best))
             best = k;
     return best;
 }
 
 /* The one device where the task must run, or OD_NOWHERE. */
-static int required_device(const od_task *t)
+static int required_device(const od_engine *e, const od_task *t)
 {
     if (t->bound != OD_NOWHERE)
         return t->bound;
     for (uint32_t i = 0; i < t->naccess; i++) {
         int home = t->access[i].datum->home;
-        if (home != OD_NOWHERE && home != OD_HOST)
+        if (home != OD_NOWHERE && home != OD_HOST && !od_device_is_lost(e, home))
             return home;
     }
     return OD_NOWHERE;
 }
 
-/* The program holds addresses of its data on different devices: only the host can run it. */
+/* The program holds addresses of its data on different devices, or on another than it must run on: only the host can. */
 static bool is_bound_apart(const od_task *t)
 {
-    int device = OD_NOWHERE;
+    int device = t->bound;
     for (uint32_t i = 0; i < t->naccess; i++) {
         const od_datum *d = t->access[i].datum;
         if (d->bound && device != OD_NOWHERE && d->home != device)
@@ -705,12 +750,16 @@ static void give_to_policy(od_engine *e, od_task *t)
 
 static void place(od_engine *e, od_task *t)
 {
-    int required = required_device(t);
-    if (t->footprint > od_pool_capacity(e->device[0].pool))
+    int required = required_device(e, t);
+    bool nested = t->outer && t->outer->place != OD_HOST;
+    if (od_device_is_lost(e, required))
+        e->config.driver_ops->fatal(e->config.driver,
+                                    "a task needs memory that was allocated on a device that is lost");
+    else if (t->footprint > od_pool_capacity(e->device[0].pool))
         too_large(e, t);
-    else if (is_bound_apart(t))
+    else if (is_bound_apart(t) || no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
         od_engine_to_host(e, t);
-    else if (t->outer && t->outer->place != OD_HOST)
+    else if (nested)
         buffer_task(e, t, (unsigned)t->outer->place, true);
     else if (required != OD_NOWHERE)
         od_list_push_back(&e->device[required].forced, &t->link);
@@ -718,6 +767,15 @@ static void place(od_engine *e, od_task *t)
         od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
     else
         give_to_policy(e, t);
+}
+
+/* A task whose device is lost. */
+void od_engine_place_again(od_engine *e, od_task *t)
+{
+    t->state = OD_TASK_READY;
+    t->place = t->device = OD_NOWHERE;
+    t->failed = false;
+    place(e, t);
 }
 
 /* A task inside a running one finds what that one is writing in the shared replica: no load. */
@@ -754,9 +812,29 @@ void od_engine_task_ready(od_engine *e, od_task *t)
 static double transfer_time(void *engine, const od_datum *d, unsigned k)
 {
     const od_engine *e = engine;
-    bool from_peer = e->config.peer && !od_datum_is_home(d) && !(d->valid & OD_BIT(k));
+    bool peer_faster = e->config.peer_link.bandwidth > e->config.host_link.bandwidth;
+    bool on_peer = d->valid & (OD_BIT(OD_SPILL) - 1) & ~OD_BIT(k);
+    bool from_peer = e->config.peer && on_peer && (peer_faster || !od_datum_is_home(d));
     const od_link *link = from_peer ? &e->config.peer_link : &e->config.host_link;
     return link->latency + (double)d->size / link->bandwidth;
+}
+
+static void add_load(od_device_load *load, const od_list *tasks)
+{
+    od_list_each(node, tasks) {
+        load->seconds += od_container_of(node, od_task, link)->duration;
+        load->queued++;
+    }
+}
+
+static od_device_load device_load(void *engine, unsigned k)
+{
+    const od_engine *e = engine;
+    const od_device *device = &e->device[k];
+    od_device_load load = {.running = device->running, .seconds = device->running_seconds};
+    add_load(&load, &device->committed);
+    add_load(&load, &device->buffer);
+    return load;
 }
 
 static od_status make_devices(od_engine *e)
@@ -791,12 +869,20 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     od_list_init(&e->outside);
     od_list_init(&e->transfers);
     od_list_init(&e->spare_transfers);
-    od_policy_env env = {config->ndevices, config->seed, e, transfer_time};
+    od_policy_env env = {.ndevices = config->ndevices,
+                         .buffer = config->buffer,
+                         .memory = config->memory,
+                         .seed = config->seed,
+                         .values = config->policy_values,
+                         .engine = e,
+                         .transfer_time = transfer_time,
+                         .load = device_load};
     e->directory = od_directory_create(config->ndevices);
     e->forecast = od_forecast_create();
-    od_status status = e->directory && e->forecast ? make_devices(e) : OD_ENOMEM;
+    e->levels = od_levels_create();
+    od_status status = e->directory && e->forecast && e->levels ? make_devices(e) : OD_ENOMEM;
     if (!status)
-        status = config->policy->create(&env, &e->policy_state);
+        status = od_policy_create(config->policy, &env, &e->policy_state);
     if (status) {
         e->policy_state = NULL;
         od_engine_destroy(e);
@@ -806,10 +892,31 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     return OD_OK;
 }
 
+/* Requests that nobody has answered and transfers that have not ended, after the driver has given up. */
+static bool discard_items(od_datum *d, void *arg)
+{
+    (void)arg;
+    for (od_request_item *item = d->items, *next; item; item = next) {
+        next = item->next;
+        if (--item->request->pending == 0)
+            od_request_destroy(item->request);
+    }
+    return true;
+}
+
+static void discard_unfinished(od_engine *e)
+{
+    if (e->directory)
+        od_directory_visit(e->directory, 0, UINTPTR_MAX, discard_items, NULL);
+    for (od_node *node; (node = od_list_pop_front(&e->transfers));)
+        free(od_container_of(node, od_transfer, link));
+}
+
 void od_engine_destroy(od_engine *e)
 {
     if (!e)
         return;
+    discard_unfinished(e);
     if (e->policy_state)
         e->config.policy->destroy(e->policy_state);
     for (unsigned k = 0; k < e->config.ndevices; k++)
@@ -817,6 +924,7 @@ void od_engine_destroy(od_engine *e)
     if (e->directory)
         od_directory_destroy(e->directory);
     od_forecast_destroy(e->forecast);
+    od_levels_destroy(e->levels);
     od_node *node;
     while ((node = od_list_pop_front(&e->spare_transfers)))
         free(od_container_of(node, od_transfer, link));

@@ -22,6 +22,7 @@
 #include "memmgr/directory.h"
 #include "memmgr/transfer.h"
 #include "sched/evict.h"
+#include "sched/levels.h"
 #include "sched/policy.h"
 #include "sched/task.h"
 
@@ -89,6 +90,7 @@ typedef struct od_engine_config {
     od_link host_link;   /* estimate, between the host and a device */
     od_link peer_link;   /* estimate, between two devices */
     const od_policy_ops *policy;
+    const uint64_t *policy_values; /* of its options; NULL: as if omitted. Not kept */
     const od_evict_ops *evict;
     uint64_t seed;
     const od_driver_ops *driver_ops;
@@ -108,6 +110,7 @@ typedef struct od_device_stats {
     uint64_t overlapped_ns;                   /* the part of transfer_ns during which a task ran on it */
     size_t peak_bytes;                        /* of the pool */
     size_t limit_bytes;
+    bool lost;
 } od_device_stats;
 
 typedef struct od_engine_stats {
@@ -136,8 +139,12 @@ void od_engine_release(od_engine *engine, od_datum *datum);
 od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size, od_request_kind kind,
                                   od_request **request);
 
-/* A task that names the address in its depend list was submitted (+1) or is ready now (-1): a hint. */
-void od_engine_forecast(od_engine *engine, uintptr_t address, int change);
+/* A task with these depend items was submitted. What is known of it before it is ready guides eviction (sched/forecast.h) and
+ * priorities (sched/levels.h), and never decides correctness. `weight`: predicted seconds. May return NULL. */
+od_level *od_engine_submit(od_engine *engine, double weight, const od_level_use *uses, uint32_t nuses);
+/* It is ready now, or will never be: its bottom level in seconds, the longest path from its beginning through the tasks
+ * submitted so far. */
+double od_engine_unsubmit(od_engine *engine, od_level *level, const od_level_use *uses, uint32_t nuses);
 
 /* A task with `shows` binds its data to the device that it is given: their addresses there are shown to the program, and
  * they stay there until unbound. `write`: the program may write the datum there at any time; only that copy counts. */
@@ -160,15 +167,19 @@ od_status od_engine_region_close(od_engine *engine, uintptr_t base, size_t size,
 /* The caller has filled priority, duration, bound, external, outer, access and user; data come from
  * od_engine_datum(), each once. The task is the engine's until complete_task. */
 void od_engine_task_ready(od_engine *engine, od_task *task);
-/* A task that runs on a device turns out to need other data, and has used none yet: it gives up its rights and its
- * data. The caller then names the right ones and makes it ready again, as an external task, which may be started
+/* A task that runs on a device turns out to need other data, and needs those that it has no longer (`used`: it has
+ * written to them): it gives up its rights and its data. The caller then names the right ones and makes it ready again, as an external task, which may be started
  * elsewhere. So no task holds data while it waits for others. */
-void od_engine_task_give_back(od_engine *engine, od_task *task);
+void od_engine_task_give_back(od_engine *engine, od_task *task, bool used);
 /* The thread that runs the task begins (or ends) to wait for other tasks: it needs no slot meanwhile. */
 void od_engine_task_block(od_engine *engine, od_task *task, bool waits);
-/* status OD_EDEVICE on a device: the host version will run instead. */
+/* status OD_EDEVICE on a device: the host version will run instead; on a lost one: the task is started again elsewhere. */
 void od_engine_task_done(od_engine *engine, od_task *task, od_status status);
+/* A failed transfer is started again, a few times; one of a lost device is forgotten. */
 void od_engine_transfer_done(od_engine *engine, od_transfer *transfer, od_status status);
+/* The device will never answer again. Its contents are recovered where another copy is valid; where not, the program ends
+ * (fatal). What is still running there is to be reported as failed. */
+void od_engine_device_lost(od_engine *engine, unsigned k);
 
 /* --- the host ------------------------------------------------------------ */
 

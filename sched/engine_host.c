@@ -477,12 +477,26 @@ bool od_engine_range_is_bound(od_engine *e, uintptr_t base, size_t size)
     return bound;
 }
 
-void od_engine_forecast(od_engine *e, uintptr_t address, int change)
+static void forecast(od_engine *e, uintptr_t address, int change)
 {
     uint32_t count = od_forecast_add(e->forecast, address, change);
     od_datum *d = od_directory_find(e->directory, address, 0);
     if (d && d->base == address)
         d->forecast = count;
+}
+
+od_level *od_engine_submit(od_engine *e, double weight, const od_level_use *uses, uint32_t nuses)
+{
+    for (uint32_t i = 0; i < nuses; i++)
+        forecast(e, uses[i].address, +1);
+    return od_levels_submit(e->levels, weight, uses, nuses);
+}
+
+double od_engine_unsubmit(od_engine *e, od_level *level, const od_level_use *uses, uint32_t nuses)
+{
+    for (uint32_t i = 0; i < nuses; i++)
+        forecast(e, uses[i].address, -1);
+    return level ? od_levels_ready(e->levels, level) : 0;
 }
 
 void od_engine_bind(od_engine *e, od_datum *d, unsigned k, bool write)
@@ -618,8 +632,8 @@ od_status od_engine_region_close(od_engine *e, uintptr_t base, size_t size, bool
     od_region *region = od_directory_find_region(e->directory, base, size);
     if (!region)
         return OD_OK; /* not present: OpenMP says that nothing happens */
-    region->references = all ? 0 : region->references - 1;
-    if (region->references)
+    region->references = all ? 0 : region->references - (region->references > 0);
+    if (region->references || region->holds)
         return OD_OK;
     od_status status = close_request(e, region, base, size, copy_out, request);
     if (status) {

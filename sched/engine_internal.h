@@ -5,6 +5,7 @@
  *   engine.c            life of a task: arrival, buffers, commit, start, end
  *   engine_memory.c     replicas: room, eviction, loads, write-backs
  *   engine_host.c       what the host asks for: requests, regions, overlaps
+ *   engine_loss.c       a device that is lost
  *   engine_state.c      statistics, dump, invariants
  */
 #ifndef OD_SCHED_ENGINE_INTERNAL_H
@@ -16,16 +17,17 @@
 
 typedef struct od_device {
     od_pool *pool;
-    od_list resident;     /* od_replica.lru, least recently used first */
-    od_list forced;       /* tasks that the engine itself placed here */
-    od_list buffer;       /* the task buffer, head first */
-    od_list committed;    /* loads under way, or no slot free yet */
-    unsigned running;     /* tasks started here and not finished */
-    unsigned blocked;     /* of these, those whose thread waits for a task inside */
-    unsigned transfers;   /* under way, to or from it */
-    unsigned awaiting;    /* replicas that wait for a place that can send them */
-    size_t leaving_bytes; /* memory that evictions under way will free */
-    uint64_t last_ns;     /* until when times have been accounted */
+    od_list resident;       /* od_replica.lru, least recently used first */
+    od_list forced;         /* tasks that the engine itself placed here */
+    od_list buffer;         /* the task buffer, head first */
+    od_list committed;      /* loads under way, or no slot free yet */
+    unsigned running;       /* tasks started here and not finished */
+    double running_seconds; /* predicted, of these */
+    unsigned blocked;       /* of these, those whose thread waits for a task inside */
+    unsigned transfers;     /* under way, to or from it */
+    unsigned awaiting;      /* replicas that wait for a place that can send them */
+    size_t leaving_bytes;   /* memory that evictions under way will free */
+    uint64_t last_ns;       /* until when times have been accounted */
     od_device_stats stats;
 } od_device;
 
@@ -33,11 +35,13 @@ struct od_engine {
     od_engine_config config;
     od_directory *directory;
     od_forecast *forecast;
+    od_levels *levels;
     od_device device[OD_MAX_DEVICES];
     void *policy_state;
 
     uint64_t todo;           /* devices to look at before the event ends */
     uint64_t rights_waiters; /* devices whose head waits for rights */
+    uint64_t lost;           /* devices that do not answer any more */
     bool in_progress;        /* progress() is running */
     size_t in_policy;        /* tasks that the policy owns */
     size_t unfinished;       /* tasks from ready to done */
@@ -59,6 +63,9 @@ struct od_engine {
 /* engine.c */
 void od_engine_progress(od_engine *e);
 void od_engine_to_host(od_engine *e, od_task *t);
+void od_engine_place_again(od_engine *e, od_task *t);
+void od_engine_take_back(od_engine *e, od_task *t, unsigned k);
+void od_engine_leave_rights(od_task *t, int place);
 
 /* engine_memory.c: replicas */
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);
@@ -69,6 +76,10 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded);
 bool od_memory_store(od_engine *e, od_datum *d);
 bool od_memory_save(od_engine *e, od_datum *d);
 bool od_memory_spill(od_engine *e, od_datum *d);
+/* The replica waits until some place can send the contents. */
+void od_memory_await_source(od_engine *e, od_datum *d, unsigned k);
+/* The end of an eviction: the memory is free. */
+void od_memory_stop_leaving(od_engine *e, od_datum *d, unsigned k);
 void od_memory_touch(od_engine *e, od_datum *d, unsigned k);
 /* Starts a transfer of a part of the datum; `item` may be NULL. */
 void od_memory_transfer(od_engine *e, const od_transfer *what);
@@ -79,6 +90,13 @@ void od_memory_update_outside(od_engine *e, od_datum *d);
 /* engine_host.c */
 void od_host_advance(od_engine *e, od_datum *d);
 
+/* engine_loss.c */
+/* Forgets what lost devices held of the datum, as far as nothing is under way. */
+void od_loss_settle(od_engine *e, od_datum *d);
+bool od_loss_concerns(const od_engine *e, const od_transfer *x);
+/* A failed transfer of a lost device: its effects are taken back. */
+void od_loss_undo_transfer(od_engine *e, od_transfer *x);
+
 /* engine_state.c */
 void od_stats_account(od_engine *e, unsigned k);
 void od_engine_check(const od_engine *e);
@@ -87,6 +105,17 @@ void od_engine_check(const od_engine *e);
 static inline bool od_device_is_quiet(const od_device *device)
 {
     return device->running <= device->blocked && !device->committed.count && !device->transfers && !device->awaiting;
+}
+
+static inline bool od_device_is_lost(const od_engine *e, int place)
+{
+    return place >= 0 && place < OD_SPILL && (e->lost & OD_BIT(place));
+}
+
+/* The only copies are on lost devices; they may still be on their way elsewhere. */
+static inline bool od_datum_is_stranded(const od_engine *e, const od_datum *d)
+{
+    return d->valid && !(d->valid & ~e->lost);
 }
 
 static inline uint64_t od_engine_now(const od_engine *e)

@@ -79,7 +79,7 @@ static void tell_evicted(od_engine *e, od_datum *d, unsigned k)
     e->stats.sched_ns += od_engine_now(e) - start;
 }
 
-static void await_source(od_engine *e, od_datum *d, unsigned k)
+void od_memory_await_source(od_engine *e, od_datum *d, unsigned k)
 {
     if (d->replica[k].awaits_source)
         return;
@@ -233,16 +233,18 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
 static int device_source(const od_engine *e, const od_datum *d)
 {
     for (unsigned k = 0; k < e->config.ndevices; k++)
-        if ((d->valid & OD_BIT(k)) && d->replica[k].state == OD_PRESENT)
+        if ((d->valid & OD_BIT(k) & ~e->lost) && d->replica[k].state == OD_PRESENT)
             return (int)k;
     return OD_NOWHERE;
 }
 
-/* A peer only where its link is faster, or where the host's copy is stale. OD_NOWHERE: the only copy is leaving. */
+static const double clearly = 1.5; /* links are measured, and measurements differ */
+
+/* A peer only where its link is clearly faster, or where the host's copy is stale. OD_NOWHERE: the only copy is leaving. */
 static int load_source(const od_engine *e, const od_datum *d)
 {
     int host = d->valid & OD_BIT(OD_HOST) ? OD_HOST : d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : OD_NOWHERE;
-    bool peer_faster = e->config.peer && e->config.peer_link.bandwidth > e->config.host_link.bandwidth;
+    bool peer_faster = e->config.peer && e->config.peer_link.bandwidth > clearly * e->config.host_link.bandwidth;
     if (host != OD_NOWHERE && !peer_faster)
         return host;
     int peer = device_source(e, d);
@@ -257,11 +259,11 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
     r->state = OD_LOADING;
     int source = load_source(e, d);
     if (source == OD_NOWHERE) { /* its only copy is leaving: from the host then */
-        await_source(e, d, k);
+        od_memory_await_source(e, d, k);
         return;
     }
     if (source < OD_SPILL && !e->config.peer) {
-        await_source(e, d, k);
+        od_memory_await_source(e, d, k);
         od_memory_save(e, d);
         return;
     }
@@ -286,7 +288,7 @@ bool od_memory_store(od_engine *e, od_datum *d)
 {
     if (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)))
         return true;
-    if (d->stores)
+    if (d->stores || od_datum_is_stranded(e, d))
         return false;
     int source = device_source(e, d);
     write_back(e, d, source == OD_NOWHERE ? OD_SPILL : source, OD_HOST);
@@ -298,7 +300,7 @@ bool od_memory_save(od_engine *e, od_datum *d)
 {
     if (od_datum_is_home(d))
         return true;
-    if (!d->stores)
+    if (!d->stores && !od_datum_is_stranded(e, d))
         write_back(e, d, device_source(e, d), refuge(e, d));
     return false;
 }
@@ -314,7 +316,7 @@ bool od_memory_spill(od_engine *e, od_datum *d)
         d->valid = OD_BIT(OD_SPILL);
         return true;
     }
-    if (d->stores)
+    if (d->stores || od_datum_is_stranded(e, d))
         return false;
     int source = device_source(e, d);
     write_back(e, d, source == OD_NOWHERE ? OD_HOST : source, OD_SPILL);
@@ -347,30 +349,47 @@ static void serve_awaiting(od_engine *e, od_datum *d)
             od_memory_load(e, d, k, true);
 }
 
+void od_memory_stop_leaving(od_engine *e, od_datum *d, unsigned k)
+{
+    e->device[k].leaving_bytes -= od_pool_rounded(e->device[k].pool, d->size);
+    od_memory_drop(e, d, k);
+}
+
+/* What a transfer counted when it began. */
+static void uncount(od_engine *e, od_transfer *x)
+{
+    od_datum *d = x->datum;
+    for (int side = 0; side < 2; side++) {
+        int place = side ? x->to : x->from;
+        if (place >= OD_SPILL)
+            continue;
+        od_stats_account(e, (unsigned)place);
+        e->device[place].transfers--;
+        e->todo |= OD_BIT(place);
+    }
+    if (x->from < OD_SPILL)
+        d->replica[x->from].pins--;
+    if (x->to < OD_SPILL && x->kind == OD_UPDATE)
+        d->replica[x->to].pins--;
+    if (x->to >= OD_SPILL && x->kind != OD_UPDATE)
+        d->stores--;
+    d->transfers--;
+    od_list_remove(&e->transfers, &x->link);
+}
+
 static void finish_transfer(od_engine *e, od_transfer *x)
 {
     od_datum *d = x->datum;
-    if (x->from < OD_SPILL)
-        d->replica[x->from].pins--;
-    d->transfers--;
-    if (x->kind == OD_UPDATE) {
-        if (x->to < OD_SPILL)
-            d->replica[x->to].pins--;
-        if (x->item)
-            x->item->moved = true;
+    count_bytes(e, x);
+    if (x->kind == OD_UPDATE && x->item)
+        x->item->moved = true;
+    if (x->kind == OD_UPDATE)
         return;
-    }
-    if (x->kind == OD_LOAD) {
+    if (x->kind == OD_LOAD)
         d->replica[x->to].state = OD_PRESENT;
-        d->valid |= OD_BIT(x->to);
-        return;
-    }
-    d->stores--;
     d->valid |= OD_BIT(x->to);
-    if (x->kind == OD_EVICT) {
-        e->device[x->from].leaving_bytes -= od_pool_rounded(e->device[x->from].pool, d->size);
-        od_memory_drop(e, d, (unsigned)x->from);
-    }
+    if (x->kind == OD_EVICT)
+        od_memory_stop_leaving(e, d, (unsigned)x->from);
 }
 
 enum { MAX_TRIES = 3 };
@@ -395,20 +414,16 @@ void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
 {
     od_datum *d = x->datum;
     e->events++;
-    if (status && try_again(e, x))
+    bool undo = status && od_loss_concerns(e, x);
+    if (status && !undo && try_again(e, x))
         return;
-    for (int side = 0; side < 2; side++) {
-        int place = side ? x->to : x->from;
-        if (place >= OD_SPILL)
-            continue;
-        od_stats_account(e, (unsigned)place);
-        e->device[place].transfers--;
-        e->todo |= OD_BIT(place);
-    }
-    count_bytes(e, x);
-    finish_transfer(e, x);
-    od_list_remove(&e->transfers, &x->link);
+    uncount(e, x);
+    if (undo)
+        od_loss_undo_transfer(e, x);
+    else
+        finish_transfer(e, x);
     od_list_push_front(&e->spare_transfers, &x->link);
+    od_loss_settle(e, d);
     serve_awaiting(e, d);
     e->todo |= e->rights_waiters;
     for (unsigned k = 0; k < e->config.ndevices; k++)

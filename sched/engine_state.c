@@ -33,6 +33,7 @@ void od_engine_device_stats(od_engine *e, unsigned k, od_device_stats *stats)
     *stats = e->device[k].stats;
     stats->peak_bytes = od_pool_peak(e->device[k].pool);
     stats->limit_bytes = od_pool_capacity(e->device[k].pool);
+    stats->lost = od_device_is_lost(e, (int)k);
 }
 
 void od_engine_stats_get(od_engine *e, od_engine_stats *stats)
@@ -99,10 +100,11 @@ void od_engine_dump(const od_engine *e, FILE *file)
             e->events, e->unfinished, e->in_policy, e->config.policy->name, e->transfers.count, e->requests);
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         const od_device *device = &e->device[k];
-        fprintf(file, " device %u: %u running (%u blocked), %u transfers, memory %zu of %zu bytes, %zu leaving%s\n", k,
-                device->running, device->blocked, device->transfers, od_pool_used(device->pool),
+        fprintf(file, " device %u: %u running (%u blocked), %u transfers, memory %zu of %zu bytes, %zu leaving%s%s\n",
+                k, device->running, device->blocked, device->transfers, od_pool_used(device->pool),
                 od_pool_capacity(device->pool), device->leaving_bytes,
-                (e->rights_waiters & OD_BIT(k)) ? ", head waits for rights" : "");
+                (e->rights_waiters & OD_BIT(k)) ? ", head waits for rights" : "",
+                od_device_is_lost(e, (int)k) ? ", lost" : "");
         dump_tasks(e, "committed", &device->committed, file);
         dump_tasks(e, "buffer", &device->buffer, file);
         dump_tasks(e, "placed", &device->forced, file);
@@ -211,6 +213,8 @@ bool od_engine_is_valid(const od_engine *e)
         EXPECT(c.leaving[k] == device->leaving_bytes);
         EXPECT(device->blocked <= device->running);
         EXPECT(device->buffer.count <= e->config.buffer + device->running);
+        EXPECT(!od_device_is_lost(e, (int)k) ||
+               !(device->buffer.count + device->committed.count + device->forced.count));
         EXPECT(tasks_are_valid(&device->buffer, OD_TASK_BUFFERED, (int)k));
         EXPECT(tasks_are_valid(&device->committed, OD_TASK_COMMITTED, (int)k));
     }

@@ -41,3 +41,14 @@ bool od_victim_allowed(const od_evict_query *query, const od_replica *replica)
         return true;
     return query->head && !task_uses(query->head, datum);
 }
+
+size_t od_evict_place_in_buffer(const od_evict_query *query, const od_datum *datum)
+{
+    size_t place = 0;
+    od_list_each(it, query->buffer) {
+        if (task_uses(od_container_of(it, od_task, link), datum))
+            break;
+        place++;
+    }
+    return place;
+}

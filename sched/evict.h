@@ -26,6 +26,9 @@ typedef struct od_evict_query {
  * address; for a prefetch also used by no buffered task; for a head, not one of its own data. */
 bool od_victim_allowed(const od_evict_query *query, const od_replica *replica);
 
+/* The place in the task buffer of the first task that uses the datum; the buffer's length if none does. */
+size_t od_evict_place_in_buffer(const od_evict_query *query, const od_datum *datum);
+
 typedef struct od_evict_ops {
     unsigned interface_version; /* OD_EVICT_INTERFACE */
     const char *name;           /* value of OMPDARTS_EVICT */

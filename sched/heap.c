@@ -11,6 +11,13 @@ void od_heap_init(od_heap *heap, od_heap_before before, const void *owner)
     *heap = (od_heap){.before = before, .owner = owner};
 }
 
+void od_heap_clear(od_heap *heap)
+{
+    for (uint32_t at = 0; at < heap->count; at++)
+        heap->position[heap->items[at]] = 0;
+    heap->count = 0;
+}
+
 void od_heap_free(od_heap *heap)
 {
     free(heap->items);

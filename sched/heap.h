@@ -29,6 +29,7 @@ typedef struct od_heap {
 } od_heap;
 
 void od_heap_init(od_heap *heap, od_heap_before before, const void *owner);
+void od_heap_clear(od_heap *heap); /* takes all items out */
 void od_heap_free(od_heap *heap);
 /* Makes room for items 0 .. capacity-1. */
 od_status od_heap_reserve(od_heap *heap, uint32_t capacity);

@@ -10,9 +10,10 @@
 #include "sched/needs_impl.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* How far ahead of a visit its memory is asked for. */
-enum { PREFETCH_AHEAD = 8 };
+enum { PREFETCH_AHEAD = 12 };
 
 /* --- sets and keys ------------------------------------------------------- */
 
@@ -44,60 +45,109 @@ static void leave_s0(struct want *want, const struct slot *slot)
     want->s0_ns -= slot->ns;
 }
 
-/* splitmix64 */
-static uint32_t random_tie(od_needs *needs)
-{
-    uint64_t z = needs->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (uint32_t)((z ^ (z >> 31)) >> 32);
-}
-
-static void store_key(struct view *view, uint32_t id, od_need_key key)
-{
-    key.tie = random_tie(view->needs);
-    view->key[id] = key;
-}
-
-/* The datum may have become a better choice. */
+/* The datum may have become a better choice: its key is looked at before the next one. Many tasks that come or go between
+ * two choices cost its heap one step. */
 static void raise(struct view *view, uint32_t id)
 {
-    const struct want *want = &view->want[id];
-    if (want->present || want->s0.count + want->s1.count == 0)
+    struct want *want = want_of(view, id);
+    if (want->present || want->raised)
         return;
+    want->raised = true;
+    view->raised[view->nraised++] = id;
+}
+
+/* Brings the datum into the heap, out of the other one. */
+static void update_key(struct view *view, od_heap *heap, od_heap *other, uint32_t id)
+{
     od_need_key key = key_of(view, id);
-    if (!od_heap_contains(&view->candidates, id)) {
-        store_key(view, id, key);
-        od_heap_push(&view->candidates, id);
-    } else if (view->needs->order(&key, &view->key[id]) < 0) {
-        store_key(view, id, key);
-        od_heap_raised(&view->candidates, id);
+    if (od_heap_contains(other, id))
+        od_heap_remove(other, id);
+    if (!od_heap_contains(heap, id)) {
+        view->key[id] = key;
+        od_heap_push(heap, id);
+    } else if (view->needs->rules.order(&key, &view->key[id]) < 0) {
+        view->key[id] = key;
+        od_heap_raised(heap, id);
     }
+}
+
+/* Puts a datum without an S0 aside until no datum has one. */
+static void park(struct view *view, uint32_t id)
+{
+    struct want *want = want_of(view, id);
+    if (want->parked || !belongs_second(view, id))
+        return;
+    want->parked = true;
+    view->parked[view->nparked++] = id;
+}
+
+static void update_first(struct view *view)
+{
+    for (uint32_t i = 0; i < view->nraised; i++) {
+        uint32_t id = view->raised[i];
+        struct want *want = want_of(view, id);
+        if (i + PREFETCH_AHEAD < view->nraised) {
+            __builtin_prefetch(want_of(view, view->raised[i + PREFETCH_AHEAD]), 1);
+            __builtin_prefetch(&view->key[view->raised[i + PREFETCH_AHEAD]], 1);
+        }
+        want->raised = false;
+        if (belongs_first(view, id))
+            update_key(view, &view->first, &view->second, id);
+        else
+            park(view, id);
+    }
+    view->nraised = 0;
+}
+
+static void update_second(struct view *view)
+{
+    for (uint32_t i = 0; i < view->nparked; i++) {
+        uint32_t id = view->parked[i];
+        want_of(view, id)->parked = false;
+        if (belongs_second(view, id))
+            update_key(view, &view->second, &view->first, id);
+    }
+    view->nparked = 0;
 }
 
 /* --- visits -------------------------------------------------------------- */
 
-static void free_add(struct view *view, uint32_t slot)
+static bool lacks_nothing(const struct lack *lack)
 {
-    lack_of(view, slot)->free = view->nfree;
-    view->free[view->nfree++] = slot;
+    return lack->missing & LACKS_NONE;
 }
 
-static void free_remove(struct view *view, uint32_t slot)
+static void free_add(struct view *view, uint32_t number)
 {
-    uint32_t place = lack_of(view, slot)->free;
-    uint32_t last = view->free[--view->nfree];
-    view->free[place] = last;
-    lack_of(view, last)->free = place;
+    *lack_of(view, number) = (struct lack){.missing = LACKS_NONE | view->last_free, .ids = NO_SLOT};
+    if (view->last_free == NO_SLOT)
+        view->first_free = number;
+    else
+        lack_of(view, view->last_free)->ids = number;
+    view->last_free = number;
+}
+
+static void free_remove(struct view *view, uint32_t number)
+{
+    const struct lack *lack = lack_of(view, number);
+    uint32_t before = lack->missing & ~LACKS_NONE, after = lack->ids;
+    if (before == NO_SLOT)
+        view->first_free = after;
+    else
+        lack_of(view, before)->ids = after;
+    if (after == NO_SLOT)
+        view->last_free = before;
+    else
+        lack_of(view, after)->missing = LACKS_NONE | before;
 }
 
 static void enter_s1_of_absent(struct view *view, const struct slot *slot)
 {
     const uint32_t *inputs = inputs_of(slot);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        uint32_t id = inputs[i];
-        if (!view->want[id].present)
-            set_add(&view->want[id].s1, slot->priority);
+        struct want *want = want_of(view, inputs[i]);
+        if (!want->present)
+            set_add(&want->s1, slot->priority);
     }
 }
 
@@ -105,9 +155,9 @@ static void leave_s1_of_absent(struct view *view, const struct slot *slot)
 {
     const uint32_t *inputs = inputs_of(slot);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        uint32_t id = inputs[i];
-        if (!view->want[id].present)
-            set_remove(&view->want[id].s1, slot->priority);
+        struct want *want = want_of(view, inputs[i]);
+        if (!want->present)
+            set_remove(&want->s1, slot->priority);
     }
 }
 
@@ -119,16 +169,22 @@ static void raise_absent(struct view *view, const struct slot *slot)
         raise(view, inputs[i]);
 }
 
-static void prefetch_visit(const struct view *view, const struct source *source, uint32_t i)
+/* Asks for the memory of a visit, in two steps: the task's numbers, then the counters of what it lacks besides. */
+static void prefetch_visit(const struct view *view, const struct source *source, uint32_t i, uint32_t id)
 {
-    if (i >= source->nlisted)
-        return;
-    __builtin_prefetch(lack_of(view, source->uses[i].slot), 1);
-    __builtin_prefetch(&view->needs->slots[source->uses[i].slot]);
+    if (i + PREFETCH_AHEAD < source->nlisted) {
+        __builtin_prefetch(lack_of(view, source->uses[i + PREFETCH_AHEAD].slot), 1);
+        __builtin_prefetch(&view->needs->slots[source->uses[i + PREFETCH_AHEAD].slot]);
+    }
+    if (i + PREFETCH_AHEAD / 2 < source->nlisted) {
+        const struct lack *lack = lack_of(view, source->uses[i + PREFETCH_AHEAD / 2].slot);
+        if (lack->missing == 2 && (lack->ids ^ id) < view->needs->ndata)
+            __builtin_prefetch(want_of(view, lack->ids ^ id), 1);
+    }
 }
 
 /* Calls visit(view, slot number, datum) for every ready task that reads the datum, in order of arrival, and
- * drops the uses that are out of date. The visit may take the task. */
+ * drops the uses that are out of date. */
 static inline void visit_ready(struct view *view, uint32_t id, void (*visit)(struct view *, uint32_t, uint32_t))
 {
     const od_needs *needs = view->needs;
@@ -136,7 +192,7 @@ static inline void visit_ready(struct view *view, uint32_t id, void (*visit)(str
     uint32_t kept = 0;
     for (uint32_t i = 0; i < source->nlisted; i++) {
         struct use use = source->uses[i];
-        prefetch_visit(view, source, i + PREFETCH_AHEAD);
+        prefetch_visit(view, source, i, id);
         if (!is_current(needs, use))
             continue;
         source->uses[kept++] = use;
@@ -152,33 +208,27 @@ static void visit_arrival(struct view *view, uint32_t number, uint32_t id)
     struct lack *lack = lack_of(view, number);
     const struct slot *slot = &view->needs->slots[number];
     lack->ids ^= id;
-    switch (--lack->missing) {
-    case 0:
+    if (--lack->missing == 0) {
         free_add(view, number);
-        break;
-    case 1:
-        set_remove(&view->want[lack->ids].s1, slot->priority);
-        enter_s0(&view->want[lack->ids], slot);
+    } else if (lack->missing == 1) {
+        struct want *other = want_of(view, lack->ids);
+        set_remove(&other->s1, slot->priority);
+        enter_s0(other, slot);
         raise(view, lack->ids);
-        break;
-    case 2:
+    } else if (lack->missing == 2) {
         enter_s1_of_absent(view, slot);
         raise_absent(view, slot);
-        break;
-    default:
-        break;
     }
 }
 
 /* The datum counts as present on the view's device from now on. */
 static void arrive(struct view *view, uint32_t id)
 {
-    struct want *want = &view->want[id];
+    struct want *want = want_of(view, id);
     want->present = true;
     want->s0 = want->s1 = (struct set){0};
     want->s0_ns = 0;
-    if (od_heap_contains(&view->candidates, id))
-        od_heap_remove(&view->candidates, id);
+    od_needs_drop_candidate(view, id);
     visit_ready(view, id, visit_arrival);
 }
 
@@ -187,37 +237,37 @@ static void visit_departure(struct view *view, uint32_t number, uint32_t id)
 {
     struct lack *lack = lack_of(view, number);
     const struct slot *slot = &view->needs->slots[number];
-    switch (lack->missing++) {
-    case 0:
+    if (lacks_nothing(lack)) {
         free_remove(view, number);
-        lack->ids = 0;
-        enter_s0(&view->want[id], slot);
-        break;
-    case 1:
-        leave_s0(&view->want[lack->ids], slot);
-        set_add(&view->want[lack->ids].s1, slot->priority);
-        set_add(&view->want[id].s1, slot->priority);
-        break;
-    case 2:
-        leave_s1_of_absent(view, slot);
-        break;
-    default:
-        break;
+        *lack = (struct lack){.missing = 1, .ids = id};
+        enter_s0(want_of(view, id), slot);
+        return;
     }
+    if (lack->missing == 1) {
+        struct want *other = want_of(view, lack->ids);
+        leave_s0(other, slot);
+        set_add(&other->s1, slot->priority);
+        set_add(&want_of(view, id)->s1, slot->priority);
+    } else if (lack->missing == 2) {
+        leave_s1_of_absent(view, slot);
+    }
+    lack->missing++;
     lack->ids ^= id;
 }
 
 static void depart(struct view *view, uint32_t id)
 {
     visit_ready(view, id, visit_departure);
-    view->want[id].present = false;
+    want_of(view, id)->present = false;
+    if (view->needs->rules.in_turn)
+        view->key[id].tie = INT32_MAX - view->evictions;
     raise(view, id);
 }
 
 /* Lets the datum depart where nothing holds or promises it any more. */
 static void recheck(struct view *view, uint32_t id)
 {
-    const struct want *want = &view->want[id];
+    const struct want *want = want_of(view, id);
     if (want->present && !want->resident && want->planned_reads == 0 &&
         view->needs->sources[id].datum->replica[view->k].buffered_uses == 0)
         depart(view, id);
@@ -225,34 +275,46 @@ static void recheck(struct view *view, uint32_t id)
 
 /* --- the ready set ------------------------------------------------------- */
 
+/* What the task lacks on each device; what it lacks may have become a better choice. */
+static void count_lacks(od_needs *needs, const struct slot *slot, struct lack *lack)
+{
+    const uint32_t *inputs = inputs_of(slot);
+    unsigned ndevices = needs->env.ndevices;
+    memset(lack, 0, ndevices * sizeof *lack);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint32_t id = inputs[i];
+        struct want *want = &needs->want[(size_t)id * ndevices];
+        needs->sources[id].left_ns += slot->ns;
+        for (unsigned k = 0; k < ndevices; k++) {
+            if (want[k].present)
+                continue;
+            lack[k].missing++;
+            lack[k].ids ^= id;
+            if (!want[k].raised)
+                raise(&needs->views[k], id);
+        }
+    }
+}
+
 /* Counts a new ready task on one device. */
 static void count_in(struct view *view, const struct slot *slot, uint32_t number)
 {
-    const uint32_t *inputs = inputs_of(slot);
-    struct lack lack = {0};
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        if (view->want[inputs[i]].present)
-            continue;
-        lack.missing++;
-        lack.ids ^= inputs[i];
-    }
-    *lack_of(view, number) = lack;
-    if (lack.missing == 0)
+    const struct lack *lack = lack_of(view, number);
+    if (lack->missing == 0)
         free_add(view, number);
-    else if (lack.missing == 1)
-        enter_s0(&view->want[lack.ids], slot);
-    else if (lack.missing == 2)
+    else if (lack->missing == 1)
+        enter_s0(want_of(view, lack->ids), slot);
+    else if (lack->missing == 2)
         enter_s1_of_absent(view, slot);
-    raise_absent(view, slot);
 }
 
 static void count_out(struct view *view, const struct slot *slot, uint32_t number)
 {
     const struct lack *lack = lack_of(view, number);
-    if (lack->missing == 0)
+    if (lacks_nothing(lack))
         free_remove(view, number);
     else if (lack->missing == 1)
-        leave_s0(&view->want[lack->ids], slot);
+        leave_s0(want_of(view, lack->ids), slot);
     else if (lack->missing == 2)
         leave_s1_of_absent(view, slot);
 }
@@ -261,10 +323,8 @@ void od_needs_offer(od_needs *needs, od_task *task)
 {
     uint32_t number = slot_of(task);
     struct slot *slot = &needs->slots[number];
-    const uint32_t *inputs = inputs_of(slot);
     assert(!slot->ready);
-    for (uint32_t i = 0; i < slot->ninputs; i++)
-        needs->sources[inputs[i]].left_ns += slot->ns;
+    count_lacks(needs, slot, lack_of(&needs->views[0], number));
     for (unsigned k = 0; k < needs->env.ndevices; k++)
         count_in(&needs->views[k], slot, number);
     if (!od_heap_contains(&needs->urgent, number))
@@ -295,9 +355,31 @@ void od_needs_plan(od_needs *needs, od_task *task, od_plan *plan)
         take(needs, slot_of(task));
     od_plan_append(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        view->want[inputs[i]].planned_reads++;
-        if (!view->want[inputs[i]].present)
+        struct want *want = want_of(view, inputs[i]);
+        want->planned_reads++;
+        if (!want->present)
             arrive(view, inputs[i]);
+    }
+}
+
+static void prefetch_counts(const od_task *task, unsigned k)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        __builtin_prefetch(&task->access[i].datum->replica[k].buffered_uses, 1);
+}
+
+/* What the next pops from the plan will touch. */
+static void prefetch_pop(const od_needs *needs, const od_plan *plan)
+{
+    const od_node *node = plan->tasks.root.next;
+    for (int i = 0; i < 3 && node != &plan->tasks.root; i++, node = node->next) {
+        const od_task *task = od_container_of(node, od_task, link);
+        if (i == 0)
+            prefetch_counts(task, plan->k);
+        else if (i == 1)
+            __builtin_prefetch(task->access);
+        __builtin_prefetch(&needs->slots[slot_of(task)], 1);
+        __builtin_prefetch(node->next, 1);
     }
 }
 
@@ -306,12 +388,13 @@ od_task *od_needs_pop(od_needs *needs, od_plan *plan)
     od_task *task = od_plan_pop(plan);
     if (!task)
         return NULL;
+    prefetch_pop(needs, plan);
     struct view *view = &needs->views[plan->k];
     for (uint32_t i = 0; i < task->naccess; i++) {
         const struct source *source = source_of(needs, task->access[i].datum);
         if (!source)
             continue;
-        struct want *want = &view->want[source->datum->id];
+        struct want *want = want_of(view, source->datum->id);
         want->planned_reads -= (task->access[i].mode & OD_READ) != 0;
         if (!want->present)
             arrive(view, source->datum->id);
@@ -320,14 +403,14 @@ od_task *od_needs_pop(od_needs *needs, od_plan *plan)
     return task;
 }
 
-static void take_back(od_needs *needs, od_task *task, od_plan *plan)
+void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan)
 {
     struct view *view = &needs->views[plan->k];
     const struct slot *slot = &needs->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
     od_plan_remove(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++)
-        view->want[inputs[i]].planned_reads--;
+        want_of(view, inputs[i])->planned_reads--;
     for (uint32_t i = 0; i < slot->ninputs; i++)
         recheck(view, inputs[i]);
     od_needs_offer(needs, task);
@@ -336,25 +419,44 @@ static void take_back(od_needs *needs, od_task *task, od_plan *plan)
 void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan)
 {
     const struct source *source = source_of(needs, datum);
-    const struct want *want = source ? &needs->views[plan->k].want[datum->id] : NULL;
+    const struct want *want = source ? want_of(&needs->views[plan->k], datum->id) : NULL;
     if (!want || want->planned_reads == 0)
         return;
     /* The datum departs with its last planned reader and not before, so the list stays as it is. */
     for (uint32_t i = 0; want->planned_reads > 0; i++) {
         od_task *task = needs->slots[source->uses[i].slot].task;
         if (is_current(needs, source->uses[i]) && task->state == OD_TASK_PLANNED && task->place == (int)plan->k)
-            take_back(needs, task, plan);
+            od_needs_unplan(needs, task, plan);
     }
 }
 
-bool od_needs_is_free(const od_needs *needs, const od_task *task, unsigned k)
+size_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *lacking)
 {
     const struct slot *slot = &needs->slots[slot_of(task)];
+    const uint32_t *inputs = inputs_of(slot);
+    unsigned ndevices = needs->env.ndevices;
+    size_t bytes = 0;
+    memset(lacking, 0, ndevices * sizeof *lacking);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        if (!needs->views[k].want[inputs_of(slot)[i]].present)
-            return false;
+        const struct want *want = &needs->want[(size_t)inputs[i] * ndevices];
+        size_t size = needs->sources[inputs[i]].size;
+        bytes += size;
+        for (unsigned k = 0; k < ndevices; k++)
+            lacking[k] += want[k].present ? 0 : size;
     }
-    return true;
+    return bytes;
+}
+
+double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k)
+{
+    const struct slot *slot = &needs->slots[slot_of(task)];
+    const uint32_t *inputs = inputs_of(slot);
+    double seconds = 0;
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        const struct want *want = want_of(&needs->views[k], inputs[i]);
+        seconds += want->present ? 0 : want->transfer;
+    }
+    return seconds;
 }
 
 uint32_t od_needs_ready(const od_needs *needs)
@@ -385,18 +487,20 @@ void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
     const struct source *source = source_of(needs, datum);
     if (!source)
         return;
-    needs->views[k].want[datum->id].resident = true;
-    if (!needs->views[k].want[datum->id].present)
+    struct want *want = want_of(&needs->views[k], datum->id);
+    want->resident = true;
+    if (!want->present)
         arrive(&needs->views[k], datum->id);
     update_transfer(needs, source);
 }
 
 void od_needs_evicted(od_needs *needs, const od_datum *datum, unsigned k)
 {
+    needs->views[k].evictions++;
     const struct source *source = source_of(needs, datum);
     if (!source)
         return;
-    needs->views[k].want[datum->id].resident = false;
+    want_of(&needs->views[k], datum->id)->resident = false;
     recheck(&needs->views[k], datum->id);
     update_transfer(needs, source);
 }
@@ -421,19 +525,19 @@ uint32_t od_needs_uses(const od_needs *needs, const od_datum *datum)
 static void recount_s0(struct view *view, uint32_t number, uint32_t id)
 {
     if (lack_of(view, number)->missing == 1)
-        set_add(&view->want[id].s0, view->needs->slots[number].priority);
+        set_add(&want_of(view, id)->s0, view->needs->slots[number].priority);
 }
 
 static void recount_s1(struct view *view, uint32_t number, uint32_t id)
 {
     if (lack_of(view, number)->missing == 2)
-        set_add(&view->want[id].s1, view->needs->slots[number].priority);
+        set_add(&want_of(view, id)->s1, view->needs->slots[number].priority);
 }
 
 /* Makes the highest priority of the set that leads the datum's key exact. */
 static void settle(struct view *view, uint32_t id)
 {
-    struct want *want = &view->want[id];
+    struct want *want = want_of(view, id);
     struct set *leading = want->s0.count ? &want->s0 : &want->s1;
     if (leading->top.holders > 0)
         return;
@@ -441,78 +545,133 @@ static void settle(struct view *view, uint32_t id)
     visit_ready(view, id, leading == &want->s0 ? recount_s0 : recount_s1);
 }
 
-const od_datum *od_needs_best(od_needs *needs, unsigned k, od_need_key *key)
+/* The best of a heap, made exact. */
+static const od_datum *best_of(struct view *view, od_heap *heap, bool (*belongs)(const struct view *, uint32_t),
+                               od_need_key *key)
 {
-    struct view *view = &needs->views[k];
     uint32_t id;
-    while ((id = od_heap_first(&view->candidates)) != OD_HEAP_NONE) {
-        const struct want *want = &view->want[id];
-        if (want->s0.count + want->s1.count == 0) {
-            od_heap_remove(&view->candidates, id);
+    while ((id = od_heap_first(heap)) != OD_HEAP_NONE) {
+        if (!belongs(view, id)) {
+            od_heap_remove(heap, id);
+            park(view, id);
             continue;
         }
         settle(view, id);
         *key = key_of(view, id);
-        if (needs->order(key, &view->key[id]) == 0)
-            return needs->sources[id].datum;
-        store_key(view, id, *key);
-        od_heap_lowered(&view->candidates, id);
+        if (view->needs->rules.order(key, &view->key[id]) == 0)
+            return view->needs->sources[id].datum;
+        view->key[id] = *key;
+        od_heap_lowered(heap, id);
     }
     return NULL;
 }
 
-static void take_if_s0(struct view *view, uint32_t number, uint32_t id)
+/* Takes the first data in the random order out of the heap; returns how many. */
+static uint32_t look_at_some(struct view *view)
 {
-    (void)id;
-    if (lack_of(view, number)->missing != 1)
-        return;
-    take(view->needs, number);
-    view->needs->taken[view->needs->ntaken++] = number;
+    od_needs *needs = view->needs;
+    uint32_t id, count = 0;
+    while (count < needs->rules.threshold && (id = od_heap_first(&view->first)) != OD_HEAP_NONE) {
+        od_heap_remove(&view->first, id);
+        if (belongs_first(view, id))
+            needs->looked[count++] = id;
+    }
+    return count;
+}
+
+static const od_datum *best_of_some(struct view *view, od_need_key *best)
+{
+    const od_needs *needs = view->needs;
+    const od_datum *datum = NULL;
+    uint32_t count = look_at_some(view);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id = needs->looked[i];
+        settle(view, id);
+        od_need_key key = key_of(view, id);
+        if (key.n0 + key.n1 > 0 && (!datum || needs->rules.order(&key, best) < 0)) {
+            *best = key;
+            datum = needs->sources[id].datum;
+        }
+        od_heap_push(&view->first, id);
+    }
+    return datum;
+}
+
+const od_datum *od_needs_best(od_needs *needs, unsigned k, od_need_key *key)
+{
+    struct view *view = &needs->views[k];
+    update_first(view);
+    if (needs->rules.threshold)
+        return best_of_some(view, key);
+    const od_datum *datum = best_of(view, &view->first, belongs_first, key);
+    if (datum)
+        return datum;
+    update_second(view);
+    return best_of(view, &view->second, belongs_second, key);
 }
 
 static void take_free(struct view *view)
 {
-    while (view->nfree > 0) {
-        uint32_t number = view->free[view->nfree - 1];
-        take(view->needs, number);
-        view->needs->taken[view->needs->ntaken++] = number;
+    od_needs *needs = view->needs;
+    for (uint32_t number; (number = view->first_free) != NO_SLOT;) {
+        take(needs, number);
+        needs->taken[needs->ntaken++] = number;
     }
 }
 
-/* The tasks of a datum come in order of arrival, so that most often nothing is to be done. */
+/* Moves the task at `at` down to where no task below it belongs behind it; the last comes to the top. */
+static void sink(const od_needs *needs, uint32_t at, uint32_t count)
+{
+    uint32_t *taken = needs->taken;
+    for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && is_before(needs, taken[child], taken[child + 1]))
+            child++;
+        if (!is_before(needs, taken[at], taken[child]))
+            return;
+        uint32_t kept = taken[at];
+        taken[at] = taken[child];
+        taken[child] = kept;
+    }
+}
+
+/* The tasks of a datum come in order of arrival, so that most often nothing is to be done; else heap sort. */
 static void sort_taken(od_needs *needs)
 {
-    uint32_t i = 1;
-    while (i < needs->ntaken && needs->urgent.before(needs, needs->taken[i - 1], needs->taken[i]))
+    uint32_t *taken = needs->taken, i = 1;
+    while (i < needs->ntaken && is_before(needs, taken[i - 1], taken[i]))
         i++;
     if (i >= needs->ntaken)
         return;
-    for (i = 0; i < needs->ntaken; i++)
-        od_heap_push(&needs->sorter, needs->taken[i]);
-    for (i = 0; i < needs->ntaken; i++) {
-        needs->taken[i] = od_heap_first(&needs->sorter);
-        od_heap_remove(&needs->sorter, needs->taken[i]);
+    for (i = needs->ntaken / 2; i-- > 0;)
+        sink(needs, i, needs->ntaken);
+    for (i = needs->ntaken; i-- > 1;) {
+        uint32_t last = taken[0];
+        taken[0] = taken[i];
+        taken[i] = last;
+        sink(needs, 0, i);
     }
 }
 
-static void prefetch_plan(const od_needs *needs, uint32_t i)
+/* In three steps: the task, its accesses, the counts of its data. */
+static void prefetch_plan(const od_needs *needs, uint32_t i, unsigned k)
 {
-    if (i < needs->ntaken)
-        __builtin_prefetch(needs->slots[needs->taken[i]].task, 1);
-    if (i - PREFETCH_AHEAD / 2 < needs->ntaken)
-        __builtin_prefetch(needs->slots[needs->taken[i - PREFETCH_AHEAD / 2]].task->access);
+    if (i + PREFETCH_AHEAD < needs->ntaken)
+        __builtin_prefetch(needs->slots[needs->taken[i + PREFETCH_AHEAD]].task, 1);
+    if (i + PREFETCH_AHEAD / 2 < needs->ntaken)
+        __builtin_prefetch(needs->slots[needs->taken[i + PREFETCH_AHEAD / 2]].task->access);
+    if (i + PREFETCH_AHEAD / 4 < needs->ntaken)
+        prefetch_counts(needs->slots[needs->taken[i + PREFETCH_AHEAD / 4]].task, k);
 }
 
 uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *plan)
 {
     needs->ntaken = 0;
-    if (datum)
-        visit_ready(&needs->views[plan->k], datum->id, take_if_s0);
-    else
-        take_free(&needs->views[plan->k]);
+    if (datum) /* loading it is decided: its S0 is what lacks nothing now */
+        arrive(&needs->views[plan->k], datum->id);
+    take_free(&needs->views[plan->k]);
     sort_taken(needs);
     for (uint32_t i = 0; i < needs->ntaken; i++) {
-        prefetch_plan(needs, i + PREFETCH_AHEAD);
+        prefetch_plan(needs, i, plan->k);
         od_needs_plan(needs, needs->slots[needs->taken[i]].task, plan);
     }
     return needs->ntaken;
@@ -524,10 +683,10 @@ static uint32_t most_urgent_in_s1(const struct view *view, const struct source *
     uint32_t best = OD_HEAP_NONE;
     for (uint32_t i = 0; i < source->nlisted; i++) {
         struct use use = source->uses[i];
-        prefetch_visit(view, source, i + PREFETCH_AHEAD);
+        prefetch_visit(view, source, i, (uint32_t)(source - needs->sources));
         if (!is_current(needs, use) || !needs->slots[use.slot].ready || lack_of(view, use.slot)->missing != 2)
             continue;
-        if (best == OD_HEAP_NONE || needs->urgent.before(needs, use.slot, best))
+        if (best == OD_HEAP_NONE || is_before(needs, use.slot, best))
             best = use.slot;
     }
     return best;
@@ -536,6 +695,8 @@ static uint32_t most_urgent_in_s1(const struct view *view, const struct source *
 static uint32_t most_urgent(od_needs *needs)
 {
     uint32_t number;
+    if (needs->nready == 0)
+        od_heap_clear(&needs->urgent);
     while ((number = od_heap_first(&needs->urgent)) != OD_HEAP_NONE && !needs->slots[number].ready)
         od_heap_remove(&needs->urgent, number);
     return number;

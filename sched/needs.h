@@ -11,11 +11,15 @@
  * task enters or leaves the ready set. A task's only missing datum is known
  * without looking at its data: each (task, k) keeps the exclusive or of the missing ids.
  *
- * The candidates of each device are in a heap whose stored keys are upper bounds:
+ * The candidates of each device are in two heaps, those with an S0 and, for want of such, the others. The stored keys are upper bounds:
  * a change for the better moves a datum up at once, a change for the worse is noticed when
  * it reaches the top. So taking a task costs no heap operation at all. The highest
  * priority of a set is a bound too once its last holder has left; it is made exact, from the list
  * of the datum's tasks, when the datum is on top. What od_needs_best() returns is exact.
+ *
+ * Random choices are orders drawn once: each device has its own random order of the data, which breaks ties, and there is
+ * one of the tasks (od_needs_tie()). So a plain reference can follow them. Rules that take the first datum that will do
+ * need another order, or they would take the one that they have just evicted (od_needs_rules.in_turn).
  *
  * A datum is present on k when it holds memory there, when a task planned for k reads it
  * (loading it is decided), or when a task in k's buffer uses it. Write-only accesses are no needs.
@@ -38,13 +42,25 @@ typedef struct od_need_key {
     uint64_t left_ns; /* task_left: time of all ready tasks that read it */
     uint32_t n0, n1;  /* |S0|, |S1| */
     int32_t max_prio; /* highest priority in S0, or in S1 when S0 is empty */
-    uint32_t tie;     /* random; breaks ties, not to be looked at by the order below */
+    uint32_t tie;     /* the datum's place in the device's order, the highest first; not for the order below */
 } od_need_key;
 
-/* Negative: a is the better choice. Fewer tasks, lower priority or less time must never make a key better. */
+/* Negative: a is the better choice. Fewer tasks, lower priority or less time must never make a key better, and a key with an S0
+ * is always better than one without. */
 typedef int (*od_need_order)(const od_need_key *a, const od_need_key *b);
 
-od_status od_needs_create(const od_policy_env *env, od_need_order order, od_needs **needs);
+typedef struct od_needs_rules {
+    od_need_order order;
+    bool random_tasks;  /* priorities are ignored, and the last resort is a random task instead of the most urgent */
+    bool in_turn;       /* a datum that was evicted goes to the end of the device's order */
+    uint32_t threshold; /* a choice looks at that many data that ready tasks lack, in that order; 0: at all */
+} od_needs_rules;
+
+/* The place of a datum (by its id) in the order of device k (its highest bit is set), or of a task (id) in that of tasks
+ * (k = ndevices). */
+uint32_t od_needs_tie(uint64_t seed, unsigned k, uint64_t id);
+
+od_status od_needs_create(const od_policy_env *env, const od_needs_rules *rules, od_needs **needs);
 /* Tasks still owned are forgotten, data are not looked at. */
 void od_needs_destroy(od_needs *needs);
 
@@ -58,11 +74,15 @@ void od_needs_offer(od_needs *needs, od_task *task);
 void od_needs_plan(od_needs *needs, od_task *task, od_plan *plan);
 /* The head of the plan, which is no longer ours, or NULL. */
 od_task *od_needs_pop(od_needs *needs, od_plan *plan);
-/* Takes all tasks that read the datum out of the plan and offers them again (Algorithm 10, line 8). */
+/* Takes a task out of the plan and offers it again. */
+void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan);
+/* Does so with all tasks that read the datum (Algorithm 10, line 8). */
 void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan);
 
-/* True where the task lacks nothing on device k. */
-bool od_needs_is_free(const od_needs *needs, const od_task *task, unsigned k);
+/* How many bytes an adopted task reads; in `lacking`, by device, how many of them are not there. */
+size_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *lacking);
+/* Seconds to bring what it lacks. */
+double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k);
 uint32_t od_needs_ready(const od_needs *needs); /* tasks in the ready set */
 uint32_t od_needs_owned(const od_needs *needs); /* tasks adopted and not popped */
 
@@ -77,12 +97,13 @@ uint32_t od_needs_uses(const od_needs *needs, const od_datum *datum); /* owned t
 
 /* --- choices ------------------------------------------------------------- */
 
-/* The best absent datum among those with a non-empty S0 or S1, its key in `*key`; NULL: there is none. */
+/* The best absent datum among those with a non-empty S0 or S1 (with a threshold, among those looked at), its key in
+ * `*key`; NULL: there is none. */
 const od_datum *od_needs_best(od_needs *needs, unsigned k, od_need_key *key);
 /* Plans S0 of the datum, or (NULL) all ready tasks that lack nothing; highest priority first, then
  * in order of arrival. Returns how many. */
 uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *plan);
-/* The first by priority, then arrival, of S1 of the datum on k, or (NULL) of all ready tasks; NULL: none. */
+/* The first of S1 of the datum on k by priority, then arrival, or (NULL) the last resort; NULL: none. */
 od_task *od_needs_urgent(od_needs *needs, const od_datum *datum, unsigned k);
 
 /* Compares all counters with a recount. */

@@ -28,7 +28,7 @@ static uint32_t count_missing(const struct view *view, const struct slot *slot, 
     *ids = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs_of(slot)[i];
-        if (view->want[id].present)
+        if (want_of(view, id)->present)
             continue;
         missing++;
         *ids ^= id;
@@ -36,21 +36,25 @@ static uint32_t count_missing(const struct view *view, const struct slot *slot, 
     return missing;
 }
 
-/* True where the stored key is no upper bound of the true one. */
+/* True where the stored key is no upper bound of the true one, or missing. */
 static bool key_is_low(const struct view *view, uint32_t id)
 {
-    const struct want *want = &view->want[id];
-    od_need_key key = view->key[id];
-    if (!od_heap_contains(&view->candidates, id))
-        return !want->present && want->s0.count + want->s1.count > 0;
+    const struct want *want = want_of(view, id);
+    bool first = belongs_first(view, id);
+    bool waits = want->parked || od_heap_contains(&view->first, id); /* it is found there when no datum has an S0 */
+    if (want->raised || (!first && (waits || !belongs_second(view, id))))
+        return false;
+    const od_heap *heap = first ? &view->first : &view->second;
+    if (view->needs->rules.threshold)
+        return first && !od_heap_contains(heap, id);
     od_need_key now = key_of(view, id);
-    return want->s0.count + want->s1.count > 0 && view->needs->order(&now, &key) < 0;
+    return !od_heap_contains(heap, id) || view->needs->rules.order(&now, &view->key[id]) < 0;
 }
 
 static bool want_is_valid(const struct view *view, uint32_t id)
 {
     const od_needs *needs = view->needs;
-    const struct want *want = &view->want[id];
+    const struct want *want = want_of(view, id);
     const struct source *source = &needs->sources[id];
     struct set s0 = {0}, s1 = {0};
     uint64_t ns = 0;
@@ -79,7 +83,11 @@ static bool lack_is_valid(const struct view *view, const struct slot *slot, uint
     uint32_t ids, missing = count_missing(view, slot, &ids);
     if (missing > 0)
         return lack->missing == missing && lack->ids == ids;
-    return lack->missing == 0 && lack->free < view->nfree && view->free[lack->free] == number;
+    if (!(lack->missing & LACKS_NONE))
+        return false;
+    uint32_t before = lack->missing & ~LACKS_NONE, after = lack->ids;
+    return (before == NO_SLOT ? view->first_free : lack_of(view, before)->ids) == number &&
+           (after == NO_SLOT ? view->last_free : lack_of(view, after)->missing & ~LACKS_NONE) == number;
 }
 
 static bool is_listed(const od_needs *needs, uint32_t id, uint32_t number)
@@ -130,9 +138,9 @@ static bool source_is_valid(const od_needs *needs, uint32_t id)
 
 static bool heaps_are_valid(const od_needs *needs)
 {
-    bool valid = od_heap_is_valid(&needs->urgent) && needs->sorter.count == 0;
+    bool valid = od_heap_is_valid(&needs->urgent);
     for (unsigned k = 0; k < needs->env.ndevices; k++)
-        valid = valid && od_heap_is_valid(&needs->views[k].candidates);
+        valid = valid && od_heap_is_valid(&needs->views[k].first) && od_heap_is_valid(&needs->views[k].second);
     return valid;
 }
 

@@ -47,6 +47,7 @@ struct source {
     uint32_t nuses;   /* those that are not out of date */
     uint64_t left_ns; /* total time of the ready ones */
     uint64_t valid;   /* od_datum.valid when the transfer times were asked for */
+    size_t size;      /* od_datum.size */
 };
 
 /* The highest priority of a set and how many tasks have it; with no holder it is an upper bound. */
@@ -61,7 +62,7 @@ struct set {
     struct top top;
 };
 
-/* A datum as a device sees it; by id. S0 and S1 are empty while it is present. */
+/* A datum as a device sees it. S0 and S1 are empty while it is present. */
 struct want {
     struct set s0, s1;
     uint64_t s0_ns;         /* total time of S0 */
@@ -69,31 +70,38 @@ struct want {
     uint32_t planned_reads; /* tasks planned for the device that read it */
     bool resident;          /* holds memory there */
     bool present;           /* resident, or promised by a plan or a task buffer */
+    bool raised;            /* in view.raised */
+    bool parked;            /* in view.parked */
 };
 
-/* What a ready task lacks on a device. */
+/*
+ * What a ready task lacks on a device: so many data, and the exclusive or of their ids. One that lacks nothing is in the
+ * device's list of such tasks instead, with its neighbours in place of the two numbers and a mark on the first.
+ */
 struct lack {
-    uint32_t missing; /* data */
-    union {
-        uint32_t ids;  /* exclusive or of their ids, while any is missing */
-        uint32_t free; /* place in view.free, while none is */
-    };
+    uint32_t missing; /* or LACKS_NONE and the slot before */
+    uint32_t ids;     /* or the slot after */
 };
+
+#define LACKS_NONE (UINT32_C(1) << 31)
+#define NO_SLOT (LACKS_NONE - 1)
 
 struct view {
     struct od_needs *needs;
     uint32_t k;
-    struct want *want;
-    od_need_key *key; /* by datum, upper bounds; meaningful while in `candidates` */
-    od_heap candidates;
-    uint32_t *free; /* slots of ready tasks that lack nothing here */
-    uint32_t nfree;
+    od_need_key *key; /* by datum, upper bounds while in a heap; the tie always holds */
+    od_heap first;    /* data whose S0 is not empty, or was; with a threshold all that ready tasks lack */
+    od_heap second;   /* data with an S1 alone: only up to date when there are no others */
+    uint32_t *raised; /* data that may have become better since the last choice */
+    uint32_t *parked; /* of these, those without an S0, since the last time that no datum had one */
+    uint32_t nraised, nparked;
+    uint32_t first_free, last_free; /* slots of ready tasks that lack nothing here, in order of their becoming so */
+    uint32_t evictions;             /* so far */
 };
 
 struct od_needs {
     od_policy_env env;
-    od_need_order order;
-    uint64_t random;
+    od_needs_rules rules;
     uint32_t ndata, nslots; /* capacities of the arrays */
     uint32_t nowned, nready;
     struct slot *slots;
@@ -101,10 +109,11 @@ struct od_needs {
     uint32_t *free_slots; /* a stack */
     uint32_t nfree_slots;
     struct source *sources;
-    od_heap urgent;  /* slots of ready tasks, most urgent first; some no longer ready */
-    uint32_t *taken; /* slots on their way into a plan */
+    struct want *want; /* by datum, then device: what concerns all devices is together */
+    od_heap urgent;    /* slots of ready tasks, the last resort first; some no longer ready */
+    uint32_t *taken;   /* slots on their way into a plan */
     uint32_t ntaken;
-    od_heap sorter; /* where those that are out of order are sorted */
+    uint32_t *looked; /* data looked at, with a threshold */
     struct view views[];
 };
 
@@ -124,6 +133,11 @@ static inline struct lack *lack_of(const struct view *view, uint32_t number)
     return &view->needs->lack[(size_t)number * view->needs->env.ndevices + view->k];
 }
 
+static inline struct want *want_of(const struct view *view, uint32_t id)
+{
+    return &view->needs->want[(size_t)id * view->needs->env.ndevices + view->k];
+}
+
 /* The datum's record, or NULL: no task has asked for it yet. */
 static inline struct source *source_of(const od_needs *needs, const od_datum *datum)
 {
@@ -138,17 +152,45 @@ static inline bool is_current(const od_needs *needs, struct use use)
 /* The datum's key as far as the counters know: the highest priority may be an upper bound. */
 static inline od_need_key key_of(const struct view *view, uint32_t id)
 {
-    const struct want *want = &view->want[id];
+    const struct want *want = want_of(view, id);
     const struct set *leading = want->s0.count ? &want->s0 : &want->s1;
     return (od_need_key){.ratio = want->s0.count ? want->transfer / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
                          .left_ns = view->needs->sources[id].left_ns,
                          .n0 = want->s0.count,
                          .n1 = want->s1.count,
-                         .max_prio = leading->top.priority};
+                         .max_prio = leading->top.priority,
+                         .tie = view->key[id].tie};
+}
+
+/* True where the datum is one to choose from before all others; with a threshold, where it is one to look at. */
+static inline bool belongs_first(const struct view *view, uint32_t id)
+{
+    const struct want *want = want_of(view, id);
+    if (want->present)
+        return false;
+    return view->needs->rules.threshold ? view->needs->sources[id].left_ns > 0 : want->s0.count > 0;
+}
+
+/* True where it is one to choose for want of others. */
+static inline bool belongs_second(const struct view *view, uint32_t id)
+{
+    const struct want *want = want_of(view, id);
+    return !want->present && want->s0.count == 0 && want->s1.count > 0;
+}
+
+/* True where the task of slot a comes before that of slot b in a plan and in S1. */
+static inline bool is_before(const od_needs *needs, uint32_t a, uint32_t b)
+{
+    const struct slot *slots = needs->slots;
+    if (slots[a].priority != slots[b].priority)
+        return slots[a].priority > slots[b].priority;
+    return slots[a].arrival < slots[b].arrival;
 }
 
 /* needs_store.c */
 void od_needs_drop_task(od_needs *needs, od_task *task);
+/* Takes a datum out of the heaps. */
+void od_needs_drop_candidate(struct view *view, uint32_t id);
 /* Where the datum's transfer times are asked for. */
 void od_needs_ask_transfer(od_needs *needs, uint32_t datum);
 

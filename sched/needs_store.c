@@ -11,38 +11,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* splitmix64 */
+uint32_t od_needs_tie(uint64_t seed, unsigned k, uint64_t id)
+{
+    uint64_t z = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + id * UINT64_C(0xd1342543de82ef95) + k;
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)((z ^ (z >> 31)) >> 32);
+}
+
+static bool tie_before(const struct view *view, uint32_t a, uint32_t b)
+{
+    uint32_t tie_a = view->key[a].tie, tie_b = view->key[b].tie;
+    return tie_a != tie_b ? tie_a > tie_b : a < b;
+}
+
 /* Candidates: the better key first, ties at random. */
 static bool candidate_before(const void *owner, uint32_t a, uint32_t b)
 {
     const struct view *view = owner;
-    int order = view->needs->order(&view->key[a], &view->key[b]);
-    return order != 0 ? order < 0 : view->key[a].tie > view->key[b].tie;
+    int order = view->needs->rules.order(&view->key[a], &view->key[b]);
+    return order != 0 ? order < 0 : tie_before(view, a, b);
 }
 
-/* Ready tasks: the highest priority first, then in order of arrival. */
+static bool looked_at_before(const void *owner, uint32_t a, uint32_t b)
+{
+    return tie_before(owner, a, b);
+}
+
 static bool urgent_before(const void *owner, uint32_t a, uint32_t b)
 {
-    const struct slot *slots = ((const od_needs *)owner)->slots;
-    if (slots[a].priority != slots[b].priority)
-        return slots[a].priority > slots[b].priority;
-    return slots[a].arrival < slots[b].arrival;
+    return is_before(owner, a, b);
 }
 
-od_status od_needs_create(const od_policy_env *env, od_need_order order, od_needs **out)
+static bool random_before(const void *owner, uint32_t a, uint32_t b)
+{
+    const od_needs *needs = owner;
+    uint64_t id_a = needs->slots[a].arrival, id_b = needs->slots[b].arrival;
+    uint32_t tie_a = od_needs_tie(needs->env.seed, needs->env.ndevices, id_a);
+    uint32_t tie_b = od_needs_tie(needs->env.seed, needs->env.ndevices, id_b);
+    return tie_a != tie_b ? tie_a > tie_b : id_a < id_b;
+}
+
+od_status od_needs_create(const od_policy_env *env, const od_needs_rules *rules, od_needs **out)
 {
     od_needs *needs = calloc(1, sizeof *needs + env->ndevices * sizeof needs->views[0]);
     if (!needs)
         return OD_ENOMEM;
     needs->env = *env;
-    needs->order = order;
-    needs->random = env->seed;
-    od_heap_init(&needs->urgent, urgent_before, needs);
-    od_heap_init(&needs->sorter, urgent_before, needs);
+    needs->rules = *rules;
+    od_heap_init(&needs->urgent, rules->random_tasks ? random_before : urgent_before, needs);
     for (unsigned k = 0; k < env->ndevices; k++) {
         struct view *view = &needs->views[k];
         view->needs = needs;
         view->k = k;
-        od_heap_init(&view->candidates, candidate_before, view);
+        view->first_free = view->last_free = NO_SLOT;
+        od_heap_init(&view->first, rules->threshold ? looked_at_before : candidate_before, view);
+        od_heap_init(&view->second, candidate_before, view);
     }
     *out = needs;
     return OD_OK;
@@ -59,21 +84,23 @@ void od_needs_destroy(od_needs *needs)
 {
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         struct view *view = &needs->views[k];
-        od_heap_free(&view->candidates);
-        free(view->want);
+        od_heap_free(&view->first);
+        od_heap_free(&view->second);
         free(view->key);
-        free(view->free);
+        free(view->raised);
+        free(view->parked);
     }
     for (uint32_t number = 0; number < needs->nslots; number++)
         free_inputs(&needs->slots[number]);
     for (uint32_t id = 0; id < needs->ndata; id++)
         free(needs->sources[id].uses);
     od_heap_free(&needs->urgent);
-    od_heap_free(&needs->sorter);
+    free(needs->want);
     free(needs->slots);
     free(needs->lack);
     free(needs->free_slots);
     free(needs->taken);
+    free(needs->looked);
     free(needs->sources);
     free(needs);
 }
@@ -93,8 +120,8 @@ static bool grow(void *array, uint32_t old_count, uint32_t new_count, size_t siz
 
 static uint32_t larger(uint32_t capacity, uint32_t needed)
 {
-    uint32_t doubled = capacity < 16 ? 16 : capacity * 2;
-    return doubled > needed ? doubled : needed;
+    uint32_t grown = capacity + capacity / (capacity < 1024 ? 2 : 8) + 16; /* large arrays are not left half empty */
+    return grown > needed ? grown : needed;
 }
 
 static od_status reserve_data(od_needs *needs, uint32_t count)
@@ -102,12 +129,16 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
     if (count <= needs->ndata)
         return OD_OK;
     uint32_t old = needs->ndata, wanted = larger(old, count);
-    if (!grow(&needs->sources, old, wanted, sizeof *needs->sources))
+    if (!grow(&needs->sources, old, wanted, sizeof *needs->sources) ||
+        !grow(&needs->looked, old, wanted, sizeof *needs->looked) ||
+        !grow(&needs->want, old, wanted, needs->env.ndevices * sizeof *needs->want))
         return OD_ENOMEM;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         struct view *view = &needs->views[k];
-        if (!grow(&view->want, old, wanted, sizeof *view->want) || !grow(&view->key, old, wanted, sizeof *view->key) ||
-            od_heap_reserve(&view->candidates, wanted))
+        if (!grow(&view->key, old, wanted, sizeof *view->key) ||
+            !grow(&view->raised, old, wanted, sizeof *view->raised) ||
+            !grow(&view->parked, old, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
+            od_heap_reserve(&view->second, wanted))
             return OD_ENOMEM;
     }
     needs->ndata = wanted;
@@ -123,13 +154,8 @@ static od_status reserve_slot(od_needs *needs)
     if (!grow(&needs->slots, old, wanted, sizeof *needs->slots) ||
         !grow(&needs->lack, old, wanted, ndevices * sizeof *needs->lack) ||
         !grow(&needs->free_slots, old, wanted, sizeof *needs->free_slots) ||
-        !grow(&needs->taken, old, wanted, sizeof *needs->taken) || od_heap_reserve(&needs->urgent, wanted) ||
-        od_heap_reserve(&needs->sorter, wanted))
+        !grow(&needs->taken, old, wanted, sizeof *needs->taken) || od_heap_reserve(&needs->urgent, wanted))
         return OD_ENOMEM;
-    for (unsigned k = 0; k < ndevices; k++) {
-        if (!grow(&needs->views[k].free, old, wanted, sizeof *needs->views[k].free))
-            return OD_ENOMEM;
-    }
     for (uint32_t number = wanted; number-- > old;)
         needs->free_slots[needs->nfree_slots++] = number;
     needs->nslots = wanted;
@@ -141,7 +167,7 @@ void od_needs_ask_transfer(od_needs *needs, uint32_t id)
     struct source *source = &needs->sources[id];
     source->valid = source->datum->valid;
     for (unsigned k = 0; k < needs->env.ndevices; k++)
-        needs->views[k].want[id].transfer = needs->env.transfer_time(needs->env.engine, source->datum, k);
+        want_of(&needs->views[k], id)->transfer = needs->env.transfer_time(needs->env.engine, source->datum, k);
 }
 
 /* The first task that reads the datum: where it is now is read from its replicas. */
@@ -150,11 +176,15 @@ static void open_source(od_needs *needs, const od_datum *datum)
     struct source *source = &needs->sources[datum->id];
     assert(!source->datum && !source->nlisted);
     source->datum = datum;
+    source->size = datum->size;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         od_replica_state state = datum->replica[k].state;
         bool resident = state == OD_PRESENT || state == OD_LOADING;
         bool present = resident || datum->replica[k].buffered_uses > 0;
-        needs->views[k].want[datum->id] = (struct want){.resident = resident, .present = present};
+        struct want *want = want_of(&needs->views[k], datum->id);
+        /* Another datum had the id before, perhaps; its places in the view's lists stay. */
+        *want = (struct want){.resident = resident, .present = present, .raised = want->raised, .parked = want->parked};
+        needs->views[k].key[datum->id].tie = od_needs_tie(needs->env.seed, k, datum->id) | UINT32_C(1) << 31;
     }
     od_needs_ask_transfer(needs, datum->id);
 }
@@ -242,7 +272,7 @@ od_status od_needs_adopt(od_needs *needs, od_task *task)
                           .ns = whole_ns(task->duration),
                           .ninputs = ninputs,
                           .generation = slot->generation,
-                          .priority = task->priority};
+                          .priority = needs->rules.random_tasks ? 0 : task->priority};
     append_inputs(needs, task, number, many ? many : slot->inputs.few);
     if (many)
         slot->inputs.many = many;
@@ -267,17 +297,22 @@ void od_needs_drop_task(od_needs *needs, od_task *task)
     task->policy_data = NULL;
 }
 
+void od_needs_drop_candidate(struct view *view, uint32_t id)
+{
+    if (od_heap_contains(&view->first, id))
+        od_heap_remove(&view->first, id);
+    if (od_heap_contains(&view->second, id))
+        od_heap_remove(&view->second, id);
+}
+
 void od_needs_forget(od_needs *needs, const od_datum *datum)
 {
     struct source *source = source_of(needs, datum);
     if (!source)
         return;
     assert(source->nuses == 0);
-    for (unsigned k = 0; k < needs->env.ndevices; k++) {
-        od_heap *candidates = &needs->views[k].candidates;
-        if (od_heap_contains(candidates, datum->id))
-            od_heap_remove(candidates, datum->id);
-    }
+    for (unsigned k = 0; k < needs->env.ndevices; k++)
+        od_needs_drop_candidate(&needs->views[k], datum->id);
     free(source->uses);
     *source = (struct source){0};
 }

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The registered scheduling policies. */
+/* The registered scheduling policies, those of shared objects, and their options. */
 #include "sched/policy.h"
 
 #include "sched/registry.h"
+#include "util/plugin.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLUGIN "plugin"
+
+enum { MAX_TEXT = 1024 };
 
 static od_registry policies = {.kind = "policy"};
 
@@ -19,4 +30,122 @@ const od_policy_ops *od_policy_find(const char *name)
 const char *const *od_policy_names(void)
 {
     return policies.names;
+}
+
+/* --- options ---------------------------------------------------------------- */
+
+/* The values of options that are not named. */
+static void omitted_values(const od_policy_ops *ops, uint64_t values[OD_POLICY_OPTIONS_MAX])
+{
+    size_t count = 0;
+    for (const od_policy_option *option = ops->options; option && option->name; option++)
+        values[count++] = option->omitted;
+}
+
+static od_status refuse_word(const od_policy_ops *ops, const char *word, const char *why, char *error, size_t size)
+{
+    size_t length = (size_t)snprintf(error, size, "'%s' %s; allowed:%s", word, why, ops->options ? "" : " no option");
+    for (const od_policy_option *option = ops->options; option && option->name && length < size; option++)
+        length += (size_t)snprintf(error + length, size - length, " %s%s", option->name, option->number ? "[=N]" : "");
+    return OD_EINVAL;
+}
+
+static bool parse_number(const char *text, uint64_t *number)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return !errno && !*end;
+}
+
+/* One word of the options, cut off from the others. */
+static od_status parse_word(od_policy_choice *choice, char *word, char *error, size_t size)
+{
+    char *number = strchr(word, '=');
+    size_t length = number ? (size_t)(number - word) : strlen(word), i = 0;
+    const od_policy_option *option = choice->ops->options;
+    while (option && option[i].name && (strlen(option[i].name) != length || memcmp(option[i].name, word, length) != 0))
+        i++;
+    if (!option || !option[i].name)
+        return refuse_word(choice->ops, word, "is no option", error, size);
+    choice->values[i] = option[i].bare;
+    if (number && !(option[i].number && parse_number(number + 1, &choice->values[i])))
+        return refuse_word(choice->ops, word, option[i].number ? "is no whole number" : "takes no number", error, size);
+    return OD_OK;
+}
+
+static od_status parse_options(od_policy_choice *choice, char *words, char *error, size_t size)
+{
+    char *rest = words;
+    for (char *word; (word = strsep(&rest, ","));) {
+        od_status status = parse_word(choice, word, error, size);
+        if (status)
+            return status;
+    }
+    return OD_OK;
+}
+
+/* --- choice ----------------------------------------------------------------- */
+
+static const od_policy_ops *load_plugin(const char *file, char *error, size_t size)
+{
+    const od_policy_ops *ops = od_plugin_symbol(file, "ompdarts_policy", error, size);
+    if (!ops || ops->interface_version == OD_POLICY_INTERFACE)
+        return ops;
+    snprintf(error, size,
+             "built for version %u of the policy interface, this is version %d; allowed: what was compiled with the "
+             "headers of "
+             "ompdarts " OMPDARTS_VERSION,
+             ops->interface_version, OD_POLICY_INTERFACE);
+    return NULL;
+}
+
+static const od_policy_ops *find_known(const char *name, char *error, size_t size)
+{
+    const od_policy_ops *ops = od_policy_find(name);
+    if (!ops)
+        snprintf(error, size, "unknown name");
+    return ops;
+}
+
+static od_status choose(char *words, od_policy_choice *choice, char *error, size_t size)
+{
+    const char *name = strsep(&words, ":");
+    bool is_plugin = words && strcmp(name, PLUGIN) == 0;
+    choice->ops = is_plugin ? load_plugin(strsep(&words, ":"), error, size) : find_known(name, error, size);
+    if (!choice->ops)
+        return OD_EINVAL;
+    omitted_values(choice->ops, choice->values);
+    return words ? parse_options(choice, words, error, size) : OD_OK;
+}
+
+od_status od_policy_choose(const char *text, od_policy_choice *choice, char *error, size_t size)
+{
+    char words[MAX_TEXT], cause[MAX_TEXT];
+    if (snprintf(words, sizeof words, "%s", text) >= MAX_TEXT) {
+        snprintf(error, size, "OMPDARTS_SCHED: more than %d characters", MAX_TEXT - 1);
+        return OD_EINVAL;
+    }
+    od_status status = choose(words, choice, cause, sizeof cause);
+    if (!status)
+        return OD_OK;
+    snprintf(error, size, "OMPDARTS_SCHED=%s: %s", text, cause);
+    for (char *c = error; *c; c++) {
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
+    }
+    return status;
+}
+
+od_status od_policy_create(const od_policy_ops *ops, const od_policy_env *env, void **state)
+{
+    uint64_t values[OD_POLICY_OPTIONS_MAX];
+    od_policy_env complete = *env;
+    if (!env->values) {
+        omitted_values(ops, values);
+        complete.values = values;
+    }
+    return ops->create(&complete, state);
 }

@@ -39,23 +39,46 @@
 #include "sched/task.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 1 };
+enum { OD_POLICY_INTERFACE = 2, OD_POLICY_OPTIONS_MAX = 16 };
+
+#define OD_NEVER UINT64_MAX
+
+/* What a user may write after the policy's name: OMPDARTS_SCHED=NAME:WORD,WORD=NUMBER. */
+typedef struct od_policy_option {
+    const char *name;
+    const char *help; /* one line */
+    bool number;      /* WORD=NUMBER is allowed */
+    uint64_t bare;    /* the value of WORD alone */
+    uint64_t omitted; /* the value where it is not named */
+} od_policy_option;
+
+/* What a device has been given and has not finished. */
+typedef struct od_device_load {
+    unsigned queued;  /* tasks in its task buffer, or waiting for their loads */
+    unsigned running; /* tasks */
+    double seconds;   /* predicted duration of all of them */
+} od_device_load;
 
 /* What the engine offers to a policy. */
 typedef struct od_policy_env {
     unsigned ndevices;
-    uint64_t seed; /* of the policy's random choices */
-    void *engine;  /* passed back to the functions below */
+    unsigned buffer;        /* tasks per task buffer */
+    size_t memory;          /* bytes of each device's pool */
+    uint64_t seed;          /* of the policy's random choices */
+    const uint64_t *values; /* of the policy's options, in the order of its table; only to be read by `create` */
+    void *engine;           /* passed back to the functions below */
     /* Seconds to bring the datum to device k from the cheapest place that holds it, or
      * would have to once contents exist; never 0. */
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
+    od_device_load (*load)(void *engine, unsigned k);
 } od_policy_env;
 
 typedef struct od_policy_ops {
-    unsigned interface_version; /* OD_POLICY_INTERFACE */
-    const char *name;           /* value of OMPDARTS_SCHED */
-    const char *description;    /* one line */
-    const char *default_evict;  /* what OMPDARTS_EVICT=auto means with this policy */
+    unsigned interface_version;      /* OD_POLICY_INTERFACE; stays the first member in all versions */
+    const char *name;                /* value of OMPDARTS_SCHED */
+    const char *description;         /* one line */
+    const char *default_evict;       /* what OMPDARTS_EVICT=auto means with this policy */
+    const od_policy_option *options; /* up to a row without a name, at most OD_POLICY_OPTIONS_MAX; NULL: none */
 
     od_status (*create)(const od_policy_env *env, void **state);
     void (*destroy)(void *state);
@@ -71,6 +94,11 @@ typedef struct od_policy_ops {
      * an eviction rule tell data without a future. May be NULL. */
     uint32_t (*future_uses)(void *state, const od_datum *datum);
 
+    /* Where in the planned order of device k the first task is that uses the datum, of those that the policy still owns;
+     * OD_NEVER: none, or not known. Only for comparing data on one device: follows every change of the
+     * order (tasks taken out of turn, stolen, added). Lets an eviction rule follow Belady. May be NULL. */
+    uint64_t (*next_use)(void *state, const od_datum *datum, unsigned k);
+
     /* Checks every invariant of its structures; tests and debug builds call it after every event. May be NULL. */
     bool (*is_valid)(void *state);
 } od_policy_ops;
@@ -78,6 +106,18 @@ typedef struct od_policy_ops {
 void od_policy_register(const od_policy_ops *ops);
 const od_policy_ops *od_policy_find(const char *name); /* NULL: unknown */
 const char *const *od_policy_names(void);              /* sorted, NULL-terminated */
+
+/* A policy with the values of its options. */
+typedef struct od_policy_choice {
+    const od_policy_ops *ops;
+    uint64_t values[OD_POLICY_OPTIONS_MAX];
+} od_policy_choice;
+
+/* Reads a value of OMPDARTS_SCHED: NAME[:OPTION,...], or plugin:FILE[:OPTION,...] for a policy that the shared object
+ * FILE holds as `const od_policy_ops ompdarts_policy`. On failure OD_EINVAL and one line in `error`. */
+od_status od_policy_choose(const char *text, od_policy_choice *choice, char *error, size_t size);
+/* Creates the policy; env->values NULL: all options as if omitted. */
+od_status od_policy_create(const od_policy_ops *ops, const od_policy_env *env, void **state);
 
 #define OD_REGISTER_POLICY(ops)                                                                                        \
     __attribute__((constructor(1000))) static void od_register_##ops(void)                                             \

@@ -98,7 +98,7 @@ static void print_row(const char *name, int width, const od_device_stats *d, FIL
         fprintf(file, " %7.1f%%", 100 * od_report_overlap(d));
     else
         fprintf(file, " %8s", "-");
-    fprintf(file, " %9.1f %9.1f\n", mb(d->peak_bytes), mb(d->limit_bytes));
+    fprintf(file, " %9.1f %9.1f%s\n", mb(d->peak_bytes), mb(d->limit_bytes), d->lost ? " lost" : "");
 }
 
 void od_report_print(const od_report *report, FILE *file)
@@ -170,6 +170,8 @@ static cJSON *stats_object(const char *name, const od_device_stats *stats)
     b.ok = b.object != NULL;
     if (name)
         add_string(&b, "name", name);
+    if (stats->lost)
+        b.ok = b.ok && cJSON_AddTrueToObject(b.object, "lost");
     add_stats(&b, stats);
     if (b.ok)
         return b.object;

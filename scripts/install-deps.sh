@@ -11,6 +11,7 @@ packages=(
     clang-19 clang-tools-19 llvm-19 lld-19 libomp-19-dev # compiler and runtimes of offload programs
     cmake ninja-build gcc libc6-dev pkg-config
     libcjson-dev libhwloc-dev libcmocka-dev libopenblas-dev liblapacke-dev
+    libmetis5 # policy hypergraph
     python3 valgrind
     "$@"
 )

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# usage: scripts/sanitize.sh [address|undefined|thread|all]…      (default: all)
+# usage: scripts/sanitize.sh [address|undefined|thread|valgrind|all]…      (default: all)
 #
 # For each sanitizer: builds with clang into build-SANITIZER/, runs the unit and end-to-end tests there, then the bench
 # programs under several policies, with devices too small for their data and with randomly delayed transfers. These
 # are Debug builds: the engine checks its invariants at every event. Any finding makes the exit code 1; the output
-# of the programs stays in build-SANITIZER/sanitize/.
+# of the programs stays in build-SANITIZER/sanitize/. With valgrind (memcheck) the unit tests run, the small end-to-end
+# programs and some of the others, each once, in build-valgrind/.
 #
 # Instrumented is what is ours: the library, the unit tests, the command. The offload programs, libomp and libomptarget
 # are not, so the sanitizer's runtime is preloaded into the programs, before the library. ThreadSanitizer cannot see how
@@ -15,11 +16,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sanitizers=("${@:-all}")
-[[ ${sanitizers[*]} == all ]] && sanitizers=(address undefined thread)
+[[ ${sanitizers[*]} == all ]] && sanitizers=(address undefined thread valgrind)
 for sanitizer in "${sanitizers[@]}"; do
     case $sanitizer in
-        address | undefined | thread) ;;
-        *) echo "sanitize: '$sanitizer' is not one of address, undefined, thread, all" >&2; exit 2 ;;
+        address | undefined | thread | valgrind) ;;
+        *) echo "sanitize: '$sanitizer' is not one of address, undefined, thread, valgrind, all" >&2; exit 2 ;;
     esac
 done
 
@@ -83,7 +84,7 @@ run_program()
     runtime=$("$clang" -print-file-name="libclang_rt.${runtime_name[$1]}-$(uname -m).so")
     shift 3
     # OMPDARTS_WATCHDOG ends a run that makes no progress and prints the engine's state; timeout ends all others.
-    timeout 120 env "${variables[@]}" OMPDARTS_WATCHDOG=30 LD_PRELOAD="$runtime $PWD/$build/libompdarts.so" \
+    timeout 120 env "${variables[@]}" OMPDARTS_WATCHDOG=30 OMPDARTS_CACHE=0 LD_PRELOAD="$runtime $PWD/$build/libompdarts.so" \
         "$build/bench/$1" "${@:2}" >"$log" 2>&1
 }
 
@@ -111,8 +112,23 @@ run_programs()
     ((failed == 0))
 }
 
+# run_valgrind: false if there are findings
+run_valgrind()
+{
+    local build=build-valgrind
+    echo "== valgrind: build"
+    cmake -G Ninja -S . -B $build -DCMAKE_BUILD_TYPE=Debug -DOMPDARTS_LLVM_ROOT="$llvm_root" -DOMPDARTS_VALGRIND=ON
+    cmake --build $build
+    echo "== valgrind: tests"
+    ctest --test-dir $build --output-on-failure -j2 -L valgrind
+}
+
 failures=()
 for sanitizer in "${sanitizers[@]}"; do
+    if [[ $sanitizer == valgrind ]]; then
+        run_valgrind || failures+=(valgrind)
+        continue
+    fi
     build=build-$sanitizer
     unset OMP_TOOL_LIBRARIES
     left_out=$counting_tests

@@ -3,11 +3,15 @@
 #
 # usage: scripts/test.sh [CMAKE-OPTION…]
 #
-# Installs what is missing, builds into build/, runs all tests. Options go to cmake, for example -DOMPDARTS_WERROR=ON.
+# Installs what is missing, fetches the other LLVMs of the tests, builds into build/, runs all tests. Options go to cmake,
+# for example -DOMPDARTS_WERROR=ON.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh
+for version in 16 22; do
+    scripts/fetch-llvm.sh $version build/llvm-$version || echo "test: the tests with LLVM $version will be skipped"
+done
 cmake -G Ninja -S . -B build "$@"
 cmake --build build
 exec ctest --test-dir build --output-on-failure -j2

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "tools/tools.h"
+#include "util/options.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -169,6 +171,9 @@ static void probe(void)
     void *libomptarget = open_libomptarget();
     print_library("libomptarget", libomptarget);
     printf("devices (a program sees those that it was built for)\n");
+    const char *offload = od_environment("OMP_TARGET_OFFLOAD");
+    if (offload && strcasecmp(offload, "disabled") == 0)
+        printf("  none is used: OMP_TARGET_OFFLOAD=%s\n", offload);
     fflush(stdout);
     print_host_devices(libomptarget);
     print_nvidia_devices();

@@ -72,9 +72,11 @@ static void print_values(const od_option_spec *table, size_t count)
 static int check_values(void)
 {
     od_options options;
+    od_policy_choice policy;
     char error[1024];
 
-    if (od_options_parse(&options, od_policy_names(), od_evict_names(), error, sizeof error) == OD_OK)
+    if (od_options_parse(&options, od_policy_names(), od_evict_names(), error, sizeof error) == OD_OK &&
+        od_policy_choose(options.sched, &policy, error, sizeof error) == OD_OK)
         return 0;
     fflush(stdout);
     od_tool_error("%s", error);

@@ -19,11 +19,19 @@ static const char usage[] =
     "\n"
     "Exit status: 0, also when something was not found.\n";
 
+static void print_policy(const od_policy_ops *policy)
+{
+    printf("  %-12s %s\n", policy->name, policy->description);
+    for (const od_policy_option *option = policy->options; option && option->name; option++)
+        printf("    :%-9s  %s\n", option->name, option->help);
+}
+
 static void print_policies(void)
 {
     printf("policies (OMPDARTS_SCHED)\n");
     for (const char *const *name = od_policy_names(); *name; name++)
-        printf("  %-12s %s\n", *name, od_policy_find(*name)->description);
+        print_policy(od_policy_find(*name));
+    printf("  %-12s %s\n", "plugin:FILE", "the policy in a shared object of the user's (docs/policies.md)");
     printf("eviction rules (OMPDARTS_EVICT)\n");
     for (const char *const *name = od_evict_names(); *name; name++)
         printf("  %-12s %s\n", *name, od_evict_find(*name)->description);

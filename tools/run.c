@@ -224,11 +224,13 @@ static bool accept_program(const char *name, const run_request *request, char pa
 static bool accept_options(void)
 {
     od_options options;
+    od_policy_choice policy;
     char error[1024];
 
     /* The library warns about unknown names once it is loaded. */
     od_log_set_level(OD_LOG_ERROR);
-    if (od_options_parse(&options, od_policy_names(), od_evict_names(), error, sizeof error) == OD_OK)
+    if (od_options_parse(&options, od_policy_names(), od_evict_names(), error, sizeof error) == OD_OK &&
+        od_policy_choose(options.sched, &policy, error, sizeof error) == OD_OK)
         return true;
     od_tool_error("%s", error);
     return false;

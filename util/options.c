@@ -186,9 +186,10 @@ static od_status parse_choice(const od_option_spec *spec, const char *text, void
 {
     const char *word = spec->allowed;
 
-    _Static_assert(sizeof(od_coherence) == sizeof(unsigned) && sizeof(od_log_level) == sizeof(unsigned),
+    _Static_assert(sizeof(od_coherence) == sizeof(unsigned) && sizeof(od_log_level) == sizeof(unsigned) &&
+                       sizeof(od_check) == sizeof(unsigned),
                    "a choice is stored as unsigned");
-    if (strcmp(text, "0") == 0)
+    if (strcmp(text, "0") == 0 && *word != '0')
         text = "off";
     for (unsigned position = 0;; position++) {
         size_t length = strcspn(word, "|");
@@ -276,8 +277,10 @@ static od_status parse_path(const od_option_spec *spec, const char *text, void *
 
 /* Columns: name, type, default, unit, allowed, help, long option, parser, member. */
 static const od_option_spec table[] = {
-    {PREFIX "SCHED", "name", "darts", "", "a policy that `ompdarts info` lists",
-     "Scheduling policy: which ready task goes to which device next.", "sched", parse_sched, MEMBER(sched)},
+    {PREFIX "SCHED", "name", "darts", "",
+     "a policy that `ompdarts info` lists, perhaps with options: NAME:OPTION,OPTION=NUMBER; or plugin:FILE",
+     "Scheduling policy: which ready task goes to which device next (docs/policies.md).", "sched", parse_sched,
+     MEMBER(sched)},
     {PREFIX "EVICT", "name", "auto", "", "auto, or an eviction rule that `ompdarts info` lists",
      "Eviction rule: which tile leaves a full device; auto takes what suits the policy.", "evict", parse_evict,
      MEMBER(evict)},
@@ -301,8 +304,10 @@ static const od_option_spec table[] = {
     {PREFIX "DEVICE_CLAUSE", "choice", "pin", "", "pin|hint",
      "Constructs with a device clause: pin leaves them on the device they name, hint schedules them like all others.",
      "device-clause", parse_choice, MEMBER(device_clause)},
-    {PREFIX "PRIORITY", "choice", "clause", "", "clause|none",
-     "Task priorities: those of the priority clauses, or none.", "priority", parse_choice, MEMBER(priority)},
+    {PREFIX "PRIORITY", "choice", "auto", "", "auto|clause|none",
+     "Task priorities: those of the priority clauses, in programs without them (auto) the longest path of tasks that "
+     "wait for this one; or none.",
+     "priority", parse_choice, MEMBER(priority)},
     {PREFIX "LINK_BANDWIDTH", "size", "0", "bytes/s", "0 (off), or a size such as 12G",
      "Slows all transfers to and from LLVM's host devices to one shared bus of this bandwidth.", "link-bandwidth",
      parse_rate, MEMBER(link_bandwidth)},
@@ -313,15 +318,25 @@ static const od_option_spec table[] = {
      "Writes the figures of the run to this JSON file (docs/stats-schema.md).", "stats", parse_path, MEMBER(stats)},
     {PREFIX "SUMMARY", "flag", "0", "", "0|1", "Prints a summary on standard error when the program ends.", "summary",
      parse_flag, MEMBER(summary)},
+    {PREFIX "CACHE", "flag", "1", "", "0|1",
+     "Kernel times and link speeds are kept between runs, in $XDG_CACHE_HOME/ompdarts or ~/.cache/ompdarts; 0 neither "
+     "reads nor writes them.",
+     "cache", parse_flag, MEMBER(cache)},
     {PREFIX "SEED", "integer", "1", "", "a whole number >= 0", "Seed of all random choices.", "seed", parse_seed,
      MEMBER(seed)},
     {PREFIX "LOG", "choice", "warning", "", "off|error|warning|info|debug",
      "Messages on standard error: this level and the graver ones.", "log", parse_choice, MEMBER(log)},
     {PREFIX "DISABLE", "flag", "0", "", "0|1", "Switches ompdarts off: the program runs as without it.", "disable",
      parse_flag, MEMBER(disable)},
+    {PREFIX "CHECK", "choice", "0", "", "0|1|warn",
+     "Finds host accesses to tiles of which a device keeps a copy: 1 stops the program at the first one with exit code "
+     "88, warn tells each tile once.",
+     "check-host", parse_choice, MEMBER(check)},
     {PREFIX "WATCHDOG", "number", "0", "s", "0 (off), or a number <= 1000000",
-     "Seconds without progress after which the state is printed and the program ends.", "watchdog", parse_seconds,
-     MEMBER(watchdog_s)},
+     "Seconds without progress after which the state is printed and the program ends. (A program whose threads only "
+     "wait, "
+     "for tasks and for something outside, makes none.)",
+     "watchdog", parse_seconds, MEMBER(watchdog_s)},
     {PREFIX "JITTER", "number", "0", "s", "0 (off), or a number <= 1000000",
      "Longest random delay added to each transfer, for tests.", "jitter", parse_seconds, MEMBER(jitter_s)},
 };
@@ -434,6 +449,16 @@ static od_status check_name(const char *variable, const char *text, const char *
     return OD_EINVAL;
 }
 
+static od_status check_policy(const char *text, const char *const *known, char *error, size_t size)
+{
+    char name[sizeof((od_options *)0)->sched];
+
+    if (strncmp(text, "plugin:", sizeof "plugin:" - 1) == 0)
+        return OD_OK;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+    return check_name(PREFIX "SCHED", name, NULL, known, error, size);
+}
+
 /* --- the environment -------------------------------------------------------- */
 
 const char *od_environment(const char *name)
@@ -488,7 +513,7 @@ od_status od_options_parse(od_options *options, const char *const *known_policie
     for (size_t i = 0; i < ROWS; i++)
         if (parse_row(&table[i], options, error, error_size))
             return OD_EINVAL;
-    if (known_policies && check_name(PREFIX "SCHED", options->sched, NULL, known_policies, error, error_size))
+    if (known_policies && check_policy(options->sched, known_policies, error, error_size))
         return OD_EINVAL;
     if (known_rules && check_name(PREFIX "EVICT", options->evict, "auto", known_rules, error, error_size))
         return OD_EINVAL;

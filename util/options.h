@@ -29,13 +29,20 @@ typedef enum od_device_clause {
 } od_device_clause;
 
 typedef enum od_priority_mode {
+    OD_PRIORITY_AUTO,   /* the priority clause; in programs without one, bottom levels */
     OD_PRIORITY_CLAUSE, /* the priority clause, 0 without one */
     OD_PRIORITY_NONE,   /* all tasks equal */
 } od_priority_mode;
 
+typedef enum od_check {
+    OD_CHECK_OFF,
+    OD_CHECK_STOP, /* "1": the first finding ends the program */
+    OD_CHECK_WARN, /* it is told, once for each tile */
+} od_check;
+
 /* The values of all options, filled by od_options_parse(). */
 typedef struct od_options {
-    char sched[128];                /* OMPDARTS_SCHED: policy name */
+    char sched[1024];               /* OMPDARTS_SCHED: policy name, perhaps followed by a colon and its options */
     char evict[32];                 /* OMPDARTS_EVICT: eviction rule, or "auto" */
     uint32_t devices;               /* OMPDARTS_DEVICES: 0 = all */
     size_t mem_limit;               /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
@@ -48,9 +55,11 @@ typedef struct od_options {
     uint32_t host_workers;          /* OMPDARTS_HOST_WORKERS: threads that run host versions */
     char stats[1024];               /* OMPDARTS_STATS: JSON file, "" = none */
     bool summary;                   /* OMPDARTS_SUMMARY: print the summary at exit */
+    bool cache;                     /* OMPDARTS_CACHE: measurements of earlier runs */
     uint64_t seed;                  /* OMPDARTS_SEED */
     od_log_level log;               /* OMPDARTS_LOG */
     bool disable;                   /* OMPDARTS_DISABLE */
+    od_check check;                 /* OMPDARTS_CHECK */
     double watchdog_s;              /* OMPDARTS_WATCHDOG: seconds without progress, 0 = off */
     double jitter_s;                /* OMPDARTS_JITTER: longest random delay added to a transfer, 0 = off */
 } od_options;
@@ -78,7 +87,8 @@ const od_option_spec *od_option_table(size_t *count);
  * On failure: OD_EINVAL and a one-line message in `error` that names the
  * variable, the value and what is allowed. Policy and eviction names are checked
  * here against the names that `known_policies` and `known_rules` list
- * (NULL-terminated arrays; NULL itself: not checked). Unknown OMPDARTS_ names are
+ * (NULL-terminated arrays; NULL itself: not checked); what follows a policy's name and a colon, and the
+ * policy `plugin`, are for od_policy_choose(). Unknown OMPDARTS_ names are
  * logged as warnings. An unwritable OMPDARTS_STATS file is an error; a relative one is made absolute, so
  * that a program that changes its folder does not move it. An empty variable counts as unset. */
 od_status od_options_parse(od_options *options, const char *const *known_policies, const char *const *known_rules,

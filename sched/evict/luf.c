@@ -2,11 +2,12 @@
 /*
  * luf: Least Used in the Future (Gonthier's thesis, Algorithm 10).
  *
- * A replica that no task in the task buffer uses and that the fewest planned tasks use; among
- * equals one whose datum the fewest other known tasks will use (those that the policy has, and
- * those submitted that are not ready yet: not in the thesis), then the least recently used. Once a replica that no planned task uses is found, only the next few are
- * looked at for a better one, because a device may hold many thousands. Where every replica
- * is used by the buffer: Belady's rule on the buffer, the one whose next use is furthest.
+ * A replica that no task in the task buffer uses and that the fewest planned tasks use. The thesis leaves ties open; here
+ * those go first whose datum no other known task will use, then those that only tasks which are not ready yet will use, the
+ * fewest such tasks first. Among data that ready tasks use, the one with the most of them goes: what few tasks still
+ * need is soon done with and never loaded again. At last, the least recently used. Once a replica that no
+ * planned task uses is found, only the next few are looked at for a better one, because a device may hold many
+ * thousands. Where every replica is used by the buffer: Belady's rule on the buffer, the one whose next use is furthest.
  */
 #include "sched/evict.h"
 
@@ -14,31 +15,41 @@
 enum { LOOK_AHEAD = 64 };
 
 struct worth {
-    uint32_t planned; /* n_p of Algorithm 10 */
-    uint32_t future;  /* tasks that the policy still has for it, on any device, and those not ready yet */
+    uint32_t planned;  /* n_p of Algorithm 10 */
+    uint32_t ready;    /* tasks that the policy still has for it, on any device */
+    uint32_t forecast; /* tasks that are not ready yet */
 };
 
 static struct worth worth_of(const od_evict_query *query, const od_replica *replica)
 {
-    struct worth worth = {.planned = replica->planned_uses, .future = replica->datum->forecast};
+    struct worth worth = {.planned = replica->planned_uses, .forecast = replica->datum->forecast};
     if (query->policy && query->policy->future_uses)
-        worth.future += query->policy->future_uses(query->policy_state, replica->datum);
+        worth.ready = query->policy->future_uses(query->policy_state, replica->datum);
     return worth;
+}
+
+static bool is_useless(struct worth worth)
+{
+    return worth.ready == 0 && worth.forecast == 0;
 }
 
 static bool is_less(struct worth a, struct worth b)
 {
-    return a.planned != b.planned ? a.planned < b.planned : a.future < b.future;
+    if (a.planned != b.planned)
+        return a.planned < b.planned;
+    if ((a.ready == 0) != (b.ready == 0))
+        return a.ready == 0;
+    return a.ready == 0 ? a.forecast < b.forecast : a.ready > b.ready;
 }
 
 static od_replica *least_planned(const od_evict_query *query)
 {
     od_replica *best = NULL;
-    struct worth least = {UINT32_MAX, UINT32_MAX};
+    struct worth least = {.planned = UINT32_MAX};
     unsigned left = LOOK_AHEAD;
     od_list_each(it, query->resident) {
         od_replica *replica = od_container_of(it, od_replica, lru);
-        if (least.planned == 0 && (least.future == 0 || left-- == 0))
+        if (least.planned == 0 && (is_useless(least) || left-- == 0))
             break;
         if (replica->buffered_uses > 0 || replica->planned_uses > least.planned || !od_victim_allowed(query, replica))
             continue;
@@ -51,21 +62,6 @@ static od_replica *least_planned(const od_evict_query *query)
     return best;
 }
 
-/* The place in the task buffer of the first task that uses the datum; the buffer's length if none does. */
-static size_t next_use(const od_evict_query *query, const od_datum *datum)
-{
-    size_t place = 0;
-    od_list_each(it, query->buffer) {
-        const od_task *task = od_container_of(it, od_task, link);
-        for (uint32_t i = 0; i < task->naccess; i++) {
-            if (task->access[i].datum == datum)
-                return place;
-        }
-        place++;
-    }
-    return place;
-}
-
 static od_replica *furthest_in_buffer(const od_evict_query *query)
 {
     od_replica *best = NULL;
@@ -74,7 +70,7 @@ static od_replica *furthest_in_buffer(const od_evict_query *query)
         od_replica *replica = od_container_of(it, od_replica, lru);
         if (!od_victim_allowed(query, replica))
             continue;
-        size_t place = next_use(query, replica->datum);
+        size_t place = od_evict_place_in_buffer(query, replica->datum);
         if (!best || place > furthest) {
             best = replica;
             furthest = place;

@@ -4,35 +4,57 @@
  *
  * A device that runs out of planned tasks is given the datum whose load buys it the
  * most work, and all tasks that become possible with that load. The counters behind the choice are
- * kept by sched/needs.c instead of being recomputed at each request.
- *
- * New ready tasks that lack nothing on some device go straight into its plan.
+ * kept by sched/needs.c instead of being recomputed at each request. New ready tasks that lack nothing on some
+ * device go straight into its plan. Options select the older variants of chapter 4.
  *
  * Not in the paper: tasks that lack nothing because data came for other reasons are planned before
- * any datum is chosen; S0 is planned by priority, then order of arrival. There is no stealing: a
- * device finds nothing once all ready tasks are planned for others.
+ * any datum is chosen; S0 is planned by priority, then order of arrival. And, unless switched off:
+ *   affinity  a new task that lacks little of its input on some device, compared with what it finds there, goes there
+ *   steal     a device that has nothing to do gets the later half of the longest plan to choose from. It takes a datum
+ *             and its tasks only where these take longer than the load, or all where that holds for all; the rest goes back
  */
 #include "sched/needs.h"
 
 #include <stdlib.h>
 
+enum option { FIRST, THREE_INPUTS, OPTI, THRESHOLD, AFFINITY, STEAL, PUBLISHED };
+
+static const od_policy_option options[] = {
+    [FIRST] = {"first", "the first version (Algorithm 9): most tasks per load, else a random task", false, 1, 0},
+    [THREE_INPUTS] = {"3inputs", "the first version for tasks with many inputs (Algorithm 11)", false, 1, 0},
+    [OPTI] = {"opti", "any datum that frees a task instead of the best (4.3.6)", false, 1, 0},
+    [THRESHOLD] = {"threshold", "looks only at that many data (4.4.3); 0: at all", true, 64, 0},
+    [AFFINITY] = {"affinity", "new tasks go where they find so many times what they lack; 0: never", true, 10, 10},
+    [STEAL] = {"steal", "idle devices take planned tasks from others; 0: never", true, 1, 1},
+    [PUBLISHED] = {"published", "as published: affinity=0,steal=0", false, 1, 0},
+    {0},
+};
+
+/* A failed theft is not tried again before the plans have grown by a share of what was looked at. */
+enum { MOST_STOLEN = 1024 };
+
 struct darts_device {
     od_plan plan;
-    uint32_t buffered; /* tasks popped and not started */
+    uint64_t steal_at; /* of darts.planned: when stealing is tried again */
 };
 
 struct darts {
-    unsigned ndevices;
+    od_policy_env env;
     od_needs *needs;
+    bool sets_of_two;  /* where no datum frees a task, S1 is looked at */
+    uint64_t affinity; /* option */
+    bool steals;       /* option */
+    uint64_t planned;  /* tasks that ever entered a plan, other than by theft */
     struct darts_device device[];
 };
 
-/* --- Algorithm 12, line 6 ------------------------------------------------ */
+/* --- which datum --------------------------------------------------------- */
 
 /* Negative where a comes first. */
 #define ASCENDING(a, b) (((a) > (b)) - ((a) < (b)))
 #define DESCENDING(a, b) ASCENDING(b, a)
 
+/* Algorithm 12, line 6. */
 static int algorithm_12(const od_need_key *a, const od_need_key *b)
 {
     if (a->ratio != b->ratio)
@@ -46,19 +68,54 @@ static int algorithm_12(const od_need_key *a, const od_need_key *b)
     return DESCENDING(a->left_ns, b->left_ns);
 }
 
+/* Algorithms 9 and 11, line 4; the latter's S1 where S0 is empty. */
+static int algorithm_11(const od_need_key *a, const od_need_key *b)
+{
+    if (a->n0 != b->n0)
+        return DESCENDING(a->n0, b->n0);
+    return a->n0 > 0 ? DESCENDING(a->left_ns, b->left_ns) : DESCENDING(a->n1, b->n1);
+}
+
+/* All data with a non-empty S0 are equal: the first in random order is taken. */
+static int opti_12(const od_need_key *a, const od_need_key *b)
+{
+    if (a->n0 > 0 || b->n0 > 0)
+        return ASCENDING(a->n0 == 0, b->n0 == 0);
+    return algorithm_12(a, b);
+}
+
+static int opti_11(const od_need_key *a, const od_need_key *b)
+{
+    if (a->n0 > 0 || b->n0 > 0)
+        return ASCENDING(a->n0 == 0, b->n0 == 0);
+    return algorithm_11(a, b);
+}
+
 /* --- life cycle ---------------------------------------------------------- */
 
 static od_status darts_create(const od_policy_env *env, void **state)
 {
+    const uint64_t *values = env->values;
+    bool first = values[FIRST] || values[THREE_INPUTS];
+    od_needs_rules rules = {.random_tasks = first,
+                            .in_turn = values[OPTI] || values[THRESHOLD],
+                            .threshold = values[THRESHOLD] < UINT32_MAX ? (uint32_t)values[THRESHOLD] : 0};
+    if (first)
+        rules.order = values[OPTI] ? opti_11 : algorithm_11;
+    else
+        rules.order = values[OPTI] ? opti_12 : algorithm_12;
     struct darts *darts = calloc(1, sizeof *darts + env->ndevices * sizeof darts->device[0]);
     if (!darts)
         return OD_ENOMEM;
-    od_status status = od_needs_create(env, algorithm_12, &darts->needs);
+    od_status status = od_needs_create(env, &rules, &darts->needs);
     if (status) {
         free(darts);
         return status;
     }
-    darts->ndevices = env->ndevices;
+    darts->env = *env;
+    darts->sets_of_two = !first || values[THREE_INPUTS];
+    darts->affinity = values[PUBLISHED] ? 0 : values[AFFINITY];
+    darts->steals = values[STEAL] && !values[PUBLISHED];
     for (unsigned k = 0; k < env->ndevices; k++)
         od_plan_init(&darts->device[k].plan, k);
     *state = darts;
@@ -74,19 +131,25 @@ static void darts_destroy(void *state)
 
 /* --- arrival ------------------------------------------------------------- */
 
-static size_t queued(const struct darts_device *device)
+static size_t queued(const struct darts *darts, unsigned k)
 {
-    return device->plan.tasks.count + device->buffered;
+    return darts->device[k].plan.tasks.count + darts->env.load(darts->env.engine, k).queued;
 }
 
-/* The device with the fewest queued tasks among those where the new task lacks nothing; NULL: there is none. */
+/* The device with the fewest queued tasks among those where the new task lacks nothing, or little with affinity; NULL: there
+ * is none. */
 static struct darts_device *direct_push(struct darts *darts, const od_task *task)
 {
+    size_t lacking[OD_MAX_DEVICES], bytes = od_needs_lacking(darts->needs, task, lacking), fewest = 0;
     struct darts_device *best = NULL;
-    for (unsigned k = 0; k < darts->ndevices; k++) {
-        struct darts_device *device = &darts->device[k];
-        if ((!best || queued(device) < queued(best)) && od_needs_is_free(darts->needs, task, k))
-            best = device;
+    for (unsigned k = 0; k < darts->env.ndevices; k++) {
+        if (lacking[k] > 0 && (!darts->affinity || (bytes - lacking[k]) / darts->affinity < lacking[k]))
+            continue;
+        size_t count = queued(darts, k);
+        if (!best || count < fewest) {
+            best = &darts->device[k];
+            fewest = count;
+        }
     }
     return best;
 }
@@ -98,29 +161,102 @@ static od_status darts_ready(void *state, od_task *task)
     if (status)
         return status;
     struct darts_device *device = direct_push(darts, task);
-    if (device)
-        od_needs_plan(darts->needs, task, &device->plan);
-    else
+    if (!device) {
         od_needs_offer(darts->needs, task);
+        return OD_OK;
+    }
+    od_needs_plan(darts->needs, task, &device->plan);
+    darts->planned++;
     return OD_OK;
 }
 
 /* --- request ------------------------------------------------------------- */
 
 /* Algorithm 12, lines 2 to 17. */
-static void refill(od_needs *needs, od_plan *plan)
+static void refill(struct darts *darts, od_plan *plan)
 {
-    if (od_needs_plan_free(needs, NULL, plan) > 0)
-        return;
+    od_needs *needs = darts->needs;
+    size_t before = plan->tasks.count;
     od_need_key key;
-    const od_datum *best = od_needs_best(needs, plan->k, &key);
-    if (best && key.n0 > 0) {
-        od_needs_plan_free(needs, best, plan);
-        return;
+    const od_datum *best = NULL;
+    if (od_needs_plan_free(needs, NULL, plan) == 0) {
+        best = od_needs_best(needs, plan->k, &key);
+        if (best && key.n0 > 0) {
+            od_needs_plan_free(needs, best, plan);
+        } else {
+            od_task *task = od_needs_urgent(needs, darts->sets_of_two ? best : NULL, plan->k);
+            if (task)
+                od_needs_plan(needs, task, plan);
+        }
     }
-    od_task *task = od_needs_urgent(needs, best, plan->k);
-    if (task)
-        od_needs_plan(needs, task, plan);
+    darts->planned += plan->tasks.count - before;
+}
+
+static od_plan *longest_plan(struct darts *darts)
+{
+    od_plan *longest = &darts->device[0].plan;
+    for (unsigned k = 1; k < darts->env.ndevices; k++) {
+        if (darts->device[k].plan.tasks.count > longest->tasks.count)
+            longest = &darts->device[k].plan;
+    }
+    return longest;
+}
+
+/* Offers the last `count` tasks of the plan again; they come back in *tasks, latest first. */
+static void offer_tail(struct darts *darts, od_plan *plan, size_t count, od_task **tasks)
+{
+    for (size_t i = 0; i < count; i++) {
+        tasks[i] = od_container_of(plan->tasks.root.prev, od_task, link);
+        od_needs_unplan(darts->needs, tasks[i], plan);
+    }
+}
+
+/* Plans what takes longer than its loads, one datum after the other. */
+static void take_worthwhile(struct darts *darts, od_plan *plan)
+{
+    od_need_key key;
+    const od_datum *best;
+    od_needs_plan_free(darts->needs, NULL, plan);
+    while ((best = od_needs_best(darts->needs, plan->k, &key)) && key.ratio < 1)
+        od_needs_plan_free(darts->needs, best, plan);
+}
+
+/* Plans all tasks, latest first in `tasks`, unless together they take less time than their loads. */
+static void take_all_if_worthwhile(struct darts *darts, od_plan *plan, od_task *const *tasks, size_t count)
+{
+    double work = 0, loads = 0;
+    for (size_t i = count; i-- > 0;) {
+        work += tasks[i]->duration;
+        loads += od_needs_load_time(darts->needs, tasks[i], plan->k);
+        od_needs_plan(darts->needs, tasks[i], plan);
+    }
+    for (size_t i = 0; loads >= work && i < count; i++)
+        od_needs_unplan(darts->needs, tasks[i], plan);
+}
+
+/* Only called where no task is ready. */
+static void steal(struct darts *darts, struct darts_device *thief)
+{
+    od_plan *victim = longest_plan(darts);
+    size_t half = (victim->tasks.count + 1) / 2, count = half < MOST_STOLEN ? half : MOST_STOLEN;
+    od_task *tasks[MOST_STOLEN];
+    offer_tail(darts, victim, count, tasks);
+    take_worthwhile(darts, &thief->plan);
+    if (thief->plan.tasks.count == 0)
+        take_all_if_worthwhile(darts, &thief->plan, tasks, count);
+    for (size_t i = count; i-- > 0;) {
+        if (tasks[i]->state == OD_TASK_READY)
+            od_needs_plan(darts->needs, tasks[i], victim);
+    }
+    thief->steal_at = darts->planned + (count + 1) / 2;
+}
+
+static bool may_steal(const struct darts *darts, unsigned k)
+{
+    if (!darts->steals || darts->planned < darts->device[k].steal_at || od_needs_owned(darts->needs) == 0)
+        return false;
+    od_device_load load = darts->env.load(darts->env.engine, k);
+    return load.queued + load.running == 0;
 }
 
 static od_task *darts_pop(void *state, unsigned k)
@@ -128,10 +264,10 @@ static od_task *darts_pop(void *state, unsigned k)
     struct darts *darts = state;
     struct darts_device *device = &darts->device[k];
     if (device->plan.tasks.count == 0)
-        refill(darts->needs, &device->plan);
-    od_task *task = od_needs_pop(darts->needs, &device->plan);
-    device->buffered += task != NULL;
-    return task;
+        refill(darts, &device->plan);
+    if (device->plan.tasks.count == 0 && may_steal(darts, k))
+        steal(darts, device);
+    return od_needs_pop(darts->needs, &device->plan);
 }
 
 /* --- what happens to data ------------------------------------------------ */
@@ -149,16 +285,7 @@ static void darts_evicted(void *state, od_datum *datum, unsigned k)
     od_needs_reclaim(darts->needs, datum, &darts->device[k].plan);
 }
 
-static void darts_started(void *state, od_task *task, unsigned k)
-{
-    struct darts *darts = state;
-    /* Tasks that the engine placed itself start here too. */
-    if (darts->device[k].buffered > 0)
-        darts->device[k].buffered--;
-    od_needs_moved(darts->needs, task);
-}
-
-static void darts_done(void *state, od_task *task, unsigned k)
+static void darts_moved(void *state, od_task *task, unsigned k)
 {
     struct darts *darts = state;
     (void)k;
@@ -181,7 +308,7 @@ static bool darts_is_valid(void *state)
 {
     const struct darts *darts = state;
     size_t planned = 0;
-    for (unsigned k = 0; k < darts->ndevices; k++) {
+    for (unsigned k = 0; k < darts->env.ndevices; k++) {
         if (!od_plan_is_valid(&darts->device[k].plan))
             return false;
         planned += darts->device[k].plan.tasks.count;
@@ -194,14 +321,15 @@ static const od_policy_ops darts_ops = {
     .name = "darts",
     .description = "data first: load what frees the most work (thesis, Algorithm 12)",
     .default_evict = "luf",
+    .options = options,
     .create = darts_create,
     .destroy = darts_destroy,
     .ready = darts_ready,
     .pop = darts_pop,
     .incoming = darts_incoming,
     .evicted = darts_evicted,
-    .started = darts_started,
-    .done = darts_done,
+    .started = darts_moved,
+    .done = darts_moved,
     .forget = darts_forget,
     .future_uses = darts_future_uses,
     .is_valid = darts_is_valid,

@@ -87,7 +87,7 @@ has LIBOMP_USE_HIDDEN_HELPER_TASK=0
 [ "$(grep -c '^OMPDARTS_' "$work/out")" -eq 1 ] || fail "more variables than asked for: $(cat "$work/out")"
 
 expect 7 run --sched=eager --evict lru --devices 3 --mem=60M --buffer 30 --coherence=strict --device-clause hint \
-    --priority=none --link-bandwidth 12G --host-workers=2 --stats "$work/s.json" --seed=42 --log info --watchdog=60 \
+    --priority=none --link-bandwidth 12G --host-workers=2 --stats "$work/s.json" --seed=42 --log info --check-host=warn --watchdog=60 \
     --jitter 0.001 --no-summary -- "$show" --sched "two words" -h
 has OMPDARTS_SCHED=eager
 has OMPDARTS_EVICT=lru
@@ -102,6 +102,7 @@ has OMPDARTS_HOST_WORKERS=2
 has "OMPDARTS_STATS=$work/s.json"
 has OMPDARTS_SEED=42
 has OMPDARTS_LOG=info
+has OMPDARTS_CHECK=warn
 has OMPDARTS_WATCHDOG=60
 has OMPDARTS_JITTER=0.001
 has OMPDARTS_SUMMARY=0
@@ -124,9 +125,9 @@ PATH=$work:$PATH expect 7 run show
 has "LD_PRELOAD=$library"
 
 # --- bad input: refused before any work starts --------------------------------------------
-refused "OMPDARTS_SCHED=dart: unknown name; allowed: darts, eager" run --sched dart "$show"
+refused "OMPDARTS_SCHED=dart: unknown name; allowed: ap, darts, " run --sched dart "$show"
 refused "did you mean darts?" run --sched dart "$show"
-refused "OMPDARTS_EVICT=lur: unknown name; allowed: auto, lru, luf" run --evict lur "$show"
+refused "OMPDARTS_EVICT=lur: unknown name; allowed: auto, belady, lru, luf" run --evict lur "$show"
 refused "OMPDARTS_MEM_LIMIT=60Q: not a valid value; allowed: auto, or a size" run --mem 60Q "$show"
 refused "OMPDARTS_MEM_LIMIT=0: not a valid value" run --mem 0 "$show"
 refused "OMPDARTS_DEVICES=0: not a valid value; allowed: all, or a whole number >= 1" run --devices 0 "$show"

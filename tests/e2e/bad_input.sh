@@ -19,8 +19,10 @@ refused() {
     done
 }
 
-refused OMPDARTS_SCHED=dart "darts, eager" "did you mean darts?"
-refused OMPDARTS_SCHED=fifo "darts, eager"
+refused OMPDARTS_SCHED=dart "ap, darts, " "did you mean darts?"
+refused OMPDARTS_SCHED=fifo "ap, darts, "
+refused OMPDARTS_SCHED=darts:fast "'fast' is no option; allowed: first "
+refused OMPDARTS_SCHED=darts:threshold=many "'threshold=many' is no whole number"
 refused OMPDARTS_EVICT=mru "lru, luf"
 refused OMPDARTS_MEM_LIMIT=5X 5X
 refused OMPDARTS_MEM_LIMIT=-1 -1

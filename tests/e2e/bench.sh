@@ -3,10 +3,13 @@
 #
 # usage: bench.sh PROGRAM STYLE
 #
-# A bench program in one style, in both precisions, under each pair of policy and eviction rule, on four devices that hold
-# about 8 tiles each: right by its own check, and to the last bit what it computes without the library.
+# A bench program in one style, in both precisions, under pairs of policy and eviction rule (all policies in the style
+# `task`, where tasks depend on each other), on four devices that hold about 8 tiles each: right by its own check, and to the last bit what it computes without the library.
 . "$(dirname "$0")/common.sh"
 program=$1 style=$2
+pairs=("eager lru" "darts luf" "darts lru")
+[ "$style" != task ] || pairs+=("ap lru" "dmda lru" "dmdar luf" "dmdas lru" "lws lru" "darts:3inputs luf" "darts:opti luf"
+    "plugin:$E2E_PLUGIN lru")
 
 # settings for one precision: tile bytes, then NTILES TILE and the arguments of the program
 run() {
@@ -14,7 +17,7 @@ run() {
     shift 2
     plain 0 "$E2E_BENCH/$program" --style "$style" --type "$type" "$@"
     memory=$((8 * tile_bytes))
-    for pair in "eager lru" "darts luf" "darts lru"; do
+    for pair in "${pairs[@]}"; do
         under 0 OMPDARTS_MEM_LIMIT=$memory OMPDARTS_SCHED="${pair% *}" OMPDARTS_EVICT="${pair#* }" \
             "$E2E_BENCH/$program" --style "$style" --type "$type" "$@"
         same_checksum
@@ -40,4 +43,5 @@ case $program in
         run double $((33 * 33 * 8)) 12 33
         ;;
 esac
+under 0 OMPDARTS_CHECK=1 "$E2E_BENCH/$program" --style "$style" 6 96
 finish

@@ -3,18 +3,24 @@
 # What the end-to-end drivers share. From the environment (CMakeLists.txt sets them):
 #   E2E_COMMAND  the `ompdarts` command        E2E_LIBRARY   libompdarts.so
 #   E2E_BENCH    folder of the bench programs  E2E_PROGRAMS  folder of the small ones
+#   E2E_SKIP     why this test cannot run here
 # Each run with the library has the watchdog on. A driver ends with `finish`; exit codes: 0 right, 1 wrong, 77 skipped.
 set -u
+[ -z "${E2E_SKIP-}" ] || { echo "skipped: $E2E_SKIP"; exit 77; }
 sources=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 unset LD_PRELOAD OMP_TARGET_OFFLOAD OMP_DEFAULT_DEVICE "${!OMPDARTS_@}"
+export OMPDARTS_CACHE=0                    # one run must not depend on another
 export LIBOMP_USE_HIDDEN_HELPER_TASK=0 # stock libomp 19 fails with them, and no task of ours needs them
 
 # A sanitizer's runtime must be loaded before all others, and makes runs slower.
 sanitizer=$(ldd "$E2E_LIBRARY" | awk '/libclang_rt\./ { print $3; exit }')
 preload=${sanitizer:+$sanitizer:}$E2E_LIBRARY
+# A program's own crashes are not for the sanitizer to report.
+own_crashes=("ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_segv=0:handle_abort=0" "TSAN_OPTIONS=${TSAN_OPTIONS-}:handle_segv=0:handle_abort=0"
+    "UBSAN_OPTIONS=${UBSAN_OPTIONS-}:handle_segv=0:handle_abort=0")
 limit_s=60
 [ -z "$sanitizer" ] || limit_s=300
 

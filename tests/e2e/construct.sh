@@ -3,14 +3,20 @@
 #
 # usage: construct.sh PROGRAM [ARGUMENT]
 #
-# Runs one of programs/* without and with the library, in several configurations; both succeed with the
+# Runs one of programs/*, or of fortran/*, without and with the library, in several configurations; both succeed with the
 # same output. The program's first comment says what else is expected (programs/check.h).
 . "$(dirname "$0")/common.sh"
-source_file=$(echo "$sources/programs/$1".c*)
+source_file=$sources/fortran/$1.f90
+if [ ! -e "$source_file" ]; then
+    source_file=$(echo "$sources/programs/$1".c*)
+elif [ -n "${E2E_NO_FLANG-}" ]; then
+    echo "skipped: $E2E_NO_FLANG"
+    exit 77
+fi
 program=$E2E_PROGRAMS/$1
 shift
 
-directive() { sed -n "s/^ \* $1: //p" "$source_file"; }
+directive() { sed -nE "s/^( \*|!) $1: //p" "$source_file"; }
 
 memory=$(directive memory)
 mapfile -t conditions < <(directive stats)
@@ -36,6 +42,7 @@ both OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
 both OMPDARTS_COHERENCE=strict
 both OMPDARTS_DEVICES=1 OMP_NUM_THREADS=1
 both OMP_NUM_THREADS=8
+both OMPDARTS_CHECK=1 OMP_NUM_THREADS=4
 seeds=(1 2 3) tight_seeds=(4 5)
 [ -z "$sanitizer" ] || seeds=(1) tight_seeds=(4) # they take long, and look at each access
 for seed in "${seeds[@]}"; do
@@ -44,6 +51,7 @@ done
 if [ -n "$memory" ]; then
     both OMPDARTS_MEM_LIMIT="$memory"
     both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
+    both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SCHED=mhfp OMPDARTS_EVICT=belady
     both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_DEVICES=2 OMPDARTS_TASK_BUFFER=1 OMPDARTS_EVICT=lru
     for seed in "${tight_seeds[@]}"; do
         both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SEED=$seed OMPDARTS_JITTER=0.002

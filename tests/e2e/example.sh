@@ -17,7 +17,7 @@ variant() {
     shift 3
     plain 0 "$program" "$@"
     for settings in "OMPDARTS_SCHED=darts OMPDARTS_EVICT=luf" "OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru" \
-        "OMPDARTS_COHERENCE=strict" "OMPDARTS_DEVICES=1" "OMPDARTS_SEED=2 OMPDARTS_JITTER=0.0005"; do
+        "OMPDARTS_COHERENCE=strict" "OMPDARTS_DEVICES=1" "OMPDARTS_SEED=2 OMPDARTS_JITTER=0.0005" OMPDARTS_CHECK=1; do
         under 0 $settings "$program" "$@"
         same_checksum
         stats "stats.tasks > 0 and stats.host_tasks == 0"

@@ -1,30 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A device that fails: preloaded after libompdarts.so, this stands in front of libomptarget's launch and makes every n-th
- * one fail, n being the environment's FAULTY_EVERY, without having touched any data.
+ * Devices that fail: preloaded after libompdarts.so, this stands in front of what the library calls in libomptarget.
+ * From the environment:
+ *   FAULTY_EVERY=n       each n-th kernel launch fails, without having touched any data
+ *   FAULTY_COPY_EVERY=n  each n-th copy of a tile fails (the small ones that ask whether a device answers do not)
+ *   FAULTY_ALLOC=n       the n-th allocation of device memory fails, which is said on standard error
+ *   FAULTY_DEVICE=k      from its n-th launch or copy on, n being FAULTY_AFTER (0: at once), device k fails for good
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef int launch(void *ident, int64_t device, int32_t teams, int32_t threads, void *kernel, void *args);
+typedef int copy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
+                 int from_device);
+typedef void *alloc(size_t bytes, int device);
 
 launch __tgt_target_kernel;
+copy omp_target_memcpy;
+alloc omp_target_alloc;
+
+static unsigned setting(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? (unsigned)atoi(text) : 0;
+}
+
+/* Counts a call; true for each n-th. */
+static bool is_due(atomic_uint *calls, unsigned n)
+{
+    return n && (atomic_fetch_add(calls, 1) + 1) % n == 0;
+}
+
+static bool is_lost(int64_t device)
+{
+    static atomic_uint calls;
+    const char *lost = getenv("FAULTY_DEVICE");
+    return lost && device == atoi(lost) && atomic_fetch_add(&calls, 1) >= setting("FAULTY_AFTER");
+}
+
+static void find(const char *name, void *function)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (!symbol)
+        abort();
+    memcpy(function, &symbol, sizeof symbol);
+}
 
 int __tgt_target_kernel(void *ident, int64_t device, int32_t teams, int32_t threads, void *kernel, void *args)
 {
     static atomic_uint calls;
-    const char *text = getenv("FAULTY_EVERY");
-    unsigned every = text ? (unsigned)atoi(text) : 0;
-    if (every && (atomic_fetch_add(&calls, 1) + 1) % every == 0)
-        return 1;
-    void *symbol = dlsym(RTLD_NEXT, "__tgt_target_kernel");
-    if (!symbol)
+    if (is_due(&calls, setting("FAULTY_EVERY")) || is_lost(device))
         return 1;
     launch *real;
-    memcpy(&real, &symbol, sizeof real);
+    find("__tgt_target_kernel", &real);
     return real(ident, device, teams, threads, kernel, args);
+}
+
+int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
+                      int from_device)
+{
+    static atomic_uint calls;
+    static _Thread_local bool again; /* so that a copy does not fail three times by chance */
+    unsigned every = setting("FAULTY_COPY_EVERY");
+    bool due = bytes > 64 && is_due(&calls, every);
+    again = due && (every == 1 || !again);
+    if (again || is_lost(to_device) || is_lost(from_device))
+        return 1;
+    copy *real;
+    find("omp_target_memcpy", &real);
+    return real(to, from, bytes, to_offset, from_offset, to_device, from_device);
+}
+
+void *omp_target_alloc(size_t bytes, int device)
+{
+    static atomic_uint calls;
+    if (setting("FAULTY_ALLOC") == atomic_fetch_add(&calls, 1) + 1) {
+        fprintf(stderr, "faulty: failed\n");
+        return NULL;
+    }
+    alloc *real;
+    find("omp_target_alloc", &real);
+    return real(bytes, device);
 }

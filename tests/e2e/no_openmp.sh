@@ -11,7 +11,8 @@ untouched() {
     local expected status
     timeout $limit_s "$@" >"$work/plain" 2>"$work/plain.err"
     expected=$?
-    timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_STATS="$work/stats" OMPDARTS_SUMMARY=1 "$@" >"$work/out" 2>"$work/err"
+    timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_STATS="$work/stats" OMPDARTS_SUMMARY=1 "$@" >"$work/out" \
+        2>"$work/err"
     status=$?
     ran=$*
     expect_exit $expected $status "$ran"
@@ -26,6 +27,54 @@ untouched sh -c 'echo "$0"; exit 3' text
 untouched ls "$sources"
 untouched sh -c 'ls | sort | head -n 2; (exit 4)'
 untouched python3 -c 'import threading; t = threading.Thread(target=print, args=("x",)); t.start(); t.join()'
+
+# Libraries opened by hand, children of all kinds, and no thread that the program has not made.
+cat >"$work/children.py" <<'CODE'
+import ctypes
+import multiprocessing
+import os
+import subprocess
+
+if __name__ == "__main__":
+    libm = ctypes.CDLL("libm.so.6")
+    libm.cos.restype = ctypes.c_double
+    libm.cos.argtypes = [ctypes.c_double]
+    print(libm.cos(0.0))
+    child = os.fork()
+    if child == 0:
+        os._exit(5)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(subprocess.run(["sh", "-c", "echo child; exit 6"], capture_output=True, check=False))
+    print(subprocess.run(["env"], capture_output=True, check=True).stderr)
+    for method in "fork", "spawn":
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            print(method, pool.map(abs, range(-3, 3)))
+    print("threads", len(os.listdir("/proc/self/task")))
+CODE
+untouched python3 "$work/children.py"
+if type -P perl >/dev/null; then
+    untouched perl -e 'my $pid = fork; exit 3 unless $pid; waitpid $pid, 0; print $? >> 8, `echo text`;'
+fi
+
+# gcc starts several programs; what they make is the same to the last byte.
+cat >"$work/code.c" <<'CODE'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    return printf("%d\n", access("/proc/self/task", R_OK)) != 2;
+}
+CODE
+for compiler in gcc "${E2E_CLANG:-clang}"; do
+    type -P "$compiler" >/dev/null || continue
+    untouched "$compiler" -O2 "$work/code.c" -o "$work/code"
+    cp "$work/code" "$work/code.under"
+    "$compiler" -O2 "$work/code.c" -o "$work/code"
+    cmp -s "$work/code" "$work/code.under" || fail "$compiler makes another program under the library"
+    untouched "$work/code"
+    untouched "$compiler" -c "$work/missing.c" -o "$work/missing.o"
+    "$compiler" -static "$work/code.c" -o "$work/static" 2>"$work/err" && untouched "$work/static"
+done
 
 cat >"$work/host.c" <<'CODE'
 #include <omp.h>

@@ -24,7 +24,7 @@ import time
 from emit import source
 from grammar import generate
 from model import judge
-from run import CompileError, Lab, Settings, names
+from run import CompileError, Lab, Settings, listed
 from shrink import shrink
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -61,6 +61,7 @@ class Failure:
         self.seed, self.program, self.readable = seed, program, readable
         self.settings, self.difference, self.rate = settings, difference, rate
         self.is_steady = True
+        self.threads = ""  # backtraces and messages of a run that hung
 
     def text(self):
         variables = " ".join(f"{name}={value}" for name, value in sorted(self.settings.items()))
@@ -83,19 +84,27 @@ def run_batch(options, folder, pairs, seeds):
     """(runs, invalid seeds with a reason, failures) of some seeds."""
     lab = make_lab(options, folder)
     programs = [generate(seed) for seed in seeds]
+    parts = {}  # an executable with device globals uses one device only
+    for seed, (program, _, _) in zip(seeds, programs):
+        parts.setdefault(any(array.kind == "global" for array in program.arrays), []).append(seed)
+    if len(parts) > 1:
+        return joined([run_batch(options, folder, pairs, part) for part in parts.values()])
     name = f"batch{seeds[0]}"
     try:
         path = lab.build([(program, readable) for program, _, readable in programs], name)
     except CompileError as error:
         if len(seeds) == 1:
             return 0, [(seeds[0], f"does not compile: {error}")], []
-        parts = [run_batch(options, folder, pairs, [seed]) for seed in seeds]
-        return sum(part[0] for part in parts), sum((part[1] for part in parts), []), sum((p[2] for p in parts), [])
+        return joined([run_batch(options, folder, pairs, [seed]) for seed in seeds])
     results = [run_program(lab, path, number, generated, pairs, options) for number, generated in enumerate(programs)]
     for suffix in ("", ".c"):
         (lab.folder / (name + suffix)).unlink()
     invalid = [(program.seed, why) for (program, _, _), (_, why, _) in zip(programs, results) if why]
     return sum(runs for runs, _, _ in results), invalid, [failure for _, _, failure in results if failure]
+
+
+def joined(results):
+    return sum(r[0] for r in results), sum((r[1] for r in results), []), sum((r[2] for r in results), [])
 
 
 def run_program(lab, path, number, generated, pairs, options):
@@ -112,6 +121,8 @@ def run_program(lab, path, number, generated, pairs, options):
             return runs + 1, outcome.difference(right), None
         if not outcome.same(right):
             failure = Failure(program.seed, program, readable, settings, outcome.difference(right), "")
+            if outcome.threads:
+                failure.threads = outcome.threads + outcome.err.decode(errors="replace")
             return runs + 1, None, minimise(lab, failure, options)
     return options.settings, None, None
 
@@ -198,6 +209,10 @@ class Report:
             folder = pathlib.Path(self.options.keep)
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"seed{failure.seed}.c").write_text(failure.text(), encoding="utf-8")
+            if failure.threads:
+                (folder / f"seed{failure.seed}.threads").write_text(failure.threads, encoding="utf-8")
+        elif failure.threads:
+            print(failure.threads, flush=True)
 
     def line(self):
         seconds = time.monotonic() - self.begin
@@ -226,7 +241,7 @@ def batches(options):
 
 def fuzz(options, folder):
     command = pathlib.Path(options.build).resolve() / "ompdarts"
-    pairs = (names(command, "policies"), names(command, "eviction rules"))
+    pairs = (listed(command, "policies"), listed(command, "eviction rules"))
     report = Report(options)
     deadline = time.monotonic() + options.hours * 3600 if options.hours else float("inf")
     last = options.first - 1

@@ -6,15 +6,18 @@ only if that accepts it. Each program draws the weights of the constructs anew, 
 import random
 
 from model import Invalid, World, judge, mask
-from program import (Array, Data, Depend, DeviceCall, Enter, Exit, Host, Index, Item, Loop, Op, Parallel, Program,
-                     Roots, Section, Target, Task, Taskgroup, Taskloop, Taskwait, Update)
+from program import (Array, Associate, Cancelled, Data, Depend, Detached, DeviceCall, Enter, Exit, Host, Index, Item,
+                     Loop, Mapped, Memcpy, Op, Parallel, Present, Program, Renew, Roots, Section, Target, Task,
+                     Taskgroup, Taskloop, Taskwait, Update)
 
 TRIES = 12
 FORMS = ("target teams distribute parallel for", "target parallel for", "target simd")
 STATEMENTS = {  # name -> usual weight
     "target": 10, "host": 3, "enter": 3, "exit": 3, "update": 3, "data": 3, "devicecall": 1.5, "task": 4, "taskwait": 1,
-    "taskgroup": 1, "loop": 3, "taskloop": 0.7, "parallel": 2.5, "roots": 0.3,
+    "taskgroup": 1, "loop": 3, "taskloop": 0.7, "parallel": 2.5, "roots": 0.3, "mapped": 1.5, "memcpy": 1.5,
+    "present": 0.5, "associate": 0.4, "renew": 0.8, "detached": 0.5, "cancelled": 0.3,
 }
+COMPOUND = ("data", "task", "taskgroup", "loop", "taskloop", "parallel", "roots", "associate", "cancelled")
 NEEDS_PARALLEL = ("parallel", "roots")
 
 
@@ -28,7 +31,7 @@ def generate(seed):
         except Invalid:
             pass
         else:
-            if any(isinstance(s, (Target, DeviceCall)) for s in program.walk()):
+            if any(isinstance(s, (Target, DeviceCall, Mapped)) for s in program.walk()):
                 return program, world, readable
         attempt += 1
 
@@ -43,6 +46,14 @@ class Generator:
         self.nested = rng.random() < 0.15
         self.nowait = rng.choice((0.0, 0.5, 0.9, 0.9, 1.0))
         self.alias = rng.choice((0.0, 0.5, 1.0))
+        self.shape = rng.choice((0.0, 0.0, 0.3, 0.8))
+        self.implicit = rng.choice((0.0, 0.2, 0.6))
+        self.spelling = rng.choice((0.0, 0.1, 0.5))
+        self.hold = rng.choice((0.0,) * 9 + (0.3,))
+        self.globals = rng.choice((0.0,) * 5 + (0.5,))
+        self.homes = rng.choice((0.0,) * 4 + (0.5,))
+        self.labels = 0
+        self.structs = []  # (label, Data) around whose structs kernels may go through
         self.loops = []  # of (variable, count) around
         self.depth = 0
         self.parallel = 0
@@ -58,13 +69,36 @@ class Generator:
         rng = self.rng
         arrays = [self.make_array(name) for name in "abcd"[:rng.choice((1, 2, 2, 3, 3, 4))]]
         if self.chance(0.3):
+            arrays.append(Array("m", self.tiles, self.blocks, self.elements, "device"))
+        if self.chance(0.3):
             arrays.append(Array("s", 1, 1, 1, "scalar"))
+        for array in arrays:
+            if array.kind in ("heap", "device") and self.chance(self.homes):
+                array.device = rng.randint(0, 3)
         self.out = Program(self.seed, arrays, [], type=rng.choice(("int64_t", "double", "uint32_t", "uint64_t")[:2]),
                            work=rng.choice((1, 1, 1, 40)))
         world = World(self.out)
-        self.out.body, world = self.statements(world, rng.randint(3, 8))
+        first, world = self.first_values(world)
+        body, world = self.statements(world, rng.randint(3, 8))
+        self.out.body = first + body
         self.close_regions(world)
         return self.out
+
+    def first_values(self, world):
+        """Device memory has none, and globals not those of the host, until the program sees to it."""
+        body = []
+        for number, array in enumerate(self.out.arrays):
+            whole = Section(number, Index(0), array.size)
+            if array.kind == "global" and self.chance(0.9):
+                body.append(Update([Item(whole, "to")]))
+            elif array.kind == "device" and self.chance(0.8):
+                sources = [Item(Section(n, Index(0), array.size), "host") for n, other in enumerate(self.out.arrays)
+                           if other.kind == "heap" and (other.size, other.elements) == (array.size, array.elements)]
+                if sources:
+                    body.append(Memcpy([Item(whole, "own"), self.rng.choice(sources)], array.device))
+        for statement in body:
+            world.run(statement)
+        return body, world
 
     def make_array(self, name):
         rng = self.rng
@@ -74,7 +108,7 @@ class Generator:
         if self.chance(0.2):
             return Array(name, rng.randint(1, 6), rng.choice((1, 2, 3)), rng.choice((1, 5, 8, 40)), "heap",
                          rng.choice((0, 1, 3)))
-        kind = "local" if self.chance(0.15) else "heap"
+        kind = "global" if self.chance(self.globals) else "local" if self.chance(0.15) else "heap"
         offset = rng.choice((0, 0, 1, 7)) if kind == "heap" else 0
         return Array(name, self.tiles, self.blocks, self.elements, kind, offset)
 
@@ -123,8 +157,9 @@ class Generator:
         return None, world
 
     def permitted(self, name):
-        compound = name in ("data", "task", "taskgroup", "loop", "taskloop", "parallel", "roots")
-        if compound and self.depth >= 4:
+        if name in COMPOUND and self.depth >= 4:
+            return False
+        if name == "renew" and (self.parallel or self.in_task):
             return False
         if name in NEEDS_PARALLEL and (self.parallel > self.nested or self.in_task or self.loops):
             return False
@@ -143,10 +178,18 @@ class Generator:
 
     # --- sections and items
 
-    def section(self, world, device_side, array=None):
+    def pick(self, kinds, home=()):
+        """An array of one of these kinds; `home`, if given, holds the device that it must be used with."""
+        numbers = [number for number, array in enumerate(self.out.arrays)
+                   if array.kind in kinds and (not home or array.device == home[0])]
+        if not numbers:
+            raise Impossible
+        return self.rng.choice(numbers)
+
+    def section(self, world, device_side, kinds=("heap", "local", "global", "scalar"), home=()):
         """Somewhere; what is present is met more often than not when `device_side`."""
         rng = self.rng
-        number = rng.randrange(len(self.out.arrays)) if array is None else array
+        number = self.pick(kinds, home)
         array = self.out.arrays[number]
         if array.size == 1:
             return Section(number, Index(0), 1)
@@ -154,7 +197,7 @@ class Generator:
         if self.loops and self.chance(0.7):
             return self.section_of_loop(number, array)
         if device_side and entries and self.chance(0.7):
-            lo, n, _ = rng.choice(entries)
+            lo, n, _, _ = rng.choice(entries)
             if self.chance(0.5):
                 return Section(number, Index(lo), n)
             at = rng.randrange(n)
@@ -197,29 +240,55 @@ class Generator:
     def use_alias(self, section):
         return self.out.arrays[section.array].kind != "scalar" and self.chance(self.alias)
 
-    def kernel_items(self, world):
+    def device_of(self, items):
+        """The device that all of these are used with; private copies are used anywhere."""
+        return next((self.out.arrays[item.section.array].device for item in items
+                     if self.out.arrays[item.section.array].kind != "scalar"), None)
+
+    def kernel_items(self, world, kinds=("heap", "local", "global", "scalar", "device")):
         """(item, reads, writes) for one to three sections, mostly of different arrays."""
-        chosen, arrays = [], set()
+        chosen, arrays, home = [], set(), ()
         for _ in range(self.rng.choice((1, 1, 2, 2, 3))):
-            section = self.section(world, True)
+            section = self.section(world, True, kinds, home)
+            array = self.out.arrays[section.array]
             again = section.array in arrays
-            if again and (self.chance(0.8) or self.out.arrays[section.array].kind == "scalar"):
+            if again and (self.chance(0.8) or array.kind == "scalar"):
                 continue
             arrays.add(section.array)
+            home = (array.device,)
             role = self.rng.choice(("r", "w", "rw", "rw"))
-            item = Item(section, self.map_type(world, section, role), alias=again or self.use_alias(section))
-            if self.present(world, section):
-                item.present = self.chance(0.05)
-                item.always = item.map != "alloc" and self.chance(0.08)
+            item = Item(section, alias=again or self.use_alias(section))
+            if array.kind != "device":
+                self.spell(world, item, role)
             chosen.append((item, role))
         if not any("w" in role for _, role in chosen):
             item, _ = chosen[-1]
-            item.map = self.map_type(world, item.section, "rw")
+            if item.map:
+                item.map = self.map_type(world, item.section, "rw")
             chosen[-1] = (item, "rw")
         if any(again.alias for again, _ in chosen):
             for item, _ in chosen:
                 item.alias = item.alias or sum(o.section.array == item.section.array for o, _ in chosen) > 1
         return chosen
+
+    def spell(self, world, item, role):
+        """How a kernel's clauses, or OpenMP's rules without them, map an item."""
+        array = self.out.arrays[item.section.array]
+        present = self.present(world, item.section)
+        item.map = self.map_type(world, item.section, role)
+        if array.kind == "local" and self.chance(self.implicit):
+            item.section, item.alias = Section(item.section.array, Index(0), array.size), False
+            item.map = "firstprivate" if role == "r" and self.chance(0.4) else "implicit"
+        elif self.chance(self.implicit) and (present or array.kind == "scalar" and role == "r"):
+            item.map = "implicit"
+            item.alias = item.alias or array.kind == "heap" and self.chance(0.6)
+        elif present:
+            item.present = self.chance(0.05)
+            item.always = item.map != "alloc" and self.chance(0.08)
+            item.zero = array.kind != "scalar" and self.chance(0.06)
+        if item.map in ("to", "from", "tofrom", "alloc"):
+            item.close = self.chance(0.03)
+            item.hold = self.chance(self.hold)
 
     def map_type(self, world, section, role):
         scalar = self.out.arrays[section.array].kind == "scalar"
@@ -236,7 +305,7 @@ class Generator:
         for index, (item, role) in enumerate(chosen):
             if "w" not in role:
                 continue
-            full = item.map in ("from", "alloc") or role == "w" or self.chance(0.6)
+            full = item.map in ("from", "alloc", "") or role == "w" or self.chance(0.6)
             n = item.section.n if full else self.rng.randint(1, item.section.n)
             at = self.rng.randint(0, item.section.n - n)
             kind = "set" if role == "w" else self.rng.choice(("update", "update", "add"))
@@ -260,7 +329,7 @@ class Generator:
                    if self.out.arrays[item.section.array].kind == "scalar" and role == "rw"]
         for index, (item, role) in enumerate(chosen):
             if scalars and role == "r" and self.out.arrays[item.section.array].kind != "scalar":
-                ops.append(Op("sum", scalars[0], 0, index, 0, item.section.n))
+                ops.append(Op(self.rng.choice(("sum", "sum", "max")), scalars[0], 0, index, 0, item.section.n))
         return ops
 
     # --- dependences
@@ -280,7 +349,17 @@ class Generator:
             result.append(Depend(self.rng.choice(("inout", "inout", "out")) if writes else "in", array, lo, n))
         if result and self.chance(0.05):
             result.pop(self.rng.randrange(len(result)))
+        if self.chance(0.02):
+            result.append(Depend(self.rng.choice(("inout", "out")), -2, Index(0)))
         return result
+
+    def spell_depends(self, statement):
+        if statement.depends and self.chance(self.spelling):
+            statement.spelling = self.rng.choice(("depobj", "iterator", "iterator"))
+            if any(depend.array == -2 for depend in statement.depends):
+                statement.spelling = "plain"
+            if statement.spelling == "iterator":
+                statement.depends.sort(key=lambda depend: (depend.array, depend.lo.steps, depend.type, depend.lo.base))
 
     def places(self, style, section):
         array = self.out.arrays[section.array]
@@ -305,30 +384,93 @@ class Generator:
 
     def set_like(self, depends, code):
         """Commutative tasks may say so."""
+        places = [depend for depend in depends if depend.array != -2]
         if self.chance(0.5) and code.ops and all(op.kind == "add" for op in code.ops):
-            for depend in depends:
+            for depend in places:
                 if depend.type in ("inout", "out"):
                     depend.type = "mutexinoutset"
         elif self.chance(0.08):
-            for depend in depends:
+            for depend in places:
                 if depend.type == "inout":
                     depend.type = "inoutset"
 
     # --- statements
 
     def propose_target(self, world):
+        if self.structs and self.chance(0.5):
+            return self.target_through()
         chosen = self.kernel_items(world)
         target = Target([item for item, _ in chosen], self.operations(chosen))
         if not target.ops:
             raise Impossible
+        if self.chance(0.05):
+            self.add_zero(world, target)
+        target.device = self.device_of(target.items)
         target.nowait = self.chance(self.nowait)
-        if target.nowait and self.chance(0.9) or self.chance(0.15):
-            target.depends = self.depends([(item.section, "w" in role) for item, role in chosen])
-            self.set_like(target.depends, target)
-        if len(target.ops) == 1 and self.chance(0.4):
-            target.form = self.rng.choice(FORMS[1:] if self.nested else FORMS)
+        self.choose_shape(target)
+        self.finish_target(target, [(item.section, "w" in role) for item, role in chosen])
         if self.chance(0.06):
             target.condition = self.chance(0.5)
+        return target
+
+    def finish_target(self, target, accesses):
+        if target.nowait and self.chance(0.9) or self.chance(0.15):
+            target.depends = self.depends(accesses)
+            self.set_like(target.depends, target)
+            self.spell_depends(target)
+        if not target.nowait:
+            target.by_default = target.device is not None and self.chance(0.3)
+            target.defaultmap = not self.loops and self.chance(0.1)
+        if len(target.ops) == 1 and self.chance(0.4):
+            target.form = self.rng.choice(FORMS[1:] if self.nested else FORMS)
+
+    def add_zero(self, world, target):
+        """A section of no elements, of what may be present or not, which the kernel does not use."""
+        section = self.section(world, True, ("heap",), (self.device_of(target.items),))
+        if all(item.section.array != section.array for item in target.items):
+            target.items.append(Item(section, self.rng.choice(("to", "tofrom", "alloc")), zero=True,
+                                     alias=self.chance(0.5)))
+
+    def choose_shape(self, statement, shapes=("members", "parent", "variable", "table", "mapper")):
+        """Pointers become members of a struct, or such."""
+        items = [item for item in statement.items
+                 if item.alias and self.out.arrays[item.section.array].kind != "device"]
+        if not items or not self.chance(self.shape):
+            return
+        shape = self.rng.choice(shapes)
+        if shape == "variable" and statement.nowait:
+            shape = "members"
+        statement.shape = shape
+        for item in items:
+            item.zero = item.present = False
+            if item.map == "implicit":
+                item.map = "tofrom"
+            elif item.map == "alloc" and shape == "table":
+                item.map = "to"  # clang 19 maps the element that has the pointer before the whole table otherwise
+        if shape == "mapper":
+            maps = [item.map for item in items if item.map in ("to", "from", "tofrom", "release", "delete")]
+            map_ = self.rng.choice(maps or ["tofrom"])
+            map_ = "tofrom" if map_ == "from" and isinstance(statement, (Target, Data)) else map_
+            for item in items:
+                item.map, item.always, item.present, item.close, item.hold = map_, False, False, False, False
+
+    def target_through(self):
+        """A kernel that finds its arrays in the struct of a region around it."""
+        label, data = self.rng.choice(self.structs)
+        chosen = []
+        for member, item in enumerate(data.items):
+            if chosen and self.chance(0.4):
+                continue
+            at = 0 if self.chance(0.5) else self.rng.randrange(item.section.n)
+            n = item.section.n - at if self.chance(0.6) else self.rng.randint(1, item.section.n - at)
+            lo = item.section.lo
+            section = Section(item.section.array, Index(lo.base + at, lo.steps), n)
+            chosen.append((Item(section, "alloc", member=member), self.rng.choice(("w", "rw", "rw"))))
+        self.rng.shuffle(chosen)
+        target = Target([item for item, _ in chosen], self.operations(chosen), through=label,
+                        parent=self.chance(0.5), device=data.device, nowait=self.chance(self.nowait))
+        self.finish_target(target, [(item.section, "w" in role) for item, role in chosen])
+        target.by_default = target.defaultmap = False
         return target
 
     def propose_host(self, world):
@@ -351,22 +493,27 @@ class Generator:
         return Host(items, ops)
 
     def regions_items(self, world, maps):
-        items, arrays = [], set()
+        items, arrays, home = [], set(), ()
         for _ in range(self.rng.choice((1, 1, 2))):
-            section = self.section(world, self.chance(0.3))
-            if section.array not in arrays and self.out.arrays[section.array].kind != "scalar":
+            section = self.section(world, self.chance(0.3), ("heap", "local", "global"), home)
+            if section.array not in arrays:
                 arrays.add(section.array)
+                home = (self.out.arrays[section.array].device,)
                 items.append(Item(section, self.rng.choice(maps), alias=self.use_alias(section)))
                 items[-1].always = self.present(world, section) and items[-1].map != "alloc" and self.chance(0.1)
-        if not items:
-            raise Impossible
+                items[-1].close, items[-1].zero = self.chance(0.03), self.chance(0.03)
         return items
 
     def maybe_task(self, statement):
         """nowait and depend clauses on enter, exit and update."""
+        statement.device = self.device_of(statement.items)
         if self.chance(self.nowait * 0.6):
             statement.nowait = True
             statement.depends = self.depends([(item.section, True) for item in statement.items])
+            self.spell_depends(statement)
+        else:
+            statement.by_default = statement.device is not None and self.chance(0.3)
+        self.choose_shape(statement, ("members", "table", "mapper"))
         return statement
 
     def propose_enter(self, world):
@@ -374,50 +521,135 @@ class Generator:
 
     def propose_exit(self, world, array=None):
         """Of something that is present."""
-        arrays = [n for n, copies in enumerate(world.copies) if copies.entries and array in (None, n)]
+        arrays = [n for n, copies in enumerate(world.copies)
+                  if copies.entries and array in (None, n) and self.out.arrays[n].kind != "device"]
         if not arrays:
             raise Impossible
         number = self.rng.choice(arrays)
-        lo, n, _ = self.rng.choice(world.copies[number].entries)
+        lo, n, _, _ = self.rng.choice(world.copies[number].entries)
         if self.chance(0.15):
             at = self.rng.randrange(n)
             lo, n = lo + at, self.rng.randint(1, n - at)
         bits = mask(lo, n)
         copies = world.copies[number]
-        maps = ["release", "delete"]
+        maps = ["release"] if self.out.arrays[number].kind == "global" else ["release", "delete"]
         if not bits & ~copies.defined and not bits & copies.pending:
             maps += ["from"] * 4
         section = Section(number, Index(lo), n)
-        return self.maybe_task(Exit([Item(section, self.rng.choice(maps), alias=self.use_alias(section))]))
+        item = Item(section, self.rng.choice(maps), alias=self.use_alias(section), zero=self.chance(0.03))
+        return self.maybe_task(Exit([item]))
 
     def propose_update(self, world):
-        items, arrays = [], set()
+        items, arrays, home = [], set(), ()
         for _ in range(self.rng.choice((1, 1, 2))):
-            section = self.section(world, True)
-            if section.array in arrays or self.out.arrays[section.array].kind == "scalar":
+            section = self.section(world, True, ("heap", "local", "global"), home)
+            if section.array in arrays:
                 continue
-            if not self.present(world, section) and self.chance(0.9):
+            present = self.present(world, section)
+            if not present and self.chance(0.9):
                 raise Impossible
             arrays.add(section.array)
-            items.append(Item(section, self.rng.choice(("to", "from")), alias=self.use_alias(section)))
-        if not items:
-            raise Impossible
+            home = (self.out.arrays[section.array].device,)
+            items.append(Item(section, self.rng.choice(("to", "from")), alias=self.use_alias(section),
+                              present=present and self.chance(0.1)))
         return self.maybe_task(Update(items))
 
     def propose_data(self, world):
         data = Data([], self.regions_items(world, ("to", "tofrom", "tofrom", "from", "alloc")))
-        self.inner(world, data, data.body)
+        data.device = self.device_of(data.items)
+        for item in data.items:
+            item.hold = self.chance(self.hold)
+        if self.chance(self.shape):
+            for item in data.items:
+                item.alias = True
+        if all(item.alias for item in data.items):
+            self.choose_shape(data, ("parent", "table", "mapper"))
+        if not data.shape:
+            self.inner(world, data, data.body)
+            return data
+        self.labels += 1
+        data.label = self.labels
+        self.structs.append((data.label, data))
+        try:
+            self.inner(world, data, data.body, 2, 5)
+        finally:
+            self.structs.pop()
         return data
 
+    # --- device addresses
+
     def propose_devicecall(self, world):
-        chosen = self.kernel_items(world)
+        how = self.rng.choice(("call", "call", "kernel", "address"))
+        chosen = self.kernel_items(world, ("local",) if how == "address" and self.chance(0.5) else
+                                   ("heap", "local", "global"))
         for item, _ in chosen:
-            item.alias = True
-            if item.map == "firstprivate" or self.out.arrays[item.section.array].kind == "scalar":
-                raise Impossible
+            array = self.out.arrays[item.section.array]
+            if item.map in ("firstprivate", "implicit"):
+                item.map = "tofrom"
+            item.zero = False
+            item.alias = not (how == "address" and array.kind == "local" and item.section.n == array.size)
             if self.present(world, item.section) and not item.always and not item.present and self.chance(0.7):
                 item.map = ""
-        return DeviceCall([item for item, _ in chosen], self.operations(chosen), kernel=self.chance(0.4))
+        items = [item for item, _ in chosen]
+        if len({item.section.array for item in items if not item.alias}) < sum(not item.alias for item in items):
+            raise Impossible
+        return DeviceCall(items, self.operations(chosen), how, self.device_of(items))
+
+    def propose_mapped(self, world):
+        chosen = [(Item(item.section), role) for item, role in self.kernel_items(world, ("heap", "local", "global"))
+                  if self.present(world, item.section)]
+        if not chosen:
+            raise Impossible
+        items = [item for item, _ in chosen]
+        code = Mapped(items, self.operations(chosen), self.device_of(items))
+        if not code.ops:
+            raise Impossible
+        return code
+
+    def propose_memcpy(self, world):
+        """From or to device memory of the program's own, or what is mapped."""
+        section = self.section(world, True, ("heap", "local", "global", "device"))
+        array = self.out.arrays[section.array]
+        others = [n for n, other in enumerate(self.out.arrays) if n != section.array and other.kind != "scalar"
+                  and other.elements == array.elements and other.size >= section.n]
+        if not others or section.lo.steps:
+            raise Impossible
+        number = self.rng.choice(others)
+        room = self.out.arrays[number].size - section.n
+        second = Section(number, section.lo if section.lo.base <= room else Index(self.rng.randint(0, room)), section.n)
+        items = [Item(section), Item(second)]
+        for item in items:
+            own = self.out.arrays[item.section.array].kind == "device"
+            item.map = "own" if own else "mapped" if self.present(world, item.section) and self.chance(0.6) else "host"
+        on_device = [item for item in items if item.map != "host"]
+        if self.chance(0.5):
+            items.reverse()
+        return Memcpy(items, self.device_of(on_device))
+
+    def propose_present(self, world):
+        section = self.section(world, self.chance(0.5), ("heap",))
+        return Present([Item(section)], self.out.arrays[section.array].device)
+
+    def propose_associate(self, world):
+        number = self.pick(("heap",))
+        if world.copies[number].entries:
+            raise Impossible
+        associate = Associate([], number)
+        self.inner(world, associate, associate.body, 2, 5)
+        if self.chance(0.8):
+            whole = Section(number, Index(0), self.out.arrays[number].size)
+            device = self.out.arrays[number].device
+            associate.body.insert(0, Update([Item(whole, "to")], device=device))
+        return associate
+
+    def propose_renew(self, world):
+        free = [number for number, array in enumerate(self.out.arrays)
+                if array.kind == "device" or array.kind == "heap" and not world.copies[number].entries]
+        if not free:
+            raise Impossible
+        return Renew(self.rng.sample(free, self.rng.randint(1, len(free))))
+
+    # --- tasks
 
     def propose_task(self, world):
         """A host task; its dependences are found from what its body touches."""
@@ -430,6 +662,7 @@ class Generator:
         if task.flags == "untied" and any(isinstance(s, (Taskgroup, Taskloop)) for s in self.out.walk(task.body)):
             task.flags = ""  # clang 19 breaks on these ("Instruction does not dominate all uses")
         task.depends = self.depends(self.touched(task.body))
+        self.spell_depends(task)
         if len(task.body) == 1 and isinstance(task.body[0], Host):
             self.set_like(task.depends, task.body[0])
         if self.chance(0.7):
@@ -445,6 +678,8 @@ class Generator:
         for statement in self.out.walk(body):
             for index, item in enumerate(getattr(statement, "items", [])):
                 writes = any(op.dst == index for op in getattr(statement, "ops", [])) or not hasattr(statement, "ops")
+                if isinstance(statement, Memcpy):
+                    writes = index == 0
                 section = item.section
                 if any(name not in outside for name, _ in section.lo.steps):
                     section = Section(section.array, Index(0), self.out.arrays[section.array].size)
@@ -454,8 +689,28 @@ class Generator:
     def propose_taskwait(self, world):
         if self.chance(0.3):
             section = self.section(world, False)
-            return Taskwait(self.depends([(section, self.chance(0.5))]))
+            wait = Taskwait(self.depends([(section, self.chance(0.5))]))
+            wait.nowait = bool(wait.depends) and self.chance(0.4)
+            self.spell_depends(wait)
+            return wait
         return Taskwait()
+
+    def propose_detached(self, world):
+        statement = Detached()
+        for task in (statement.first, statement.second):
+            task.body = [self.propose_host(world)]
+            task.depends = self.depends(self.touched(task.body))
+        return statement
+
+    def propose_cancelled(self, world):
+        """What never runs is made for the state at the group's begin."""
+        cancelled = Cancelled()
+        self.inner(world, cancelled, cancelled.body, 1, 3)
+        if self.chance(0.6):
+            cancelled.before = [self.propose_host(world)]
+        for _ in range(self.rng.randint(1, 3)):
+            cancelled.dead.append(self.propose_target(world) if self.chance(0.6) else self.propose_host(world))
+        return cancelled
 
     def propose_taskgroup(self, world):
         group = Taskgroup()
@@ -464,6 +719,8 @@ class Generator:
 
     def propose_loop(self, world, kind=Loop):
         loop = kind(variable=f"i{len(self.loops)}", count=self.rng.choice((2, 3, 4, 6)))
+        if kind is Taskloop:
+            loop.flags = self.rng.choice(("", "", "", "nogroup", "mergeable", "final(1)", "priority(3)"))
         self.loops.append((loop.variable, loop.count))
         try:
             self.inner(world, loop, loop.body, 1, 3)
@@ -492,11 +749,15 @@ class Generator:
         return parallel
 
     def propose_roots(self, world):
-        if any(array.kind != "heap" for array in self.out.arrays):
+        if any(array.kind in ("local", "scalar") for array in self.out.arrays):
             raise Impossible
-        roots = Roots([])
-        for _ in range(2):
-            self.add_thread(world, roots, roots.threads, 4)
+        roots, around = Roots([]), self.structs
+        self.structs = []  # a function of its own does not see them
+        try:
+            for _ in range(2):
+                self.add_thread(world, roots, roots.threads, 4)
+        finally:
+            self.structs = around
         return roots
 
     def add_thread(self, world, statement, bodies, high):

@@ -14,10 +14,14 @@ each task's effect where it is created gives the same as any legal execution. An
 Limits of the library that programs stay inside (docs/openmp.md), each marked LIMIT below:
 - an array is used with one device clause only: the virtual device and device n have data environments of their own;
 - a host task that offloads does not touch the same arrays on the host;
-- what the host wrote inside a region is not mapped by a kernel before it is updated.
+- what the host wrote inside a region is not mapped by a kernel before it is updated;
+- a construct that passes through to libomptarget (it names a declare target variable, or associated memory) names
+  nothing that is in a region of the library's;
+- a kernel that is too large for its device runs on the host, on the program's memory: where that would show, `discards`
+  asks for devices with room.
 """
 
-from program import Data, Host, Loop, Parallel, Roots, Task, Taskgroup, Taskloop, Taskwait
+from program import Associate, Cancelled, Data, Host, Loop, Parallel, Roots, Task, Taskgroup, Taskloop, Taskwait
 
 ELEMENT = 8  # bytes
 GRANULE = 256  # what the pool of a device rounds up to
@@ -39,7 +43,7 @@ def mask(lo, n):
 class Footprint:
     """What is touched: (space, array) -> [reads, writes, copies in, copies back of unchanged contents] as masks.
 
-    Spaces: host, device, presence. `temporary` are the sections that are present only during a construct: two that
+    Spaces: host, device, presence, and version: what a kernel would touch on the host. `temporary` are the sections that are present only during a construct: two that
     exist at once must be equal or disjoint.
     """
 
@@ -67,7 +71,7 @@ class Footprint:
 
     def conflict(self, other, exempt=frozenset()):
         for key, (r, w, c, b) in self.masks.items():
-            if key in other.masks and key[1] not in exempt:
+            if key in other.masks and key[1] not in exempt and key[0] != "version":
                 r2, w2, c2, b2 = other.masks[key]
                 if w & (r2 | w2 | c2 | b2) or w2 & (r | c | b) or r & b2 or r2 & b:
                     return key
@@ -76,6 +80,15 @@ class Footprint:
                 if array == array2 and array not in exempt and (lo, n) != (lo2, n2) and mask(lo, n) & mask(lo2, n2):
                     return ("temporary", array)
         return None
+
+    def shows_on_host(self, other):
+        """Whether kernels here that run on the host could meet what the host does in `other`."""
+        for (space, array), (r, w, _, _) in self.masks.items():
+            if space == "version" and ("host", array) in other.masks:
+                r2, w2, c2, b2 = other.masks["host", array]
+                if w & (r2 | w2 | c2 | b2) or r & (w2 | b2):
+                    return True
+        return False
 
 
 class Created:
@@ -118,7 +131,7 @@ class Copies:
     """One array in one device data environment."""
 
     def __init__(self):
-        self.entries = []  # (lo, n, count)
+        self.entries = []  # (lo, n, count, count of ompx_hold)
         self.defined = self.stale = self.pending = 0
 
     def copy(self):
@@ -137,7 +150,7 @@ class Copies:
 
     def present(self):
         result = 0
-        for lo, n, _ in self.entries:
+        for lo, n, _, _ in self.entries:
             result |= mask(lo, n)
         return result
 
@@ -154,6 +167,9 @@ class World:
         self.program = program
         self.copies = [Copies() for _ in program.arrays]
         self.home = {}  # array -> the device clause it is used with
+        self.associated = set()  # arrays
+        self.foreign = set()  # arrays whose present data libomptarget itself holds
+        self.structs = {}  # label of an open Data whose struct kernels may go through -> its items' places
         self.tasks = []
         self.stack = [Context(0)]
         self.values = {}
@@ -161,20 +177,43 @@ class World:
         self.largest_whole = 0  # the same as largest_task with whole arrays instead of sections
         self.depend_mode = True  # OMPDARTS_COHERENCE=depend is permitted
         self.shows = False  # device addresses, which hold memory
-        self.discards = False  # what kernels wrote: they must not run on the host
+        self.binds = False  # data to a device until their region closes
+        self.discards = False  # what kernels wrote, or meets the host: they must not run there
+        self.overwrites = False  # the host writes what is present
         self.steps = 0
+        for number, array in enumerate(program.arrays):
+            if array.device is not None:
+                self.home[number] = array.device
+            if array.kind in ("global", "device"):
+                self.always_present(number)
+
+    def always_present(self, number):
+        """Memory on the device that the program does not map, as it was at the program's begin."""
+        array, copies = self.program.arrays[number], self.copies[number]
+        copies.entries = [(0, array.size, float("inf"), 0)]
+        copies.defined = copies.stale = copies.pending = 0
+        if array.kind == "device":
+            copies.stale = mask(0, array.size)
+            self.shows = True
+        else:
+            copies.pending = mask(0, array.size)
+            self.discards = True
 
     def copy(self):
-        twin = World(self.program)
+        twin = object.__new__(World)
+        twin.program = self.program
         twin.copies = [copies.copy() for copies in self.copies]
         twin.home = dict(self.home)
+        twin.structs = dict(self.structs)
+        twin.associated, twin.foreign = set(self.associated), set(self.foreign)
+        twin.overwrites = self.overwrites
         twin.tasks = list(self.tasks)
         twin.stack = [context.copy() for context in self.stack]
         twin.values = dict(self.values)
         twin.largest_item, twin.largest_task = self.largest_item, self.largest_task
         twin.largest_whole = self.largest_whole
         twin.depend_mode, twin.discards, twin.steps = self.depend_mode, self.discards, self.steps
-        twin.shows = self.shows
+        twin.shows, twin.binds = self.shows, self.binds
         return twin
 
     @property
@@ -189,6 +228,9 @@ class World:
                 exempt = commutative & task.commutative if mutexes & task.mutexes else frozenset()
                 key = footprint.conflict(task.footprint, exempt)
                 require(key is None, f"race on {key}")
+                if not self.discards:
+                    self.discards = (footprint.shows_on_host(task.footprint) or
+                                     task.footprint.shows_on_host(footprint))
 
     def perform(self, footprint):
         """The current context does this now."""
@@ -205,8 +247,12 @@ class World:
         """Matches dependences by address as libomp does, and notes task `number`, if any, as the newest."""
         before, mutexes, scope = set(), set(), self.context.scope
         for depend in depends:
+            if depend.array == -2:
+                before.update(self.all_memory(number))
+                continue
             key = (depend.array, depend.lo.at(self.values))
-            node = scope.setdefault(key, {"last": [], "kind": "out", "earlier": [], "ins": []})
+            node = scope.setdefault(key, {"last": list(scope[()]["last"]) if () in scope else [], "kind": "out",
+                                          "earlier": [], "ins": []})
             kind = {"in": "in", "inoutset": "inoutset", "mutexinoutset": "mutexinoutset"}.get(depend.type, "out")
             if kind == "in":
                 before.update(node["last"])
@@ -226,6 +272,15 @@ class World:
                 mutexes.add(key)
         before.discard(number)
         return before, frozenset(mutexes)
+
+    def all_memory(self, number):
+        """What a dependence on all memory waits for; it is the newest of every place from now on, known or not."""
+        scope = self.context.scope
+        before = {task for node in scope.values() for task in node["last"] + node["ins"]}
+        if number is not None:
+            for key in list(scope) + [()]:
+                scope[key] = {"last": [number], "kind": "out", "earlier": sorted(before), "ins": []}
+        return before
 
     def create(self, footprint, depends, commutative):
         """A deferred task."""
@@ -248,9 +303,17 @@ class World:
     def bytes(self, array, n):
         return -(-n * self.program.arrays[array].elements * ELEMENT // GRANULE) * GRANULE
 
-    def note_memory(self, items):
+    def held(self, item, attached):
+        """Blocks that a device must hold for an item: an address without a section stands for all that is present there,
+        as does the pointer in a struct (`attached`)."""
+        array, lo, n, _ = self.resolve(item.section)
+        entry = self.copies[array].find(lo, n)
+        stands = entry is not None and (attached or item.zero or item.map in ("", "implicit"))
+        return entry[1] if stands else n
+
+    def note_memory(self, items, attached=False):
         """What a device needs for these."""
-        sizes = [self.bytes(item.section.array, item.section.n) for item in items]
+        sizes = [self.bytes(item.section.array, self.held(item, attached)) for item in items]
         self.largest_item = max([self.largest_item] + sizes)
         self.largest_task = max(self.largest_task, sum(sizes))
         whole = sum(self.bytes(item.section.array, self.program.arrays[item.section.array].size) for item in items)
@@ -268,13 +331,21 @@ class World:
         """A map item at the start of its construct."""
         array, lo, n, bits = self.resolve(item.section)
         self.at_home(array, device)
+        kind, map_ = self.program.arrays[array].kind, item.map
+        require(kind != "device", "maps device memory")
+        if map_ == "implicit" and kind in ("local", "scalar"):
+            require(n == self.program.arrays[array].size and not item.alias, "implicitly all of an array")
+            map_ = "tofrom"
         copies = self.copies[array]
-        entry = copies.find(lo, n)
+        entry = self.entry(item, lo, n)
         footprint.add("presence", array, reads=bits, writes=0 if temporary else bits)
-        copy_in = item.map in ("to", "tofrom") and (entry is None or item.always)
+        if entry is None and item.zero:
+            footprint.add("presence", array, writes=bits)  # nor may a kernel map it for a moment
+            return
+        copy_in = map_ in ("to", "tofrom") and (entry is None or item.always) and not item.zero
         if entry is None:
-            require(not item.present, "present")
-            copies.entries.append((lo, n, 1))
+            require(not item.present and map_ != "implicit", "present")
+            copies.entries.append((lo, n, not item.hold, int(item.hold)))
             copies.clear(bits)
             if temporary:
                 footprint.temporary.add((array, lo, n))
@@ -282,7 +353,7 @@ class World:
                     footprint.add("device", array, writes=bits)
         else:
             copies.entries.remove(entry)
-            copies.entries.append((entry[0], entry[1], entry[2] + 1))
+            copies.entries.append((entry[0], entry[1], entry[2] + (not item.hold), entry[3] + item.hold))
         if copy_in:
             require(not copies.stale & bits, "copies in what the device has newer")
             footprint.add("host", array, copies=bits)
@@ -291,31 +362,65 @@ class World:
             copies.pending &= ~bits
         require(not (temporary and copies.pending & bits), "LIMIT: kernel maps what awaits an update")
 
+    def entry(self, item, lo, n):
+        """The entry that an item is in. A pointer that no clause names is looked up by its own value."""
+        array = self.program.arrays[item.section.array]
+        entry = self.copies[item.section.array].find(lo, n)
+        if item.map == "implicit" and array.kind == "heap" and not item.alias:
+            require(entry is not None and entry[0] == 0, "the pointer is outside the present data")
+        return entry
+
     def end(self, item, footprint, temporary, written=0):
         """A map item at the end of its construct; `written` are the blocks that a kernel wrote."""
         array, lo, n, bits = self.resolve(item.section)
         copies = self.copies[array]
-        entry = copies.find(lo, n)
+        entry = self.entry(item, lo, n)
         footprint.add("presence", array, reads=bits, writes=0 if temporary else bits)
         if entry is None:
             return
+        count, holds = entry[2] - (not item.hold), entry[3] - item.hold
+        if item.map == "delete" and count < float("inf"):
+            count = 0
+        count = max(count, 0)
         copies.entries.remove(entry)
-        count = 0 if item.map == "delete" else entry[2] - 1
-        if count > 0:
-            copies.entries.append((entry[0], entry[1], count))
-        if item.map in ("from", "tofrom") and (count == 0 or item.always):
+        gone = count + holds <= 0
+        if not gone:
+            copies.entries.append((entry[0], entry[1], count, holds))
+        implicit = item.map == "implicit" and self.program.arrays[array].kind in ("local", "scalar")
+        if (item.map in ("from", "tofrom") or implicit) and (gone or item.always) and not item.zero:
             require(bits & ~copies.defined == 0, "copies back what is undefined")
             require(not copies.pending & bits, "copies back over what the host wrote")
             unchanged = bits & ~written if temporary else 0
             footprint.add("host", array, writes=bits & ~unchanged, backs=unchanged)
             footprint.add("device", array, reads=bits)
             copies.stale &= ~bits
-        if count == 0:
+        if gone:
+            require(not any(array == held for held, _, _ in sum(self.structs.values(), [])), "ends what is attached")
             self.discards = self.discards or bool(copies.stale & mask(entry[0], entry[1]))
             copies.clear(mask(entry[0], entry[1]))
 
+    def is_foreign(self, array):
+        held = array in self.foreign and self.copies[array].entries
+        return bool(self.program.arrays[array].kind == "global" or array in self.associated or held)
+
+    def is_mapped(self, item):
+        kind = self.program.arrays[item.section.array].kind
+        return kind != "device" and not (kind == "global" and item.map == "implicit" and not item.alias)
+
+    def pass_through(self, items, opens, scratch=False):
+        """Where libomptarget carries out a construct; it `opens` the data that are not present for longer."""
+        arrays = {item.section.array for item in items if self.is_mapped(item)}
+        passes = scratch or any(self.is_foreign(array) for array in arrays)
+        for array in arrays:
+            if self.is_foreign(array):
+                continue
+            require(not passes or not self.copies[array].entries, "LIMIT: passes through with data of a region")
+            if opens:
+                (self.foreign.add if passes else self.foreign.discard)(array)
+
     def begin_all(self, items, device, footprint, temporary, shared=True):
         self.check_items(items, shared)
+        self.pass_through(items, not temporary)
         for item in items:
             self.begin(item, device, footprint, temporary)
 
@@ -336,7 +441,7 @@ class World:
     def positions(self, code):
         """Each operation as (op, destination array and blocks, source array and blocks)."""
         for op in code.ops:
-            dst = self.part(code.items, op.dst, op.at, 1 if op.kind == "sum" else op.n)
+            dst = self.part(code.items, op.dst, op.at, 1 if op.kind in ("sum", "max") else op.n)
             src = self.part(code.items, op.src, op.src_at, op.n)
             require((dst is None) == (op.kind == "check"), "malformed")
             require(src is not None or op.kind in ("add", "set", "update"), "malformed")
@@ -353,7 +458,7 @@ class World:
 
     def check_lengths(self, op, dst, src):
         elements = [self.program.arrays[side[0]].elements for side in (dst, src)]
-        require(op.kind == "sum" or elements[0] == elements[1], "blocks of two sizes")
+        require(op.kind in ("sum", "max") or elements[0] == elements[1], "blocks of two sizes")
         require(dst[0] != src[0] or dst[1] == src[1] or not dst[1] & src[1], "source and destination overlap")
 
     def operate(self, code, footprint, private=frozenset()):
@@ -367,11 +472,15 @@ class World:
                 if array in private:
                     continue
                 require(not bits & ~self.copies[array].defined, "reads what is undefined")
+                require(not bits & ~self.copies[array].present(), "reads what is not present")
                 footprint.add("device", array, reads=bits)
+                footprint.add("version", array, reads=bits)
             if dst:
                 array, bits = dst
                 require(array not in private, "writes a private copy")
+                require(not bits & ~self.copies[array].present(), "writes what is not present")
                 footprint.add("device", array, writes=bits)
+                footprint.add("version", array, writes=bits)
                 self.copies[array].defined |= bits
                 self.copies[array].stale |= bits
                 if code.items[op.dst].map == "to":
@@ -394,11 +503,12 @@ class World:
                 footprint.add("host", array, writes=bits)
                 copies.stale &= ~bits
                 copies.pending |= bits & copies.present()
-        self.note_host(code)
+                self.overwrites = self.overwrites or bool(copies.pending)
+        self.note_host(code.items)
 
-    def note_host(self, code):
+    def note_host(self, items):
         context = self.context
-        for item in code.items:
+        for item in items:
             array, lo, n, _ = self.resolve(item.section)
             context.hosted.add(array)
             if context.task is not None:
@@ -450,19 +560,28 @@ class World:
         self.host_operate(host, footprint)
         self.perform(footprint)
 
+    def is_private(self, target, item):
+        implicit = item.map == "implicit" and not target.defaultmap
+        return item.map == "firstprivate" or implicit and self.program.arrays[item.section.array].kind == "scalar"
+
     def run_target(self, target):
         now, footprint = Footprint(), Footprint()
-        private = [item for item in target.items if item.map == "firstprivate"]
-        mapped = [item for item in target.items if item.map != "firstprivate"]
+        private = [item for item in target.items if self.is_private(target, item)]
+        mapped = [item for item in target.items if not self.is_private(target, item)]
         for item in private:
-            array, _, _, bits = self.resolve(item.section)
+            array, _, n, bits = self.resolve(item.section)
+            require(n == self.program.arrays[array].size and not item.alias, "private copies are of whole arrays")
             require(not bits & self.copies[array].stale, "host reads what the device has newer")
             now.add("host", array, reads=bits)
+            if self.program.arrays[array].kind != "scalar":
+                footprint.add("host", array, reads=bits)  # clang 19 copies arrays when the task begins
         self.perform(now)
+        require(not (target.nowait and (target.by_default or target.shape == "variable")), "only while it waits")
         if not target.nowait and target.depends:
             self.wait(self.predecessors(target.depends)[0])
         if target.condition is False:
             self.depend_mode = False
+            require(not any(self.program.arrays[item.section.array].kind == "device" for item in mapped), "on the host")
             self.host_operate(target, footprint)
         else:
             self.launch(target, mapped, private, footprint)
@@ -473,33 +592,156 @@ class World:
 
     def launch(self, target, mapped, private, footprint):
         self.note_offload(mapped)
-        self.note_memory(mapped)
-        self.begin_all(mapped, target.device, footprint, True)
+        own = [item for item in mapped if self.program.arrays[item.section.array].kind == "device"]
+        passing = [item for item in mapped if item not in own]
+        self.note_memory(passing, target.through is not None)
+        for item in own:
+            require(not item.map, "maps device memory")
+            self.use_present(item, target.device, footprint)
+        if target.through is None:
+            require(all(item.map for item in passing), "malformed")
+            self.pass_through(passing, False, self.has_scratch(target, passing))
+            self.begin_all(passing, target.device, footprint, True)
+        else:
+            self.go_through(target, passing, footprint)
         written = self.operate(target, footprint, {item.section.array for item in private})
-        for item in mapped:
+        for item in passing if target.through is None else []:
             self.end(item, footprint, True, written.get(item.section.array, 0))
+
+    def has_scratch(self, target, items):
+        """A struct's member whose section only this kernel has."""
+        return bool(target.shape) and any(item.alias and item.map == "alloc" and self.entry(
+            item, *self.resolve(item.section)[1:3]) is None for item in items)
+
+    def go_through(self, target, items, footprint):
+        self.pass_through(items, False)
+        places = self.structs.get(target.through)
+        require(places is not None, "its struct is not there")
+        for item in items:
+            array, lo, n, _ = self.resolve(item.section)
+            require(item.member < len(places), "no such member")
+            array2, lo2, n2 = places[item.member]
+            require(array == array2 and lo2 <= lo and lo + n <= lo2 + n2, "outside the member's section")
+            self.use_present(item, target.device, footprint)
+
+    def use_present(self, item, device, footprint):
+        """An address on the device of something that is present there."""
+        array, lo, n, bits = self.resolve(item.section)
+        self.at_home(array, device)
+        require(self.copies[array].find(lo, n) is not None, "absent")
+        require(not self.copies[array].pending & bits, "LIMIT: kernel maps what awaits an update")
+        footprint.add("presence", array, reads=bits)
 
     def run_devicecall(self, call):
         footprint = Footprint()
         self.note_offload(call.items)
         for item in call.items:
             if not item.map:
-                array, lo, n, bits = self.resolve(item.section)
-                require(self.copies[array].find(lo, n) is not None, "absent")
-                require(not self.copies[array].pending & bits, "LIMIT: kernel maps what awaits an update")
-                footprint.add("presence", array, reads=bits)
+                self.use_present(item, call.device, footprint)
+        self.pass_through(call.items, False)
         mapped = [item for item in call.items if item.map]
         self.note_memory(call.items)
         self.shows = True
-        self.begin_all(mapped, None, footprint, True)
+        self.begin_all(mapped, call.device, footprint, True)
         written = self.operate(call, footprint)
         for item in mapped:
             self.end(item, footprint, True, written.get(item.section.array, 0))
         self.perform(footprint)
 
+    def run_mapped(self, code):
+        footprint = Footprint()
+        self.note_offload(code.items)
+        self.note_memory(code.items)
+        self.shows = self.binds = True
+        self.pass_through(code.items, False)
+        for item in code.items:
+            self.use_present(item, code.device, footprint)
+        self.operate(code, footprint)
+        self.perform(footprint)
+
+    def run_memcpy(self, memcpy):
+        footprint = Footprint()
+        dst, src = memcpy.items
+        sizes = [item.section.n * self.program.arrays[item.section.array].elements for item in memcpy.items]
+        require(sizes[0] == sizes[1] and dst.section.array != src.section.array, "malformed")
+        for item in memcpy.items:
+            array, _, _, bits = self.resolve(item.section)
+            require((item.map == "own") == (self.program.arrays[array].kind == "device"), "malformed")
+            if item.map == "host":
+                self.copy_host_side(array, bits, item is dst, footprint)
+                continue
+            self.shows = True
+            self.binds = self.binds or item.map == "mapped"
+            self.use_present(item, memcpy.device, footprint)
+            self.note_offload([item])
+            if item is dst:
+                self.copies[array].defined |= bits
+                self.copies[array].stale |= bits
+            else:
+                require(not bits & ~self.copies[array].defined, "reads what is undefined")
+            footprint.add("device", array, **{"writes" if item is dst else "reads": bits})
+            footprint.add("version", array, **{"writes" if item is dst else "reads": bits})
+        self.note_host([item for item in memcpy.items if item.map == "host"])
+        self.perform(footprint)
+
+    def copy_host_side(self, array, bits, writes, footprint):
+        copies = self.copies[array]
+        if writes:
+            copies.stale &= ~bits
+            copies.pending |= bits & copies.present()
+            self.overwrites = self.overwrites or bool(copies.pending)
+        else:
+            require(not bits & copies.stale, "host reads what the device has newer")
+        footprint.add("host", array, **{"writes" if writes else "reads": bits})
+
+    def run_present(self, present):
+        footprint = Footprint()
+        for item in present.items:
+            array, lo, _, _ = self.resolve(item.section)
+            self.at_home(array, present.device)
+            require(self.program.arrays[array].kind == "heap", "malformed")
+            footprint.add("presence", array, writes=mask(lo, 1))
+        self.perform(footprint)
+
+    def run_associate(self, associate):
+        self.open_association(associate)
+        self.run_body(associate.body)
+        footprint, copies = Footprint(), self.copies[associate.array]
+        footprint.add("presence", associate.array, writes=mask(0, self.program.arrays[associate.array].size))
+        self.perform(footprint)
+        self.discards = self.discards or bool(copies.stale)
+        copies.entries = []
+        copies.defined = copies.stale = copies.pending = 0
+        self.associated.discard(associate.array)
+
+    def open_association(self, associate):
+        footprint, copies = Footprint(), self.copies[associate.array]
+        array = self.program.arrays[associate.array]
+        require(array.kind == "heap" and not copies.entries, "associates present data")
+        footprint.add("presence", associate.array, writes=mask(0, array.size))
+        self.perform(footprint)
+        copies.entries = [(0, array.size, float("inf"), 0)]
+        copies.defined = copies.stale = copies.pending = 0
+        self.associated.add(associate.array)
+        self.shows = True
+
+    def run_renew(self, renew):
+        """While nobody else is there who may know the old addresses."""
+        require(len(self.stack) == 1 and not self.unfinished(0) and not self.structs, "others run")
+        footprint = Footprint()
+        for number in renew.arrays:
+            array, copies = self.program.arrays[number], self.copies[number]
+            require(array.kind == "device" or array.kind == "heap" and not copies.entries, "renews present data")
+            footprint.add("presence", number, writes=mask(0, array.size))
+            footprint.add("host", number, writes=mask(0, array.size))
+            if array.kind == "device":
+                self.always_present(number)
+        self.perform(footprint)
+
     def directive(self, statement, effect):
         """Enter, exit and update: in place, or as a task."""
         footprint = Footprint()
+        require(not (statement.nowait and (statement.by_default or statement.shape == "variable")), "only while it waits")
         if not statement.nowait and statement.depends:
             self.wait(self.predecessors(statement.depends)[0])
         self.note_offload(statement.items)
@@ -517,9 +759,10 @@ class World:
 
     def exit(self, statement, footprint):
         self.check_items(statement.items, False)
+        self.pass_through(statement.items, False)
         for item in statement.items:
             array, lo, n, _ = self.resolve(item.section)
-            require(self.copies[array].find(lo, n) is not None, "exit of absent data")
+            require(item.zero or self.copies[array].find(lo, n) is not None, "exit of absent data")
             self.at_home(array, statement.device)
             self.end(item, footprint, False)
 
@@ -528,6 +771,7 @@ class World:
 
     def update(self, update, footprint):
         seen = {}
+        self.pass_through(update.items, False)
         for item in update.items:
             array, lo, n, bits = self.resolve(item.section)
             require(not seen.get(array, 0) & bits, "items overlap")
@@ -536,6 +780,8 @@ class World:
             copies = self.copies[array]
             footprint.add("presence", array, reads=bits)
             if copies.find(lo, n) is None:
+                require(not item.present, "present")
+                footprint.add("presence", array, writes=bits)  # nor may a kernel map it for a moment
                 continue
             if item.map == "to":
                 require(not copies.stale & bits, "copies in what the device has newer")
@@ -553,8 +799,10 @@ class World:
     def run_data(self, data):
         self.open_data(data)
         self.run_body(data.body)
+        self.structs.pop(data.label, None)
         footprint = Footprint()
         self.check_items(data.items, False)
+        self.pass_through(data.items, False)
         for item in data.items:
             self.end(item, footprint, False)
         self.perform(footprint)
@@ -564,6 +812,9 @@ class World:
         self.note_offload(data.items)
         self.begin_all(data.items, data.device, footprint, False, shared=False)
         self.perform(footprint)
+        if data.label is not None:
+            require(all(item.alias and not item.zero for item in data.items), "malformed")
+            self.structs[data.label] = [self.resolve(item.section)[:3] for item in data.items]
 
     def run_task(self, task):
         undeferred = task.flags == "if(0)"
@@ -598,8 +849,20 @@ class World:
             return self.commutative(task.body[0])
         return frozenset()
 
+    def run_detached(self, statement):
+        """The first task is complete when the second one is. That must not wait for it."""
+        first = len(self.tasks)
+        self.run_task(statement.first)
+        self.run_task(statement.second)
+        second = len(self.tasks) - 1
+        require(second == first + 1, "malformed")
+        require(not self.tasks[second].before >> first & 1, "waits for itself")
+        self.tasks[first].before |= self.tasks[second].before | 1 << second
+
     def run_taskwait(self, wait):
-        if wait.depends:
+        if wait.nowait:
+            self.create(Footprint(), wait.depends, frozenset())
+        elif wait.depends:
             self.depend_mode = False
             self.wait(self.predecessors(wait.depends)[0])
         else:
@@ -608,6 +871,14 @@ class World:
     def run_taskgroup(self, group):
         first = len(self.tasks)
         self.run_body(group.body)
+        self.wait_all_since(first)
+
+    def run_cancelled(self, cancelled):
+        first = len(self.tasks)
+        self.run_body(cancelled.body)
+        self.run(Taskwait())
+        self.run_task(Task(body=cancelled.before))
+        require(all(isinstance(s, Host) for s in cancelled.before), "malformed")
         self.wait_all_since(first)
 
     def run_loop(self, loop):
@@ -623,7 +894,8 @@ class World:
             self.values = {**outer, loop.variable: value}
             self.run_task(Task(body=loop.body))
         self.values = outer
-        self.wait_all_since(first)
+        if "nogroup" not in loop.flags:
+            self.wait_all_since(first)
 
     def run_parallel(self, parallel):
         for phase in parallel.phases:
@@ -655,6 +927,8 @@ class World:
         world = self.copy()
         if isinstance(statement, Data):
             world.open_data(statement)
+        elif isinstance(statement, Associate):
+            world.open_association(statement)
         elif isinstance(statement, Taskloop):
             world.values[statement.variable] = 0
             world.open_task(Task())
@@ -671,7 +945,7 @@ class World:
             world.run_threads(statement.threads, last_waits=True, join=False)
             world.stack.append(Context(world.context.done))
         else:
-            assert isinstance(statement, Taskgroup)
+            assert isinstance(statement, (Taskgroup, Cancelled))
         return world
 
 

@@ -12,7 +12,8 @@ from typing import Optional
 
 @dataclass
 class Array:
-    """`kind` is heap (a pointer), local (an array variable), scalar, or global (declare target)."""
+    """`kind` is heap (a pointer), local (an array variable), scalar, global (declare target), or device (memory of
+    omp_target_alloc, which the host does not look into). `device` is the device clause of all that uses it."""
 
     name: str
     tiles: int
@@ -20,6 +21,7 @@ class Array:
     elements: int  # per block
     kind: str = "heap"
     offset: int = 0  # elements between the start of the allocation and that of the array
+    device: Optional[int] = None
 
     @property
     def size(self):
@@ -49,15 +51,21 @@ class Item:
     """A section that a construct or a piece of host code names.
 
     `map` is to, from, tofrom, alloc, release or delete; `implicit` where no clause names it and OpenMP's rules for
-    pointers, arrays and scalars decide; `firstprivate` for scalars; `device_ptr` for addresses shown by
-    use_device_ptr; empty in host code and updates. `alias` names it by a pointer to its first element.
+    pointers, arrays, scalars and globals decide; `firstprivate` for scalars and arrays; empty in host code and
+    for device addresses. `zero` maps no element of it: a section of length zero at its begin. `alias` names it by a
+    pointer to its first element, which may be a member of a struct (the statement's `shape`); `member` is its number
+    in the struct of the region that the statement goes `through`.
     """
 
     section: Section
     map: str = ""
     always: bool = False
     present: bool = False
+    close: bool = False
+    hold: bool = False
+    zero: bool = False
     alias: bool = False
+    member: int = 0
 
 
 @dataclass
@@ -65,7 +73,7 @@ class Op:
     """One loop over `n` blocks. Positions are in blocks from the start of the items `dst` and `src`.
 
     set: dst = f(src, k)    update: dst = f(dst, src, k)    add: dst += k    check: remember a hash of src
-    sum: dst[0] += every element of src
+    sum, max: dst[0] += every element of src, or becomes the largest
     """
 
     kind: str
@@ -80,7 +88,7 @@ class Op:
 
 @dataclass
 class Depend:
-    """`type` on a place of an array (n = 0: the element) or on a token (array = -1)."""
+    """`type` on a place of an array (n = 0: the element), on a token (array = -1), or on all memory (array = -2)."""
 
     type: str
     array: int
@@ -118,37 +126,54 @@ class Host(Code):
 
 @dataclass
 class Target(Code):
+    """`shape` is how aliases are spelled (SHAPES); `through` the label of a Data whose struct the kernel goes through,
+    `parent` whether it maps that struct."""
+
     form: str = "target"
     nowait: bool = False
     depends: list = field(default_factory=list)
+    spelling: str = "plain"
     condition: Optional[bool] = None  # the if clause's value, known at run time only
     device: Optional[int] = None
+    by_default: bool = False  # the device is not named, but the default device meanwhile
+    shape: str = ""
+    through: Optional[int] = None
+    parent: bool = False
+    defaultmap: bool = False  # scalars are mapped tofrom where no clause names them
+
+
+# A pointer variable each (empty); members of a struct that is not mapped itself, or is; of a struct variable; elements
+# of a table of pointers; or what a mapper of a struct maps.
+SHAPES = ("", "members", "parent", "variable", "table", "mapper")
+SPELLINGS = ("plain", "depobj", "iterator")  # of depend clauses
 
 
 @dataclass
-class Enter(Statement):
+class Motion(Statement):
+    """A directive that is about data only."""
+
     items: list = field(default_factory=list)
     nowait: bool = False
     depends: list = field(default_factory=list)
+    spelling: str = "plain"
     device: Optional[int] = None
+    by_default: bool = False
+    shape: str = ""
 
 
 @dataclass
-class Exit(Statement):
-    items: list = field(default_factory=list)
-    nowait: bool = False
-    depends: list = field(default_factory=list)
-    device: Optional[int] = None
+class Enter(Motion):
+    pass
 
 
 @dataclass
-class Update(Statement):
+class Exit(Motion):
+    pass
+
+
+@dataclass
+class Update(Motion):
     """`map` of an item says the direction: to or from."""
-
-    items: list = field(default_factory=list)
-    nowait: bool = False
-    depends: list = field(default_factory=list)
-    device: Optional[int] = None
 
 
 @dataclass
@@ -157,29 +182,98 @@ class Data(Body):
 
     items: list = field(default_factory=list)
     device: Optional[int] = None
+    by_default: bool = False
+    shape: str = ""
+    label: Optional[int] = None
 
 
 @dataclass
 class DeviceCall(Code):
-    """A call with addresses that target data use_device_ptr shows; its items may be mapped by that construct too."""
+    """A call with addresses that target data use_device_ptr shows; its items may be mapped by that construct too. `how`
+    is call, kernel (with is_device_ptr), or address (a kernel: use_device_addr and has_device_addr)."""
 
-    kernel: bool = False  # a kernel with is_device_ptr instead of a call
+    how: str = "call"
+    device: Optional[int] = None
+
+
+@dataclass
+class Mapped(Code):
+    """A kernel on addresses that omp_get_mapped_ptr gives."""
+
+    device: Optional[int] = None
+
+
+@dataclass
+class Memcpy(Statement):
+    """omp_target_memcpy of the second item's section to the first one's. An item's `map` says where: `host`, `own` (an
+    array of kind device) or `mapped` (where omp_get_mapped_ptr says)."""
+
+    items: list = field(default_factory=list)
+    device: Optional[int] = None
+
+
+@dataclass
+class Present(Statement):
+    """Remembers what omp_target_is_present says of the items' first elements."""
+
+    items: list = field(default_factory=list)
+    device: Optional[int] = None
+
+
+@dataclass
+class Associate(Body):
+    """An array has device memory of the program's own while the body runs (omp_target_associate_ptr)."""
+
+    array: int = 0
+
+
+@dataclass
+class Renew(Statement):
+    """Arrays are freed, allocated in this order, and filled afresh."""
+
+    arrays: list = field(default_factory=list)
 
 
 @dataclass
 class Task(Body):
     depends: list = field(default_factory=list)
+    spelling: str = "plain"
     flags: str = ""  # untied, mergeable, priority(n), if(0), final(1)
+
+
+@dataclass
+class Detached(Statement):
+    """A host task that completes with an event, and a second one that fulfils it."""
+
+    first: Task = field(default_factory=Task)
+    second: Task = field(default_factory=Task)
+
+    def bodies(self):
+        return [self.first.body, self.second.body]
 
 
 @dataclass
 class Taskwait(Statement):
     depends: list = field(default_factory=list)
+    spelling: str = "plain"
+    nowait: bool = False
 
 
 @dataclass
 class Taskgroup(Body):
     pass
+
+
+@dataclass
+class Cancelled(Body):
+    """A taskgroup: its body, a wait, then a task that cancels it. What `dead` holds comes after that and never runs: the
+    first statement in that task, the others as tasks of the group."""
+
+    before: list = field(default_factory=list)  # in the task that cancels
+    dead: list = field(default_factory=list)
+
+    def bodies(self):
+        return [self.body, self.before]
 
 
 @dataclass
@@ -190,7 +284,9 @@ class Loop(Body):
 
 @dataclass
 class Taskloop(Loop):
-    """Each iteration is a task; all are done at its end."""
+    """Each iteration is a task; all are done at its end, or with the next wait (nogroup)."""
+
+    flags: str = ""
 
 
 @dataclass

@@ -4,12 +4,15 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 from emit import source
+from program import Associate, Data, Motion, Target
 
-TIMEOUT_S = 30  # programs take a fraction of a second, and the watchdog speaks after ten
-FLAGS = ["-std=gnu17", "-O1", "-g", "-fopenmp", "-fno-crash-diagnostics",
+# Programs take a fraction of a second. What takes eight is asked where it is, before the watchdog ends it after ten.
+SLOW_S, TIMEOUT_S = 8, 60
+FLAGS = ["-std=gnu17", "-O1", "-g", "-fopenmp", "-fopenmp-version=52", "-fno-crash-diagnostics",
          "-Wno-pass-failed"]
 
 
@@ -23,6 +26,7 @@ class Lab:
         self.clean = {name: value for name, value in os.environ.items()
                       if not name.startswith(("OMPDARTS_", "OMP_", "LIBOMP", "KMP_")) and name != "LD_PRELOAD"}
         self.clean["LIBOMP_USE_HIDDEN_HELPER_TASK"] = "0"  # stock libomp 19 fails with them
+        self.clean["OMP_CANCELLATION"] = "true"
         loaded = subprocess.run(["ldd", library], capture_output=True, text=True, check=False).stdout
         runtime = re.search(r"=> (\S*libclang_rt\.\S*)", loaded)
         self.preload = f"{runtime[1]}:{library}" if runtime else str(library)
@@ -41,24 +45,47 @@ class Lab:
         return path
 
     def run(self, path, number, settings, *more):
-        try:
-            done = subprocess.run([str(path), str(number), *more], env={**self.clean, **settings}, capture_output=True,
-                                  timeout=TIMEOUT_S, check=False)
-        except subprocess.TimeoutExpired as expired:
-            return Outcome("timeout", expired.stdout or b"", expired.stderr or b"")
-        return Outcome(done.returncode, done.stdout, done.stderr)
+        with subprocess.Popen([str(path), str(number), *more], env={**self.clean, **settings},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            threads = ""
+            try:
+                out, err = process.communicate(timeout=SLOW_S)
+            except subprocess.TimeoutExpired:
+                threads = backtraces(process.pid)
+                try:
+                    out, err = process.communicate(timeout=TIMEOUT_S - SLOW_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    out, err = process.communicate()
+                    return Outcome("timeout", out, err, threads)
+        return Outcome(process.returncode, out, err, threads)
 
     def plain(self, path, number, threads=4):
         return self.run(path, number, {"OMP_NUM_THREADS": str(threads)})
 
     def under(self, path, number, settings):
-        return self.run(path, number, {"LD_PRELOAD": self.preload, "OMPDARTS_WATCHDOG": "10", **settings})
+        return self.run(path, number, {"LD_PRELOAD": self.preload, "OMPDARTS_WATCHDOG": "10", "OMPDARTS_CACHE": "0",
+                                       **settings})
 
 
 # Faults of libomp 19 that it has without the library as well, now and then: a program that meets one says nothing.
-STOCK_FAULTS = (b"th_set_nproc >= 1",)  # nested parallel regions beside kernels with teams
+STOCK_FAULTS = (b"th_set_nproc >= 1",  # nested parallel regions beside kernels with teams
+                b"new_gtid < __kmp_threads_capacity")  # kernels with teams of several root threads at once
 
 POOL_SLACK = 12 * 256  # bytes: a device's pool gives each datum a multiple of 256
+
+
+def backtraces(pid):
+    """Where all threads of a process are, if gdb is there to say so."""
+    gdb = shutil.which("gdb")
+    if gdb is None:
+        return "gdb is not installed: no backtraces of the process that hung\n"
+    command = [gdb, "-p", str(pid), "-batch", "-ex", "set pagination off", "-ex", "thread apply all bt"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return "gdb gave no answer\n"
+    return done.stdout + done.stderr
 
 
 class CompileError(Exception):
@@ -66,8 +93,10 @@ class CompileError(Exception):
 
 
 class Outcome:
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
+    """What a run gave; `threads` are its backtraces after SLOW_S, if it took so long."""
+
+    def __init__(self, code, out, err, threads=""):
+        self.code, self.out, self.err, self.threads = code, out, err, threads
 
     def is_stock_fault(self):
         return any(fault in self.err for fault in STOCK_FAULTS)
@@ -86,17 +115,38 @@ class Outcome:
         return f"results {', '.join(wrong[:8]) or 'missing'} differ"
 
 
-def names(command, title):
-    """What `ompdarts info` lists under a title: registered policies, eviction rules."""
+def listed(command, title):
+    """What `ompdarts info` lists under a title, name -> words after a colon: policies with their options, eviction
+    rules. `plugin:FILE` is no name."""
     text = subprocess.run([command, "info"], capture_output=True, text=True, check=True).stdout
     block = re.search(rf"^{title}.*\n((?:  .*\n)+)", text, re.M)
-    return [line.split()[0] for line in block[1].splitlines()]
+    found = {}
+    for line in block[1].splitlines():
+        word, _, meaning = line.strip().partition(" ")
+        if word.startswith(":"):
+            found[name].append(word + "=0" if meaning.strip().startswith("0:") else word)
+        elif ":" not in word:
+            name = word
+            found[name] = []
+    return found
+
+
+def only_clauses(program):
+    """Devices are named in device clauses only, by no call and not as the default device: they may be taken as hints."""
+    if any(array.kind == "device" and array.device is not None for array in program.arrays):
+        return False
+    if any(isinstance(s, Associate) and program.arrays[s.array].device is not None for s in program.walk()):
+        return False
+    clauses = (Target, Motion, Data)
+    return all(getattr(statement, "device", None) is None or isinstance(statement, clauses) and
+               not getattr(statement, "by_default", False) for statement in program.walk())
 
 
 class Settings:
     """Draws settings for a program; each pair of policy and rule comes up once before any comes again."""
 
     def __init__(self, policies, rules):
+        self.options = policies
         self.pairs = [(policy, rule) for policy in policies for rule in rules]
 
     def draw(self, rng, world, count):
@@ -107,7 +157,7 @@ class Settings:
 
     def one(self, rng, world, pair):
         settings = {
-            "OMPDARTS_SCHED": pair[0], "OMPDARTS_EVICT": pair[1],
+            "OMPDARTS_SCHED": pair[0] + self.option(rng, pair[0]), "OMPDARTS_EVICT": pair[1],
             "OMPDARTS_DEVICES": str(rng.randint(1, 4)),
             "OMPDARTS_TASK_BUFFER": str(rng.choice((1, 2, 3, 5, 8))),
             "OMPDARTS_COHERENCE": rng.choice(("auto", "auto", "strict") + (("depend",) if world.depend_mode else ())),
@@ -117,20 +167,31 @@ class Settings:
         memory = self.memory(rng, world)
         if memory:
             settings["OMPDARTS_MEM_LIMIT"] = str(memory)
-        if rng.random() < 0.5:
-            settings["OMPDARTS_JITTER"] = rng.choice(("0.0002", "0.001", "0.004"))
+        delays = [delay for delay in ("0.0002", "0.001", "0.004") if float(delay) * world.steps < 0.5]
+        if delays and rng.random() < 0.5:
+            settings["OMPDARTS_JITTER"] = rng.choice(delays)
         if rng.random() < 0.1:
             settings["OMPDARTS_LINK_BANDWIDTH"] = "100M"
         if rng.random() < 0.2:
             settings["OMPDARTS_HOST_WORKERS"] = "2"
         if rng.random() < 0.2:
             settings["OMP_MAX_TASK_PRIORITY"] = "5"
+            settings["OMPDARTS_PRIORITY"] = rng.choice(("clause", "none"))
+        if rng.random() < 0.2 and not world.discards and not world.overwrites:
+            settings["OMPDARTS_SPILL"] = "0"  # regions are evicted into the program's memory
+        if rng.random() < 0.3 and only_clauses(world.program):
+            settings["OMPDARTS_DEVICE_CLAUSE"] = "hint"
         return settings
+
+    def option(self, rng, policy):
+        return rng.choice(self.options[policy]) if self.options[policy] and rng.random() < 0.3 else ""
 
     @staticmethod
     def memory(rng, world):
         """From just enough for one section to ample (0). What is too large for a device runs on the host, which the
         model permits unless a kernel's writes are to be discarded."""
+        if world.binds:
+            return 0
         if world.discards:
             whole = world.largest_whole + POOL_SLACK
             return 0 if world.shows else rng.choice((whole, 2 * whole, 0))

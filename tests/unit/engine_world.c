@@ -19,6 +19,9 @@ typedef struct world {
     int ntransfers;
     int running[W_TASKS];
     int nrunning;
+    w_contents current[W_DATA]; /* of what has completed on a device or the host */
+    unsigned lost;              /* bit k: device k */
+    bool given_up;              /* the engine has, rightly */
     bool host_asked, host_answered, broken;
     uint64_t now;
 } world;
@@ -56,7 +59,7 @@ static void check_reads(world *w, int t, int place)
     for (int u = 0; u < w->graph->task[t].nuses; u++) {
         const w_use *use = &w->graph->task[t].use[u];
         const w_contents *here = &w->contents[use->datum][place_index(place)];
-        if (!(use->mode & OD_READ) || w->graph->shared)
+        if (!(use->mode & OD_READ) || w->graph->shared || w->given_up)
             continue;
         if (memcmp(here, &w->before[t][use->datum], sizeof *here))
             BREAK(w, "task %d reads stale contents of datum %d at place %d", t, use->datum, place);
@@ -89,19 +92,61 @@ static uint64_t now_ns(void *driver)
     return ((world *)driver)->now++;
 }
 
+/* A replica that was dropped leaves its bytes behind in this world, but nobody knows of them. */
+static bool holds(const world *w, int place, int d)
+{
+    bool is_device = place < (int)w->machine->ndevices;
+    if ((is_device && ((w->lost & (1u << place)) || w->datum[d]->replica[place].state == OD_ABSENT)) ||
+        (!is_device && place < W_PLACES - 2))
+        return false;
+    return memcmp(&w->contents[d][place], &w->current[d], sizeof w->current[d]) == 0;
+}
+
+/* True where no place that is left holds the datum's current contents. */
+static bool is_gone(const world *w, int d)
+{
+    for (int p = 0; p < W_PLACES; p++)
+        if (holds(w, p, d))
+            return false;
+    return true;
+}
+
 static void fatal(void *driver, const char *message)
 {
-    BREAK((world *)driver, "fatal: %s", message);
+    world *w = driver;
+    for (int d = 0; w->lost && !w->machine->never_gives_up && d < w->graph->ndata; d++)
+        w->given_up |= is_gone(w, d);
+    if (!w->given_up)
+        BREAK(w, "fatal: %s", message);
 }
 
 static const od_driver_ops driver_ops = {start_transfer, start_task, complete_task, complete_request, now_ns, fatal};
 
 /* --- events --------------------------------------------------------------- */
 
+static bool is_lost(const world *w, int place)
+{
+    return place >= 0 && place < OD_SPILL && (w->lost & (1u << place));
+}
+
+/* Nothing of what was there can be read any more. */
+static void lose_device(world *w, unsigned k)
+{
+    w->lost |= 1u << k;
+    for (int d = 0; d < w->graph->ndata; d++)
+        memset(&w->contents[d][k], 0xdd, sizeof w->contents[d][k]);
+    od_engine_device_lost(w->engine, k);
+}
+
 static void end_transfer(world *w, int i)
 {
     od_transfer *x = w->transfer[i];
     int d = datum_index(w, x->datum);
+    if (is_lost(w, x->from) || is_lost(w, x->to)) {
+        w->transfer[i] = w->transfer[--w->ntransfers];
+        od_engine_transfer_done(w->engine, x, OD_EDEVICE);
+        return;
+    }
     if (w->graph->region && x->kind == OD_EVICT && x->to == OD_HOST)
         BREAK(w, "datum %d is evicted to the program's memory inside a region", d);
     w->contents[d][place_index(x->to)] = w->contents[d][place_index(x->from)];
@@ -114,8 +159,9 @@ static void end_task(world *w, int i)
     int t = w->running[i];
     od_task *task = &w->task[t];
     w->running[i] = w->running[--w->nrunning];
-    if (t == w->machine->failing_task && task->place != OD_HOST && !w->failed_once[t]) {
-        w->failed_once[t] = true;
+    bool fails = t == w->machine->failing_task && task->place != OD_HOST && !w->failed_once[t];
+    if (fails || is_lost(w, task->place)) {
+        w->failed_once[t] |= fails;
         od_engine_task_done(w->engine, task, OD_EDEVICE);
         return;
     }
@@ -127,6 +173,8 @@ static void end_task(world *w, int i)
             *here = w->after[t][use->datum];
         else if (use->mode & OD_WRITE)
             here->count[t]++;
+        if (use->mode & OD_WRITE)
+            w->current[use->datum] = *here;
     }
     od_engine_task_done(w->engine, task, OD_OK);
 }
@@ -197,9 +245,11 @@ static bool step(world *w, w_choose choose, void *arg)
     int ready[W_TASKS];
     unsigned nready = ready_tasks(w, ready);
     unsigned ntransfers = (unsigned)w->ntransfers, nrunning = (unsigned)w->nrunning;
+    unsigned ndoomed = (unsigned)__builtin_popcount(w->machine->losses & ~w->lost);
     unsigned n = nready + ntransfers + nrunning + host_may_ask(w);
     if (!n)
         return false;
+    n += ndoomed;
     unsigned c = choose(arg, n);
     if (c < nready)
         submit(w, ready[c]);
@@ -207,8 +257,12 @@ static bool step(world *w, w_choose choose, void *arg)
         end_transfer(w, (int)c);
     else if ((c -= ntransfers) < nrunning)
         end_task(w, (int)c);
+    else if ((c -= nrunning) < ndoomed)
+        lose_device(w, (unsigned)__builtin_ctz(w->machine->losses & ~w->lost));
     else
         host_ask(w);
+    if (w->given_up)
+        return false;
     if (!od_engine_is_valid(w->engine))
         BREAK(w, "an invariant is broken");
     return true;
@@ -246,6 +300,10 @@ static size_t region_bytes(const world *w)
 static bool build(world *w)
 {
     const w_machine *m = w->machine;
+    od_policy_choice policy;
+    char error[256];
+    if (od_policy_choose(m->policy, &policy, error, sizeof error))
+        return false;
     od_engine_config config = {.ndevices = m->ndevices,
                                .memory = m->memory,
                                .alignment = 1,
@@ -256,8 +314,9 @@ static bool build(world *w)
                                .spill = true,
                                .host_link = {1e9, 1e-6},
                                .peer_link = {1e9, 1e-6},
-                               .policy = od_policy_find(m->policy),
-                               .evict = od_evict_find(m->evict),
+                               .policy = policy.ops,
+                               .policy_values = policy.values,
+                               .evict = od_evict_find(m->evict ? m->evict : policy.ops->default_evict),
                                .seed = 1,
                                .driver_ops = &driver_ops,
                                .driver = w};
@@ -307,7 +366,7 @@ static void synchronise(world *w, w_choose choose, void *arg)
         od_engine_request(w->engine, r);
     while (!w->broken && step(w, choose, arg))
         ;
-    if (!w->broken && !od_engine_is_idle(w->engine))
+    if (!w->broken && !w->given_up && !od_engine_is_idle(w->engine))
         BREAK(w, "not idle after the last event");
 }
 
@@ -321,9 +380,9 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
         BREAK(w, "the engine could not be made");
     while (!w->broken && step(w, choose, arg))
         ;
-    if (!w->broken)
+    if (!w->broken && !w->given_up)
         synchronise(w, choose, arg);
-    if (!w->broken)
+    if (!w->broken && !w->given_up)
         check_end(w);
     if (w->broken && w->engine)
         od_engine_dump(w->engine, stderr);

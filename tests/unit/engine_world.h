@@ -44,15 +44,19 @@ typedef struct w_machine {
     size_t memory;
     unsigned buffer, slots;
     bool peer;
-    const char *policy, *evict;
-    int failing_task; /* its device run fails, or -1 */
+    unsigned losses;     /* bit k: device k is lost at some moment */
+    bool never_gives_up; /* no loss can take the only copy of a datum */
+    const char *policy;  /* as OMPDARTS_SCHED */
+    const char *evict;   /* NULL: what suits the policy */
+    int failing_task;    /* its device run fails, or -1 */
 } w_machine;
 
 /* Choices: how many there are, and which is taken. Returns a number in [0, n). */
 typedef unsigned (*w_choose)(void *arg, unsigned n);
 
 /* Runs the graph to its end, every next event chosen. False, with a message, where a rule is broken:
- * deadlock, limit, stale read, lost write, broken invariant. */
+ * deadlock, limit, stale read, lost write, broken invariant. A run also ends well where the engine gives up because the only
+ * copy of a datum was on a device that is lost. */
 bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void *arg);
 
 /* Adds the dependences that the order of submission and the modes imply. */

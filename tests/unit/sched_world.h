@@ -56,11 +56,47 @@ static inline double world_transfer_time(void *engine, const od_datum *datum, un
     return (double)datum->size * (peer ? 0.5e-3 : 1e-3);
 }
 
+/* What devices have been given; the test keeps it. */
+typedef struct world_loads {
+    od_device_load device[OD_MAX_DEVICES];
+} world_loads;
+
+static inline od_device_load world_load(void *engine, unsigned k)
+{
+    const world_loads *loads = engine;
+    return loads ? loads->device[k] : (od_device_load){0};
+}
+
+static inline od_policy_env world_env(unsigned ndevices, uint64_t seed, world_loads *loads)
+{
+    return (od_policy_env){.ndevices = ndevices,
+                           .buffer = 5,
+                           .memory = SIZE_MAX,
+                           .seed = seed,
+                           .engine = loads,
+                           .transfer_time = world_transfer_time,
+                           .load = world_load};
+}
+
 static inline void *world_create(const od_policy_ops *ops, unsigned ndevices, uint64_t seed)
 {
-    od_policy_env env = {.ndevices = ndevices, .seed = seed, .transfer_time = world_transfer_time};
+    od_policy_env env = world_env(ndevices, seed, NULL);
     void *state = NULL;
-    assert_int_equal(ops->create(&env, &state), OD_OK);
+    assert_int_equal(od_policy_create(ops, &env, &state), OD_OK);
+    return state;
+}
+
+/* The policy that a value of OMPDARTS_SCHED names. */
+static inline void *world_choose(const char *text, od_policy_env env, const od_policy_ops **ops)
+{
+    od_policy_choice choice;
+    char error[256];
+    if (od_policy_choose(text, &choice, error, sizeof error))
+        fail_msg("%s", error);
+    env.values = choice.values;
+    *ops = choice.ops;
+    void *state = NULL;
+    assert_int_equal(od_policy_create(choice.ops, &env, &state), OD_OK);
     return state;
 }
 

@@ -67,7 +67,8 @@ static unsigned long explore(const w_graph *graph, const w_machine *machine, uns
     return runs;
 }
 
-static const char *const pairs[][2] = {{"eager", "lru"}, {"darts", "luf"}, {"darts", "lru"}};
+static const char *const pairs[][2] = {
+    {"eager", "lru"}, {"darts", "luf"}, {"darts", "lru"}, {"dmdas", "lru"}, {"lws", "luf"}};
 
 static unsigned long explore_policies(const w_graph *graph, w_machine machine, unsigned long limit)
 {
@@ -169,6 +170,42 @@ static void every_order_with_a_failing_kernel(void **state)
     explore_policies(&g, m, 60000);
 }
 
+/* One device, then both, at every moment. */
+static void every_order_with_a_lost_device(void **state)
+{
+    (void)state;
+    w_graph g = chain();
+    w_machine m = two_devices;
+    w_add_dependences(&g);
+    for (m.losses = 1; m.losses <= 3; m.losses++)
+        explore_policies(&g, m, 20000);
+    m.losses = 1;
+    g.keep = false;
+    explore_policies(&g, m, 20000);
+    g.region = true;
+    explore_policies(&g, m, 20000);
+    m.peer = false;
+    explore_policies(&g, m, 20000);
+}
+
+/* Tasks that only read: there is always another copy, and nothing may be given up. */
+static void readers_survive_lost_devices(void **state)
+{
+    (void)state;
+    w_graph g = {.ntasks = 3,
+                 .ndata = 3,
+                 .size = {1, 1, 1},
+                 .keep = true,
+                 .host_reads = -1,
+                 .task = {{2, {{0, OD_READ}, {1, OD_READ}}, 0},
+                          {2, {{1, OD_READ}, {2, OD_READ}}, 0},
+                          {2, {{2, OD_READ}, {0, OD_READ}}, 0}}};
+    w_machine m = two_devices;
+    m.never_gives_up = true;
+    for (m.losses = 1; m.losses <= 3; m.losses++)
+        explore_policies(&g, m, 20000);
+}
+
 /* Two tasks share data without a dependence, each writing what the other reads, in both orders. */
 static void every_order_of_two_tasks_that_want_each_others_data(void **state)
 {
@@ -255,28 +292,41 @@ static void make_shared(w_graph *graph)
             graph->task[t].use[u].mode |= OD_READ;
 }
 
+/* Any registered policy, or darts with an option; half of the time with the rule that suits it. */
+static void random_policy(generator *g, w_machine *machine)
+{
+    static const char *const variants[] = {"darts:first", "darts:3inputs", "darts:opti", "darts:threshold=2"};
+    unsigned nvariants = sizeof variants / sizeof *variants, npolicies = 0, nrules = 0;
+    while (od_policy_names()[npolicies])
+        npolicies++;
+    while (od_evict_names()[nrules])
+        nrules++;
+    unsigned i = below(g, npolicies + nvariants);
+    machine->policy = i < npolicies ? od_policy_names()[i] : variants[i - npolicies];
+    machine->evict = below(g, 2) ? od_evict_names()[below(g, nrules)] : NULL;
+}
+
 static void random_graphs_in_random_orders(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 6000; seed++) {
+    for (uint64_t seed = 1; seed <= 8000; seed++) {
         generator g = {seed * UINT64_C(0x9e3779b97f4a7c15)};
         w_graph graph = random_graph(&g);
         if (below(&g, 4) == 0)
             make_shared(&graph);
         else
             w_add_dependences(&graph);
-        const char *const *pair = pairs[below(&g, 3)];
         w_machine m = {.ndevices = 1 + below(&g, 4),
                        .memory = 3 + below(&g, 8),
                        .buffer = 1 + below(&g, 4),
                        .slots = 1 + below(&g, 2),
                        .peer = below(&g, 2),
-                       .policy = pair[0],
-                       .evict = pair[1],
                        .failing_task = below(&g, 4) ? -1 : 0};
+        m.losses = below(&g, 3) ? 0 : below(&g, 1u << m.ndevices);
+        random_policy(&g, &m);
         for (int order = 0; order < 4; order++)
             if (!w_run(&graph, &m, pick, &g))
-                fail_msg("seed %llu, order %d", (unsigned long long)seed, order);
+                fail_msg("seed %llu, order %d, policy %s", (unsigned long long)seed, order, m.policy);
     }
 }
 
@@ -290,6 +340,8 @@ int main(void)
         cmocka_unit_test(every_order_without_peer_copies),
         cmocka_unit_test(every_order_with_the_host_asking),
         cmocka_unit_test(every_order_with_a_failing_kernel),
+        cmocka_unit_test(every_order_with_a_lost_device),
+        cmocka_unit_test(readers_survive_lost_devices),
         cmocka_unit_test(every_order_of_two_tasks_that_want_each_others_data),
         cmocka_unit_test(memory_one_tile_too_small_runs_on_the_host),
         cmocka_unit_test(random_graphs_in_random_orders),

@@ -136,7 +136,7 @@ static void defaults(void **state)
     assert_int_equal(options.task_buffer, 5);
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_PIN);
-    assert_int_equal(options.priority, OD_PRIORITY_CLAUSE);
+    assert_int_equal(options.priority, OD_PRIORITY_AUTO);
     assert_true(options.link_bandwidth == 0);
     assert_int_equal(options.host_workers, 1);
     assert_string_equal(options.stats, "");
@@ -235,6 +235,9 @@ static void unknown_names_are_refused_with_a_suggestion(void **state)
     (void)state;
     refuse("OMPDARTS_SCHED", "dart", "OMPDARTS_SCHED=dart: unknown name; allowed: darts, eager; did you mean darts?");
     refuse("OMPDARTS_SCHED", "heft-like", "allowed: darts, eager");
+    refuse("OMPDARTS_SCHED", "plugin", "allowed: darts, eager");
+    accept("OMPDARTS_SCHED", "darts:anything");
+    accept("OMPDARTS_SCHED", "plugin:anything");
     refuse("OMPDARTS_EVICT", "lfu", "OMPDARTS_EVICT=lfu: unknown name; allowed: auto, lru, luf; did you mean ");
     setenv("OMPDARTS_SCHED", "anything", 1);
     assert_int_equal(od_options_parse(&options, NULL, NULL, error, sizeof error), OD_OK);
@@ -255,7 +258,7 @@ static void bad_values_are_refused(void **state)
     refuse("OMPDARTS_COHERENCE", "str", "auto|strict|depend");
     refuse("OMPDARTS_COHERENCE", "auto|strict", "auto|strict|depend");
     refuse("OMPDARTS_DEVICE_CLAUSE", "PIN", "pin|hint");
-    refuse("OMPDARTS_PRIORITY", "auto", "clause|none");
+    refuse("OMPDARTS_PRIORITY", "some", "auto|clause|none");
     refuse("OMPDARTS_LINK_BANDWIDTH", "fast", "a size such as 12G");
     refuse("OMPDARTS_HOST_WORKERS", "0", ">= 1");
     refuse("OMPDARTS_SUMMARY", "yes", "0|1");
@@ -373,7 +376,7 @@ static void the_table_is_complete(void **state)
     const od_option_spec *table = od_option_table(&count);
 
     (void)state;
-    assert_int_equal(count, 18);
+    assert_int_equal(count, 20);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(strncmp(table[i].name, "OMPDARTS_", 9), 0);
         assert_true(*table[i].type && *table[i].default_value && *table[i].allowed && *table[i].help);

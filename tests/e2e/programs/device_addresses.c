@@ -120,6 +120,21 @@ static void in_tasks(double *x)
     CHECK(x[0] == 510 + 256 * 3);
 }
 
+/* Two pointers into one array, shown at once while the program holds its address already. */
+static void twice(double *x)
+{
+#pragma omp target enter data map(to : x[0 : TILE])
+    double *held = omp_get_mapped_ptr(x, omp_get_default_device()), *p = x, *q = x;
+#pragma omp target data use_device_ptr(p, q)
+#pragma omp target is_device_ptr(p, q)
+    p[0] = q[1] + 40;
+#pragma omp target is_device_ptr(held)
+    held[1] = held[0] + 1;
+#pragma omp target update from(x[0 : 2])
+    CHECK(x[1] == x[0] + 1);
+#pragma omp target exit data map(delete : x[0 : TILE])
+}
+
 int main(void)
 {
     double *x = make_tiles(1, 0);
@@ -129,6 +144,7 @@ int main(void)
     middle(x);
     mapped_ptr(x);
     in_tasks(x);
+    twice(x);
     free(x);
     return check_result();
 }

@@ -4,7 +4,6 @@
  * presence after each step, and which contents the host sees in the end.
  *
  * memory: 32Ki
- * says: passed through to libomptarget
  */
 #include "check.h"
 
@@ -115,6 +114,24 @@ static void hold(double *x)
     CHECK(x[1] == 13);
 }
 
+/* A region of another kind with a hold inside it: one region, kernels see one set of contents. */
+static void hold_inside(double *x)
+{
+    for (int i = 0; i < TILE; i++)
+        x[i] = 1;
+#pragma omp target enter data map(to : x[0 : TILE])
+    add(x, 1);
+#pragma omp target data map(ompx_hold, alloc : x[0 : TILE])
+    {
+        add(x, 1);
+#pragma omp target exit data map(delete : x[0 : TILE])
+        CHECK(present(x));
+        add(x, 1);
+#pragma omp target update from(x[0 : TILE])
+    }
+    CHECK(!present(x) && all_are(x, TILE, 4));
+}
+
 static void close_modifier(double *x)
 {
     for (int i = 0; i < TILE; i++)
@@ -145,6 +162,7 @@ int main(void)
     always_in_the_middle(x);
     present_modifier(x);
     hold(x);
+    hold_inside(x);
     close_modifier(x);
     free(x);
     return check_result();

@@ -9,6 +9,12 @@
 
 #include <omp.h>
 
+#if __clang_major__ >= 22 /* p->x[0:n] does not map p->x */
+#define POINTERS(...) map(to : __VA_ARGS__)
+#else
+#define POINTERS(...)
+#endif
+
 typedef struct inner {
     double *data;
     int n;
@@ -38,7 +44,7 @@ static double *vector(int n, double value)
 static void members(outer *s)
 {
     double *host_a = s->a;
-#pragma omp target map(tofrom : s->a[0 : 100], s->b[0 : 100]) map(to : s -> n)
+#pragma omp target POINTERS(s->a, s->b) map(tofrom : s -> a[0 : 100], s->b[0 : 100]) map(to : s->n)
     for (int i = 0; i < 100; i++) {
         s->a[i] += s->n;
         s->b[i] += s->a[i];
@@ -52,7 +58,7 @@ static void members(outer *s)
         s->n++;
     }
     CHECK(s->n == 8 && s->fixed[3] == 0 && s->fixed[4] == 4 && s->fixed[7] == 7 && s->fixed[8] == 0);
-#pragma omp target map(tofrom : s->in.data[0 : 50])
+#pragma omp target POINTERS(s->in.data) map(tofrom : s -> in.data[0 : 50])
     for (int i = 0; i < 50; i++)
         s->in.data[i] = i;
     for (int i = 0; i < 50; i++)
@@ -61,7 +67,7 @@ static void members(outer *s)
 
 static void by_value(outer s)
 {
-#pragma omp target map(tofrom : s.a[0 : 100], s.b) map(tofrom : s.before)
+#pragma omp target POINTERS(s.a) map(tofrom : s.a[0 : 100], s.b) map(tofrom : s.before)
     {
         s.a[0] = 1000;
         s.before = 5;
@@ -116,6 +122,41 @@ static void attached(outer *s)
     CHECK(s->before == 12);
 }
 
+/* The struct is on the device without its pointees: a kernel brings one. */
+static void entered_alone(outer *s)
+{
+    s->n = 4;
+    for (int i = 0; i < 100; i++)
+        s->a[i] = i;
+#pragma omp target enter data map(to : s[0 : 1])
+#pragma omp target map(tofrom : s -> a[0 : 100])
+    {
+        for (int i = 0; i < 100; i++)
+            s->a[i] += s->n;
+        s->n = 8;
+    }
+    for (int i = 0; i < 100; i++)
+        CHECK(s->a[i] == i + 4);
+#pragma omp target exit data map(from : s[0 : 1])
+    CHECK(s->n == 8);
+}
+
+/* A construct that maps a struct and shows an address. */
+static void beside_an_address(outer s)
+{
+    double *x = vector(100, 2), *host_x = x;
+#pragma omp target data map(to : s, s.a[0 : 100]) map(tofrom : x[0 : 100]) use_device_ptr(x)
+    {
+        CHECK(x != host_x);
+#pragma omp target is_device_ptr(x)
+        for (int i = 0; i < 100; i++)
+            x[i] += s.a[i];
+    }
+    for (int i = 0; i < 100; i++)
+        CHECK(host_x[i] == s.a[i] + 2);
+    free(host_x);
+}
+
 static void in_tasks(outer *s, int count)
 {
 #pragma omp parallel
@@ -123,10 +164,10 @@ static void in_tasks(outer *s, int count)
     for (int round = 0; round < 5; round++)
         for (int t = 0; t < count; t++) {
             outer *p = &s[t];
-#pragma omp target nowait depend(inout : p->a[0]) map(tofrom : p -> a[0 : 100]) map(to : p->n)
+#pragma omp target nowait depend(inout : p->a[0]) POINTERS(p -> a) map(tofrom : p->a[0 : 100]) map(to : p->n)
             for (int i = 0; i < 100; i++)
                 p->a[i] += p->n;
-#pragma omp target nowait depend(inout : p->a[0]) map(tofrom : p -> a[0 : 100])
+#pragma omp target nowait depend(inout : p->a[0]) POINTERS(p -> a) map(tofrom : p->a[0 : 100])
             for (int i = 0; i < 100; i++)
                 p->a[i] *= 2;
         }
@@ -193,6 +234,8 @@ int main(void)
     members(&s);
     by_value(s);
     attached(&s);
+    entered_alone(&s);
+    beside_an_address(s);
     array_of_owners();
     bit_fields();
     free(s.in.data);

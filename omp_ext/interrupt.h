@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * SIGINT and SIGTERM: the figures so far are given, then the process ends by that signal as it would have without us. A
+ * program that handles or ignores one of them keeps it.
+ */
+#ifndef OD_OMP_EXT_INTERRUPT_H
+#define OD_OMP_EXT_INTERRUPT_H
+
+/* From now on `report` is called, by a thread of its own, when a signal is about to end the process. */
+void od_interrupt_start(void (*report)(int signal));
+
+#endif

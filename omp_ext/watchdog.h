@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The watchdog (OMPDARTS_WATCHDOG=SECONDS): a program that makes no progress any more is stopped, and says where it stands.
+ *
+ * No progress is: the engine has something to do and no event comes; or it has nothing to do while threads wait in libomp for
+ * tasks, and the process uses no processor time; or, for six times as long, no more than these threads use by waiting.
+ */
+#ifndef OD_OMP_EXT_WATCHDOG_H
+#define OD_OMP_EXT_WATCHDOG_H
+
+#include <stdbool.h>
+
+void od_watchdog_start(double seconds);
+
+/* The calling thread begins (or ends) to wait in libomp for tasks of the program. */
+void od_watchdog_note_wait(bool begins);
+
+#endif

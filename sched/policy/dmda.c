@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * dmda, dmdar, dmdas: each new task goes to the device that would complete it first (thesis, Algorithms 1 and 6).
+ *
+ * Completion on k = work already given to k + transfers of the inputs that k neither has nor has been asked for + the task's
+ * own duration. Equation 4.1 leaves out the first term, without which one of several equal devices would get
+ * all tasks; the text calls the sum a completion time, as HEFT does. Ties go to the lowest device.
+ *
+ * dmda gives tasks out in order of arrival. dmdar takes the first of those that need the fewest bytes (Ready, Algorithm 2).
+ * dmdas sorts by priority, and Ready chooses among the most urgent. A task never changes its device.
+ */
+#include "sched/policy.h"
+#include "sched/ready.h"
+
+#include <stdlib.h>
+
+struct dmda_device {
+    od_ready *ready;
+    uint64_t planned_ns; /* duration of its tasks; whole, so that sums stay exact */
+};
+
+struct dmda {
+    od_policy_env env;
+    struct dmda_device device[];
+};
+
+/* --- life cycle ---------------------------------------------------------- */
+
+static void dmda_destroy(void *state)
+{
+    struct dmda *dmda = state;
+    for (unsigned k = 0; k < dmda->env.ndevices && dmda->device[k].ready; k++)
+        od_ready_destroy(dmda->device[k].ready);
+    free(dmda);
+}
+
+static od_status create(const od_policy_env *env, od_ready_rules rules, void **state)
+{
+    struct dmda *dmda = calloc(1, sizeof *dmda + env->ndevices * sizeof dmda->device[0]);
+    if (!dmda)
+        return OD_ENOMEM;
+    dmda->env = *env;
+    for (unsigned k = 0; k < env->ndevices; k++) {
+        dmda->device[k].ready = od_ready_create(k, rules);
+        if (!dmda->device[k].ready) {
+            dmda_destroy(dmda);
+            return OD_ENOMEM;
+        }
+    }
+    *state = dmda;
+    return OD_OK;
+}
+
+static od_status dmda_create(const od_policy_env *env, void **state)
+{
+    return create(env, (od_ready_rules){0}, state);
+}
+
+static od_status dmdar_create(const od_policy_env *env, void **state)
+{
+    return create(env, (od_ready_rules){.by_data = true}, state);
+}
+
+static od_status dmdas_create(const od_policy_env *env, void **state)
+{
+    return create(env, (od_ready_rules){.by_data = true, .by_priority = true}, state);
+}
+
+/* --- arrival ------------------------------------------------------------- */
+
+static uint64_t duration_ns(const od_task *task)
+{
+    return task->duration > 0 ? (uint64_t)(task->duration * 1e9) : 0;
+}
+
+/* InMem of the papers: there, or asked for by a task that was placed there. */
+static bool is_in_memory(const od_datum *datum, unsigned k)
+{
+    const od_replica *replica = &datum->replica[k];
+    return replica->state == OD_PRESENT || replica->state == OD_LOADING || replica->buffered_uses > 0 ||
+           replica->planned_uses > 0;
+}
+
+static double completion(const struct dmda *dmda, const od_task *task, unsigned k)
+{
+    double seconds = dmda->env.load(dmda->env.engine, k).seconds + 1e-9 * (double)dmda->device[k].planned_ns;
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_datum *datum = task->access[i].datum;
+        if ((task->access[i].mode & OD_READ) && !is_in_memory(datum, k))
+            seconds += dmda->env.transfer_time(dmda->env.engine, datum, k);
+    }
+    return seconds + task->duration;
+}
+
+static od_status dmda_ready(void *state, od_task *task)
+{
+    struct dmda *dmda = state;
+    unsigned best = 0;
+    double earliest = completion(dmda, task, 0);
+    for (unsigned k = 1; k < dmda->env.ndevices; k++) {
+        double seconds = completion(dmda, task, k);
+        if (seconds < earliest) {
+            best = k;
+            earliest = seconds;
+        }
+    }
+    od_status status = od_ready_push(dmda->device[best].ready, task);
+    if (!status)
+        dmda->device[best].planned_ns += duration_ns(task);
+    return status;
+}
+
+/* --- request ------------------------------------------------------------- */
+
+static od_task *dmda_pop(void *state, unsigned k)
+{
+    struct dmda *dmda = state;
+    od_task *task = od_ready_pop(dmda->device[k].ready);
+    if (task)
+        dmda->device[k].planned_ns -= duration_ns(task);
+    return task;
+}
+
+/* --- what happens to data ------------------------------------------------ */
+
+static void dmda_incoming(void *state, od_datum *datum, unsigned k)
+{
+    struct dmda *dmda = state;
+    od_ready_incoming(dmda->device[k].ready, datum);
+}
+
+static void dmda_evicted(void *state, od_datum *datum, unsigned k)
+{
+    struct dmda *dmda = state;
+    od_ready_evicted(dmda->device[k].ready, datum);
+}
+
+static void dmda_forget(void *state, od_datum *datum)
+{
+    struct dmda *dmda = state;
+    for (unsigned k = 0; k < dmda->env.ndevices; k++)
+        od_ready_forget(dmda->device[k].ready, datum);
+}
+
+static bool dmda_is_valid(void *state)
+{
+    const struct dmda *dmda = state;
+    for (unsigned k = 0; k < dmda->env.ndevices; k++) {
+        uint64_t planned_ns = 0;
+        od_list_each(it, &od_ready_plan(dmda->device[k].ready)->tasks)
+            planned_ns += duration_ns(od_container_of(it, od_task, link));
+        if (planned_ns != dmda->device[k].planned_ns || !od_ready_is_valid(dmda->device[k].ready))
+            return false;
+    }
+    return true;
+}
+
+#define DMDA_OPS(policy_name, text, creator)                                                                           \
+    {                                                                                                                  \
+        .interface_version = OD_POLICY_INTERFACE,                                                                      \
+        .name = policy_name,                                                                                           \
+        .description = text,                                                                                           \
+        .default_evict = "lru",                                                                                        \
+        .create = creator,                                                                                             \
+        .destroy = dmda_destroy,                                                                                       \
+        .ready = dmda_ready,                                                                                           \
+        .pop = dmda_pop,                                                                                               \
+        .incoming = dmda_incoming,                                                                                     \
+        .evicted = dmda_evicted,                                                                                       \
+        .forget = dmda_forget,                                                                                         \
+        .is_valid = dmda_is_valid,                                                                                     \
+    }
+
+static const od_policy_ops dmda_ops =
+    DMDA_OPS("dmda", "earliest expected completion, in order of arrival", dmda_create);
+static const od_policy_ops dmdar_ops =
+    DMDA_OPS("dmdar", "dmda; each device takes the task that needs the fewest bytes", dmdar_create);
+static const od_policy_ops dmdas_ops =
+    DMDA_OPS("dmdas", "dmda; each device takes the most urgent task, of these the one that needs the fewest bytes",
+             dmdas_create);
+
+OD_REGISTER_POLICY(dmda_ops)
+OD_REGISTER_POLICY(dmdar_ops)
+OD_REGISTER_POLICY(dmdas_ops)

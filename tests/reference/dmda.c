@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* dmda, dmdar and dmdas with full scans (thesis, Algorithms 1, 2 and 6). */
+#include "reference.h"
+
+#include "sched/plan.h"
+
+#include <stdlib.h>
+
+struct naive {
+    od_policy_env env;
+    od_plan plan[];
+};
+
+static od_status naive_create(const od_policy_env *env, void **state)
+{
+    struct naive *naive = calloc(1, sizeof *naive + env->ndevices * sizeof naive->plan[0]);
+    if (!naive)
+        return OD_ENOMEM;
+    naive->env = *env;
+    for (unsigned k = 0; k < env->ndevices; k++)
+        od_plan_init(&naive->plan[k], k);
+    *state = naive;
+    return OD_OK;
+}
+
+static bool is_asked_for(const od_datum *datum, unsigned k)
+{
+    return reference_is_resident(datum, k) || datum->replica[k].buffered_uses > 0 || datum->replica[k].planned_uses > 0;
+}
+
+/* C_k(T). */
+static double completion(const struct naive *naive, const od_task *task, unsigned k)
+{
+    uint64_t planned_ns = 0;
+    od_list_each(it, &naive->plan[k].tasks)
+        planned_ns += (uint64_t)(od_container_of(it, od_task, link)->duration * 1e9);
+    double seconds = naive->env.load(naive->env.engine, k).seconds + 1e-9 * (double)planned_ns;
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_datum *datum = task->access[i].datum;
+        if ((task->access[i].mode & OD_READ) && !is_asked_for(datum, k))
+            seconds += naive->env.transfer_time(naive->env.engine, datum, k);
+    }
+    return seconds + task->duration;
+}
+
+static od_status naive_ready(void *state, od_task *task)
+{
+    struct naive *naive = state;
+    unsigned best = 0;
+    for (unsigned k = 1; k < naive->env.ndevices; k++) {
+        if (completion(naive, task, k) < completion(naive, task, best))
+            best = k;
+    }
+    od_plan_append(&naive->plan[best], task);
+    return OD_OK;
+}
+
+static size_t bytes_to_bring(const od_task *task, unsigned k)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_datum *datum = task->access[i].datum;
+        if ((task->access[i].mode & OD_READ) && !reference_is_resident(datum, k) && !datum->replica[k].buffered_uses)
+            bytes += datum->size;
+    }
+    return bytes;
+}
+
+static od_task *take(struct naive *naive, od_task *task)
+{
+    od_plan_remove(&naive->plan[task->place], task);
+    return task;
+}
+
+static od_task *pop_first(void *state, unsigned k)
+{
+    struct naive *naive = state;
+    return od_plan_pop(&naive->plan[k]);
+}
+
+static od_task *pop_ready(void *state, unsigned k)
+{
+    struct naive *naive = state;
+    od_task *best = NULL;
+    od_list_each(it, &naive->plan[k].tasks) {
+        od_task *task = od_container_of(it, od_task, link);
+        if (!best || bytes_to_bring(task, k) < bytes_to_bring(best, k))
+            best = task;
+    }
+    return best ? take(naive, best) : NULL;
+}
+
+static od_task *pop_urgent_and_ready(void *state, unsigned k)
+{
+    struct naive *naive = state;
+    od_task *best = NULL;
+    od_list_each(it, &naive->plan[k].tasks) {
+        od_task *task = od_container_of(it, od_task, link);
+        if (!best || task->priority > best->priority ||
+            (task->priority == best->priority && bytes_to_bring(task, k) < bytes_to_bring(best, k)))
+            best = task;
+    }
+    return best ? take(naive, best) : NULL;
+}
+
+static void naive_ignore_datum(void *state, od_datum *datum, unsigned k)
+{
+    (void)state;
+    (void)datum;
+    (void)k;
+}
+
+const od_policy_ops od_reference_dmda = {
+    .interface_version = OD_POLICY_INTERFACE,
+    .name = "dmda",
+    .default_evict = "lru",
+    .create = naive_create,
+    .destroy = free,
+    .ready = naive_ready,
+    .pop = pop_first,
+    .incoming = naive_ignore_datum,
+    .evicted = naive_ignore_datum,
+};
+
+const od_policy_ops od_reference_dmdar = {
+    .interface_version = OD_POLICY_INTERFACE,
+    .name = "dmdar",
+    .default_evict = "lru",
+    .create = naive_create,
+    .destroy = free,
+    .ready = naive_ready,
+    .pop = pop_ready,
+    .incoming = naive_ignore_datum,
+    .evicted = naive_ignore_datum,
+};
+
+const od_policy_ops od_reference_dmdas = {
+    .interface_version = OD_POLICY_INTERFACE,
+    .name = "dmdas",
+    .default_evict = "lru",
+    .create = naive_create,
+    .destroy = free,
+    .ready = naive_ready,
+    .pop = pop_urgent_and_ready,
+    .incoming = naive_ignore_datum,
+    .evicted = naive_ignore_datum,
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The model of the papers: the engine on virtual time, with data and tasks of chosen size and duration.
+ *
+ * All devices share one link from the host and one back; each transfer has the link for itself, first come, first served.
+ * Copies between devices, where there are any, have a link per receiver. One task runs at a time on a device.
+ */
+#ifndef TESTS_UNIT_MODEL_H
+#define TESTS_UNIT_MODEL_H
+
+#include "sched/engine.h"
+
+enum { MODEL_USES = 6, MODEL_DEVICES = 8 };
+
+typedef struct model_task {
+    uint32_t nuses;
+    uint32_t datum[MODEL_USES];
+    od_mode mode[MODEL_USES];
+    int32_t priority;
+    double duration; /* seconds */
+} model_task;
+
+typedef struct model_graph {
+    uint32_t ntasks, ndata;
+    model_task *task; /* in the order of submission */
+    size_t *size;     /* bytes of each datum */
+    bool dependences; /* from the order and the modes; else all tasks are ready at once */
+} model_graph;
+
+typedef struct model_machine {
+    unsigned ndevices;
+    size_t memory; /* bytes of each device */
+    unsigned buffer;
+    double bandwidth, peer_bandwidth; /* bytes/s; peer 0: no copies between devices */
+    const char *policy;               /* as OMPDARTS_SCHED */
+    const char *evict;                /* NULL: what suits the policy */
+    uint64_t seed;
+} model_machine;
+
+typedef struct model_result {
+    uint64_t loads, reloads;
+    uint64_t bytes; /* moved in all */
+    uint64_t tasks[MODEL_DEVICES];
+    double makespan; /* seconds */
+} model_result;
+
+/* Graphs with data of one byte and tasks of one millisecond. */
+model_graph model_gemm2d(uint32_t n);       /* C(i,j) = row i of A, column j of B; C is not counted */
+model_graph model_gemm3d(uint32_t n);       /* n^3 tasks that read tiles of A, B and C */
+model_graph model_cholesky_set(uint32_t n); /* the tasks of the factorisation without their dependences, only reading */
+model_graph model_cholesky(uint32_t n);     /* the factorisation, priorities = bottom levels */
+/* Puts the tasks into a random order; not where they have dependences. */
+void model_shuffle(model_graph *graph, uint64_t seed);
+void model_free(model_graph *graph);
+
+model_result model_run(const model_graph *graph, const model_machine *machine);
+
+#endif

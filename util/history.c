@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Measured values in a file. See history.h. Rows are kept ordered by name and size. */
+#define _GNU_SOURCE
+#include "util/history.h"
+
+#include "util/log.h"
+#include "util/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_ROWS = 20000, MAX_LINE = 8192, LOCK_TRIES = 200 };
+static const char version[] = "ompdarts history 1\n";
+
+typedef struct table {
+    od_history_row *rows;
+    size_t count, capacity;
+} table;
+
+struct od_history {
+    char *path;
+    table known; /* what was read, and what was put */
+    table added; /* what was put */
+};
+
+/* --- tables ----------------------------------------------------------------- */
+
+static int compare(const od_history_row *row, const char *name, uint64_t size)
+{
+    int order = strcmp(row->name, name);
+    return order ? order : row->size < size ? -1 : row->size > size;
+}
+
+/* Where a row is, or belongs. */
+static size_t position(const table *t, const char *name, uint64_t size)
+{
+    size_t low = 0, high = t->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (compare(&t->rows[middle], name, size) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static od_history_row *find(const table *t, const char *name, uint64_t size)
+{
+    size_t i = position(t, name, size);
+    return i < t->count && compare(&t->rows[i], name, size) == 0 ? &t->rows[i] : NULL;
+}
+
+static od_status grow(table *t)
+{
+    size_t capacity = t->capacity ? 2 * t->capacity : 16;
+    if (t->count < t->capacity)
+        return OD_OK;
+    od_history_row *rows = realloc(t->rows, capacity * sizeof *rows);
+    if (!rows)
+        return OD_ENOMEM;
+    t->rows = rows;
+    t->capacity = capacity;
+    return OD_OK;
+}
+
+static od_status set(table *t, const od_history_row *row)
+{
+    od_history_row *known = find(t, row->name, row->size);
+    if (known) {
+        char *name = known->name;
+        *known = *row;
+        known->name = name;
+        return OD_OK;
+    }
+    char *name = strdup(row->name);
+    if (!name || grow(t)) {
+        free(name);
+        return OD_ENOMEM;
+    }
+    size_t i = position(t, name, row->size);
+    memmove(&t->rows[i + 1], &t->rows[i], (t->count++ - i) * sizeof *t->rows);
+    t->rows[i] = *row;
+    t->rows[i].name = name;
+    return OD_OK;
+}
+
+static void clear(table *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        free(t->rows[i].name);
+    free(t->rows);
+    *t = (table){0};
+}
+
+/* --- reading ---------------------------------------------------------------- */
+
+static bool parse_row(char *line, od_history_row *row)
+{
+    int name = 0;
+    size_t length = strlen(line);
+    if (!length || line[length - 1] != '\n')
+        return false;
+    line[length - 1] = '\0';
+    int fields = sscanf(line, "%" SCNu64 " %" SCNu64 " %lf %lf %" SCNd64 " %n", &row->size, &row->count, &row->mean,
+                        &row->deviation, &row->date, &name);
+    row->name = line + name;
+    return fields == 5 && name > 0 && *row->name && isfinite(row->mean) && isfinite(row->deviation) && row->mean >= 0 &&
+           row->deviation >= 0;
+}
+
+/* False: damaged. */
+static bool read_rows(table *t, FILE *file)
+{
+    char line[MAX_LINE];
+    unsigned long long count;
+    if (!fgets(line, sizeof line, file) || strcmp(line, version) != 0)
+        return false;
+    while (fgets(line, sizeof line, file)) {
+        od_history_row row;
+        if (sscanf(line, "rows %llu", &count) == 1)
+            return count == t->count && !fgets(line, sizeof line, file);
+        if (t->count >= MAX_ROWS || !parse_row(line, &row) || set(t, &row))
+            return false;
+    }
+    return false;
+}
+
+static void read_file(table *t, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        if (errno != ENOENT)
+            od_log(OD_LOG_WARNING, "history", "%s cannot be read: %s", path, strerror(errno));
+        return;
+    }
+    if (!read_rows(t, file)) {
+        od_log(OD_LOG_WARNING, "history", "%s is damaged or of another version: begun anew", path);
+        clear(t);
+    }
+    fclose(file);
+}
+
+/* --- writing ---------------------------------------------------------------- */
+
+static int by_date(const void *a, const void *b)
+{
+    int64_t x = ((const od_history_row *)a)->date, y = ((const od_history_row *)b)->date;
+    return x > y ? -1 : x < y;
+}
+
+/* Too many rows: the oldest go. */
+static void shrink(table *t)
+{
+    if (t->count <= MAX_ROWS)
+        return;
+    qsort(t->rows, t->count, sizeof *t->rows, by_date);
+    while (t->count > MAX_ROWS)
+        free(t->rows[--t->count].name);
+}
+
+static bool write_rows(const table *t, FILE *file)
+{
+    fputs(version, file);
+    for (size_t i = 0; i < t->count; i++) {
+        const od_history_row *row = &t->rows[i];
+        fprintf(file, "%" PRIu64 " %" PRIu64 " %.9g %.9g %" PRId64 " %s\n", row->size, row->count, row->mean,
+                row->deviation, row->date, row->name);
+    }
+    fprintf(file, "rows %zu\n", t->count);
+    return !ferror(file);
+}
+
+static bool replace(const table *t, const char *path)
+{
+    char temporary[PATH_MAX];
+    if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof temporary)
+        return false;
+    FILE *file = fopen(temporary, "we");
+    if (!file)
+        return false;
+    bool written = write_rows(t, file);
+    written = fclose(file) == 0 && written;
+    if (written && rename(temporary, path) == 0)
+        return true;
+    unlink(temporary);
+    return false;
+}
+
+/* Waits two seconds at most: a program's end is not held up by another's. -1: not obtained. */
+static int lock(const char *path)
+{
+    char name[PATH_MAX];
+    if (snprintf(name, sizeof name, "%s.lock", path) >= (int)sizeof name)
+        return -1;
+    int file = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    for (int i = 0; file >= 0 && flock(file, LOCK_EX | LOCK_NB); i++) {
+        if (i == LOCK_TRIES || errno != EWOULDBLOCK) {
+            close(file);
+            return -1;
+        }
+        nanosleep(&(struct timespec){0, 10 * 1000 * 1000}, NULL);
+    }
+    return file;
+}
+
+/* Under the file's lock: what others have saved, with what was added here. */
+static bool merge(const od_history *history)
+{
+    table t = {0};
+    bool ok = true;
+    read_file(&t, history->path);
+    for (size_t i = 0; ok && i < history->added.count; i++) {
+        od_history_row row = history->added.rows[i];
+        row.date = (int64_t)time(NULL);
+        ok = !set(&t, &row);
+    }
+    shrink(&t);
+    ok = ok && replace(&t, history->path);
+    clear(&t);
+    return ok;
+}
+
+od_status od_history_save(od_history *history)
+{
+    if (!history->added.count)
+        return OD_OK;
+    int locked = lock(history->path);
+    bool saved = locked >= 0 && merge(history);
+    if (!saved)
+        od_log(OD_LOG_WARNING, "history", "%s could not be written: %s", history->path, strerror(errno));
+    if (locked >= 0)
+        close(locked);
+    if (!saved)
+        return OD_EIO;
+    clear(&history->added);
+    return OD_OK;
+}
+
+/* --- the rest ----------------------------------------------------------------- */
+
+od_history *od_history_open(const char *path)
+{
+    od_history *history = calloc(1, sizeof *history);
+    if (!history)
+        return NULL;
+    history->path = strdup(path);
+    if (!history->path) {
+        free(history);
+        return NULL;
+    }
+    read_file(&history->known, path);
+    return history;
+}
+
+void od_history_close(od_history *history)
+{
+    if (!history)
+        return;
+    clear(&history->known);
+    clear(&history->added);
+    free(history->path);
+    free(history);
+}
+
+const od_history_row *od_history_find(const od_history *history, const char *name, uint64_t size)
+{
+    return find(&history->known, name, size);
+}
+
+od_status od_history_put(od_history *history, const od_history_row *row)
+{
+    if (!*row->name || strchr(row->name, '\n') || strlen(row->name) > MAX_LINE - 200)
+        return OD_EINVAL;
+    od_status status = set(&history->known, row);
+    return status ? status : set(&history->added, row);
+}
+
+/* Makes all folders of a path that ends in a file's name. */
+static bool make_folders(char *path)
+{
+    for (char *end = strchr(path + 1, '/'); end; end = strchr(end + 1, '/')) {
+        *end = '\0';
+        bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *end = '/';
+        if (!made)
+            return false;
+    }
+    return true;
+}
+
+od_status od_history_path(char *path, size_t size)
+{
+    char host[256] = "localhost";
+    const char *cache = od_environment("XDG_CACHE_HOME"), *home = od_environment("HOME");
+    int length = -1;
+    gethostname(host, sizeof host - 1);
+    if (cache && *cache == '/')
+        length = snprintf(path, size, "%s/ompdarts/%s", cache, host);
+    else if (home && *home == '/')
+        length = snprintf(path, size, "%s/.cache/ompdarts/%s", home, host);
+    if (length < 0 || (size_t)length >= size || strchr(host, '/'))
+        return OD_EIO;
+    return make_folders(path) ? OD_OK : OD_EIO;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What is remembered between runs: measured values by name and size, in one text file that several processes share.
+ *
+ * Saving takes a lock (FILE.lock), reads what others have saved meanwhile, adds what was put here, and replaces the file in one
+ * step. A damaged file is reported and begun anew. The format, one row a line: size, count, mean, deviation, date (seconds
+ * since 1970), name; before them a line with the version, after them one with the number of rows.
+ */
+#ifndef OD_UTIL_HISTORY_H
+#define OD_UTIL_HISTORY_H
+
+#include "util/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct od_history od_history;
+
+typedef struct od_history_row {
+    uint64_t size;
+    uint64_t count; /* measurements */
+    double mean, deviation;
+    int64_t date;
+    char *name; /* one line */
+} od_history_row;
+
+/* Reads the file; one that is not there is empty. NULL: out of memory. */
+od_history *od_history_open(const char *path);
+void od_history_close(od_history *history);
+
+/* NULL: unknown. Valid until the next put or save. */
+const od_history_row *od_history_find(const od_history *history, const char *name, uint64_t size);
+
+/* Notes a value to be saved; row->name is copied, row->date set by the save. */
+od_status od_history_put(od_history *history, const od_history_row *row);
+
+/* OD_EIO, with a message: it could not be saved. */
+od_status od_history_save(od_history *history);
+
+/* The file for this machine, "$XDG_CACHE_HOME/ompdarts/HOST" or "$HOME/.cache/ompdarts/HOST", its folder made. OD_EIO: none. */
+od_status od_history_path(char *path, size_t size);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Threads of the library inside somebody else's program: they leave its signals to its own threads.
+ */
+#ifndef OD_UTIL_THREAD_H
+#define OD_UTIL_THREAD_H
+
+#include "util/status.h"
+
+#include <pthread.h>
+
+/* Starts a thread that debuggers show by `name` (at most 15 characters count). `thread` NULL: it is detached and ends
+ * with the process. OD_ENOMEM: out of threads. */
+od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
+
+#endif

@@ -53,9 +53,10 @@ bool od_is_virtual(int64_t *device, const od_map_args *args)
         return false;
     if (hint || !atomic_load_explicit(&program_sets_default, memory_order_relaxed))
         return true;
-    /* The program has chosen: on this thread, or on the one whose tasks inherit it. */
+    /* The program has chosen: on this thread, or on the one whose tasks inherit it. What was entered before is on the
+     * virtual device. */
     int chosen = REAL(omp_get_default_device)();
-    if (!od_self.own_default_device && chosen == od_runtime_device_number(0))
+    if (chosen == od_runtime_device_number(0) && (!od_self.own_default_device || is_in_region(args)))
         return true;
     *device = chosen;
     return false;

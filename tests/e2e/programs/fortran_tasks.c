@@ -225,7 +225,8 @@ static void entered(double *x)
 
 /* --- sections of one array ------------------------------------------------- */
 
-/* All tasks name one descriptor: with libomptarget, which has one copy of it for all, the array must be present. */
+/* All tasks name one descriptor, and read another: with libomptarget, which has one copy of each for all tasks, both arrays
+ * must be present. (With flang 19's entries it fills a new copy only after it has shown it to the other threads.) */
 static void sections(double *x)
 {
     number(x);
@@ -233,6 +234,7 @@ static void sections(double *x)
     descriptor whole = describe(x, TILES * TILE), little = describe(three, 3);
     map_list list = {0};
     map_array(&list, BEGIN, &whole, TO | FROM);
+    map_array(&list, BEGIN, &little, TO);
     data_construct(BEGIN, &list);
 #pragma omp parallel
 #pragma omp single

@@ -61,7 +61,7 @@ void od_job_submit(od_job *job, od_uses *uses, const void *code)
     job->task.naccess = uses->count;
     *uses = (od_uses){0};
     od_runtime_check_limit(&job->task);
-    if (job->event)
+    if (job->detached.event)
         od_runtime_note_job(job);
     od_engine_task_ready(engine, &job->task);
     od_runtime_unlock();

@@ -57,6 +57,7 @@
     X(void *, __kmpc_omp_target_task_alloc, (od_ident *, int32_t, int32_t, size_t, size_t, od_task_entry, int64_t))    \
     X(int32_t, __kmpc_omp_task_with_deps, (od_ident *, int32_t, void *, int32_t, od_depend *, int32_t, od_depend *))   \
     X(int32_t, __kmpc_omp_taskwait, (od_ident *, int32_t))                                                             \
+    X(int32_t, __kmpc_omp_taskyield, (od_ident *, int32_t, int32_t))                                                   \
     X(void, __kmpc_omp_taskwait_deps_51, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *, int32_t))   \
     X(void, __kmpc_omp_wait_deps, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *))                   \
     X(void, __kmpc_end_taskgroup, (od_ident *, int32_t))                                                               \

@@ -7,6 +7,7 @@
 #define OD_OMP_EXT_RECORDS_H
 
 #include "omp_ext/abi.h"
+#include "omp_ext/detach.h"
 #include "sched/levels.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@ typedef struct od_record {
     const void *task;      /* kmp_task_t */
     od_task_entry entry;   /* the compiled task's code */
     struct od_entry *code; /* what has been learnt about it */
-    void *event;           /* its completion event, or NULL */
+    od_detached detached;  /* its completion */
     bool submitted;        /* the engine knows of it */
     od_level *level;       /* as which the engine knows it */
     double bottom;         /* seconds: its bottom level when it became ready */

@@ -151,7 +151,7 @@ static void complete_task(void *driver, od_task *task)
 {
     (void)driver;
     od_job *job = task->user;
-    if (job->event)
+    if (job->detached.event)
         od_list_remove(&runtime.live, &job->live);
     if (job->kind == OD_JOB_SYNC) {
         job->completed = true;
@@ -262,18 +262,17 @@ od_engine *od_runtime_lock_inline(void)
     return engine;
 }
 
-/* The last of a group of requests fulfils the event that they share. */
+/* The last of a group of requests completes the task that they share. */
 typedef struct group {
     atomic_uint pending;
-    void *event;
+    od_detached task;
 } group;
 
 static void leave_group(group *g)
 {
     if (atomic_fetch_sub(&g->pending, 1) != 1)
         return;
-    if (g->event)
-        REAL(omp_fulfill_event)(g->event);
+    od_detached_complete(g->task);
     free(g);
 }
 
@@ -286,13 +285,13 @@ static void notify_group(od_waiter *waiter)
 
 static void finish_job(od_job *job)
 {
-    void *event = job->event;
+    od_detached task = job->detached;
     od_request *after = job->after;
     od_job_destroy(job);
     if (after)
-        od_runtime_request_async(&after, 1, event);
-    else if (event)
-        REAL(omp_fulfill_event)(event);
+        od_runtime_request_async(&after, 1, task);
+    else
+        od_detached_complete(task);
 }
 
 /* What one may be started while another runs is added to the list and run here too. */
@@ -376,13 +375,13 @@ void od_runtime_request(od_request *request)
         request_and_unlock(od_runtime_lock(), request);
 }
 
-void od_runtime_request_async(od_request *const *requests, size_t n, void *event)
+void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task)
 {
     group *g = calloc(1, sizeof *g);
     if (!g)
         od_runtime_fatal("out of host memory for a data construct");
     atomic_init(&g->pending, 1); /* this function's own */
-    g->event = event;
+    g->task = task;
     for (size_t i = 0; i < n; i++) {
         if (!requests[i])
             continue;
@@ -577,15 +576,15 @@ void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const
 static void abandon_jobs(void)
 {
     size_t n = 0;
-    void **events = malloc((runtime.live.count + 1) * sizeof *events);
+    od_detached *tasks = malloc((runtime.live.count + 1) * sizeof *tasks);
     od_list_each(node, &runtime.live) {
-        if (events)
-            events[n++] = od_container_of(node, od_job, live)->event;
+        if (tasks)
+            tasks[n++] = od_container_of(node, od_job, live)->detached;
     }
     pthread_mutex_unlock(&runtime.lock);
     for (size_t i = 0; i < n; i++)
-        REAL(omp_fulfill_event)(events[i]);
-    free(events);
+        od_detached_complete(tasks[i]);
+    free(tasks);
 }
 
 /* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. Other threads may

@@ -15,6 +15,7 @@
 #define OD_OMP_EXT_RUNTIME_H
 
 #include "omp_ext/abi.h"
+#include "omp_ext/detach.h"
 #include "sched/engine.h"
 #include "util/options.h"
 
@@ -54,8 +55,8 @@ typedef struct od_job {
     od_launch launch;    /* of a kernel */
     od_task_entry entry; /* the compiled task's code, for HOST_TASK and host versions */
     void *kmp_task;
-    void *event;        /* libomp's completion event */
-    od_depend *depends; /* HOST_TASK: its depend items, malloc'ed */
+    od_detached detached; /* libomp's task */
+    od_depend *depends;   /* HOST_TASK: its depend items, malloc'ed */
     int32_t ndepends;
     od_entry *cost; /* where its duration is recorded */
     od_entry *code; /* and where as that of its compiled task, or NULL */
@@ -112,8 +113,8 @@ void od_runtime_wait(const bool *flag);
 
 /* Submits a request and waits; NULL: nothing to do. Takes the request. */
 void od_runtime_request(od_request *request);
-/* Submits requests (NULL ones are skipped) and returns; fulfils libomp's event (unless NULL) when all are complete. */
-void od_runtime_request_async(od_request *const *requests, size_t n, void *event);
+/* Submits requests (NULL ones are skipped) and returns; completes the task, if any, when all are complete. */
+void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task);
 /* Brings the data outside regions home: what a taskwait, taskgroup, barrier or join promises. */
 void od_runtime_synchronise(void);
 /* Makes host memory current for [base, base+size) and forgets device copies, or only reads. Blocks. */

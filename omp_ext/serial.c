@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_alone(void)
+bool od_serial_is_alone(void)
 {
     return od_runtime_offloads() && !od_self.kernels && REAL(omp_get_num_threads)() == 1;
 }
 
 int32_t od_serial_flags(int32_t flags)
 {
-    return is_alone() ? flags | OD_TASK_DETACHABLE : flags;
+    return od_serial_is_alone() ? flags | OD_TASK_DETACHABLE : flags;
 }
 
 static int32_t do_nothing(int32_t gtid, void *task)
@@ -27,8 +27,6 @@ static int32_t do_nothing(int32_t gtid, void *task)
 
 void od_serial_before_barrier(od_ident *ident, int32_t gtid)
 {
-    if (!is_alone())
-        return;
     int32_t flags = OD_TASK_TIED | OD_TASK_DETACHABLE;
     REAL(__kmpc_omp_task)
     (ident, gtid, REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof(od_kmp_task), 0, do_nothing));
@@ -79,7 +77,7 @@ typedef struct loop {
 /* A team of one begins a taskloop. */
 static loop begin_loop(od_ident *ident, int32_t gtid, loop l)
 {
-    if (!is_alone() || od_self.allocated.task != l.task || (od_self.allocated.flags & OD_TASK_DETACHABLE))
+    if (!od_serial_is_alone() || od_self.allocated.task != l.task || (od_self.allocated.flags & OD_TASK_DETACHABLE))
         return l;
     void *task = uncounted_pattern(ident, gtid, l.task);
     return (loop){task, moved(l.lower, l.task, task), moved(l.upper, l.task, task), 1};

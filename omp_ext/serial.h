@@ -17,6 +17,8 @@
 
 #include "omp_ext/abi.h"
 
+#include <stdbool.h>
+
 /* An allocation by __kmpc_omp_task_alloc. */
 typedef struct od_allocation {
     void *task;
@@ -26,6 +28,9 @@ typedef struct od_allocation {
 
 /* The flags with which a task is allocated by a thread that is alone in its team; in another team, as given. */
 int32_t od_serial_flags(int32_t flags);
+
+/* The calling thread is alone in its team, in the program's own code. */
+bool od_serial_is_alone(void);
 
 void od_serial_before_barrier(od_ident *ident, int32_t gtid);
 

@@ -51,29 +51,15 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
     synchronise();
 }
 
-/* The innermost parallel region of this thread is one of run_region(), in all threads of its team. */
-static _Thread_local bool barriers_are_double;
-
-/* libomp 19 has two sets of task queues, and each barrier changes from one to the other. When a detached task completes
- * while threads wait in a barrier, the rest of its completion, which releases its successors, may stay behind in a queue
- * of the set that is left. A second barrier brings that back. */
-static void second_barrier(od_ident *ident, int32_t gtid)
-{
-    if (barriers_are_double)
-        REAL(__kmpc_barrier)(ident, gtid);
-}
-
 void __kmpc_barrier(od_ident *ident, int32_t gtid)
 {
     if (od_runtime_is_idle()) {
         REAL(__kmpc_barrier)(ident, gtid);
-        second_barrier(ident, gtid);
         return;
     }
-    od_serial_before_barrier(ident, gtid);
     od_watchdog_note_wait(true);
+    od_detach_before_barrier(ident, gtid);
     REAL(__kmpc_barrier)(ident, gtid);
-    second_barrier(ident, gtid);
     od_watchdog_note_wait(false);
     synchronise();
 }
@@ -82,8 +68,8 @@ int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 {
     if (od_runtime_is_idle())
         return REAL(__kmpc_cancel_barrier)(ident, gtid);
-    od_serial_before_barrier(ident, gtid);
     od_watchdog_note_wait(true);
+    od_detach_before_barrier(ident, gtid);
     int32_t cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
     od_watchdog_note_wait(false);
     synchronise();
@@ -95,12 +81,10 @@ void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 {
     if (od_runtime_is_idle()) {
         REAL(__kmpc_end_reduce)(ident, gtid, lock);
-        second_barrier(ident, gtid);
         return;
     }
-    od_serial_before_barrier(ident, gtid);
+    od_detach_before_barrier(ident, gtid);
     REAL(__kmpc_end_reduce)(ident, gtid, lock);
-    second_barrier(ident, gtid);
     synchronise();
 }
 
@@ -163,29 +147,26 @@ static void fork_as_written(const region *r)
         real(r->ident, r->count, outlined, A128(r->args));
 }
 
-/* The region, then a barrier. libomp 19 loses count of detached tasks with dependences when they are completed while
- * threads wait in the barrier that ends a region: it hangs or crashes. In an explicit barrier it does not. */
+/* The barrier that ends a region is none of __kmpc_barrier's. In a team of one there is none, but a wait for its tasks. */
 static void run_region(int32_t *gtid, int32_t *tid, region *r)
 {
-    bool outer = barriers_are_double;
-    barriers_are_double = true;
+    od_brood brood, *outer;
+    od_brood_begin(&brood, &outer);
     call_outlined(r, gtid, tid);
-    barriers_are_double = outer;
-    od_serial_before_barrier(r->ident, *gtid);
     od_watchdog_note_wait(true);
-    REAL(__kmpc_barrier)(r->ident, *gtid);
+    od_detach_before_barrier(r->ident, *gtid);
+    if (od_serial_is_alone())
+        REAL(__kmpc_barrier)(r->ident, *gtid);
+    od_brood_end(r->ident, *gtid, outer);
     od_watchdog_note_wait(false);
 }
 
 /* The same for a parallel region of a kernel. */
 static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
 {
-    bool outer = barriers_are_double;
-    barriers_are_double = false;
     od_self.kernels++;
     call_outlined(r, gtid, tid);
     od_self.kernels--;
-    barriers_are_double = outer;
 }
 
 void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...);

@@ -214,7 +214,7 @@ static void submit_launch(const od_record *record, od_launch *launch)
     od_uses uses = {0};
     od_job *job = make_job(OD_JOB_KERNEL, record);
     job->launch = *launch;
-    job->event = record->event;
+    job->detached = record->detached;
     od_map_args map = od_kernel_map_args(&job->launch.call.args);
     od_args_push_always(&map);
     if (od_args_resolve(&map, record->depends, record->ndepends, &uses, job->launch.access_of))
@@ -244,7 +244,7 @@ static void dispatch(const od_record *record, od_capture *capture)
         submit_launch(record, &capture->launch);
         return;
     case OD_CAPTURED_REQUESTS:
-        od_runtime_request_async(capture->requests, capture->nrequests, record->event);
+        od_runtime_request_async(capture->requests, capture->nrequests, record->detached);
         free(capture->requests);
         return;
     case OD_CAPTURED_NOTHING: /* if(0): the region has just run on the host */
@@ -253,7 +253,7 @@ static void dispatch(const od_record *record, od_capture *capture)
     case OD_CAPTURED_DONE:
         break;
     }
-    REAL(omp_fulfill_event)(record->event);
+    od_detached_complete(record->detached);
 }
 
 static int32_t target_trampoline(int32_t gtid, void *task)
@@ -266,9 +266,9 @@ static int32_t target_trampoline(int32_t gtid, void *task)
         od_record_free(record);
         return 0;
     }
-    record->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
+    record->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
     if (od_runtime_ended()) {
-        REAL(omp_fulfill_event)(record->event);
+        od_detached_complete(record->detached);
         od_record_free(record);
         return 0;
     }
@@ -301,6 +301,8 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     *record = (od_record){.task = task, .entry = entry, .code = entry_of(entry), .flags = flags};
     forget_discarded(task);
     record->in_place = od_self.serial_loops > 0 || (!od_self.family.tracked && REAL(omp_in_explicit_task)());
+    if (!record->in_place)
+        record->detached.brood = od_brood_join();
     od_records_add(record);
     return task;
 }
@@ -355,7 +357,8 @@ static void submit_host_task(od_record *record, int32_t gtid, od_uses *uses)
 {
     od_uses_save(uses, record->depends, record->ndepends);
     od_job *job = make_job(OD_JOB_HOST_TASK, record);
-    job->event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, job->kmp_task);
+    job->detached = record->detached;
+    job->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, job->kmp_task);
     job->depends = record->depends;
     job->ndepends = record->ndepends;
     record->depends = NULL;
@@ -398,15 +401,18 @@ static int32_t host_trampoline(int32_t gtid, void *task)
     ((od_kmp_task *)task)->entry = record->entry; /* an untied task comes in parts: the next ones run as they are */
     OD_TSAN_RELEASE(task);
     if (od_runtime_ended()) {
+        od_brood_leave(record->detached.brood);
         od_record_free(record);
         return 0;
     }
     unsubmit(record);
     bool schedulable = record->detachable && od_runtime_started() && record->code->kind == OD_ENTRY_OFFLOADS;
-    if (schedulable && predict(record, &uses))
+    if (schedulable && predict(record, &uses)) {
         submit_host_task(record, gtid, &uses);
-    else
+    } else {
         run_in_place(record, gtid);
+        od_brood_leave(record->detached.brood);
+    }
     od_record_free(record);
     return 0;
 }
@@ -460,6 +466,8 @@ static od_record *record_host_task(od_kmp_task *task)
                           .code = entry_of(task->entry),
                           .detachable = detachable,
                           .flags = detachable ? od_self.allocated.flags : 0};
+    if (detachable)
+        record->detached.brood = od_brood_join();
     record->code->has_depends = true;
     task->entry = host_trampoline;
     od_records_add(record);

@@ -417,8 +417,10 @@ static void learn(const od_map_args *args)
 static void begin(const od_map_args *args)
 {
     if (inside_job(args)) {
-        if (od_self.mode == OD_ON_DEVICE)
+        if (od_self.mode == OD_ON_DEVICE) {
+            od_args_push_always(args);
             show_own(args);
+        }
         od_self.used = true;
         od_self.shown++;
         return;
@@ -435,6 +437,7 @@ static void begin(const od_map_args *args)
 static void end(const od_map_args *args)
 {
     if (od_self.shown && inside_job(args)) {
+        od_args_fetch_always(args);
         od_self.shown--;
         return;
     }

@@ -162,6 +162,8 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     od_uses_trust(&uses, NULL, 0, true);
     od_map_args map = od_kernel_map_args(&job->launch.call.args);
     od_request *after = od_args_pull_always(&map, &uses, job->launch.access_of);
+    if (after)
+        after->inside = outer != NULL;
     od_runtime_unlock();
     job->task.bound = od_launch_bound(&job->launch);
     job->task.outer = outer ? &outer->task : NULL;
@@ -292,7 +294,10 @@ int od_job_launch_inside(const od_kernel_call *call)
     int failed = 1;
     if (all) {
         od_self.used = true;
+        od_args_push_always(&map);
         failed = od_launch_run(&launch, job->task.access, (unsigned)od_self.place);
+        if (!failed)
+            od_args_fetch_always(&map);
     }
     if (failed) {                   /* as a task of its own it may use other data, or fail */
         launch.call.structs = NULL; /* the other launch takes them */

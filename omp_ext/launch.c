@@ -50,6 +50,11 @@ bool od_arg_range(od_engine *engine, const od_map_args *args, int32_t i, uintptr
     return true;
 }
 
+static bool is_always(const od_map_args *args, int32_t i, int64_t direction)
+{
+    return (args->types[i] & OD_MAP_ALWAYS) && (args->types[i] & direction) && args->sizes[i] > 0;
+}
+
 /* depend(in: x) next to map(tofrom: x), which begins at `begin` and stands for [base, base+size): x is only read. */
 static bool is_only_read(uintptr_t begin, uintptr_t base, size_t size, const od_depend *depends, int32_t ndepends)
 {
@@ -71,6 +76,8 @@ od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const
     bool in_region = od_directory_find_region(od_engine_directory(engine), begin, (size_t)args->sizes[i]) != NULL;
     unsigned mode = ((type & OD_MAP_TO) ? OD_READ : 0u) | ((type & OD_MAP_FROM) ? OD_WRITE : 0u);
     od_coherence coherence = od_runtime_options()->coherence;
+    if (in_region && is_always(args, i, OD_MAP_TO)) /* the push writes */
+        return OD_READ_WRITE;
     /* In a region the map type says nothing about the use of what is present. */
     if (mode == 0 || (in_region && (mode != OD_READ || coherence != OD_COHERENCE_DEPEND)))
         mode = OD_READ_WRITE;
@@ -288,31 +295,37 @@ void od_uses_release(od_uses *uses)
 
 /* --- map(always) ------------------------------------------------------- */
 
-static bool is_always(const od_map_args *args, int32_t i, int64_t direction)
-{
-    return (args->types[i] & OD_MAP_ALWAYS) && (args->types[i] & direction) && args->sizes[i] > 0;
-}
-
-void od_args_push_always(const od_map_args *args)
+static void move_always(const od_map_args *args, int64_t direction, od_request_kind kind)
 {
     for (int32_t i = 0; i < args->count; i++) {
         od_request *request = NULL;
-        if (!is_always(args, i, OD_MAP_TO))
+        if (!is_always(args, i, direction))
             continue;
         od_engine *engine = od_runtime_lock();
         od_region *region =
             od_directory_find_region(od_engine_directory(engine), begin_of(args, i), (size_t)args->sizes[i]);
         od_status status = OD_OK;
-        if (region) {
+        if (region && direction == OD_MAP_TO)
             region->undefined = false;
-            status =
-                od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_PUSH, &request);
-        }
+        if (region)
+            status = od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], kind, &request);
         od_runtime_unlock();
         if (status)
             od_runtime_fatal("out of host memory for map(always)");
+        if (request)
+            request->inside = od_self.mode == OD_ON_DEVICE;
         od_runtime_request(request);
     }
+}
+
+void od_args_push_always(const od_map_args *args)
+{
+    move_always(args, OD_MAP_TO, OD_REQUEST_PUSH);
+}
+
+void od_args_fetch_always(const od_map_args *args)
+{
+    move_always(args, OD_MAP_FROM, OD_REQUEST_PULL);
 }
 
 od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of)
@@ -409,10 +422,17 @@ static size_t align_up(size_t n)
     return (n + 15) & ~(size_t)15;
 }
 
-/* Arguments that are mapped without reaching the kernel change nothing that anyone can see. */
+/* Arguments that are mapped without reaching the kernel change nothing that anyone can see, except hidden ones. */
 static bool is_dropped(const od_map_args *args, int32_t i)
 {
     return od_arg_classify(args, i) == OD_ARG_UNUSED;
+}
+
+/* `always` moves the data of a region also where the kernel does not get them: they stay, behind what it gets. */
+static bool is_hidden(const od_map_args *args, int32_t i)
+{
+    bool moves = is_always(args, i, OD_MAP_TO | OD_MAP_FROM);
+    return moves && is_dropped(args, i) && is_in_region(begin_of(args, i), (size_t)args->sizes[i]);
 }
 
 static size_t private_bytes(const od_map_args *args, int32_t i)
@@ -466,6 +486,13 @@ od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
     for (int32_t i = 0; i < from.count; i++)
         if (!is_dropped(&from, i))
             copy_arg(launch, args->count++, &from, i, &next_private);
+    for (int32_t i = 0; i < from.count; i++) {
+        if (!is_hidden(&from, i))
+            continue;
+        copy_arg(launch, args->count, &from, i, &next_private);
+        args->types[args->count++] |= OD_MAP_PARAM;
+        launch->hidden++;
+    }
     if (!from.names)
         args->names = NULL;
     args->mappers = NULL;
@@ -529,7 +556,7 @@ int od_launch_run(const od_launch *launch, const od_access *access, unsigned k)
     rewrite(&args, launch->access_of, access, k);
     if (call->structs)
         od_structs_build(call->structs, &args, launch->access_of, access, k);
-    args.count -= od_structs_hidden(call->structs);
+    args.count -= launch->hidden + od_structs_hidden(call->structs);
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
     od_self.kernels++;
     int failed = REAL(__tgt_target_kernel)(call->ident, od_runtime_device_number(k), call->teams, call->threads,

@@ -50,6 +50,8 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
 void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries);
 /* map(always, to: x) of data in a region: the host's section is pushed before the kernel. Blocks. */
 void od_args_push_always(const od_map_args *args);
+/* map(always, from: x) of data in a region that the caller's job still has: fetched after the kernel. Blocks. */
+void od_args_fetch_always(const od_map_args *args);
 /* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none. Locked. */
 od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of);
 /* Of data on whose device copy the task writes what nobody is to see, the contents go home first. Blocks. Not locked. */

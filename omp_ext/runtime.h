@@ -38,6 +38,7 @@ typedef struct od_kernel_call {
 /* A kernel launch as the program wrote it, deeply copied. */
 typedef struct od_launch {
     od_kernel_call call; /* its arrays lie in `storage`, `structs` is the launch's */
+    uint32_t hidden;     /* of the arguments the last so many, which are the task's data but not passed to the kernel */
     int32_t *access_of;  /* per argument: index into the task's accesses, or -1; in `storage` */
     void **rewritten;    /* room for four arrays of arguments as a device gets them; in `storage` */
     void *storage;       /* malloc'ed: the arrays, and copies of private arguments */

@@ -27,6 +27,8 @@ typedef struct od_kmp_task {
 } od_kmp_task;
 
 typedef int32_t (*od_task_entry)(int32_t gtid, void *task);
+typedef void (*od_reduction)(void *into, void *from);
+typedef void (*od_copy)(void *to, void *from);
 
 enum { /* kmp_tasking_flags, third argument of the allocation calls */
        OD_TASK_TIED = 0x1,

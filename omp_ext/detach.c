@@ -2,6 +2,7 @@
 /* Detached tasks, and waiting for them before barriers. See detach.h. */
 #include "omp_ext/detach.h"
 
+#include "memmgr/clock.h"
 #include "omp_ext/real.h"
 #include "omp_ext/serial.h"
 #include "omp_ext/thread.h"
@@ -9,56 +10,61 @@
 #include <sched.h>
 #include <time.h>
 
-/* Of this thread's innermost implicit task; apart from od_self, which is exchanged for each explicit task that runs here. */
-static _Thread_local od_brood *current;
+_Thread_local od_member *od_member_self;
 
-od_brood *od_brood_join(void)
+od_member *od_detached_join(void)
 {
-    if (current)
-        atomic_fetch_add_explicit(&current->pending, 1, memory_order_relaxed);
-    return current;
+    if (od_member_self)
+        atomic_fetch_add_explicit(&od_member_self->pending, 1, memory_order_relaxed);
+    return od_member_self;
 }
 
-void od_brood_leave(od_brood *brood)
+void od_detached_leave(od_member *creator)
 {
-    if (brood)
-        atomic_fetch_sub_explicit(&brood->pending, 1, memory_order_release);
+    if (creator)
+        atomic_fetch_sub_explicit(&creator->pending, 1, memory_order_release);
 }
 
 void od_detached_complete(od_detached task)
 {
     if (task.event)
         REAL(omp_fulfill_event)(task.event);
-    od_brood_leave(task.brood);
+    od_detached_leave(task.creator);
 }
 
-void od_brood_begin(od_brood *brood, od_brood **outer)
-{
-    *outer = current;
-    atomic_init(&brood->pending, 0);
-    current = od_serial_is_alone() || REAL(omp_get_cancellation)() ? NULL : brood;
-}
+/* --- waiting -------------------------------------------------------------- */
 
-enum { YIELDS = 10000, PAUSE_NS = 100000 };
+enum { PAUSE_AFTER_NS = 200000000, PAUSE_NS = 100000 }; /* as libomp does, which sleeps after 200 ms */
 
-/* libomp's taskwait runs tasks, but never gives the processor away: while the tasks that devices work at are pending, this
- * does both. */
-static void await_brood(od_ident *ident, int32_t gtid)
+/* Runs tasks of the team, or else gives the processor away. */
+static void do_other_things(od_ident *ident, int32_t gtid, uint64_t since_ns)
 {
     static const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    for (unsigned n = 0; current && atomic_load_explicit(&current->pending, memory_order_acquire); n++) {
-        REAL(__kmpc_omp_taskyield)(ident, gtid, 0);
-        if (n < YIELDS)
-            sched_yield();
-        else
-            nanosleep(&pause, NULL);
+    REAL(__kmpc_omp_taskyield)(ident, gtid, 0);
+    if (od_clock_ns() - since_ns < PAUSE_AFTER_NS)
+        sched_yield();
+    else
+        nanosleep(&pause, NULL);
+}
+
+/* libomp's taskwait never gives the processor away: it comes when devices have no more of this thread's tasks. */
+static void await_pending(od_ident *ident, int32_t gtid, const od_member *member)
+{
+    uint64_t since_ns = 0;
+    while (atomic_load_explicit(&member->pending, memory_order_acquire)) {
+        since_ns = since_ns ? since_ns : od_clock_ns();
+        do_other_things(ident, gtid, since_ns);
     }
 }
 
-void od_brood_end(od_ident *ident, int32_t gtid, od_brood *outer)
+static void await_team(od_ident *ident, int32_t gtid, const od_member *member)
 {
-    await_brood(ident, gtid); /* who completes a task counts it out last */
-    current = outer;
+    uint64_t since_ns = 0, before = atomic_fetch_add(member->arrivals, 1);
+    uint64_t all = (before / member->nthreads + 1) * member->nthreads;
+    while (atomic_load_explicit(member->arrivals, memory_order_acquire) < all) {
+        since_ns = since_ns ? since_ns : od_clock_ns();
+        do_other_things(ident, gtid, since_ns);
+    }
 }
 
 void od_detach_before_barrier(od_ident *ident, int32_t gtid)
@@ -69,6 +75,24 @@ void od_detach_before_barrier(od_ident *ident, int32_t gtid)
         od_serial_before_barrier(ident, gtid);
         return;
     }
-    await_brood(ident, gtid);
+    if (od_member_self)
+        await_pending(ident, gtid, od_member_self);
     REAL(__kmpc_omp_taskwait)(ident, gtid);
+    if (od_member_self)
+        await_team(ident, gtid, od_member_self);
+}
+
+/* --- regions ---------------------------------------------------------------- */
+
+void od_member_begin(od_member *member, _Atomic uint64_t *arrivals)
+{
+    unsigned nthreads = (unsigned)REAL(omp_get_num_threads)();
+    *member = (od_member){.outer = od_member_self, .arrivals = arrivals, .nthreads = nthreads};
+    od_member_self = nthreads == 1 || REAL(omp_get_cancellation)() ? NULL : member;
+}
+
+void od_member_end(od_ident *ident, int32_t gtid, od_member *member)
+{
+    await_pending(ident, gtid, member); /* who completes a task counts it out last */
+    od_member_self = member->outer;
 }

@@ -3,12 +3,17 @@
  * Detached tasks of libomp, and the barriers after them.
  *
  * When a thread outside the team completes a detached task, libomp 19 leaves the rest of the completion, which releases the
- * task's successors, in a task queue of the team. Threads that wait in a barrier do not cope with those that come meanwhile.
- * One that a thread takes from another's queue when the primary thread has left already changes the number of unfinished
- * threads after the next barrier has set it anew: a later barrier ends while tasks run. One that stays in a queue of the set
- * that the barrier changes from is found late or never. And from the barrier that ends a region the primary thread goes on
- * while others still look at the region. So each thread waits for its child tasks before it enters a barrier: when all have
- * arrived, all completions lie in the queues, and the barrier empties those.
+ * task's successors, in a task queue of the team. A barrier does not cope with one that comes to a thread which waits in it
+ * and counts as finished. The primary thread may leave with the rest still in a queue, which the team then looks into two
+ * barriers later, or never. A thread that takes it from another's queue after that changes the number of unfinished threads
+ * when the next barrier has set it anew already: a later barrier ends while tasks run. And from the barrier that ends a region
+ * the primary thread goes on while others still look at the region.
+ *
+ * So no thread enters a barrier before all threads of the team have arrived there and all their tasks are complete. The
+ * rests lie in the queues by then, and each thread empties its own before it counts as finished.
+ *
+ * Not so where tasks can be cancelled (OMP_CANCELLATION): threads leave a cancelled region on different ways. There each one
+ * only waits for its own tasks.
  */
 #ifndef OD_OMP_EXT_DETACH_H
 #define OD_OMP_EXT_DETACH_H
@@ -16,31 +21,37 @@
 #include "omp_ext/abi.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
+#include <stdint.h>
 
-/* The detached tasks that an implicit task has created: how many are to be completed by us. Tasks that libomp discards stay
- * in the count, so there is none where tasks can be cancelled, and none in teams of one thread. */
-typedef struct od_brood {
-    atomic_uint pending;
-} od_brood;
+/* A thread's part in a parallel region's team. */
+typedef struct od_member {
+    struct od_member *outer;    /* the same thread's, around it */
+    _Atomic uint64_t *arrivals; /* at barriers, of all threads of the team; shared */
+    unsigned nthreads;          /* of the team */
+    atomic_uint pending;        /* detached tasks that it has created and we are to complete */
+} od_member;
+
+/* The calling thread's, in its innermost region; NULL: none. Apart from od_self, which is exchanged for each explicit task that
+ * runs here. */
+extern _Thread_local od_member *od_member_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* One task, by its completion event; NULL: it is not detached. */
 typedef struct od_detached {
     void *event;
-    od_brood *brood; /* that counts it, or NULL */
+    od_member *creator; /* that counts it, or NULL */
 } od_detached;
 
-/* The calling thread creates one that its implicit task's brood, if any, counts from now on. */
-od_brood *od_brood_join(void);
+/* The calling thread creates a detached task: who counts it from now on, or NULL: nobody. */
+od_member *od_detached_join(void);
 /* The task completes in another way. */
-void od_brood_leave(od_brood *brood);
+void od_detached_leave(od_member *creator);
 /* Tells libomp that the task is complete. */
 void od_detached_complete(od_detached task);
 
-/* Around a region's code in each thread of its team. At the end there must be no tasks left but discarded ones. */
-void od_brood_begin(od_brood *brood, od_brood **outer);
-void od_brood_end(od_ident *ident, int32_t gtid, od_brood *outer);
-/* The calling thread, in an implicit task, is about to enter a barrier. */
+/* Around a region's code in each thread of its team. `arrivals` begins as 0. */
+void od_member_begin(od_member *member, _Atomic uint64_t *arrivals);
+void od_member_end(od_ident *ident, int32_t gtid, od_member *member);
+/* The calling thread is about to enter a barrier. All threads of its team call it. */
 void od_detach_before_barrier(od_ident *ident, int32_t gtid);
 
 #endif

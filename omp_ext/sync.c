@@ -51,41 +51,74 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
     synchronise();
 }
 
+/* True where barriers are none of ours. All threads of a team must agree: so a region that was begun with ours ends with them. */
+static bool is_as_written(void)
+{
+    return od_runtime_is_idle() && !od_member_self;
+}
+
+static void before_barrier(od_ident *ident, int32_t gtid)
+{
+    od_watchdog_note_wait(true);
+    od_detach_before_barrier(ident, gtid);
+}
+
+static void after_barrier(void)
+{
+    od_watchdog_note_wait(false);
+    if (!od_runtime_is_idle())
+        synchronise();
+}
+
 void __kmpc_barrier(od_ident *ident, int32_t gtid)
 {
-    if (od_runtime_is_idle()) {
+    if (is_as_written()) {
         REAL(__kmpc_barrier)(ident, gtid);
         return;
     }
-    od_watchdog_note_wait(true);
-    od_detach_before_barrier(ident, gtid);
+    before_barrier(ident, gtid);
     REAL(__kmpc_barrier)(ident, gtid);
-    od_watchdog_note_wait(false);
-    synchronise();
+    after_barrier();
 }
 
 int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 {
-    if (od_runtime_is_idle())
+    if (is_as_written())
         return REAL(__kmpc_cancel_barrier)(ident, gtid);
-    od_watchdog_note_wait(true);
-    od_detach_before_barrier(ident, gtid);
+    before_barrier(ident, gtid);
     int32_t cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
-    od_watchdog_note_wait(false);
-    synchronise();
+    after_barrier();
     return cancelled;
 }
 
-/* Ends in a barrier. */
+/* Its barrier is here or in __kmpc_end_reduce, which not all threads call. */
+int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
+                      void *lock)
+{
+    if (!is_as_written()) {
+        before_barrier(ident, gtid);
+        od_watchdog_note_wait(false);
+    }
+    return REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock);
+}
+
 void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 {
-    if (od_runtime_is_idle()) {
-        REAL(__kmpc_end_reduce)(ident, gtid, lock);
+    REAL(__kmpc_end_reduce)(ident, gtid, lock);
+    if (!od_runtime_is_idle())
+        synchronise();
+}
+
+/* Has barriers inside. */
+void __kmpc_copyprivate(od_ident *ident, int32_t gtid, size_t size, void *data, od_copy copy, int32_t is_source)
+{
+    if (is_as_written()) {
+        REAL(__kmpc_copyprivate)(ident, gtid, size, data, copy, is_source);
         return;
     }
-    od_detach_before_barrier(ident, gtid);
-    REAL(__kmpc_end_reduce)(ident, gtid, lock);
-    synchronise();
+    before_barrier(ident, gtid);
+    REAL(__kmpc_copyprivate)(ident, gtid, size, data, copy, is_source);
+    after_barrier();
 }
 
 void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
@@ -96,7 +129,10 @@ void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
 
 void __kmpc_fork_call_if(od_ident *ident, int32_t count, void *outlined, int32_t condition, void *args)
 {
+    od_member *outer = od_member_self;
+    od_member_self = NULL; /* its team's barriers are not those of this thread's */
     REAL(__kmpc_fork_call_if)(ident, count, outlined, condition, args);
+    od_member_self = outer;
     synchronise();
 }
 
@@ -112,6 +148,7 @@ typedef struct region {
     od_ident *ident;
     outlined_region outlined;
     int32_t count;
+    _Atomic uint64_t arrivals; /* at barriers, of all threads of its team */
     void *args[MAX_FORK_ARGS]; /* NULL up to the next of 8, 32, 128 */
 } region;
 
@@ -150,14 +187,14 @@ static void fork_as_written(const region *r)
 /* The barrier that ends a region is none of __kmpc_barrier's. In a team of one there is none, but a wait for its tasks. */
 static void run_region(int32_t *gtid, int32_t *tid, region *r)
 {
-    od_brood brood, *outer;
-    od_brood_begin(&brood, &outer);
+    od_member member;
+    od_member_begin(&member, &r->arrivals);
     call_outlined(r, gtid, tid);
     od_watchdog_note_wait(true);
     od_detach_before_barrier(r->ident, *gtid);
-    if (od_serial_is_alone())
+    if (member.nthreads == 1)
         REAL(__kmpc_barrier)(r->ident, *gtid);
-    od_brood_end(r->ident, *gtid, outer);
+    od_member_end(r->ident, *gtid, &member);
     od_watchdog_note_wait(false);
 }
 
@@ -179,6 +216,7 @@ void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
     r.ident = ident;
     r.outlined = (outlined_region)outlined;
     r.count = count;
+    atomic_init(&r.arrivals, 0);
     va_start(list, outlined);
     for (int32_t i = 0; i < passed(count); i++)
         r.args[i] = i < count ? va_arg(list, void *) : NULL;
@@ -186,7 +224,7 @@ void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
     fork_call real = (fork_call)REAL(__kmpc_fork_call);
     if (od_self.kernels)
         real(ident, 1, (void *)run_region_of_kernel, &r);
-    else if (od_runtime_offloads())
+    else if (od_runtime_offloads() || od_member_self)
         real(ident, 1, (void *)run_region, &r);
     else
         fork_as_written(&r);

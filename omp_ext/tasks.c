@@ -302,7 +302,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     forget_discarded(task);
     record->in_place = od_self.serial_loops > 0 || (!od_self.family.tracked && REAL(omp_in_explicit_task)());
     if (!record->in_place)
-        record->detached.brood = od_brood_join();
+        record->detached.creator = od_detached_join();
     od_records_add(record);
     return task;
 }
@@ -401,7 +401,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
     ((od_kmp_task *)task)->entry = record->entry; /* an untied task comes in parts: the next ones run as they are */
     OD_TSAN_RELEASE(task);
     if (od_runtime_ended()) {
-        od_brood_leave(record->detached.brood);
+        od_detached_leave(record->detached.creator);
         od_record_free(record);
         return 0;
     }
@@ -411,7 +411,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
         submit_host_task(record, gtid, &uses);
     } else {
         run_in_place(record, gtid);
-        od_brood_leave(record->detached.brood);
+        od_detached_leave(record->detached.creator);
     }
     od_record_free(record);
     return 0;
@@ -467,7 +467,7 @@ static od_record *record_host_task(od_kmp_task *task)
                           .detachable = detachable,
                           .flags = detachable ? od_self.allocated.flags : 0};
     if (detachable)
-        record->detached.brood = od_brood_join();
+        record->detached.creator = od_detached_join();
     record->code->has_depends = true;
     task->entry = host_trampoline;
     od_records_add(record);

@@ -27,6 +27,8 @@ typedef struct od_kmp_task {
 } od_kmp_task;
 
 typedef int32_t (*od_task_entry)(int32_t gtid, void *task);
+enum { OD_CANCEL_PARALLEL = 1 }; /* kmp_cancel_kind_t */
+
 typedef void (*od_reduction)(void *into, void *from);
 typedef void (*od_copy)(void *to, void *from);
 

@@ -14,8 +14,9 @@ _Thread_local od_member *od_member_self;
 
 od_member *od_detached_join(void)
 {
-    if (od_member_self)
-        atomic_fetch_add_explicit(&od_member_self->pending, 1, memory_order_relaxed);
+    if (!od_member_self || !od_member_self->counts)
+        return NULL;
+    atomic_fetch_add_explicit(&od_member_self->pending, 1, memory_order_relaxed);
     return od_member_self;
 }
 
@@ -59,9 +60,11 @@ static void await_pending(od_ident *ident, int32_t gtid, const od_member *member
 
 static void await_team(od_ident *ident, int32_t gtid, const od_member *member)
 {
-    uint64_t since_ns = 0, before = atomic_fetch_add(member->arrivals, 1);
+    od_team *team = member->team;
+    uint64_t since_ns = 0, before = atomic_fetch_add(&team->arrivals, 1);
     uint64_t all = (before / member->nthreads + 1) * member->nthreads;
-    while (atomic_load_explicit(member->arrivals, memory_order_acquire) < all) {
+    while (atomic_load_explicit(&team->arrivals, memory_order_acquire) < all &&
+           !atomic_load_explicit(&team->cancelled, memory_order_relaxed)) {
         since_ns = since_ns ? since_ns : od_clock_ns();
         do_other_things(ident, gtid, since_ns);
     }
@@ -84,11 +87,12 @@ void od_detach_before_barrier(od_ident *ident, int32_t gtid)
 
 /* --- regions ---------------------------------------------------------------- */
 
-void od_member_begin(od_member *member, _Atomic uint64_t *arrivals)
+void od_member_begin(od_member *member, od_team *team)
 {
     unsigned nthreads = (unsigned)REAL(omp_get_num_threads)();
-    *member = (od_member){.outer = od_member_self, .arrivals = arrivals, .nthreads = nthreads};
-    od_member_self = nthreads == 1 || REAL(omp_get_cancellation)() ? NULL : member;
+    bool counts = !REAL(omp_get_cancellation)();
+    *member = (od_member){.outer = od_member_self, .team = team, .nthreads = nthreads, .counts = counts};
+    od_member_self = nthreads > 1 ? member : NULL;
 }
 
 void od_member_end(od_ident *ident, int32_t gtid, od_member *member)

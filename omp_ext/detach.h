@@ -12,8 +12,8 @@
  * So no thread enters a barrier before all threads of the team have arrived there and all their tasks are complete. The
  * rests lie in the queues by then, and each thread empties its own before it counts as finished.
  *
- * Not so where tasks can be cancelled (OMP_CANCELLATION): threads leave a cancelled region on different ways. There each one
- * only waits for its own tasks.
+ * The threads of a region that is cancelled (OMP_CANCELLATION) leave it on different ways, so none waits for others there any
+ * more.
  */
 #ifndef OD_OMP_EXT_DETACH_H
 #define OD_OMP_EXT_DETACH_H
@@ -21,14 +21,22 @@
 #include "omp_ext/abi.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-/* A thread's part in a parallel region's team. */
+/* The team of a parallel region; begins as zero. */
+typedef struct od_team {
+    _Atomic uint64_t arrivals; /* at barriers, of all threads */
+    atomic_bool cancelled;     /* the region */
+} od_team;
+
+/* A thread's part in it. */
 typedef struct od_member {
-    struct od_member *outer;    /* the same thread's, around it */
-    _Atomic uint64_t *arrivals; /* at barriers, of all threads of the team; shared */
-    unsigned nthreads;          /* of the team */
-    atomic_uint pending;        /* detached tasks that it has created and we are to complete */
+    struct od_member *outer; /* the same thread's, around it */
+    od_team *team;
+    unsigned nthreads;   /* of the team */
+    bool counts;         /* `pending` is kept; not where libomp may discard tasks without a word (OMP_CANCELLATION) */
+    atomic_uint pending; /* detached tasks that it has created and we are to complete */
 } od_member;
 
 /* The calling thread's, in its innermost region; NULL: none. Apart from od_self, which is exchanged for each explicit task that
@@ -48,8 +56,8 @@ void od_detached_leave(od_member *creator);
 /* Tells libomp that the task is complete. */
 void od_detached_complete(od_detached task);
 
-/* Around a region's code in each thread of its team. `arrivals` begins as 0. */
-void od_member_begin(od_member *member, _Atomic uint64_t *arrivals);
+/* Around a region's code in each thread of its team. */
+void od_member_begin(od_member *member, od_team *team);
 void od_member_end(od_ident *ident, int32_t gtid, od_member *member);
 /* The calling thread is about to enter a barrier. All threads of its team call it. */
 void od_detach_before_barrier(od_ident *ident, int32_t gtid);

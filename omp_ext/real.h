@@ -62,6 +62,7 @@
     X(void, __kmpc_omp_wait_deps, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *))                   \
     X(void, __kmpc_end_taskgroup, (od_ident *, int32_t))                                                               \
     X(void, __kmpc_barrier, (od_ident *, int32_t))                                                                     \
+    X(int32_t, __kmpc_cancel, (od_ident *, int32_t, int32_t))                                                          \
     X(int32_t, __kmpc_cancel_barrier, (od_ident *, int32_t))                                                           \
     X(void, __kmpc_end_serialized_parallel, (od_ident *, int32_t))                                                     \
     X(int32_t, __kmpc_reduce, (od_ident *, int32_t, int32_t, size_t, void *, od_reduction, void *))                    \

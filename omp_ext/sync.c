@@ -91,6 +91,15 @@ int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
     return cancelled;
 }
 
+/* All threads of the team get to know of it at the next cancellation point. */
+int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
+{
+    int32_t cancelled = REAL(__kmpc_cancel)(ident, gtid, kind);
+    if (cancelled && kind == OD_CANCEL_PARALLEL && od_member_self && !od_self.kernels)
+        atomic_store(&od_member_self->team->cancelled, true);
+    return cancelled;
+}
+
 /* Its barrier is here or in __kmpc_end_reduce, which not all threads call. */
 int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
                       void *lock)
@@ -148,7 +157,7 @@ typedef struct region {
     od_ident *ident;
     outlined_region outlined;
     int32_t count;
-    _Atomic uint64_t arrivals; /* at barriers, of all threads of its team */
+    od_team team;
     void *args[MAX_FORK_ARGS]; /* NULL up to the next of 8, 32, 128 */
 } region;
 
@@ -188,7 +197,7 @@ static void fork_as_written(const region *r)
 static void run_region(int32_t *gtid, int32_t *tid, region *r)
 {
     od_member member;
-    od_member_begin(&member, &r->arrivals);
+    od_member_begin(&member, &r->team);
     call_outlined(r, gtid, tid);
     od_watchdog_note_wait(true);
     od_detach_before_barrier(r->ident, *gtid);
@@ -216,7 +225,7 @@ void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
     r.ident = ident;
     r.outlined = (outlined_region)outlined;
     r.count = count;
-    atomic_init(&r.arrivals, 0);
+    r.team = (od_team){0};
     va_start(list, outlined);
     for (int32_t i = 0; i < passed(count); i++)
         r.args[i] = i < count ? va_arg(list, void *) : NULL;

@@ -749,6 +749,11 @@ class Generator:
                     self.add_thread(world, parallel, parallel.phases[-1], 8 if kind != "threads" else 3)
         finally:
             self.parallel -= 1
+        # On LLVM's host devices a thread that has run a kernel with teams miscounts the single constructs of its own region:
+        # later ones may be left out, or met twice.
+        forms = {s.form for s in self.out.walk(parallel.bodies()[0]) if isinstance(s, Target)}
+        if kind == "single" and len(parallel.phases) > 1 and not forms.isdisjoint(FORMS[:2]):
+            parallel.kind = "master"
         return parallel
 
     def propose_roots(self, world):

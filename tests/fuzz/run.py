@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from emit import source
-from program import Associate, Data, Motion, Target
+from program import Associate, Cancelled, Data, Motion, Target
 
 # Programs take a fraction of a second. What takes eight is asked where it is, before the watchdog ends it after ten.
 SLOW_S, TIMEOUT_S = 8, 60
@@ -26,7 +26,7 @@ class Lab:
         self.clean = {name: value for name, value in os.environ.items()
                       if not name.startswith(("OMPDARTS_", "OMP_", "LIBOMP", "KMP_")) and name != "LD_PRELOAD"}
         self.clean["LIBOMP_USE_HIDDEN_HELPER_TASK"] = "0"  # stock libomp 19 fails with them
-        self.clean["OMP_CANCELLATION"] = "true"
+        self.cancelling = {}  # path -> numbers of the programs that cancel something
         loaded = subprocess.run(["ldd", library], capture_output=True, text=True, check=False).stdout
         runtime = re.search(r"=> (\S*libclang_rt\.\S*)", loaded)
         self.preload = f"{runtime[1]}:{library}" if runtime else str(library)
@@ -42,10 +42,13 @@ class Lab:
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error:" in line] or ["no message"]
             raise CompileError(errors[0])
+        self.cancelling[path] = {number for number, (program, _) in enumerate(programs)
+                                 if any(isinstance(statement, Cancelled) for statement in program.walk())}
         return path
 
     def run(self, path, number, settings, *more):
-        with subprocess.Popen([str(path), str(number), *more], env={**self.clean, **settings},
+        cancels = {"OMP_CANCELLATION": "true"} if number in self.cancelling[path] else {}
+        with subprocess.Popen([str(path), str(number), *more], env={**self.clean, **cancels, **settings},
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             threads = ""
             try:

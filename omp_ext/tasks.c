@@ -114,12 +114,18 @@ static void forget_discarded(const void *task)
 /* --- explicit tasks that create target tasks ------------------------------ */
 
 /* libomp's barriers wait for a detached task only if its parent is an implicit task. So an explicit task that has created
- * target tasks waits for them at its end. Its entry is exchanged for that; part_id, which compiled code uses in untied tasks
+ * target tasks, or others that may be detached, waits for them at its end. Its entry is exchanged for that; part_id, which compiled code uses in untied tasks
  * alone, tells the trampoline which entry it was, in the copies that a taskloop makes, too. */
 static void end_family(int32_t gtid)
 {
     if (od_self.family.has_children)
         REAL(__kmpc_omp_taskwait)(NULL, gtid);
+}
+
+/* True where somebody waits for a detached task that is created now, before the next barrier ends. */
+static bool is_awaited(void)
+{
+    return od_self.family.tracked || !REAL(omp_in_explicit_task)();
 }
 
 static int32_t parent_trampoline(int32_t gtid, void *task)
@@ -300,7 +306,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
     *record = (od_record){.task = task, .entry = entry, .code = entry_of(entry), .flags = flags};
     forget_discarded(task);
-    record->in_place = od_self.serial_loops > 0 || (!od_self.family.tracked && REAL(omp_in_explicit_task)());
+    record->in_place = od_self.serial_loops > 0 || !is_awaited();
     if (!record->in_place)
         record->detached.creator = od_detached_join();
     od_records_add(record);
@@ -424,7 +430,8 @@ static bool may_detach(int32_t flags, const od_entry *code)
     if ((flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0)) || !(flags & OD_TASK_TIED))
         return false;
     od_entry_kind kind = code->kind;
-    return code->has_depends && !od_self.serial_loops && (kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS);
+    bool may_offload = kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS;
+    return code->has_depends && !od_self.serial_loops && may_offload && is_awaited();
 }
 
 void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
@@ -440,6 +447,7 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     forget_discarded(task);
     OD_TSAN_ACQUIRE(task); /* libomp has given out the memory of a task that has ended */
     od_self.detachable = detach ? task : NULL;
+    od_self.family.has_children |= detach;
     od_self.allocated = (od_allocation){task, size, shareds, flags};
     if (flags & OD_TASK_TIED)
         track(task, code);

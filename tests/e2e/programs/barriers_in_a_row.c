@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-enum { COUNT = 6, LENGTH = 64, ROUNDS = 150 };
+enum { COUNT = 6, LENGTH = 64, ROUNDS = 40 };
 
 static void start_tasks(double *x)
 {

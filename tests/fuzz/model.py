@@ -179,6 +179,7 @@ class World:
         self.shows = False  # device addresses, which hold memory
         self.binds = False  # data to a device until their region closes
         self.discards = False  # what kernels wrote, or meets the host: they must not run there
+        self.meets_host = False  # the host and unordered kernels use their own copies of the same: only as `strict`
         self.overwrites = False  # the host writes what is present
         self.steps = 0
         for number, array in enumerate(program.arrays):
@@ -206,7 +207,7 @@ class World:
         twin.home = dict(self.home)
         twin.structs = dict(self.structs)
         twin.associated, twin.foreign = set(self.associated), set(self.foreign)
-        twin.overwrites = self.overwrites
+        twin.overwrites, twin.meets_host = self.overwrites, self.meets_host
         twin.tasks = list(self.tasks)
         twin.stack = [context.copy() for context in self.stack]
         twin.values = dict(self.values)
@@ -228,9 +229,8 @@ class World:
                 exempt = commutative & task.commutative if mutexes & task.mutexes else frozenset()
                 key = footprint.conflict(task.footprint, exempt)
                 require(key is None, f"race on {key}")
-                if not self.discards:
-                    self.discards = (footprint.shows_on_host(task.footprint) or
-                                     task.footprint.shows_on_host(footprint))
+                if footprint.shows_on_host(task.footprint) or task.footprint.shows_on_host(footprint):
+                    self.discards = self.meets_host = True
 
     def perform(self, footprint):
         """The current context does this now."""

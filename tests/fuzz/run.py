@@ -167,6 +167,8 @@ class Settings:
             "OMPDARTS_SEED": str(rng.randint(0, 9999)),
             "OMP_NUM_THREADS": str(rng.choice((1, 2, 3, 4, 4, 8))),
         }
+        if world.meets_host:
+            settings["OMPDARTS_COHERENCE"] = "strict"
         memory = self.memory(rng, world)
         if memory:
             settings["OMPDARTS_MEM_LIMIT"] = str(memory)

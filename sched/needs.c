@@ -4,8 +4,9 @@
  *
  * Every change is one of four: a task enters or leaves the ready set (offer, take), a datum
  * comes to a device or leaves it (arrive, depart). A visit of one task by arrive or depart
- * touches the task's two numbers and at most the counters of what it still lacks, when that is two
- * data or fewer.
+ * looks at where its other data are and touches at most the counters of what it lacks of them, when that is two
+ * data or fewer. A task that enters or leaves the ready set touches such counters on all devices, which are found together:
+ * sets of devices are bits of a word.
  */
 #include "sched/needs_impl.h"
 
@@ -45,15 +46,26 @@ static void leave_s0(struct want *want, const struct slot *slot)
     want->s0_ns -= slot->ns;
 }
 
-/* The datum may have become a better choice: its key is looked at before the next one. Many tasks that come or go between
- * two choices cost its heap one step. */
-static void raise(struct view *view, uint32_t id)
+/* The datum, which is absent, may have become a better choice: its key is looked at before the next one. Many tasks that
+ * come or go between two choices cost its heap one step. */
+static inline void raise(struct view *view, uint32_t id)
 {
-    struct want *want = want_of(view, id);
-    if (want->present || want->raised)
+    struct place *place = &view->needs->places[id];
+    if (place->raised & OD_BIT(view->k))
         return;
-    want->raised = true;
+    place->raised |= OD_BIT(view->k);
     view->raised[view->nraised++] = id;
+}
+
+/* Does so on all devices where it is absent. */
+static inline void raise_all(od_needs *needs, uint32_t id)
+{
+    struct place *place = &needs->places[id];
+    for (uint64_t left = place->absent & ~place->raised; left; left &= left - 1) {
+        struct view *view = &needs->views[__builtin_ctzll(left)];
+        view->raised[view->nraised++] = id;
+    }
+    place->raised |= place->absent;
 }
 
 /* Brings the datum into the heap, out of the other one. */
@@ -74,10 +86,10 @@ static void update_key(struct view *view, od_heap *heap, od_heap *other, uint32_
 /* Puts a datum without an S0 aside until no datum has one. */
 static void park(struct view *view, uint32_t id)
 {
-    struct want *want = want_of(view, id);
-    if (want->parked || !belongs_second(view, id))
+    struct source *source = &view->needs->sources[id];
+    if (source->parked & OD_BIT(view->k) || !belongs_second(view, id))
         return;
-    want->parked = true;
+    source->parked |= OD_BIT(view->k);
     view->parked[view->nparked++] = id;
 }
 
@@ -85,12 +97,12 @@ static void update_first(struct view *view)
 {
     for (uint32_t i = 0; i < view->nraised; i++) {
         uint32_t id = view->raised[i];
-        struct want *want = want_of(view, id);
         if (i + PREFETCH_AHEAD < view->nraised) {
             __builtin_prefetch(want_of(view, view->raised[i + PREFETCH_AHEAD]), 1);
             __builtin_prefetch(&view->key[view->raised[i + PREFETCH_AHEAD]], 1);
+            __builtin_prefetch(&view->needs->sources[view->raised[i + PREFETCH_AHEAD]].left_ns, 1);
         }
-        want->raised = false;
+        view->needs->places[id].raised &= ~OD_BIT(view->k);
         if (belongs_first(view, id))
             update_key(view, &view->first, &view->second, id);
         else
@@ -103,7 +115,7 @@ static void update_second(struct view *view)
 {
     for (uint32_t i = 0; i < view->nparked; i++) {
         uint32_t id = view->parked[i];
-        want_of(view, id)->parked = false;
+        view->needs->sources[id].parked &= ~OD_BIT(view->k);
         if (belongs_second(view, id))
             update_key(view, &view->second, &view->first, id);
     }
@@ -112,74 +124,47 @@ static void update_second(struct view *view)
 
 /* --- visits -------------------------------------------------------------- */
 
-static bool lacks_nothing(const struct lack *lack)
-{
-    return lack->missing & LACKS_NONE;
-}
-
 static void free_add(struct view *view, uint32_t number)
 {
-    *lack_of(view, number) = (struct lack){.missing = LACKS_NONE | view->last_free, .ids = NO_SLOT};
-    if (view->last_free == NO_SLOT)
-        view->first_free = number;
-    else
-        lack_of(view, view->last_free)->ids = number;
-    view->last_free = number;
+    uint32_t word = number / 64;
+    view->free[word] |= OD_BIT(number % 64);
+    view->free_words[word / 64] |= OD_BIT(word % 64);
+    view->nfree++;
 }
 
 static void free_remove(struct view *view, uint32_t number)
 {
-    const struct lack *lack = lack_of(view, number);
-    uint32_t before = lack->missing & ~LACKS_NONE, after = lack->ids;
-    if (before == NO_SLOT)
-        view->first_free = after;
-    else
-        lack_of(view, before)->ids = after;
-    if (after == NO_SLOT)
-        view->last_free = before;
-    else
-        lack_of(view, after)->missing = LACKS_NONE | before;
+    uint32_t word = number / 64;
+    view->free[word] &= ~OD_BIT(number % 64);
+    if (!view->free[word])
+        view->free_words[word / 64] &= ~OD_BIT(word % 64);
+    view->nfree--;
 }
 
-static void enter_s1_of_absent(struct view *view, const struct slot *slot)
+/* How many data the task lacks on the device, `many` standing for all that are more than two; which, in ids[]. */
+enum { MANY = 3 };
+static inline uint32_t lacks(const struct view *view, const struct slot *slot, uint32_t ids[MANY])
 {
     const uint32_t *inputs = inputs_of(slot);
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        struct want *want = want_of(view, inputs[i]);
-        if (!want->present)
-            set_add(&want->s1, slot->priority);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < slot->ninputs && count < MANY; i++) {
+        ids[count] = inputs[i];
+        count += is_absent(view, inputs[i]);
     }
+    return count;
 }
 
-static void leave_s1_of_absent(struct view *view, const struct slot *slot)
+/* Asks for the memory of a visit, in two steps: the task, then the counters of what it lacks besides. */
+static inline void prefetch_visit(const struct view *view, const struct source *source, uint32_t i)
 {
-    const uint32_t *inputs = inputs_of(slot);
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        struct want *want = want_of(view, inputs[i]);
-        if (!want->present)
-            set_remove(&want->s1, slot->priority);
-    }
-}
-
-/* Raises what is absent: raise() leaves present data alone. */
-static void raise_absent(struct view *view, const struct slot *slot)
-{
-    const uint32_t *inputs = inputs_of(slot);
-    for (uint32_t i = 0; i < slot->ninputs; i++)
-        raise(view, inputs[i]);
-}
-
-/* Asks for the memory of a visit, in two steps: the task's numbers, then the counters of what it lacks besides. */
-static void prefetch_visit(const struct view *view, const struct source *source, uint32_t i, uint32_t id)
-{
-    if (i + PREFETCH_AHEAD < source->nlisted) {
-        __builtin_prefetch(lack_of(view, source->uses[i + PREFETCH_AHEAD].slot), 1);
-        __builtin_prefetch(&view->needs->slots[source->uses[i + PREFETCH_AHEAD].slot]);
-    }
+    const struct slot *slots = view->needs->slots;
+    if (i + PREFETCH_AHEAD < source->nlisted)
+        __builtin_prefetch(&slots[source->uses[i + PREFETCH_AHEAD].slot]);
     if (i + PREFETCH_AHEAD / 2 < source->nlisted) {
-        const struct lack *lack = lack_of(view, source->uses[i + PREFETCH_AHEAD / 2].slot);
-        if (lack->missing == 2 && (lack->ids ^ id) < view->needs->ndata)
-            __builtin_prefetch(want_of(view, lack->ids ^ id), 1);
+        const struct slot *slot = &slots[source->uses[i + PREFETCH_AHEAD / 2].slot];
+        uint32_t ids[MANY], count = slot->ready ? lacks(view, slot, ids) : 0;
+        for (uint32_t j = 0; j < count && count < MANY; j++)
+            __builtin_prefetch(want_of(view, ids[j]), 1);
     }
 }
 
@@ -192,7 +177,7 @@ static inline void visit_ready(struct view *view, uint32_t id, void (*visit)(str
     uint32_t kept = 0;
     for (uint32_t i = 0; i < source->nlisted; i++) {
         struct use use = source->uses[i];
-        prefetch_visit(view, source, i, id);
+        prefetch_visit(view, source, i);
         if (!is_current(needs, use))
             continue;
         source->uses[kept++] = use;
@@ -202,32 +187,32 @@ static inline void visit_ready(struct view *view, uint32_t id, void (*visit)(str
     source->nlisted = kept;
 }
 
-/* The task no longer lacks the datum, whose own sets are not touched. */
+/* The task no longer lacks the datum, which counts as present and whose own sets are not touched. */
 static void visit_arrival(struct view *view, uint32_t number, uint32_t id)
 {
-    struct lack *lack = lack_of(view, number);
     const struct slot *slot = &view->needs->slots[number];
-    lack->ids ^= id;
-    if (--lack->missing == 0) {
+    uint32_t ids[MANY], count = lacks(view, slot, ids);
+    (void)id;
+    if (count == 0) {
         free_add(view, number);
-    } else if (lack->missing == 1) {
-        struct want *other = want_of(view, lack->ids);
+    } else if (count == 1) {
+        struct want *other = want_of(view, ids[0]);
         set_remove(&other->s1, slot->priority);
         enter_s0(other, slot);
-        raise(view, lack->ids);
-    } else if (lack->missing == 2) {
-        enter_s1_of_absent(view, slot);
-        raise_absent(view, slot);
+        raise(view, ids[0]);
+    } else if (count == 2) {
+        for (int i = 0; i < 2; i++) {
+            set_add(&want_of(view, ids[i])->s1, slot->priority);
+            raise(view, ids[i]);
+        }
     }
 }
 
 /* The datum counts as present on the view's device from now on. */
 static void arrive(struct view *view, uint32_t id)
 {
-    struct want *want = want_of(view, id);
-    want->present = true;
-    want->s0 = want->s1 = (struct set){0};
-    want->s0_ns = 0;
+    view->needs->places[id].absent &= ~OD_BIT(view->k);
+    *want_of(view, id) = (struct want){0};
     od_needs_drop_candidate(view, id);
     visit_ready(view, id, visit_arrival);
 }
@@ -235,30 +220,26 @@ static void arrive(struct view *view, uint32_t id)
 /* The task lacks the datum again, which still counts as present. */
 static void visit_departure(struct view *view, uint32_t number, uint32_t id)
 {
-    struct lack *lack = lack_of(view, number);
     const struct slot *slot = &view->needs->slots[number];
-    if (lacks_nothing(lack)) {
+    uint32_t ids[MANY], count = lacks(view, slot, ids);
+    if (count == 0) {
         free_remove(view, number);
-        *lack = (struct lack){.missing = 1, .ids = id};
         enter_s0(want_of(view, id), slot);
-        return;
-    }
-    if (lack->missing == 1) {
-        struct want *other = want_of(view, lack->ids);
+    } else if (count == 1) {
+        struct want *other = want_of(view, ids[0]);
         leave_s0(other, slot);
         set_add(&other->s1, slot->priority);
         set_add(&want_of(view, id)->s1, slot->priority);
-    } else if (lack->missing == 2) {
-        leave_s1_of_absent(view, slot);
+    } else if (count == 2) {
+        set_remove(&want_of(view, ids[0])->s1, slot->priority);
+        set_remove(&want_of(view, ids[1])->s1, slot->priority);
     }
-    lack->missing++;
-    lack->ids ^= id;
 }
 
 static void depart(struct view *view, uint32_t id)
 {
     visit_ready(view, id, visit_departure);
-    want_of(view, id)->present = false;
+    view->needs->places[id].absent |= OD_BIT(view->k);
     if (view->needs->rules.in_turn)
         view->key[id].tie = INT32_MAX - view->evictions;
     raise(view, id);
@@ -267,56 +248,67 @@ static void depart(struct view *view, uint32_t id)
 /* Lets the datum depart where nothing holds or promises it any more. */
 static void recheck(struct view *view, uint32_t id)
 {
-    const struct want *want = want_of(view, id);
-    if (want->present && !want->resident && want->planned_reads == 0 &&
-        view->needs->sources[id].datum->replica[view->k].buffered_uses == 0)
+    const struct source *source = &view->needs->sources[id];
+    if (!is_absent(view, id) && !(source->resident & OD_BIT(view->k)) && view->planned_reads[id] == 0 &&
+        source->datum->replica[view->k].buffered_uses == 0)
         depart(view, id);
 }
 
 /* --- the ready set ------------------------------------------------------- */
 
-/* What the task lacks on each device; what it lacks may have become a better choice. */
-static void count_lacks(od_needs *needs, const struct slot *slot, struct lack *lack)
+/* Devices where a task lacks no datum, exactly one, exactly two. */
+struct lacking {
+    uint64_t none, one, two;
+};
+
+static struct lacking lacking_of(const od_needs *needs, const struct slot *slot)
 {
     const uint32_t *inputs = inputs_of(slot);
-    unsigned ndevices = needs->env.ndevices;
-    memset(lack, 0, ndevices * sizeof *lack);
+    uint64_t any = 0, several = 0, many = 0;
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint64_t absent = needs->places[inputs[i]].absent;
+        many |= several & absent;
+        several |= any & absent;
+        any |= absent;
+    }
+    return (struct lacking){
+        .none = ~any & (OD_BIT(needs->env.ndevices) - 1), .one = any & ~several, .two = several & ~many};
+}
+
+/* Counts a new ready task on all devices; what it lacks may have become a better choice. */
+static void count_in(od_needs *needs, const struct slot *slot, uint32_t number)
+{
+    const uint32_t *inputs = inputs_of(slot);
+    struct lacking lacking = lacking_of(needs, slot);
+    for (uint64_t left = lacking.none; left; left &= left - 1)
+        free_add(&needs->views[__builtin_ctzll(left)], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        struct want *want = &needs->want[(size_t)id * ndevices];
+        uint64_t absent = needs->places[id].absent;
         needs->sources[id].left_ns += slot->ns;
-        for (unsigned k = 0; k < ndevices; k++) {
-            if (want[k].present)
-                continue;
-            lack[k].missing++;
-            lack[k].ids ^= id;
-            if (!want[k].raised)
-                raise(&needs->views[k], id);
-        }
+        raise_all(needs, id);
+        for (uint64_t left = absent & lacking.one; left; left &= left - 1)
+            enter_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
+        for (uint64_t left = absent & lacking.two; left; left &= left - 1)
+            set_add(&needs->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
     }
 }
 
-/* Counts a new ready task on one device. */
-static void count_in(struct view *view, const struct slot *slot, uint32_t number)
+static void count_out(od_needs *needs, const struct slot *slot, uint32_t number)
 {
-    const struct lack *lack = lack_of(view, number);
-    if (lack->missing == 0)
-        free_add(view, number);
-    else if (lack->missing == 1)
-        enter_s0(want_of(view, lack->ids), slot);
-    else if (lack->missing == 2)
-        enter_s1_of_absent(view, slot);
-}
-
-static void count_out(struct view *view, const struct slot *slot, uint32_t number)
-{
-    const struct lack *lack = lack_of(view, number);
-    if (lacks_nothing(lack))
-        free_remove(view, number);
-    else if (lack->missing == 1)
-        leave_s0(want_of(view, lack->ids), slot);
-    else if (lack->missing == 2)
-        leave_s1_of_absent(view, slot);
+    const uint32_t *inputs = inputs_of(slot);
+    struct lacking lacking = lacking_of(needs, slot);
+    for (uint64_t left = lacking.none; left; left &= left - 1)
+        free_remove(&needs->views[__builtin_ctzll(left)], number);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint32_t id = inputs[i];
+        uint64_t absent = needs->places[id].absent;
+        needs->sources[id].left_ns -= slot->ns;
+        for (uint64_t left = absent & lacking.one; left; left &= left - 1)
+            leave_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
+        for (uint64_t left = absent & lacking.two; left; left &= left - 1)
+            set_remove(&needs->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
+    }
 }
 
 void od_needs_offer(od_needs *needs, od_task *task)
@@ -324,9 +316,7 @@ void od_needs_offer(od_needs *needs, od_task *task)
     uint32_t number = slot_of(task);
     struct slot *slot = &needs->slots[number];
     assert(!slot->ready);
-    count_lacks(needs, slot, lack_of(&needs->views[0], number));
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        count_in(&needs->views[k], slot, number);
+    count_in(needs, slot, number);
     if (!od_heap_contains(&needs->urgent, number))
         od_heap_push(&needs->urgent, number);
     slot->ready = true;
@@ -337,11 +327,7 @@ void od_needs_offer(od_needs *needs, od_task *task)
 static void take(od_needs *needs, uint32_t number)
 {
     struct slot *slot = &needs->slots[number];
-    const uint32_t *inputs = inputs_of(slot);
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        count_out(&needs->views[k], slot, number);
-    for (uint32_t i = 0; i < slot->ninputs; i++)
-        needs->sources[inputs[i]].left_ns -= slot->ns;
+    count_out(needs, slot, number);
     slot->ready = false;
     needs->nready--;
 }
@@ -355,9 +341,8 @@ void od_needs_plan(od_needs *needs, od_task *task, od_plan *plan)
         take(needs, slot_of(task));
     od_plan_append(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        struct want *want = want_of(view, inputs[i]);
-        want->planned_reads++;
-        if (!want->present)
+        view->planned_reads[inputs[i]]++;
+        if (is_absent(view, inputs[i]))
             arrive(view, inputs[i]);
     }
 }
@@ -394,10 +379,10 @@ od_task *od_needs_pop(od_needs *needs, od_plan *plan)
         const struct source *source = source_of(needs, task->access[i].datum);
         if (!source)
             continue;
-        struct want *want = want_of(view, source->datum->id);
-        want->planned_reads -= (task->access[i].mode & OD_READ) != 0;
-        if (!want->present)
-            arrive(view, source->datum->id);
+        uint32_t id = (uint32_t)(source - needs->sources);
+        view->planned_reads[id] -= (task->access[i].mode & OD_READ) != 0;
+        if (is_absent(view, id))
+            arrive(view, id);
     }
     od_needs_drop_task(needs, task);
     return task;
@@ -410,7 +395,7 @@ void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan)
     const uint32_t *inputs = inputs_of(slot);
     od_plan_remove(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++)
-        want_of(view, inputs[i])->planned_reads--;
+        view->planned_reads[inputs[i]]--;
     for (uint32_t i = 0; i < slot->ninputs; i++)
         recheck(view, inputs[i]);
     od_needs_offer(needs, task);
@@ -419,11 +404,11 @@ void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan)
 void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan)
 {
     const struct source *source = source_of(needs, datum);
-    const struct want *want = source ? want_of(&needs->views[plan->k], datum->id) : NULL;
-    if (!want || want->planned_reads == 0)
+    if (!source)
         return;
+    const uint32_t *planned_reads = &needs->views[plan->k].planned_reads[datum->id];
     /* The datum departs with its last planned reader and not before, so the list stays as it is. */
-    for (uint32_t i = 0; want->planned_reads > 0; i++) {
+    for (uint32_t i = 0; *planned_reads > 0; i++) {
         od_task *task = needs->slots[source->uses[i].slot].task;
         if (is_current(needs, source->uses[i]) && task->state == OD_TASK_PLANNED && task->place == (int)plan->k)
             od_needs_unplan(needs, task, plan);
@@ -434,15 +419,15 @@ size_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *lack
 {
     const struct slot *slot = &needs->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
-    unsigned ndevices = needs->env.ndevices;
+    uint64_t all = OD_BIT(needs->env.ndevices) - 1;
     size_t bytes = 0;
-    memset(lacking, 0, ndevices * sizeof *lacking);
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        bytes += needs->sources[inputs[i]].size;
+    for (unsigned k = 0; k < needs->env.ndevices; k++)
+        lacking[k] = bytes;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        const struct want *want = &needs->want[(size_t)inputs[i] * ndevices];
-        size_t size = needs->sources[inputs[i]].size;
-        bytes += size;
-        for (unsigned k = 0; k < ndevices; k++)
-            lacking[k] += want[k].present ? 0 : size;
+        for (uint64_t left = all & ~needs->places[inputs[i]].absent; left; left &= left - 1)
+            lacking[__builtin_ctzll(left)] -= needs->sources[inputs[i]].size;
     }
     return bytes;
 }
@@ -450,12 +435,11 @@ size_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *lack
 double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k)
 {
     const struct slot *slot = &needs->slots[slot_of(task)];
+    const struct view *view = &needs->views[k];
     const uint32_t *inputs = inputs_of(slot);
     double seconds = 0;
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        const struct want *want = want_of(&needs->views[k], inputs[i]);
-        seconds += want->present ? 0 : want->transfer;
-    }
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        seconds += is_absent(view, inputs[i]) ? view->transfer[inputs[i]] : 0;
     return seconds;
 }
 
@@ -478,18 +462,16 @@ static void update_transfer(od_needs *needs, const struct source *source)
         return;
     uint32_t id = source->datum->id;
     od_needs_ask_transfer(needs, id);
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        raise(&needs->views[k], id);
+    raise_all(needs, id);
 }
 
 void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
 {
-    const struct source *source = source_of(needs, datum);
+    struct source *source = source_of(needs, datum);
     if (!source)
         return;
-    struct want *want = want_of(&needs->views[k], datum->id);
-    want->resident = true;
-    if (!want->present)
+    source->resident |= OD_BIT(k);
+    if (is_absent(&needs->views[k], datum->id))
         arrive(&needs->views[k], datum->id);
     update_transfer(needs, source);
 }
@@ -497,10 +479,10 @@ void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
 void od_needs_evicted(od_needs *needs, const od_datum *datum, unsigned k)
 {
     needs->views[k].evictions++;
-    const struct source *source = source_of(needs, datum);
+    struct source *source = source_of(needs, datum);
     if (!source)
         return;
-    want_of(&needs->views[k], datum->id)->resident = false;
+    source->resident &= ~OD_BIT(k);
     recheck(&needs->views[k], datum->id);
     update_transfer(needs, source);
 }
@@ -524,14 +506,18 @@ uint32_t od_needs_uses(const od_needs *needs, const od_datum *datum)
 
 static void recount_s0(struct view *view, uint32_t number, uint32_t id)
 {
-    if (lack_of(view, number)->missing == 1)
-        set_add(&want_of(view, id)->s0, view->needs->slots[number].priority);
+    const struct slot *slot = &view->needs->slots[number];
+    uint32_t ids[MANY];
+    if (lacks(view, slot, ids) == 1)
+        set_add(&want_of(view, id)->s0, slot->priority);
 }
 
 static void recount_s1(struct view *view, uint32_t number, uint32_t id)
 {
-    if (lack_of(view, number)->missing == 2)
-        set_add(&want_of(view, id)->s1, view->needs->slots[number].priority);
+    const struct slot *slot = &view->needs->slots[number];
+    uint32_t ids[MANY];
+    if (lacks(view, slot, ids) == 2)
+        set_add(&want_of(view, id)->s1, slot->priority);
 }
 
 /* Makes the highest priority of the set that leads the datum's key exact. */
@@ -610,12 +596,30 @@ const od_datum *od_needs_best(od_needs *needs, unsigned k, od_need_key *key)
     return best_of(view, &view->second, belongs_second, key);
 }
 
-static void take_free(struct view *view)
+static void take_free_slot(struct view *view, uint32_t number)
 {
     od_needs *needs = view->needs;
-    for (uint32_t number; (number = view->first_free) != NO_SLOT;) {
-        take(needs, number);
-        needs->taken[needs->ntaken++] = number;
+    take(needs, number);
+    needs->taken[needs->ntaken++] = number;
+}
+
+/* Takes those that read the datum, in order of arrival. */
+static void take_free_readers(struct view *view, const struct source *source)
+{
+    for (uint32_t i = 0; i < source->nlisted && view->nfree > 0; i++) {
+        uint32_t number = source->uses[i].slot;
+        if (view->free[number / 64] & OD_BIT(number % 64))
+            take_free_slot(view, number);
+    }
+}
+
+static void take_free(struct view *view)
+{
+    for (uint32_t i = 0; view->nfree > 0; i++) {
+        while (view->free_words[i]) {
+            uint32_t word = i * 64 + (uint32_t)__builtin_ctzll(view->free_words[i]);
+            take_free_slot(view, word * 64 + (uint32_t)__builtin_ctzll(view->free[word]));
+        }
     }
 }
 
@@ -665,10 +669,13 @@ static void prefetch_plan(const od_needs *needs, uint32_t i, unsigned k)
 
 uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *plan)
 {
+    struct view *view = &needs->views[plan->k];
     needs->ntaken = 0;
-    if (datum) /* loading it is decided: its S0 is what lacks nothing now */
-        arrive(&needs->views[plan->k], datum->id);
-    take_free(&needs->views[plan->k]);
+    if (datum) { /* loading it is decided: its S0 is what lacks nothing now */
+        arrive(view, datum->id);
+        take_free_readers(view, &needs->sources[datum->id]);
+    }
+    take_free(view);
     sort_taken(needs);
     for (uint32_t i = 0; i < needs->ntaken; i++) {
         prefetch_plan(needs, i, plan->k);
@@ -680,11 +687,12 @@ uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *pla
 static uint32_t most_urgent_in_s1(const struct view *view, const struct source *source)
 {
     const od_needs *needs = view->needs;
-    uint32_t best = OD_HEAP_NONE;
+    uint32_t best = OD_HEAP_NONE, ids[MANY];
     for (uint32_t i = 0; i < source->nlisted; i++) {
         struct use use = source->uses[i];
-        prefetch_visit(view, source, i, (uint32_t)(source - needs->sources));
-        if (!is_current(needs, use) || !needs->slots[use.slot].ready || lack_of(view, use.slot)->missing != 2)
+        const struct slot *slot = &needs->slots[use.slot];
+        prefetch_visit(view, source, i);
+        if (!is_current(needs, use) || !slot->ready || lacks(view, slot, ids) != 2)
             continue;
         if (best == OD_HEAP_NONE || is_before(needs, use.slot, best))
             best = use.slot;

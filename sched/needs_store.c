@@ -65,7 +65,6 @@ od_status od_needs_create(const od_policy_env *env, const od_needs_rules *rules,
         struct view *view = &needs->views[k];
         view->needs = needs;
         view->k = k;
-        view->first_free = view->last_free = NO_SLOT;
         od_heap_init(&view->first, rules->threshold ? looked_at_before : candidate_before, view);
         od_heap_init(&view->second, candidate_before, view);
     }
@@ -86,7 +85,12 @@ void od_needs_destroy(od_needs *needs)
         struct view *view = &needs->views[k];
         od_heap_free(&view->first);
         od_heap_free(&view->second);
+        free(view->want);
+        free(view->transfer);
+        free(view->planned_reads);
         free(view->key);
+        free(view->free);
+        free(view->free_words);
         free(view->raised);
         free(view->parked);
     }
@@ -95,9 +99,8 @@ void od_needs_destroy(od_needs *needs)
     for (uint32_t id = 0; id < needs->ndata; id++)
         free(needs->sources[id].uses);
     od_heap_free(&needs->urgent);
-    free(needs->want);
+    free(needs->places);
     free(needs->slots);
-    free(needs->lack);
     free(needs->free_slots);
     free(needs->taken);
     free(needs->looked);
@@ -131,11 +134,14 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
     uint32_t old = needs->ndata, wanted = larger(old, count);
     if (!grow(&needs->sources, old, wanted, sizeof *needs->sources) ||
         !grow(&needs->looked, old, wanted, sizeof *needs->looked) ||
-        !grow(&needs->want, old, wanted, needs->env.ndevices * sizeof *needs->want))
+        !grow(&needs->places, old, wanted, sizeof *needs->places))
         return OD_ENOMEM;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         struct view *view = &needs->views[k];
-        if (!grow(&view->key, old, wanted, sizeof *view->key) ||
+        if (!grow(&view->want, old, wanted, sizeof *view->want) ||
+            !grow(&view->transfer, old, wanted, sizeof *view->transfer) ||
+            !grow(&view->planned_reads, old, wanted, sizeof *view->planned_reads) ||
+            !grow(&view->key, old, wanted, sizeof *view->key) ||
             !grow(&view->raised, old, wanted, sizeof *view->raised) ||
             !grow(&view->parked, old, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
             od_heap_reserve(&view->second, wanted))
@@ -145,17 +151,31 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
     return OD_OK;
 }
 
+static uint32_t words_of(uint32_t bits)
+{
+    return bits / 64 + (bits % 64 != 0);
+}
+
+static bool grow_free(struct view *view, uint32_t old, uint32_t wanted)
+{
+    uint32_t old_words = words_of(old), words = words_of(wanted);
+    return grow(&view->free, old_words, words, sizeof *view->free) &&
+           grow(&view->free_words, words_of(old_words), words_of(words), sizeof *view->free_words);
+}
+
 static od_status reserve_slot(od_needs *needs)
 {
     if (needs->nfree_slots > 0)
         return OD_OK;
-    unsigned ndevices = needs->env.ndevices;
     uint32_t old = needs->nslots, wanted = larger(old, old + 1);
     if (!grow(&needs->slots, old, wanted, sizeof *needs->slots) ||
-        !grow(&needs->lack, old, wanted, ndevices * sizeof *needs->lack) ||
         !grow(&needs->free_slots, old, wanted, sizeof *needs->free_slots) ||
         !grow(&needs->taken, old, wanted, sizeof *needs->taken) || od_heap_reserve(&needs->urgent, wanted))
         return OD_ENOMEM;
+    for (unsigned k = 0; k < needs->env.ndevices; k++) {
+        if (!grow_free(&needs->views[k], old, wanted))
+            return OD_ENOMEM;
+    }
     for (uint32_t number = wanted; number-- > old;)
         needs->free_slots[needs->nfree_slots++] = number;
     needs->nslots = wanted;
@@ -167,23 +187,26 @@ void od_needs_ask_transfer(od_needs *needs, uint32_t id)
     struct source *source = &needs->sources[id];
     source->valid = source->datum->valid;
     for (unsigned k = 0; k < needs->env.ndevices; k++)
-        want_of(&needs->views[k], id)->transfer = needs->env.transfer_time(needs->env.engine, source->datum, k);
+        needs->views[k].transfer[id] = needs->env.transfer_time(needs->env.engine, source->datum, k);
 }
 
 /* The first task that reads the datum: where it is now is read from its replicas. */
 static void open_source(od_needs *needs, const od_datum *datum)
 {
     struct source *source = &needs->sources[datum->id];
+    struct place *place = &needs->places[datum->id];
     assert(!source->datum && !source->nlisted);
     source->datum = datum;
     source->size = datum->size;
+    source->resident = place->absent =
+        0; /* the id's places in the views' lists stay, where another datum had it before */
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         od_replica_state state = datum->replica[k].state;
         bool resident = state == OD_PRESENT || state == OD_LOADING;
-        bool present = resident || datum->replica[k].buffered_uses > 0;
-        struct want *want = want_of(&needs->views[k], datum->id);
-        /* Another datum had the id before, perhaps; its places in the view's lists stay. */
-        *want = (struct want){.resident = resident, .present = present, .raised = want->raised, .parked = want->parked};
+        source->resident |= resident ? OD_BIT(k) : 0;
+        place->absent |= resident || datum->replica[k].buffered_uses > 0 ? 0 : OD_BIT(k);
+        needs->views[k].want[datum->id] = (struct want){0};
+        needs->views[k].planned_reads[datum->id] = 0;
         needs->views[k].key[datum->id].tie = od_needs_tie(needs->env.seed, k, datum->id) | UINT32_C(1) << 31;
     }
     od_needs_ask_transfer(needs, datum->id);
@@ -314,5 +337,5 @@ void od_needs_forget(od_needs *needs, const od_datum *datum)
     for (unsigned k = 0; k < needs->env.ndevices; k++)
         od_needs_drop_candidate(&needs->views[k], datum->id);
     free(source->uses);
-    *source = (struct source){0};
+    *source = (struct source){.parked = source->parked};
 }

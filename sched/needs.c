@@ -93,6 +93,15 @@ static void park(struct view *view, uint32_t id)
     view->parked[view->nparked++] = id;
 }
 
+/* Its S1 has grown: without an S0 it is no candidate before the others. */
+static inline void raise_second(struct view *view, uint32_t id)
+{
+    if (belongs_first(view, id))
+        raise(view, id);
+    else
+        park(view, id);
+}
+
 static void update_first(struct view *view)
 {
     for (uint32_t i = 0; i < view->nraised; i++) {
@@ -203,7 +212,7 @@ static void visit_arrival(struct view *view, uint32_t number, uint32_t id)
     } else if (count == 2) {
         for (int i = 0; i < 2; i++) {
             set_add(&want_of(view, ids[i])->s1, slot->priority);
-            raise(view, ids[i]);
+            raise_second(view, ids[i]);
         }
     }
 }

@@ -233,9 +233,10 @@ static od_status reserve_use(od_needs *needs, const od_datum *datum)
         open_source(needs, datum);
     if (source->nlisted < source->capacity)
         return OD_OK;
-    sweep(needs, source);
-    if (source->nlisted < source->capacity / 2)
+    if (source->nuses < source->capacity / 2) {
+        sweep(needs, source);
         return OD_OK;
+    }
     uint32_t wanted = larger(source->capacity, source->nlisted + 1);
     if (!grow(&source->uses, source->capacity, wanted, sizeof *source->uses))
         return OD_ENOMEM;

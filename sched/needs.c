@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* How far ahead of a visit its memory is asked for. */
-enum { PREFETCH_AHEAD = 12 };
+enum { PREFETCH_AHEAD = 12, BATCH = 12 };
 
 /* --- sets and keys ------------------------------------------------------- */
 
@@ -72,9 +72,9 @@ static inline void raise_all(od_needs *needs, uint32_t id)
 static void update_key(struct view *view, od_heap *heap, od_heap *other, uint32_t id)
 {
     od_need_key key = key_of(view, id);
-    if (od_heap_contains(other, id))
-        od_heap_remove(other, id);
     if (!od_heap_contains(heap, id)) {
+        if (od_heap_contains(other, id))
+            od_heap_remove(other, id);
         view->key[id] = key;
         od_heap_push(heap, id);
     } else if (view->needs->rules.order(&key, &view->key[id]) < 0) {
@@ -102,15 +102,21 @@ static inline void raise_second(struct view *view, uint32_t id)
         park(view, id);
 }
 
+static void prefetch_key(const struct view *view, uint32_t id)
+{
+    __builtin_prefetch(want_of(view, id));
+    __builtin_prefetch(&view->key[id], 1);
+    __builtin_prefetch(&view->transfer[id]);
+    __builtin_prefetch(&view->first.position[id]);
+    __builtin_prefetch(&view->needs->sources[id].left_ns, 1);
+}
+
 static void update_first(struct view *view)
 {
     for (uint32_t i = 0; i < view->nraised; i++) {
         uint32_t id = view->raised[i];
-        if (i + PREFETCH_AHEAD < view->nraised) {
-            __builtin_prefetch(want_of(view, view->raised[i + PREFETCH_AHEAD]), 1);
-            __builtin_prefetch(&view->key[view->raised[i + PREFETCH_AHEAD]], 1);
-            __builtin_prefetch(&view->needs->sources[view->raised[i + PREFETCH_AHEAD]].left_ns, 1);
-        }
+        if (i + PREFETCH_AHEAD < view->nraised)
+            prefetch_key(view, view->raised[i + PREFETCH_AHEAD]);
         view->needs->places[id].raised &= ~OD_BIT(view->k);
         if (belongs_first(view, id))
             update_key(view, &view->first, &view->second, id);
@@ -150,69 +156,83 @@ static void free_remove(struct view *view, uint32_t number)
     view->nfree--;
 }
 
-/* How many data the task lacks on the device, `many` standing for all that are more than two; which, in ids[]. */
+/* What a task lacks on the device: how many data, MANY standing for all that are more than two, and which. */
 enum { MANY = 3 };
-static inline uint32_t lacks(const struct view *view, const struct slot *slot, uint32_t ids[MANY])
+struct lacks {
+    uint32_t number; /* of the slot */
+    uint32_t count;
+    uint32_t ids[MANY];
+};
+
+static inline struct lacks lacks_of(const struct view *view, uint32_t number)
 {
+    const struct slot *slot = &view->needs->slots[number];
     const uint32_t *inputs = inputs_of(slot);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < slot->ninputs && count < MANY; i++) {
-        ids[count] = inputs[i];
-        count += is_absent(view, inputs[i]);
+    struct lacks lacks = {.number = number};
+    for (uint32_t i = 0; i < slot->ninputs && lacks.count < MANY; i++) {
+        lacks.ids[lacks.count] = inputs[i];
+        lacks.count += is_absent(view, inputs[i]);
     }
-    return count;
+    return lacks;
 }
 
-/* Asks for the memory of a visit, in two steps: the task, then the counters of what it lacks besides. */
-static inline void prefetch_visit(const struct view *view, const struct source *source, uint32_t i)
+typedef void visit_function(struct view *view, const struct lacks *lacks, uint32_t id);
+
+/* Asks for the counters that the visit may touch. */
+static inline void prefetch_wants(const struct view *view, const struct lacks *lacks)
 {
-    const struct slot *slots = view->needs->slots;
-    if (i + PREFETCH_AHEAD < source->nlisted)
-        __builtin_prefetch(&slots[source->uses[i + PREFETCH_AHEAD].slot]);
-    if (i + PREFETCH_AHEAD / 2 < source->nlisted) {
-        const struct slot *slot = &slots[source->uses[i + PREFETCH_AHEAD / 2].slot];
-        uint32_t ids[MANY], count = slot->ready ? lacks(view, slot, ids) : 0;
-        for (uint32_t j = 0; j < count && count < MANY; j++)
-            __builtin_prefetch(want_of(view, ids[j]), 1);
-    }
+    for (uint32_t j = 0; j < lacks->count && lacks->count < MANY; j++)
+        __builtin_prefetch(want_of(view, lacks->ids[j]), 1);
 }
 
-/* Calls visit(view, slot number, datum) for every ready task that reads the datum, in order of arrival, and
- * drops the uses that are out of date. */
-static inline void visit_ready(struct view *view, uint32_t id, void (*visit)(struct view *, uint32_t, uint32_t))
+/* Calls visit(view, what the task lacks, datum) for every ready task that reads the datum and lacks at most two data, in order
+ * of arrival, and drops the uses that are out of date. A visit changes nothing in what other tasks lack, so some are looked
+ * at before the first of them is visited: their memory comes meanwhile. */
+static inline void visit_ready(struct view *view, uint32_t id, visit_function *visit)
 {
     const od_needs *needs = view->needs;
     struct source *source = &view->needs->sources[id];
+    struct lacks batch[BATCH];
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < source->nlisted; i++) {
-        struct use use = source->uses[i];
-        prefetch_visit(view, source, i);
-        if (!is_current(needs, use))
-            continue;
-        source->uses[kept++] = use;
-        if (needs->slots[use.slot].ready)
-            visit(view, use.slot, id);
+    for (uint32_t i = 0; i < source->nlisted && i < PREFETCH_AHEAD; i++)
+        __builtin_prefetch(&needs->slots[source->uses[i].slot]);
+    for (uint32_t i = 0; i < source->nlisted;) {
+        uint32_t count = 0;
+        for (; i < source->nlisted && count < BATCH; i++) {
+            struct use use = source->uses[i];
+            if (i + PREFETCH_AHEAD < source->nlisted)
+                __builtin_prefetch(&needs->slots[source->uses[i + PREFETCH_AHEAD].slot]);
+            if (!is_current(needs, use))
+                continue;
+            source->uses[kept++] = use;
+            if (!needs->slots[use.slot].ready)
+                continue;
+            batch[count] = lacks_of(view, use.slot);
+            prefetch_wants(view, &batch[count]);
+            count += batch[count].count < MANY;
+        }
+        for (uint32_t j = 0; j < count; j++)
+            visit(view, &batch[j], id);
     }
     source->nlisted = kept;
 }
 
 /* The task no longer lacks the datum, which counts as present and whose own sets are not touched. */
-static void visit_arrival(struct view *view, uint32_t number, uint32_t id)
+static void visit_arrival(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    const struct slot *slot = &view->needs->slots[number];
-    uint32_t ids[MANY], count = lacks(view, slot, ids);
+    const struct slot *slot = &view->needs->slots[lacks->number];
     (void)id;
-    if (count == 0) {
-        free_add(view, number);
-    } else if (count == 1) {
-        struct want *other = want_of(view, ids[0]);
+    if (lacks->count == 0) {
+        free_add(view, lacks->number);
+    } else if (lacks->count == 1) {
+        struct want *other = want_of(view, lacks->ids[0]);
         set_remove(&other->s1, slot->priority);
         enter_s0(other, slot);
-        raise(view, ids[0]);
-    } else if (count == 2) {
+        raise(view, lacks->ids[0]);
+    } else {
         for (int i = 0; i < 2; i++) {
-            set_add(&want_of(view, ids[i])->s1, slot->priority);
-            raise_second(view, ids[i]);
+            set_add(&want_of(view, lacks->ids[i])->s1, slot->priority);
+            raise_second(view, lacks->ids[i]);
         }
     }
 }
@@ -227,21 +247,20 @@ static void arrive(struct view *view, uint32_t id)
 }
 
 /* The task lacks the datum again, which still counts as present. */
-static void visit_departure(struct view *view, uint32_t number, uint32_t id)
+static void visit_departure(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    const struct slot *slot = &view->needs->slots[number];
-    uint32_t ids[MANY], count = lacks(view, slot, ids);
-    if (count == 0) {
-        free_remove(view, number);
+    const struct slot *slot = &view->needs->slots[lacks->number];
+    if (lacks->count == 0) {
+        free_remove(view, lacks->number);
         enter_s0(want_of(view, id), slot);
-    } else if (count == 1) {
-        struct want *other = want_of(view, ids[0]);
+    } else if (lacks->count == 1) {
+        struct want *other = want_of(view, lacks->ids[0]);
         leave_s0(other, slot);
         set_add(&other->s1, slot->priority);
         set_add(&want_of(view, id)->s1, slot->priority);
-    } else if (count == 2) {
-        set_remove(&want_of(view, ids[0])->s1, slot->priority);
-        set_remove(&want_of(view, ids[1])->s1, slot->priority);
+    } else {
+        set_remove(&want_of(view, lacks->ids[0])->s1, slot->priority);
+        set_remove(&want_of(view, lacks->ids[1])->s1, slot->priority);
     }
 }
 
@@ -303,10 +322,19 @@ static void count_in(od_needs *needs, const struct slot *slot, uint32_t number)
     }
 }
 
-static void count_out(od_needs *needs, const struct slot *slot, uint32_t number)
+/* Asks for the counters that count_out() will touch. */
+static void prefetch_counters(const od_needs *needs, const struct slot *slot, struct lacking lacking)
 {
     const uint32_t *inputs = inputs_of(slot);
-    struct lacking lacking = lacking_of(needs, slot);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        for (uint64_t left = needs->places[inputs[i]].absent & (lacking.one | lacking.two); left; left &= left - 1)
+            __builtin_prefetch(&needs->views[__builtin_ctzll(left)].want[inputs[i]], 1);
+    }
+}
+
+static void count_out(od_needs *needs, const struct slot *slot, uint32_t number, struct lacking lacking)
+{
+    const uint32_t *inputs = inputs_of(slot);
     for (uint64_t left = lacking.none; left; left &= left - 1)
         free_remove(&needs->views[__builtin_ctzll(left)], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
@@ -333,10 +361,10 @@ void od_needs_offer(od_needs *needs, od_task *task)
     task->state = OD_TASK_READY;
 }
 
-static void take(od_needs *needs, uint32_t number)
+static void take(od_needs *needs, uint32_t number, struct lacking lacking)
 {
     struct slot *slot = &needs->slots[number];
-    count_out(needs, slot, number);
+    count_out(needs, slot, number, lacking);
     slot->ready = false;
     needs->nready--;
 }
@@ -347,7 +375,7 @@ void od_needs_plan(od_needs *needs, od_task *task, od_plan *plan)
     const uint32_t *inputs = inputs_of(slot);
     struct view *view = &needs->views[plan->k];
     if (slot->ready)
-        take(needs, slot_of(task));
+        take(needs, slot_of(task), lacking_of(needs, slot));
     od_plan_append(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         view->planned_reads[inputs[i]]++;
@@ -377,6 +405,16 @@ static void prefetch_pop(const od_needs *needs, const od_plan *plan)
     }
 }
 
+/* What a task in the buffer only writes counts as present, too. */
+static void arrive_written(struct view *view, const od_access *access)
+{
+    if (access->mode & OD_READ)
+        return;
+    const struct source *source = source_of(view->needs, access->datum);
+    if (source && is_absent(view, access->datum->id))
+        arrive(view, access->datum->id);
+}
+
 od_task *od_needs_pop(od_needs *needs, od_plan *plan)
 {
     od_task *task = od_plan_pop(plan);
@@ -384,15 +422,12 @@ od_task *od_needs_pop(od_needs *needs, od_plan *plan)
         return NULL;
     prefetch_pop(needs, plan);
     struct view *view = &needs->views[plan->k];
-    for (uint32_t i = 0; i < task->naccess; i++) {
-        const struct source *source = source_of(needs, task->access[i].datum);
-        if (!source)
-            continue;
-        uint32_t id = (uint32_t)(source - needs->sources);
-        view->planned_reads[id] -= (task->access[i].mode & OD_READ) != 0;
-        if (is_absent(view, id))
-            arrive(view, id);
-    }
+    const struct slot *slot = &needs->slots[slot_of(task)];
+    const uint32_t *inputs = inputs_of(slot);
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        view->planned_reads[inputs[i]]--; /* it stays present: the task in the buffer uses it */
+    for (uint32_t i = 0; i < task->naccess; i++)
+        arrive_written(view, &task->access[i]);
     od_needs_drop_task(needs, task);
     return task;
 }
@@ -513,20 +548,16 @@ uint32_t od_needs_uses(const od_needs *needs, const od_datum *datum)
 
 /* --- choices ------------------------------------------------------------- */
 
-static void recount_s0(struct view *view, uint32_t number, uint32_t id)
+static void recount_s0(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    const struct slot *slot = &view->needs->slots[number];
-    uint32_t ids[MANY];
-    if (lacks(view, slot, ids) == 1)
-        set_add(&want_of(view, id)->s0, slot->priority);
+    if (lacks->count == 1)
+        set_add(&want_of(view, id)->s0, view->needs->slots[lacks->number].priority);
 }
 
-static void recount_s1(struct view *view, uint32_t number, uint32_t id)
+static void recount_s1(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    const struct slot *slot = &view->needs->slots[number];
-    uint32_t ids[MANY];
-    if (lacks(view, slot, ids) == 2)
-        set_add(&want_of(view, id)->s1, slot->priority);
+    if (lacks->count == 2)
+        set_add(&want_of(view, id)->s1, view->needs->slots[lacks->number].priority);
 }
 
 /* Makes the highest priority of the set that leads the datum's key exact. */
@@ -605,30 +636,46 @@ const od_datum *od_needs_best(od_needs *needs, unsigned k, od_need_key *key)
     return best_of(view, &view->second, belongs_second, key);
 }
 
-static void take_free_slot(struct view *view, uint32_t number)
+static void find_free_slot(struct view *view, uint32_t number)
 {
     od_needs *needs = view->needs;
-    take(needs, number);
+    free_remove(view, number);
     needs->taken[needs->ntaken++] = number;
 }
 
-/* Takes those that read the datum, in order of arrival. */
-static void take_free_readers(struct view *view, const struct source *source)
+/* Finds all tasks that lack nothing, those first that read the datum (NULL: none), in order of arrival. */
+static void find_free(struct view *view, const struct source *source)
 {
-    for (uint32_t i = 0; i < source->nlisted && view->nfree > 0; i++) {
+    for (uint32_t i = 0; source && i < source->nlisted && view->nfree > 0; i++) {
         uint32_t number = source->uses[i].slot;
         if (view->free[number / 64] & OD_BIT(number % 64))
-            take_free_slot(view, number);
+            find_free_slot(view, number);
     }
-}
-
-static void take_free(struct view *view)
-{
     for (uint32_t i = 0; view->nfree > 0; i++) {
         while (view->free_words[i]) {
             uint32_t word = i * 64 + (uint32_t)__builtin_ctzll(view->free_words[i]);
-            take_free_slot(view, word * 64 + (uint32_t)__builtin_ctzll(view->free[word]));
+            find_free_slot(view, word * 64 + (uint32_t)__builtin_ctzll(view->free[word]));
         }
+    }
+}
+
+/* Takes those that were found out of the ready set, some at a time: their memory is asked for before it is needed. */
+static void take_found(struct view *view)
+{
+    od_needs *needs = view->needs;
+    struct lacking lacking[BATCH];
+    for (uint32_t i = 0; i < needs->ntaken; i += BATCH) {
+        const uint32_t *taken = &needs->taken[i];
+        uint32_t count = needs->ntaken - i < BATCH ? needs->ntaken - i : BATCH;
+        for (uint32_t j = 0; j < count; j++) {
+            const struct slot *slot = &needs->slots[taken[j]];
+            __builtin_prefetch(slot->task, 1);
+            lacking[j] = lacking_of(needs, slot);
+            lacking[j].none &= ~OD_BIT(view->k);
+            prefetch_counters(needs, slot, lacking[j]);
+        }
+        for (uint32_t j = 0; j < count; j++)
+            take(needs, taken[j], lacking[j]);
     }
 }
 
@@ -665,43 +712,42 @@ static void sort_taken(od_needs *needs)
     }
 }
 
-/* In three steps: the task, its accesses, the counts of its data. */
-static void prefetch_plan(const od_needs *needs, uint32_t i, unsigned k)
+/* In three steps: the task's accesses, the counts of its data, the plan. */
+static void plan_taken(od_needs *needs, od_plan *plan)
 {
-    if (i + PREFETCH_AHEAD < needs->ntaken)
-        __builtin_prefetch(needs->slots[needs->taken[i + PREFETCH_AHEAD]].task, 1);
-    if (i + PREFETCH_AHEAD / 2 < needs->ntaken)
-        __builtin_prefetch(needs->slots[needs->taken[i + PREFETCH_AHEAD / 2]].task->access);
-    if (i + PREFETCH_AHEAD / 4 < needs->ntaken)
-        prefetch_counts(needs->slots[needs->taken[i + PREFETCH_AHEAD / 4]].task, k);
+    enum { AHEAD = 4 };
+    for (uint32_t i = 0; i < needs->ntaken + 2 * AHEAD; i++) {
+        if (i < needs->ntaken)
+            __builtin_prefetch(needs->slots[needs->taken[i]].task->access);
+        if (i >= AHEAD && i - AHEAD < needs->ntaken)
+            prefetch_counts(needs->slots[needs->taken[i - AHEAD]].task, plan->k);
+        if (i >= 2 * AHEAD)
+            od_needs_plan(needs, needs->slots[needs->taken[i - 2 * AHEAD]].task, plan);
+    }
 }
 
 uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *plan)
 {
     struct view *view = &needs->views[plan->k];
     needs->ntaken = 0;
-    if (datum) { /* loading it is decided: its S0 is what lacks nothing now */
+    if (datum) /* loading it is decided: its S0 is what lacks nothing now */
         arrive(view, datum->id);
-        take_free_readers(view, &needs->sources[datum->id]);
-    }
-    take_free(view);
+    find_free(view, datum ? &needs->sources[datum->id] : NULL);
+    take_found(view);
     sort_taken(needs);
-    for (uint32_t i = 0; i < needs->ntaken; i++) {
-        prefetch_plan(needs, i, plan->k);
-        od_needs_plan(needs, needs->slots[needs->taken[i]].task, plan);
-    }
+    plan_taken(needs, plan);
     return needs->ntaken;
 }
 
 static uint32_t most_urgent_in_s1(const struct view *view, const struct source *source)
 {
     const od_needs *needs = view->needs;
-    uint32_t best = OD_HEAP_NONE, ids[MANY];
+    uint32_t best = OD_HEAP_NONE;
     for (uint32_t i = 0; i < source->nlisted; i++) {
         struct use use = source->uses[i];
-        const struct slot *slot = &needs->slots[use.slot];
-        prefetch_visit(view, source, i);
-        if (!is_current(needs, use) || !slot->ready || lacks(view, slot, ids) != 2)
+        if (i + PREFETCH_AHEAD < source->nlisted)
+            __builtin_prefetch(&needs->slots[source->uses[i + PREFETCH_AHEAD].slot]);
+        if (!is_current(needs, use) || !needs->slots[use.slot].ready || lacks_of(view, use.slot).count != 2)
             continue;
         if (best == OD_HEAP_NONE || is_before(needs, use.slot, best))
             best = use.slot;

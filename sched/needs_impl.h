@@ -19,10 +19,7 @@
 
 enum { FEW_INPUTS = 6 };
 
-/*
- * A task that we own; od_task.policy_data is its number plus one. What a visit looks at are the first 48 bytes: a large
- * array begins 16 bytes after the start of a page, so that they are in one cache line.
- */
+/* A task that we own, in one cache line; od_task.policy_data is its number plus one. */
 struct slot {
     uint64_t ns; /* duration, at least 1 */
     union {

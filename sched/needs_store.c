@@ -72,6 +72,14 @@ od_status od_needs_create(const od_policy_env *env, const od_needs_rules *rules,
     return OD_OK;
 }
 
+static void free_lines(void *array)
+{
+    void *memory = NULL;
+    if (array)
+        memcpy(&memory, (char *)array - sizeof memory, sizeof memory);
+    free(memory);
+}
+
 static void free_inputs(struct slot *slot)
 {
     if (slot->ninputs > FEW_INPUTS)
@@ -85,10 +93,10 @@ void od_needs_destroy(od_needs *needs)
         struct view *view = &needs->views[k];
         od_heap_free(&view->first);
         od_heap_free(&view->second);
-        free(view->want);
+        free_lines(view->want);
         free(view->transfer);
         free(view->planned_reads);
-        free(view->key);
+        free_lines(view->key);
         free(view->free);
         free(view->free_words);
         free(view->raised);
@@ -100,7 +108,7 @@ void od_needs_destroy(od_needs *needs)
         free(needs->sources[id].uses);
     od_heap_free(&needs->urgent);
     free(needs->places);
-    free(needs->slots);
+    free_lines(needs->slots);
     free(needs->free_slots);
     free(needs->taken);
     free(needs->looked);
@@ -117,6 +125,29 @@ static bool grow(void *array, uint32_t old_count, uint32_t new_count, size_t siz
     if (!grown)
         return false;
     memset(grown + old_count * size, 0, (new_count - old_count) * size);
+    memcpy(array, &grown, sizeof grown);
+    return true;
+}
+
+enum { LINE = 64 }; /* bytes of a cache line */
+
+/* Does so for an array that begins a cache line, so that its elements lie within lines. The address to free is kept before it. */
+static bool grow_lines(void *array, uint32_t old_count, uint32_t new_count, size_t size)
+{
+    char *old, *memory = NULL;
+    memcpy(&old, array, sizeof old);
+    if (old)
+        memcpy(&memory, old - sizeof memory, sizeof memory);
+    size_t old_offset = old ? (size_t)(old - memory) : 0;
+    memory = realloc(memory, new_count * size + sizeof memory + LINE);
+    if (!memory)
+        return false;
+    char *grown = memory + sizeof memory;
+    grown += -(uintptr_t)grown % LINE;
+    if (old && (size_t)(grown - memory) != old_offset)
+        memmove(grown, memory + old_offset, old_count * size);
+    memset(grown + old_count * size, 0, (new_count - old_count) * size);
+    memcpy(grown - sizeof memory, &memory, sizeof memory);
     memcpy(array, &grown, sizeof grown);
     return true;
 }
@@ -138,10 +169,10 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
         return OD_ENOMEM;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         struct view *view = &needs->views[k];
-        if (!grow(&view->want, old, wanted, sizeof *view->want) ||
+        if (!grow_lines(&view->want, old, wanted, sizeof *view->want) ||
             !grow(&view->transfer, old, wanted, sizeof *view->transfer) ||
             !grow(&view->planned_reads, old, wanted, sizeof *view->planned_reads) ||
-            !grow(&view->key, old, wanted, sizeof *view->key) ||
+            !grow_lines(&view->key, old, wanted, sizeof *view->key) ||
             !grow(&view->raised, old, wanted, sizeof *view->raised) ||
             !grow(&view->parked, old, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
             od_heap_reserve(&view->second, wanted))
@@ -168,7 +199,7 @@ static od_status reserve_slot(od_needs *needs)
     if (needs->nfree_slots > 0)
         return OD_OK;
     uint32_t old = needs->nslots, wanted = larger(old, old + 1);
-    if (!grow(&needs->slots, old, wanted, sizeof *needs->slots) ||
+    if (!grow_lines(&needs->slots, old, wanted, sizeof *needs->slots) ||
         !grow(&needs->free_slots, old, wanted, sizeof *needs->free_slots) ||
         !grow(&needs->taken, old, wanted, sizeof *needs->taken) || od_heap_reserve(&needs->urgent, wanted))
         return OD_ENOMEM;

@@ -50,22 +50,22 @@ static void leave_s0(struct want *want, const struct slot *slot)
  * come or go between two choices cost its heap one step. */
 static inline void raise(struct view *view, uint32_t id)
 {
-    struct place *place = &view->needs->places[id];
-    if (place->raised & OD_BIT(view->k))
+    struct standing *standing = &view->needs->standing[id];
+    if (standing->raised & OD_BIT(view->k))
         return;
-    place->raised |= OD_BIT(view->k);
+    standing->raised |= OD_BIT(view->k);
     view->raised[view->nraised++] = id;
 }
 
 /* Does so on all devices where it is absent. */
 static inline void raise_all(od_needs *needs, uint32_t id)
 {
-    struct place *place = &needs->places[id];
-    for (uint64_t left = place->absent & ~place->raised; left; left &= left - 1) {
+    struct standing *standing = &needs->standing[id];
+    for (uint64_t left = needs->absent[id] & ~standing->raised; left; left &= left - 1) {
         struct view *view = &needs->views[__builtin_ctzll(left)];
         view->raised[view->nraised++] = id;
     }
-    place->raised |= place->absent;
+    standing->raised |= needs->absent[id];
 }
 
 /* Brings the datum into the heap, out of the other one. */
@@ -86,10 +86,10 @@ static void update_key(struct view *view, od_heap *heap, od_heap *other, uint32_
 /* Puts a datum without an S0 aside until no datum has one. */
 static void park(struct view *view, uint32_t id)
 {
-    struct source *source = &view->needs->sources[id];
-    if (source->parked & OD_BIT(view->k) || !belongs_second(view, id))
+    struct standing *standing = &view->needs->standing[id];
+    if (standing->parked & OD_BIT(view->k) || !belongs_second(view, id))
         return;
-    source->parked |= OD_BIT(view->k);
+    standing->parked |= OD_BIT(view->k);
     view->parked[view->nparked++] = id;
 }
 
@@ -108,7 +108,7 @@ static void prefetch_key(const struct view *view, uint32_t id)
     __builtin_prefetch(&view->key[id], 1);
     __builtin_prefetch(&view->transfer[id]);
     __builtin_prefetch(&view->first.position[id]);
-    __builtin_prefetch(&view->needs->sources[id].left_ns, 1);
+    __builtin_prefetch(&view->needs->standing[id].left_ns, 1);
 }
 
 static void update_first(struct view *view)
@@ -117,7 +117,7 @@ static void update_first(struct view *view)
         uint32_t id = view->raised[i];
         if (i + PREFETCH_AHEAD < view->nraised)
             prefetch_key(view, view->raised[i + PREFETCH_AHEAD]);
-        view->needs->places[id].raised &= ~OD_BIT(view->k);
+        view->needs->standing[id].raised &= ~OD_BIT(view->k);
         if (belongs_first(view, id))
             update_key(view, &view->first, &view->second, id);
         else
@@ -130,7 +130,7 @@ static void update_second(struct view *view)
 {
     for (uint32_t i = 0; i < view->nparked; i++) {
         uint32_t id = view->parked[i];
-        view->needs->sources[id].parked &= ~OD_BIT(view->k);
+        view->needs->standing[id].parked &= ~OD_BIT(view->k);
         if (belongs_second(view, id))
             update_key(view, &view->second, &view->first, id);
     }
@@ -240,7 +240,7 @@ static void visit_arrival(struct view *view, const struct lacks *lacks, uint32_t
 /* The datum counts as present on the view's device from now on. */
 static void arrive(struct view *view, uint32_t id)
 {
-    view->needs->places[id].absent &= ~OD_BIT(view->k);
+    view->needs->absent[id] &= ~OD_BIT(view->k);
     *want_of(view, id) = (struct want){0};
     od_needs_drop_candidate(view, id);
     visit_ready(view, id, visit_arrival);
@@ -267,7 +267,7 @@ static void visit_departure(struct view *view, const struct lacks *lacks, uint32
 static void depart(struct view *view, uint32_t id)
 {
     visit_ready(view, id, visit_departure);
-    view->needs->places[id].absent |= OD_BIT(view->k);
+    view->needs->absent[id] |= OD_BIT(view->k);
     if (view->needs->rules.in_turn)
         view->key[id].tie = INT32_MAX - view->evictions;
     raise(view, id);
@@ -277,8 +277,8 @@ static void depart(struct view *view, uint32_t id)
 static void recheck(struct view *view, uint32_t id)
 {
     const struct source *source = &view->needs->sources[id];
-    if (!is_absent(view, id) && !(source->resident & OD_BIT(view->k)) && view->planned_reads[id] == 0 &&
-        source->datum->replica[view->k].buffered_uses == 0)
+    if (!is_absent(view, id) && !(view->needs->standing[id].resident & OD_BIT(view->k)) &&
+        view->planned_reads[id] == 0 && source->datum->replica[view->k].buffered_uses == 0)
         depart(view, id);
 }
 
@@ -294,7 +294,7 @@ static struct lacking lacking_of(const od_needs *needs, const struct slot *slot)
     const uint32_t *inputs = inputs_of(slot);
     uint64_t any = 0, several = 0, many = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        uint64_t absent = needs->places[inputs[i]].absent;
+        uint64_t absent = needs->absent[inputs[i]];
         many |= several & absent;
         several |= any & absent;
         any |= absent;
@@ -312,8 +312,8 @@ static void count_in(od_needs *needs, const struct slot *slot, uint32_t number)
         free_add(&needs->views[__builtin_ctzll(left)], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        uint64_t absent = needs->places[id].absent;
-        needs->sources[id].left_ns += slot->ns;
+        uint64_t absent = needs->absent[id];
+        needs->standing[id].left_ns += slot->ns;
         raise_all(needs, id);
         for (uint64_t left = absent & lacking.one; left; left &= left - 1)
             enter_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
@@ -327,7 +327,7 @@ static void prefetch_counters(const od_needs *needs, const struct slot *slot, st
 {
     const uint32_t *inputs = inputs_of(slot);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        for (uint64_t left = needs->places[inputs[i]].absent & (lacking.one | lacking.two); left; left &= left - 1)
+        for (uint64_t left = needs->absent[inputs[i]] & (lacking.one | lacking.two); left; left &= left - 1)
             __builtin_prefetch(&needs->views[__builtin_ctzll(left)].want[inputs[i]], 1);
     }
 }
@@ -339,8 +339,8 @@ static void count_out(od_needs *needs, const struct slot *slot, uint32_t number,
         free_remove(&needs->views[__builtin_ctzll(left)], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        uint64_t absent = needs->places[id].absent;
-        needs->sources[id].left_ns -= slot->ns;
+        uint64_t absent = needs->absent[id];
+        needs->standing[id].left_ns -= slot->ns;
         for (uint64_t left = absent & lacking.one; left; left &= left - 1)
             leave_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
         for (uint64_t left = absent & lacking.two; left; left &= left - 1)
@@ -470,7 +470,7 @@ size_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *lack
     for (unsigned k = 0; k < needs->env.ndevices; k++)
         lacking[k] = bytes;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        for (uint64_t left = all & ~needs->places[inputs[i]].absent; left; left &= left - 1)
+        for (uint64_t left = all & ~needs->absent[inputs[i]]; left; left &= left - 1)
             lacking[__builtin_ctzll(left)] -= needs->sources[inputs[i]].size;
     }
     return bytes;
@@ -511,10 +511,10 @@ static void update_transfer(od_needs *needs, const struct source *source)
 
 void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
 {
-    struct source *source = source_of(needs, datum);
+    const struct source *source = source_of(needs, datum);
     if (!source)
         return;
-    source->resident |= OD_BIT(k);
+    needs->standing[datum->id].resident |= OD_BIT(k);
     if (is_absent(&needs->views[k], datum->id))
         arrive(&needs->views[k], datum->id);
     update_transfer(needs, source);
@@ -523,10 +523,10 @@ void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
 void od_needs_evicted(od_needs *needs, const od_datum *datum, unsigned k)
 {
     needs->views[k].evictions++;
-    struct source *source = source_of(needs, datum);
+    const struct source *source = source_of(needs, datum);
     if (!source)
         return;
-    source->resident &= ~OD_BIT(k);
+    needs->standing[datum->id].resident &= ~OD_BIT(k);
     recheck(&needs->views[k], datum->id);
     update_transfer(needs, source);
 }

@@ -33,10 +33,10 @@ static uint32_t count_missing(const struct view *view, const struct slot *slot)
 /* True where the stored key is no upper bound of the true one, or missing. */
 static bool key_is_low(const struct view *view, uint32_t id)
 {
-    const struct place *place = &view->needs->places[id];
-    bool first = belongs_first(view, id), parked = view->needs->sources[id].parked & OD_BIT(view->k);
+    const struct standing *standing = &view->needs->standing[id];
+    bool first = belongs_first(view, id), parked = standing->parked & OD_BIT(view->k);
     bool waits = parked || od_heap_contains(&view->first, id); /* it is found there when no datum has an S0 */
-    if (place->raised & OD_BIT(view->k) || (!first && (waits || !belongs_second(view, id))))
+    if (standing->raised & OD_BIT(view->k) || (!first && (waits || !belongs_second(view, id))))
         return false;
     const od_heap *heap = first ? &view->first : &view->second;
     if (view->needs->rules.threshold)
@@ -50,7 +50,7 @@ static bool want_is_valid(const struct view *view, uint32_t id)
     const od_needs *needs = view->needs;
     const struct want *want = want_of(view, id);
     const struct source *source = &needs->sources[id];
-    bool resident = source->resident & OD_BIT(view->k);
+    bool resident = needs->standing[id].resident & OD_BIT(view->k);
     struct set s0 = {0}, s1 = {0};
     uint64_t ns = 0;
     uint32_t planned = 0;
@@ -122,7 +122,7 @@ static bool source_is_valid(const od_needs *needs, uint32_t id)
         uses += current;
         left += current && slot->ready ? slot->ns : 0;
     }
-    if (source->datum->id != id || left != source->left_ns || uses != source->nuses)
+    if (source->datum->id != id || left != needs->standing[id].left_ns || uses != source->nuses)
         return false;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         if (!want_is_valid(&needs->views[k], id))

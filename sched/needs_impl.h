@@ -46,18 +46,17 @@ struct source {
     const od_datum *datum; /* NULL: unknown */
     struct use *uses;      /* in order of arrival */
     uint32_t nlisted, capacity;
-    uint32_t nuses;    /* those that are not out of date */
-    uint64_t left_ns;  /* total time of the ready ones */
-    uint64_t valid;    /* od_datum.valid when the transfer times were asked for */
-    size_t size;       /* od_datum.size */
-    uint64_t parked;   /* bit k: in view.parked */
-    uint64_t resident; /* bit k: holds memory on device k */
+    uint32_t nuses; /* those that are not out of date */
+    uint64_t valid; /* od_datum.valid when the transfer times were asked for */
+    size_t size;    /* od_datum.size */
 };
 
-/* Where a datum is, bit k for device k; visits look at this of all data that a task reads. */
-struct place {
-    uint64_t absent; /* holds no memory, and no plan or task buffer promises that it will */
-    uint64_t raised; /* in view.raised */
+/* What choices and visits look at of a datum, for all devices. */
+struct standing {
+    uint64_t left_ns;  /* total time of the ready tasks that read it */
+    uint64_t raised;   /* bit k: in view.raised of device k */
+    uint64_t parked;   /* bit k: in view.parked */
+    uint64_t resident; /* bit k: holds memory there */
 };
 
 /* The highest priority of a set and how many tasks have it; with no holder it is an upper bound. */
@@ -105,9 +104,10 @@ struct od_needs {
     uint32_t *free_slots; /* a stack */
     uint32_t nfree_slots;
     struct source *sources;
-    struct place *places; /* by datum */
-    od_heap urgent;       /* slots of ready tasks, the last resort first; some no longer ready */
-    uint32_t *taken;      /* slots on their way into a plan */
+    struct standing *standing; /* by datum */
+    uint64_t *absent;          /* by datum, bit k: no memory on device k, and no plan or task buffer that promises it */
+    od_heap urgent;            /* slots of ready tasks, the last resort first; some no longer ready */
+    uint32_t *taken;           /* slots on their way into a plan */
     uint32_t ntaken;
     uint32_t *looked; /* data looked at, with a threshold */
     struct view views[];
@@ -131,7 +131,7 @@ static inline struct want *want_of(const struct view *view, uint32_t id)
 
 static inline bool is_absent(const struct view *view, uint32_t id)
 {
-    return view->needs->places[id].absent >> view->k & 1;
+    return view->needs->absent[id] >> view->k & 1;
 }
 
 /* The datum's record, or NULL: no task has asked for it yet. */
@@ -151,7 +151,7 @@ static inline od_need_key key_of(const struct view *view, uint32_t id)
     const struct want *want = want_of(view, id);
     const struct set *leading = want->s0.count ? &want->s0 : &want->s1;
     return (od_need_key){.ratio = want->s0.count ? view->transfer[id] / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
-                         .left_ns = view->needs->sources[id].left_ns,
+                         .left_ns = view->needs->standing[id].left_ns,
                          .n0 = want->s0.count,
                          .n1 = want->s1.count,
                          .max_prio = leading->top.priority,
@@ -163,7 +163,7 @@ static inline bool belongs_first(const struct view *view, uint32_t id)
 {
     if (!is_absent(view, id))
         return false;
-    return view->needs->rules.threshold ? view->needs->sources[id].left_ns > 0 : want_of(view, id)->s0.count > 0;
+    return view->needs->rules.threshold ? view->needs->standing[id].left_ns > 0 : want_of(view, id)->s0.count > 0;
 }
 
 /* True where it is one to choose for want of others. */

@@ -107,7 +107,8 @@ void od_needs_destroy(od_needs *needs)
     for (uint32_t id = 0; id < needs->ndata; id++)
         free(needs->sources[id].uses);
     od_heap_free(&needs->urgent);
-    free(needs->places);
+    free_lines(needs->standing);
+    free(needs->absent);
     free_lines(needs->slots);
     free(needs->free_slots);
     free(needs->taken);
@@ -165,7 +166,8 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
     uint32_t old = needs->ndata, wanted = larger(old, count);
     if (!grow(&needs->sources, old, wanted, sizeof *needs->sources) ||
         !grow(&needs->looked, old, wanted, sizeof *needs->looked) ||
-        !grow(&needs->places, old, wanted, sizeof *needs->places))
+        !grow_lines(&needs->standing, old, wanted, sizeof *needs->standing) ||
+        !grow(&needs->absent, old, wanted, sizeof *needs->absent))
         return OD_ENOMEM;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         struct view *view = &needs->views[k];
@@ -225,21 +227,23 @@ void od_needs_ask_transfer(od_needs *needs, uint32_t id)
 static void open_source(od_needs *needs, const od_datum *datum)
 {
     struct source *source = &needs->sources[datum->id];
-    struct place *place = &needs->places[datum->id];
+    struct standing *standing = &needs->standing[datum->id];
+    uint64_t absent = 0;
     assert(!source->datum && !source->nlisted);
     source->datum = datum;
     source->size = datum->size;
-    source->resident = place->absent =
-        0; /* the id's places in the views' lists stay, where another datum had it before */
+    /* Where another datum had the id before, its places in the views' lists stay. */
+    *standing = (struct standing){.raised = standing->raised, .parked = standing->parked};
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         od_replica_state state = datum->replica[k].state;
         bool resident = state == OD_PRESENT || state == OD_LOADING;
-        source->resident |= resident ? OD_BIT(k) : 0;
-        place->absent |= resident || datum->replica[k].buffered_uses > 0 ? 0 : OD_BIT(k);
+        standing->resident |= resident ? OD_BIT(k) : 0;
+        absent |= resident || datum->replica[k].buffered_uses > 0 ? 0 : OD_BIT(k);
         needs->views[k].want[datum->id] = (struct want){0};
         needs->views[k].planned_reads[datum->id] = 0;
         needs->views[k].key[datum->id].tie = od_needs_tie(needs->env.seed, k, datum->id) | UINT32_C(1) << 31;
     }
+    needs->absent[datum->id] = absent;
     od_needs_ask_transfer(needs, datum->id);
 }
 
@@ -369,5 +373,5 @@ void od_needs_forget(od_needs *needs, const od_datum *datum)
     for (unsigned k = 0; k < needs->env.ndevices; k++)
         od_needs_drop_candidate(&needs->views[k], datum->id);
     free(source->uses);
-    *source = (struct source){.parked = source->parked};
+    *source = (struct source){0};
 }

@@ -13,8 +13,13 @@
 #include <assert.h>
 #include <string.h>
 
-/* How far ahead of a visit its memory is asked for. */
-enum { PREFETCH_AHEAD = 12, BATCH = 12 };
+enum {
+    PREFETCH_AHEAD = 12, /* how far ahead of a visit its memory is asked for */
+    BATCH = 12,          /* tasks looked at before the first of them is counted */
+};
+
+/* To a compiler, a function that only asks for memory has no effect: gcc drops the calls unless it is inlined first. */
+#define PREFETCH __attribute__((always_inline)) static inline
 
 /* --- sets and keys ------------------------------------------------------- */
 
@@ -102,21 +107,33 @@ static inline void raise_second(struct view *view, uint32_t id)
         park(view, id);
 }
 
-static void prefetch_key(const struct view *view, uint32_t id)
+/* Asks for what the key of the raised datum is made of, then for the one that it is compared with first. */
+PREFETCH void prefetch_key(const struct view *view, uint32_t i)
 {
-    __builtin_prefetch(want_of(view, id));
-    __builtin_prefetch(&view->key[id], 1);
-    __builtin_prefetch(&view->transfer[id]);
-    __builtin_prefetch(&view->first.position[id]);
-    __builtin_prefetch(&view->needs->standing[id].left_ns, 1);
+    if (!view->needs->large)
+        return;
+    if (i < view->nraised) {
+        uint32_t id = view->raised[i];
+        __builtin_prefetch(want_of(view, id));
+        __builtin_prefetch(&view->key[id], 1);
+        __builtin_prefetch(&view->transfer[id]);
+        __builtin_prefetch(&view->first.position[id]);
+        __builtin_prefetch(&view->needs->standing[id], 1);
+    }
+    if (i >= PREFETCH_AHEAD / 2 && i - PREFETCH_AHEAD / 2 < view->nraised) {
+        uint32_t position = view->first.position[view->raised[i - PREFETCH_AHEAD / 2]]; /* from 1 */
+        if (position > 1)
+            __builtin_prefetch(&view->key[view->first.items[position / 2 - 1]]);
+    }
 }
 
 static void update_first(struct view *view)
 {
+    for (uint32_t i = 0; i < PREFETCH_AHEAD; i++)
+        prefetch_key(view, i);
     for (uint32_t i = 0; i < view->nraised; i++) {
         uint32_t id = view->raised[i];
-        if (i + PREFETCH_AHEAD < view->nraised)
-            prefetch_key(view, view->raised[i + PREFETCH_AHEAD]);
+        prefetch_key(view, i + PREFETCH_AHEAD);
         view->needs->standing[id].raised &= ~OD_BIT(view->k);
         if (belongs_first(view, id))
             update_key(view, &view->first, &view->second, id);
@@ -179,8 +196,10 @@ static inline struct lacks lacks_of(const struct view *view, uint32_t number)
 typedef void visit_function(struct view *view, const struct lacks *lacks, uint32_t id);
 
 /* Asks for the counters that the visit may touch. */
-static inline void prefetch_wants(const struct view *view, const struct lacks *lacks)
+PREFETCH void prefetch_wants(const struct view *view, const struct lacks *lacks)
 {
+    if (!view->needs->large)
+        return;
     for (uint32_t j = 0; j < lacks->count && lacks->count < MANY; j++)
         __builtin_prefetch(want_of(view, lacks->ids[j]), 1);
 }
@@ -323,8 +342,10 @@ static void count_in(od_needs *needs, const struct slot *slot, uint32_t number)
 }
 
 /* Asks for the counters that count_out() will touch. */
-static void prefetch_counters(const od_needs *needs, const struct slot *slot, struct lacking lacking)
+PREFETCH void prefetch_counters(const od_needs *needs, const struct slot *slot, struct lacking lacking)
 {
+    if (!needs->large)
+        return;
     const uint32_t *inputs = inputs_of(slot);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         for (uint64_t left = needs->absent[inputs[i]] & (lacking.one | lacking.two); left; left &= left - 1)
@@ -384,15 +405,17 @@ void od_needs_plan(od_needs *needs, od_task *task, od_plan *plan)
     }
 }
 
-static void prefetch_counts(const od_task *task, unsigned k)
+PREFETCH void prefetch_counts(const od_task *task, unsigned k)
 {
     for (uint32_t i = 0; i < task->naccess; i++)
         __builtin_prefetch(&task->access[i].datum->replica[k].buffered_uses, 1);
 }
 
 /* What the next pops from the plan will touch. */
-static void prefetch_pop(const od_needs *needs, const od_plan *plan)
+PREFETCH void prefetch_pop(const od_needs *needs, const od_plan *plan)
 {
+    if (!needs->large)
+        return;
     const od_node *node = plan->tasks.root.next;
     for (int i = 0; i < 3 && node != &plan->tasks.root; i++, node = node->next) {
         const od_task *task = od_container_of(node, od_task, link);

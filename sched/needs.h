@@ -8,8 +8,8 @@
  *   S1(D)  ready tasks that lack D and exactly one more datum on k,
  * and recompute both for all data whenever k asks for work. Here their sizes, total
  * time and highest priority are counters, changed when a datum comes to k or leaves it and when a
- * task enters or leaves the ready set. A task's only missing datum is known
- * without looking at its data: each (task, k) keeps the exclusive or of the missing ids.
+ * task enters or leaves the ready set. What a task lacks follows from its inputs and, for each datum, a word that says on
+ * which devices it is absent: nothing is kept for a task and a device but one bit, whether it lacks nothing there.
  *
  * The candidates of each device are in two heaps, those with an S0 and, for want of such, the others. The stored keys are upper bounds:
  * a change for the better moves a datum up at once, a change for the worse is noticed when

@@ -17,7 +17,10 @@
 
 #include <math.h>
 
-enum { FEW_INPUTS = 6 };
+enum {
+    FEW_INPUTS = 6,
+    LARGE = 1 << 15, /* so many tasks, or pairs of a datum and a device: about two megabytes */
+};
 
 /* A task that we own, in one cache line; od_task.policy_data is its number plus one. */
 struct slot {
@@ -87,7 +90,7 @@ struct view {
     od_heap first;           /* data whose S0 is not empty, or was; with a threshold all that ready tasks lack */
     od_heap second;          /* data with an S1 alone: only up to date when there are no others */
     uint32_t *raised;        /* data that may have become better since the last choice */
-    uint32_t *parked;        /* of these, those without an S0, since the last time that no datum had one */
+    uint32_t *parked;        /* data without an S0 whose S1 has grown since the last time that no datum had an S0 */
     uint32_t nraised, nparked;
     uint64_t *free;       /* the bits of slots: a ready task that lacks nothing here */
     uint64_t *free_words; /* the bits of words of `free`: not zero */
@@ -100,6 +103,7 @@ struct od_needs {
     od_needs_rules rules;
     uint32_t ndata, nslots; /* capacities of the arrays */
     uint32_t nowned, nready;
+    bool large; /* the arrays are: what a choice will touch is asked for before it is needed */
     struct slot *slots;
     uint32_t *free_slots; /* a stack */
     uint32_t nfree_slots;

@@ -181,6 +181,7 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
             return OD_ENOMEM;
     }
     needs->ndata = wanted;
+    needs->large = needs->large || (uint64_t)wanted * needs->env.ndevices > LARGE;
     return OD_OK;
 }
 
@@ -212,6 +213,7 @@ static od_status reserve_slot(od_needs *needs)
     for (uint32_t number = wanted; number-- > old;)
         needs->free_slots[needs->nfree_slots++] = number;
     needs->nslots = wanted;
+    needs->large = needs->large || wanted > LARGE;
     return OD_OK;
 }
 

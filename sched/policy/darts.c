@@ -136,6 +136,15 @@ static size_t queued(const struct darts *darts, unsigned k)
     return darts->device[k].plan.tasks.count + darts->env.load(darts->env.engine, k).queued;
 }
 
+/* True where a task that lacks so many of so many bytes on a device goes there. */
+static bool goes_there(const struct darts *darts, size_t lacking, size_t bytes)
+{
+    size_t wanted; /* what it must find there */
+    if (lacking == 0 || !darts->affinity)
+        return lacking == 0;
+    return !__builtin_mul_overflow(lacking, darts->affinity, &wanted) && bytes - lacking >= wanted;
+}
+
 /* The device with the fewest queued tasks among those where the new task lacks nothing, or little with affinity; NULL: there
  * is none. */
 static struct darts_device *direct_push(struct darts *darts, const od_task *task)
@@ -143,7 +152,7 @@ static struct darts_device *direct_push(struct darts *darts, const od_task *task
     size_t lacking[OD_MAX_DEVICES], bytes = od_needs_lacking(darts->needs, task, lacking), fewest = 0;
     struct darts_device *best = NULL;
     for (unsigned k = 0; k < darts->env.ndevices; k++) {
-        if (lacking[k] > 0 && (!darts->affinity || (bytes - lacking[k]) / darts->affinity < lacking[k]))
+        if (!goes_there(darts, lacking[k], bytes))
             continue;
         size_t count = queued(darts, k);
         if (!best || count < fewest) {

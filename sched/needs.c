@@ -74,16 +74,17 @@ static inline void raise_all(od_needs *needs, uint32_t id)
 }
 
 /* Brings the datum into the heap, out of the other one. */
-static void update_key(struct view *view, od_heap *heap, od_heap *other, uint32_t id)
+static void update_rank(struct view *view, od_heap *heap, od_heap *other, uint32_t id)
 {
     od_need_key key = key_of(view, id);
+    od_need_rank rank = rank_of(view, id, &key);
     if (!od_heap_contains(heap, id)) {
         if (od_heap_contains(other, id))
             od_heap_remove(other, id);
-        view->key[id] = key;
+        view->rank[id] = rank;
         od_heap_push(heap, id);
-    } else if (view->needs->rules.order(&key, &view->key[id]) < 0) {
-        view->key[id] = key;
+    } else if (is_greater(&rank, &view->rank[id])) {
+        view->rank[id] = rank;
         od_heap_raised(heap, id);
     }
 }
@@ -115,7 +116,7 @@ PREFETCH void prefetch_key(const struct view *view, uint32_t i)
     if (i < view->nraised) {
         uint32_t id = view->raised[i];
         __builtin_prefetch(want_of(view, id));
-        __builtin_prefetch(&view->key[id], 1);
+        __builtin_prefetch(&view->rank[id], 1);
         __builtin_prefetch(&view->transfer[id]);
         __builtin_prefetch(&view->first.position[id]);
         __builtin_prefetch(&view->needs->standing[id], 1);
@@ -123,7 +124,7 @@ PREFETCH void prefetch_key(const struct view *view, uint32_t i)
     if (i >= PREFETCH_AHEAD / 2 && i - PREFETCH_AHEAD / 2 < view->nraised) {
         uint32_t position = view->first.position[view->raised[i - PREFETCH_AHEAD / 2]]; /* from 1 */
         if (position > 1)
-            __builtin_prefetch(&view->key[view->first.items[position / 2 - 1]]);
+            __builtin_prefetch(&view->rank[view->first.items[position / 2 - 1]]);
     }
 }
 
@@ -135,10 +136,12 @@ static void update_first(struct view *view)
         uint32_t id = view->raised[i];
         prefetch_key(view, i + PREFETCH_AHEAD);
         view->needs->standing[id].raised &= ~OD_BIT(view->k);
-        if (belongs_first(view, id))
-            update_key(view, &view->first, &view->second, id);
-        else
+        if (!belongs_first(view, id))
             park(view, id);
+        else if (!view->needs->rules.threshold)
+            update_rank(view, &view->first, &view->second, id);
+        else if (!od_heap_contains(&view->first, id))
+            od_heap_push(&view->first, id);
     }
     view->nraised = 0;
 }
@@ -149,7 +152,7 @@ static void update_second(struct view *view)
         uint32_t id = view->parked[i];
         view->needs->standing[id].parked &= ~OD_BIT(view->k);
         if (belongs_second(view, id))
-            update_key(view, &view->second, &view->first, id);
+            update_rank(view, &view->second, &view->first, id);
     }
     view->nparked = 0;
 }
@@ -288,7 +291,7 @@ static void depart(struct view *view, uint32_t id)
     visit_ready(view, id, visit_departure);
     view->needs->absent[id] |= OD_BIT(view->k);
     if (view->needs->rules.in_turn)
-        view->key[id].tie = INT32_MAX - view->evictions;
+        set_tie(view, id, INT32_MAX - view->evictions);
     raise(view, id);
 }
 
@@ -607,9 +610,10 @@ static const od_datum *best_of(struct view *view, od_heap *heap, bool (*belongs)
         }
         settle(view, id);
         *key = key_of(view, id);
-        if (view->needs->rules.order(key, &view->key[id]) == 0)
+        od_need_rank rank = rank_of(view, id, key);
+        if (!is_greater(&view->rank[id], &rank))
             return view->needs->sources[id].datum;
-        view->key[id] = *key;
+        view->rank[id] = rank;
         od_heap_lowered(heap, id);
     }
     return NULL;
@@ -632,13 +636,16 @@ static const od_datum *best_of_some(struct view *view, od_need_key *best)
 {
     const od_needs *needs = view->needs;
     const od_datum *datum = NULL;
+    od_need_rank greatest;
     uint32_t count = look_at_some(view);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = needs->looked[i];
         settle(view, id);
         od_need_key key = key_of(view, id);
-        if (key.n0 + key.n1 > 0 && (!datum || needs->rules.order(&key, best) < 0)) {
+        od_need_rank rank = rank_of(view, id, &key);
+        if (key.n0 + key.n1 > 0 && (!datum || is_greater(&rank, &greatest))) {
             *best = key;
+            greatest = rank;
             datum = needs->sources[id].datum;
         }
         od_heap_push(&view->first, id);

@@ -36,18 +36,23 @@
 
 typedef struct od_needs od_needs;
 
-/* What is known of an absent datum on one device; the published criteria in their order. */
+/* What is known of an absent datum on one device; the published criteria. */
 typedef struct od_need_key {
     double ratio;     /* transfer duration over the time of S0; infinite when S0 is empty */
     uint64_t left_ns; /* task_left: time of all ready tasks that read it */
     uint32_t n0, n1;  /* |S0|, |S1| */
     int32_t max_prio; /* highest priority in S0, or in S1 when S0 is empty */
-    uint32_t tie;     /* the datum's place in the device's order, the highest first; not for the order below */
 } od_need_key;
 
-/* Negative: a is the better choice. Fewer tasks, lower priority or less time must never make a key better, and a key with an S0
- * is always better than one without. */
-typedef int (*od_need_order)(const od_need_key *a, const od_need_key *b);
+/* A key as numbers that are compared one after the other: the greater is the better choice. Keys are compared far more often
+ * than they change. The lower half of the last word is for the datum's place in the device's order. */
+typedef struct od_need_rank {
+    uint64_t word[4];
+} od_need_rank;
+
+/* What the words are, the lower half of the last one zero. Fewer tasks, lower priority or less time must never make a rank
+ * greater, and that of a key with an S0 is always greater than one of a key without. */
+typedef od_need_rank (*od_need_order)(const od_need_key *key);
 
 typedef struct od_needs_rules {
     od_need_order order;

@@ -41,8 +41,9 @@ static bool key_is_low(const struct view *view, uint32_t id)
     const od_heap *heap = first ? &view->first : &view->second;
     if (view->needs->rules.threshold)
         return first && !od_heap_contains(heap, id);
-    od_need_key now = key_of(view, id);
-    return !od_heap_contains(heap, id) || view->needs->rules.order(&now, &view->key[id]) < 0;
+    od_need_key key = key_of(view, id);
+    od_need_rank now = rank_of(view, id, &key);
+    return !od_heap_contains(heap, id) || is_greater(&now, &view->rank[id]);
 }
 
 static bool want_is_valid(const struct view *view, uint32_t id)

@@ -86,7 +86,7 @@ struct view {
     struct want *want;       /* by datum */
     double *transfer;        /* by datum: seconds */
     uint32_t *planned_reads; /* by datum: tasks planned for the device that read it */
-    od_need_key *key;        /* by datum, upper bounds while in a heap; the tie always holds */
+    od_need_rank *rank;      /* by datum, upper bounds while in a heap; with a threshold only the place in the order */
     od_heap first;           /* data whose S0 is not empty, or was; with a threshold all that ready tasks lack */
     od_heap second;          /* data with an S1 alone: only up to date when there are no others */
     uint32_t *raised;        /* data that may have become better since the last choice */
@@ -158,8 +158,41 @@ static inline od_need_key key_of(const struct view *view, uint32_t id)
                          .left_ns = view->needs->standing[id].left_ns,
                          .n0 = want->s0.count,
                          .n1 = want->s1.count,
-                         .max_prio = leading->top.priority,
-                         .tie = view->key[id].tie};
+                         .max_prio = leading->top.priority};
+}
+
+/* The datum's place in the device's order, the highest first. */
+static inline uint32_t tie_of(const struct view *view, uint32_t id)
+{
+    return (uint32_t)view->rank[id].word[3];
+}
+
+/* Sets it for a datum that is in no heap. */
+static inline void set_tie(struct view *view, uint32_t id, uint32_t tie)
+{
+    view->rank[id] = (od_need_rank){{0, 0, 0, tie}};
+}
+
+static inline od_need_rank rank_of(const struct view *view, uint32_t id, const od_need_key *key)
+{
+    od_need_rank rank = view->needs->rules.order(key);
+    rank.word[3] |= tie_of(view, id);
+    return rank;
+}
+
+/* Where they are equal, `equal`. */
+static inline bool is_greater_or(const od_need_rank *a, const od_need_rank *b, bool equal)
+{
+    for (int i = 0; i < 4; i++) {
+        if (a->word[i] != b->word[i])
+            return a->word[i] > b->word[i];
+    }
+    return equal;
+}
+
+static inline bool is_greater(const od_need_rank *a, const od_need_rank *b)
+{
+    return is_greater_or(a, b, false);
 }
 
 /* True where the datum is one to choose from before all others; with a threshold, where it is one to look at. */

@@ -20,23 +20,11 @@ uint32_t od_needs_tie(uint64_t seed, unsigned k, uint64_t id)
     return (uint32_t)((z ^ (z >> 31)) >> 32);
 }
 
-static bool tie_before(const struct view *view, uint32_t a, uint32_t b)
-{
-    uint32_t tie_a = view->key[a].tie, tie_b = view->key[b].tie;
-    return tie_a != tie_b ? tie_a > tie_b : a < b;
-}
-
-/* Candidates: the better key first, ties at random. */
+/* Candidates: the better one first, ties at random. */
 static bool candidate_before(const void *owner, uint32_t a, uint32_t b)
 {
     const struct view *view = owner;
-    int order = view->needs->rules.order(&view->key[a], &view->key[b]);
-    return order != 0 ? order < 0 : tie_before(view, a, b);
-}
-
-static bool looked_at_before(const void *owner, uint32_t a, uint32_t b)
-{
-    return tie_before(owner, a, b);
+    return is_greater_or(&view->rank[a], &view->rank[b], a < b);
 }
 
 static bool urgent_before(const void *owner, uint32_t a, uint32_t b)
@@ -65,7 +53,7 @@ od_status od_needs_create(const od_policy_env *env, const od_needs_rules *rules,
         struct view *view = &needs->views[k];
         view->needs = needs;
         view->k = k;
-        od_heap_init(&view->first, rules->threshold ? looked_at_before : candidate_before, view);
+        od_heap_init(&view->first, candidate_before, view);
         od_heap_init(&view->second, candidate_before, view);
     }
     *out = needs;
@@ -96,7 +84,7 @@ void od_needs_destroy(od_needs *needs)
         free_lines(view->want);
         free(view->transfer);
         free(view->planned_reads);
-        free_lines(view->key);
+        free_lines(view->rank);
         free(view->free);
         free(view->free_words);
         free(view->raised);
@@ -174,7 +162,7 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
         if (!grow_lines(&view->want, old, wanted, sizeof *view->want) ||
             !grow(&view->transfer, old, wanted, sizeof *view->transfer) ||
             !grow(&view->planned_reads, old, wanted, sizeof *view->planned_reads) ||
-            !grow_lines(&view->key, old, wanted, sizeof *view->key) ||
+            !grow_lines(&view->rank, old, wanted, sizeof *view->rank) ||
             !grow(&view->raised, old, wanted, sizeof *view->raised) ||
             !grow(&view->parked, old, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
             od_heap_reserve(&view->second, wanted))
@@ -243,7 +231,7 @@ static void open_source(od_needs *needs, const od_datum *datum)
         absent |= resident || datum->replica[k].buffered_uses > 0 ? 0 : OD_BIT(k);
         needs->views[k].want[datum->id] = (struct want){0};
         needs->views[k].planned_reads[datum->id] = 0;
-        needs->views[k].key[datum->id].tie = od_needs_tie(needs->env.seed, k, datum->id) | UINT32_C(1) << 31;
+        set_tie(&needs->views[k], datum->id, od_needs_tie(needs->env.seed, k, datum->id) | UINT32_C(1) << 31);
     }
     needs->absent[datum->id] = absent;
     od_needs_ask_transfer(needs, datum->id);

@@ -259,13 +259,22 @@ static void visit_arrival(struct view *view, const struct lacks *lacks, uint32_t
     }
 }
 
+/* Does so where tasks that lack nothing now are about to be planned. */
+static void visit_load(struct view *view, const struct lacks *lacks, uint32_t id)
+{
+    if (lacks->count == 0)
+        view->needs->taken[view->needs->ntaken++] = lacks->number;
+    else
+        visit_arrival(view, lacks, id);
+}
+
 /* The datum counts as present on the view's device from now on. */
-static void arrive(struct view *view, uint32_t id)
+static void arrive(struct view *view, uint32_t id, visit_function *visit)
 {
     view->needs->absent[id] &= ~OD_BIT(view->k);
     *want_of(view, id) = (struct want){0};
     od_needs_drop_candidate(view, id);
-    visit_ready(view, id, visit_arrival);
+    visit_ready(view, id, visit);
 }
 
 /* The task lacks the datum again, which still counts as present. */
@@ -404,7 +413,7 @@ void od_needs_plan(od_needs *needs, od_task *task, od_plan *plan)
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         view->planned_reads[inputs[i]]++;
         if (is_absent(view, inputs[i]))
-            arrive(view, inputs[i]);
+            arrive(view, inputs[i], visit_arrival);
     }
 }
 
@@ -438,7 +447,7 @@ static void arrive_written(struct view *view, const od_access *access)
         return;
     const struct source *source = source_of(view->needs, access->datum);
     if (source && is_absent(view, access->datum->id))
-        arrive(view, access->datum->id);
+        arrive(view, access->datum->id, visit_arrival);
 }
 
 od_task *od_needs_pop(od_needs *needs, od_plan *plan)
@@ -542,7 +551,7 @@ void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
         return;
     needs->standing[datum->id].resident |= OD_BIT(k);
     if (is_absent(&needs->views[k], datum->id))
-        arrive(&needs->views[k], datum->id);
+        arrive(&needs->views[k], datum->id, visit_arrival);
     update_transfer(needs, source);
 }
 
@@ -666,25 +675,16 @@ const od_datum *od_needs_best(od_needs *needs, unsigned k, od_need_key *key)
     return best_of(view, &view->second, belongs_second, key);
 }
 
-static void find_free_slot(struct view *view, uint32_t number)
+/* Finds the tasks of the free bits. */
+static void find_free(struct view *view)
 {
     od_needs *needs = view->needs;
-    free_remove(view, number);
-    needs->taken[needs->ntaken++] = number;
-}
-
-/* Finds all tasks that lack nothing, those first that read the datum (NULL: none), in order of arrival. */
-static void find_free(struct view *view, const struct source *source)
-{
-    for (uint32_t i = 0; source && i < source->nlisted && view->nfree > 0; i++) {
-        uint32_t number = source->uses[i].slot;
-        if (view->free[number / 64] & OD_BIT(number % 64))
-            find_free_slot(view, number);
-    }
     for (uint32_t i = 0; view->nfree > 0; i++) {
         while (view->free_words[i]) {
             uint32_t word = i * 64 + (uint32_t)__builtin_ctzll(view->free_words[i]);
-            find_free_slot(view, word * 64 + (uint32_t)__builtin_ctzll(view->free[word]));
+            uint32_t number = word * 64 + (uint32_t)__builtin_ctzll(view->free[word]);
+            free_remove(view, number);
+            needs->taken[needs->ntaken++] = number;
         }
     }
 }
@@ -761,8 +761,8 @@ uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *pla
     struct view *view = &needs->views[plan->k];
     needs->ntaken = 0;
     if (datum) /* loading it is decided: its S0 is what lacks nothing now */
-        arrive(view, datum->id);
-    find_free(view, datum ? &needs->sources[datum->id] : NULL);
+        arrive(view, datum->id, visit_load);
+    find_free(view);
     take_found(view);
     sort_taken(needs);
     plan_taken(needs, plan);

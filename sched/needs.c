@@ -89,17 +89,23 @@ static void update_rank(struct view *view, od_heap *heap, od_heap *other, uint32
     }
 }
 
-/* Puts a datum without an S0 aside until no datum has one. */
-static void park(struct view *view, uint32_t id)
+/* Puts a datum with an S1 alone aside until no datum has an S0. */
+static inline void park(struct view *view, uint32_t id)
 {
     struct standing *standing = &view->needs->standing[id];
-    if (standing->parked & OD_BIT(view->k) || !belongs_second(view, id))
+    if (standing->parked & OD_BIT(view->k))
         return;
     standing->parked |= OD_BIT(view->k);
     view->parked[view->nparked++] = id;
 }
 
-/* Its S1 has grown: without an S0 it is no candidate before the others. */
+static inline void park_if_second(struct view *view, uint32_t id)
+{
+    if (belongs_second(view, id))
+        park(view, id);
+}
+
+/* The S1 of an absent datum has grown: without an S0 it is no candidate before the others. */
 static inline void raise_second(struct view *view, uint32_t id)
 {
     if (belongs_first(view, id))
@@ -137,7 +143,7 @@ static void update_first(struct view *view)
         prefetch_key(view, i + PREFETCH_AHEAD);
         view->needs->standing[id].raised &= ~OD_BIT(view->k);
         if (!belongs_first(view, id))
-            park(view, id);
+            park_if_second(view, id);
         else if (!view->needs->rules.threshold)
             update_rank(view, &view->first, &view->second, id);
         else if (!od_heap_contains(&view->first, id))
@@ -614,7 +620,7 @@ static const od_datum *best_of(struct view *view, od_heap *heap, bool (*belongs)
     while ((id = od_heap_first(heap)) != OD_HEAP_NONE) {
         if (!belongs(view, id)) {
             od_heap_remove(heap, id);
-            park(view, id);
+            park_if_second(view, id);
             continue;
         }
         settle(view, id);

@@ -183,11 +183,13 @@ static inline od_need_rank rank_of(const struct view *view, uint32_t id, const o
 /* Where they are equal, `equal`. */
 static inline bool is_greater_or(const od_need_rank *a, const od_need_rank *b, bool equal)
 {
-    for (int i = 0; i < 4; i++) {
-        if (a->word[i] != b->word[i])
-            return a->word[i] > b->word[i];
-    }
-    return equal;
+    if (a->word[0] != b->word[0])
+        return a->word[0] > b->word[0];
+    if (a->word[1] != b->word[1])
+        return a->word[1] > b->word[1];
+    if (a->word[2] != b->word[2])
+        return a->word[2] > b->word[2];
+    return a->word[3] != b->word[3] ? a->word[3] > b->word[3] : equal;
 }
 
 static inline bool is_greater(const od_need_rank *a, const od_need_rank *b)

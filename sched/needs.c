@@ -500,21 +500,25 @@ void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan)
     }
 }
 
-size_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *lacking)
+uint64_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *bytes, size_t *lacking)
 {
     const struct slot *slot = &needs->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
-    uint64_t all = OD_BIT(needs->env.ndevices) - 1;
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < slot->ninputs; i++)
-        bytes += needs->sources[inputs[i]].size;
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        lacking[k] = bytes;
+    uint64_t all = OD_BIT(needs->env.ndevices) - 1, some = 0;
+    *bytes = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        for (uint64_t left = all & ~needs->absent[inputs[i]]; left; left &= left - 1)
-            lacking[__builtin_ctzll(left)] -= needs->sources[inputs[i]].size;
+        *bytes += needs->sources[inputs[i]].size;
+        some |= all & ~needs->absent[inputs[i]];
     }
-    return bytes;
+    if (*bytes == 0)
+        some = all;
+    for (uint64_t left = some; left; left &= left - 1)
+        lacking[__builtin_ctzll(left)] = 0;
+    for (uint32_t i = 0; some && i < slot->ninputs; i++) {
+        for (uint64_t left = some & needs->absent[inputs[i]]; left; left &= left - 1)
+            lacking[__builtin_ctzll(left)] += needs->sources[inputs[i]].size;
+    }
+    return some;
 }
 
 double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k)

@@ -84,8 +84,9 @@ void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan);
 /* Does so with all tasks that read the datum (Algorithm 10, line 8). */
 void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan);
 
-/* How many bytes an adopted task reads; in `lacking`, by device, how many of them are not there. */
-size_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *lacking);
+/* The bits of devices where an adopted task finds some of its input, or all where it reads no bytes. In `*bytes` how many it
+ * reads, in `lacking`, by such device, how many of them are not there. */
+uint64_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *bytes, size_t *lacking);
 /* Seconds to bring what it lacks. */
 double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k);
 uint32_t od_needs_ready(const od_needs *needs); /* tasks in the ready set */

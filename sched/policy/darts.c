@@ -154,9 +154,10 @@ static bool goes_there(const struct darts *darts, size_t lacking, size_t bytes)
  * is none. */
 static struct darts_device *direct_push(struct darts *darts, const od_task *task)
 {
-    size_t lacking[OD_MAX_DEVICES], bytes = od_needs_lacking(darts->needs, task, lacking), fewest = 0;
+    size_t lacking[OD_MAX_DEVICES], bytes, fewest = 0;
     struct darts_device *best = NULL;
-    for (unsigned k = 0; k < darts->env.ndevices; k++) {
+    for (uint64_t left = od_needs_lacking(darts->needs, task, &bytes, lacking); left; left &= left - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(left);
         if (!goes_there(darts, lacking[k], bytes))
             continue;
         size_t count = queued(darts, k);

@@ -85,6 +85,20 @@ void od_heap_push(od_heap *heap, uint32_t item)
     sift_up(heap, heap->count - 1);
 }
 
+/* Moves the gap at `at` to a leaf, the better children up; returns where it is then. */
+static uint32_t sink_gap(od_heap *heap, uint32_t at)
+{
+    uint32_t child;
+    while ((child = 2 * at + 1) < heap->count) {
+        if (child + 1 < heap->count && heap->before(heap->owner, heap->items[child + 1], heap->items[child]))
+            child++;
+        place(heap, at, heap->items[child]);
+        at = child;
+    }
+    return at;
+}
+
+/* The last item, which fills the gap, most often belongs near the leaves: one comparison per level is enough. */
 void od_heap_remove(od_heap *heap, uint32_t item)
 {
     assert(od_heap_contains(heap, item));
@@ -93,9 +107,9 @@ void od_heap_remove(od_heap *heap, uint32_t item)
     heap->position[item] = 0;
     if (last == item)
         return;
+    at = sink_gap(heap, at);
     place(heap, at, last);
     sift_up(heap, at);
-    sift_down(heap, heap->position[last] - 1);
 }
 
 void od_heap_raised(od_heap *heap, uint32_t item)

@@ -4,16 +4,22 @@
  *
  * Every change is one of four: a task enters or leaves the ready set (offer, take), a datum
  * comes to a device or leaves it (arrive, depart). A visit of one task by arrive or depart
- * touches the task's two numbers and at most the counters of what it still lacks, when that is two
- * data or fewer.
+ * looks at where its other data are and touches at most the counters of what it lacks of them, when that is two
+ * data or fewer. A task that enters or leaves the ready set touches such counters on all devices, which are found together:
+ * sets of devices are bits of a word.
  */
 #include "sched/needs_impl.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* How far ahead of a visit its memory is asked for. */
-enum { PREFETCH_AHEAD = 12 };
+enum {
+    PREFETCH_AHEAD = 12, /* how far ahead of a visit its memory is asked for */
+    BATCH = 12,          /* tasks looked at before the first of them is counted */
+};
+
+/* To a compiler, a function that only asks for memory has no effect: gcc drops the calls unless it is inlined first. */
+#define PREFETCH __attribute__((always_inline)) static inline
 
 /* --- sets and keys ------------------------------------------------------- */
 
@@ -45,56 +51,103 @@ static void leave_s0(struct want *want, const struct slot *slot)
     want->s0_ns -= slot->ns;
 }
 
-/* The datum may have become a better choice: its key is looked at before the next one. Many tasks that come or go between
- * two choices cost its heap one step. */
-static void raise(struct view *view, uint32_t id)
+/* The datum, which is absent, may have become a better choice: its key is looked at before the next one. Many tasks that
+ * come or go between two choices cost its heap one step. */
+static inline void raise(struct view *view, uint32_t id)
 {
-    struct want *want = want_of(view, id);
-    if (want->present || want->raised)
+    struct standing *standing = &view->needs->standing[id];
+    if (standing->raised & OD_BIT(view->k))
         return;
-    want->raised = true;
+    standing->raised |= OD_BIT(view->k);
     view->raised[view->nraised++] = id;
 }
 
+/* Does so on all devices where it is absent. */
+static inline void raise_all(od_needs *needs, uint32_t id)
+{
+    struct standing *standing = &needs->standing[id];
+    for (uint64_t left = needs->absent[id] & ~standing->raised; left; left &= left - 1) {
+        struct view *view = &needs->views[__builtin_ctzll(left)];
+        view->raised[view->nraised++] = id;
+    }
+    standing->raised |= needs->absent[id];
+}
+
 /* Brings the datum into the heap, out of the other one. */
-static void update_key(struct view *view, od_heap *heap, od_heap *other, uint32_t id)
+static void update_rank(struct view *view, od_heap *heap, od_heap *other, uint32_t id)
 {
     od_need_key key = key_of(view, id);
-    if (od_heap_contains(other, id))
-        od_heap_remove(other, id);
+    od_need_rank rank = rank_of(view, id, &key);
     if (!od_heap_contains(heap, id)) {
-        view->key[id] = key;
+        if (od_heap_contains(other, id))
+            od_heap_remove(other, id);
+        view->rank[id] = rank;
         od_heap_push(heap, id);
-    } else if (view->needs->rules.order(&key, &view->key[id]) < 0) {
-        view->key[id] = key;
+    } else if (is_greater(&rank, &view->rank[id])) {
+        view->rank[id] = rank;
         od_heap_raised(heap, id);
     }
 }
 
-/* Puts a datum without an S0 aside until no datum has one. */
-static void park(struct view *view, uint32_t id)
+/* Puts a datum with an S1 alone aside until no datum has an S0. */
+static inline void park(struct view *view, uint32_t id)
 {
-    struct want *want = want_of(view, id);
-    if (want->parked || !belongs_second(view, id))
+    struct standing *standing = &view->needs->standing[id];
+    if (standing->parked & OD_BIT(view->k))
         return;
-    want->parked = true;
+    standing->parked |= OD_BIT(view->k);
     view->parked[view->nparked++] = id;
+}
+
+static inline void park_if_second(struct view *view, uint32_t id)
+{
+    if (belongs_second(view, id))
+        park(view, id);
+}
+
+/* The S1 of an absent datum has grown: without an S0 it is no candidate before the others. */
+static inline void raise_second(struct view *view, uint32_t id)
+{
+    if (belongs_first(view, id))
+        raise(view, id);
+    else
+        park(view, id);
+}
+
+/* Asks for what the key of the raised datum is made of, then for the one that it is compared with first. */
+PREFETCH void prefetch_key(const struct view *view, uint32_t i)
+{
+    if (!view->needs->large)
+        return;
+    if (i < view->nraised) {
+        uint32_t id = view->raised[i];
+        __builtin_prefetch(want_of(view, id));
+        __builtin_prefetch(&view->rank[id], 1);
+        __builtin_prefetch(&view->transfer[id]);
+        __builtin_prefetch(&view->first.position[id]);
+        __builtin_prefetch(&view->needs->standing[id], 1);
+    }
+    if (i >= PREFETCH_AHEAD / 2 && i - PREFETCH_AHEAD / 2 < view->nraised) {
+        uint32_t position = view->first.position[view->raised[i - PREFETCH_AHEAD / 2]]; /* from 1 */
+        if (position > 1)
+            __builtin_prefetch(&view->rank[view->first.items[position / 2 - 1]]);
+    }
 }
 
 static void update_first(struct view *view)
 {
+    for (uint32_t i = 0; i < PREFETCH_AHEAD; i++)
+        prefetch_key(view, i);
     for (uint32_t i = 0; i < view->nraised; i++) {
         uint32_t id = view->raised[i];
-        struct want *want = want_of(view, id);
-        if (i + PREFETCH_AHEAD < view->nraised) {
-            __builtin_prefetch(want_of(view, view->raised[i + PREFETCH_AHEAD]), 1);
-            __builtin_prefetch(&view->key[view->raised[i + PREFETCH_AHEAD]], 1);
-        }
-        want->raised = false;
-        if (belongs_first(view, id))
-            update_key(view, &view->first, &view->second, id);
-        else
-            park(view, id);
+        prefetch_key(view, i + PREFETCH_AHEAD);
+        view->needs->standing[id].raised &= ~OD_BIT(view->k);
+        if (!belongs_first(view, id))
+            park_if_second(view, id);
+        else if (!view->needs->rules.threshold)
+            update_rank(view, &view->first, &view->second, id);
+        else if (!od_heap_contains(&view->first, id))
+            od_heap_push(&view->first, id);
     }
     view->nraised = 0;
 }
@@ -103,220 +156,235 @@ static void update_second(struct view *view)
 {
     for (uint32_t i = 0; i < view->nparked; i++) {
         uint32_t id = view->parked[i];
-        want_of(view, id)->parked = false;
+        view->needs->standing[id].parked &= ~OD_BIT(view->k);
         if (belongs_second(view, id))
-            update_key(view, &view->second, &view->first, id);
+            update_rank(view, &view->second, &view->first, id);
     }
     view->nparked = 0;
 }
 
 /* --- visits -------------------------------------------------------------- */
 
-static bool lacks_nothing(const struct lack *lack)
-{
-    return lack->missing & LACKS_NONE;
-}
-
 static void free_add(struct view *view, uint32_t number)
 {
-    *lack_of(view, number) = (struct lack){.missing = LACKS_NONE | view->last_free, .ids = NO_SLOT};
-    if (view->last_free == NO_SLOT)
-        view->first_free = number;
-    else
-        lack_of(view, view->last_free)->ids = number;
-    view->last_free = number;
+    uint32_t word = number / 64;
+    view->free[word] |= OD_BIT(number % 64);
+    view->free_words[word / 64] |= OD_BIT(word % 64);
+    view->nfree++;
 }
 
 static void free_remove(struct view *view, uint32_t number)
 {
-    const struct lack *lack = lack_of(view, number);
-    uint32_t before = lack->missing & ~LACKS_NONE, after = lack->ids;
-    if (before == NO_SLOT)
-        view->first_free = after;
-    else
-        lack_of(view, before)->ids = after;
-    if (after == NO_SLOT)
-        view->last_free = before;
-    else
-        lack_of(view, after)->missing = LACKS_NONE | before;
+    uint32_t word = number / 64;
+    view->free[word] &= ~OD_BIT(number % 64);
+    if (!view->free[word])
+        view->free_words[word / 64] &= ~OD_BIT(word % 64);
+    view->nfree--;
 }
 
-static void enter_s1_of_absent(struct view *view, const struct slot *slot)
+/* What a task lacks on the device: how many data, MANY standing for all that are more than two, and which. */
+enum { MANY = 3 };
+struct lacks {
+    uint32_t number; /* of the slot */
+    uint32_t count;
+    uint32_t ids[MANY];
+};
+
+static inline struct lacks lacks_of(const struct view *view, uint32_t number)
 {
+    const struct slot *slot = &view->needs->slots[number];
     const uint32_t *inputs = inputs_of(slot);
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        struct want *want = want_of(view, inputs[i]);
-        if (!want->present)
-            set_add(&want->s1, slot->priority);
+    struct lacks lacks = {.number = number};
+    for (uint32_t i = 0; i < slot->ninputs && lacks.count < MANY; i++) {
+        lacks.ids[lacks.count] = inputs[i];
+        lacks.count += is_absent(view, inputs[i]);
     }
+    return lacks;
 }
 
-static void leave_s1_of_absent(struct view *view, const struct slot *slot)
+typedef void visit_function(struct view *view, const struct lacks *lacks, uint32_t id);
+
+/* Asks for the counters that the visit may touch. */
+PREFETCH void prefetch_wants(const struct view *view, const struct lacks *lacks)
 {
-    const uint32_t *inputs = inputs_of(slot);
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        struct want *want = want_of(view, inputs[i]);
-        if (!want->present)
-            set_remove(&want->s1, slot->priority);
-    }
+    if (!view->needs->large)
+        return;
+    for (uint32_t j = 0; j < lacks->count && lacks->count < MANY; j++)
+        __builtin_prefetch(want_of(view, lacks->ids[j]), 1);
 }
 
-/* Raises what is absent: raise() leaves present data alone. */
-static void raise_absent(struct view *view, const struct slot *slot)
-{
-    const uint32_t *inputs = inputs_of(slot);
-    for (uint32_t i = 0; i < slot->ninputs; i++)
-        raise(view, inputs[i]);
-}
-
-/* Asks for the memory of a visit, in two steps: the task's numbers, then the counters of what it lacks besides. */
-static void prefetch_visit(const struct view *view, const struct source *source, uint32_t i, uint32_t id)
-{
-    if (i + PREFETCH_AHEAD < source->nlisted) {
-        __builtin_prefetch(lack_of(view, source->uses[i + PREFETCH_AHEAD].slot), 1);
-        __builtin_prefetch(&view->needs->slots[source->uses[i + PREFETCH_AHEAD].slot]);
-    }
-    if (i + PREFETCH_AHEAD / 2 < source->nlisted) {
-        const struct lack *lack = lack_of(view, source->uses[i + PREFETCH_AHEAD / 2].slot);
-        if (lack->missing == 2 && (lack->ids ^ id) < view->needs->ndata)
-            __builtin_prefetch(want_of(view, lack->ids ^ id), 1);
-    }
-}
-
-/* Calls visit(view, slot number, datum) for every ready task that reads the datum, in order of arrival, and
- * drops the uses that are out of date. */
-static inline void visit_ready(struct view *view, uint32_t id, void (*visit)(struct view *, uint32_t, uint32_t))
+/* Calls visit(view, what the task lacks, datum) for every ready task that reads the datum and lacks at most two data, in order
+ * of arrival, and drops the uses that are out of date. A visit changes nothing in what other tasks lack, so some are looked
+ * at before the first of them is visited: their memory comes meanwhile. */
+static inline void visit_ready(struct view *view, uint32_t id, visit_function *visit)
 {
     const od_needs *needs = view->needs;
     struct source *source = &view->needs->sources[id];
+    struct lacks batch[BATCH];
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < source->nlisted; i++) {
-        struct use use = source->uses[i];
-        prefetch_visit(view, source, i, id);
-        if (!is_current(needs, use))
-            continue;
-        source->uses[kept++] = use;
-        if (needs->slots[use.slot].ready)
-            visit(view, use.slot, id);
+    for (uint32_t i = 0; i < source->nlisted && i < PREFETCH_AHEAD; i++)
+        __builtin_prefetch(&needs->slots[source->uses[i].slot]);
+    for (uint32_t i = 0; i < source->nlisted;) {
+        uint32_t count = 0;
+        for (; i < source->nlisted && count < BATCH; i++) {
+            struct use use = source->uses[i];
+            if (i + PREFETCH_AHEAD < source->nlisted)
+                __builtin_prefetch(&needs->slots[source->uses[i + PREFETCH_AHEAD].slot]);
+            if (!is_current(needs, use))
+                continue;
+            source->uses[kept++] = use;
+            if (!needs->slots[use.slot].ready)
+                continue;
+            batch[count] = lacks_of(view, use.slot);
+            prefetch_wants(view, &batch[count]);
+            count += batch[count].count < MANY;
+        }
+        for (uint32_t j = 0; j < count; j++)
+            visit(view, &batch[j], id);
     }
     source->nlisted = kept;
 }
 
-/* The task no longer lacks the datum, whose own sets are not touched. */
-static void visit_arrival(struct view *view, uint32_t number, uint32_t id)
+/* The task no longer lacks the datum, which counts as present and whose own sets are not touched. */
+static void visit_arrival(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    struct lack *lack = lack_of(view, number);
-    const struct slot *slot = &view->needs->slots[number];
-    lack->ids ^= id;
-    if (--lack->missing == 0) {
-        free_add(view, number);
-    } else if (lack->missing == 1) {
-        struct want *other = want_of(view, lack->ids);
+    const struct slot *slot = &view->needs->slots[lacks->number];
+    (void)id;
+    if (lacks->count == 0) {
+        free_add(view, lacks->number);
+    } else if (lacks->count == 1) {
+        struct want *other = want_of(view, lacks->ids[0]);
         set_remove(&other->s1, slot->priority);
         enter_s0(other, slot);
-        raise(view, lack->ids);
-    } else if (lack->missing == 2) {
-        enter_s1_of_absent(view, slot);
-        raise_absent(view, slot);
+        raise(view, lacks->ids[0]);
+    } else {
+        for (int i = 0; i < 2; i++) {
+            set_add(&want_of(view, lacks->ids[i])->s1, slot->priority);
+            raise_second(view, lacks->ids[i]);
+        }
     }
+}
+
+/* Does so where tasks that lack nothing now are about to be planned. */
+static void visit_load(struct view *view, const struct lacks *lacks, uint32_t id)
+{
+    if (lacks->count == 0)
+        view->needs->taken[view->needs->ntaken++] = lacks->number;
+    else
+        visit_arrival(view, lacks, id);
 }
 
 /* The datum counts as present on the view's device from now on. */
-static void arrive(struct view *view, uint32_t id)
+static void arrive(struct view *view, uint32_t id, visit_function *visit)
 {
-    struct want *want = want_of(view, id);
-    want->present = true;
-    want->s0 = want->s1 = (struct set){0};
-    want->s0_ns = 0;
+    view->needs->absent[id] &= ~OD_BIT(view->k);
+    *want_of(view, id) = (struct want){0};
     od_needs_drop_candidate(view, id);
-    visit_ready(view, id, visit_arrival);
+    visit_ready(view, id, visit);
 }
 
 /* The task lacks the datum again, which still counts as present. */
-static void visit_departure(struct view *view, uint32_t number, uint32_t id)
+static void visit_departure(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    struct lack *lack = lack_of(view, number);
-    const struct slot *slot = &view->needs->slots[number];
-    if (lacks_nothing(lack)) {
-        free_remove(view, number);
-        *lack = (struct lack){.missing = 1, .ids = id};
+    const struct slot *slot = &view->needs->slots[lacks->number];
+    if (lacks->count == 0) {
+        free_remove(view, lacks->number);
         enter_s0(want_of(view, id), slot);
-        return;
-    }
-    if (lack->missing == 1) {
-        struct want *other = want_of(view, lack->ids);
+    } else if (lacks->count == 1) {
+        struct want *other = want_of(view, lacks->ids[0]);
         leave_s0(other, slot);
         set_add(&other->s1, slot->priority);
         set_add(&want_of(view, id)->s1, slot->priority);
-    } else if (lack->missing == 2) {
-        leave_s1_of_absent(view, slot);
+    } else {
+        set_remove(&want_of(view, lacks->ids[0])->s1, slot->priority);
+        set_remove(&want_of(view, lacks->ids[1])->s1, slot->priority);
     }
-    lack->missing++;
-    lack->ids ^= id;
 }
 
 static void depart(struct view *view, uint32_t id)
 {
     visit_ready(view, id, visit_departure);
-    want_of(view, id)->present = false;
+    view->needs->absent[id] |= OD_BIT(view->k);
     if (view->needs->rules.in_turn)
-        view->key[id].tie = INT32_MAX - view->evictions;
+        set_tie(view, id, INT32_MAX - view->evictions);
     raise(view, id);
 }
 
 /* Lets the datum depart where nothing holds or promises it any more. */
 static void recheck(struct view *view, uint32_t id)
 {
-    const struct want *want = want_of(view, id);
-    if (want->present && !want->resident && want->planned_reads == 0 &&
-        view->needs->sources[id].datum->replica[view->k].buffered_uses == 0)
+    const struct source *source = &view->needs->sources[id];
+    if (!is_absent(view, id) && !(view->needs->standing[id].resident & OD_BIT(view->k)) &&
+        view->planned_reads[id] == 0 && source->datum->replica[view->k].buffered_uses == 0)
         depart(view, id);
 }
 
 /* --- the ready set ------------------------------------------------------- */
 
-/* What the task lacks on each device; what it lacks may have become a better choice. */
-static void count_lacks(od_needs *needs, const struct slot *slot, struct lack *lack)
+/* Devices where a task lacks no datum, exactly one, exactly two. */
+struct lacking {
+    uint64_t none, one, two;
+};
+
+static struct lacking lacking_of(const od_needs *needs, const struct slot *slot)
 {
     const uint32_t *inputs = inputs_of(slot);
-    unsigned ndevices = needs->env.ndevices;
-    memset(lack, 0, ndevices * sizeof *lack);
+    uint64_t any = 0, several = 0, many = 0;
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint64_t absent = needs->absent[inputs[i]];
+        many |= several & absent;
+        several |= any & absent;
+        any |= absent;
+    }
+    return (struct lacking){
+        .none = ~any & (OD_BIT(needs->env.ndevices) - 1), .one = any & ~several, .two = several & ~many};
+}
+
+/* Counts a new ready task on all devices; what it lacks may have become a better choice. */
+static void count_in(od_needs *needs, const struct slot *slot, uint32_t number)
+{
+    const uint32_t *inputs = inputs_of(slot);
+    struct lacking lacking = lacking_of(needs, slot);
+    for (uint64_t left = lacking.none; left; left &= left - 1)
+        free_add(&needs->views[__builtin_ctzll(left)], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        struct want *want = &needs->want[(size_t)id * ndevices];
-        needs->sources[id].left_ns += slot->ns;
-        for (unsigned k = 0; k < ndevices; k++) {
-            if (want[k].present)
-                continue;
-            lack[k].missing++;
-            lack[k].ids ^= id;
-            if (!want[k].raised)
-                raise(&needs->views[k], id);
-        }
+        uint64_t absent = needs->absent[id];
+        needs->standing[id].left_ns += slot->ns;
+        raise_all(needs, id);
+        for (uint64_t left = absent & lacking.one; left; left &= left - 1)
+            enter_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
+        for (uint64_t left = absent & lacking.two; left; left &= left - 1)
+            set_add(&needs->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
     }
 }
 
-/* Counts a new ready task on one device. */
-static void count_in(struct view *view, const struct slot *slot, uint32_t number)
+/* Asks for the counters that count_out() will touch. */
+PREFETCH void prefetch_counters(const od_needs *needs, const struct slot *slot, struct lacking lacking)
 {
-    const struct lack *lack = lack_of(view, number);
-    if (lack->missing == 0)
-        free_add(view, number);
-    else if (lack->missing == 1)
-        enter_s0(want_of(view, lack->ids), slot);
-    else if (lack->missing == 2)
-        enter_s1_of_absent(view, slot);
+    if (!needs->large)
+        return;
+    const uint32_t *inputs = inputs_of(slot);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        for (uint64_t left = needs->absent[inputs[i]] & (lacking.one | lacking.two); left; left &= left - 1)
+            __builtin_prefetch(&needs->views[__builtin_ctzll(left)].want[inputs[i]], 1);
+    }
 }
 
-static void count_out(struct view *view, const struct slot *slot, uint32_t number)
+static void count_out(od_needs *needs, const struct slot *slot, uint32_t number, struct lacking lacking)
 {
-    const struct lack *lack = lack_of(view, number);
-    if (lacks_nothing(lack))
-        free_remove(view, number);
-    else if (lack->missing == 1)
-        leave_s0(want_of(view, lack->ids), slot);
-    else if (lack->missing == 2)
-        leave_s1_of_absent(view, slot);
+    const uint32_t *inputs = inputs_of(slot);
+    for (uint64_t left = lacking.none; left; left &= left - 1)
+        free_remove(&needs->views[__builtin_ctzll(left)], number);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint32_t id = inputs[i];
+        uint64_t absent = needs->absent[id];
+        needs->standing[id].left_ns -= slot->ns;
+        for (uint64_t left = absent & lacking.one; left; left &= left - 1)
+            leave_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
+        for (uint64_t left = absent & lacking.two; left; left &= left - 1)
+            set_remove(&needs->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
+    }
 }
 
 void od_needs_offer(od_needs *needs, od_task *task)
@@ -324,9 +392,7 @@ void od_needs_offer(od_needs *needs, od_task *task)
     uint32_t number = slot_of(task);
     struct slot *slot = &needs->slots[number];
     assert(!slot->ready);
-    count_lacks(needs, slot, lack_of(&needs->views[0], number));
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        count_in(&needs->views[k], slot, number);
+    count_in(needs, slot, number);
     if (!od_heap_contains(&needs->urgent, number))
         od_heap_push(&needs->urgent, number);
     slot->ready = true;
@@ -334,14 +400,10 @@ void od_needs_offer(od_needs *needs, od_task *task)
     task->state = OD_TASK_READY;
 }
 
-static void take(od_needs *needs, uint32_t number)
+static void take(od_needs *needs, uint32_t number, struct lacking lacking)
 {
     struct slot *slot = &needs->slots[number];
-    const uint32_t *inputs = inputs_of(slot);
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        count_out(&needs->views[k], slot, number);
-    for (uint32_t i = 0; i < slot->ninputs; i++)
-        needs->sources[inputs[i]].left_ns -= slot->ns;
+    count_out(needs, slot, number, lacking);
     slot->ready = false;
     needs->nready--;
 }
@@ -352,25 +414,26 @@ void od_needs_plan(od_needs *needs, od_task *task, od_plan *plan)
     const uint32_t *inputs = inputs_of(slot);
     struct view *view = &needs->views[plan->k];
     if (slot->ready)
-        take(needs, slot_of(task));
+        take(needs, slot_of(task), lacking_of(needs, slot));
     od_plan_append(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        struct want *want = want_of(view, inputs[i]);
-        want->planned_reads++;
-        if (!want->present)
-            arrive(view, inputs[i]);
+        view->planned_reads[inputs[i]]++;
+        if (is_absent(view, inputs[i]))
+            arrive(view, inputs[i], visit_arrival);
     }
 }
 
-static void prefetch_counts(const od_task *task, unsigned k)
+PREFETCH void prefetch_counts(const od_task *task, unsigned k)
 {
     for (uint32_t i = 0; i < task->naccess; i++)
         __builtin_prefetch(&task->access[i].datum->replica[k].buffered_uses, 1);
 }
 
 /* What the next pops from the plan will touch. */
-static void prefetch_pop(const od_needs *needs, const od_plan *plan)
+PREFETCH void prefetch_pop(const od_needs *needs, const od_plan *plan)
 {
+    if (!needs->large)
+        return;
     const od_node *node = plan->tasks.root.next;
     for (int i = 0; i < 3 && node != &plan->tasks.root; i++, node = node->next) {
         const od_task *task = od_container_of(node, od_task, link);
@@ -383,6 +446,16 @@ static void prefetch_pop(const od_needs *needs, const od_plan *plan)
     }
 }
 
+/* What a task in the buffer only writes counts as present, too. */
+static void arrive_written(struct view *view, const od_access *access)
+{
+    if (access->mode & OD_READ)
+        return;
+    const struct source *source = source_of(view->needs, access->datum);
+    if (source && is_absent(view, access->datum->id))
+        arrive(view, access->datum->id, visit_arrival);
+}
+
 od_task *od_needs_pop(od_needs *needs, od_plan *plan)
 {
     od_task *task = od_plan_pop(plan);
@@ -390,15 +463,12 @@ od_task *od_needs_pop(od_needs *needs, od_plan *plan)
         return NULL;
     prefetch_pop(needs, plan);
     struct view *view = &needs->views[plan->k];
-    for (uint32_t i = 0; i < task->naccess; i++) {
-        const struct source *source = source_of(needs, task->access[i].datum);
-        if (!source)
-            continue;
-        struct want *want = want_of(view, source->datum->id);
-        want->planned_reads -= (task->access[i].mode & OD_READ) != 0;
-        if (!want->present)
-            arrive(view, source->datum->id);
-    }
+    const struct slot *slot = &needs->slots[slot_of(task)];
+    const uint32_t *inputs = inputs_of(slot);
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        view->planned_reads[inputs[i]]--; /* it stays present: the task in the buffer uses it */
+    for (uint32_t i = 0; i < task->naccess; i++)
+        arrive_written(view, &task->access[i]);
     od_needs_drop_task(needs, task);
     return task;
 }
@@ -410,7 +480,7 @@ void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan)
     const uint32_t *inputs = inputs_of(slot);
     od_plan_remove(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++)
-        want_of(view, inputs[i])->planned_reads--;
+        view->planned_reads[inputs[i]]--;
     for (uint32_t i = 0; i < slot->ninputs; i++)
         recheck(view, inputs[i]);
     od_needs_offer(needs, task);
@@ -419,43 +489,46 @@ void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan)
 void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan)
 {
     const struct source *source = source_of(needs, datum);
-    const struct want *want = source ? want_of(&needs->views[plan->k], datum->id) : NULL;
-    if (!want || want->planned_reads == 0)
+    if (!source)
         return;
+    const uint32_t *planned_reads = &needs->views[plan->k].planned_reads[datum->id];
     /* The datum departs with its last planned reader and not before, so the list stays as it is. */
-    for (uint32_t i = 0; want->planned_reads > 0; i++) {
+    for (uint32_t i = 0; *planned_reads > 0; i++) {
         od_task *task = needs->slots[source->uses[i].slot].task;
         if (is_current(needs, source->uses[i]) && task->state == OD_TASK_PLANNED && task->place == (int)plan->k)
             od_needs_unplan(needs, task, plan);
     }
 }
 
-size_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *lacking)
+uint64_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *bytes, size_t *lacking)
 {
     const struct slot *slot = &needs->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
-    unsigned ndevices = needs->env.ndevices;
-    size_t bytes = 0;
-    memset(lacking, 0, ndevices * sizeof *lacking);
+    uint64_t all = OD_BIT(needs->env.ndevices) - 1, some = 0;
+    *bytes = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        const struct want *want = &needs->want[(size_t)inputs[i] * ndevices];
-        size_t size = needs->sources[inputs[i]].size;
-        bytes += size;
-        for (unsigned k = 0; k < ndevices; k++)
-            lacking[k] += want[k].present ? 0 : size;
+        *bytes += needs->sources[inputs[i]].size;
+        some |= all & ~needs->absent[inputs[i]];
     }
-    return bytes;
+    if (*bytes == 0)
+        some = all;
+    for (uint64_t left = some; left; left &= left - 1)
+        lacking[__builtin_ctzll(left)] = 0;
+    for (uint32_t i = 0; some && i < slot->ninputs; i++) {
+        for (uint64_t left = some & needs->absent[inputs[i]]; left; left &= left - 1)
+            lacking[__builtin_ctzll(left)] += needs->sources[inputs[i]].size;
+    }
+    return some;
 }
 
 double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k)
 {
     const struct slot *slot = &needs->slots[slot_of(task)];
+    const struct view *view = &needs->views[k];
     const uint32_t *inputs = inputs_of(slot);
     double seconds = 0;
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        const struct want *want = want_of(&needs->views[k], inputs[i]);
-        seconds += want->present ? 0 : want->transfer;
-    }
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        seconds += is_absent(view, inputs[i]) ? view->transfer[inputs[i]] : 0;
     return seconds;
 }
 
@@ -478,8 +551,7 @@ static void update_transfer(od_needs *needs, const struct source *source)
         return;
     uint32_t id = source->datum->id;
     od_needs_ask_transfer(needs, id);
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        raise(&needs->views[k], id);
+    raise_all(needs, id);
 }
 
 void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
@@ -487,10 +559,9 @@ void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
     const struct source *source = source_of(needs, datum);
     if (!source)
         return;
-    struct want *want = want_of(&needs->views[k], datum->id);
-    want->resident = true;
-    if (!want->present)
-        arrive(&needs->views[k], datum->id);
+    needs->standing[datum->id].resident |= OD_BIT(k);
+    if (is_absent(&needs->views[k], datum->id))
+        arrive(&needs->views[k], datum->id, visit_arrival);
     update_transfer(needs, source);
 }
 
@@ -500,7 +571,7 @@ void od_needs_evicted(od_needs *needs, const od_datum *datum, unsigned k)
     const struct source *source = source_of(needs, datum);
     if (!source)
         return;
-    want_of(&needs->views[k], datum->id)->resident = false;
+    needs->standing[datum->id].resident &= ~OD_BIT(k);
     recheck(&needs->views[k], datum->id);
     update_transfer(needs, source);
 }
@@ -522,16 +593,16 @@ uint32_t od_needs_uses(const od_needs *needs, const od_datum *datum)
 
 /* --- choices ------------------------------------------------------------- */
 
-static void recount_s0(struct view *view, uint32_t number, uint32_t id)
+static void recount_s0(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    if (lack_of(view, number)->missing == 1)
-        set_add(&want_of(view, id)->s0, view->needs->slots[number].priority);
+    if (lacks->count == 1)
+        set_add(&want_of(view, id)->s0, view->needs->slots[lacks->number].priority);
 }
 
-static void recount_s1(struct view *view, uint32_t number, uint32_t id)
+static void recount_s1(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    if (lack_of(view, number)->missing == 2)
-        set_add(&want_of(view, id)->s1, view->needs->slots[number].priority);
+    if (lacks->count == 2)
+        set_add(&want_of(view, id)->s1, view->needs->slots[lacks->number].priority);
 }
 
 /* Makes the highest priority of the set that leads the datum's key exact. */
@@ -553,14 +624,15 @@ static const od_datum *best_of(struct view *view, od_heap *heap, bool (*belongs)
     while ((id = od_heap_first(heap)) != OD_HEAP_NONE) {
         if (!belongs(view, id)) {
             od_heap_remove(heap, id);
-            park(view, id);
+            park_if_second(view, id);
             continue;
         }
         settle(view, id);
         *key = key_of(view, id);
-        if (view->needs->rules.order(key, &view->key[id]) == 0)
+        od_need_rank rank = rank_of(view, id, key);
+        if (!is_greater(&view->rank[id], &rank))
             return view->needs->sources[id].datum;
-        view->key[id] = *key;
+        view->rank[id] = rank;
         od_heap_lowered(heap, id);
     }
     return NULL;
@@ -583,13 +655,16 @@ static const od_datum *best_of_some(struct view *view, od_need_key *best)
 {
     const od_needs *needs = view->needs;
     const od_datum *datum = NULL;
+    od_need_rank greatest;
     uint32_t count = look_at_some(view);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = needs->looked[i];
         settle(view, id);
         od_need_key key = key_of(view, id);
-        if (key.n0 + key.n1 > 0 && (!datum || needs->rules.order(&key, best) < 0)) {
+        od_need_rank rank = rank_of(view, id, &key);
+        if (key.n0 + key.n1 > 0 && (!datum || is_greater(&rank, &greatest))) {
             *best = key;
+            greatest = rank;
             datum = needs->sources[id].datum;
         }
         od_heap_push(&view->first, id);
@@ -610,12 +685,37 @@ const od_datum *od_needs_best(od_needs *needs, unsigned k, od_need_key *key)
     return best_of(view, &view->second, belongs_second, key);
 }
 
-static void take_free(struct view *view)
+/* Finds the tasks of the free bits. */
+static void find_free(struct view *view)
 {
     od_needs *needs = view->needs;
-    for (uint32_t number; (number = view->first_free) != NO_SLOT;) {
-        take(needs, number);
-        needs->taken[needs->ntaken++] = number;
+    for (uint32_t i = 0; view->nfree > 0; i++) {
+        while (view->free_words[i]) {
+            uint32_t word = i * 64 + (uint32_t)__builtin_ctzll(view->free_words[i]);
+            uint32_t number = word * 64 + (uint32_t)__builtin_ctzll(view->free[word]);
+            free_remove(view, number);
+            needs->taken[needs->ntaken++] = number;
+        }
+    }
+}
+
+/* Takes those that were found out of the ready set, some at a time: their memory is asked for before it is needed. */
+static void take_found(struct view *view)
+{
+    od_needs *needs = view->needs;
+    struct lacking lacking[BATCH];
+    for (uint32_t i = 0; i < needs->ntaken; i += BATCH) {
+        const uint32_t *taken = &needs->taken[i];
+        uint32_t count = needs->ntaken - i < BATCH ? needs->ntaken - i : BATCH;
+        for (uint32_t j = 0; j < count; j++) {
+            const struct slot *slot = &needs->slots[taken[j]];
+            __builtin_prefetch(slot->task, 1);
+            lacking[j] = lacking_of(needs, slot);
+            lacking[j].none &= ~OD_BIT(view->k);
+            prefetch_counters(needs, slot, lacking[j]);
+        }
+        for (uint32_t j = 0; j < count; j++)
+            take(needs, taken[j], lacking[j]);
     }
 }
 
@@ -652,28 +752,30 @@ static void sort_taken(od_needs *needs)
     }
 }
 
-/* In three steps: the task, its accesses, the counts of its data. */
-static void prefetch_plan(const od_needs *needs, uint32_t i, unsigned k)
+/* In three steps: the task's accesses, the counts of its data, the plan. */
+static void plan_taken(od_needs *needs, od_plan *plan)
 {
-    if (i + PREFETCH_AHEAD < needs->ntaken)
-        __builtin_prefetch(needs->slots[needs->taken[i + PREFETCH_AHEAD]].task, 1);
-    if (i + PREFETCH_AHEAD / 2 < needs->ntaken)
-        __builtin_prefetch(needs->slots[needs->taken[i + PREFETCH_AHEAD / 2]].task->access);
-    if (i + PREFETCH_AHEAD / 4 < needs->ntaken)
-        prefetch_counts(needs->slots[needs->taken[i + PREFETCH_AHEAD / 4]].task, k);
+    enum { AHEAD = 4 };
+    for (uint32_t i = 0; i < needs->ntaken + 2 * AHEAD; i++) {
+        if (i < needs->ntaken)
+            __builtin_prefetch(needs->slots[needs->taken[i]].task->access);
+        if (i >= AHEAD && i - AHEAD < needs->ntaken)
+            prefetch_counts(needs->slots[needs->taken[i - AHEAD]].task, plan->k);
+        if (i >= 2 * AHEAD)
+            od_needs_plan(needs, needs->slots[needs->taken[i - 2 * AHEAD]].task, plan);
+    }
 }
 
 uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *plan)
 {
+    struct view *view = &needs->views[plan->k];
     needs->ntaken = 0;
     if (datum) /* loading it is decided: its S0 is what lacks nothing now */
-        arrive(&needs->views[plan->k], datum->id);
-    take_free(&needs->views[plan->k]);
+        arrive(view, datum->id, visit_load);
+    find_free(view);
+    take_found(view);
     sort_taken(needs);
-    for (uint32_t i = 0; i < needs->ntaken; i++) {
-        prefetch_plan(needs, i, plan->k);
-        od_needs_plan(needs, needs->slots[needs->taken[i]].task, plan);
-    }
+    plan_taken(needs, plan);
     return needs->ntaken;
 }
 
@@ -683,8 +785,9 @@ static uint32_t most_urgent_in_s1(const struct view *view, const struct source *
     uint32_t best = OD_HEAP_NONE;
     for (uint32_t i = 0; i < source->nlisted; i++) {
         struct use use = source->uses[i];
-        prefetch_visit(view, source, i, (uint32_t)(source - needs->sources));
-        if (!is_current(needs, use) || !needs->slots[use.slot].ready || lack_of(view, use.slot)->missing != 2)
+        if (i + PREFETCH_AHEAD < source->nlisted)
+            __builtin_prefetch(&needs->slots[source->uses[i + PREFETCH_AHEAD].slot]);
+        if (!is_current(needs, use) || !needs->slots[use.slot].ready || lacks_of(view, use.slot).count != 2)
             continue;
         if (best == OD_HEAP_NONE || is_before(needs, use.slot, best))
             best = use.slot;

@@ -8,8 +8,8 @@
  *   S1(D)  ready tasks that lack D and exactly one more datum on k,
  * and recompute both for all data whenever k asks for work. Here their sizes, total
  * time and highest priority are counters, changed when a datum comes to k or leaves it and when a
- * task enters or leaves the ready set. A task's only missing datum is known
- * without looking at its data: each (task, k) keeps the exclusive or of the missing ids.
+ * task enters or leaves the ready set. What a task lacks follows from its inputs and, for each datum, a word that says on
+ * which devices it is absent: nothing is kept for a task and a device but one bit, whether it lacks nothing there.
  *
  * The candidates of each device are in two heaps, those with an S0 and, for want of such, the others. The stored keys are upper bounds:
  * a change for the better moves a datum up at once, a change for the worse is noticed when
@@ -36,18 +36,23 @@
 
 typedef struct od_needs od_needs;
 
-/* What is known of an absent datum on one device; the published criteria in their order. */
+/* What is known of an absent datum on one device; the published criteria. */
 typedef struct od_need_key {
     double ratio;     /* transfer duration over the time of S0; infinite when S0 is empty */
     uint64_t left_ns; /* task_left: time of all ready tasks that read it */
     uint32_t n0, n1;  /* |S0|, |S1| */
     int32_t max_prio; /* highest priority in S0, or in S1 when S0 is empty */
-    uint32_t tie;     /* the datum's place in the device's order, the highest first; not for the order below */
 } od_need_key;
 
-/* Negative: a is the better choice. Fewer tasks, lower priority or less time must never make a key better, and a key with an S0
- * is always better than one without. */
-typedef int (*od_need_order)(const od_need_key *a, const od_need_key *b);
+/* A key as numbers that are compared one after the other: the greater is the better choice. Keys are compared far more often
+ * than they change. The lower half of the last word is for the datum's place in the device's order. */
+typedef struct od_need_rank {
+    uint64_t word[4];
+} od_need_rank;
+
+/* What the words are, the lower half of the last one zero. Fewer tasks, lower priority or less time must never make a rank
+ * greater, and that of a key with an S0 is always greater than one of a key without. */
+typedef od_need_rank (*od_need_order)(const od_need_key *key);
 
 typedef struct od_needs_rules {
     od_need_order order;
@@ -79,8 +84,9 @@ void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan);
 /* Does so with all tasks that read the datum (Algorithm 10, line 8). */
 void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan);
 
-/* How many bytes an adopted task reads; in `lacking`, by device, how many of them are not there. */
-size_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *lacking);
+/* The bits of devices where an adopted task finds some of its input, or all where it reads no bytes. In `*bytes` how many it
+ * reads, in `lacking`, by such device, how many of them are not there. */
+uint64_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *bytes, size_t *lacking);
 /* Seconds to bring what it lacks. */
 double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k);
 uint32_t od_needs_ready(const od_needs *needs); /* tasks in the ready set */

@@ -21,34 +21,29 @@ static void set_count(struct set *set, int32_t priority)
     set->count++;
 }
 
-/* How many data the task lacks; their ids in *ids. */
-static uint32_t count_missing(const struct view *view, const struct slot *slot, uint32_t *ids)
+/* How many data the task lacks. */
+static uint32_t count_missing(const struct view *view, const struct slot *slot)
 {
     uint32_t missing = 0;
-    *ids = 0;
-    for (uint32_t i = 0; i < slot->ninputs; i++) {
-        uint32_t id = inputs_of(slot)[i];
-        if (want_of(view, id)->present)
-            continue;
-        missing++;
-        *ids ^= id;
-    }
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        missing += is_absent(view, inputs_of(slot)[i]);
     return missing;
 }
 
 /* True where the stored key is no upper bound of the true one, or missing. */
 static bool key_is_low(const struct view *view, uint32_t id)
 {
-    const struct want *want = want_of(view, id);
-    bool first = belongs_first(view, id);
-    bool waits = want->parked || od_heap_contains(&view->first, id); /* it is found there when no datum has an S0 */
-    if (want->raised || (!first && (waits || !belongs_second(view, id))))
+    const struct standing *standing = &view->needs->standing[id];
+    bool first = belongs_first(view, id), parked = standing->parked & OD_BIT(view->k);
+    bool waits = parked || od_heap_contains(&view->first, id); /* it is found there when no datum has an S0 */
+    if (standing->raised & OD_BIT(view->k) || (!first && (waits || !belongs_second(view, id))))
         return false;
     const od_heap *heap = first ? &view->first : &view->second;
     if (view->needs->rules.threshold)
         return first && !od_heap_contains(heap, id);
-    od_need_key now = key_of(view, id);
-    return !od_heap_contains(heap, id) || view->needs->rules.order(&now, &view->key[id]) < 0;
+    od_need_key key = key_of(view, id);
+    od_need_rank now = rank_of(view, id, &key);
+    return !od_heap_contains(heap, id) || is_greater(&now, &view->rank[id]);
 }
 
 static bool want_is_valid(const struct view *view, uint32_t id)
@@ -56,6 +51,7 @@ static bool want_is_valid(const struct view *view, uint32_t id)
     const od_needs *needs = view->needs;
     const struct want *want = want_of(view, id);
     const struct source *source = &needs->sources[id];
+    bool resident = needs->standing[id].resident & OD_BIT(view->k);
     struct set s0 = {0}, s1 = {0};
     uint64_t ns = 0;
     uint32_t planned = 0;
@@ -63,9 +59,9 @@ static bool want_is_valid(const struct view *view, uint32_t id)
         const struct slot *slot = &needs->slots[source->uses[i].slot];
         if (!is_current(needs, source->uses[i]))
             continue;
-        uint32_t missing = lack_of(view, source->uses[i].slot)->missing;
+        uint32_t missing = count_missing(view, slot);
         planned += slot->task->state == OD_TASK_PLANNED && slot->task->place == (int)view->k;
-        if (want->present || !slot->ready)
+        if (!is_absent(view, id) || !slot->ready)
             continue;
         if (missing == 1)
             set_count(&s0, slot->priority);
@@ -74,20 +70,24 @@ static bool want_is_valid(const struct view *view, uint32_t id)
         ns += missing == 1 ? slot->ns : 0;
     }
     return set_is_valid(&want->s0, &s0) && set_is_valid(&want->s1, &s1) && want->s0_ns == ns &&
-           want->planned_reads == planned && (want->present || (!want->resident && !planned)) && !key_is_low(view, id);
+           view->planned_reads[id] == planned && (!is_absent(view, id) || (!resident && !planned)) &&
+           !key_is_low(view, id);
 }
 
-static bool lack_is_valid(const struct view *view, const struct slot *slot, uint32_t number)
+/* The bits of a device's free tasks, counted on two levels. */
+static bool free_is_valid(const struct view *view)
 {
-    const struct lack *lack = lack_of(view, number);
-    uint32_t ids, missing = count_missing(view, slot, &ids);
-    if (missing > 0)
-        return lack->missing == missing && lack->ids == ids;
-    if (!(lack->missing & LACKS_NONE))
-        return false;
-    uint32_t before = lack->missing & ~LACKS_NONE, after = lack->ids;
-    return (before == NO_SLOT ? view->first_free : lack_of(view, before)->ids) == number &&
-           (after == NO_SLOT ? view->last_free : lack_of(view, after)->missing & ~LACKS_NONE) == number;
+    uint32_t count = 0;
+    for (uint32_t number = 0; number < view->needs->nslots; number++) {
+        const struct slot *slot = &view->needs->slots[number];
+        bool lacks_nothing = slot->ready && count_missing(view, slot) == 0;
+        bool listed = view->free[number / 64] & OD_BIT(number % 64);
+        bool found = view->free_words[number / 4096] & OD_BIT(number / 64 % 64);
+        if (listed != lacks_nothing || (found != (view->free[number / 64] != 0)))
+            return false;
+        count += listed;
+    }
+    return count == view->nfree;
 }
 
 static bool is_listed(const od_needs *needs, uint32_t id, uint32_t number)
@@ -107,10 +107,6 @@ static bool task_is_valid(const od_needs *needs, uint32_t number)
         if (!is_listed(needs, inputs_of(slot)[i], number))
             return false;
     }
-    for (unsigned k = 0; slot->ready && k < needs->env.ndevices; k++) {
-        if (!lack_is_valid(&needs->views[k], slot, number))
-            return false;
-    }
     return slot_of(slot->task) == number && (!slot->ready || od_heap_contains(&needs->urgent, number));
 }
 
@@ -127,7 +123,7 @@ static bool source_is_valid(const od_needs *needs, uint32_t id)
         uses += current;
         left += current && slot->ready ? slot->ns : 0;
     }
-    if (source->datum->id != id || left != source->left_ns || uses != source->nuses)
+    if (source->datum->id != id || left != needs->standing[id].left_ns || uses != source->nuses)
         return false;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         if (!want_is_valid(&needs->views[k], id))
@@ -136,12 +132,9 @@ static bool source_is_valid(const od_needs *needs, uint32_t id)
     return true;
 }
 
-static bool heaps_are_valid(const od_needs *needs)
+static bool view_is_valid(const struct view *view)
 {
-    bool valid = od_heap_is_valid(&needs->urgent);
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        valid = valid && od_heap_is_valid(&needs->views[k].first) && od_heap_is_valid(&needs->views[k].second);
-    return valid;
+    return od_heap_is_valid(&view->first) && od_heap_is_valid(&view->second) && free_is_valid(view);
 }
 
 bool od_needs_is_valid(const od_needs *needs)
@@ -159,6 +152,10 @@ bool od_needs_is_valid(const od_needs *needs)
         if (!source_is_valid(needs, id))
             return false;
     }
+    for (unsigned k = 0; k < needs->env.ndevices; k++) {
+        if (!view_is_valid(&needs->views[k]))
+            return false;
+    }
     return owned == needs->nowned && ready == needs->nready && owned + needs->nfree_slots == needs->nslots &&
-           heaps_are_valid(needs);
+           od_heap_is_valid(&needs->urgent);
 }

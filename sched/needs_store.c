@@ -20,23 +20,11 @@ uint32_t od_needs_tie(uint64_t seed, unsigned k, uint64_t id)
     return (uint32_t)((z ^ (z >> 31)) >> 32);
 }
 
-static bool tie_before(const struct view *view, uint32_t a, uint32_t b)
-{
-    uint32_t tie_a = view->key[a].tie, tie_b = view->key[b].tie;
-    return tie_a != tie_b ? tie_a > tie_b : a < b;
-}
-
-/* Candidates: the better key first, ties at random. */
+/* Candidates: the better one first, ties at random. */
 static bool candidate_before(const void *owner, uint32_t a, uint32_t b)
 {
     const struct view *view = owner;
-    int order = view->needs->rules.order(&view->key[a], &view->key[b]);
-    return order != 0 ? order < 0 : tie_before(view, a, b);
-}
-
-static bool looked_at_before(const void *owner, uint32_t a, uint32_t b)
-{
-    return tie_before(owner, a, b);
+    return is_greater_or(&view->rank[a], &view->rank[b], a < b);
 }
 
 static bool urgent_before(const void *owner, uint32_t a, uint32_t b)
@@ -65,12 +53,19 @@ od_status od_needs_create(const od_policy_env *env, const od_needs_rules *rules,
         struct view *view = &needs->views[k];
         view->needs = needs;
         view->k = k;
-        view->first_free = view->last_free = NO_SLOT;
-        od_heap_init(&view->first, rules->threshold ? looked_at_before : candidate_before, view);
+        od_heap_init(&view->first, candidate_before, view);
         od_heap_init(&view->second, candidate_before, view);
     }
     *out = needs;
     return OD_OK;
+}
+
+static void free_lines(void *array)
+{
+    void *memory = NULL;
+    if (array)
+        memcpy(&memory, (char *)array - sizeof memory, sizeof memory);
+    free(memory);
 }
 
 static void free_inputs(struct slot *slot)
@@ -86,7 +81,12 @@ void od_needs_destroy(od_needs *needs)
         struct view *view = &needs->views[k];
         od_heap_free(&view->first);
         od_heap_free(&view->second);
-        free(view->key);
+        free_lines(view->want);
+        free(view->transfer);
+        free(view->planned_reads);
+        free_lines(view->rank);
+        free(view->free);
+        free(view->free_words);
         free(view->raised);
         free(view->parked);
     }
@@ -95,9 +95,9 @@ void od_needs_destroy(od_needs *needs)
     for (uint32_t id = 0; id < needs->ndata; id++)
         free(needs->sources[id].uses);
     od_heap_free(&needs->urgent);
-    free(needs->want);
-    free(needs->slots);
-    free(needs->lack);
+    free_lines(needs->standing);
+    free(needs->absent);
+    free_lines(needs->slots);
     free(needs->free_slots);
     free(needs->taken);
     free(needs->looked);
@@ -118,6 +118,29 @@ static bool grow(void *array, uint32_t old_count, uint32_t new_count, size_t siz
     return true;
 }
 
+enum { LINE = 64 }; /* bytes of a cache line */
+
+/* Does so for an array that begins a cache line, so that its elements lie within lines. The address to free is kept before it. */
+static bool grow_lines(void *array, uint32_t old_count, uint32_t new_count, size_t size)
+{
+    char *old, *memory = NULL;
+    memcpy(&old, array, sizeof old);
+    if (old)
+        memcpy(&memory, old - sizeof memory, sizeof memory);
+    size_t old_offset = old ? (size_t)(old - memory) : 0;
+    memory = realloc(memory, new_count * size + sizeof memory + LINE);
+    if (!memory)
+        return false;
+    char *grown = memory + sizeof memory;
+    grown += -(uintptr_t)grown % LINE;
+    if (old && (size_t)(grown - memory) != old_offset)
+        memmove(grown, memory + old_offset, old_count * size);
+    memset(grown + old_count * size, 0, (new_count - old_count) * size);
+    memcpy(grown - sizeof memory, &memory, sizeof memory);
+    memcpy(array, &grown, sizeof grown);
+    return true;
+}
+
 static uint32_t larger(uint32_t capacity, uint32_t needed)
 {
     uint32_t grown = capacity + capacity / (capacity < 1024 ? 2 : 8) + 16; /* large arrays are not left half empty */
@@ -131,34 +154,54 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
     uint32_t old = needs->ndata, wanted = larger(old, count);
     if (!grow(&needs->sources, old, wanted, sizeof *needs->sources) ||
         !grow(&needs->looked, old, wanted, sizeof *needs->looked) ||
-        !grow(&needs->want, old, wanted, needs->env.ndevices * sizeof *needs->want))
+        !grow_lines(&needs->standing, old, wanted, sizeof *needs->standing) ||
+        !grow(&needs->absent, old, wanted, sizeof *needs->absent))
         return OD_ENOMEM;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         struct view *view = &needs->views[k];
-        if (!grow(&view->key, old, wanted, sizeof *view->key) ||
+        if (!grow_lines(&view->want, old, wanted, sizeof *view->want) ||
+            !grow(&view->transfer, old, wanted, sizeof *view->transfer) ||
+            !grow(&view->planned_reads, old, wanted, sizeof *view->planned_reads) ||
+            !grow_lines(&view->rank, old, wanted, sizeof *view->rank) ||
             !grow(&view->raised, old, wanted, sizeof *view->raised) ||
             !grow(&view->parked, old, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
             od_heap_reserve(&view->second, wanted))
             return OD_ENOMEM;
     }
     needs->ndata = wanted;
+    needs->large = needs->large || (uint64_t)wanted * needs->env.ndevices > LARGE;
     return OD_OK;
+}
+
+static uint32_t words_of(uint32_t bits)
+{
+    return bits / 64 + (bits % 64 != 0);
+}
+
+static bool grow_free(struct view *view, uint32_t old, uint32_t wanted)
+{
+    uint32_t old_words = words_of(old), words = words_of(wanted);
+    return grow(&view->free, old_words, words, sizeof *view->free) &&
+           grow(&view->free_words, words_of(old_words), words_of(words), sizeof *view->free_words);
 }
 
 static od_status reserve_slot(od_needs *needs)
 {
     if (needs->nfree_slots > 0)
         return OD_OK;
-    unsigned ndevices = needs->env.ndevices;
     uint32_t old = needs->nslots, wanted = larger(old, old + 1);
-    if (!grow(&needs->slots, old, wanted, sizeof *needs->slots) ||
-        !grow(&needs->lack, old, wanted, ndevices * sizeof *needs->lack) ||
+    if (!grow_lines(&needs->slots, old, wanted, sizeof *needs->slots) ||
         !grow(&needs->free_slots, old, wanted, sizeof *needs->free_slots) ||
         !grow(&needs->taken, old, wanted, sizeof *needs->taken) || od_heap_reserve(&needs->urgent, wanted))
         return OD_ENOMEM;
+    for (unsigned k = 0; k < needs->env.ndevices; k++) {
+        if (!grow_free(&needs->views[k], old, wanted))
+            return OD_ENOMEM;
+    }
     for (uint32_t number = wanted; number-- > old;)
         needs->free_slots[needs->nfree_slots++] = number;
     needs->nslots = wanted;
+    needs->large = needs->large || wanted > LARGE;
     return OD_OK;
 }
 
@@ -167,25 +210,30 @@ void od_needs_ask_transfer(od_needs *needs, uint32_t id)
     struct source *source = &needs->sources[id];
     source->valid = source->datum->valid;
     for (unsigned k = 0; k < needs->env.ndevices; k++)
-        want_of(&needs->views[k], id)->transfer = needs->env.transfer_time(needs->env.engine, source->datum, k);
+        needs->views[k].transfer[id] = needs->env.transfer_time(needs->env.engine, source->datum, k);
 }
 
 /* The first task that reads the datum: where it is now is read from its replicas. */
 static void open_source(od_needs *needs, const od_datum *datum)
 {
     struct source *source = &needs->sources[datum->id];
+    struct standing *standing = &needs->standing[datum->id];
+    uint64_t absent = 0;
     assert(!source->datum && !source->nlisted);
     source->datum = datum;
     source->size = datum->size;
+    /* Where another datum had the id before, its places in the views' lists stay. */
+    *standing = (struct standing){.raised = standing->raised, .parked = standing->parked};
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         od_replica_state state = datum->replica[k].state;
         bool resident = state == OD_PRESENT || state == OD_LOADING;
-        bool present = resident || datum->replica[k].buffered_uses > 0;
-        struct want *want = want_of(&needs->views[k], datum->id);
-        /* Another datum had the id before, perhaps; its places in the view's lists stay. */
-        *want = (struct want){.resident = resident, .present = present, .raised = want->raised, .parked = want->parked};
-        needs->views[k].key[datum->id].tie = od_needs_tie(needs->env.seed, k, datum->id) | UINT32_C(1) << 31;
+        standing->resident |= resident ? OD_BIT(k) : 0;
+        absent |= resident || datum->replica[k].buffered_uses > 0 ? 0 : OD_BIT(k);
+        needs->views[k].want[datum->id] = (struct want){0};
+        needs->views[k].planned_reads[datum->id] = 0;
+        set_tie(&needs->views[k], datum->id, od_needs_tie(needs->env.seed, k, datum->id) | UINT32_C(1) << 31);
     }
+    needs->absent[datum->id] = absent;
     od_needs_ask_transfer(needs, datum->id);
 }
 
@@ -210,9 +258,10 @@ static od_status reserve_use(od_needs *needs, const od_datum *datum)
         open_source(needs, datum);
     if (source->nlisted < source->capacity)
         return OD_OK;
-    sweep(needs, source);
-    if (source->nlisted < source->capacity / 2)
+    if (source->nuses < source->capacity / 2) {
+        sweep(needs, source);
         return OD_OK;
+    }
     uint32_t wanted = larger(source->capacity, source->nlisted + 1);
     if (!grow(&source->uses, source->capacity, wanted, sizeof *source->uses))
         return OD_ENOMEM;

@@ -16,6 +16,7 @@
 #include "sched/needs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum option { FIRST, THREE_INPUTS, OPTI, THRESHOLD, AFFINITY, STEAL, PUBLISHED };
 
@@ -50,45 +51,49 @@ struct darts {
 
 /* --- which datum --------------------------------------------------------- */
 
-/* Negative where a comes first. */
-#define ASCENDING(a, b) (((a) > (b)) - ((a) < (b)))
-#define DESCENDING(a, b) ASCENDING(b, a)
-
-/* Algorithm 12, line 6. */
-static int algorithm_12(const od_need_key *a, const od_need_key *b)
+/* One word of a rank from two numbers. */
+static uint64_t pair(uint32_t high, uint32_t low)
 {
-    if (a->ratio != b->ratio)
-        return ASCENDING(a->ratio, b->ratio);
-    if (a->n0 != b->n0)
-        return DESCENDING(a->n0, b->n0);
-    if (a->max_prio != b->max_prio)
-        return DESCENDING(a->max_prio, b->max_prio);
-    if (a->n1 != b->n1)
-        return DESCENDING(a->n1, b->n1);
-    return DESCENDING(a->left_ns, b->left_ns);
+    return (uint64_t)high << 32 | low;
 }
 
-/* Algorithms 9 and 11, line 4; the latter's S1 where S0 is empty. */
-static int algorithm_11(const od_need_key *a, const od_need_key *b)
+/* The smaller the ratio, the greater the number. Ratios are not negative, so their bits are in their order. */
+static uint64_t smallest_first(double ratio)
 {
-    if (a->n0 != b->n0)
-        return DESCENDING(a->n0, b->n0);
-    return a->n0 > 0 ? DESCENDING(a->left_ns, b->left_ns) : DESCENDING(a->n1, b->n1);
+    uint64_t bits;
+    memcpy(&bits, &ratio, sizeof bits);
+    return ~bits;
+}
+
+static uint32_t highest_first(int32_t priority)
+{
+    return (uint32_t)priority ^ UINT32_C(1) << 31;
+}
+
+/* Algorithm 12, line 6: the smallest ratio, the largest S0, the highest priority, the largest S1, the most time left. */
+static od_need_rank algorithm_12(const od_need_key *key)
+{
+    return (od_need_rank){{smallest_first(key->ratio), pair(key->n0, highest_first(key->max_prio)),
+                           pair(key->n1, (uint32_t)(key->left_ns >> 32)), key->left_ns << 32}};
+}
+
+/* Algorithms 9 and 11, line 4: the largest S0, the most time left; the latter's largest S1 where S0 is empty. */
+static od_need_rank algorithm_11(const od_need_key *key)
+{
+    return (od_need_rank){{key->n0, key->n0 > 0 ? key->left_ns : key->n1}};
 }
 
 /* All data with a non-empty S0 are equal: the first in random order is taken. */
-static int opti_12(const od_need_key *a, const od_need_key *b)
+static const od_need_rank frees_a_task = {{UINT64_MAX}};
+
+static od_need_rank opti_12(const od_need_key *key)
 {
-    if (a->n0 > 0 || b->n0 > 0)
-        return ASCENDING(a->n0 == 0, b->n0 == 0);
-    return algorithm_12(a, b);
+    return key->n0 > 0 ? frees_a_task : algorithm_12(key);
 }
 
-static int opti_11(const od_need_key *a, const od_need_key *b)
+static od_need_rank opti_11(const od_need_key *key)
 {
-    if (a->n0 > 0 || b->n0 > 0)
-        return ASCENDING(a->n0 == 0, b->n0 == 0);
-    return algorithm_11(a, b);
+    return key->n0 > 0 ? frees_a_task : algorithm_11(key);
 }
 
 /* --- life cycle ---------------------------------------------------------- */
@@ -136,14 +141,24 @@ static size_t queued(const struct darts *darts, unsigned k)
     return darts->device[k].plan.tasks.count + darts->env.load(darts->env.engine, k).queued;
 }
 
+/* True where a task that lacks so many of so many bytes on a device goes there. */
+static bool goes_there(const struct darts *darts, size_t lacking, size_t bytes)
+{
+    size_t wanted; /* what it must find there */
+    if (lacking == 0 || !darts->affinity)
+        return lacking == 0;
+    return !__builtin_mul_overflow(lacking, darts->affinity, &wanted) && bytes - lacking >= wanted;
+}
+
 /* The device with the fewest queued tasks among those where the new task lacks nothing, or little with affinity; NULL: there
  * is none. */
 static struct darts_device *direct_push(struct darts *darts, const od_task *task)
 {
-    size_t lacking[OD_MAX_DEVICES], bytes = od_needs_lacking(darts->needs, task, lacking), fewest = 0;
+    size_t lacking[OD_MAX_DEVICES], bytes, fewest = 0;
     struct darts_device *best = NULL;
-    for (unsigned k = 0; k < darts->env.ndevices; k++) {
-        if (lacking[k] > 0 && (!darts->affinity || (bytes - lacking[k]) / darts->affinity < lacking[k]))
+    for (uint64_t left = od_needs_lacking(darts->needs, task, &bytes, lacking); left; left &= left - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(left);
+        if (!goes_there(darts, lacking[k], bytes))
             continue;
         size_t count = queued(darts, k);
         if (!best || count < fewest) {

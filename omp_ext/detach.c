@@ -92,7 +92,16 @@ void od_member_begin(od_member *member, od_team *team)
     unsigned nthreads = (unsigned)REAL(omp_get_num_threads)();
     bool counts = !REAL(omp_get_cancellation)();
     *member = (od_member){.outer = od_member_self, .team = team, .nthreads = nthreads, .counts = counts};
-    od_member_self = nthreads > 1 ? member : NULL;
+    od_member_self = member;
+}
+
+void od_detach_before_region(od_ident *ident)
+{
+    const od_member *member = od_member_self;
+    if (od_self.kernels || !member || member->nthreads > 1)
+        return;
+    if (!member->counts || atomic_load_explicit(&member->pending, memory_order_relaxed))
+        REAL(__kmpc_omp_taskwait)(ident, REAL(__kmpc_global_thread_num)(ident));
 }
 
 void od_member_end(od_ident *ident, int32_t gtid, od_member *member)

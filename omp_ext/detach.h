@@ -59,6 +59,9 @@ void od_detached_complete(od_detached task);
 /* Around a region's code in each thread of its team. */
 void od_member_begin(od_member *member, od_team *team);
 void od_member_end(od_ident *ident, int32_t gtid, od_member *member);
+/* The calling thread is about to begin a parallel region. Where that has one thread, inside another such region, libomp 19 counts
+ * the tasks of both together, but only runs those of the inner one: the outer one's must be complete. */
+void od_detach_before_region(od_ident *ident);
 /* The calling thread is about to enter a barrier. All threads of its team call it. */
 void od_detach_before_barrier(od_ident *ident, int32_t gtid);
 

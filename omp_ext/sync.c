@@ -130,6 +130,12 @@ void __kmpc_copyprivate(od_ident *ident, int32_t gtid, size_t size, void *data, 
     after_barrier();
 }
 
+void __kmpc_serialized_parallel(od_ident *ident, int32_t gtid)
+{
+    od_detach_before_region(ident);
+    REAL(__kmpc_serialized_parallel)(ident, gtid);
+}
+
 void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
 {
     REAL(__kmpc_end_serialized_parallel)(ident, gtid);
@@ -231,6 +237,7 @@ void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
         r.args[i] = i < count ? va_arg(list, void *) : NULL;
     va_end(list);
     fork_call real = (fork_call)REAL(__kmpc_fork_call);
+    od_detach_before_region(ident);
     if (od_self.kernels)
         real(ident, 1, (void *)run_region_of_kernel, &r);
     else if (od_runtime_offloads() || od_member_self)

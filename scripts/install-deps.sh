@@ -1,11 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# usage: scripts/install-deps.sh [PACKAGE…]
+# usage: scripts/install-deps.sh [--replace] [PACKAGE…]
 #
 # Installs with apt-get what Debian 12 needs to build, test and show ompdarts, and the packages named as arguments.
-# Only missing packages are installed; nothing is removed. Needs root, or sudo.
+# Only missing packages are installed; nothing is removed, except with --replace what excludes them (libomp-*-dev of
+# other versions). Needs root, or sudo.
 set -euo pipefail
+
+removal=(--no-remove)
+if [[ ${1-} == --replace ]]; then
+    removal=()
+    shift
+fi
 
 packages=(
     clang-19 clang-tools-19 llvm-19 lld-19 libomp-19-dev # compiler and runtimes of offload programs
@@ -67,10 +74,10 @@ apt()
 }
 
 echo "install-deps: reading the package lists"
-if ! apt update >/dev/null || ! apt install --yes --no-install-recommends --no-remove "${missing[@]}"; then
+if ! apt update >/dev/null || ! apt install --yes --no-install-recommends "${removal[@]}" "${missing[@]}"; then
     tail -n 20 "$log" >&2
     echo "install-deps: apt-get failed. Debian 12 has all these packages; libomp-19-dev excludes every other" \
-         "libomp-*-dev, which this script does not remove for you." >&2
+         "libomp-*-dev, which this script removes only with --replace." >&2
     exit 1
 fi
 echo "install-deps: done"

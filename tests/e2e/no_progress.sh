@@ -24,7 +24,7 @@ ended 134 OMPDARTS_WATCHDOG=1 "$E2E_PROGRAMS/wait_for_nothing"
 says "watchdog: no progress for 6 s; 1 threads wait in libomp"
 says "engine state after"
 ended 134 OMPDARTS_WATCHDOG=1 KMP_BLOCKTIME=0 "$E2E_PROGRAMS/wait_for_nothing" barrier
-says "watchdog: no progress for 1 s"
+says "watchdog: no progress for 6 s; 1 threads wait in libomp"
 
 for signal in 2 15; do
     ended $((128 + signal)) OMPDARTS_SUMMARY=1 "$E2E_PROGRAMS/wait_for_nothing" signal $signal

@@ -98,6 +98,18 @@ struct od_datum {
     od_replica replica[];   /* one per device */
 };
 
+/* True where device k holds memory for it that is not being given up. */
+static inline bool od_datum_is_resident(const od_datum *datum, unsigned k)
+{
+    return datum->replica[k].state == OD_PRESENT || datum->replica[k].state == OD_LOADING;
+}
+
+/* True where device k has it or a task in the device's buffer will bring it: one more task there causes no load. */
+static inline bool od_datum_is_expected(const od_datum *datum, unsigned k)
+{
+    return od_datum_is_resident(datum, k) || datum->replica[k].buffered_uses > 0;
+}
+
 /* True where device k holds the only current copy. */
 static inline bool od_datum_is_dirty(const od_datum *datum, unsigned k)
 {

@@ -37,12 +37,14 @@ void od_detached_complete(od_detached task)
 
 enum { PAUSE_AFTER_NS = 200000000, PAUSE_NS = 100000 }; /* as libomp does, which sleeps after 200 ms */
 
-/* Runs tasks of the team, or else gives the processor away. */
-static void do_other_things(od_ident *ident, int32_t gtid, uint64_t since_ns)
+/* Runs tasks of the team, or else gives the processor away. *since_ns: when the waiting began; 0: now. */
+static void do_other_things(od_ident *ident, int32_t gtid, uint64_t *since_ns)
 {
     static const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    if (!*since_ns)
+        *since_ns = od_clock_ns();
     REAL(__kmpc_omp_taskyield)(ident, gtid, 0);
-    if (od_clock_ns() - since_ns < PAUSE_AFTER_NS)
+    if (od_clock_ns() - *since_ns < PAUSE_AFTER_NS)
         sched_yield();
     else
         nanosleep(&pause, NULL);
@@ -52,10 +54,8 @@ static void do_other_things(od_ident *ident, int32_t gtid, uint64_t since_ns)
 static void await_pending(od_ident *ident, int32_t gtid, const od_member *member)
 {
     uint64_t since_ns = 0;
-    while (atomic_load_explicit(&member->pending, memory_order_acquire)) {
-        since_ns = since_ns ? since_ns : od_clock_ns();
-        do_other_things(ident, gtid, since_ns);
-    }
+    while (atomic_load_explicit(&member->pending, memory_order_acquire))
+        do_other_things(ident, gtid, &since_ns);
 }
 
 static void await_team(od_ident *ident, int32_t gtid, const od_member *member)
@@ -64,10 +64,8 @@ static void await_team(od_ident *ident, int32_t gtid, const od_member *member)
     uint64_t since_ns = 0, before = atomic_fetch_add(&team->arrivals, 1);
     uint64_t all = (before / member->nthreads + 1) * member->nthreads;
     while (atomic_load_explicit(&team->arrivals, memory_order_acquire) < all &&
-           !atomic_load_explicit(&team->cancelled, memory_order_relaxed)) {
-        since_ns = since_ns ? since_ns : od_clock_ns();
-        do_other_things(ident, gtid, since_ns);
-    }
+           !atomic_load_explicit(&team->cancelled, memory_order_relaxed))
+        do_other_things(ident, gtid, &since_ns);
 }
 
 void od_detach_before_barrier(od_ident *ident, int32_t gtid)

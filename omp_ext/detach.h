@@ -51,18 +51,19 @@ typedef struct od_detached {
 
 /* The calling thread creates a detached task: who counts it from now on, or NULL: nobody. */
 od_member *od_detached_join(void);
-/* The task completes in another way. */
+/* The task completes in another way: it was not detached after all. */
 void od_detached_leave(od_member *creator);
-/* Tells libomp that the task is complete. */
+/* Tells libomp that the task is complete. By any thread, not under the runtime's lock. */
 void od_detached_complete(od_detached task);
 
-/* Around a region's code in each thread of its team. */
+/* Around a region's code in each thread of its team. The end waits until nobody counts on the member any more. */
 void od_member_begin(od_member *member, od_team *team);
 void od_member_end(od_ident *ident, int32_t gtid, od_member *member);
 /* The calling thread is about to begin a parallel region. Where that has one thread, inside another such region, libomp 19 counts
- * the tasks of both together, but only runs those of the inner one: the outer one's must be complete. */
+ * the tasks of both together, but only runs those of the inner one: so this waits for the outer one's. */
 void od_detach_before_region(od_ident *ident);
-/* The calling thread is about to enter a barrier. All threads of its team call it. */
+/* The calling thread is about to enter a barrier: waits for its tasks and for its team, all threads of which call it. Nothing in a
+ * kernel. */
 void od_detach_before_barrier(od_ident *ident, int32_t gtid);
 
 #endif

@@ -213,7 +213,7 @@ static void run_region(int32_t *gtid, int32_t *tid, region *r)
     od_watchdog_note_wait(false);
 }
 
-/* The same for a parallel region of a kernel. */
+/* A parallel region of a kernel: its barriers and tasks are the kernel's own. */
 static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
 {
     od_self.kernels++;

@@ -225,10 +225,8 @@ static void open_source(od_needs *needs, const od_datum *datum)
     /* Where another datum had the id before, its places in the views' lists stay. */
     *standing = (struct standing){.raised = standing->raised, .parked = standing->parked};
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
-        od_replica_state state = datum->replica[k].state;
-        bool resident = state == OD_PRESENT || state == OD_LOADING;
-        standing->resident |= resident ? OD_BIT(k) : 0;
-        absent |= resident || datum->replica[k].buffered_uses > 0 ? 0 : OD_BIT(k);
+        standing->resident |= od_datum_is_resident(datum, k) ? OD_BIT(k) : 0;
+        absent |= od_datum_is_expected(datum, k) ? 0 : OD_BIT(k);
         needs->views[k].want[datum->id] = (struct want){0};
         needs->views[k].planned_reads[datum->id] = 0;
         set_tie(&needs->views[k], datum->id, od_needs_tie(needs->env.seed, k, datum->id) | UINT32_C(1) << 31);

@@ -152,12 +152,6 @@ static od_status reserve_use(od_ready *ready, struct source *source)
     return OD_OK;
 }
 
-static bool is_on_device(const od_ready *ready, const od_datum *datum)
-{
-    const od_replica *replica = &datum->replica[ready->plan.k];
-    return replica->state == OD_PRESENT || replica->state == OD_LOADING || replica->buffered_uses > 0;
-}
-
 static od_status reserve_task(od_ready *ready, const od_task *task)
 {
     for (uint32_t i = 0; i < task->naccess; i++) {
@@ -169,7 +163,7 @@ static od_status reserve_task(od_ready *ready, const od_task *task)
         struct source *source = &ready->sources[datum->id];
         if (!source->datum) {
             source->datum = datum;
-            source->present = is_on_device(ready, datum);
+            source->present = od_datum_is_expected(datum, ready->plan.k);
         }
         if (reserve_use(ready, source))
             return OD_ENOMEM;

@@ -203,9 +203,7 @@ static uint64_t missing_bytes(const od_task *task, unsigned k)
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < task->naccess; i++) {
         const od_datum *datum = task->access[i].datum;
-        const od_replica *replica = &datum->replica[k];
-        bool there = replica->state == OD_PRESENT || replica->state == OD_LOADING || replica->buffered_uses > 0;
-        if ((task->access[i].mode & OD_READ) && !there)
+        if ((task->access[i].mode & OD_READ) && !od_datum_is_expected(datum, k))
             bytes += datum->size;
     }
     return bytes;

@@ -76,9 +76,7 @@ static uint64_t duration_ns(const od_task *task)
 /* InMem of the papers: there, or asked for by a task that was placed there. */
 static bool is_in_memory(const od_datum *datum, unsigned k)
 {
-    const od_replica *replica = &datum->replica[k];
-    return replica->state == OD_PRESENT || replica->state == OD_LOADING || replica->buffered_uses > 0 ||
-           replica->planned_uses > 0;
+    return od_datum_is_expected(datum, k) || datum->replica[k].planned_uses > 0;
 }
 
 static double completion(const struct dmda *dmda, const od_task *task, unsigned k)

@@ -3,8 +3,9 @@
 """Differential fuzzer: random race-free OpenMP programs give the same answer with the library as without it.
 
 Each seed is one program (grammar.py) that the model (model.py) has found to be conforming. It is built once with
-others of its batch, run twice without the library, and with it under settings drawn for it. A program whose results
-without the library vary, or that fails there, is `invalid`: the generator's fault. A program whose results differ
+others of its batch, run twice without the library, 25 times more where that differs from a run with it, and with it
+under settings drawn for it. A program whose results without the library vary, or that fails there, is `invalid`: the
+generator's fault, or libomp's. A program whose results differ
 under the library is shrunk (shrink.py) and printed with its seed and settings. Exit code 1: differences.
 """
 

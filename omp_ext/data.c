@@ -461,13 +461,8 @@ static void update_now(const od_map_args *args)
 
 typedef enum construct { BEGIN, END, UPDATE } construct;
 
-/* What libomptarget itself holds on the default device is remembered, so that later constructs on it without
- * a device clause pass through as well. */
-static void note_foreign(construct what, int64_t device, const od_map_args *args)
+static void note_foreign_list(construct what, int64_t device, const od_map_args *args)
 {
-    if (!od_runtime_started() || od_self.mode == OD_HOST_VERSION || what == UPDATE ||
-        (device >= 0 && device != od_runtime_device_number(0) && device != od_args_device(args)))
-        return;
     for (int32_t i = 0; i < args->count; i++) {
         if (!is_mapped(args, i))
             continue;
@@ -476,6 +471,20 @@ static void note_foreign(construct what, int64_t device, const od_map_args *args
         if (what == END && !REAL(omp_target_is_present)(args->begins[i], (int)device))
             od_foreign_remove((uintptr_t)args->begins[i]);
     }
+}
+
+/* What libomptarget itself holds on the default device is remembered, so that later constructs on it without
+ * a device clause pass through as well. */
+static void note_foreign(construct what, int64_t device, const od_map_args *args)
+{
+    od_map_args expanded = {0};
+    if (!od_runtime_started() || od_self.mode == OD_HOST_VERSION || what == UPDATE ||
+        (device >= 0 && device != od_runtime_device_number(0) && device != od_args_device(args)))
+        return;
+    if (od_is_compound(args))
+        od_expand(args, &expanded);
+    note_foreign_list(what, device, expanded.count ? &expanded : args);
+    od_expand_free(&expanded);
 }
 
 /* Parents first when they open, last when they close: pointees are attached to what is there. */

@@ -98,8 +98,11 @@ void od_detach_before_region(od_ident *ident)
     const od_member *member = od_member_self;
     if (od_self.kernels || !member || member->nthreads > 1)
         return;
+    int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
     if (!member->counts || atomic_load_explicit(&member->pending, memory_order_relaxed))
-        REAL(__kmpc_omp_taskwait)(ident, REAL(__kmpc_global_thread_num)(ident));
+        REAL(__kmpc_omp_taskwait)(ident, gtid);
+    od_depend all = {.flags = OD_DEPEND_ALL_MEMORY};
+    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
 }
 
 void od_member_end(od_ident *ident, int32_t gtid, od_member *member)

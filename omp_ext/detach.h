@@ -60,7 +60,8 @@ void od_detached_complete(od_detached task);
 void od_member_begin(od_member *member, od_team *team);
 void od_member_end(od_ident *ident, int32_t gtid, od_member *member);
 /* The calling thread is about to begin a parallel region. Where that has one thread, inside another such region, libomp 19 counts
- * the tasks of both together, but only runs those of the inner one: so this waits for the outer one's. */
+ * the tasks of both together, and orders them by their dependences, but only runs those of the inner one: so this waits for the
+ * outer one's, and for the rests of their completions. */
 void od_detach_before_region(od_ident *ident);
 /* The calling thread is about to enter a barrier: waits for its tasks and for its team, all threads of which call it. Nothing in a
  * kernel. */

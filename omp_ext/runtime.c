@@ -16,6 +16,7 @@
 #include "omp_ext/interrupt.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
+#include "omp_ext/thread.h"
 #include "omp_ext/watchdog.h"
 #include "omp_ext/workers.h"
 #include "sched/report.h"
@@ -358,13 +359,19 @@ void od_runtime_wait(const bool *flag)
 
 /* --- requests ----------------------------------------------------------- */
 
-/* Under the lock, which is gone at the end. */
+/* Under the lock, which is gone at the end. A job that waits here keeps no device from running tasks: one of them may have the
+ * right to what is asked for. */
 static void request_and_unlock(od_engine *engine, od_request *request)
 {
+    od_task *asker = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
     od_waiter waiter = {.request = request};
     request->user = &waiter;
+    if (asker)
+        od_engine_task_block(engine, asker, true);
     od_engine_request(engine, request);
     od_runtime_wait(&waiter.done);
+    if (asker)
+        od_engine_task_block(engine, asker, false);
     od_runtime_unlock();
     od_request_destroy(request);
 }

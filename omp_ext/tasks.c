@@ -182,6 +182,14 @@ void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
     REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
 }
 
+/* A task that we complete. libomp 19 never ends to complete one where all tasks of the team had priorities: those are in no
+ * queue of a thread, and the rest of the completion is put into such a queue. So libomp is not told of them; the scheduler
+ * is. */
+static int32_t detachable(int32_t flags)
+{
+    return (flags | OD_TASK_DETACHABLE) & ~OD_TASK_PRIORITY;
+}
+
 /* --- target tasks ------------------------------------------------------- */
 
 /* A program that gives priorities gives them all: with OMPDARTS_PRIORITY=auto bottom levels count in programs without. */
@@ -297,7 +305,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
 {
     if (!od_runtime_active())
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
-    int32_t ordinary = (flags | OD_TASK_DETACHABLE) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
+    int32_t ordinary = detachable(flags) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
     od_record *record = calloc(1, sizeof *record);
     if (!record)
         od_runtime_fatal("out of host memory for a task");
@@ -442,7 +450,7 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
     const od_entry *code = entry_of(entry);
     bool detach = may_detach(flags, code);
-    int32_t given = detach ? flags | OD_TASK_DETACHABLE : od_serial_flags(flags);
+    int32_t given = detach ? detachable(flags) : od_serial_flags(flags);
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
     forget_discarded(task);
     OD_TSAN_ACQUIRE(task); /* libomp has given out the memory of a task that has ended */
@@ -468,13 +476,13 @@ static od_record *record_host_task(od_kmp_task *task)
     od_record *record = calloc(1, sizeof *record);
     if (!record)
         od_runtime_fatal("out of host memory for a task");
-    bool detachable = od_self.detachable == task;
+    bool may_be_detached = od_self.detachable == task;
     *record = (od_record){.task = task,
                           .entry = task->entry,
                           .code = entry_of(task->entry),
-                          .detachable = detachable,
-                          .flags = detachable ? od_self.allocated.flags : 0};
-    if (detachable)
+                          .detachable = may_be_detached,
+                          .flags = may_be_detached ? od_self.allocated.flags : 0};
+    if (may_be_detached)
         record->detached.creator = od_detached_join();
     record->code->has_depends = true;
     task->entry = host_trampoline;

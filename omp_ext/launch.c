@@ -383,9 +383,11 @@ static bool is_scribbled_on(const od_access *access, const od_depend *depends, i
 {
     if (access->datum->region || access->mode != OD_READ)
         return false;
-    for (int32_t j = 0; j < ndepends; j++)
-        if (depends[j].flags != OD_DEPEND_IN && lies_in(depends[j].base, access->datum))
+    for (int32_t j = 0; j < ndepends; j++) {
+        bool named = lies_in(depends[j].base, access->datum) || (depends[j].flags & OD_DEPEND_ALL_MEMORY);
+        if (depends[j].flags != OD_DEPEND_IN && named)
             return true;
+    }
     return false;
 }
 

@@ -578,7 +578,7 @@ class World:
         self.perform(now)
         require(not (target.nowait and (target.by_default or target.shape == "variable")), "only while it waits")
         if not target.nowait and target.depends:
-            self.wait(self.predecessors(target.depends)[0])
+            self.wait_for(target.depends)
         if target.condition is False:
             self.depend_mode = False
             require(not any(self.program.arrays[item.section.array].kind == "device" for item in mapped), "on the host")
@@ -743,7 +743,7 @@ class World:
         footprint = Footprint()
         require(not (statement.nowait and (statement.by_default or statement.shape == "variable")), "only while it waits")
         if not statement.nowait and statement.depends:
-            self.wait(self.predecessors(statement.depends)[0])
+            self.wait_for(statement.depends)
         self.note_offload(statement.items)
         effect(footprint)
         if statement.nowait:
@@ -833,7 +833,7 @@ class World:
         """Its place, empty as long as its body runs, so that what the body does is not checked against it."""
         number = len(self.tasks)
         if undeferred:
-            self.wait(self.predecessors(task.depends)[0])
+            self.wait_for(task.depends)
             numbers, mutexes = set(), frozenset()
         else:
             numbers, mutexes = self.predecessors(task.depends, number)
@@ -859,12 +859,19 @@ class World:
         require(not self.tasks[second].before >> first & 1, "waits for itself")
         self.tasks[first].before |= self.tasks[second].before | 1 << second
 
+    def wait_for(self, depends):
+        """Of a thread that goes on when these tasks are complete. It may use what they have written and the items do not name,
+        which OMPDARTS_COHERENCE=depend does not bring home."""
+        before = self.predecessors(depends)[0]
+        if before:
+            self.depend_mode = False
+        self.wait(before)
+
     def run_taskwait(self, wait):
         if wait.nowait:
             self.create(Footprint(), wait.depends, frozenset())
         elif wait.depends:
-            self.depend_mode = False
-            self.wait(self.predecessors(wait.depends)[0])
+            self.wait_for(wait.depends)
         else:
             self.wait(self.context.children)
 

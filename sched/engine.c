@@ -533,9 +533,9 @@ static od_task *ask_policy(od_engine *e, unsigned k)
 {
     if (!e->in_policy)
         return NULL;
-    uint64_t start_ns = od_engine_now(e);
+    uint64_t start_ns = od_engine_cost_clock(e);
     od_task *t = e->config.policy->pop(e->policy_state, k);
-    e->stats.sched_ns += od_engine_now(e) - start_ns;
+    e->stats.sched_ns += od_engine_cost_clock(e) - start_ns;
     if (t)
         e->in_policy--;
     return t;
@@ -651,7 +651,7 @@ static bool serve_device(od_engine *e, unsigned k)
 
 void od_engine_progress(od_engine *e)
 {
-    if (e->in_progress)
+    if (e->in_progress || e->held)
         return;
     e->in_progress = true;
     bool again = true;
@@ -739,9 +739,9 @@ static void too_large(od_engine *e, od_task *t)
 
 static void give_to_policy(od_engine *e, od_task *t)
 {
-    uint64_t start_ns = od_engine_now(e);
+    uint64_t start_ns = od_engine_cost_clock(e);
     od_status status = e->config.policy->ready(e->policy_state, t);
-    e->stats.sched_ns += od_engine_now(e) - start_ns;
+    e->stats.sched_ns += od_engine_cost_clock(e) - start_ns;
     if (status) /* the policy is out of memory: the task runs all the same */
         od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
     else
@@ -763,7 +763,7 @@ static void place(od_engine *e, od_task *t)
         buffer_task(e, t, (unsigned)t->outer->place, true);
     else if (required != OD_NOWHERE)
         od_list_push_back(&e->device[required].forced, &t->link);
-    else if (e->unfinished == 1)
+    else if (e->unfinished == 1 && !e->held)
         od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
     else
         give_to_policy(e, t);
@@ -807,16 +807,48 @@ void od_engine_task_ready(od_engine *e, od_task *t)
     od_engine_progress(e);
 }
 
+void od_engine_hold(od_engine *e)
+{
+    e->held = true;
+}
+
+void od_engine_resume(od_engine *e)
+{
+    e->held = false;
+    od_engine_progress(e);
+}
+
 /* --- making and unmaking ------------------------------------------------ */
 
 static double transfer_time(void *engine, const od_datum *d, unsigned k)
 {
     const od_engine *e = engine;
-    bool peer_faster = e->config.peer_link.bandwidth > e->config.host_link.bandwidth;
-    bool on_peer = d->valid & (OD_BIT(OD_SPILL) - 1) & ~OD_BIT(k);
-    bool from_peer = e->config.peer && on_peer && (peer_faster || !od_datum_is_home(d));
-    const od_link *link = from_peer ? &e->config.peer_link : &e->config.host_link;
-    return link->latency + (double)d->size / link->bandwidth;
+    const od_link *best = od_datum_is_home(d) ? od_engine_link(e, OD_HOST, (int)k) : NULL;
+    uint64_t peers = e->config.peer ? d->valid & (OD_BIT(OD_SPILL) - 1) & ~OD_BIT(k) : 0;
+    for (uint64_t left = peers; left; left &= left - 1) {
+        const od_link *link = od_engine_link(e, __builtin_ctzll(left), (int)k);
+        if (!best || link->bandwidth > best->bandwidth)
+            best = link;
+    }
+    if (!best || best->bandwidth <= 0) /* by way of the host */
+        best = od_engine_link(e, OD_HOST, (int)k);
+    return best->latency + (double)d->size / best->bandwidth;
+}
+
+static bool make_links(od_engine *e)
+{
+    unsigned n = e->config.ndevices;
+    const od_driver_ops *ops = e->config.driver_ops;
+    e->link = calloc((n + 1) * (n + 1), sizeof *e->link);
+    for (unsigned from = 0; e->link && from <= n; from++)
+        for (unsigned to = 0; to <= n; to++) {
+            od_link *link = &e->link[from * (n + 1) + to];
+            if (ops->link)
+                *link = ops->link(e->config.driver, from < n ? (int)from : OD_HOST, to < n ? (int)to : OD_HOST);
+            else
+                *link = from < n && to < n ? e->config.peer_link : e->config.host_link;
+        }
+    return e->link != NULL;
 }
 
 static void add_load(od_device_load *load, const od_list *tasks)
@@ -880,7 +912,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     e->directory = od_directory_create(config->ndevices);
     e->forecast = od_forecast_create();
     e->levels = od_levels_create();
-    od_status status = e->directory && e->forecast && e->levels ? make_devices(e) : OD_ENOMEM;
+    od_status status = make_links(e) && e->directory && e->forecast && e->levels ? make_devices(e) : OD_ENOMEM;
     if (!status)
         status = od_policy_create(config->policy, &env, &e->policy_state);
     if (status) {
@@ -925,6 +957,7 @@ void od_engine_destroy(od_engine *e)
         od_directory_destroy(e->directory);
     od_forecast_destroy(e->forecast);
     od_levels_destroy(e->levels);
+    free(e->link);
     od_node *node;
     while ((node = od_list_pop_front(&e->spare_transfers)))
         free(od_container_of(node, od_transfer, link));

@@ -61,6 +61,11 @@ typedef struct od_request {
     od_request_item items[];
 } od_request;
 
+typedef struct od_link {
+    double bandwidth; /* bytes/s */
+    double latency;   /* s */
+} od_link;
+
 typedef struct od_driver_ops {
     void (*start_transfer)(void *driver, od_transfer *transfer);
     /* place: a device, or OD_HOST for the host version. */
@@ -69,14 +74,14 @@ typedef struct od_driver_ops {
     void (*complete_task)(void *driver, od_task *task);
     void (*complete_request)(void *driver, od_request *request);
     uint64_t (*now_ns)(void *driver); /* the driver's clock, real or virtual */
+    /* The clock by which scheduling is measured where the driver's is virtual. NULL: now_ns. */
+    uint64_t (*cost_ns)(void *driver);
+    /* The link between two places, where devices have different ones; bandwidth 0: there is none. NULL: host_link and
+     * peer_link of the configuration. */
+    od_link (*link)(void *driver, int from, int to);
     /* The program cannot go on with right results; does not return in the runtime. */
     void (*fatal)(void *driver, const char *message);
 } od_driver_ops;
-
-typedef struct od_link {
-    double bandwidth; /* bytes/s */
-    double latency;   /* s */
-} od_link;
 
 typedef struct od_engine_config {
     unsigned ndevices;
@@ -167,6 +172,9 @@ od_status od_engine_region_close(od_engine *engine, uintptr_t base, size_t size,
 /* The caller has filled priority, duration, bound, external, outer, access and user; data come from
  * od_engine_datum(), each once. The task is the engine's until complete_task. */
 void od_engine_task_ready(od_engine *engine, od_task *task);
+/* Between these two calls tasks become ready together: the policy sees all of them before a device asks for one. */
+void od_engine_hold(od_engine *engine);
+void od_engine_resume(od_engine *engine);
 /* A task that runs on a device turns out to need other data, and needs those that it has no longer (`used`: it has
  * written to them): it gives up its rights and its data. The caller then names the right ones and makes it ready again, as an external task, which may be started
  * elsewhere. So no task holds data while it waits for others. */

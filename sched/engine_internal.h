@@ -43,6 +43,7 @@ struct od_engine {
     uint64_t rights_waiters; /* devices whose head waits for rights */
     uint64_t lost;           /* devices that do not answer any more */
     bool in_progress;        /* progress() is running */
+    bool held;               /* between od_engine_hold() and od_engine_resume() */
     size_t in_policy;        /* tasks that the policy owns */
     size_t unfinished;       /* tasks from ready to done */
 
@@ -53,6 +54,8 @@ struct od_engine {
     od_list outside;   /* data with replicas and without a region */
     od_list transfers; /* under way */
     size_t requests;   /* not complete */
+
+    od_link *link; /* between places, by row (from) and column (to), the host last */
 
     od_list spare_transfers; /* od_transfer.link, to be used again */
     uint64_t events, next_id, wait_seq;
@@ -121,6 +124,20 @@ static inline bool od_datum_is_stranded(const od_engine *e, const od_datum *d)
 static inline uint64_t od_engine_now(const od_engine *e)
 {
     return e->config.driver_ops->now_ns(e->config.driver);
+}
+
+/* The clock of scheduling costs. */
+static inline uint64_t od_engine_cost_clock(const od_engine *e)
+{
+    return e->config.driver_ops->cost_ns ? e->config.driver_ops->cost_ns(e->config.driver) : od_engine_now(e);
+}
+
+/* Devices are numbered as usual; all other places are the host. */
+static inline const od_link *od_engine_link(const od_engine *e, int from, int to)
+{
+    unsigned n = e->config.ndevices;
+    unsigned row = from < OD_SPILL ? (unsigned)from : n, column = to < OD_SPILL ? (unsigned)to : n;
+    return &e->link[row * (n + 1) + column];
 }
 
 #endif

@@ -74,9 +74,9 @@ void od_memory_touch(od_engine *e, od_datum *d, unsigned k)
 /* The policy is told once: when contents stop counting as being on k. */
 static void tell_evicted(od_engine *e, od_datum *d, unsigned k)
 {
-    uint64_t start = od_engine_now(e);
+    uint64_t start = od_engine_cost_clock(e);
     e->config.policy->evicted(e->policy_state, d, k);
-    e->stats.sched_ns += od_engine_now(e) - start;
+    e->stats.sched_ns += od_engine_cost_clock(e) - start;
 }
 
 void od_memory_await_source(od_engine *e, od_datum *d, unsigned k)
@@ -166,9 +166,9 @@ static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
                             .head = head,
                             .policy = e->config.policy,
                             .policy_state = e->policy_state};
-    uint64_t start = od_engine_now(e);
+    uint64_t start = od_engine_cost_clock(e);
     od_replica *victim = e->config.evict->victim(&query);
-    e->stats.sched_ns += od_engine_now(e) - start;
+    e->stats.sched_ns += od_engine_cost_clock(e) - start;
     assert(!victim || od_victim_allowed(&query, victim));
     return victim;
 }
@@ -223,32 +223,36 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
     od_memory_update_outside(e, d);
-    uint64_t start = od_engine_now(e);
+    uint64_t start = od_engine_cost_clock(e);
     e->config.policy->incoming(e->policy_state, d, k);
-    e->stats.sched_ns += od_engine_now(e) - start;
+    e->stats.sched_ns += od_engine_cost_clock(e) - start;
     return true;
 }
 
-/* A device that holds current contents and can send them, or OD_NOWHERE. */
-static int device_source(const od_engine *e, const od_datum *d)
+/* The device that holds current contents and can send them to `to` soonest, or OD_NOWHERE. */
+static int device_source(const od_engine *e, const od_datum *d, int to)
 {
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        if ((d->valid & OD_BIT(k) & ~e->lost) && d->replica[k].state == OD_PRESENT)
-            return (int)k;
-    return OD_NOWHERE;
+    int best = OD_NOWHERE;
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        if (!(d->valid & OD_BIT(k) & ~e->lost) || d->replica[k].state != OD_PRESENT)
+            continue;
+        if (best == OD_NOWHERE || od_engine_link(e, (int)k, to)->bandwidth > od_engine_link(e, best, to)->bandwidth)
+            best = (int)k;
+    }
+    return best;
 }
 
 static const double clearly = 1.5; /* links are measured, and measurements differ */
 
 /* A peer only where its link is clearly faster, or where the host's copy is stale. OD_NOWHERE: the only copy is leaving. */
-static int load_source(const od_engine *e, const od_datum *d)
+static int load_source(const od_engine *e, const od_datum *d, unsigned k)
 {
     int host = d->valid & OD_BIT(OD_HOST) ? OD_HOST : d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : OD_NOWHERE;
-    bool peer_faster = e->config.peer && e->config.peer_link.bandwidth > clearly * e->config.host_link.bandwidth;
-    if (host != OD_NOWHERE && !peer_faster)
-        return host;
-    int peer = device_source(e, d);
-    return peer == OD_NOWHERE ? host : peer;
+    int peer = e->config.peer || host == OD_NOWHERE ? device_source(e, d, (int)k) : OD_NOWHERE;
+    if (host == OD_NOWHERE || peer == OD_NOWHERE)
+        return peer == OD_NOWHERE ? host : peer;
+    double host_bandwidth = od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+    return od_engine_link(e, peer, (int)k)->bandwidth > clearly * host_bandwidth ? peer : host;
 }
 
 /* Brings the contents to k, where memory has been taken. */
@@ -257,7 +261,7 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
     od_replica *r = &d->replica[k];
     assert(r->state == OD_PRESENT || r->awaits_source);
     r->state = OD_LOADING;
-    int source = load_source(e, d);
+    int source = load_source(e, d, k);
     if (source == OD_NOWHERE) { /* its only copy is leaving: from the host then */
         od_memory_await_source(e, d, k);
         return;
@@ -290,7 +294,7 @@ bool od_memory_store(od_engine *e, od_datum *d)
         return true;
     if (d->stores || od_datum_is_stranded(e, d))
         return false;
-    int source = device_source(e, d);
+    int source = device_source(e, d, OD_HOST);
     write_back(e, d, source == OD_NOWHERE ? OD_SPILL : source, OD_HOST);
     return false;
 }
@@ -301,7 +305,7 @@ bool od_memory_save(od_engine *e, od_datum *d)
     if (od_datum_is_home(d))
         return true;
     if (!d->stores && !od_datum_is_stranded(e, d))
-        write_back(e, d, device_source(e, d), refuge(e, d));
+        write_back(e, d, device_source(e, d, OD_HOST), refuge(e, d));
     return false;
 }
 
@@ -318,7 +322,7 @@ bool od_memory_spill(od_engine *e, od_datum *d)
     }
     if (d->stores || od_datum_is_stranded(e, d))
         return false;
-    int source = device_source(e, d);
+    int source = device_source(e, d, OD_HOST);
     write_back(e, d, source == OD_NOWHERE ? OD_HOST : source, OD_SPILL);
     return false;
 }

@@ -21,6 +21,8 @@ Limits of the library that programs stay inside (docs/openmp.md), each marked LI
   asks for devices with room.
 """
 
+import itertools
+
 from program import Associate, Cancelled, Data, Host, Loop, Parallel, Roots, Task, Taskgroup, Taskloop, Taskwait
 
 ELEMENT = 8  # bytes
@@ -104,9 +106,13 @@ class Created:
 
 class Context:
     """A thread or task that executes: `done` are the tasks that it knows to be complete, `scope` the dependences
-    between its children, `total` all that it touched."""
+    between its children, `total` all that it touched. Children of different ones exclude each other by no mutex:
+    `identity` tells them apart."""
+
+    identities = itertools.count()
 
     def __init__(self, done, task=None, mutexes=frozenset(), commutative=frozenset()):
+        self.identity = next(Context.identities)
         self.done = done
         self.task = task
         self.mutexes = mutexes
@@ -119,6 +125,7 @@ class Context:
 
     def copy(self):
         twin = Context(self.done, self.task, self.mutexes, self.commutative)
+        twin.identity = self.identity
         twin.scope = {key: dict(node) for key, node in self.scope.items()}
         twin.children = list(self.children)
         twin.total = self.total.copy()
@@ -269,7 +276,7 @@ class World:
                 if number is not None:
                     node.update(last=[number], kind=kind, earlier=earlier, ins=[])
             if kind == "mutexinoutset":
-                mutexes.add(key)
+                mutexes.add((self.context.identity,) + key)
         before.discard(number)
         return before, frozenset(mutexes)
 

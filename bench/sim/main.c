@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ompdarts-sim, which `ompdarts sim` runs: a workload or a recorded graph on a platform, in virtual time.
+ */
+#include "bench/sim/bounds.h"
+#include "bench/sim/simulate.h"
+#include "bench/sim/workload.h"
+#include "util/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FAILED = 1, REFUSED = 2 };
+
+typedef struct command {
+    const char *workload_text, *platform_name, *policy_text, *rule_name, *csv_name, *trace_name;
+    sim_workload workload;
+    od_policy_choice policy;
+    const od_evict_ops *evict;
+    size_t memory; /* 0: all data fit */
+    unsigned devices, buffer, repeat;
+    uint64_t seed;
+    sim_cost cost;
+    FILE *csv, *trace;
+    bool quiet;
+} command;
+
+static void print_usage(FILE *file)
+{
+    fputs("Usage: ompdarts sim --workload NAME[:ARGUMENT=VALUE,...] [OPTIONS]\n"
+          "\n"
+          "Runs the scheduler and the memory manager in virtual time (SimGrid), on machines that need not be here.\n"
+          "\n"
+          "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
+          "unit=1\n"
+          "  --platform NAME|FILE   the machine (default: pcie)\n"
+          "  --devices K            use the first K devices (default: 1)\n"
+          "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
+          "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
+          "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
+          "  --buffer B             tasks per task buffer (default: 5)\n"
+          "  --seed S               of all random choices (default: 1)\n"
+          "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
+          "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
+          "  --csv FILE|-           append one line per run, with a header where the file is empty\n"
+          "  --trace FILE           all tasks and transfers of the run, as CSV\n"
+          "  --quiet                no progress, and no table with --csv\n"
+          "  --help                 this text\n"
+          "\n"
+          "Workloads:\n",
+          file);
+    for (const char *const *line = sim_workload_help(); *line; line += 2)
+        fprintf(file, "  %-14s %s\n", line[0], line[1]);
+    fputs("\nPlatforms:", file);
+    for (const char *const *name = sim_platform_names(); *name; name++)
+        fprintf(file, " %s", *name);
+    fputs("\nPolicies:", file);
+    for (const char *const *name = od_policy_names(); *name; name++)
+        fprintf(file, " %s", *name);
+    fputs("\n\nExit status: 0 success; 1 the simulation failed; 2 the command line was refused.\n", file);
+}
+
+/* --- the command line -------------------------------------------------------------------- */
+
+static int refuse(const char *message)
+{
+    fprintf(stderr, "ompdarts sim: %s\n", message);
+    return REFUSED;
+}
+
+static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (errno || end == text || *end || *text == '-' || number < least || number > most)
+        return false;
+    *value = number;
+    return true;
+}
+
+enum { DEVICES = 256, BUFFER, SEED, REPEAT, MEMORY, COST, WORKLOAD, PLATFORM, POLICY, RULE, CSV, TRACE, QUIET, HELP };
+
+static const struct option long_options[] = {
+    {"workload", required_argument, NULL, WORKLOAD},
+    {"platform", required_argument, NULL, PLATFORM},
+    {"devices", required_argument, NULL, DEVICES},
+    {"mem", required_argument, NULL, MEMORY},
+    {"sched", required_argument, NULL, POLICY},
+    {"evict", required_argument, NULL, RULE},
+    {"buffer", required_argument, NULL, BUFFER},
+    {"seed", required_argument, NULL, SEED},
+    {"repeat", required_argument, NULL, REPEAT},
+    {"sched-time", required_argument, NULL, COST},
+    {"csv", required_argument, NULL, CSV},
+    {"trace", required_argument, NULL, TRACE},
+    {"quiet", no_argument, NULL, QUIET},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+/* A number of the command line; false, with a message: not one. */
+static bool take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
+{
+    if (parse_number(optarg, least, most, value))
+        return true;
+    fprintf(stderr, "ompdarts sim: --%s %s: not a whole number from %llu to %llu\n", name, optarg,
+            (unsigned long long)least, (unsigned long long)most);
+    return false;
+}
+
+static bool take_cost(command *c)
+{
+    static const char *const names[] = {"ignore", "measure", "add"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(optarg, names[i]) == 0) {
+            c->cost = (sim_cost)i;
+            return true;
+        }
+    fprintf(stderr, "ompdarts sim: --sched-time %s: not one of ignore, measure, add\n", optarg);
+    return false;
+}
+
+static bool take_memory(command *c)
+{
+    if (od_parse_size(optarg, &c->memory) == OD_OK && c->memory)
+        return true;
+    fprintf(stderr, "ompdarts sim: --mem %s: not a size, for example 500M or 2Gi\n", optarg);
+    return false;
+}
+
+/* False: refused, with a message. */
+static bool take_option(command *c, int option)
+{
+    uint64_t number = 0;
+    switch (option) {
+    case WORKLOAD:
+        c->workload_text = optarg;
+        return true;
+    case PLATFORM:
+        c->platform_name = optarg;
+        return true;
+    case POLICY:
+        c->policy_text = optarg;
+        return true;
+    case RULE:
+        c->rule_name = optarg;
+        return true;
+    case CSV:
+        c->csv_name = optarg;
+        return true;
+    case TRACE:
+        c->trace_name = optarg;
+        return true;
+    case QUIET:
+        c->quiet = true;
+        return true;
+    case COST:
+        return take_cost(c);
+    case MEMORY:
+        return take_memory(c);
+    case SEED:
+        return take_number("seed", 0, UINT64_MAX, &c->seed);
+    case DEVICES:
+        if (!take_number("devices", 1, OD_MAX_DEVICES, &number))
+            return false;
+        c->devices = (unsigned)number;
+        return true;
+    case BUFFER:
+        if (!take_number("buffer", 1, 1000000, &number))
+            return false;
+        c->buffer = (unsigned)number;
+        return true;
+    case REPEAT:
+        if (!take_number("repeat", 1, 1000000, &number))
+            return false;
+        c->repeat = (unsigned)number;
+        return true;
+    default:
+        fputs("ompdarts sim: `ompdarts sim --help` lists the options\n", stderr);
+        return false;
+    }
+}
+
+static bool choose_rule(command *c)
+{
+    const char *name = strcmp(c->rule_name, "auto") == 0 ? c->policy.ops->default_evict : c->rule_name;
+    c->evict = od_evict_find(name);
+    if (c->evict)
+        return true;
+    fprintf(stderr, "ompdarts sim: unknown eviction rule '%s'; there are: auto", name);
+    for (const char *const *known = od_evict_names(); *known; known++)
+        fprintf(stderr, " %s", *known);
+    fputc('\n', stderr);
+    return false;
+}
+
+static FILE *open_output(const char *name, const char *mode)
+{
+    FILE *file = strcmp(name, "-") == 0 ? stdout : fopen(name, mode);
+    if (!file)
+        fprintf(stderr, "ompdarts sim: %s: %s\n", name, strerror(errno));
+    return file;
+}
+
+static int parse(command *c, int argc, char **argv)
+{
+    char error[1024];
+    for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
+        if (option == HELP || option == 'h') {
+            print_usage(stdout);
+            exit(0);
+        }
+        if (!take_option(c, option))
+            return REFUSED;
+    }
+    if (optind < argc) {
+        snprintf(error, sizeof error, "'%s' is not an option", argv[optind]);
+        return refuse(error);
+    }
+    if (!c->workload_text)
+        return refuse("--workload is missing; `ompdarts sim --help` lists what there is");
+    c->workload.seed = c->seed;
+    if (sim_workload_parse(c->workload_text, &c->workload, error, sizeof error) ||
+        od_policy_choose(c->policy_text, &c->policy, error, sizeof error))
+        return refuse(error);
+    if (!choose_rule(c))
+        return REFUSED;
+    if (c->csv_name && !(c->csv = open_output(c->csv_name, "a")))
+        return FAILED;
+    if (c->trace_name && !(c->trace = open_output(c->trace_name, "w")))
+        return FAILED;
+    return 0;
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+static void print_csv(const command *c, const sim_platform *platform, const sim_graph *graph,
+                      const sim_machine *machine, const sim_result *result, const sim_bounds *bounds)
+{
+    const od_device_stats *total = &result->total;
+    if (ftell(c->csv) <= 0)
+        fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,d2d_"
+              "bytes,"
+              "loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,compute_bound_s,"
+              "critical_path_s,bus_bound_s\n",
+              c->csv);
+    char cost[32] = "";
+    if (c->cost != SIM_COST_IGNORED)
+        snprintf(cost, sizeof cost, "%.6f", result->sched_s);
+    fprintf(c->csv,
+            "%s,%u,%u,%u,%zu,%s,%s,%llu,%u,%.9f,%.1f,%llu,%llu,%llu,%llu,%llu,%.0f,%s,%s,%u,%.0f,%llu,%.6f,%.6f,%.6f,%."
+            "6f\n",
+            c->workload.name, c->workload.n, c->workload.tile, machine->ndevices, machine->memory, c->policy_text,
+            c->evict->name, (unsigned long long)machine->seed, graph->ntasks, result->makespan,
+            result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
+            (unsigned long long)total->h2d_bytes, (unsigned long long)total->d2h_bytes,
+            (unsigned long long)total->d2d_bytes, (unsigned long long)total->loads,
+            (unsigned long long)total->evictions, bounds->load_bytes, cost, platform->name, machine->buffer,
+            sim_graph_bytes(graph), (unsigned long long)total->reloads, (double)total->stall_ns * 1e-9,
+            bounds->compute_s, bounds->critical_path_s, bounds->bus_s);
+}
+
+static double ratio(double value, double bound)
+{
+    return bound > 0 ? value / bound : 0;
+}
+
+static void print_devices(const sim_machine *machine, const sim_result *result)
+{
+    printf("  %-8s %8s %9s %10s %10s %10s %8s %8s %9s %7s %7s\n", "device", "tasks", "busy s", "h2d MB", "d2h MB",
+           "d2d MB", "loads", "reloads", "evictions", "stall s", "peak MB");
+    for (unsigned k = 0; k < machine->ndevices; k++) {
+        const od_device_stats *d = &result->device[k];
+        printf("  %-8u %8llu %9.3f %10.1f %10.1f %10.1f %8llu %8llu %9llu %7.3f %7.0f\n", k,
+               (unsigned long long)d->tasks, (double)d->busy_ns * 1e-9, (double)d->h2d_bytes * 1e-6,
+               (double)d->d2h_bytes * 1e-6, (double)d->d2d_bytes * 1e-6, (unsigned long long)d->loads,
+               (unsigned long long)d->reloads, (unsigned long long)d->evictions, (double)d->stall_ns * 1e-9,
+               (double)d->peak_bytes * 1e-6);
+    }
+}
+
+static void print_table(const command *c, const sim_platform *platform, const sim_graph *graph,
+                        const sim_machine *machine, const sim_result *result, const sim_bounds *bounds)
+{
+    double loaded = (double)(result->total.h2d_bytes + result->total.d2d_bytes), flops = sim_graph_flops(graph);
+    printf("%s n=%u on %s, %u device%s of %.0f MB, %s+%s, seed %llu: %u tasks, %u data of %.1f MB\n", c->workload.name,
+           c->workload.n, platform->name, machine->ndevices, machine->ndevices > 1 ? "s" : "",
+           (double)machine->memory * 1e-6, c->policy_text, c->evict->name, (unsigned long long)machine->seed,
+           graph->ntasks, graph->ndata, sim_graph_bytes(graph) * 1e-6);
+    printf("  makespan %12.6f s   %8.3f of the bound (compute %.6f s, critical path %.6f s, bus %.6f s)\n",
+           result->makespan, ratio(result->makespan, bounds->time_s), bounds->compute_s, bounds->critical_path_s,
+           bounds->bus_s);
+    printf("  loaded   %12.1f MB  %8.3f of the bound (%.1f MB)\n", loaded * 1e-6, ratio(loaded, bounds->load_bytes),
+           bounds->load_bytes * 1e-6);
+    printf("  speed    %12.1f GFlop/s of %.1f\n", ratio(flops, result->makespan) * 1e-9,
+           platform->peak * machine->ndevices * 1e-9);
+    if (c->cost != SIM_COST_IGNORED)
+        printf("  deciding %12.6f s   %8.3f us per task\n", result->sched_s,
+               result->sched_s * 1e6 / (graph->ntasks ? graph->ntasks : 1));
+    print_devices(machine, result);
+}
+
+/* --- a run ---------------------------------------------------------------------------------- */
+
+static size_t enough(const sim_graph *graph)
+{
+    double bytes = sim_graph_bytes(graph);
+    return bytes > 1 ? (size_t)bytes : 1;
+}
+
+static int check_machine(const sim_graph *graph, const sim_machine *machine)
+{
+    char error[256];
+    const sim_platform *platform = machine->platform;
+    size_t footprint = sim_footprint(graph);
+    if (machine->ndevices > platform->ndevices) {
+        snprintf(error, sizeof error, "platform %s has %u devices, not %u", platform->name, platform->ndevices,
+                 machine->ndevices);
+        return refuse(error);
+    }
+    if (footprint * platform->slots <= machine->memory)
+        return 0;
+    snprintf(error, sizeof error, "%zu bytes of memory: %s need%s %zu (raise --mem or use smaller tiles)",
+             machine->memory, platform->slots > 1 ? "the tasks of all slots" : "a task", platform->slots > 1 ? "" : "s",
+             footprint * platform->slots);
+    return refuse(error);
+}
+
+static int run_once(const command *c, uint64_t seed)
+{
+    char error[1024];
+    sim_platform platform;
+    sim_graph graph;
+    sim_result result;
+    sim_workload workload = c->workload;
+    workload.seed = seed;
+    if (sim_platform_load(c->platform_name, &platform, error, sizeof error))
+        return refuse(error);
+    sim_workload_make(&workload, &graph);
+    sim_machine machine = {.platform = &platform,
+                           .ndevices = c->devices,
+                           .memory = c->memory ? c->memory : enough(&graph),
+                           .buffer = c->buffer,
+                           .policy = c->policy,
+                           .evict = c->evict,
+                           .seed = seed,
+                           .cost = c->cost,
+                           .progress = !c->quiet && isatty(STDERR_FILENO),
+                           .trace = c->trace};
+    int status = check_machine(&graph, &machine);
+    if (!status && sim_run(&graph, &machine, &result, error, sizeof error)) {
+        refuse(error);
+        status = FAILED;
+    }
+    if (!status) {
+        sim_bounds bounds = sim_bounds_of(&graph, &workload, &platform, machine.ndevices, machine.memory);
+        if (c->csv)
+            print_csv(c, &platform, &graph, &machine, &result, &bounds);
+        if (!c->csv || !c->quiet)
+            if (c->csv != stdout)
+                print_table(c, &platform, &graph, &machine, &result, &bounds);
+    }
+    sim_graph_free(&graph);
+    sim_platform_free(&platform);
+    return status;
+}
+
+/* SimGrid has one simulation per process. */
+static int run_in_child(const command *c, uint64_t seed)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0) {
+        fprintf(stderr, "ompdarts sim: %s\n", strerror(errno));
+        return FAILED;
+    }
+    if (child == 0) {
+        int status = run_once(c, seed);
+        fflush(NULL);
+        _exit(status);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    fprintf(stderr, "ompdarts sim: the simulation was ended by signal %d\n", WTERMSIG(status));
+    return FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    command c = {.platform_name = "pcie",
+                 .policy_text = "darts",
+                 .rule_name = "auto",
+                 .devices = 1,
+                 .buffer = 5,
+                 .repeat = 1,
+                 .seed = 1};
+    if (argc == 1) {
+        print_usage(stderr);
+        return REFUSED;
+    }
+    int status = parse(&c, argc, argv);
+    for (unsigned run = 0; !status && run < c.repeat; run++)
+        status = c.repeat > 1 ? run_in_child(&c, c.seed + run) : run_once(&c, c.seed);
+    bool failed = (c.csv && fflush(c.csv)) || (c.trace && fflush(c.trace));
+    if (failed)
+        fprintf(stderr, "ompdarts sim: writing failed: %s\n", strerror(errno));
+    return status ? status : failed ? FAILED : 0;
+}

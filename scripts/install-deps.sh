@@ -19,6 +19,7 @@ packages=(
     cmake ninja-build gcc libc6-dev pkg-config
     libcjson-dev libhwloc-dev libcmocka-dev libopenblas-dev liblapacke-dev
     libmetis5 # policy hypergraph
+    libsimgrid-dev # the simulator
     python3 valgrind
     "$@"
 )

@@ -26,6 +26,7 @@ static const char usage[] =
     "  run [OPTIONS] PROGRAM [ARGUMENTS]  run a program under ompdarts\n"
     "  env [--markdown]                   list the options and their values\n"
     "  info                               show what was found: library, policies, LLVM, devices, machine\n"
+    "  sim [OPTIONS]                      simulate a workload on another machine\n"
     "\n"
     "`ompdarts COMMAND --help` describes a command; `ompdarts --version` prints the version.\n"
     "\n"
@@ -37,8 +38,9 @@ typedef struct command {
     int (*function)(int argc, char **argv);
 } command;
 
-static const command commands[] = {{"run", od_tool_run}, {"env", od_tool_env}, {"info", od_tool_info}};
-static const char *const command_names[] = {"run", "env", "info", NULL};
+static const command commands[] = {
+    {"run", od_tool_run}, {"env", od_tool_env}, {"info", od_tool_info}, {"sim", od_tool_sim}};
+static const char *const command_names[] = {"run", "env", "info", "sim", NULL};
 
 void od_tool_error(const char *format, ...)
 {
@@ -65,16 +67,24 @@ void od_tool_unknown(const char *what, const char *text, const char *const *know
     od_tool_error("unknown %s '%s'; there are:%s", what, text, all);
 }
 
+bool od_tool_folder(char *path, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", path, size - 1);
+
+    if (length < 0)
+        return false;
+    path[length] = '\0';
+    *strrchr(path, '/') = '\0';
+    return true;
+}
+
 bool od_tool_find_library(char *path, size_t size)
 {
     static const char *const folders[] = {".", OMPDARTS_LIBRARY_SUBDIR};
     char command_path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", command_path, sizeof command_path - 1);
 
-    if (length < 0)
+    if (!od_tool_folder(command_path, sizeof command_path))
         return false;
-    command_path[length] = '\0';
-    *strrchr(command_path, '/') = '\0';
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char candidate[2 * PATH_MAX], resolved[PATH_MAX];
         snprintf(candidate, sizeof candidate, "%s/%s/libompdarts.so", command_path, folders[i]);

@@ -22,12 +22,16 @@ enum {
 int od_tool_run(int argc, char **argv);
 int od_tool_env(int argc, char **argv);
 int od_tool_info(int argc, char **argv);
+int od_tool_sim(int argc, char **argv);
 
 /* One line on standard error, "ompdarts: …". */
 __attribute__((format(printf, 1, 2))) void od_tool_error(const char *format, ...);
 
 /* The error "unknown <what> '<text>'", with the nearest of `known` (NULL-terminated) or else all of them. */
 void od_tool_unknown(const char *what, const char *text, const char *const *known);
+
+/* The folder of this command. False: not known, see errno. */
+bool od_tool_folder(char *path, size_t size);
 
 /* Path of libompdarts.so: beside the command (build tree), else where it is installed. False: in neither place. */
 bool od_tool_find_library(char *path, size_t size);

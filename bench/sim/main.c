@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -108,8 +109,8 @@ static bool take_number(const char *name, uint64_t least, uint64_t most, uint64_
 {
     if (parse_number(optarg, least, most, value))
         return true;
-    fprintf(stderr, "ompdarts sim: --%s %s: not a whole number from %llu to %llu\n", name, optarg,
-            (unsigned long long)least, (unsigned long long)most);
+    fprintf(stderr, "ompdarts sim: --%s %s: not a whole number from %" PRIu64 " to %" PRIu64 "\n", name, optarg, least,
+            most);
     return false;
 }
 
@@ -239,6 +240,13 @@ static int parse(command *c, int argc, char **argv)
 
 /* --- results ------------------------------------------------------------------------------- */
 
+/* A field of CSV: in quotes where it has a comma. */
+static const char *field(const char *text, char *quoted, size_t size)
+{
+    snprintf(quoted, size, strchr(text, ',') ? "\"%s\"" : "%s", text);
+    return quoted;
+}
+
 static void print_csv(const command *c, const sim_platform *platform, const sim_graph *graph,
                       const sim_machine *machine, const sim_result *result, const sim_bounds *bounds)
 {
@@ -249,20 +257,18 @@ static void print_csv(const command *c, const sim_platform *platform, const sim_
               "loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,compute_bound_s,"
               "critical_path_s,bus_bound_s\n",
               c->csv);
-    char cost[32] = "";
+    char cost[32] = "", policy[1100];
     if (c->cost != SIM_COST_IGNORED)
         snprintf(cost, sizeof cost, "%.6f", result->sched_s);
     fprintf(c->csv,
-            "%s,%u,%u,%u,%zu,%s,%s,%llu,%u,%.9f,%.1f,%llu,%llu,%llu,%llu,%llu,%.0f,%s,%s,%u,%.0f,%llu,%.6f,%.6f,%.6f,%."
-            "6f\n",
-            c->workload.name, c->workload.n, c->workload.tile, machine->ndevices, machine->memory, c->policy_text,
-            c->evict->name, (unsigned long long)machine->seed, graph->ntasks, result->makespan,
-            result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
-            (unsigned long long)total->h2d_bytes, (unsigned long long)total->d2h_bytes,
-            (unsigned long long)total->d2d_bytes, (unsigned long long)total->loads,
-            (unsigned long long)total->evictions, bounds->load_bytes, cost, platform->name, machine->buffer,
-            sim_graph_bytes(graph), (unsigned long long)total->reloads, (double)total->stall_ns * 1e-9,
-            bounds->compute_s, bounds->critical_path_s, bounds->bus_s);
+            "%s,%u,%u,%u,%zu,%s,%s,%" PRIu64 ",%u,%.9f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f\n",
+            c->workload.name, c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
+            field(c->policy_text, policy, sizeof policy), c->evict->name, machine->seed, graph->ntasks,
+            result->makespan, result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
+            total->h2d_bytes, total->d2h_bytes, total->d2d_bytes, total->loads, total->evictions, bounds->load_bytes,
+            cost, platform->name, machine->buffer, sim_graph_bytes(graph), total->reloads,
+            (double)total->stall_ns * 1e-9, bounds->compute_s, bounds->critical_path_s, bounds->bus_s);
 }
 
 static double ratio(double value, double bound)
@@ -270,39 +276,46 @@ static double ratio(double value, double bound)
     return bound > 0 ? value / bound : 0;
 }
 
-static void print_devices(const sim_machine *machine, const sim_result *result)
+/* Bytes in the unit of the table; of the unit model, where each datum is one byte, data. */
+typedef struct scale {
+    double per;
+    const char *name;
+} scale;
+
+static void print_devices(const sim_machine *machine, const sim_result *result, scale unit)
 {
-    printf("  %-8s %8s %9s %10s %10s %10s %8s %8s %9s %7s %7s\n", "device", "tasks", "busy s", "h2d MB", "d2h MB",
-           "d2d MB", "loads", "reloads", "evictions", "stall s", "peak MB");
+    printf("  bytes in %s\n  %-6s %8s %10s %10s %10s %10s %8s %8s %9s %9s %8s\n", unit.name, "device", "tasks",
+           "busy s", "h2d", "d2h", "d2d", "loads", "reloads", "evictions", "stall s", "peak");
     for (unsigned k = 0; k < machine->ndevices; k++) {
         const od_device_stats *d = &result->device[k];
-        printf("  %-8u %8llu %9.3f %10.1f %10.1f %10.1f %8llu %8llu %9llu %7.3f %7.0f\n", k,
-               (unsigned long long)d->tasks, (double)d->busy_ns * 1e-9, (double)d->h2d_bytes * 1e-6,
-               (double)d->d2h_bytes * 1e-6, (double)d->d2d_bytes * 1e-6, (unsigned long long)d->loads,
-               (unsigned long long)d->reloads, (unsigned long long)d->evictions, (double)d->stall_ns * 1e-9,
-               (double)d->peak_bytes * 1e-6);
+        printf("  %-6u %8" PRIu64 " %10.3f %10.1f %10.1f %10.1f %8" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9.3f %8.0f\n",
+               k, d->tasks, (double)d->busy_ns * 1e-9, (double)d->h2d_bytes / unit.per, (double)d->d2h_bytes / unit.per,
+               (double)d->d2d_bytes / unit.per, d->loads, d->reloads, d->evictions, (double)d->stall_ns * 1e-9,
+               (double)d->peak_bytes / unit.per);
     }
 }
 
 static void print_table(const command *c, const sim_platform *platform, const sim_graph *graph,
                         const sim_machine *machine, const sim_result *result, const sim_bounds *bounds)
 {
+    scale unit = c->workload.unit ? (scale){1, "data"} : (scale){1e6, "MB"};
     double loaded = (double)(result->total.h2d_bytes + result->total.d2d_bytes), flops = sim_graph_flops(graph);
-    printf("%s n=%u on %s, %u device%s of %.0f MB, %s+%s, seed %llu: %u tasks, %u data of %.1f MB\n", c->workload.name,
-           c->workload.n, platform->name, machine->ndevices, machine->ndevices > 1 ? "s" : "",
-           (double)machine->memory * 1e-6, c->policy_text, c->evict->name, (unsigned long long)machine->seed,
-           graph->ntasks, graph->ndata, sim_graph_bytes(graph) * 1e-6);
+    printf("%s n=%u on %s, %u device%s of %.0f %s, %s+%s, seed %" PRIu64 ": %u tasks, %u data of %.1f %s\n",
+           c->workload.name, c->workload.n, platform->name, machine->ndevices, machine->ndevices > 1 ? "s" : "",
+           (double)machine->memory / unit.per, unit.name, c->policy_text, c->evict->name, machine->seed, graph->ntasks,
+           graph->ndata, sim_graph_bytes(graph) / unit.per, unit.name);
     printf("  makespan %12.6f s   %8.3f of the bound (compute %.6f s, critical path %.6f s, bus %.6f s)\n",
            result->makespan, ratio(result->makespan, bounds->time_s), bounds->compute_s, bounds->critical_path_s,
            bounds->bus_s);
-    printf("  loaded   %12.1f MB  %8.3f of the bound (%.1f MB)\n", loaded * 1e-6, ratio(loaded, bounds->load_bytes),
-           bounds->load_bytes * 1e-6);
-    printf("  speed    %12.1f GFlop/s of %.1f\n", ratio(flops, result->makespan) * 1e-9,
-           platform->peak * machine->ndevices * 1e-9);
+    printf("  loaded   %12.1f %-4s%8.3f of the bound (%.1f %s)\n", loaded / unit.per, unit.name,
+           ratio(loaded, bounds->load_bytes), bounds->load_bytes / unit.per, unit.name);
+    if (!c->workload.unit)
+        printf("  speed    %12.1f GFlop/s of %.1f\n", ratio(flops, result->makespan) * 1e-9,
+               platform->peak * machine->ndevices * 1e-9);
     if (c->cost != SIM_COST_IGNORED)
         printf("  deciding %12.6f s   %8.3f us per task\n", result->sched_s,
-               result->sched_s * 1e6 / (graph->ntasks ? graph->ntasks : 1));
-    print_devices(machine, result);
+               ratio(result->sched_s * 1e6, graph->ntasks));
+    print_devices(machine, result, unit);
 }
 
 /* --- a run ---------------------------------------------------------------------------------- */

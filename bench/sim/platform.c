@@ -207,18 +207,57 @@ sg_host_t sim_platform_place(const sim_platform *platform, int place)
     return place >= OD_SPILL ? platform->memory : platform->device[place];
 }
 
-od_link sim_platform_link(const sim_platform *platform, int from, int to)
-{
-    if (from == to || (from < OD_SPILL && to < OD_SPILL && !platform->peer))
-        return (od_link){0};
-    sg_host_t source = sim_platform_place(platform, from), target = sim_platform_place(platform, to);
-    return (od_link){.bandwidth = sg_host_get_route_bandwidth(source, target),
-                     .latency = sg_host_get_route_latency(source, target)};
-}
-
 /* --- all ways at once ---------------------------------------------------------------------- */
 
 enum { MOST_LINKS = 256 };
+
+static size_t links_between(sg_host_t from, sg_host_t to, sg_link_t *links)
+{
+    xbt_dynar_t found = xbt_dynar_new(sizeof(sg_link_t), NULL);
+    sg_host_get_route(from, to, found);
+    size_t count = 0;
+    while (count < xbt_dynar_length(found) && count < MOST_LINKS) {
+        links[count] = xbt_dynar_get_as(found, count, sg_link_t);
+        count++;
+    }
+    xbt_dynar_free(&found);
+    return count;
+}
+
+static bool uses(sg_host_t from, sg_host_t to, sg_link_t link)
+{
+    sg_link_t links[MOST_LINKS];
+    size_t count = links_between(from, to, links);
+    for (size_t i = 0; i < count; i++)
+        if (links[i] == link)
+            return true;
+    return false;
+}
+
+/* Devices that load from the host over the link, or that store over it: the larger number, at least one. */
+static unsigned sharers(const sim_platform *platform, unsigned ndevices, sg_link_t link)
+{
+    unsigned loads = 0, stores = 0;
+    for (unsigned k = 0; k < ndevices && sg_link_is_shared(link); k++) {
+        loads += uses(platform->memory, platform->device[k], link);
+        stores += uses(platform->device[k], platform->memory, link);
+    }
+    unsigned more = loads > stores ? loads : stores;
+    return more ? more : 1;
+}
+
+od_link sim_platform_link(const sim_platform *platform, int from, int to, unsigned ndevices)
+{
+    sg_link_t links[MOST_LINKS];
+    if (from == to || (from < OD_SPILL && to < OD_SPILL && !platform->peer))
+        return (od_link){0};
+    sg_host_t source = sim_platform_place(platform, from), target = sim_platform_place(platform, to);
+    od_link link = {.bandwidth = INFINITY, .latency = sg_host_get_route_latency(source, target)};
+    size_t count = links_between(source, target, links);
+    for (size_t i = 0; i < count; i++)
+        link.bandwidth = fmin(link.bandwidth, sg_link_get_bandwidth(links[i]) / sharers(platform, ndevices, links[i]));
+    return link;
+}
 
 struct share {
     sg_link_t link;
@@ -228,21 +267,19 @@ struct share {
 
 static void add_way(struct share *shares, size_t *count, sg_host_t from, sg_host_t to, unsigned k)
 {
-    xbt_dynar_t links = xbt_dynar_new(sizeof(sg_link_t), NULL);
-    sg_host_get_route(from, to, links);
-    for (unsigned i = 0; i < xbt_dynar_length(links); i++) {
-        sg_link_t link = xbt_dynar_get_as(links, i, sg_link_t);
+    sg_link_t links[MOST_LINKS];
+    size_t nlinks = links_between(from, to, links);
+    for (size_t i = 0; i < nlinks; i++) {
         size_t at = 0;
-        while (at < *count && shares[at].link != link)
+        while (at < *count && shares[at].link != links[i])
             at++;
         if (at == MOST_LINKS)
             continue;
         if (at == *count)
-            shares[(*count)++] = (struct share){link, sg_link_get_bandwidth(link), 0};
-        if (sg_link_is_shared(link))
+            shares[(*count)++] = (struct share){links[i], sg_link_get_bandwidth(links[i]), 0};
+        if (sg_link_is_shared(links[i]))
             shares[at].devices |= OD_BIT(k);
     }
-    xbt_dynar_free(&links);
 }
 
 /* The link whose equal parts are the smallest. */

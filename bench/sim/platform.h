@@ -46,8 +46,9 @@ void sim_platform_free(sim_platform *platform);
 /* The names that come with ompdarts, sorted, up to NULL. */
 const char *const *sim_platform_names(void);
 
-/* Latency and bandwidth of the way between two places when it is used alone; bandwidth 0: there is none. */
-od_link sim_platform_link(const sim_platform *platform, int from, int to);
+/* Latency and bandwidth of the way between two places, each link on it shared with all of the first devices whose way from or to
+ * the host uses it; bandwidth 0: there is none. */
+od_link sim_platform_link(const sim_platform *platform, int from, int to, unsigned ndevices);
 /* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */
 double sim_platform_inbound(const sim_platform *platform, unsigned ndevices);
 /* Time of one call, or 0: the table has no such kernel. */

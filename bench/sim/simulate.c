@@ -35,10 +35,10 @@ typedef struct device {
     sg_sem_t work;
 } device;
 
-/* An actor to be woken once the engine has returned. */
+/* Actors to be woken once the engine has returned. */
 typedef struct wake_list {
     sg_sem_t *items;
-    size_t count, capacity;
+    size_t first, count, capacity; /* those before `first` have been woken */
 } wake_list;
 
 typedef struct simulation {
@@ -148,7 +148,7 @@ static uint64_t cost_ns(void *driver)
 static od_link link_between(void *driver, int from, int to)
 {
     const simulation *s = driver;
-    return sim_platform_link(s->machine->platform, from, to);
+    return sim_platform_link(s->machine->platform, from, to, s->machine->ndevices);
 }
 
 static void fatal(void *driver, const char *message)
@@ -234,9 +234,9 @@ static void after_event(simulation *s)
         s->counted_ns = stats.sched_ns;
     }
     show_progress(s);
-    for (size_t i = 0; i < s->wake.count; i++)
-        sg_sem_release(s->wake.items[i]);
-    s->wake.count = 0;
+    while (s->wake.first < s->wake.count) /* other actors may come here meanwhile */
+        sg_sem_release(s->wake.items[s->wake.first++]);
+    s->wake.first = s->wake.count = 0;
 }
 
 static void await_release(const simulation *s)
@@ -479,8 +479,6 @@ static od_status make_engine(simulation *s)
                                .slots = m->platform->slots,
                                .host_slots = 1,
                                .peer = m->platform->peer,
-                               .host_link = sim_platform_link(m->platform, OD_HOST, 0),
-                               .peer_link = sim_platform_link(m->platform, 0, 1),
                                .policy = m->policy.ops,
                                .policy_values = m->policy.values,
                                .evict = m->evict,

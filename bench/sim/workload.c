@@ -176,7 +176,7 @@ static void make_gemm3d_tasks(const builder *b)
                 add_task(b, kernel, i, j, l);
                 sim_graph_access(b->graph, a + i * n + l, OD_READ);
                 sim_graph_access(b->graph, bt + l * n + j, OD_READ);
-                sim_graph_access(b->graph, c + i * n + j, OD_READ_WRITE);
+                sim_graph_access(b->graph, c + i * n + j, l == 0 ? OD_WRITE : OD_READ_WRITE);
             }
 }
 

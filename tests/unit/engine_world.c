@@ -120,7 +120,12 @@ static void fatal(void *driver, const char *message)
         BREAK(w, "fatal: %s", message);
 }
 
-static const od_driver_ops driver_ops = {start_transfer, start_task, complete_task, complete_request, now_ns, fatal};
+static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
+                                         .start_task = start_task,
+                                         .complete_task = complete_task,
+                                         .complete_request = complete_request,
+                                         .now_ns = now_ns,
+                                         .fatal = fatal};
 
 /* --- events --------------------------------------------------------------- */
 

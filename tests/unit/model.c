@@ -272,7 +272,12 @@ static void fatal(void *driver, const char *message)
     fail_msg("%s", message);
 }
 
-static const od_driver_ops driver_ops = {start_transfer, start_task, complete_task, complete_request, now_ns, fatal};
+static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
+                                         .start_task = start_task,
+                                         .complete_task = complete_task,
+                                         .complete_request = complete_request,
+                                         .now_ns = now_ns,
+                                         .fatal = fatal};
 
 static uint32_t level_uses(const struct world *w, uint32_t t, od_level_use *uses)
 {

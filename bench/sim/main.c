@@ -28,6 +28,7 @@ typedef struct command {
     sim_cost cost;
     FILE *csv, *trace;
     bool quiet;
+    bool header; /* of the CSV, before the first row */
 } command;
 
 static void print_usage(FILE *file)
@@ -233,6 +234,8 @@ static int parse(command *c, int argc, char **argv)
         return REFUSED;
     if (c->csv_name && !(c->csv = open_output(c->csv_name, "a")))
         return FAILED;
+    if (c->csv)
+        c->header = c->csv == stdout || (fseek(c->csv, 0, SEEK_END) == 0 && ftell(c->csv) == 0);
     if (c->trace_name && !(c->trace = open_output(c->trace_name, "w")))
         return FAILED;
     return 0;
@@ -251,7 +254,7 @@ static void print_csv(const command *c, const sim_platform *platform, const sim_
                       const sim_machine *machine, const sim_result *result, const sim_bounds *bounds)
 {
     const od_device_stats *total = &result->total;
-    if (ftell(c->csv) <= 0)
+    if (c->header && machine->seed == c->seed)
         fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,d2d_"
               "bytes,"
               "loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,compute_bound_s,"

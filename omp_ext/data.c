@@ -477,14 +477,12 @@ static void note_foreign_list(construct what, int64_t device, const od_map_args 
  * a device clause pass through as well. */
 static void note_foreign(construct what, int64_t device, const od_map_args *args)
 {
-    od_map_args expanded = {0};
+    od_map_args room = {0};
     if (!od_runtime_started() || od_self.mode == OD_HOST_VERSION || what == UPDATE ||
         (device >= 0 && device != od_runtime_device_number(0) && device != od_args_device(args)))
         return;
-    if (od_is_compound(args))
-        od_expand(args, &expanded);
-    note_foreign_list(what, device, expanded.count ? &expanded : args);
-    od_expand_free(&expanded);
+    note_foreign_list(what, device, od_expanded(args, &room));
+    od_expand_free(&room);
 }
 
 /* Parents first when they open, last when they close: pointees are attached to what is there. */
@@ -515,19 +513,14 @@ static void return_addresses(const od_map_args *args, const od_map_args *flat)
 static bool carry_out(construct what, const od_map_args *args)
 {
     od_structs *structs = NULL;
-    od_map_args expanded = {0}, list = *args;
-    if (od_is_compound(args)) {
-        od_expand(args, &expanded);
-        list = expanded;
-    }
-    od_map_args flat = list;
+    od_map_args room = {0}, list = *od_expanded(args, &room), flat = list;
     bool simple = od_structs_flatten_data(&list, &flat, &structs) != OD_FLAT_IMPOSSIBLE && od_args_are_simple(&flat);
     if (simple) {
         carry_out_simple(what, &list, &flat);
         return_addresses(args, &flat);
     }
     od_structs_free(structs);
-    od_expand_free(&expanded);
+    od_expand_free(&room);
     return simple;
 }
 

@@ -212,3 +212,11 @@ void od_expand_free(od_map_args *expanded)
     free(expanded->types);
     *expanded = (od_map_args){0};
 }
+
+const od_map_args *od_expanded(const od_map_args *args, od_map_args *room)
+{
+    if (!od_is_compound(args))
+        return args;
+    od_expand(args, room);
+    return room;
+}

@@ -24,5 +24,7 @@ bool od_is_compound(const od_map_args *args);
  * arrays, which od_expand_free() frees. */
 void od_expand(const od_map_args *args, od_map_args *expanded);
 void od_expand_free(od_map_args *expanded);
+/* The list itself where no entry stands for several, else *room, which is zero before and expanded then. */
+const od_map_args *od_expanded(const od_map_args *args, od_map_args *room);
 
 #endif

@@ -4,6 +4,7 @@
 #include "omp_ext/launch.h"
 
 #include "omp_ext/device_memory.h"
+#include "omp_ext/expand.h"
 #include "omp_ext/real.h"
 #include "omp_ext/structs.h"
 
@@ -134,20 +135,24 @@ bool od_args_are_simple(const od_map_args *args)
 
 int od_args_device(const od_map_args *args)
 {
-    for (int32_t i = 0; i < args->count; i++) {
-        int device = od_foreign_device(begin_of(args, i), (size_t)args->sizes[i]);
-        if (device >= 0)
-            return device;
-    }
-    return od_runtime_device_number(0);
+    int device = -1;
+    od_map_args room = {0};
+    const od_map_args *all = od_expanded(args, &room);
+    for (int32_t i = 0; i < all->count && device < 0; i++)
+        device = od_foreign_device(begin_of(all, i), (size_t)all->sizes[i]);
+    od_expand_free(&room);
+    return device >= 0 ? device : od_runtime_device_number(0);
 }
 
 void od_args_bring_home(const od_map_args *args)
 {
-    od_structs_bring_home(args);
-    for (int32_t i = 0; i < args->count; i++)
-        if (!(args->types[i] & OD_MAP_NO_RANGE))
-            od_runtime_host_range(begin_of(args, i), args->sizes[i] > 0 ? (size_t)args->sizes[i] : 1, OD_REQUEST_WRITE);
+    od_map_args room = {0};
+    const od_map_args *all = od_expanded(args, &room);
+    od_structs_bring_home(all);
+    for (int32_t i = 0; i < all->count; i++)
+        if (!(all->types[i] & OD_MAP_NO_RANGE))
+            od_runtime_host_range(begin_of(all, i), all->sizes[i] > 0 ? (size_t)all->sizes[i] : 1, OD_REQUEST_WRITE);
+    od_expand_free(&room);
 }
 
 /* --- data --------------------------------------------------------------- */

@@ -627,14 +627,11 @@ static od_structs *flatten(const od_map_args *args)
 
 od_flattened od_structs_flatten(const od_kernel_args *args, od_kernel_args *flat, od_structs **structs)
 {
-    od_map_args list = od_kernel_map_args(args), expanded = {0};
-    if (od_is_compound(&list)) {
-        od_expand(&list, &expanded);
-        list = expanded;
-    }
-    bool as_it_is = !concerns(&list) && !expanded.count;
-    od_structs *s = as_it_is ? NULL : flatten(&list);
-    od_expand_free(&expanded);
+    od_map_args given = od_kernel_map_args(args), room = {0};
+    const od_map_args *list = od_expanded(&given, &room);
+    bool as_it_is = !concerns(list) && list == &given;
+    od_structs *s = as_it_is ? NULL : flatten(list);
+    od_expand_free(&room);
     if (!s)
         return as_it_is ? OD_FLAT_AS_IT_IS : OD_FLAT_IMPOSSIBLE;
     *flat = *args;

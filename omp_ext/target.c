@@ -2,6 +2,7 @@
 /*
  * Kernel launches, and the default device.
  */
+#include "omp_ext/expand.h"
 #include "omp_ext/fortran.h"
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
@@ -29,9 +30,11 @@ int omp_get_default_device(void)
     return REAL(omp_get_default_device)();
 }
 
-static bool is_in_region(const od_map_args *args)
+static bool is_in_region(const od_map_args *given)
 {
     bool inside = false;
+    od_map_args room = {0};
+    const od_map_args *args = od_expanded(given, &room);
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; i < args->count && !inside; i++)
         inside = !(args->types[i] & OD_MAP_NO_RANGE) &&
@@ -39,6 +42,7 @@ static bool is_in_region(const od_map_args *args)
     od_runtime_unlock();
     for (int32_t i = 0; i < args->count && !inside; i++)
         inside = !(args->types[i] & OD_MAP_NO_RANGE) && od_structs_is_open((uintptr_t)args->begins[i], 1);
+    od_expand_free(&room);
     return inside;
 }
 

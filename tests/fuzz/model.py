@@ -402,6 +402,8 @@ class World:
             footprint.add("device", array, reads=bits)
             copies.stale &= ~bits
         if gone:
+            if not temporary:  # all of it, not only the section named
+                footprint.add("presence", array, writes=mask(entry[0], entry[1]))
             require(not any(array == held for held, _, _ in sum(self.structs.values(), [])), "ends what is attached")
             self.discards = self.discards or bool(copies.stale & mask(entry[0], entry[1]))
             copies.clear(mask(entry[0], entry[1]))

@@ -4,6 +4,8 @@
  */
 #include "check.h"
 
+#include <omp.h>
+
 enum { LENGTH = 64 };
 
 typedef struct part {

@@ -347,6 +347,8 @@ class World:
         entry = self.entry(item, lo, n)
         footprint.add("presence", array, reads=bits, writes=0 if temporary else bits)
         if entry is None and item.zero:
+            below = temporary or all(other[0] < lo for other in copies.entries)
+            require(below, "LIMIT: libomptarget counts an empty section in the entry behind it")
             footprint.add("presence", array, writes=bits)  # nor may a kernel map it for a moment
             return
         copy_in = map_ in ("to", "tofrom") and (entry is None or item.always) and not item.zero

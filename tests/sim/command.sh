@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: command.sh OMPDARTS
+#
+# `ompdarts sim` from the outside: help, refusals, tables, CSV, traces; the same seed gives the same bytes.
+set -uo pipefail
+ompdarts=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+sim() { "$ompdarts" sim "$@"; }
+
+# refused MESSAGE ARGUMENT…
+refused() {
+    local message=$1 status=0
+    shift
+    sim "$@" >"$work/out" 2>"$work/err" || status=$?
+    ((status == 2)) || fail "sim $*: exit code $status instead of 2"
+    grep -q -- "$message" "$work/err" || fail "sim $*: no '$message' in: $(cat "$work/err")"
+    [[ ! -s $work/out ]] || fail "sim $*: wrote to standard output"
+}
+
+sim --help | grep -q 'Workloads:' || fail "--help"
+refused 'workload is missing' --sched eager
+refused "did you mean 'gemm2d'" --workload gem2d
+refused "did you mean 'pcie'" --workload lu:n=3 --platform pci
+refused "unknown eviction rule" --workload lu:n=3 --evict none
+refused "darts" --workload lu:n=3 --sched darst
+refused "not a size" --workload lu:n=3 --mem much
+refused "not a whole number" --workload lu:n=3 --devices 0
+refused "has 8 devices, not 9" --workload lu:n=3 --devices 9
+refused "a task needs" --workload lu:n=3 --mem 1M
+refused "not one of ignore, measure, add" --workload lu:n=3 --sched-time yes
+refused "is not an option" --workload lu:n=3 more
+
+run=(--workload cholesky:n=8 --mem 300M --devices 2 --seed 7)
+sim "${run[@]}" >"$work/table" || fail "a table"
+grep -q 'GFlop/s' "$work/table" || fail "the table has no speed"
+sim "${run[@]}" --csv - --quiet --trace "$work/trace1" >"$work/csv1" || fail "CSV"
+sim "${run[@]}" --csv - --quiet --trace "$work/trace2" >"$work/csv2" || fail "CSV"
+cmp "$work/csv1" "$work/csv2" || fail "the same seed, another result"
+cmp "$work/trace1" "$work/trace2" || fail "the same seed, another trace"
+[[ $(grep -c '^task,' "$work/trace1") == 120 ]] || fail "the trace has not 120 tasks"
+[[ $(wc -l <"$work/csv1") == 2 ]] || fail "the CSV has not a header and a row"
+
+# One header, however often rows are appended; one row per repetition.
+sim --workload pairs:n=5 --repeat 3 --csv "$work/rows" --quiet && sim --workload pairs:n=5 --csv "$work/rows" --quiet
+[[ $(wc -l <"$work/rows") == 5 && $(grep -c ^workload, "$work/rows") == 1 ]] || fail "rows are not appended"
+
+# What deciding costs can be added to the simulated time.
+makespan() { sim "${run[@]}" --csv - --quiet "$@" | tail -1 | cut -d, -f10; }
+awk -v a="$(makespan)" -v b="$(makespan --sched-time add)" 'BEGIN { exit !(b > a) }' || fail "--sched-time add adds nothing"
+[[ $(makespan) == "$(makespan --sched-time measure)" ]] || fail "--sched-time measure changes the result"
+sim "${run[@]}" --csv /dev/full --quiet 2>/dev/null && fail "a full disk goes unnoticed"
+exit 0

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Platform files, their links and their kernel times. */
+#include "world.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool near(double value, double expected)
+{
+    bool ok = fabs(value - expected) <= 1e-6 * fabs(expected);
+    if (!ok)
+        fprintf(stderr, "%g instead of %g\n", value, expected);
+    return ok;
+}
+
+static bool load(const char *name, sim_platform *platform)
+{
+    char error[256] = "";
+    bool ok = sim_platform_load(name, platform, error, sizeof error) == OD_OK;
+    if (!ok)
+        fprintf(stderr, "%s\n", error);
+    return ok;
+}
+
+/* Every way exists and has a latency; every kernel of the workloads that its tiles are for has a time. */
+static bool is_complete(void *name)
+{
+    sim_platform p;
+    bool ok = load(name, &p) && p.ndevices > 0 && p.peak > 0;
+    for (int i = -1; ok && i < (int)p.ndevices; i++)
+        for (int j = -1; ok && j < (int)p.ndevices; j++) {
+            int from = i < 0 ? OD_HOST : i, to = j < 0 ? OD_HOST : j;
+            od_link link = sim_platform_link(&p, from, to, 1);
+            bool there = from != to && (p.peer || from == OD_HOST || to == OD_HOST);
+            ok = there ? link.bandwidth > 0 && link.latency > 0 : link.bandwidth == 0;
+        }
+    for (const char *const *kernel = (const char *const[]){"gemm", "syrk", "trsm", "potrf", "getrf", NULL};
+         ok && *kernel; kernel++)
+        ok = sim_platform_seconds(&p, *kernel, 1920) > 0;
+    return ok;
+}
+
+static void test_all(void **unused)
+{
+    (void)unused;
+    int count = 0;
+    for (const char *const *name = sim_platform_names(); *name; name++, count++)
+        if (!world_in_child(is_complete, (void *)(uintptr_t)*name))
+            fail_msg("platform %s", *name);
+    assert_int_equal(count, 9);
+}
+
+static bool pcie(void *unused)
+{
+    sim_platform p;
+    (void)unused;
+    return load("pcie", &p) && p.peer && p.ndevices == 8 && p.slots == 1 && near(p.peak, 13250e9) &&
+           near(sim_platform_link(&p, OD_HOST, 3, 1).bandwidth, 12e9) &&
+           near(sim_platform_link(&p, OD_HOST, 3, 1).latency, 10e-6) &&
+           near(sim_platform_link(&p, OD_HOST, 3, 8).bandwidth, 1.5e9) && /* all at once */
+           near(sim_platform_link(&p, 2, 3, 8).bandwidth, 1.5e9) && near(sim_platform_inbound(&p, 1), 12e9) &&
+           near(sim_platform_inbound(&p, 8), 12e9) && near(sim_platform_seconds(&p, "gemm", 960), 133.5e-6) &&
+           near(sim_platform_seconds(&p, "potrf", 1920), 1572.9e-6) &&
+           near(sim_platform_seconds(&p, "gemm", 480), 133.5e-6 / 8) && sim_platform_seconds(&p, "none", 960) == 0;
+}
+
+static bool nvlink(void *unused)
+{
+    sim_platform p;
+    (void)unused;
+    return load("nvlink", &p) && near(sim_platform_link(&p, 2, 3, 8).bandwidth, 48e9) &&
+           near(sim_platform_link(&p, OD_HOST, 3, 8).bandwidth, 1.5e9);
+}
+
+static bool nopeer(void *unused)
+{
+    sim_platform p;
+    (void)unused;
+    return load("pcie-nopeer", &p) && !p.peer && sim_platform_link(&p, 0, 1, 2).bandwidth == 0;
+}
+
+/* Thesis 4.1.1: a pair shares 12 GB/s, a NUMA node 22 GB/s; the far node comes over 22 GB/s. */
+static bool gemini(void *unused)
+{
+    sim_platform p;
+    (void)unused;
+    return load("gemini", &p) && near(sim_platform_inbound(&p, 1), 12e9) && near(sim_platform_inbound(&p, 2), 12e9) &&
+           near(sim_platform_inbound(&p, 4), 22e9) && near(sim_platform_inbound(&p, 8), 44e9) &&
+           near(sim_platform_link(&p, 0, 1, 1).bandwidth, 24e9) &&
+           near(sim_platform_link(&p, 0, 3, 1).bandwidth, 48e9) && near(sim_platform_link(&p, 0, 5, 1).bandwidth, 12e9);
+}
+
+static void test_links(void **unused)
+{
+    (void)unused;
+    assert_true(world_in_child(pcie, NULL));
+    assert_true(world_in_child(nvlink, NULL));
+    assert_true(world_in_child(nopeer, NULL));
+    assert_true(world_in_child(gemini, NULL));
+}
+
+static bool is_refused(void *name)
+{
+    char error[256] = "";
+    sim_platform p;
+    return sim_platform_load(name, &p, error, sizeof error) == OD_EINVAL && strlen(error) > 10;
+}
+
+static void test_refused(void **unused)
+{
+    (void)unused;
+    assert_true(world_in_child(is_refused, (void *)(uintptr_t)"nvlinc"));
+    assert_true(world_in_child(is_refused, (void *)(uintptr_t)"/nowhere/node.xml"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Time and bytes of small graphs whose schedule can be told by hand, and what holds for all. */
+#include "world.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MEGA = 1000000 };
+static const double latency = 10e-6, bus = 12e9;
+
+/* So many independent tasks of a second, each reading a datum of its own. */
+static sim_graph independent(uint32_t count, size_t bytes, double seconds)
+{
+    sim_graph graph = {0};
+    uint32_t kernel = sim_graph_kernel(&graph, "any", 1, 1);
+    for (uint32_t t = 0; t < count; t++) {
+        uint32_t datum = sim_graph_datum(&graph, &(sim_datum){.bytes = bytes});
+        sim_graph_task(&graph, &(sim_task){.kernel = kernel, .seconds = seconds});
+        sim_graph_access(&graph, datum, OD_READ);
+    }
+    return graph;
+}
+
+static world_outcome run(const sim_graph *graph, world_setting setting)
+{
+    world_outcome outcome = world_run(graph, NULL, &setting);
+    if (outcome.status)
+        fail_msg("%s", outcome.error);
+    return outcome;
+}
+
+static void expect_time(const world_outcome *outcome, double seconds)
+{
+    world_near(outcome->result.makespan, seconds, 1e-9);
+}
+
+static void test_one_task(void **unused)
+{
+    (void)unused;
+    sim_graph graph = independent(1, 12 * MEGA, 1);
+    world_outcome o =
+        run(&graph, (world_setting){.platform = "pcie", .policy = "eager", .devices = 1, .memory = 20 * MEGA});
+    expect_time(&o, latency + 12e6 / bus + 1);
+    assert_int_equal(o.result.total.h2d_bytes, 12 * MEGA);
+    assert_int_equal(o.result.total.loads, 1);
+    sim_graph_free(&graph);
+}
+
+static void test_nothing(void **unused)
+{
+    (void)unused;
+    sim_graph graph = {0};
+    world_outcome o = run(&graph, (world_setting){.platform = "pcie", .policy = "darts", .devices = 2, .memory = 1});
+    expect_time(&o, 0);
+    sim_graph_free(&graph);
+}
+
+/* Two devices on one bus get half of it each; with a bus per direction a load and a write-back do not meet. */
+static void test_contention(void **unused)
+{
+    (void)unused;
+    sim_graph graph = independent(2, 12 * MEGA, 1);
+    world_setting setting = {.platform = "pcie", .policy = "eager", .devices = 2, .memory = 20 * MEGA};
+    world_outcome o = run(&graph, setting);
+    expect_time(&o, latency + 2 * 12e6 / bus + 1);
+    setting.platform = "h200x8"; /* a way of its own for each */
+    o = run(&graph, setting);
+    expect_time(&o, 5e-6 + 12e6 / 55e9 + 1);
+    sim_graph_free(&graph);
+}
+
+/* The loads of the next tasks happen while the first one computes. */
+static void test_overlap(void **unused)
+{
+    (void)unused;
+    sim_graph graph = independent(4, 12 * MEGA, 1);
+    world_outcome o =
+        run(&graph, (world_setting){.platform = "pcie", .policy = "eager", .devices = 1, .memory = 60 * MEGA});
+    expect_time(&o, latency + 12e6 / bus + 4);
+    assert_int_equal(o.result.total.evictions, 0);
+    /* No room for a second datum: nothing overlaps. */
+    o = run(&graph, (world_setting){.platform = "pcie", .policy = "eager", .devices = 1, .memory = 12 * MEGA});
+    expect_time(&o, 4 * (latency + 12e6 / bus + 1));
+    assert_int_equal(o.result.total.evictions, 3);
+    sim_graph_free(&graph);
+}
+
+/* A task writes a datum on one device; then two tasks read it beside a datum of their own, which makes both devices work. */
+static sim_graph written_and_read(void)
+{
+    sim_graph graph = independent(2, 12 * MEGA, 1);
+    uint32_t shared = sim_graph_datum(&graph, &(sim_datum){.bytes = 12 * MEGA});
+    sim_graph result = {0};
+    uint32_t kernel = sim_graph_kernel(&result, "any", 1, 1);
+    for (uint32_t d = 0; d < graph.ndata; d++)
+        sim_graph_datum(&result, &graph.data[d]);
+    sim_graph_task(&result, &(sim_task){.kernel = kernel, .seconds = 1});
+    sim_graph_access(&result, shared, OD_WRITE);
+    for (uint32_t t = 0; t < 2; t++) {
+        sim_graph_task(&result, &(sim_task){.kernel = kernel, .seconds = 1});
+        sim_graph_access(&result, t, OD_READ);
+        sim_graph_access(&result, shared, OD_READ);
+    }
+    sim_graph_depend(&result);
+    sim_graph_free(&graph);
+    return result;
+}
+
+static void test_routes(void **unused)
+{
+    (void)unused;
+    sim_graph graph = written_and_read();
+    world_setting setting = {.platform = "nvlink", .policy = "eager", .devices = 2, .memory = 60 * MEGA};
+    world_outcome o = run(&graph, setting);
+    assert_int_equal(o.result.total.d2d_bytes, 12 * MEGA);
+    assert_int_equal(o.result.total.h2d_bytes, 24 * MEGA);
+    assert_int_equal(o.result.total.d2h_bytes, 0);
+    setting.platform = "pcie-nopeer"; /* by way of the host */
+    o = run(&graph, setting);
+    assert_int_equal(o.result.total.d2d_bytes, 0);
+    assert_int_equal(o.result.total.h2d_bytes, 36 * MEGA);
+    assert_int_equal(o.result.total.d2h_bytes, 12 * MEGA);
+    sim_graph_free(&graph);
+}
+
+/* The tasks of one device that has several slots run side by side and share its memory. */
+static void test_slots(void **unused)
+{
+    (void)unused;
+    sim_graph graph = independent(16, 1000, 1);
+    world_outcome o = run(
+        &graph, (world_setting){.platform = "epyc16", .policy = "eager", .devices = 1, .buffer = 16, .memory = MEGA});
+    assert_true(o.result.makespan < 1.1);
+    sim_graph_free(&graph);
+}
+
+static void test_platform_without_kernel(void **unused)
+{
+    (void)unused;
+    sim_graph graph = {0};
+    sim_graph_kernel(&graph, "unheard-of", 960, 1);
+    graph.kernels[0].calls = 1;
+    sim_graph_task(&graph, &(sim_task){.kernel = 0});
+    world_setting setting = {.platform = "pcie", .policy = "eager", .devices = 1, .memory = 1};
+    world_outcome o = world_run(&graph, NULL, &setting);
+    assert_int_equal(o.status, OD_EINVAL);
+    assert_non_null(strstr(o.error, "unheard-of"));
+    sim_graph_free(&graph);
+}
+
+/* --- what holds for all ------------------------------------------------------ */
+
+static void check_outcome(const char *text, const world_setting *setting, const sim_graph *graph,
+                          const world_outcome *o)
+{
+    if (o->status)
+        fail_msg("%s, %s, %s, %u devices of %zu bytes: %s", text, setting->platform, setting->policy, setting->devices,
+                 setting->memory, o->error);
+    const od_device_stats *total = &o->result.total;
+    assert_int_equal(total->tasks, graph->ntasks);
+    assert_true(total->peak_bytes <= setting->memory);
+    assert_true((double)(total->h2d_bytes + total->d2d_bytes) >= sim_bound_compulsory(graph));
+    assert_true(o->result.makespan >= fmax(o->bounds.compute_s, o->bounds.critical_path_s) * (1 - 1e-9));
+    assert_true(total->reloads <= total->loads);
+}
+
+/* Every policy on every workload, with memory from the least that will do to plenty. */
+static void test_generic(void **unused)
+{
+    (void)unused;
+    static const char *const workloads[] = {"gemm2d:n=5",   "gemm2d-random:n=5",
+                                            "pairs:n=5",    "sparse2d:n=6,density=30%",
+                                            "gemm3d:n=3",   "gemm3d-set:n=3",
+                                            "cholesky:n=5", "cholesky-set:n=5",
+                                            "lu:n=4",       "qr:n=4",
+                                            "lu:n=1"};
+    static const char *const platforms[] = {"pcie", "nvlink", "pcie-nopeer", "gemini"};
+    uint64_t draw = 1;
+    for (size_t w = 0; w < sizeof workloads / sizeof *workloads; w++)
+        for (const char *const *policy = od_policy_names(); *policy; policy++) {
+            sim_workload workload;
+            draw = draw * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            sim_graph graph = world_workload(workloads[w], draw, &workload);
+            size_t least = sim_footprint(&graph), factor = 1 + (draw >> 40) % 4;
+            world_setting setting = {.platform = platforms[(draw >> 33) % 4],
+                                     .policy = *policy,
+                                     .devices = 1 + (unsigned)(draw >> 35) % 4,
+                                     .buffer = 1 + (unsigned)(draw >> 50) % 6,
+                                     .memory = factor * least,
+                                     .seed = draw};
+            world_outcome o = world_run(&graph, &workload, &setting);
+            check_outcome(workloads[w], &setting, &graph, &o);
+            sim_graph_free(&graph);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_task),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_contention),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_platform_without_kernel),
+        cmocka_unit_test(test_generic),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

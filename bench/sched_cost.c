@@ -249,6 +249,7 @@ static struct figures measure(struct load *load, const struct subject *subject)
                          .seed = 1,
                          .values = subject->policy.values,
                          .transfer_time = unit_transfer,
+                         .inbound = 1e4,
                          .load = no_load};
     double bytes = heap_bytes(), start = processor_seconds();
     if (od_policy_create(subject->ops, &env, &state))

@@ -913,6 +913,8 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     e->forecast = od_forecast_create();
     e->levels = od_levels_create();
     od_status status = make_links(e) && e->directory && e->forecast && e->levels ? make_devices(e) : OD_ENOMEM;
+    for (unsigned k = 0; !status && k < config->ndevices; k++)
+        env.inbound += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
     if (!status)
         status = od_policy_create(config->policy, &env, &e->policy_state);
     if (status) {

@@ -76,8 +76,8 @@ typedef struct od_driver_ops {
     uint64_t (*now_ns)(void *driver); /* the driver's clock, real or virtual */
     /* The clock by which scheduling is measured where the driver's is virtual. NULL: now_ns. */
     uint64_t (*cost_ns)(void *driver);
-    /* The link between two places, where devices have different ones; bandwidth 0: there is none. NULL: host_link and
-     * peer_link of the configuration. */
+    /* The link between two places, with its bandwidth when all devices load at once; bandwidth 0: there is none. NULL:
+     * host_link and peer_link of the configuration. */
     od_link (*link)(void *driver, int from, int to);
     /* The program cannot go on with right results; does not return in the runtime. */
     void (*fatal)(void *driver, const char *message);

@@ -71,6 +71,7 @@ typedef struct od_policy_env {
      * would have to once contents exist; never 0. */
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
+    double inbound; /* bytes/s from the host into all devices together, when all load at once */
 } od_policy_env;
 
 typedef struct od_policy_ops {

@@ -17,6 +17,7 @@ struct slot {
     od_task *task;  /* NULL: free */
     uint64_t turn;  /* place in the plan */
     size_t missing; /* bytes of its inputs that are not on the device */
+    uint64_t note;  /* the caller's */
     uint32_t generation;
 };
 
@@ -173,14 +174,14 @@ static od_status reserve_task(od_ready *ready, const od_task *task)
 
 /* --- tasks ----------------------------------------------------------------- */
 
-od_status od_ready_push(od_ready *ready, od_task *task)
+od_status od_ready_push(od_ready *ready, od_task *task, uint64_t note)
 {
     od_status status = reserve_task(ready, task);
     if (status)
         return status;
     uint32_t number = ready->free_slots[--ready->nfree];
     struct slot *slot = &ready->slots[number];
-    *slot = (struct slot){.task = task, .turn = ready->turns++, .generation = slot->generation};
+    *slot = (struct slot){.task = task, .turn = ready->turns++, .note = note, .generation = slot->generation};
     for (uint32_t i = 0; i < task->naccess; i++) {
         if (!(task->access[i].mode & OD_READ))
             continue;
@@ -232,23 +233,16 @@ static void set_present(od_ready *ready, const od_datum *datum, bool present)
     }
 }
 
-od_task *od_ready_pop(od_ready *ready)
+od_task *od_ready_pop(od_ready *ready, uint64_t *note)
 {
     uint32_t number = od_heap_first(&ready->order);
     if (number == OD_HEAP_NONE)
         return NULL;
+    *note = ready->slots[number].note;
     od_task *task = take(ready, number);
     for (uint32_t i = 0; i < task->naccess; i++)
         set_present(ready, task->access[i].datum, true);
     return task;
-}
-
-od_task *od_ready_pop_last(od_ready *ready)
-{
-    if (ready->plan.tasks.count == 0)
-        return NULL;
-    const od_task *task = od_container_of(ready->plan.tasks.root.prev, od_task, link);
-    return take(ready, (uint32_t)((uintptr_t)task->policy_data - 1));
 }
 
 const od_plan *od_ready_plan(const od_ready *ready)

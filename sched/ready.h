@@ -25,12 +25,10 @@ od_ready *od_ready_create(unsigned k, od_ready_rules rules); /* NULL: out of mem
 /* Tasks that are still planned are forgotten; neither they nor their data are looked at. */
 void od_ready_destroy(od_ready *ready);
 
-/* Appends a task to the plan. */
-od_status od_ready_push(od_ready *ready, od_task *task);
-/* The next task, no longer planned; its data count as on the device from now on. NULL: none. */
-od_task *od_ready_pop(od_ready *ready);
-/* The last of the plan, no longer planned; for thieves. NULL: none. */
-od_task *od_ready_pop_last(od_ready *ready);
+/* Appends a task to the plan, with a number of the caller's. */
+od_status od_ready_push(od_ready *ready, od_task *task, uint64_t note);
+/* The next task, no longer planned; its data count as on the device from now on. NULL: none. `*note` is its number. */
+od_task *od_ready_pop(od_ready *ready, uint64_t *note);
 /* The plan itself, to be looked at. */
 const od_plan *od_ready_plan(const od_ready *ready);
 

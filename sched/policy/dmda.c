@@ -8,11 +8,20 @@
  *
  * dmda gives tasks out in order of arrival. dmdar takes the first of those that need the fewest bytes (Ready, Algorithm 2).
  * dmdas sorts by priority, and Ready chooses among the most urgent. A task never changes its device.
+ *
+ * Not in the papers: `bus`, for devices that share the way from the host. What a task has to bring comes after all that the tasks
+ * planned before it have to bring, on whatever device, and while other tasks compute; and as it takes the way from others, it counts
+ * so many times more.
  */
 #include "sched/policy.h"
 #include "sched/ready.h"
 
 #include <stdlib.h>
+
+static const od_policy_option options[] = {
+    {"bus", "transfers of all devices share one way and count so many times; 0: as published", true, 2, 0},
+    {0},
+};
 
 struct dmda_device {
     od_ready *ready;
@@ -21,6 +30,8 @@ struct dmda_device {
 
 struct dmda {
     od_policy_env env;
+    double bus;          /* option */
+    uint64_t planned_ns; /* that the shared way is busy with the loads of planned tasks */
     struct dmda_device device[];
 };
 
@@ -40,6 +51,7 @@ static od_status create(const od_policy_env *env, od_ready_rules rules, void **s
     if (!dmda)
         return OD_ENOMEM;
     dmda->env = *env;
+    dmda->bus = (double)env->values[0];
     for (unsigned k = 0; k < env->ndevices; k++) {
         dmda->device[k].ready = od_ready_create(k, rules);
         if (!dmda->device[k].ready) {
@@ -79,15 +91,40 @@ static bool is_in_memory(const od_datum *datum, unsigned k)
     return od_datum_is_expected(datum, k) || datum->replica[k].planned_uses > 0;
 }
 
-static double completion(const struct dmda *dmda, const od_task *task, unsigned k)
+/* What the task has to bring to k: seconds on its own, bytes. */
+struct loads {
+    double seconds;
+    size_t bytes;
+};
+
+static struct loads loads_of(const struct dmda *dmda, const od_task *task, unsigned k)
 {
-    double seconds = dmda->env.load(dmda->env.engine, k).seconds + 1e-9 * (double)dmda->device[k].planned_ns;
+    struct loads loads = {0};
     for (uint32_t i = 0; i < task->naccess; i++) {
         const od_datum *datum = task->access[i].datum;
-        if ((task->access[i].mode & OD_READ) && !is_in_memory(datum, k))
-            seconds += dmda->env.transfer_time(dmda->env.engine, datum, k);
+        if (!(task->access[i].mode & OD_READ) || is_in_memory(datum, k))
+            continue;
+        loads.seconds += dmda->env.transfer_time(dmda->env.engine, datum, k);
+        loads.bytes += datum->size;
     }
-    return seconds + task->duration;
+    return loads;
+}
+
+/* Seconds that the way which all devices share is busy with them. */
+static double on_the_bus(const struct dmda *dmda, struct loads loads)
+{
+    double seconds = (double)loads.bytes / dmda->env.inbound;
+    return seconds < loads.seconds ? seconds : loads.seconds;
+}
+
+static double completion(const struct dmda *dmda, const od_task *task, unsigned k)
+{
+    double computed = dmda->env.load(dmda->env.engine, k).seconds + 1e-9 * (double)dmda->device[k].planned_ns;
+    struct loads loads = loads_of(dmda, task, k);
+    if (dmda->bus <= 0 || loads.bytes == 0)
+        return computed + loads.seconds + task->duration;
+    double own = on_the_bus(dmda, loads), loaded = 1e-9 * (double)dmda->planned_ns + own;
+    return (loaded > computed ? loaded : computed) + dmda->bus * own + task->duration;
 }
 
 static od_status dmda_ready(void *state, od_task *task)
@@ -102,10 +139,13 @@ static od_status dmda_ready(void *state, od_task *task)
             earliest = seconds;
         }
     }
-    od_status status = od_ready_push(dmda->device[best].ready, task);
-    if (!status)
-        dmda->device[best].planned_ns += duration_ns(task);
-    return status;
+    uint64_t bus_ns = (uint64_t)(on_the_bus(dmda, loads_of(dmda, task, best)) * 1e9);
+    od_status status = od_ready_push(dmda->device[best].ready, task, bus_ns);
+    if (status)
+        return status;
+    dmda->device[best].planned_ns += duration_ns(task);
+    dmda->planned_ns += bus_ns;
+    return OD_OK;
 }
 
 /* --- request ------------------------------------------------------------- */
@@ -113,9 +153,12 @@ static od_status dmda_ready(void *state, od_task *task)
 static od_task *dmda_pop(void *state, unsigned k)
 {
     struct dmda *dmda = state;
-    od_task *task = od_ready_pop(dmda->device[k].ready);
-    if (task)
-        dmda->device[k].planned_ns -= duration_ns(task);
+    uint64_t bus_ns;
+    od_task *task = od_ready_pop(dmda->device[k].ready, &bus_ns);
+    if (!task)
+        return NULL;
+    dmda->device[k].planned_ns -= duration_ns(task);
+    dmda->planned_ns -= bus_ns;
     return task;
 }
 
@@ -159,6 +202,7 @@ static bool dmda_is_valid(void *state)
         .name = policy_name,                                                                                           \
         .description = text,                                                                                           \
         .default_evict = "lru",                                                                                        \
+        .options = options,                                                                                            \
         .create = creator,                                                                                             \
         .destroy = dmda_destroy,                                                                                       \
         .ready = dmda_ready,                                                                                           \

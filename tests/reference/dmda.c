@@ -8,6 +8,7 @@
 
 struct naive {
     od_policy_env env;
+    uint64_t bus; /* option */
     od_plan plan[];
 };
 
@@ -17,6 +18,7 @@ static od_status naive_create(const od_policy_env *env, void **state)
     if (!naive)
         return OD_ENOMEM;
     naive->env = *env;
+    naive->bus = env->values[0];
     for (unsigned k = 0; k < env->ndevices; k++)
         od_plan_init(&naive->plan[k], k);
     *state = naive;
@@ -28,19 +30,36 @@ static bool is_asked_for(const od_datum *datum, unsigned k)
     return reference_is_resident(datum, k) || datum->replica[k].buffered_uses > 0 || datum->replica[k].planned_uses > 0;
 }
 
+/* Seconds of the transfers that the task asks for on k, one after the other; on the way that all devices share. */
+static double transfers(const struct naive *naive, const od_task *task, unsigned k, double *on_the_bus)
+{
+    double seconds = 0, bytes = 0;
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_datum *datum = task->access[i].datum;
+        if ((task->access[i].mode & OD_READ) && !is_asked_for(datum, k)) {
+            seconds += naive->env.transfer_time(naive->env.engine, datum, k);
+            bytes += (double)datum->size;
+        }
+    }
+    *on_the_bus = bytes / naive->env.inbound < seconds ? bytes / naive->env.inbound : seconds;
+    return seconds;
+}
+
 /* C_k(T). */
 static double completion(const struct naive *naive, const od_task *task, unsigned k)
 {
-    uint64_t planned_ns = 0;
+    uint64_t planned_ns = 0, bus_ns = 0;
     od_list_each(it, &naive->plan[k].tasks)
         planned_ns += (uint64_t)(od_container_of(it, od_task, link)->duration * 1e9);
-    double seconds = naive->env.load(naive->env.engine, k).seconds + 1e-9 * (double)planned_ns;
-    for (uint32_t i = 0; i < task->naccess; i++) {
-        const od_datum *datum = task->access[i].datum;
-        if ((task->access[i].mode & OD_READ) && !is_asked_for(datum, k))
-            seconds += naive->env.transfer_time(naive->env.engine, datum, k);
-    }
-    return seconds + task->duration;
+    for (unsigned j = 0; j < naive->env.ndevices; j++)
+        od_list_each(it, &naive->plan[j].tasks)
+            bus_ns += (uintptr_t)od_container_of(it, od_task, link)->policy_data;
+    double own, computed = naive->env.load(naive->env.engine, k).seconds + 1e-9 * (double)planned_ns;
+    double seconds = transfers(naive, task, k, &own);
+    if (naive->bus == 0 || own == 0)
+        return computed + seconds + task->duration;
+    double loaded = 1e-9 * (double)bus_ns + own;
+    return (loaded > computed ? loaded : computed) + (double)naive->bus * own + task->duration;
 }
 
 static od_status naive_ready(void *state, od_task *task)
@@ -51,6 +70,9 @@ static od_status naive_ready(void *state, od_task *task)
         if (completion(naive, task, k) < completion(naive, task, best))
             best = k;
     }
+    double own;
+    transfers(naive, task, best, &own);
+    task->policy_data = (void *)(uintptr_t)(own * 1e9);
     od_plan_append(&naive->plan[best], task);
     return OD_OK;
 }

@@ -75,6 +75,7 @@ static inline od_policy_env world_env(unsigned ndevices, uint64_t seed, world_lo
                            .seed = seed,
                            .engine = loads,
                            .transfer_time = world_transfer_time,
+                           .inbound = 50,
                            .load = world_load};
 }
 

@@ -348,7 +348,8 @@ static void test_darts_first(void **unused)
 static void test_others(void **unused)
 {
     (void)unused;
-    const char *const policies[] = {"eager", "ap", "dmda", "dmdar", "dmdas", "lws"};
+    const char *const policies[] = {"eager",      "ap",          "dmda",      "dmdar", "dmdas",
+                                    "dmda:bus=1", "dmdar:bus=3", "dmdas:bus", "lws"};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
         run_many(policies[i], 300);
 }

@@ -29,7 +29,7 @@ ROWS = (
     ("lu:n=20", 8, "2000Mi", (5759, 7788, 16161, 17338, 8283, None, None)),
 )
 THEIR_DARTS = 4
-POLICIES = "eager,lws,ap,dmdar,dmdas,dmdas+luf,dmdas:bus,dmdas:bus+luf,darts,darts+lru,darts:published,mhfp,hypergraph"
+POLICIES = "eager,lws,ap,dmdar,dmdas,dmdas+luf,dmdas:bus,dmdas:bus+luf,darts,darts+lru,mhfp"
 
 
 def run(options, workload, devices, memory, policy):
@@ -64,7 +64,7 @@ def main():
     parser.add_argument("--sim", default=str(build), help="the simulator (default: build/ompdarts-sim)")
     parser.add_argument("--policies", default=POLICIES)
     parser.add_argument("--platform", default="pcie")
-    parser.add_argument("--buffer", type=int, default=5)
+    parser.add_argument("--buffer", type=int, default=8)
     options = parser.parse_args()
     if not pathlib.Path(options.sim).exists():
         sys.exit(f"starpu.py: {options.sim} is not there: build ompdarts with SimGrid, or say --sim")

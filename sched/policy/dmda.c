@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 static const od_policy_option options[] = {
-    {"bus", "transfers of all devices share one way and count so many times; 0: as published", true, 2, 0},
+    {"bus", "transfers of all devices share one way and count so many times; 0: as published", true, 4, 0},
     {0},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "bench/sim/simulate.h"
+#include "bench/sim/simulate_internal.h"
 
 #include "memmgr/clock.h"
 
@@ -13,63 +13,9 @@
 
 enum { PER_TASK = 1 }; /* a datum's first page: bases differ by at least this */
 
-typedef enum way { TO_DEVICE, FROM_DEVICE, BETWEEN_DEVICES, WAYS } way;
-
-/* What the engine has commanded and nobody has begun. */
-typedef struct command {
-    od_node node;
-    od_task *task;
-    double release; /* not before this time */
-} command;
-
-typedef struct queue {
-    struct simulation *simulation;
-    od_list demanded, prefetches; /* od_transfer.node */
-    sg_sem_t work;
-} queue;
-
-typedef struct device {
-    struct simulation *simulation;
-    queue queue[WAYS];
-    od_list started; /* command.node */
-    sg_sem_t work;
-} device;
-
-/* Actors to be woken once the engine has returned. */
-typedef struct wake_list {
-    sg_sem_t *items;
-    size_t first, count, capacity; /* those before `first` have been woken */
-} wake_list;
-
-typedef struct simulation {
-    const sim_graph *graph;
-    const sim_machine *machine;
-    od_engine *engine;
-    device device[OD_MAX_DEVICES];
-    od_datum **datum;
-    od_task *task;
-    od_access *access;
-    command *command;              /* by task */
-    uint32_t *waiting_for;         /* by task: predecessors that have not ended */
-    uint32_t *first_after, *after; /* successors */
-    od_level **level;
-    uint32_t *ready; /* a queue of those that have become ready and that the engine does not know yet */
-    uint32_t first_ready, nready;
-    uint32_t done;
-    wake_list wake;
-    sg_sem_t finished;
-    double release;      /* when the scheduler has decided what it has been asked so far */
-    uint64_t counted_ns; /* of the scheduling time, what `release` contains */
-    double end;          /* of the last task */
-    char *error;
-    size_t error_size;
-    bool failed;
-    uint64_t shown_ns; /* real time of the last line of progress */
-} simulation;
-
 /* --- the driver -------------------------------------------------------------------- */
 
-static void wake(simulation *s, sg_sem_t semaphore)
+void sim_wake(simulation *s, sg_sem_t semaphore)
 {
     wake_list *list = &s->wake;
     if (list->count == list->capacity) {
@@ -92,44 +38,48 @@ static void start_transfer(void *driver, od_transfer *x)
     simulation *s = driver;
     queue *q = queue_of(s, x);
     od_list_push_back(x->demanded ? &q->demanded : &q->prefetches, &x->node);
-    wake(s, q->work);
+    sim_wake(s, q->work);
 }
 
-static void fail(simulation *s, const char *message)
+void sim_fail(simulation *s, const char *message)
 {
     if (!s->failed)
         snprintf(s->error, s->error_size, "%s", message);
     s->failed = true;
-    wake(s, s->finished);
+    sim_wake(s, s->finished);
 }
 
 static void start_task(void *driver, od_task *task, int place)
 {
     simulation *s = driver;
     if (place == OD_HOST) {
-        fail(s, "a task does not fit on its device: there is no host version in the simulator");
+        sim_fail(s, "a task does not fit on its device: there is no host version in the simulator");
         return;
     }
     command *c = &s->command[task - s->task];
     c->task = task;
     od_list_push_back(&s->device[place].started, &c->node);
-    wake(s, s->device[place].work);
+    sim_wake(s, s->device[place].work);
 }
 
 static void complete_task(void *driver, od_task *task)
 {
     simulation *s = driver;
     uint32_t t = (uint32_t)(task - s->task);
-    for (uint32_t i = s->first_after[t]; i < s->first_after[t + 1]; i++)
+    if (s->replay)
+        sim_replay_completed(s, t);
+    for (uint32_t i = s->first_after[t]; !s->replay && i < s->first_after[t + 1]; i++)
         if (--s->waiting_for[s->after[i]] == 0)
             s->ready[s->nready++] = s->after[i];
     if (++s->done == s->graph->ntasks)
-        wake(s, s->finished);
+        sim_wake(s, s->finished);
 }
 
 static void complete_request(void *driver, od_request *request)
 {
-    (void)driver;
+    const simulation *s = driver;
+    if (s->replay)
+        sim_replay_request_done(request);
     od_request_destroy(request);
 }
 
@@ -153,7 +103,7 @@ static od_link link_between(void *driver, int from, int to)
 
 static void fatal(void *driver, const char *message)
 {
-    fail(driver, message);
+    sim_fail(driver, message);
 }
 
 static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
@@ -220,13 +170,21 @@ static void show_progress(simulation *s)
             simgrid_get_clock());
 }
 
-/* After an event: hands over what has become ready, then wakes whom the engine has given work. */
-static void after_event(simulation *s)
+static void hand_over(simulation *s)
 {
     od_engine_hold(s->engine);
     while (s->first_ready < s->nready)
         make_ready(s, s->ready[s->first_ready++]);
     od_engine_resume(s->engine);
+}
+
+/* After an event: hands over what has become ready, then wakes whom the engine has given work. */
+void sim_after_event(simulation *s)
+{
+    if (s->replay)
+        sim_replay_advance(s);
+    else
+        hand_over(s);
     if (s->machine->cost == SIM_COST_ADDED) {
         od_engine_stats stats;
         od_engine_stats_get(s->engine, &stats);
@@ -283,17 +241,22 @@ static void trace_transfer(const simulation *s, const od_transfer *x, double sta
 
 /* --- the actors ------------------------------------------------------------------------ */
 
-static simulation *running; /* actors get text arguments only */
+static simulation *running;
 
-static int actor_number(int argc, char **argv)
+simulation *sim_running(void)
 {
-    return argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
+    return running;
+}
+
+unsigned sim_actor_number(int argc, char **argv)
+{
+    return argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
 }
 
 static void queue_main(int argc, char **argv)
 {
     simulation *s = running;
-    int number = actor_number(argc, argv);
+    unsigned number = sim_actor_number(argc, argv);
     queue *q = &s->device[number / WAYS].queue[number % WAYS];
     for (;;) {
         sg_sem_acquire(q->work);
@@ -302,33 +265,37 @@ static void queue_main(int argc, char **argv)
             node = od_list_pop_front(&q->prefetches);
         od_transfer *x = od_container_of(node, od_transfer, node);
         await_release(s);
+        if (s->bus)
+            sg_sem_acquire(s->bus);
         double start = simgrid_get_clock();
         sg_host_sendto(sim_platform_place(s->machine->platform, x->from),
                        sim_platform_place(s->machine->platform, x->to), (double)x->bytes);
+        if (s->bus)
+            sg_sem_release(s->bus);
         trace_transfer(s, x, start);
         od_engine_transfer_done(s->engine, x, OD_OK);
-        after_event(s);
+        sim_after_event(s);
     }
 }
 
 static void worker_main(int argc, char **argv)
 {
     simulation *s = running;
-    device *self = &s->device[actor_number(argc, argv)];
+    device *self = &s->device[sim_actor_number(argc, argv)];
     for (;;) {
         sg_sem_acquire(self->work);
         od_task *task = od_container_of(od_list_pop_front(&self->started), command, node)->task;
         await_release(s);
         double start = simgrid_get_clock();
-        sg_actor_sleep_for(task->duration);
+        sg_actor_sleep_for(s->seconds[task - s->task]);
         s->end = simgrid_get_clock();
         trace_task(s, task, start);
         od_engine_task_done(s->engine, task, OD_OK);
-        after_event(s);
+        sim_after_event(s);
     }
 }
 
-static void start_actor(const char *name, sg_host_t host, xbt_main_func_t code, unsigned number)
+void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number)
 {
     char text[16], actor[32];
     snprintf(text, sizeof text, "%u", number);
@@ -345,15 +312,19 @@ static void main_main(int argc, char **argv)
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         sg_host_t host = sim_platform_place(s->machine->platform, (int)k);
         for (unsigned w = 0; w < WAYS; w++)
-            start_actor("queue", host, queue_main, k * WAYS + w);
+            sim_start_actor("queue", host, queue_main, k * WAYS + w);
         for (unsigned i = 0; i < s->machine->platform->slots; i++)
-            start_actor("worker", host, worker_main, k);
+            sim_start_actor("worker", host, worker_main, k);
+    }
+    if (s->replay) {
+        sim_replay_main(s);
+        return;
     }
     submit_all(s);
     for (uint32_t t = 0; t < s->graph->ntasks; t++)
         if (s->waiting_for[t] == 0)
             s->ready[s->nready++] = t;
-    after_event(s);
+    sim_after_event(s);
     if (s->graph->ntasks)
         sg_sem_acquire(s->finished);
 }
@@ -405,16 +376,18 @@ static od_status allocate(simulation *s)
     s->waiting_for = calloc(g->ntasks + 1, sizeof *s->waiting_for);
     s->first_after = calloc(g->ntasks + 2, sizeof *s->first_after);
     s->after = calloc(g->nbefore + 1, sizeof *s->after);
+    s->seconds = calloc(g->ntasks + 1, sizeof *s->seconds);
     s->ready = calloc(g->ntasks + 1, sizeof *s->ready);
     s->level = g->nbefore ? calloc(g->ntasks + 1, sizeof *s->level) : NULL;
-    bool all =
-        s->datum && s->task && s->access && s->command && s->waiting_for && s->first_after && s->after && s->ready;
+    bool all = s->datum && s->task && s->access && s->command && s->waiting_for && s->first_after && s->after &&
+               s->seconds && s->ready;
     return all && (s->level || !g->nbefore) ? OD_OK : OD_ENOMEM;
 }
 
 static void release(simulation *s)
 {
     od_engine_destroy(s->engine);
+    sim_replay_destroy(s->replay);
     free(s->datum);
     free(s->task);
     free(s->access);
@@ -422,6 +395,7 @@ static void release(simulation *s)
     free(s->waiting_for);
     free(s->first_after);
     free(s->after);
+    free(s->seconds);
     free(s->ready);
     free(s->level);
     free(s->wake.items);
@@ -455,10 +429,11 @@ static od_status make_tasks(simulation *s)
                      g->kernels[task->kernel].name);
             return OD_EINVAL;
         }
-        if (task->naccess > MOST_ACCESSES) {
+        if (task->naccess > MOST_ACCESSES && !s->machine->recording) {
             snprintf(s->error, s->error_size, "task %u uses more than %d data", t, MOST_ACCESSES);
             return OD_EINVAL;
         }
+        s->seconds[t] = seconds;
         s->task[t] = (od_task){.bound = OD_NOWHERE,
                                .duration = seconds,
                                .naccess = task->naccess,
@@ -474,11 +449,12 @@ static od_status make_engine(simulation *s)
     const sim_machine *m = s->machine;
     od_engine_config config = {.ndevices = m->ndevices,
                                .memory = m->memory,
-                               .alignment = 1,
+                               .alignment = m->recording ? 0 : 1, /* of a real device's pool, or none */
                                .buffer = m->buffer,
                                .slots = m->platform->slots,
                                .host_slots = 1,
                                .peer = m->platform->peer,
+                               .spill = m->recording && m->recording->spill,
                                .policy = m->policy.ops,
                                .policy_values = m->policy.values,
                                .evict = m->evict,
@@ -503,6 +479,7 @@ static void make_devices(simulation *s)
         }
     }
     s->finished = sg_sem_init(0);
+    s->bus = s->machine->platform->turns ? sg_sem_init(1) : NULL;
 }
 
 static void add_stats(od_device_stats *total, const od_device_stats *one)
@@ -546,10 +523,12 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
     od_status status = allocate(s);
     if (!status)
         status = make_engine(s);
-    if (!status)
+    if (!status && !machine->recording)
         status = make_data(s);
     if (!status)
         status = make_tasks(s);
+    if (!status && machine->recording)
+        status = sim_replay_create(s, machine->recording);
     if (!status) {
         if (machine->trace)
             fputs(trace_header, machine->trace);

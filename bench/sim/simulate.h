@@ -9,7 +9,7 @@
 #ifndef OD_BENCH_SIM_SIMULATE_H
 #define OD_BENCH_SIM_SIMULATE_H
 
-#include "bench/sim/graph.h"
+#include "bench/sim/graph_file.h"
 #include "bench/sim/platform.h"
 
 #include <stdio.h>
@@ -29,8 +29,9 @@ typedef struct sim_machine {
     const od_evict_ops *evict;
     uint64_t seed;
     sim_cost cost;
-    bool progress; /* one line on standard error, on a terminal */
-    FILE *trace;   /* rows of CSV, or NULL */
+    bool progress;                  /* one line on standard error, on a terminal */
+    FILE *trace;                    /* rows of CSV, or NULL */
+    const sim_recording *recording; /* what the graph comes from, or NULL */
 } sim_machine;
 
 typedef struct sim_result {

@@ -438,18 +438,29 @@ void od_record_ready(od_job *job, const void *code)
     end();
 }
 
+static double since_start(uint64_t ns)
+{
+    return (double)(int64_t)(ns - recorder.start_ns) * 1e-9;
+}
+
+static void put_place(int place)
+{
+    if (place == OD_HOST)
+        put(" host");
+    else if (place == OD_SPILL)
+        put(" spill");
+    else
+        put(" %d", place);
+}
+
 static void put_ran(const od_job *job, uint64_t end_ns)
 {
     const od_task *task = &job->task;
     if (!job->number)
         return;
-    put("ran %" PRIu64 " ", job->number);
-    if (task->place == OD_HOST)
-        put("host");
-    else
-        put("%d", task->place);
-    put(" %.9f %.9f", (double)(int64_t)(task->start_ns - recorder.start_ns) * 1e-9,
-        (double)(end_ns - task->start_ns) * 1e-9);
+    put("ran %" PRIu64, job->number);
+    put_place(task->place);
+    put(" %.9f %.9f %.9f", since_start(task->start_ns), (double)(end_ns - task->start_ns) * 1e-9, now());
     end_line();
     recorder.nodes[job->number - 1].complete = true;
 }
@@ -482,6 +493,19 @@ void od_record_done(uint64_t number)
     put_before(number);
     end_line();
     recorder.nodes[number - 1].complete = true;
+    end();
+}
+
+void od_record_copied(const od_transfer *x)
+{
+    if (!begin())
+        return;
+    uint32_t datum = datum_index(x->datum);
+    put("copy %u", datum);
+    put_place(x->from);
+    put_place(x->to);
+    put(" %zu %.9f %.9f", x->bytes, since_start(x->start_ns), since_start(x->end_ns));
+    end_line();
     end();
 }
 

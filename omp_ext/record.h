@@ -45,6 +45,8 @@ void od_record_sync(void);
 void od_record_open(uintptr_t base, size_t size, bool undefined, bool hold);
 void od_record_close(uintptr_t base, size_t size, bool copy_out, bool all, bool hold);
 void od_record_range(uintptr_t base, size_t size, od_request_kind kind);
+/* A copy has ended. */
+void od_record_copied(const od_transfer *transfer);
 /* The calling thread has waited for its requests, or begins a task: its own work goes on now. */
 void od_record_resume(void);
 /* It has waited for this task. */

@@ -228,6 +228,8 @@ static void transfer_done(void *arg, od_transfer *transfer, od_status status)
     }
     od_engine *engine = od_runtime_lock();
     runtime.busy--;
+    if (!status)
+        od_record_copied(transfer);
     od_engine_transfer_done(engine, transfer, status);
     od_runtime_unlock();
 }

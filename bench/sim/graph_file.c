@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,21 @@ static bool mode(const char *text, od_mode *mode)
 {
     *mode = strcmp(text, "r") == 0 ? OD_READ : strcmp(text, "w") == 0 ? OD_WRITE : OD_READ_WRITE;
     return *mode != OD_READ_WRITE || strcmp(text, "rw") == 0;
+}
+
+static bool place(reader *in, int *value)
+{
+    uint64_t device;
+    const char *text = word(in);
+    if (text && strcmp(text, "host") == 0)
+        *value = OD_HOST;
+    else if (text && strcmp(text, "spill") == 0)
+        *value = OD_SPILL;
+    else if (to_number(text, OD_MAX_DEVICES - 1, &device))
+        *value = (int)device;
+    else
+        return refuse(in, "not a place");
+    return true;
 }
 
 /* --- lines -------------------------------------------------------------------- */
@@ -270,6 +286,15 @@ static bool to_priority(const char *text, int32_t *priority)
     return true;
 }
 
+static void set_delay(sim_recording *r, uint32_t self, double at)
+{
+    const sim_node *n = &r->nodes[self];
+    double end = 0;
+    for (uint32_t i = n->first_before; i < n->first_before + n->nbefore; i++)
+        end = fmax(end, r->nodes[r->before[i]].end);
+    r->nodes[self].delay = n->nbefore ? fmax(at - end, 0) : 0;
+}
+
 static bool read_task(reader *in)
 {
     sim_recording *r = in->r;
@@ -293,20 +318,39 @@ static bool read_task(reader *in)
     for (uint32_t i = 0; i < count; i++)
         if (!read_access(in))
             return false;
-    return read_before(in, self);
+    if (!read_before(in, self))
+        return false;
+    set_delay(r, self, at);
+    return true;
 }
 
 static bool read_ran(reader *in)
 {
     uint32_t self;
-    double start, duration;
+    double start, duration, end;
     if (!node(in, &self) || in->r->nodes[self].task == SIM_NO_TASK)
         return refuse(in, "a task that was not ready");
-    if (!word(in) || !seconds(in, &start) || !seconds(in, &duration))
+    int where;
+    if (!place(in, &where) || !seconds(in, &start) || !seconds(in, &duration) || !seconds(in, &end))
         return refuse(in, "not the run of a task");
     in->graph->tasks[in->r->nodes[self].task].seconds = duration > 0 ? duration : 1e-9;
     in->r->nodes[self].ended = true;
+    in->r->nodes[self].end = end;
     add_step(in, SIM_RAN)->node = self;
+    return true;
+}
+
+static bool read_copy(reader *in)
+{
+    sim_recording *r = in->r;
+    sim_copy copy;
+    uint64_t bytes;
+    double start, end;
+    if (!index32(in, in->graph->ndata, &copy.datum) || !place(in, &copy.from) || !place(in, &copy.to) ||
+        !number(in, SIZE_MAX, &bytes) || !seconds(in, &start) || !seconds(in, &end))
+        return false;
+    r->copies = grown(r->copies, r->ncopies, &r->copies_capacity, sizeof *r->copies);
+    r->copies[r->ncopies++] = copy;
     return true;
 }
 
@@ -323,6 +367,7 @@ static bool read_done(reader *in)
     step->node = self;
     bool ok = read_before(in, self);
     in->r->nodes[self].ended = true;
+    in->r->nodes[self].end = at;
     return ok;
 }
 
@@ -446,11 +491,11 @@ static const struct {
     const char *name;
     bool (*read)(reader *in);
 } records[] = {
-    {"create", read_create}, {"task", read_task},     {"ran", read_ran},           {"done", read_done},
-    {"datum", read_datum},   {"kernel", read_kernel}, {"sync", read_sync},         {"resume", read_resume},
-    {"wait", read_wait},     {"open", read_open},     {"close", read_close},       {"range", read_range},
-    {"run", read_run},       {"policy", read_policy}, {"eviction", read_eviction}, {"moved", read_moved},
-    {"end", read_end},
+    {"create", read_create}, {"task", read_task},   {"ran", read_ran},       {"done", read_done},
+    {"copy", read_copy},     {"datum", read_datum}, {"kernel", read_kernel}, {"sync", read_sync},
+    {"resume", read_resume}, {"wait", read_wait},   {"open", read_open},     {"close", read_close},
+    {"range", read_range},   {"run", read_run},     {"policy", read_policy}, {"eviction", read_eviction},
+    {"moved", read_moved},   {"end", read_end},
 };
 
 static bool read_line(reader *in)
@@ -546,6 +591,7 @@ void sim_recording_free(sim_recording *recording)
     free(recording->nodes);
     free(recording->before);
     free(recording->uses);
+    free(recording->copies);
     free(recording->predicted);
     free(recording->home);
     *recording = (sim_recording){0};

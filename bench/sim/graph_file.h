@@ -45,7 +45,15 @@ typedef struct sim_node {
     uint32_t first_before, nbefore; /* nodes, all lower in the order of arrival */
     uint32_t first_use, nuses;
     bool ended; /* so far in the file */
+    double end; /* then, seconds */
+    double
+        delay; /* seconds from the end of the last of those before it until it was ready: threads had to come to it */
 } sim_node;
+
+typedef struct sim_copy {
+    uint32_t datum;
+    int from, to; /* places */
+} sim_copy;
 
 typedef struct sim_recording {
     unsigned ndevices, buffer;
@@ -57,10 +65,12 @@ typedef struct sim_recording {
     sim_node *nodes;
     uint32_t *before;
     od_level_use *uses;
+    sim_copy *copies;  /* in the order of their ends */
     double *predicted; /* seconds, by task */
     bool *home;        /* by access of the graph: the datum may stay on no device afterwards */
-    uint32_t nsteps, nnodes, nbefore, nuses;
-    uint32_t steps_capacity, nodes_capacity, before_capacity, uses_capacity, predicted_capacity, home_capacity;
+    uint32_t nsteps, nnodes, nbefore, nuses, ncopies;
+    uint32_t steps_capacity, nodes_capacity, before_capacity, uses_capacity, copies_capacity, predicted_capacity,
+        home_capacity;
     uint64_t h2d_bytes, d2h_bytes, d2d_bytes; /* moved by the recorded run, all devices */
 } sim_recording;
 

@@ -442,6 +442,7 @@ static int run_once(const command *c, uint64_t seed)
                            .memory = c->memory ? c->memory : enough(&graph),
                            .buffer = c->buffer,
                            .policy = c->policy,
+                           .policy_text = c->policy_text,
                            .evict = c->evict,
                            .seed = seed,
                            .cost = c->cost,

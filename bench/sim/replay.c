@@ -13,15 +13,25 @@
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct node_state {
     uint32_t waiting_for; /* nodes before it that are not complete */
     uint32_t first_step;  /* its own requests, linked by sim_replay.next_step; plus one, 0: none */
     od_level *level;
-    bool passed;   /* the thread has come to it */
-    bool ran;      /* a task: the engine is done with it */
-    bool complete; /* and with its own requests */
+    double earliest; /* when the threads of the program come to it */
+    bool passed;     /* the thread has come to it */
+    bool begun;      /* the engine does not count it as submitted any more */
+    bool ran;        /* a task: the engine is done with it */
+    bool complete;   /* and with its own requests */
 } node_state;
+
+typedef struct copy {
+    uintptr_t base; /* of the datum */
+    int to;
+    uint32_t number; /* among the recorded copies */
+    bool asked;
+} copy;
 
 struct sim_replay {
     const sim_recording *r;
@@ -36,6 +46,8 @@ struct sim_replay {
     uint32_t npassed, ncomplete;
     sg_sem_t *waiting; /* actors that look again after each event */
     size_t nwaiting, waiting_capacity;
+    copy *copies;     /* sorted */
+    bool same;        /* the settings are those of the recorded run: copies that race go in its order */
     double at, clock; /* the thread: recorded time, and when that was here */
 };
 
@@ -197,7 +209,10 @@ static void complete_node(sim_replay *p, uint32_t n)
     p->ncomplete++;
     for (uint32_t i = p->first_after[n]; i < p->first_after[n + 1]; i++) {
         node_state *next = &p->node[p->after[i]];
-        if (--next->waiting_for == 0 && next->passed)
+        if (--next->waiting_for)
+            continue;
+        next->earliest = simgrid_get_clock() + p->r->nodes[p->after[i]].delay;
+        if (next->passed)
             push_ready(p, p->after[i]);
     }
 }
@@ -269,13 +284,26 @@ static bool arrive(simulation *s, uint32_t n, uint32_t *blocked)
     return true;
 }
 
-/* The actor of a node that must wait: for the division of its data, or for its own requests. */
+/* It is no longer only submitted. */
+static void unsubmit(simulation *s, uint32_t n)
+{
+    const sim_node *node = &s->replay->r->nodes[n];
+    if (node->nuses && !s->replay->node[n].begun)
+        od_engine_unsubmit(s->engine, s->replay->node[n].level, s->replay->r->uses + node->first_use, node->nuses);
+    s->replay->node[n].level = NULL;
+    s->replay->node[n].begun = true;
+}
+
+/* The actor of a node that must wait: for its time, for the division of its data, or for its own requests. */
 static void node_main(int argc, char **argv)
 {
     simulation *s = sim_running();
     sim_replay *p = s->replay;
     uint32_t n = sim_actor_number(argc, argv), blocked = 0;
     sg_sem_t own = sg_sem_init(0);
+    if (p->node[n].earliest > simgrid_get_clock())
+        sg_actor_sleep_until(p->node[n].earliest);
+    unsubmit(s, n);
     if (p->r->nodes[n].task != SIM_NO_TASK && !p->node[n].ran) {
         while (!s->failed && !arrive(s, n, &blocked))
             settle(s, own, s->graph->data[blocked].base, s->graph->data[blocked].bytes);
@@ -296,8 +324,11 @@ static void begin(simulation *s, uint32_t n)
 {
     sim_replay *p = s->replay;
     uint32_t blocked;
-    if (!p->node[n].ran && p->r->nodes[n].nuses)
-        od_engine_unsubmit(s->engine, p->node[n].level, p->r->uses + p->r->nodes[n].first_use, p->r->nodes[n].nuses);
+    if (p->node[n].earliest > simgrid_get_clock()) {
+        start_node(s, n);
+        return;
+    }
+    unsubmit(s, n);
     if (p->r->nodes[n].task != SIM_NO_TASK && !p->node[n].ran) {
         if (!arrive(s, n, &blocked))
             start_node(s, n);
@@ -316,6 +347,43 @@ void sim_replay_advance(simulation *s)
     for (size_t i = 0; i < p->nwaiting; i++)
         sim_wake(s, p->waiting[i]);
     p->nwaiting = 0;
+}
+
+/* --- the order of copies ------------------------------------------------------------- */
+
+static int compare_copies(const void *left, const void *right)
+{
+    const copy *a = left, *b = right;
+    if (a->base != b->base)
+        return a->base < b->base ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* A datum is copied to one place many times: the first such copy that has not been asked for. */
+uint32_t sim_replay_rank(simulation *s, const od_transfer *x)
+{
+    sim_replay *p = s->replay;
+    uint32_t low = 0, high = p->r->ncopies;
+    if (!p->same)
+        return UINT32_MAX;
+    copy wanted = {.base = x->datum->base, .to = x->to};
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (compare_copies(&p->copies[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low < p->r->ncopies && p->copies[low].base == wanted.base && p->copies[low].to == wanted.to) {
+        if (!p->copies[low].asked) {
+            p->copies[low].asked = true;
+            return p->copies[low].number;
+        }
+        low++;
+    }
+    return UINT32_MAX;
 }
 
 /* --- the thread --------------------------------------------------------------------- */
@@ -433,6 +501,12 @@ static void link_steps(sim_replay *p)
     }
 }
 
+static bool is_same(const sim_machine *m, const sim_recording *r)
+{
+    return m->ndevices == r->ndevices && m->memory == r->memory && m->buffer == r->buffer && m->seed == r->seed &&
+           strcmp(m->policy_text, r->policy) == 0 && strcmp(m->evict->name, r->evict) == 0;
+}
+
 od_status sim_replay_create(simulation *s, const sim_recording *r)
 {
     sim_replay *p = calloc(1, sizeof *p);
@@ -447,8 +521,14 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     p->next_step = calloc((size_t)r->nsteps + 1, sizeof *p->next_step);
     p->ready = calloc(2 * (size_t)r->nnodes + 1, sizeof *p->ready);
     p->ended = calloc((size_t)r->nnodes + 1, sizeof *p->ended);
-    if (!p->node || !p->node_of || !p->first_after || !p->after || !p->next_step || !p->ready || !p->ended)
+    p->copies = calloc((size_t)r->ncopies + 1, sizeof *p->copies);
+    if (!p->copies || !p->node || !p->node_of || !p->first_after || !p->after || !p->next_step || !p->ready ||
+        !p->ended)
         return OD_ENOMEM;
+    for (uint32_t i = 0; i < r->ncopies; i++)
+        p->copies[i] = (copy){s->graph->data[r->copies[i].datum].base, r->copies[i].to, i, false};
+    qsort(p->copies, r->ncopies, sizeof *p->copies, compare_copies);
+    p->same = is_same(s->machine, r);
     link_after(p);
     link_steps(p);
     return OD_OK;
@@ -466,5 +546,6 @@ void sim_replay_destroy(sim_replay *p)
     free(p->ready);
     free(p->ended);
     free(p->waiting);
+    free(p->copies);
     free(p);
 }

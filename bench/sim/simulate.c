@@ -253,6 +253,62 @@ unsigned sim_actor_number(int argc, char **argv)
     return argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
 }
 
+/* Threads of the machine that ask for the bus at nearly the same time take it in any order. */
+static const double race_s = 1e-3;
+
+/* Of those that wait, in a replay, the one that was first in the recorded run; others in the order in which they came. */
+static uint32_t first_in_line(const bus *b)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < b->count; i++)
+        if (b->waiting[i].rank < b->waiting[best].rank)
+            best = i;
+    return best;
+}
+
+/* True where no copy that was earlier in the recorded run may still come. */
+static bool may_go(const bus *b, uint32_t best)
+{
+    double now = simgrid_get_clock();
+    for (uint32_t i = 0; i < b->count; i++)
+        if (now - b->waiting[i].since >= race_s)
+            return true;
+    return b->waiting[best].rank <= b->next || b->waiting[best].rank == UINT32_MAX;
+}
+
+static void give_bus(simulation *s)
+{
+    bus *b = &s->bus;
+    uint32_t best = first_in_line(b);
+    if (b->busy || !b->count || !may_go(b, best))
+        return;
+    sg_sem_t turn = b->waiting[best].turn;
+    if (b->waiting[best].rank != UINT32_MAX && b->waiting[best].rank >= b->next)
+        b->next = b->waiting[best].rank + 1;
+    b->busy = true;
+    b->count--;
+    for (uint32_t i = best; i < b->count; i++)
+        b->waiting[i] = b->waiting[i + 1];
+    sg_sem_release(turn);
+}
+
+static void take_bus(simulation *s, const od_transfer *x, sg_sem_t turn)
+{
+    bus *b = &s->bus;
+    uint32_t last = b->count++;
+    b->waiting[last].turn = turn;
+    b->waiting[last].since = simgrid_get_clock();
+    b->waiting[last].rank = s->replay ? sim_replay_rank(s, x) : UINT32_MAX;
+    give_bus(s);
+    while (sg_sem_acquire_timeout(turn, race_s))
+        give_bus(s);
+}
+
+static void leave_bus(simulation *s)
+{
+    s->bus.busy = false;
+}
+
 static void queue_main(int argc, char **argv)
 {
     simulation *s = running;
@@ -265,16 +321,17 @@ static void queue_main(int argc, char **argv)
             node = od_list_pop_front(&q->prefetches);
         od_transfer *x = od_container_of(node, od_transfer, node);
         await_release(s);
-        if (s->bus)
-            sg_sem_acquire(s->bus);
+        if (s->machine->platform->turns)
+            take_bus(s, x, q->turn);
         double start = simgrid_get_clock();
         sg_host_sendto(sim_platform_place(s->machine->platform, x->from),
                        sim_platform_place(s->machine->platform, x->to), (double)x->bytes);
-        if (s->bus)
-            sg_sem_release(s->bus);
+        if (s->machine->platform->turns)
+            leave_bus(s);
         trace_transfer(s, x, start);
         od_engine_transfer_done(s->engine, x, OD_OK);
         sim_after_event(s);
+        give_bus(s);
     }
 }
 
@@ -476,10 +533,10 @@ static void make_devices(simulation *s)
             od_list_init(&self->queue[w].demanded);
             od_list_init(&self->queue[w].prefetches);
             self->queue[w].work = sg_sem_init(0);
+            self->queue[w].turn = sg_sem_init(0);
         }
     }
     s->finished = sg_sem_init(0);
-    s->bus = s->machine->platform->turns ? sg_sem_init(1) : NULL;
 }
 
 static void add_stats(od_device_stats *total, const od_device_stats *one)

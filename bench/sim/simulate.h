@@ -26,6 +26,7 @@ typedef struct sim_machine {
     size_t memory;   /* bytes of each device */
     unsigned buffer; /* tasks per task buffer */
     od_policy_choice policy;
+    const char *policy_text; /* as it was written */
     const od_evict_ops *evict;
     uint64_t seed;
     sim_cost cost;

@@ -21,7 +21,7 @@ typedef struct command {
 typedef struct queue {
     struct simulation *simulation;
     od_list demanded, prefetches; /* od_transfer.node */
-    sg_sem_t work;
+    sg_sem_t work, turn;
 } queue;
 
 typedef struct device {
@@ -30,6 +30,20 @@ typedef struct device {
     od_list started; /* command.node */
     sg_sem_t work;
 } device;
+
+enum { SIM_MOST_QUEUES = OD_MAX_DEVICES * WAYS };
+
+/* One transfer at a time. Those that wait, first come first, each with the semaphore of its actor. */
+typedef struct bus {
+    bool busy;
+    uint32_t next; /* the recorded copy whose turn it is, in a replay */
+    uint32_t count;
+    struct {
+        sg_sem_t turn;
+        double since;  /* seconds */
+        uint32_t rank; /* among the recorded copies; UINT32_MAX: none of them */
+    } waiting[SIM_MOST_QUEUES];
+} bus;
 
 /* Actors to be woken once the engine has returned. */
 typedef struct wake_list {
@@ -56,7 +70,7 @@ typedef struct simulation {
     uint32_t done;
     wake_list wake;
     sg_sem_t finished;
-    sg_sem_t bus;        /* of platforms whose transfers take turns */
+    bus bus;             /* of platforms whose transfers take turns */
     double release;      /* when the scheduler has decided what it has been asked so far */
     uint64_t counted_ns; /* of the scheduling time, what `release` contains */
     double end;          /* of the last task */
@@ -84,6 +98,8 @@ void sim_replay_main(simulation *s);
 /* From the engine's commands. */
 void sim_replay_completed(simulation *s, uint32_t task);
 void sim_replay_request_done(const od_request *request);
+/* Which of the recorded copies this is: their number, or UINT32_MAX. */
+uint32_t sim_replay_rank(simulation *s, const od_transfer *transfer);
 /* Hands over what has become ready. */
 void sim_replay_advance(simulation *s);
 

@@ -504,7 +504,7 @@ void od_record_copied(const od_transfer *x)
     put("copy %u", datum);
     put_place(x->from);
     put_place(x->to);
-    put(" %zu %.9f %.9f", x->bytes, since_start(x->start_ns), since_start(x->end_ns));
+    put(" %zu %.9f %.9f", x->bytes, since_start(x->start_ns), now());
     end_line();
     end();
 }

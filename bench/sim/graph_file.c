@@ -320,6 +320,7 @@ static bool read_task(reader *in)
             return false;
     if (!read_before(in, self))
         return false;
+    r->nodes[self].ready = at;
     set_delay(r, self, at);
     return true;
 }
@@ -336,6 +337,7 @@ static bool read_ran(reader *in)
     in->graph->tasks[in->r->nodes[self].task].seconds = duration > 0 ? duration : 1e-9;
     in->r->nodes[self].ended = true;
     in->r->nodes[self].end = end;
+    in->r->nodes[self].ran = start + duration;
     add_step(in, SIM_RAN)->node = self;
     return true;
 }
@@ -345,9 +347,9 @@ static bool read_copy(reader *in)
     sim_recording *r = in->r;
     sim_copy copy;
     uint64_t bytes;
-    double start, end;
+    double start;
     if (!index32(in, in->graph->ndata, &copy.datum) || !place(in, &copy.from) || !place(in, &copy.to) ||
-        !number(in, SIZE_MAX, &bytes) || !seconds(in, &start) || !seconds(in, &end))
+        !number(in, SIZE_MAX, &bytes) || !seconds(in, &start) || !seconds(in, &copy.end))
         return false;
     r->copies = grown(r->copies, r->ncopies, &r->copies_capacity, sizeof *r->copies);
     r->copies[r->ncopies++] = copy;

@@ -44,15 +44,17 @@ typedef struct sim_node {
     uint32_t task;                  /* of the graph, or SIM_NO_TASK */
     uint32_t first_before, nbefore; /* nodes, all lower in the order of arrival */
     uint32_t first_use, nuses;
-    bool ended; /* so far in the file */
-    double end; /* then, seconds */
-    double
-        delay; /* seconds from the end of the last of those before it until it was ready: threads had to come to it */
+    double ready; /* when it was, seconds */
+    double ran;   /* when its run ended, seconds */
+    bool ended;   /* so far in the file */
+    double end;   /* then, seconds */
+    double delay; /* until it was ready, from the end of the last of those before it: threads had to come to it */
 } sim_node;
 
 typedef struct sim_copy {
     uint32_t datum;
     int from, to; /* places */
+    double end;   /* seconds */
 } sim_copy;
 
 typedef struct sim_recording {

@@ -33,6 +33,14 @@ typedef struct copy {
     bool asked;
 } copy;
 
+/* What an engine is told: a task is ready or has run, a copy has ended, the program asks for something. */
+typedef struct event {
+    double at;       /* recorded, seconds */
+    uint32_t number; /* of the events, as they were collected */
+    uint32_t *index; /* where its place in the order is kept */
+    bool happened;
+} event;
+
 struct sim_replay {
     const sim_recording *r;
     node_state *node;
@@ -46,16 +54,18 @@ struct sim_replay {
     uint32_t npassed, ncomplete;
     sg_sem_t *waiting; /* actors that look again after each event */
     size_t nwaiting, waiting_capacity;
-    copy *copies;     /* sorted */
+    copy *copies;                 /* sorted */
+    event *events;                /* in their recorded order */
+    uint32_t nevents, next_event; /* all before next_event have happened, or are awaited no more */
+    uint32_t *ready_event, *ran_event, *copy_event, *step_event; /* by node, node, copy, step */
     bool same;        /* the settings are those of the recorded run: copies that race go in its order */
     double at, clock; /* the thread: recorded time, and when that was here */
 };
 
 /* --- waiting ------------------------------------------------------------------- */
 
-static void pause_until_event(simulation *s, sg_sem_t own)
+static void note_waiting(sim_replay *p, sg_sem_t own)
 {
-    sim_replay *p = s->replay;
     if (p->nwaiting == p->waiting_capacity) {
         p->waiting_capacity = p->waiting_capacity ? 2 * p->waiting_capacity : 16;
         p->waiting = realloc(p->waiting, p->waiting_capacity * sizeof *p->waiting);
@@ -63,6 +73,11 @@ static void pause_until_event(simulation *s, sg_sem_t own)
             abort();
     }
     p->waiting[p->nwaiting++] = own;
+}
+
+static void pause_until_event(simulation *s, sg_sem_t own)
+{
+    note_waiting(s->replay, own);
     sg_sem_acquire(own);
 }
 
@@ -71,6 +86,38 @@ static void await_requests(simulation *s, sg_sem_t own, const unsigned *pending)
     while (*pending && !s->failed)
         pause_until_event(s, own);
 }
+
+/* --- the recorded order of events ---------------------------------------------------- */
+
+/* Of a replay with the settings of the recorded run: what came before this event may still come, a little late. */
+static void await_turn(simulation *s, sg_sem_t own, uint32_t place)
+{
+    sim_replay *p = s->replay;
+    double deadline = simgrid_get_clock() + sim_patience;
+    if (!p->same)
+        return;
+    while (p->next_event < place && simgrid_get_clock() < deadline && !s->failed) {
+        note_waiting(p, own);
+        sg_sem_acquire_timeout(own, fmax(deadline - simgrid_get_clock(), 1e-9));
+    }
+    p->events[place].happened = true;
+    p->next_event = p->next_event > place ? p->next_event : place;
+    while (p->next_event < p->nevents && p->events[p->next_event].happened)
+        p->next_event++;
+}
+
+void sim_replay_await_end(simulation *s, sg_sem_t own, uint32_t task)
+{
+    await_turn(s, own, s->replay->ran_event[s->replay->node_of[task]]);
+}
+
+void sim_replay_await_copy(simulation *s, sg_sem_t own, uint32_t rank)
+{
+    if (rank != SIM_NO_COPY)
+        await_turn(s, own, s->replay->copy_event[rank]);
+}
+
+/* --- waiting for what must have been --------------------------------------------------- */
 
 /* All that was complete in the recorded run by now. */
 static void await_ended(simulation *s, sg_sem_t own)
@@ -305,6 +352,7 @@ static void node_main(int argc, char **argv)
         sg_actor_sleep_until(p->node[n].earliest);
     unsubmit(s, n);
     if (p->r->nodes[n].task != SIM_NO_TASK && !p->node[n].ran) {
+        await_turn(s, own, p->ready_event[n]);
         while (!s->failed && !arrive(s, n, &blocked))
             settle(s, own, s->graph->data[blocked].base, s->graph->data[blocked].bytes);
     } else {
@@ -320,16 +368,25 @@ static void start_node(simulation *s, uint32_t n)
     sim_start_actor("node", s->machine->platform->memory, node_main, n);
 }
 
+/* It is its turn. */
+static void note_ready(sim_replay *p, uint32_t n)
+{
+    p->events[p->ready_event[n]].happened = true;
+    while (p->next_event < p->nevents && p->events[p->next_event].happened)
+        p->next_event++;
+}
+
 static void begin(simulation *s, uint32_t n)
 {
     sim_replay *p = s->replay;
     uint32_t blocked;
-    if (p->node[n].earliest > simgrid_get_clock()) {
+    if (p->node[n].earliest > simgrid_get_clock() || (p->same && p->next_event < p->ready_event[n])) {
         start_node(s, n);
         return;
     }
     unsubmit(s, n);
     if (p->r->nodes[n].task != SIM_NO_TASK && !p->node[n].ran) {
+        note_ready(p, n);
         if (!arrive(s, n, &blocked))
             start_node(s, n);
     } else if (p->node[n].first_step) {
@@ -367,7 +424,7 @@ uint32_t sim_replay_rank(simulation *s, const od_transfer *x)
     sim_replay *p = s->replay;
     uint32_t low = 0, high = p->r->ncopies;
     if (!p->same)
-        return UINT32_MAX;
+        return SIM_NO_COPY;
     copy wanted = {.base = x->datum->base, .to = x->to};
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -383,7 +440,7 @@ uint32_t sim_replay_rank(simulation *s, const od_transfer *x)
         }
         low++;
     }
-    return UINT32_MAX;
+    return SIM_NO_COPY;
 }
 
 /* --- the thread --------------------------------------------------------------------- */
@@ -419,6 +476,7 @@ static void ask(simulation *s, sg_sem_t own, const sim_step *step)
         return;
     await_ended(s, own);
     keep_pace(s->replay, step->at);
+    await_turn(s, own, s->replay->step_event[step - s->replay->r->steps]);
     perform(s, own, step);
 }
 
@@ -441,6 +499,7 @@ static void follow(simulation *s, sg_sem_t own, const sim_step *step)
         return;
     case SIM_SYNC:
         await_ended(s, own);
+        await_turn(s, own, p->step_event[step - p->r->steps]);
         perform(s, own, step);
         set_clock(p, step->at);
         return;
@@ -501,6 +560,47 @@ static void link_steps(sim_replay *p)
     }
 }
 
+static int compare_events(const void *left, const void *right)
+{
+    const event *a = left, *b = right;
+    if (a->at < b->at || a->at > b->at)
+        return a->at < b->at ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void add_event(sim_replay *p, double at, uint32_t *index)
+{
+    p->events[p->nevents] = (event){.at = at, .number = p->nevents, .index = index};
+    p->nevents++;
+}
+
+static od_status order_events(sim_replay *p)
+{
+    const sim_recording *r = p->r;
+    size_t most = 2 * (size_t)r->nnodes + r->ncopies + r->nsteps + 1;
+    p->events = calloc(most, sizeof *p->events);
+    p->ready_event = calloc(most, sizeof *p->ready_event);
+    if (!p->events || !p->ready_event)
+        return OD_ENOMEM;
+    p->ran_event = p->ready_event + r->nnodes;
+    p->copy_event = p->ran_event + r->nnodes;
+    p->step_event = p->copy_event + r->ncopies;
+    for (uint32_t n = 0; n < r->nnodes; n++)
+        if (r->nodes[n].task != SIM_NO_TASK) {
+            add_event(p, r->nodes[n].ready, &p->ready_event[n]);
+            add_event(p, r->nodes[n].ran, &p->ran_event[n]);
+        }
+    for (uint32_t i = 0; i < r->ncopies; i++)
+        add_event(p, r->copies[i].end, &p->copy_event[i]);
+    for (uint32_t i = 0; i < r->nsteps; i++)
+        if (r->steps[i].kind == SIM_SYNC || (r->steps[i].kind >= SIM_OPEN && !r->steps[i].node))
+            add_event(p, r->steps[i].at, &p->step_event[i]);
+    qsort(p->events, p->nevents, sizeof *p->events, compare_events);
+    for (uint32_t i = 0; i < p->nevents; i++)
+        *p->events[i].index = i;
+    return OD_OK;
+}
+
 static bool is_same(const sim_machine *m, const sim_recording *r)
 {
     return m->ndevices == r->ndevices && m->memory == r->memory && m->buffer == r->buffer && m->seed == r->seed &&
@@ -531,7 +631,7 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     p->same = is_same(s->machine, r);
     link_after(p);
     link_steps(p);
-    return OD_OK;
+    return order_events(p);
 }
 
 void sim_replay_destroy(sim_replay *p)
@@ -547,5 +647,7 @@ void sim_replay_destroy(sim_replay *p)
     free(p->ended);
     free(p->waiting);
     free(p->copies);
+    free(p->events);
+    free(p->ready_event);
     free(p);
 }

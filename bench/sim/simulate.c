@@ -253,9 +253,6 @@ unsigned sim_actor_number(int argc, char **argv)
     return argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
 }
 
-/* Threads of the machine that ask for the bus at nearly the same time take it in any order. */
-static const double race_s = 1e-3;
-
 /* Of those that wait, in a replay, the one that was first in the recorded run; others in the order in which they came. */
 static uint32_t first_in_line(const bus *b)
 {
@@ -271,9 +268,9 @@ static bool may_go(const bus *b, uint32_t best)
 {
     double now = simgrid_get_clock();
     for (uint32_t i = 0; i < b->count; i++)
-        if (now - b->waiting[i].since >= race_s)
+        if (now - b->waiting[i].since >= sim_patience)
             return true;
-    return b->waiting[best].rank <= b->next || b->waiting[best].rank == UINT32_MAX;
+    return b->waiting[best].rank <= b->next || b->waiting[best].rank == SIM_NO_COPY;
 }
 
 static void give_bus(simulation *s)
@@ -283,7 +280,7 @@ static void give_bus(simulation *s)
     if (b->busy || !b->count || !may_go(b, best))
         return;
     sg_sem_t turn = b->waiting[best].turn;
-    if (b->waiting[best].rank != UINT32_MAX && b->waiting[best].rank >= b->next)
+    if (b->waiting[best].rank != SIM_NO_COPY && b->waiting[best].rank >= b->next)
         b->next = b->waiting[best].rank + 1;
     b->busy = true;
     b->count--;
@@ -292,15 +289,15 @@ static void give_bus(simulation *s)
     sg_sem_release(turn);
 }
 
-static void take_bus(simulation *s, const od_transfer *x, sg_sem_t turn)
+static void take_bus(simulation *s, uint32_t rank, sg_sem_t turn)
 {
     bus *b = &s->bus;
     uint32_t last = b->count++;
     b->waiting[last].turn = turn;
     b->waiting[last].since = simgrid_get_clock();
-    b->waiting[last].rank = s->replay ? sim_replay_rank(s, x) : UINT32_MAX;
+    b->waiting[last].rank = rank;
     give_bus(s);
-    while (sg_sem_acquire_timeout(turn, race_s))
+    while (sg_sem_acquire_timeout(turn, 1e-3))
         give_bus(s);
 }
 
@@ -321,13 +318,16 @@ static void queue_main(int argc, char **argv)
             node = od_list_pop_front(&q->prefetches);
         od_transfer *x = od_container_of(node, od_transfer, node);
         await_release(s);
+        uint32_t rank = s->replay ? sim_replay_rank(s, x) : SIM_NO_COPY;
         if (s->machine->platform->turns)
-            take_bus(s, x, q->turn);
+            take_bus(s, rank, q->turn);
         double start = simgrid_get_clock();
         sg_host_sendto(sim_platform_place(s->machine->platform, x->from),
                        sim_platform_place(s->machine->platform, x->to), (double)x->bytes);
         if (s->machine->platform->turns)
             leave_bus(s);
+        if (s->replay)
+            sim_replay_await_copy(s, q->turn, rank);
         trace_transfer(s, x, start);
         od_engine_transfer_done(s->engine, x, OD_OK);
         sim_after_event(s);
@@ -339,12 +339,15 @@ static void worker_main(int argc, char **argv)
 {
     simulation *s = running;
     device *self = &s->device[sim_actor_number(argc, argv)];
+    sg_sem_t own = sg_sem_init(0);
     for (;;) {
         sg_sem_acquire(self->work);
         od_task *task = od_container_of(od_list_pop_front(&self->started), command, node)->task;
         await_release(s);
         double start = simgrid_get_clock();
         sg_actor_sleep_for(s->seconds[task - s->task]);
+        if (s->replay)
+            sim_replay_await_end(s, own, (uint32_t)(task - s->task));
         s->end = simgrid_get_clock();
         trace_task(s, task, start);
         od_engine_task_done(s->engine, task, OD_OK);

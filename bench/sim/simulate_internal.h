@@ -45,6 +45,9 @@ typedef struct bus {
     } waiting[SIM_MOST_QUEUES];
 } bus;
 
+/* Threads of the machine may come this much later than the model says, seconds. */
+static const double sim_patience = 20e-3;
+
 /* Actors to be woken once the engine has returned. */
 typedef struct wake_list {
     sg_sem_t *items;
@@ -98,7 +101,11 @@ void sim_replay_main(simulation *s);
 /* From the engine's commands. */
 void sim_replay_completed(simulation *s, uint32_t task);
 void sim_replay_request_done(const od_request *request);
+/* Of settings that are those of the recorded run: waits for what came before in that. */
+void sim_replay_await_end(simulation *s, sg_sem_t own, uint32_t task);
+void sim_replay_await_copy(simulation *s, sg_sem_t own, uint32_t rank);
 /* Which of the recorded copies this is: their number, or UINT32_MAX. */
+enum { SIM_NO_COPY = UINT32_MAX };
 uint32_t sim_replay_rank(simulation *s, const od_transfer *transfer);
 /* Hands over what has become ready. */
 void sim_replay_advance(simulation *s);

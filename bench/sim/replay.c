@@ -614,6 +614,11 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     if (!p)
         return OD_ENOMEM;
     p->r = r;
+    for (uint32_t i = 0; i < r->nsteps; i++)
+        if (r->steps[i].kind == SIM_OPEN) {
+            snprintf(s->error, s->error_size, "the recorded run has data regions: they cannot be replayed yet");
+            return OD_EINVAL;
+        }
     p->node = calloc((size_t)r->nnodes + 1, sizeof *p->node);
     p->node_of = calloc((size_t)s->graph->ntasks + 1, sizeof *p->node_of);
     p->first_after = calloc((size_t)r->nnodes + 3, sizeof *p->first_after);

@@ -49,7 +49,7 @@ refused() {
 }
 
 lines=$(wc -l <"$work/graph")
-for cut in 1 2 5 20 $((lines / 2)) $((lines - 1)); do
+for cut in $(seq 1 10) 20 $((lines / 2)) $((lines - 1)); do
     head -n "$cut" "$work/graph" >"$work/cut"
     refused "$work/cut" "cut off after $cut lines"
 done

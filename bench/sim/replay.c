@@ -365,7 +365,7 @@ static void node_main(int argc, char **argv)
 
 static void start_node(simulation *s, uint32_t n)
 {
-    sim_start_actor("node", s->machine->platform->memory, node_main, n);
+    sim_start_actor("node", s->machine->platform->memory, node_main, n, false);
 }
 
 /* It is its turn. */
@@ -527,6 +527,7 @@ void sim_replay_main(simulation *s)
         follow(s, own, &p->r->steps[i]);
     while (p->ncomplete < p->npassed && !s->failed)
         pause_until_event(s, own);
+    sg_actor_sleep_for(sim_patience); /* other actors finish what they are about: the simulation ends with this one */
 }
 
 /* --- making and unmaking --------------------------------------------------------------- */

@@ -355,13 +355,16 @@ static void worker_main(int argc, char **argv)
     }
 }
 
-void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number)
+void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number,
+                     bool serves)
 {
     char text[16], actor[32];
     snprintf(text, sizeof text, "%u", number);
     snprintf(actor, sizeof actor, "%s%u", name, number);
     char *arguments[] = {actor, text, NULL};
-    sg_actor_daemonize(sg_actor_create(actor, host, code, 2, arguments));
+    sg_actor_t started = sg_actor_create(actor, host, code, 2, arguments);
+    if (serves) /* an actor that ends may have ended by now */
+        sg_actor_daemonize(started);
 }
 
 static void main_main(int argc, char **argv)
@@ -372,9 +375,9 @@ static void main_main(int argc, char **argv)
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         sg_host_t host = sim_platform_place(s->machine->platform, (int)k);
         for (unsigned w = 0; w < WAYS; w++)
-            sim_start_actor("queue", host, queue_main, k * WAYS + w);
+            sim_start_actor("queue", host, queue_main, k * WAYS + w, true);
         for (unsigned i = 0; i < s->machine->platform->slots; i++)
-            sim_start_actor("worker", host, worker_main, k);
+            sim_start_actor("worker", host, worker_main, k, true);
     }
     if (s->replay) {
         sim_replay_main(s);

@@ -88,7 +88,9 @@ void sim_fail(simulation *s, const char *message);
 void sim_wake(simulation *s, sg_sem_t semaphore);
 /* To be called after each call of the engine, by an actor: it may have to wait for others. */
 void sim_after_event(simulation *s);
-void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number);
+/* `serves`: without end, for as long as others need it. */
+void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number,
+                     bool serves);
 unsigned sim_actor_number(int argc, char **argv);
 /* The one that runs: actors get text arguments only. */
 simulation *sim_running(void);

@@ -11,6 +11,7 @@
 #include "omp_ext/expand.h"
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
+#include "omp_ext/record.h"
 #include "omp_ext/structs.h"
 #include "omp_ext/virtual.h"
 
@@ -81,6 +82,7 @@ static void add_range(pending *p, const od_map_args *args, int32_t i, od_request
 {
     od_request *request;
     od_engine *engine = od_runtime_lock();
+    od_record_range((uintptr_t)args->begins[i], (size_t)args->sizes[i], kind);
     od_status status =
         od_engine_range_request(engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], kind, &request);
     od_runtime_unlock();
@@ -126,6 +128,8 @@ static od_status open_region(const od_map_args *args, int32_t i)
             region->undefined = false;
         if (!status && (args->types[i] & OD_MAP_HOLD))
             take_hold(region);
+        if (!status)
+            od_record_open(base, size, !(args->types[i] & OD_MAP_TO), args->types[i] & OD_MAP_HOLD);
         od_runtime_unlock();
         if (status == OD_ENOMEM)
             od_runtime_fatal("out of host memory for a data construct");
@@ -203,6 +207,8 @@ static void close_regions(const od_map_args *args, pending *p)
             drop_hold(region);
         if (is_last(engine, args, i))
             unbind_mapped(engine, args, i);
+        od_record_close((uintptr_t)args->begins[i], counted_size(args, i), from, args->types[i] & OD_MAP_DELETE,
+                        args->types[i] & OD_MAP_HOLD);
         od_status status = od_engine_region_close(engine, (uintptr_t)args->begins[i], counted_size(args, i), from,
                                                   args->types[i] & OD_MAP_DELETE, &request);
         od_runtime_unlock();

@@ -13,6 +13,7 @@
 #include "memmgr/clock.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
+#include "omp_ext/record.h"
 #include "omp_ext/structs.h"
 
 #include <assert.h>
@@ -63,6 +64,7 @@ void od_job_submit(od_job *job, od_uses *uses, const void *code)
     od_runtime_check_limit(&job->task);
     if (job->detached.event)
         od_runtime_note_job(job);
+    od_record_ready(job, code);
     od_engine_task_ready(engine, &job->task);
     od_runtime_unlock();
 }
@@ -120,6 +122,8 @@ void od_job_end_sync(od_job *job, od_status status)
     job->granted = false;
     od_engine_task_done(engine, &job->task, status);
     od_runtime_wait(status ? &job->granted : &job->completed);
+    if (!status)
+        od_record_waited(job->number);
     od_runtime_unlock();
 }
 
@@ -158,10 +162,13 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     od_job *job = make_sync_job(call, &uses);
     if (!job)
         od_runtime_fatal("out of host memory for a launch");
+    job->number = od_record_create(NULL, 0);
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
+    uint64_t owner = od_record_own(job->number);
     od_map_args map = od_kernel_map_args(&job->launch.call.args);
     od_request *after = od_args_pull_always(&map, &uses, job->launch.access_of);
+    od_record_own(owner);
     if (after)
         after->inside = outer != NULL;
     od_runtime_unlock();
@@ -227,6 +234,7 @@ static void retry(od_job *job, const od_map_args *args)
            (void *)(uintptr_t)job->entry, args->count, job->task.naccess);
     od_engine *engine = od_runtime_lock();
     od_access *old = job->task.access;
+    od_record_gave_back(job);
     od_engine_task_give_back(engine, &job->task, od_self.used);
     od_runtime_unlock();
     od_self.used = false;
@@ -239,6 +247,7 @@ static void retry(od_job *job, const od_map_args *args)
     job->granted = false;
     job->task.access = uses.access;
     job->task.naccess = uses.count;
+    od_record_ready(job, (const void *)(uintptr_t)job->entry);
     od_engine_task_ready(engine, &job->task);
     od_runtime_unlock();
     od_self.place = od_job_wait_granted(job);

@@ -6,6 +6,7 @@
 #include "omp_ext/device_memory.h"
 #include "omp_ext/expand.h"
 #include "omp_ext/real.h"
+#include "omp_ext/record.h"
 #include "omp_ext/structs.h"
 
 #include <stdlib.h>
@@ -312,8 +313,10 @@ static void move_always(const od_map_args *args, int64_t direction, od_request_k
         od_status status = OD_OK;
         if (region && direction == OD_MAP_TO)
             region->undefined = false;
-        if (region)
+        if (region) {
+            od_record_range(begin_of(args, i), (size_t)args->sizes[i], kind);
             status = od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], kind, &request);
+        }
         od_runtime_unlock();
         if (status)
             od_runtime_fatal("out of host memory for map(always)");
@@ -347,6 +350,7 @@ od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, co
             continue;
         od_datum *d = uses->access[access_of[i]].datum;
         d->pending++; /* the item's hold */
+        od_record_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_PULL);
         request->items[n++] = (od_request_item){.kind = OD_REQUEST_PULL,
                                                 .datum = d,
                                                 .offset = begin_of(args, i) - d->base,

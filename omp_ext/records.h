@@ -18,6 +18,7 @@ typedef struct od_record {
     od_task_entry entry;   /* the compiled task's code */
     struct od_entry *code; /* what has been learnt about it */
     od_detached detached;  /* its completion */
+    uint64_t number;       /* in the recording of the run (omp_ext/record.h), or 0 */
     bool submitted;        /* the engine knows of it */
     od_level *level;       /* as which the engine knows it */
     double bottom;         /* seconds: its bottom level when it became ready */

@@ -16,6 +16,7 @@
 #include "omp_ext/interrupt.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
+#include "omp_ext/record.h"
 #include "omp_ext/thread.h"
 #include "omp_ext/watchdog.h"
 #include "omp_ext/workers.h"
@@ -152,6 +153,7 @@ static void complete_task(void *driver, od_task *task)
 {
     (void)driver;
     od_job *job = task->user;
+    od_record_ran(job);
     if (job->detached.event)
         od_list_remove(&runtime.live, &job->live);
     if (job->kind == OD_JOB_SYNC) {
@@ -226,6 +228,8 @@ static void transfer_done(void *arg, od_transfer *transfer, od_status status)
     }
     od_engine *engine = od_runtime_lock();
     runtime.busy--;
+    if (!status)
+        od_record_copied(transfer);
     od_engine_transfer_done(engine, transfer, status);
     od_runtime_unlock();
 }
@@ -378,8 +382,10 @@ static void request_and_unlock(od_engine *engine, od_request *request)
 
 void od_runtime_request(od_request *request)
 {
-    if (request)
-        request_and_unlock(od_runtime_lock(), request);
+    if (!request)
+        return;
+    request_and_unlock(od_runtime_lock(), request);
+    od_record_resume();
 }
 
 void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task)
@@ -411,18 +417,22 @@ void od_runtime_synchronise(void)
     if (!od_runtime_started())
         return;
     od_engine *engine = od_runtime_lock();
+    od_record_sync();
     if (od_engine_sync_request(engine, &request))
         od_runtime_fatal("out of host memory at a synchronisation point");
     if (request) /* in one step: another thread's must not take it for a task that still uses the data */
         request_and_unlock(engine, request);
     else
         od_runtime_unlock();
+    od_record_resume();
 }
 
 void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
 {
     od_request *request;
     od_engine *engine = od_runtime_lock();
+    if (kind != OD_REQUEST_SETTLE) /* follows from the data that tasks name */
+        od_record_range(base, size, kind);
     od_status status = od_engine_range_request(engine, base, size, kind, &request);
     od_runtime_unlock();
     if (status)
@@ -526,6 +536,27 @@ static void report(void)
         od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", runtime.options.stats);
 }
 
+static void record_start(void)
+{
+    od_record_run run = {.ndevices = runtime.backend.ndevices,
+                         .memory = runtime.backend.pool_bytes[0],
+                         .buffer = runtime.options.task_buffer,
+                         .seed = runtime.options.seed,
+                         .spill = runtime.options.spill,
+                         .policy = runtime.options.sched,
+                         .evict = runtime.options.evict};
+    if (runtime.options.record[0])
+        od_record_start(runtime.options.record, &run);
+}
+
+static void record_end(void)
+{
+    od_device_stats stats[OD_MAX_DEVICES];
+    for (unsigned k = 0; k < runtime.backend.ndevices; k++)
+        od_engine_device_stats(runtime.engine, k, &stats[k]);
+    od_record_end(stats, runtime.backend.ndevices);
+}
+
 enum { EXIT_PATIENCE_S = 2 };
 
 static bool is_idle(const void *arg)
@@ -609,6 +640,7 @@ static void stop(int status, void *arg)
     wait_for(is_quiet, NULL);
     od_transfer_queues_halt(runtime.transfers);
     od_check_stop();
+    record_end();
     report();
     od_recall_save();
     if (own_jobs) { /* libomp cannot be ended from a thread that is none of its own while a team is active */
@@ -634,6 +666,7 @@ static void report_interrupted(int signal)
     }
     od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): figures so far", strsignal(signal));
     od_transfer_queues_halt(runtime.transfers);
+    od_record_interrupt();
     report();
 }
 
@@ -723,7 +756,8 @@ static bool start_threads(void)
         return false;
     if (runtime.options.watchdog_s > 0)
         od_watchdog_start(runtime.options.watchdog_s);
-    if (!runtime.inherited && (runtime.options.summary || runtime.options.stats[0]))
+    bool reports = runtime.options.summary || runtime.options.stats[0] || runtime.options.record[0];
+    if (!runtime.inherited && reports)
         od_interrupt_start(report_interrupted);
     return true;
 }
@@ -760,6 +794,7 @@ static void start(void)
     start_or_refuse(choose_devices((unsigned)available));
     runtime.start_ns = od_clock_ns();
     od_check_start(runtime.options.check);
+    record_start();
     od_images_hold();
     on_exit(stop, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, policy %s, eviction %s", runtime.backend.ndevices,

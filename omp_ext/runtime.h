@@ -64,6 +64,7 @@ typedef struct od_job {
     bool granted;   /* SYNC: the engine has started it */
     bool completed; /* SYNC: the engine is done with it */
     int granted_place;
+    uint64_t number;     /* in the recording of the run (omp_ext/record.h), or 0 */
     double seconds;      /* that its last run took */
     od_request *after;   /* KERNEL: a request to carry out before its completion (map(always, from)) */
     od_node live;        /* in the runtime's list of jobs with an event */

@@ -6,6 +6,7 @@
 #include "omp_ext/device_memory.h"
 #include "omp_ext/expand.h"
 #include "omp_ext/launch.h"
+#include "omp_ext/record.h"
 #include "util/log.h"
 #include "util/memcheck.h"
 
@@ -221,6 +222,7 @@ static uint32_t take_region(uintptr_t begin, size_t size, uintptr_t *base, size_
     od_runtime_host_range(*base, *bytes, OD_REQUEST_WRITE);
     od_request *request = NULL;
     od_runtime_lock();
+    od_record_close(*base, *bytes, false, true, false);
     if (od_engine_region_close(engine, *base, *bytes, false, true, &request))
         od_runtime_fatal("out of host memory for a struct");
     od_runtime_unlock();

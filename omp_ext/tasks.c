@@ -15,6 +15,7 @@
 #include "omp_ext/job.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
+#include "omp_ext/record.h"
 #include "omp_ext/records.h"
 #include "omp_ext/serial.h"
 #include "omp_ext/virtual.h"
@@ -32,6 +33,8 @@ static void bring_home(const od_depend *depend, od_request_kind kind)
     od_engine *engine = od_runtime_lock();
     const od_datum *d = od_directory_find(od_engine_directory(engine), depend->base, 0);
     od_status status = OD_OK;
+    if (d && !d->region)
+        od_record_range(d->base, d->size, kind);
     if (d && !d->region && (d->nreplicas || !(d->valid & OD_BIT(OD_HOST))))
         status = od_engine_range_request(engine, d->base, d->size, kind, &request);
     od_runtime_unlock();
@@ -80,6 +83,7 @@ static void submit(od_record *record)
     od_level_use *uses = scheduler_uses(record, few);
     od_engine *engine = od_runtime_lock();
     record->submitted = true;
+    record->number = od_record_create(record->depends, record->ndepends);
     od_recall_cost(record->code);
     record->level = od_engine_submit(engine, od_entry_weight(record->code), uses, (uint32_t)record->ndepends);
     od_runtime_unlock();
@@ -107,6 +111,7 @@ static void forget_discarded(const void *task)
     od_record *stale = REAL(omp_get_cancellation)() ? od_records_take(task) : NULL;
     if (stale) {
         unsubmit(stale);
+        od_record_done(stale->number);
         od_record_free(stale);
     }
 }
@@ -220,6 +225,7 @@ static od_job *make_job(od_job_kind kind, const od_record *record)
     job->kmp_task = (void *)(uintptr_t)task;
     job->task.priority = priority_of(record);
     job->code = record->code;
+    job->number = record->number;
     return job;
 }
 
@@ -236,7 +242,9 @@ static void submit_launch(const od_record *record, od_launch *launch)
     od_uses_save(&uses, record->depends, record->ndepends);
     od_runtime_lock();
     od_uses_trust(&uses, record->depends, record->ndepends, false);
+    uint64_t owner = od_record_own(job->number);
     job->after = od_args_pull_always(&map, &uses, job->launch.access_of);
+    od_record_own(owner);
     od_runtime_unlock();
     job->task.bound = od_launch_bound(&job->launch);
     od_job_submit(job, &uses, launch->call.kernel);
@@ -258,6 +266,7 @@ static void dispatch(const od_record *record, od_capture *capture)
         submit_launch(record, &capture->launch);
         return;
     case OD_CAPTURED_REQUESTS:
+        od_record_done(record->number);
         od_runtime_request_async(capture->requests, capture->nrequests, record->detached);
         free(capture->requests);
         return;
@@ -267,6 +276,7 @@ static void dispatch(const od_record *record, od_capture *capture)
     case OD_CAPTURED_DONE:
         break;
     }
+    od_record_done(record->number);
     od_detached_complete(record->detached);
 }
 
@@ -277,6 +287,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
         unsubmit(record);
         host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
         record->entry(gtid, task);
+        od_record_done(record->number);
         od_record_free(record);
         return 0;
     }
@@ -287,12 +298,16 @@ static int32_t target_trampoline(int32_t gtid, void *task)
         return 0;
     }
     unsubmit(record);
+    if (!record->number)
+        record->number = od_record_create(NULL, 0);
     od_capture capture = {.what = OD_CAPTURED_NOTHING};
     if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
         host_access(record->depends, record->ndepends);
     od_thread saved = od_self;
     od_self = (od_thread){.mode = OD_CAPTURE, .capture = &capture, .own_default_device = saved.own_default_device};
+    uint64_t owner = od_record_own(record->number);
     record->entry(gtid, task);
+    od_record_own(owner);
     od_self = saved;
     record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
     dispatch(record, &capture);
@@ -392,6 +407,7 @@ static void run_in_place(const od_record *record, int32_t gtid)
 {
     od_thread saved = od_self;
     od_entry_kind kind = record->code->kind;
+    od_record_resume();
     if (kind != OD_ENTRY_OFFLOADS) /* else it looks at its data through device addresses only */
         host_access(record->depends, record->ndepends);
     od_self = (od_thread){.mode = OD_PLAIN,
@@ -405,6 +421,7 @@ static void run_in_place(const od_record *record, int32_t gtid)
     end_family(gtid);
     if (kind == OD_ENTRY_UNKNOWN)
         conclude(record->code);
+    od_record_done(record->number);
     od_self = saved;
 }
 

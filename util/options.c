@@ -316,6 +316,8 @@ static const od_option_spec table[] = {
      MEMBER(host_workers)},
     {PREFIX "STATS", "path", "0", "", "0 (off), or a file in a folder that can be written",
      "Writes the figures of the run to this JSON file (docs/stats-schema.md).", "stats", parse_path, MEMBER(stats)},
+    {PREFIX "RECORD", "path", "0", "", "0 (off), or a file in a folder that can be written",
+     "Records the run for `ompdarts sim --graph` (docs/graph-format.md).", "record", parse_path, MEMBER(record)},
     {PREFIX "SUMMARY", "flag", "0", "", "0|1", "Prints a summary on standard error when the program ends.", "summary",
      parse_flag, MEMBER(summary)},
     {PREFIX "CACHE", "flag", "1", "", "0|1",

@@ -54,6 +54,7 @@ typedef struct od_options {
     double link_bandwidth;          /* OMPDARTS_LINK_BANDWIDTH: bytes/s, shared by all devices; 0 = not slowed */
     uint32_t host_workers;          /* OMPDARTS_HOST_WORKERS: threads that run host versions */
     char stats[1024];               /* OMPDARTS_STATS: JSON file, "" = none */
+    char record[1024];              /* OMPDARTS_RECORD: the run for the simulator, "" = none */
     bool summary;                   /* OMPDARTS_SUMMARY: print the summary at exit */
     bool cache;                     /* OMPDARTS_CACHE: measurements of earlier runs */
     uint64_t seed;                  /* OMPDARTS_SEED */
@@ -89,7 +90,7 @@ const od_option_spec *od_option_table(size_t *count);
  * here against the names that `known_policies` and `known_rules` list
  * (NULL-terminated arrays; NULL itself: not checked); what follows a policy's name and a colon, and the
  * policy `plugin`, are for od_policy_choose(). Unknown OMPDARTS_ names are
- * logged as warnings. An unwritable OMPDARTS_STATS file is an error; a relative one is made absolute, so
+ * logged as warnings. An unwritable OMPDARTS_STATS or OMPDARTS_RECORD file is an error; a relative one is made absolute, so
  * that a program that changes its folder does not move it. An empty variable counts as unset. */
 od_status od_options_parse(od_options *options, const char *const *known_policies, const char *const *known_rules,
                            char *error, size_t error_size);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -18,13 +19,17 @@
 enum { FAILED = 1, REFUSED = 2 };
 
 typedef struct command {
-    const char *workload_text, *platform_name, *policy_text, *rule_name, *csv_name, *trace_name;
+    const char *workload_text, *graph_name, *platform_name, *policy_text, *rule_name, *csv_name, *trace_name;
+    const char *label; /* of what is run, for people and the CSV */
     sim_workload workload;
+    sim_graph graph; /* of a recorded run */
+    sim_recording recording;
     od_policy_choice policy;
     const od_evict_ops *evict;
     size_t memory; /* 0: all data fit */
     unsigned devices, buffer, repeat;
     uint64_t seed;
+    bool seed_given;
     sim_cost cost;
     FILE *csv, *trace;
     bool quiet;
@@ -34,11 +39,13 @@ typedef struct command {
 static void print_usage(FILE *file)
 {
     fputs("Usage: ompdarts sim --workload NAME[:ARGUMENT=VALUE,...] [OPTIONS]\n"
+          "       ompdarts sim --graph FILE [OPTIONS]\n"
           "\n"
           "Runs the scheduler and the memory manager in virtual time (SimGrid), on machines that need not be here.\n"
           "\n"
           "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
           "unit=1\n"
+          "  --graph FILE           a run recorded with OMPDARTS_RECORD; what is not given here is as it was there\n"
           "  --platform NAME|FILE   the machine (default: pcie)\n"
           "  --devices K            use the first K devices (default: 1)\n"
           "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
@@ -85,10 +92,27 @@ static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64
     return true;
 }
 
-enum { DEVICES = 256, BUFFER, SEED, REPEAT, MEMORY, COST, WORKLOAD, PLATFORM, POLICY, RULE, CSV, TRACE, QUIET, HELP };
+enum {
+    DEVICES = 256,
+    BUFFER,
+    SEED,
+    REPEAT,
+    MEMORY,
+    COST,
+    WORKLOAD,
+    GRAPH,
+    PLATFORM,
+    POLICY,
+    RULE,
+    CSV,
+    TRACE,
+    QUIET,
+    HELP
+};
 
 static const struct option long_options[] = {
     {"workload", required_argument, NULL, WORKLOAD},
+    {"graph", required_argument, NULL, GRAPH},
     {"platform", required_argument, NULL, PLATFORM},
     {"devices", required_argument, NULL, DEVICES},
     {"mem", required_argument, NULL, MEMORY},
@@ -143,6 +167,9 @@ static bool take_option(command *c, int option)
     case WORKLOAD:
         c->workload_text = optarg;
         return true;
+    case GRAPH:
+        c->graph_name = optarg;
+        return true;
     case PLATFORM:
         c->platform_name = optarg;
         return true;
@@ -166,6 +193,7 @@ static bool take_option(command *c, int option)
     case MEMORY:
         return take_memory(c);
     case SEED:
+        c->seed_given = true;
         return take_number("seed", 0, UINT64_MAX, &c->seed);
     case DEVICES:
         if (!take_number("devices", 1, OD_MAX_DEVICES, &number))
@@ -209,9 +237,49 @@ static FILE *open_output(const char *name, const char *mode)
     return file;
 }
 
+/* What was not given is as in the recorded run. */
+static void follow_recording(command *c)
+{
+    const sim_recording *r = &c->recording;
+    bool other_policy = c->policy_text != NULL;
+    c->policy_text = other_policy ? c->policy_text : r->policy;
+    if (!c->rule_name)
+        c->rule_name = other_policy ? "auto" : r->evict;
+    c->memory = c->memory ? c->memory : r->memory;
+    c->devices = c->devices ? c->devices : r->ndevices;
+    c->buffer = c->buffer ? c->buffer : r->buffer;
+    c->seed = c->seed_given ? c->seed : r->seed;
+}
+
+static void use_defaults(command *c)
+{
+    c->policy_text = c->policy_text ? c->policy_text : "darts";
+    c->rule_name = c->rule_name ? c->rule_name : "auto";
+    c->devices = c->devices ? c->devices : 1;
+    c->buffer = c->buffer ? c->buffer : 5;
+    c->seed = c->seed_given ? c->seed : 1;
+}
+
+static od_status choose_work(command *c, char *error, size_t size)
+{
+    if (c->graph_name && sim_graph_read(c->graph_name, &c->graph, &c->recording, error, size))
+        return OD_EINVAL;
+    if (c->graph_name)
+        follow_recording(c);
+    use_defaults(c);
+    c->workload.seed = c->seed;
+    const char *slash = c->graph_name ? strrchr(c->graph_name, '/') : NULL;
+    c->label = slash ? slash + 1 : c->graph_name;
+    if (c->graph_name)
+        return OD_OK;
+    od_status status = sim_workload_parse(c->workload_text, &c->workload, error, size);
+    c->label = c->workload.name;
+    return status;
+}
+
 static int parse(command *c, int argc, char **argv)
 {
-    char error[1024];
+    char error[PATH_MAX + 512];
     for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
         if (option == HELP || option == 'h') {
             print_usage(stdout);
@@ -224,11 +292,9 @@ static int parse(command *c, int argc, char **argv)
         snprintf(error, sizeof error, "'%s' is not an option", argv[optind]);
         return refuse(error);
     }
-    if (!c->workload_text)
-        return refuse("--workload is missing; `ompdarts sim --help` lists what there is");
-    c->workload.seed = c->seed;
-    if (sim_workload_parse(c->workload_text, &c->workload, error, sizeof error) ||
-        od_policy_choose(c->policy_text, &c->policy, error, sizeof error))
+    if (!c->workload_text == !c->graph_name)
+        return refuse("one of --workload and --graph is needed; `ompdarts sim --help` lists what there is");
+    if (choose_work(c, error, sizeof error) || od_policy_choose(c->policy_text, &c->policy, error, sizeof error))
         return refuse(error);
     if (!choose_rule(c))
         return REFUSED;
@@ -260,13 +326,13 @@ static void print_csv(const command *c, const sim_platform *platform, const sim_
               "loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,compute_bound_s,"
               "critical_path_s,bus_bound_s\n",
               c->csv);
-    char cost[32] = "", policy[1100];
+    char cost[32] = "", policy[1100], label[1100];
     if (c->cost != SIM_COST_IGNORED)
         snprintf(cost, sizeof cost, "%.6f", result->sched_s);
     fprintf(c->csv,
             "%s,%u,%u,%u,%zu,%s,%s,%" PRIu64 ",%u,%.9f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
             ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f\n",
-            c->workload.name, c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
+            field(c->label, label, sizeof label), c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
             field(c->policy_text, policy, sizeof policy), c->evict->name, machine->seed, graph->ntasks,
             result->makespan, result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
             total->h2d_bytes, total->d2h_bytes, total->d2d_bytes, total->loads, total->evictions, bounds->load_bytes,
@@ -303,16 +369,25 @@ static void print_table(const command *c, const sim_platform *platform, const si
 {
     scale unit = c->workload.unit ? (scale){1, "data"} : (scale){1e6, "MB"};
     double loaded = (double)(result->total.h2d_bytes + result->total.d2d_bytes), flops = sim_graph_flops(graph);
-    printf("%s n=%u on %s, %u device%s of %.0f %s, %s+%s, seed %" PRIu64 ": %u tasks, %u data of %.1f %s\n",
-           c->workload.name, c->workload.n, platform->name, machine->ndevices, machine->ndevices > 1 ? "s" : "",
-           (double)machine->memory / unit.per, unit.name, c->policy_text, c->evict->name, machine->seed, graph->ntasks,
-           graph->ndata, sim_graph_bytes(graph) / unit.per, unit.name);
+    if (machine->recording)
+        printf("recorded run %s", c->label);
+    else
+        printf("%s n=%u", c->label, c->workload.n);
+    printf(" on %s, %u device%s of %.0f %s, %s+%s, seed %" PRIu64 ": %u tasks, %u data of %.1f %s\n", platform->name,
+           machine->ndevices, machine->ndevices > 1 ? "s" : "", (double)machine->memory / unit.per, unit.name,
+           c->policy_text, c->evict->name, machine->seed, graph->ntasks, graph->ndata,
+           sim_graph_bytes(graph) / unit.per, unit.name);
     printf("  makespan %12.6f s   %8.3f of the bound (compute %.6f s, critical path %.6f s, bus %.6f s)\n",
            result->makespan, ratio(result->makespan, bounds->time_s), bounds->compute_s, bounds->critical_path_s,
            bounds->bus_s);
     printf("  loaded   %12.1f %-4s%8.3f of the bound (%.1f %s)\n", loaded / unit.per, unit.name,
            ratio(loaded, bounds->load_bytes), bounds->load_bytes / unit.per, unit.name);
-    if (!c->workload.unit)
+    if (machine->recording)
+        printf("  moved    h2d %" PRIu64 ", d2h %" PRIu64 ", d2d %" PRIu64 " bytes; the recorded run %" PRIu64
+               ", %" PRIu64 ", %" PRIu64 "\n",
+               result->total.h2d_bytes, result->total.d2h_bytes, result->total.d2d_bytes, machine->recording->h2d_bytes,
+               machine->recording->d2h_bytes, machine->recording->d2d_bytes);
+    if (!c->workload.unit && flops > 0)
         printf("  speed    %12.1f GFlop/s of %.1f\n", ratio(flops, result->makespan) * 1e-9,
                platform->peak * machine->ndevices * 1e-9);
     if (c->cost != SIM_COST_IGNORED)
@@ -354,34 +429,42 @@ static int run_once(const command *c, uint64_t seed)
     sim_graph graph;
     sim_result result;
     sim_workload workload = c->workload;
+    const sim_recording *recording = c->graph_name ? &c->recording : NULL;
     workload.seed = seed;
     if (sim_platform_load(c->platform_name, &platform, error, sizeof error))
         return refuse(error);
-    sim_workload_make(&workload, &graph);
+    if (recording)
+        graph = c->graph;
+    else
+        sim_workload_make(&workload, &graph);
     sim_machine machine = {.platform = &platform,
                            .ndevices = c->devices,
                            .memory = c->memory ? c->memory : enough(&graph),
                            .buffer = c->buffer,
                            .policy = c->policy,
+                           .policy_text = c->policy_text,
                            .evict = c->evict,
                            .seed = seed,
                            .cost = c->cost,
                            .progress = !c->quiet && isatty(STDERR_FILENO),
-                           .trace = c->trace};
+                           .trace = c->trace,
+                           .recording = recording};
     int status = check_machine(&graph, &machine);
     if (!status && sim_run(&graph, &machine, &result, error, sizeof error)) {
         refuse(error);
         status = FAILED;
     }
     if (!status) {
-        sim_bounds bounds = sim_bounds_of(&graph, &workload, &platform, machine.ndevices, machine.memory);
+        sim_bounds bounds =
+            sim_bounds_of(&graph, recording ? NULL : &workload, &platform, machine.ndevices, machine.memory);
         if (c->csv)
             print_csv(c, &platform, &graph, &machine, &result, &bounds);
         if (!c->csv || !c->quiet)
             if (c->csv != stdout)
                 print_table(c, &platform, &graph, &machine, &result, &bounds);
     }
-    sim_graph_free(&graph);
+    if (!recording)
+        sim_graph_free(&graph);
     sim_platform_free(&platform);
     return status;
 }
@@ -411,13 +494,7 @@ static int run_in_child(const command *c, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    command c = {.platform_name = "pcie",
-                 .policy_text = "darts",
-                 .rule_name = "auto",
-                 .devices = 1,
-                 .buffer = 5,
-                 .repeat = 1,
-                 .seed = 1};
+    command c = {.platform_name = "pcie", .repeat = 1};
     if (argc == 1) {
         print_usage(stderr);
         return REFUSED;
@@ -425,6 +502,8 @@ int main(int argc, char **argv)
     int status = parse(&c, argc, argv);
     for (unsigned run = 0; !status && run < c.repeat; run++)
         status = c.repeat > 1 ? run_in_child(&c, c.seed + run) : run_once(&c, c.seed);
+    sim_graph_free(&c.graph);
+    sim_recording_free(&c.recording);
     bool failed = (c.csv && fflush(c.csv)) || (c.trace && fflush(c.trace));
     if (failed)
         fprintf(stderr, "ompdarts sim: writing failed: %s\n", strerror(errno));

@@ -154,7 +154,8 @@ static const char *property(const sim_platform *platform, const char *name)
 static od_status read_properties(sim_platform *platform, const char *path, char *error, size_t size)
 {
     const char *kernels = property(platform, "kernels"), *peak = property(platform, "peak");
-    const char *peer = property(platform, "peer"), *slots = property(platform, "slots");
+    const char *peer = property(platform, "peer"), *slots = property(platform, "slots"),
+               *turns = property(platform, "turns");
     char copy[PATH_MAX], times[2 * PATH_MAX];
     if (!kernels || !peak || strtod(peak, NULL) <= 0) {
         snprintf(error, size, "platform %s: the host ram lacks the property %s", path, kernels ? "peak" : "kernels");
@@ -162,6 +163,7 @@ static od_status read_properties(sim_platform *platform, const char *path, char 
     }
     platform->peak = strtod(peak, NULL) * 1e9;
     platform->peer = peer && strcmp(peer, "yes") == 0;
+    platform->turns = turns && strcmp(turns, "yes") == 0;
     platform->slots = slots ? (unsigned)strtoul(slots, NULL, 10) : 1;
     if (platform->slots == 0) {
         snprintf(error, size, "platform %s: the property slots is not a number above 0", path);

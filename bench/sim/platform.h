@@ -7,6 +7,7 @@
  *   kernels  file with kernel times, beside the platform file
  *   peak     GFlop/s of a device
  *   peer     yes or no: device-to-device copies
+ *   turns    yes or no (default): one transfer at a time, first come, first served, as OMPDARTS_LINK_BANDWIDTH does
  *   slots    tasks that run at once on a device (default 1): the cores that share one memory
  *
  * Kernel times: lines "NAME TILE SECONDS # where it comes from". For a tile size that is not there the time is scaled from
@@ -31,6 +32,7 @@ typedef struct sim_platform {
     unsigned ndevices;
     unsigned slots;
     bool peer;
+    bool turns;  /* one transfer at a time, first come, first served */
     double peak; /* flop/s of a device */
     sg_host_t memory;
     sg_host_t device[OD_MAX_DEVICES];

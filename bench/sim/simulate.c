@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "bench/sim/simulate.h"
+#include "bench/sim/simulate_internal.h"
 
 #include "memmgr/clock.h"
 
@@ -13,63 +13,9 @@
 
 enum { PER_TASK = 1 }; /* a datum's first page: bases differ by at least this */
 
-typedef enum way { TO_DEVICE, FROM_DEVICE, BETWEEN_DEVICES, WAYS } way;
-
-/* What the engine has commanded and nobody has begun. */
-typedef struct command {
-    od_node node;
-    od_task *task;
-    double release; /* not before this time */
-} command;
-
-typedef struct queue {
-    struct simulation *simulation;
-    od_list demanded, prefetches; /* od_transfer.node */
-    sg_sem_t work;
-} queue;
-
-typedef struct device {
-    struct simulation *simulation;
-    queue queue[WAYS];
-    od_list started; /* command.node */
-    sg_sem_t work;
-} device;
-
-/* Actors to be woken once the engine has returned. */
-typedef struct wake_list {
-    sg_sem_t *items;
-    size_t first, count, capacity; /* those before `first` have been woken */
-} wake_list;
-
-typedef struct simulation {
-    const sim_graph *graph;
-    const sim_machine *machine;
-    od_engine *engine;
-    device device[OD_MAX_DEVICES];
-    od_datum **datum;
-    od_task *task;
-    od_access *access;
-    command *command;              /* by task */
-    uint32_t *waiting_for;         /* by task: predecessors that have not ended */
-    uint32_t *first_after, *after; /* successors */
-    od_level **level;
-    uint32_t *ready; /* a queue of those that have become ready and that the engine does not know yet */
-    uint32_t first_ready, nready;
-    uint32_t done;
-    wake_list wake;
-    sg_sem_t finished;
-    double release;      /* when the scheduler has decided what it has been asked so far */
-    uint64_t counted_ns; /* of the scheduling time, what `release` contains */
-    double end;          /* of the last task */
-    char *error;
-    size_t error_size;
-    bool failed;
-    uint64_t shown_ns; /* real time of the last line of progress */
-} simulation;
-
 /* --- the driver -------------------------------------------------------------------- */
 
-static void wake(simulation *s, sg_sem_t semaphore)
+void sim_wake(simulation *s, sg_sem_t semaphore)
 {
     wake_list *list = &s->wake;
     if (list->count == list->capacity) {
@@ -92,44 +38,48 @@ static void start_transfer(void *driver, od_transfer *x)
     simulation *s = driver;
     queue *q = queue_of(s, x);
     od_list_push_back(x->demanded ? &q->demanded : &q->prefetches, &x->node);
-    wake(s, q->work);
+    sim_wake(s, q->work);
 }
 
-static void fail(simulation *s, const char *message)
+void sim_fail(simulation *s, const char *message)
 {
     if (!s->failed)
         snprintf(s->error, s->error_size, "%s", message);
     s->failed = true;
-    wake(s, s->finished);
+    sim_wake(s, s->finished);
 }
 
 static void start_task(void *driver, od_task *task, int place)
 {
     simulation *s = driver;
     if (place == OD_HOST) {
-        fail(s, "a task does not fit on its device: there is no host version in the simulator");
+        sim_fail(s, "a task does not fit on its device: there is no host version in the simulator");
         return;
     }
     command *c = &s->command[task - s->task];
     c->task = task;
     od_list_push_back(&s->device[place].started, &c->node);
-    wake(s, s->device[place].work);
+    sim_wake(s, s->device[place].work);
 }
 
 static void complete_task(void *driver, od_task *task)
 {
     simulation *s = driver;
     uint32_t t = (uint32_t)(task - s->task);
-    for (uint32_t i = s->first_after[t]; i < s->first_after[t + 1]; i++)
+    if (s->replay)
+        sim_replay_completed(s, t);
+    for (uint32_t i = s->first_after[t]; !s->replay && i < s->first_after[t + 1]; i++)
         if (--s->waiting_for[s->after[i]] == 0)
             s->ready[s->nready++] = s->after[i];
     if (++s->done == s->graph->ntasks)
-        wake(s, s->finished);
+        sim_wake(s, s->finished);
 }
 
 static void complete_request(void *driver, od_request *request)
 {
-    (void)driver;
+    const simulation *s = driver;
+    if (s->replay)
+        sim_replay_request_done(request);
     od_request_destroy(request);
 }
 
@@ -153,7 +103,7 @@ static od_link link_between(void *driver, int from, int to)
 
 static void fatal(void *driver, const char *message)
 {
-    fail(driver, message);
+    sim_fail(driver, message);
 }
 
 static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
@@ -220,13 +170,21 @@ static void show_progress(simulation *s)
             simgrid_get_clock());
 }
 
-/* After an event: hands over what has become ready, then wakes whom the engine has given work. */
-static void after_event(simulation *s)
+static void hand_over(simulation *s)
 {
     od_engine_hold(s->engine);
     while (s->first_ready < s->nready)
         make_ready(s, s->ready[s->first_ready++]);
     od_engine_resume(s->engine);
+}
+
+/* After an event: hands over what has become ready, then wakes whom the engine has given work. */
+void sim_after_event(simulation *s)
+{
+    if (s->replay)
+        sim_replay_advance(s);
+    else
+        hand_over(s);
     if (s->machine->cost == SIM_COST_ADDED) {
         od_engine_stats stats;
         od_engine_stats_get(s->engine, &stats);
@@ -283,17 +241,75 @@ static void trace_transfer(const simulation *s, const od_transfer *x, double sta
 
 /* --- the actors ------------------------------------------------------------------------ */
 
-static simulation *running; /* actors get text arguments only */
+static simulation *running;
 
-static int actor_number(int argc, char **argv)
+simulation *sim_running(void)
 {
-    return argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
+    return running;
+}
+
+unsigned sim_actor_number(int argc, char **argv)
+{
+    return argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
+}
+
+/* Of those that wait, in a replay, the one that was first in the recorded run; others in the order in which they came. */
+static uint32_t first_in_line(const bus *b)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < b->count; i++)
+        if (b->waiting[i].rank < b->waiting[best].rank)
+            best = i;
+    return best;
+}
+
+/* True where no copy that was earlier in the recorded run may still come. */
+static bool may_go(const bus *b, uint32_t best)
+{
+    double now = simgrid_get_clock();
+    for (uint32_t i = 0; i < b->count; i++)
+        if (now - b->waiting[i].since >= sim_patience)
+            return true;
+    return b->waiting[best].rank <= b->next || b->waiting[best].rank == SIM_NO_COPY;
+}
+
+static void give_bus(simulation *s)
+{
+    bus *b = &s->bus;
+    uint32_t best = first_in_line(b);
+    if (b->busy || !b->count || !may_go(b, best))
+        return;
+    sg_sem_t turn = b->waiting[best].turn;
+    if (b->waiting[best].rank != SIM_NO_COPY && b->waiting[best].rank >= b->next)
+        b->next = b->waiting[best].rank + 1;
+    b->busy = true;
+    b->count--;
+    for (uint32_t i = best; i < b->count; i++)
+        b->waiting[i] = b->waiting[i + 1];
+    sg_sem_release(turn);
+}
+
+static void take_bus(simulation *s, uint32_t rank, sg_sem_t turn)
+{
+    bus *b = &s->bus;
+    uint32_t last = b->count++;
+    b->waiting[last].turn = turn;
+    b->waiting[last].since = simgrid_get_clock();
+    b->waiting[last].rank = rank;
+    give_bus(s);
+    while (sg_sem_acquire_timeout(turn, 1e-3))
+        give_bus(s);
+}
+
+static void leave_bus(simulation *s)
+{
+    s->bus.busy = false;
 }
 
 static void queue_main(int argc, char **argv)
 {
     simulation *s = running;
-    int number = actor_number(argc, argv);
+    unsigned number = sim_actor_number(argc, argv);
     queue *q = &s->device[number / WAYS].queue[number % WAYS];
     for (;;) {
         sg_sem_acquire(q->work);
@@ -302,39 +318,53 @@ static void queue_main(int argc, char **argv)
             node = od_list_pop_front(&q->prefetches);
         od_transfer *x = od_container_of(node, od_transfer, node);
         await_release(s);
+        uint32_t rank = s->replay ? sim_replay_rank(s, x) : SIM_NO_COPY;
+        if (s->machine->platform->turns)
+            take_bus(s, rank, q->turn);
         double start = simgrid_get_clock();
         sg_host_sendto(sim_platform_place(s->machine->platform, x->from),
                        sim_platform_place(s->machine->platform, x->to), (double)x->bytes);
+        if (s->machine->platform->turns)
+            leave_bus(s);
+        if (s->replay)
+            sim_replay_await_copy(s, q->turn, rank);
         trace_transfer(s, x, start);
         od_engine_transfer_done(s->engine, x, OD_OK);
-        after_event(s);
+        sim_after_event(s);
+        give_bus(s);
     }
 }
 
 static void worker_main(int argc, char **argv)
 {
     simulation *s = running;
-    device *self = &s->device[actor_number(argc, argv)];
+    device *self = &s->device[sim_actor_number(argc, argv)];
+    sg_sem_t own = sg_sem_init(0);
     for (;;) {
         sg_sem_acquire(self->work);
         od_task *task = od_container_of(od_list_pop_front(&self->started), command, node)->task;
         await_release(s);
         double start = simgrid_get_clock();
-        sg_actor_sleep_for(task->duration);
+        sg_actor_sleep_for(s->seconds[task - s->task]);
+        if (s->replay)
+            sim_replay_await_end(s, own, (uint32_t)(task - s->task));
         s->end = simgrid_get_clock();
         trace_task(s, task, start);
         od_engine_task_done(s->engine, task, OD_OK);
-        after_event(s);
+        sim_after_event(s);
     }
 }
 
-static void start_actor(const char *name, sg_host_t host, xbt_main_func_t code, unsigned number)
+void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number,
+                     bool serves)
 {
     char text[16], actor[32];
     snprintf(text, sizeof text, "%u", number);
     snprintf(actor, sizeof actor, "%s%u", name, number);
     char *arguments[] = {actor, text, NULL};
-    sg_actor_daemonize(sg_actor_create(actor, host, code, 2, arguments));
+    sg_actor_t started = sg_actor_create(actor, host, code, 2, arguments);
+    if (serves) /* an actor that ends may have ended by now */
+        sg_actor_daemonize(started);
 }
 
 static void main_main(int argc, char **argv)
@@ -345,15 +375,19 @@ static void main_main(int argc, char **argv)
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         sg_host_t host = sim_platform_place(s->machine->platform, (int)k);
         for (unsigned w = 0; w < WAYS; w++)
-            start_actor("queue", host, queue_main, k * WAYS + w);
+            sim_start_actor("queue", host, queue_main, k * WAYS + w, true);
         for (unsigned i = 0; i < s->machine->platform->slots; i++)
-            start_actor("worker", host, worker_main, k);
+            sim_start_actor("worker", host, worker_main, k, true);
+    }
+    if (s->replay) {
+        sim_replay_main(s);
+        return;
     }
     submit_all(s);
     for (uint32_t t = 0; t < s->graph->ntasks; t++)
         if (s->waiting_for[t] == 0)
             s->ready[s->nready++] = t;
-    after_event(s);
+    sim_after_event(s);
     if (s->graph->ntasks)
         sg_sem_acquire(s->finished);
 }
@@ -405,16 +439,18 @@ static od_status allocate(simulation *s)
     s->waiting_for = calloc(g->ntasks + 1, sizeof *s->waiting_for);
     s->first_after = calloc(g->ntasks + 2, sizeof *s->first_after);
     s->after = calloc(g->nbefore + 1, sizeof *s->after);
+    s->seconds = calloc(g->ntasks + 1, sizeof *s->seconds);
     s->ready = calloc(g->ntasks + 1, sizeof *s->ready);
     s->level = g->nbefore ? calloc(g->ntasks + 1, sizeof *s->level) : NULL;
-    bool all =
-        s->datum && s->task && s->access && s->command && s->waiting_for && s->first_after && s->after && s->ready;
+    bool all = s->datum && s->task && s->access && s->command && s->waiting_for && s->first_after && s->after &&
+               s->seconds && s->ready;
     return all && (s->level || !g->nbefore) ? OD_OK : OD_ENOMEM;
 }
 
 static void release(simulation *s)
 {
     od_engine_destroy(s->engine);
+    sim_replay_destroy(s->replay);
     free(s->datum);
     free(s->task);
     free(s->access);
@@ -422,6 +458,7 @@ static void release(simulation *s)
     free(s->waiting_for);
     free(s->first_after);
     free(s->after);
+    free(s->seconds);
     free(s->ready);
     free(s->level);
     free(s->wake.items);
@@ -455,10 +492,11 @@ static od_status make_tasks(simulation *s)
                      g->kernels[task->kernel].name);
             return OD_EINVAL;
         }
-        if (task->naccess > MOST_ACCESSES) {
+        if (task->naccess > MOST_ACCESSES && !s->machine->recording) {
             snprintf(s->error, s->error_size, "task %u uses more than %d data", t, MOST_ACCESSES);
             return OD_EINVAL;
         }
+        s->seconds[t] = seconds;
         s->task[t] = (od_task){.bound = OD_NOWHERE,
                                .duration = seconds,
                                .naccess = task->naccess,
@@ -474,11 +512,12 @@ static od_status make_engine(simulation *s)
     const sim_machine *m = s->machine;
     od_engine_config config = {.ndevices = m->ndevices,
                                .memory = m->memory,
-                               .alignment = 1,
+                               .alignment = m->recording ? 0 : 1, /* of a real device's pool, or none */
                                .buffer = m->buffer,
                                .slots = m->platform->slots,
                                .host_slots = 1,
                                .peer = m->platform->peer,
+                               .spill = m->recording && m->recording->spill,
                                .policy = m->policy.ops,
                                .policy_values = m->policy.values,
                                .evict = m->evict,
@@ -500,6 +539,7 @@ static void make_devices(simulation *s)
             od_list_init(&self->queue[w].demanded);
             od_list_init(&self->queue[w].prefetches);
             self->queue[w].work = sg_sem_init(0);
+            self->queue[w].turn = sg_sem_init(0);
         }
     }
     s->finished = sg_sem_init(0);
@@ -546,10 +586,12 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
     od_status status = allocate(s);
     if (!status)
         status = make_engine(s);
-    if (!status)
+    if (!status && !machine->recording)
         status = make_data(s);
     if (!status)
         status = make_tasks(s);
+    if (!status && machine->recording)
+        status = sim_replay_create(s, machine->recording);
     if (!status) {
         if (machine->trace)
             fputs(trace_header, machine->trace);

@@ -9,7 +9,7 @@
 #ifndef OD_BENCH_SIM_SIMULATE_H
 #define OD_BENCH_SIM_SIMULATE_H
 
-#include "bench/sim/graph.h"
+#include "bench/sim/graph_file.h"
 #include "bench/sim/platform.h"
 
 #include <stdio.h>
@@ -26,11 +26,13 @@ typedef struct sim_machine {
     size_t memory;   /* bytes of each device */
     unsigned buffer; /* tasks per task buffer */
     od_policy_choice policy;
+    const char *policy_text; /* as it was written */
     const od_evict_ops *evict;
     uint64_t seed;
     sim_cost cost;
-    bool progress; /* one line on standard error, on a terminal */
-    FILE *trace;   /* rows of CSV, or NULL */
+    bool progress;                  /* one line on standard error, on a terminal */
+    FILE *trace;                    /* rows of CSV, or NULL */
+    const sim_recording *recording; /* what the graph comes from, or NULL */
 } sim_machine;
 
 typedef struct sim_result {

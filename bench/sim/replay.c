@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The program of a recorded run, on virtual time.
+ *
+ * One actor, the program's thread, goes through the recording. It creates tasks at the pace of the recorded thread, asks for
+ * what that asked of its data, and waits where that waited: a request comes after all tasks that were complete when it was
+ * made. A task is ready when all that precede it are complete and the thread has come to the line that says so; then its
+ * data are named to the engine by their recorded addresses, as the runtime does.
+ */
+#include "bench/sim/simulate_internal.h"
+
+#include <math.h>
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct node_state {
+    uint32_t waiting_for; /* nodes before it that are not complete */
+    uint32_t first_step;  /* its own requests, linked by sim_replay.next_step; plus one, 0: none */
+    od_level *level;
+    double earliest; /* when the threads of the program come to it */
+    bool passed;     /* the thread has come to it */
+    bool begun;      /* the engine does not count it as submitted any more */
+    bool ran;        /* a task: the engine is done with it */
+    bool complete;   /* and with its own requests */
+} node_state;
+
+typedef struct copy {
+    uintptr_t base; /* of the datum */
+    int to;
+    uint32_t number; /* among the recorded copies */
+    bool asked;
+} copy;
+
+/* What an engine is told: a task is ready or has run, a copy has ended, the program asks for something. */
+typedef struct event {
+    double at;       /* recorded, seconds */
+    uint32_t number; /* of the events, as they were collected */
+    uint32_t *index; /* where its place in the order is kept */
+    bool happened;
+} event;
+
+struct sim_replay {
+    const sim_recording *r;
+    node_state *node;
+    uint32_t *node_of;             /* by task */
+    uint32_t *first_after, *after; /* successors */
+    uint32_t *next_step;           /* by step: the next of its node's requests, plus one */
+    uint32_t *ready;               /* a queue of nodes: may begin, or have run and have requests of their own */
+    uint32_t first_ready, nready;
+    uint32_t *ended; /* nodes that are complete where the thread is in the recording */
+    uint32_t nended, first_ended;
+    uint32_t npassed, ncomplete;
+    sg_sem_t *waiting; /* actors that look again after each event */
+    size_t nwaiting, waiting_capacity;
+    copy *copies;                 /* sorted */
+    event *events;                /* in their recorded order */
+    uint32_t nevents, next_event; /* all before next_event have happened, or are awaited no more */
+    uint32_t *ready_event, *ran_event, *copy_event, *step_event; /* by node, node, copy, step */
+    bool same;        /* the settings are those of the recorded run: copies that race go in its order */
+    double at, clock; /* the thread: recorded time, and when that was here */
+};
+
+/* --- waiting ------------------------------------------------------------------- */
+
+static void note_waiting(sim_replay *p, sg_sem_t own)
+{
+    if (p->nwaiting == p->waiting_capacity) {
+        p->waiting_capacity = p->waiting_capacity ? 2 * p->waiting_capacity : 16;
+        p->waiting = realloc(p->waiting, p->waiting_capacity * sizeof *p->waiting);
+        if (!p->waiting)
+            abort();
+    }
+    p->waiting[p->nwaiting++] = own;
+}
+
+static void pause_until_event(simulation *s, sg_sem_t own)
+{
+    note_waiting(s->replay, own);
+    sg_sem_acquire(own);
+}
+
+static void await_requests(simulation *s, sg_sem_t own, const unsigned *pending)
+{
+    while (*pending && !s->failed)
+        pause_until_event(s, own);
+}
+
+/* --- the recorded order of events ---------------------------------------------------- */
+
+/* Of a replay with the settings of the recorded run: what came before this event may still come, a little late. */
+static void await_turn(simulation *s, sg_sem_t own, uint32_t place)
+{
+    sim_replay *p = s->replay;
+    double deadline = simgrid_get_clock() + sim_patience;
+    if (!p->same)
+        return;
+    while (p->next_event < place && simgrid_get_clock() < deadline && !s->failed) {
+        note_waiting(p, own);
+        sg_sem_acquire_timeout(own, fmax(deadline - simgrid_get_clock(), 1e-9));
+    }
+    p->events[place].happened = true;
+    p->next_event = p->next_event > place ? p->next_event : place;
+    while (p->next_event < p->nevents && p->events[p->next_event].happened)
+        p->next_event++;
+}
+
+void sim_replay_await_end(simulation *s, sg_sem_t own, uint32_t task)
+{
+    await_turn(s, own, s->replay->ran_event[s->replay->node_of[task]]);
+}
+
+void sim_replay_await_copy(simulation *s, sg_sem_t own, uint32_t rank)
+{
+    if (rank != SIM_NO_COPY)
+        await_turn(s, own, s->replay->copy_event[rank]);
+}
+
+/* --- waiting for what must have been --------------------------------------------------- */
+
+/* All that was complete in the recorded run by now. */
+static void await_ended(simulation *s, sg_sem_t own)
+{
+    sim_replay *p = s->replay;
+    while (p->first_ended < p->nended && !s->failed)
+        if (p->node[p->ended[p->first_ended]].complete)
+            p->first_ended++;
+        else
+            pause_until_event(s, own);
+}
+
+static void await_node(simulation *s, sg_sem_t own, uint32_t n)
+{
+    while (!s->replay->node[n].complete && !s->failed)
+        pause_until_event(s, own);
+}
+
+/* The thread has worked since the last line at which its clock was set. */
+static void keep_pace(sim_replay *p, double at)
+{
+    double target = p->clock + (at - p->at);
+    if (target > simgrid_get_clock())
+        sg_actor_sleep_until(target);
+    p->at = at;
+    p->clock = simgrid_get_clock();
+}
+
+static void set_clock(sim_replay *p, double at)
+{
+    p->at = at;
+    p->clock = simgrid_get_clock();
+}
+
+/* --- requests -------------------------------------------------------------------- */
+
+static void submit(simulation *s, od_status status, od_request *request, unsigned *pending)
+{
+    if (status)
+        sim_fail(s, "out of memory for a request");
+    if (status || !request)
+        return;
+    ++*pending;
+    request->user = pending;
+    od_engine_request(s->engine, request);
+    sim_after_event(s);
+}
+
+void sim_replay_request_done(const od_request *request)
+{
+    --*(unsigned *)request->user;
+}
+
+/* Data that lie there otherwise go home, so that the range can be divided anew. */
+static void settle(simulation *s, sg_sem_t own, uintptr_t base, size_t bytes)
+{
+    static const double moment = 100e-6; /* tasks that are ready but have not run hold it still */
+    unsigned pending = 0;
+    od_request *request = NULL;
+    submit(s, od_engine_range_request(s->engine, base, bytes, OD_REQUEST_SETTLE, &request), request, &pending);
+    await_requests(s, own, &pending);
+    sg_actor_sleep_for(moment);
+}
+
+static od_region *region_of(simulation *s, const sim_step *step)
+{
+    return od_directory_find_region(od_engine_directory(s->engine), step->base, step->bytes);
+}
+
+static void open_region(simulation *s, sg_sem_t own, const sim_step *step)
+{
+    od_status status;
+    while ((status = od_engine_region_open(s->engine, step->base, step->bytes, step->undefined)) == OD_EFULL &&
+           !s->failed)
+        settle(s, own, step->base, step->bytes);
+    od_region *region = region_of(s, step);
+    if (!status && step->hold && region) {
+        region->references--;
+        region->holds++;
+    }
+}
+
+static void close_region(simulation *s, const sim_step *step, unsigned *pending)
+{
+    od_request *request = NULL;
+    od_region *region = region_of(s, step);
+    if (region && step->hold && region->holds) {
+        region->holds--;
+        region->references++;
+    }
+    od_status status = od_engine_region_close(s->engine, step->base, step->bytes, step->copy_out, step->all, &request);
+    submit(s, status, request, pending);
+}
+
+static void ask_for_range(simulation *s, const sim_step *step, unsigned *pending)
+{
+    od_request *request = NULL;
+    od_region *region = region_of(s, step);
+    if (region && step->request == OD_REQUEST_PUSH) /* some of it is defined from now on */
+        region->undefined = false;
+    od_status status = od_engine_range_request(s->engine, step->base, step->bytes, step->request, &request);
+    submit(s, status, request, pending);
+}
+
+static void synchronise(simulation *s, unsigned *pending)
+{
+    od_request *request = NULL;
+    od_status status = od_engine_sync_request(s->engine, &request);
+    submit(s, status, request, pending);
+}
+
+static void perform(simulation *s, sg_sem_t own, const sim_step *step)
+{
+    unsigned pending = 0;
+    if (step->kind == SIM_OPEN)
+        open_region(s, own, step);
+    else if (step->kind == SIM_CLOSE)
+        close_region(s, step, &pending);
+    else if (step->kind == SIM_RANGE)
+        ask_for_range(s, step, &pending);
+    else
+        synchronise(s, &pending);
+    await_requests(s, own, &pending);
+}
+
+/* --- nodes ------------------------------------------------------------------------ */
+
+static void push_ready(sim_replay *p, uint32_t n)
+{
+    p->ready[p->nready++] = n;
+}
+
+static void complete_node(sim_replay *p, uint32_t n)
+{
+    p->node[n].complete = true;
+    p->ncomplete++;
+    for (uint32_t i = p->first_after[n]; i < p->first_after[n + 1]; i++) {
+        node_state *next = &p->node[p->after[i]];
+        if (--next->waiting_for)
+            continue;
+        next->earliest = simgrid_get_clock() + p->r->nodes[p->after[i]].delay;
+        if (next->passed)
+            push_ready(p, p->after[i]);
+    }
+}
+
+/* The thread has come to the node. */
+static void pass(simulation *s, uint32_t n)
+{
+    sim_replay *p = s->replay;
+    p->node[n].passed = true;
+    p->npassed++;
+    if (p->node[n].waiting_for == 0)
+        push_ready(p, n);
+    sim_after_event(s);
+}
+
+void sim_replay_completed(simulation *s, uint32_t task)
+{
+    sim_replay *p = s->replay;
+    uint32_t n = p->node_of[task];
+    p->node[n].ran = true;
+    if (p->node[n].first_step)
+        push_ready(p, n);
+    else
+        complete_node(p, n);
+}
+
+/* Two recorded data may be one here, in another order of events. */
+static void add_access(od_engine *engine, od_task *task, od_datum *d, od_mode mode)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (task->access[i].datum == d) {
+            task->access[i].mode |= mode;
+            od_engine_release(engine, d);
+            return;
+        }
+    task->access[task->naccess++] = (od_access){d, mode};
+}
+
+/* Names the task's data. False: the range of *blocked must be divided anew first. */
+static bool name_data(simulation *s, uint32_t t, uint32_t *blocked)
+{
+    const sim_task *what = &s->graph->tasks[t];
+    od_task *task = &s->task[t];
+    task->naccess = 0;
+    for (uint32_t a = what->first_access; a < what->first_access + what->naccess; a++) {
+        od_datum *d;
+        uint32_t index = s->graph->accesses[a].datum;
+        if (od_engine_datum(s->engine, s->graph->data[index].base, s->graph->data[index].bytes, &d)) {
+            for (uint32_t i = 0; i < task->naccess; i++)
+                od_engine_release(s->engine, task->access[i].datum);
+            *blocked = index;
+            return false;
+        }
+        d->keep = !s->replay->r->home[a];
+        d->user = &s->datum[index]; /* for the trace */
+        add_access(s->engine, task, d, s->graph->accesses[a].mode);
+    }
+    return true;
+}
+
+static bool arrive(simulation *s, uint32_t n, uint32_t *blocked)
+{
+    uint32_t t = s->replay->r->nodes[n].task;
+    if (!name_data(s, t, blocked))
+        return false;
+    s->task[t].priority = s->graph->tasks[t].priority;
+    s->task[t].duration = s->replay->r->predicted[t];
+    od_engine_task_ready(s->engine, &s->task[t]);
+    return true;
+}
+
+/* It is no longer only submitted. */
+static void unsubmit(simulation *s, uint32_t n)
+{
+    const sim_node *node = &s->replay->r->nodes[n];
+    if (node->nuses && !s->replay->node[n].begun)
+        od_engine_unsubmit(s->engine, s->replay->node[n].level, s->replay->r->uses + node->first_use, node->nuses);
+    s->replay->node[n].level = NULL;
+    s->replay->node[n].begun = true;
+}
+
+/* The actor of a node that must wait: for its time, for the division of its data, or for its own requests. */
+static void node_main(int argc, char **argv)
+{
+    simulation *s = sim_running();
+    sim_replay *p = s->replay;
+    uint32_t n = sim_actor_number(argc, argv), blocked = 0;
+    sg_sem_t own = sg_sem_init(0);
+    if (p->node[n].earliest > simgrid_get_clock())
+        sg_actor_sleep_until(p->node[n].earliest);
+    unsubmit(s, n);
+    if (p->r->nodes[n].task != SIM_NO_TASK && !p->node[n].ran) {
+        await_turn(s, own, p->ready_event[n]);
+        while (!s->failed && !arrive(s, n, &blocked))
+            settle(s, own, s->graph->data[blocked].base, s->graph->data[blocked].bytes);
+    } else {
+        for (uint32_t i = p->node[n].first_step; i; i = p->next_step[i - 1])
+            perform(s, own, &p->r->steps[i - 1]);
+        complete_node(p, n);
+    }
+    sim_after_event(s);
+}
+
+static void start_node(simulation *s, uint32_t n)
+{
+    sim_start_actor("node", s->machine->platform->memory, node_main, n, false);
+}
+
+/* It is its turn. */
+static void note_ready(sim_replay *p, uint32_t n)
+{
+    p->events[p->ready_event[n]].happened = true;
+    while (p->next_event < p->nevents && p->events[p->next_event].happened)
+        p->next_event++;
+}
+
+static void begin(simulation *s, uint32_t n)
+{
+    sim_replay *p = s->replay;
+    uint32_t blocked;
+    if (p->node[n].earliest > simgrid_get_clock() || (p->same && p->next_event < p->ready_event[n])) {
+        start_node(s, n);
+        return;
+    }
+    unsubmit(s, n);
+    if (p->r->nodes[n].task != SIM_NO_TASK && !p->node[n].ran) {
+        note_ready(p, n);
+        if (!arrive(s, n, &blocked))
+            start_node(s, n);
+    } else if (p->node[n].first_step) {
+        start_node(s, n);
+    } else {
+        complete_node(p, n);
+    }
+}
+
+void sim_replay_advance(simulation *s)
+{
+    sim_replay *p = s->replay;
+    while (p->first_ready < p->nready)
+        begin(s, p->ready[p->first_ready++]);
+    for (size_t i = 0; i < p->nwaiting; i++)
+        sim_wake(s, p->waiting[i]);
+    p->nwaiting = 0;
+}
+
+/* --- the order of copies ------------------------------------------------------------- */
+
+static int compare_copies(const void *left, const void *right)
+{
+    const copy *a = left, *b = right;
+    if (a->base != b->base)
+        return a->base < b->base ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* A datum is copied to one place many times: the first such copy that has not been asked for. */
+uint32_t sim_replay_rank(simulation *s, const od_transfer *x)
+{
+    sim_replay *p = s->replay;
+    uint32_t low = 0, high = p->r->ncopies;
+    if (!p->same)
+        return SIM_NO_COPY;
+    copy wanted = {.base = x->datum->base, .to = x->to};
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (compare_copies(&p->copies[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low < p->r->ncopies && p->copies[low].base == wanted.base && p->copies[low].to == wanted.to) {
+        if (!p->copies[low].asked) {
+            p->copies[low].asked = true;
+            return p->copies[low].number;
+        }
+        low++;
+    }
+    return SIM_NO_COPY;
+}
+
+/* --- the thread --------------------------------------------------------------------- */
+
+static void create(simulation *s, uint32_t n)
+{
+    const sim_node *node = &s->replay->r->nodes[n];
+    static const double weight = 1e-3; /* the recorded priorities count, not bottom levels */
+    if (node->nuses)
+        s->replay->node[n].level =
+            od_engine_submit(s->engine, weight, s->replay->r->uses + node->first_use, node->nuses);
+}
+
+static void note_ended(sim_replay *p, uint32_t n)
+{
+    p->ended[p->nended++] = n;
+}
+
+static void end_node(simulation *s, sg_sem_t own, const sim_step *step)
+{
+    sim_replay *p = s->replay;
+    if (!p->node[step->node].first_step) { /* the thread ran it */
+        await_ended(s, own);
+        keep_pace(p, step->at);
+        note_ended(p, step->node);
+    }
+    pass(s, step->node);
+}
+
+static void ask(simulation *s, sg_sem_t own, const sim_step *step)
+{
+    if (step->node) /* a task's own */
+        return;
+    await_ended(s, own);
+    keep_pace(s->replay, step->at);
+    await_turn(s, own, s->replay->step_event[step - s->replay->r->steps]);
+    perform(s, own, step);
+}
+
+static void follow(simulation *s, sg_sem_t own, const sim_step *step)
+{
+    sim_replay *p = s->replay;
+    switch (step->kind) {
+    case SIM_CREATE:
+        keep_pace(p, step->at);
+        create(s, step->node);
+        return;
+    case SIM_TASK:
+        pass(s, step->node);
+        return;
+    case SIM_RAN:
+        note_ended(p, step->node);
+        return;
+    case SIM_DONE:
+        end_node(s, own, step);
+        return;
+    case SIM_SYNC:
+        await_ended(s, own);
+        await_turn(s, own, p->step_event[step - p->r->steps]);
+        perform(s, own, step);
+        set_clock(p, step->at);
+        return;
+    case SIM_RESUME:
+        await_ended(s, own);
+        set_clock(p, step->at);
+        return;
+    case SIM_WAIT:
+        await_node(s, own, step->node);
+        set_clock(p, step->at);
+        return;
+    case SIM_OPEN:
+    case SIM_CLOSE:
+    case SIM_RANGE:
+        ask(s, own, step);
+        return;
+    }
+}
+
+void sim_replay_main(simulation *s)
+{
+    sim_replay *p = s->replay;
+    sg_sem_t own = sg_sem_init(0);
+    for (uint32_t i = 0; i < p->r->nsteps && !s->failed; i++)
+        follow(s, own, &p->r->steps[i]);
+    while (p->ncomplete < p->npassed && !s->failed)
+        pause_until_event(s, own);
+    sg_actor_sleep_for(sim_patience); /* other actors finish what they are about: the simulation ends with this one */
+}
+
+/* --- making and unmaking --------------------------------------------------------------- */
+
+static void link_after(sim_replay *p)
+{
+    const sim_recording *r = p->r;
+    for (uint32_t i = 0; i < r->nbefore; i++)
+        p->first_after[r->before[i] + 2]++;
+    for (uint32_t n = 0; n < r->nnodes; n++)
+        p->first_after[n + 2] += p->first_after[n + 1];
+    for (uint32_t n = 0; n < r->nnodes; n++) {
+        p->node[n].waiting_for = r->nodes[n].nbefore;
+        for (uint32_t i = r->nodes[n].first_before; i < r->nodes[n].first_before + r->nodes[n].nbefore; i++)
+            p->after[p->first_after[r->before[i] + 1]++] = n;
+        if (r->nodes[n].task != SIM_NO_TASK)
+            p->node_of[r->nodes[n].task] = n;
+    }
+}
+
+/* The steps of each node, in order. */
+static void link_steps(sim_replay *p)
+{
+    for (uint32_t i = p->r->nsteps; i > 0; i--) {
+        const sim_step *step = &p->r->steps[i - 1];
+        bool request = step->kind == SIM_OPEN || step->kind == SIM_CLOSE || step->kind == SIM_RANGE;
+        if (!request || !step->node)
+            continue;
+        p->next_step[i - 1] = p->node[step->node - 1].first_step;
+        p->node[step->node - 1].first_step = i;
+    }
+}
+
+static int compare_events(const void *left, const void *right)
+{
+    const event *a = left, *b = right;
+    if (a->at < b->at || a->at > b->at)
+        return a->at < b->at ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void add_event(sim_replay *p, double at, uint32_t *index)
+{
+    p->events[p->nevents] = (event){.at = at, .number = p->nevents, .index = index};
+    p->nevents++;
+}
+
+static od_status order_events(sim_replay *p)
+{
+    const sim_recording *r = p->r;
+    size_t most = 2 * (size_t)r->nnodes + r->ncopies + r->nsteps + 1;
+    p->events = calloc(most, sizeof *p->events);
+    p->ready_event = calloc(most, sizeof *p->ready_event);
+    if (!p->events || !p->ready_event)
+        return OD_ENOMEM;
+    p->ran_event = p->ready_event + r->nnodes;
+    p->copy_event = p->ran_event + r->nnodes;
+    p->step_event = p->copy_event + r->ncopies;
+    for (uint32_t n = 0; n < r->nnodes; n++)
+        if (r->nodes[n].task != SIM_NO_TASK) {
+            add_event(p, r->nodes[n].ready, &p->ready_event[n]);
+            add_event(p, r->nodes[n].ran, &p->ran_event[n]);
+        }
+    for (uint32_t i = 0; i < r->ncopies; i++)
+        add_event(p, r->copies[i].end, &p->copy_event[i]);
+    for (uint32_t i = 0; i < r->nsteps; i++)
+        if (r->steps[i].kind == SIM_SYNC || (r->steps[i].kind >= SIM_OPEN && !r->steps[i].node))
+            add_event(p, r->steps[i].at, &p->step_event[i]);
+    qsort(p->events, p->nevents, sizeof *p->events, compare_events);
+    for (uint32_t i = 0; i < p->nevents; i++)
+        *p->events[i].index = i;
+    return OD_OK;
+}
+
+static bool is_same(const sim_machine *m, const sim_recording *r)
+{
+    return m->ndevices == r->ndevices && m->memory == r->memory && m->buffer == r->buffer && m->seed == r->seed &&
+           strcmp(m->policy_text, r->policy) == 0 && strcmp(m->evict->name, r->evict) == 0;
+}
+
+od_status sim_replay_create(simulation *s, const sim_recording *r)
+{
+    sim_replay *p = calloc(1, sizeof *p);
+    s->replay = p;
+    if (!p)
+        return OD_ENOMEM;
+    p->r = r;
+    for (uint32_t i = 0; i < r->nsteps; i++)
+        if (r->steps[i].kind == SIM_OPEN) {
+            snprintf(s->error, s->error_size, "the recorded run has data regions: they cannot be replayed yet");
+            return OD_EINVAL;
+        }
+    p->node = calloc((size_t)r->nnodes + 1, sizeof *p->node);
+    p->node_of = calloc((size_t)s->graph->ntasks + 1, sizeof *p->node_of);
+    p->first_after = calloc((size_t)r->nnodes + 3, sizeof *p->first_after);
+    p->after = calloc((size_t)r->nbefore + 1, sizeof *p->after);
+    p->next_step = calloc((size_t)r->nsteps + 1, sizeof *p->next_step);
+    p->ready = calloc(2 * (size_t)r->nnodes + 1, sizeof *p->ready);
+    p->ended = calloc((size_t)r->nnodes + 1, sizeof *p->ended);
+    p->copies = calloc((size_t)r->ncopies + 1, sizeof *p->copies);
+    if (!p->copies || !p->node || !p->node_of || !p->first_after || !p->after || !p->next_step || !p->ready ||
+        !p->ended)
+        return OD_ENOMEM;
+    for (uint32_t i = 0; i < r->ncopies; i++)
+        p->copies[i] = (copy){s->graph->data[r->copies[i].datum].base, r->copies[i].to, i, false};
+    qsort(p->copies, r->ncopies, sizeof *p->copies, compare_copies);
+    p->same = is_same(s->machine, r);
+    link_after(p);
+    link_steps(p);
+    return order_events(p);
+}
+
+void sim_replay_destroy(sim_replay *p)
+{
+    if (!p)
+        return;
+    free(p->node);
+    free(p->node_of);
+    free(p->first_after);
+    free(p->after);
+    free(p->next_step);
+    free(p->ready);
+    free(p->ended);
+    free(p->waiting);
+    free(p->copies);
+    free(p->events);
+    free(p->ready_event);
+    free(p);
+}

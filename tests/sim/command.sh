@@ -24,7 +24,7 @@ refused() {
 }
 
 sim --help | grep -q 'Workloads:' || fail "--help"
-refused 'workload is missing' --sched eager
+refused 'one of --workload and --graph' --sched eager
 refused "did you mean 'gemm2d'" --workload gem2d
 refused "did you mean 'pcie'" --workload lu:n=3 --platform pci
 refused "unknown eviction rule" --workload lu:n=3 --evict none

@@ -160,6 +160,7 @@ class Runner:
         key = shlex.join(line)
         if key in self.known:
             return self.known[key]
+        start = time.monotonic()
         try:
             done = subprocess.run([self.simulator, *line, "--quiet", "--csv", "-"], capture_output=True, text=True,
                                   timeout=self.timeout, check=False)
@@ -174,7 +175,8 @@ class Runner:
                 self.warnings[problem.splitlines()[0]] += 1
             self.known[key] = rows[0]
             with self.cache.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"version": self.version, "line": key, "result": rows[0]}) + "\n")
+                file.write(json.dumps({"version": self.version, "line": key, "result": rows[0],
+                                       "seconds": round(time.monotonic() - start, 3)}) + "\n")
         return rows[0]
 
     def run_all(self, lines, jobs):

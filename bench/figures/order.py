@@ -16,7 +16,7 @@ usage: order.py TRACE.csv -o PICTURE.svg [OPTIONS]
 Write a trace with `ompdarts sim ... --trace TRACE.csv`. The shade, from light to dark, is the order in which the tasks of a device
 (or chunk) were started, and so is the number, where there is room. A line in a tile is a load for this task: solid, the task
 waited for it; dotted, it was prefetched. The first datum that a task reads is drawn as a vertical line (a row of A), the second as
-a horizontal one (a column of B), the datum that it writes, or a third one, not at all.
+a horizontal one (a column of B), the datum that it writes, or a third one, not at all; the counts below the picture are of all loads.
 
 Exit status: 0 success; 1 the trace cannot be read; 2 the command line was refused.
 """
@@ -40,21 +40,21 @@ class Task:
 
     def __init__(self, row):
         self.name, self.number, self.device = row["name"], int(row["task"]), int(row["device"])
-        self.start = float(row["start_s"])
+        self.start, self.end = float(row["start_s"]), float(row["end_s"])
         self.at = (int(row["layer"]), int(row["row"]), int(row["column"]))
         self.reads, self.writes = [], []
-        self.loads = []  # (index among what it reads, demanded)
+        self.loads = []  # (index among what it reads and writes, the device was idle until it came)
 
 
 def read_trace(lines):
-    """Tasks in order of their start, and loads (end, device, datum, demanded)."""
+    """Tasks in order of their start, and loads (end, device, datum)."""
     tasks, loads = {}, []
     for row in csv.DictReader(lines):
         kind = row["kind"]
         if kind == "task":
             tasks[row["task"]] = Task(row)
         elif kind == "load":
-            loads.append((float(row["end_s"]), int(row["device"]), datum_of(row), row["demanded"] == "1"))
+            loads.append((float(row["end_s"]), int(row["device"]), datum_of(row)))
         elif kind in ("r", "w", "rw"):
             task = tasks[row["task"]]
             (task.reads if kind == "r" else task.writes).append(datum_of(row))
@@ -66,7 +66,9 @@ def datum_of(row):
 
 
 def assign_loads(tasks, loads):
-    """Each load belongs to the first task on its device that uses the datum after it has come."""
+    """Each load belongs to the first task on its device that uses the datum after it has come. The task waited for it if the
+    device had nothing else to do until then, whether it was asked for early or late."""
+    idle_since = collections.defaultdict(float)
     waiting = collections.defaultdict(list)  # (device, datum) -> loads not yet used
     for load in sorted(loads, reverse=True):
         waiting[load[1], load[2]].append(load)
@@ -75,7 +77,8 @@ def assign_loads(tasks, loads):
             pending = waiting.get((task.device, datum))
             while pending and pending[-1][0] <= task.start + 1e-9:
                 load = pending.pop()
-                task.loads.append((index, load[3]))
+                task.loads.append((index, load[0] > idle_since[task.device] + 1e-9))
+        idle_since[task.device] = max(idle_since[task.device], task.end)
 
 
 def place_by_data(tasks):
@@ -104,6 +107,7 @@ class Picture:
 
     def __init__(self, tasks, options):
         self.options = options
+        self.loads = collections.Counter(waited for task in tasks for _, waited in task.loads)
         self.devices = sorted({t.device for t in tasks})
         self.layers = sorted({t.at[0] for t in tasks})
         if options.layers:
@@ -145,7 +149,8 @@ class Picture:
         for device in self.devices if self.options.chunk else [None]:
             for layer in self.layers:
                 parts = [] if device is None or len(self.devices) == 1 else [f"device {device + 1}"]
-                yield ", ".join(parts + ([] if single and self.options.group != "data" else [f"k = {layer}"]))
+                where = f"task {layer + 1} at each place" if self.options.group == "data" else f"k = {layer}"
+                yield ", ".join(parts + ([] if single else [where]))
 
     def draw(self, tasks):
         labels = list(self.labels())
@@ -198,9 +203,9 @@ class Picture:
                f'<title>{html.escape(task.name)} {task.number}, device {task.device + 1}, '
                f'number {self.order[task] + 1} there</title></rect>']
         if self.lines:
-            for index, demanded in sorted(set(task.loads)):
+            for index, waited in sorted(set(task.loads)):
                 if index < min(2, len(task.reads)):
-                    out += load_line(x, y, size, index, demanded)
+                    out += load_line(x, y, size, index, waited)
         if size >= 15:
             ink = "white" if part > 0.45 else "black"
             out.append(text(x + size / 2, y + size / 2 + size * .12, self.order[task] + 1, size * .33, fill=ink))
@@ -219,9 +224,10 @@ class Picture:
                 out.append(text(x + 39, y + 13, f"{device + 1}" if len(self.devices) > 2 else f"device {device + 1}", 9,
                                 "start"))
                 x += 58 if len(self.devices) > 2 else 95
-            for part, (label, demanded) in enumerate((("waited for", True), ("prefetched", False))):
-                out += load_line(x + 90 * part, y + 2, 14, 1, demanded)
-                out.append(text(x + 18 + 90 * part, y + 13, label, 9, "start"))
+            for part, waited in enumerate((True, False)):
+                label = f"{'waited for' if waited else 'prefetched'}: {self.loads[waited]}"
+                out += load_line(x + 105 * part, y + 2, 14, 1, waited)
+                out.append(text(x + 18 + 105 * part, y + 13, label, 9, "start"))
         else:
             chunks = min(len(CHUNK_COLOURS), 1 + max(self.order.values()) // self.options.chunk)
             for chunk in range(chunks):
@@ -237,15 +243,15 @@ def text(x, y, value, size, anchor="middle", fill="black"):
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}" text-anchor="{anchor}" fill="{fill}">{value}</text>'
 
 
-def load_line(x, y, size, index, demanded):
+def load_line(x, y, size, index, waited):
     """The first datum: vertical, left of the number; the second: horizontal, above it."""
     if index == 0:
         ends = f'x1="{x + size * .09:.1f}" x2="{x + size * .09:.1f}" y1="{y + 1:.1f}" y2="{y + size - 1:.1f}"'
     else:
         ends = f'x1="{x + 1:.1f}" x2="{x + size - 1:.1f}" y1="{y + size * .12:.1f}" y2="{y + size * .12:.1f}"'
     wide = max(.8, size * .075)
-    dots = "" if demanded else f' stroke-dasharray="{wide:.1f} {1.3 * wide:.1f}"'
-    kind = "fetch" if demanded else "prefetch"
+    dots = "" if waited else f' stroke-dasharray="{wide:.1f} {1.3 * wide:.1f}"'
+    kind = "fetch" if waited else "prefetch"
     return [f'<line {ends} stroke="{EDGE}" stroke-width="{wide * 1.9:.1f}"{dots}/>',
             f'<line class="{kind}" {ends} stroke="{LINE}" stroke-width="{wide:.1f}"{dots}/>']
 

@@ -144,12 +144,14 @@ class Runner:
                 self.known[entry["line"]] = entry["result"]
 
     def entries(self):
-        if not self.cache.exists():
-            return
-        for line in self.cache.read_text(encoding="utf-8").splitlines():
+        text = self.cache.read_text(encoding="utf-8") if self.cache.exists() else ""
+        if text and not text.endswith("\n"):
+            with self.cache.open("a", encoding="utf-8") as file:
+                file.write("\n")
+        for line in text.splitlines():
             try:
                 yield json.loads(line)
-            except ValueError:  # the last line of a run that was broken off
+            except ValueError:  # cut off where an earlier command was stopped
                 continue
 
     def result(self, line):
@@ -185,7 +187,8 @@ class Runner:
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             futures = [pool.submit(self.run, list(line)) for line in pending]
             try:
-                for _ in concurrent.futures.as_completed(futures):
+                for future in concurrent.futures.as_completed(futures):
+                    future.result()
                     progress.step()
             except KeyboardInterrupt:
                 pool.shutdown(cancel_futures=True)
@@ -310,7 +313,8 @@ def draw_figure(plot, figure, rows, path):
         axes.set_xlim(left=0)
     speed.plot(*series(rows, None, x, "peak_gflops"), color="black", linestyle=":", linewidth=1.3, label="peak")
     highest = moved.get_ylim()[1]
-    moved.plot(*series(rows, None, x, "pci_limit_mib"), color="black", linestyle=":", linewidth=1.3, label="PCI limit")
+    moved.plot(*series(rows, None, x, "pci_limit_mib"), color="#777777", linestyle="-.", linewidth=1.3,
+               label="PCI limit" if figure.platform == "gemini" else "disk limit")
     moved.plot(*series(rows, None, x, "bound_mib"), color="black", linewidth=1, label="lower bound")
     moved.set_ylim(0, highest)  # limits that are far away would flatten the curves
     speed.set_ylim(bottom=0)

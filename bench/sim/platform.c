@@ -126,11 +126,13 @@ double sim_platform_seconds(const sim_platform *platform, const char *kernel, ui
 
 /* --- the platform ---------------------------------------------------------------------- */
 
-/* Links share their bandwidth in equal parts, without what belongs to TCP. */
+/* Links share their bandwidth in equal parts, without what belongs to TCP. SimGrid 3.32's default, lazy updates, ends transfers
+ * at once that share no link but the latency with others that start at the same moment. */
 static void start_simgrid(void)
 {
     char *arguments[] = {"ompdarts-sim",
                          "--cfg=network/model:CM02",
+                         "--cfg=network/optim:Full",
                          "--cfg=network/crosstraffic:no",
                          "--cfg=network/TCP-gamma:0",
                          "--cfg=network/weight-S:0",

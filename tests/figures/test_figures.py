@@ -150,6 +150,22 @@ class Order(unittest.TestCase):
                 self.assertEqual(len(elements(picture, class_="tile")), tiles, workload)
 
 
+class Links(unittest.TestCase):
+    def test_no_transfer_is_faster_than_its_link(self):
+        """Copies between devices that share no link with those from the host must not end these."""
+        with tempfile.TemporaryDirectory() as folder:
+            trace = f"{folder}/t.csv"
+            subprocess.run([SIMULATOR, "--workload", "lu:n=10", "--platform", "nvlink", "--devices", "4", "--mem", "500Mi",
+                            "--trace", trace, "--quiet"], check=True, capture_output=True, timeout=60)
+            with open(trace, newline="", encoding="utf-8") as file:
+                loads = [row for row in csv.DictReader(file) if row["kind"] == "load"]
+            self.assertTrue({"ram"} < {row["from"] for row in loads})
+            for row in loads:
+                limit = 12e9 if row["from"] == "ram" else 48e9
+                speed = float(row["bytes"]) / (float(row["end_s"]) - float(row["start_s"]))
+                self.assertLess(speed, limit * 1.0001, row)
+
+
 class Claims(unittest.TestCase):
     def test_mean_gain(self):
         rows = [{"curve": c, "working_set_mib": str(x), "gflops": str(g)}

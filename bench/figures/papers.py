@@ -94,7 +94,7 @@ DAG_LU = ("eager", "lws", "dmdas", "darts-dag", "ours")
 def products_3d(name, simulated):
     """Figures 5.10 and 5.11; our range."""
     about = "3D product, {} V100" + (", simulated in the thesis" if simulated else "")
-    sizes = {2: steps(4, 32, 4), 4: steps(4, 36, 4), 8: steps(4, 44, 4)}
+    sizes = {2: steps(4, 28, 4), 4: steps(4, 32, 4), 8: steps(4, 36, 4)}
     return [Figure(f"{name}{letter}", about.format(devices), "gemm3d:tile=1920", sizes[devices], DAG_LU, LINES_ALL,
                    devices=devices, memory="2000Mi", simulated=simulated)
             for letter, devices in (("a", 2), ("b", 4), ("c", 8))]
@@ -126,7 +126,7 @@ FIGURES = [
            MORE[:-1] + ("darts-threshold", "ours"), LINES_2D, devices=4),
     Figure("4.14", "2D product, tasks in random order, 2 V100", "gemm2d-random", steps(10, 140, 10), MORE, LINES_2D,
            devices=2),  # our range
-    Figure("4.15", "3D product without dependences, 4 V100, simulated in the thesis", "gemm3d-set", steps(4, 48, 4),
+    Figure("4.15", "3D product without dependences, 4 V100, simulated in the thesis", "gemm3d-set", steps(4, 40, 4),
            ("eager", "dmdar", "hmetis-offline", "darts-luf", "darts-3inputs", "ours"), LINES_3D, devices=4,
            simulated=True),  # our range
     Figure("4.16", "Cholesky's tasks without dependences, 4 V100", "cholesky-set", steps(5, 60, 5),  # our range
@@ -145,9 +145,9 @@ FIGURES = [
     Figure("5.9", "LU, 1 V100 of 32 GB", "lu", steps(5, 70, 5), DAG_LU, LINES_ALL, memory="32Gi"),
     *products_3d("5.10", False),
     *products_3d("5.11", True),
-    Figure("5.12ab", "LU, 16 CPU cores and a disk", "lu:tile=320", steps(10, 110, 10), DAG_LU, LINES_ALL,
+    Figure("5.12ab", "LU, 16 CPU cores and a disk", "lu:tile=320", steps(10, 100, 10), DAG_LU, LINES_ALL,
            memory="2000Mi", platform="epyc16"),  # our range
-    Figure("5.12cd", "LU, 48 CPU cores and a disk", "lu:tile=320", steps(10, 110, 10), DAG_LU, LINES_ALL,
+    Figure("5.12cd", "LU, 48 CPU cores and a disk", "lu:tile=320", steps(10, 100, 10), DAG_LU, LINES_ALL,
            memory="2000Mi", platform="epyc48"),
 ]
 

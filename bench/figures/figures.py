@@ -93,7 +93,7 @@ def points_of(figure, most, seeds):
 
 def probe_of(figure):
     """A run in which each byte comes once: its bounds tell the bandwidth into all devices."""
-    return command_line("gemm2d:n=2,tile=64", figure.platform, figure.devices, "", papers.CURVES["eager"])
+    return command_line("gemm2d:n=2,tile=64", figure.platform, figure.devices, "500Mi", papers.CURVES["eager"])
 
 
 def choose(names):

@@ -56,7 +56,7 @@ static void print_usage(FILE *file)
           "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
           "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
           "  --csv FILE|-           append one line per run, with a header where the file is empty\n"
-          "  --trace FILE           all tasks and transfers of the run, as CSV\n"
+          "  --trace FILE           all tasks, what they use, and transfers of the run, as CSV\n"
           "  --quiet                no progress, and no table with --csv\n"
           "  --help                 this text\n"
           "\n"

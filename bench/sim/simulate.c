@@ -215,13 +215,22 @@ static void place_name(int place, char *name, size_t size)
         snprintf(name, size, "%d", place);
 }
 
+/* The task, then what it uses: kind r, w or rw, the datum's matrix, and the task's number. */
 static void trace_task(const simulation *s, const od_task *task, double start)
 {
+    static const char *const kinds[] = {[OD_READ] = "r", [OD_WRITE] = "w", [OD_READ_WRITE] = "rw"};
     uint32_t t = (uint32_t)(task - s->task);
     const sim_task *what = &s->graph->tasks[t];
-    if (s->machine->trace)
-        fprintf(s->machine->trace, "task,%s,%u,%u,%u,%u,%d,,,,,%.9f,%.9f\n", s->graph->kernels[what->kernel].name, t,
-                what->coordinate[0], what->coordinate[1], what->coordinate[2], task->place, start, simgrid_get_clock());
+    if (!s->machine->trace)
+        return;
+    fprintf(s->machine->trace, "task,%s,%u,%u,%u,%u,%d,,,,,%.9f,%.9f\n", s->graph->kernels[what->kernel].name, t,
+            what->coordinate[0], what->coordinate[1], what->coordinate[2], task->place, start, simgrid_get_clock());
+    for (uint32_t i = 0; i < what->naccess; i++) {
+        const sim_access *a = &s->graph->accesses[what->first_access + i];
+        const sim_datum *d = &s->graph->data[a->datum];
+        fprintf(s->machine->trace, "%s,%s,%u,%u,%u,,%d,,,%zu,,,\n", kinds[a->mode], s->graph->matrix[d->matrix], t,
+                d->row, d->column, task->place, d->bytes);
+    }
 }
 
 static void trace_transfer(const simulation *s, const od_transfer *x, double start)

@@ -31,7 +31,7 @@ typedef struct sim_machine {
     uint64_t seed;
     sim_cost cost;
     bool progress;                  /* one line on standard error, on a terminal */
-    FILE *trace;                    /* rows of CSV, or NULL */
+    FILE *trace;                    /* rows of CSV: tasks, what they use, transfers; or NULL */
     const sim_recording *recording; /* what the graph comes from, or NULL */
 } sim_machine;
 

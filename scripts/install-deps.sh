@@ -20,7 +20,7 @@ packages=(
     libcjson-dev libhwloc-dev libcmocka-dev libopenblas-dev liblapacke-dev
     libmetis5 # policy hypergraph
     libsimgrid-dev # the simulator
-    python3 valgrind
+    python3 python3-matplotlib valgrind # matplotlib: the figures
     "$@"
 )
 

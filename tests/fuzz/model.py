@@ -356,6 +356,8 @@ class World:
             require(not item.present and map_ != "implicit", "present")
             copies.entries.append((lo, n, not item.hold, int(item.hold)))
             copies.clear(bits)
+            if not temporary and not copy_in:
+                self.discards = True  # what is undefined there would come to the host with what a kernel writes beside it
             if temporary:
                 footprint.temporary.add((array, lo, n))
                 if not copy_in:

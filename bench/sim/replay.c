@@ -361,6 +361,7 @@ static void node_main(int argc, char **argv)
         complete_node(p, n);
     }
     sim_after_event(s);
+    sg_sem_destroy(own);
 }
 
 static void start_node(simulation *s, uint32_t n)
@@ -527,6 +528,7 @@ void sim_replay_main(simulation *s)
         follow(s, own, &p->r->steps[i]);
     while (p->ncomplete < p->npassed && !s->failed)
         pause_until_event(s, own);
+    sg_sem_destroy(own);
     sg_actor_sleep_for(sim_patience); /* other actors finish what they are about: the simulation ends with this one */
 }
 

@@ -554,6 +554,20 @@ static void make_devices(simulation *s)
     s->finished = sg_sem_init(0);
 }
 
+/* After the simulation: no actor waits any more. */
+static void unmake_devices(const simulation *s)
+{
+    for (unsigned k = 0; k < s->machine->ndevices; k++) {
+        const device *self = &s->device[k];
+        sg_sem_destroy(self->work);
+        for (int w = 0; w < WAYS; w++) {
+            sg_sem_destroy(self->queue[w].work);
+            sg_sem_destroy(self->queue[w].turn);
+        }
+    }
+    sg_sem_destroy(s->finished);
+}
+
 static void add_stats(od_device_stats *total, const od_device_stats *one)
 {
     total->tasks += one->tasks;
@@ -608,6 +622,7 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
         running = s;
         sg_actor_create("main", machine->platform->memory, main_main, 0, NULL);
         simgrid_run();
+        unmake_devices(s);
         running = NULL;
         if (machine->progress && s->shown_ns)
             fprintf(stderr, "\r\033[K");

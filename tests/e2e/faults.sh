@@ -109,6 +109,10 @@ device() {
     [ $survived -gt 0 ] && [ $ended -gt 0 ] || fail "only one of the two outcomes has been seen"
 }
 
+if [ -n "$sanitizer" ] && [[ $kind == memory || $kind == threads ]]; then
+    echo "skipped: memory and threads are the sanitizer's"
+    exit 77
+fi
 case $kind in
 copies | device) $kind ;;
 memory)

@@ -20,8 +20,10 @@ right() {
 }
 
 ulimit -c 0
-# In the child of a fork LeakSanitizer waits for threads that only the parent has, and ThreadSanitizer wants no new ones.
-export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 TSAN_OPTIONS=${TSAN_OPTIONS-}:die_after_fork=0
+# In the child of a fork LeakSanitizer waits for threads that only the parent has, and ThreadSanitizer wants no new ones. A child
+# that is stopped must end by its signal.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0:handle_abort=0 TSAN_OPTIONS=${TSAN_OPTIONS-}:die_after_fork=0:handle_abort=0
+export UBSAN_OPTIONS=${UBSAN_OPTIONS-}:handle_abort=0
 repeats=5
 [ -z "$sanitizer" ] || repeats=1
 for ((i = 0; i < repeats; i++)); do

@@ -210,8 +210,7 @@ static int32_t priority_of(const od_record *record)
         atomic_store_explicit(&given, true, memory_order_relaxed);
     if (clause || mode == OD_PRIORITY_CLAUSE || atomic_load_explicit(&given, memory_order_relaxed))
         return clause ? task->data.priority : 0;
-    double microseconds = record->bottom * 1e6;
-    return microseconds < INT32_MAX ? (int32_t)microseconds : INT32_MAX;
+    return od_level_priority(record->bottom);
 }
 
 /* The job of a libomp task that is ready; its data are still to be named. */

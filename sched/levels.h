@@ -34,6 +34,13 @@ od_level *od_levels_submit(od_levels *levels, double weight, const od_level_use 
 /* The task is ready: its bottom level in seconds. The caller has no further use for it. */
 double od_levels_ready(od_levels *levels, od_level *level);
 
+/* A bottom level in seconds as a priority: microseconds. */
+static inline int32_t od_level_priority(double seconds)
+{
+    double microseconds = seconds * 1e6;
+    return microseconds < INT32_MAX ? (int32_t)microseconds : INT32_MAX;
+}
+
 /* Tasks submitted and not ready yet. */
 uint64_t od_levels_count(const od_levels *levels);
 

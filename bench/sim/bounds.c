@@ -43,8 +43,8 @@ double sim_bound_formula(const sim_workload *w, double memory)
 double sim_bound_compulsory(const sim_graph *graph)
 {
     double bytes = 0;
-    bool *seen = calloc(graph->ndata + 1, sizeof *seen); /* read or written by an earlier access */
-    for (uint32_t t = 0; seen && t < graph->ntasks; t++)
+    bool *seen = sim_checked(calloc(graph->ndata + 1, sizeof *seen)); /* read or written by an earlier access */
+    for (uint32_t t = 0; t < graph->ntasks; t++)
         for (uint32_t i = 0; i < graph->tasks[t].naccess; i++) {
             const sim_access *a = &graph->accesses[graph->tasks[t].first_access + i];
             if (!seen[a->datum] && (a->mode & OD_READ))
@@ -57,8 +57,8 @@ double sim_bound_compulsory(const sim_graph *graph)
 
 static double critical_path(const sim_graph *graph, const sim_platform *platform)
 {
-    double longest = 0, *end = calloc(graph->ntasks + 1, sizeof *end);
-    for (uint32_t t = 0; end && t < graph->ntasks; t++) {
+    double longest = 0, *end = sim_checked(calloc(graph->ntasks + 1, sizeof *end));
+    for (uint32_t t = 0; t < graph->ntasks; t++) {
         const sim_task *task = &graph->tasks[t];
         for (uint32_t i = 0; i < task->nbefore; i++)
             end[t] = fmax(end[t], end[graph->before[task->first_before + i]]);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *checked(void *memory)
+void *sim_checked(void *memory)
 {
     if (!memory) {
         fprintf(stderr, "ompdarts sim: out of memory\n");
@@ -14,13 +14,12 @@ static void *checked(void *memory)
     return memory;
 }
 
-/* Room for one more element of an array that doubles. */
-static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
+void *sim_grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
     if (count < *capacity)
         return array;
     *capacity = *capacity ? 2 * *capacity : 64;
-    return checked(realloc(array, *capacity * size));
+    return sim_checked(realloc(array, *capacity * size));
 }
 
 void sim_graph_free(sim_graph *graph)
@@ -46,14 +45,14 @@ uint32_t sim_graph_matrix(sim_graph *graph, const char *name)
 
 uint32_t sim_graph_datum(sim_graph *graph, const sim_datum *datum)
 {
-    graph->data = grown(graph->data, graph->ndata, &graph->data_capacity, sizeof *graph->data);
+    graph->data = sim_grown(graph->data, graph->ndata, &graph->data_capacity, sizeof *graph->data);
     graph->data[graph->ndata] = *datum;
     return graph->ndata++;
 }
 
 uint32_t sim_graph_kernel(sim_graph *graph, const char *name, uint32_t tile, double flops)
 {
-    graph->kernels = grown(graph->kernels, graph->nkernels, &graph->kernels_capacity, sizeof *graph->kernels);
+    graph->kernels = sim_grown(graph->kernels, graph->nkernels, &graph->kernels_capacity, sizeof *graph->kernels);
     sim_kernel *kernel = &graph->kernels[graph->nkernels];
     *kernel = (sim_kernel){.tile = tile, .flops = flops};
     snprintf(kernel->name, sizeof kernel->name, "%s", name);
@@ -62,7 +61,7 @@ uint32_t sim_graph_kernel(sim_graph *graph, const char *name, uint32_t tile, dou
 
 uint32_t sim_graph_task(sim_graph *graph, const sim_task *task)
 {
-    graph->tasks = grown(graph->tasks, graph->ntasks, &graph->tasks_capacity, sizeof *graph->tasks);
+    graph->tasks = sim_grown(graph->tasks, graph->ntasks, &graph->tasks_capacity, sizeof *graph->tasks);
     sim_task *added = &graph->tasks[graph->ntasks];
     *added = *task;
     added->first_access = graph->naccesses;
@@ -74,7 +73,7 @@ uint32_t sim_graph_task(sim_graph *graph, const sim_task *task)
 
 void sim_graph_access(sim_graph *graph, uint32_t datum, od_mode mode)
 {
-    graph->accesses = grown(graph->accesses, graph->naccesses, &graph->accesses_capacity, sizeof *graph->accesses);
+    graph->accesses = sim_grown(graph->accesses, graph->naccesses, &graph->accesses_capacity, sizeof *graph->accesses);
     graph->accesses[graph->naccesses++] = (sim_access){datum, mode};
     graph->tasks[graph->ntasks - 1].naccess++;
 }
@@ -84,7 +83,7 @@ static void add_before(sim_graph *graph, sim_task *task, uint32_t before)
     for (uint32_t i = task->first_before; i < graph->nbefore; i++)
         if (graph->before[i] == before)
             return;
-    graph->before = grown(graph->before, graph->nbefore, &graph->before_capacity, sizeof *graph->before);
+    graph->before = sim_grown(graph->before, graph->nbefore, &graph->before_capacity, sizeof *graph->before);
     graph->before[graph->nbefore++] = before;
     task->nbefore++;
 }
@@ -110,9 +109,10 @@ static void depend_on_readers(sim_graph *graph, sim_task *task, const uint32_t *
 
 void sim_graph_depend(sim_graph *graph)
 {
-    struct history *history = checked(calloc(graph->ndata + 1, sizeof *history));
-    uint32_t *earlier = checked(calloc(graph->naccesses + 1, sizeof *earlier)); /* by access: the reader before it */
-    uint32_t *task_of = checked(calloc(graph->naccesses + 1, sizeof *task_of));
+    struct history *history = sim_checked(calloc(graph->ndata + 1, sizeof *history));
+    uint32_t *earlier =
+        sim_checked(calloc(graph->naccesses + 1, sizeof *earlier)); /* by access: the reader before it */
+    uint32_t *task_of = sim_checked(calloc(graph->naccesses + 1, sizeof *task_of));
     graph->nbefore = 0;
     for (uint32_t t = 0; t < graph->ntasks; t++) {
         sim_task *task = &graph->tasks[t];

@@ -67,6 +67,11 @@ void sim_graph_before(sim_graph *graph, uint32_t task);
  * data would: readers after the last writer, a writer after it and all readers since. */
 void sim_graph_depend(sim_graph *graph);
 
+/* Memory that has just been asked for; NULL ends the program with a message. */
+void *sim_checked(void *memory);
+/* The array with room for one more element of the size: it doubles where it is full. Ends the program when memory is short. */
+void *sim_grown(void *array, uint32_t count, uint32_t *capacity, size_t size);
+
 /* Total floating-point operations, and bytes of all data. */
 double sim_graph_flops(const sim_graph *graph);
 double sim_graph_bytes(const sim_graph *graph);

@@ -25,19 +25,6 @@ static bool refuse(reader *in, const char *what)
     return false;
 }
 
-static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return array;
-    *capacity = *capacity ? 2 * *capacity : 256;
-    void *larger = realloc(array, *capacity * size);
-    if (!larger) {
-        fprintf(stderr, "ompdarts sim: out of memory\n");
-        exit(1);
-    }
-    return larger;
-}
-
 /* --- words ------------------------------------------------------------------- */
 
 /* The next word, or NULL: the line ends. */
@@ -126,7 +113,7 @@ static bool place(reader *in, int *value)
 static sim_step *add_step(reader *in, sim_step_kind kind)
 {
     sim_recording *r = in->r;
-    r->steps = grown(r->steps, r->nsteps, &r->steps_capacity, sizeof *r->steps);
+    r->steps = sim_grown(r->steps, r->nsteps, &r->steps_capacity, sizeof *r->steps);
     r->steps[r->nsteps] = (sim_step){.kind = kind};
     return &r->steps[r->nsteps++];
 }
@@ -208,7 +195,7 @@ static bool read_use(reader *in)
     *colon = '\0';
     if (!to_number(text, UINTPTR_MAX, &address) || !mode(colon + 1, &use_mode))
         return refuse(in, "not a depend item");
-    r->uses = grown(r->uses, r->nuses, &r->uses_capacity, sizeof *r->uses);
+    r->uses = sim_grown(r->uses, r->nuses, &r->uses_capacity, sizeof *r->uses);
     r->uses[r->nuses++] = (od_level_use){address, use_mode & OD_WRITE};
     return true;
 }
@@ -221,7 +208,7 @@ static bool read_create(reader *in)
     double at;
     if (!number(in, UINT32_MAX - 1, &id) || id != (uint64_t)r->nnodes + 1 || !seconds(in, &at) || !count32(in, &count))
         return refuse(in, "not the next task that is created");
-    r->nodes = grown(r->nodes, r->nnodes, &r->nodes_capacity, sizeof *r->nodes);
+    r->nodes = sim_grown(r->nodes, r->nnodes, &r->nodes_capacity, sizeof *r->nodes);
     r->nodes[r->nnodes++] = (sim_node){.task = SIM_NO_TASK, .first_use = r->nuses, .nuses = count};
     sim_step *step = add_step(in, SIM_CREATE);
     step->at = at;
@@ -245,7 +232,7 @@ static bool read_before(reader *in, uint32_t self)
             return false;
         if (!r->nodes[before].ended)
             return refuse(in, "a task that precedes another had not ended");
-        r->before = grown(r->before, r->nbefore, &r->before_capacity, sizeof *r->before);
+        r->before = sim_grown(r->before, r->nbefore, &r->before_capacity, sizeof *r->before);
         r->before[r->nbefore++] = before;
         r->nodes[self].nbefore++;
         if (r->nodes[self].task != SIM_NO_TASK && r->nodes[before].task != SIM_NO_TASK)
@@ -270,7 +257,7 @@ static bool read_access(reader *in)
     if (!in->graph->ndata || !to_number(text, in->graph->ndata - 1, &datum) || !mode(colon + 1, &access_mode) ||
         (flag && strcmp(flag, "home") != 0))
         return refuse(in, "not an access");
-    r->home = grown(r->home, in->graph->naccesses, &r->home_capacity, sizeof *r->home);
+    r->home = sim_grown(r->home, in->graph->naccesses, &r->home_capacity, sizeof *r->home);
     r->home[in->graph->naccesses] = flag != NULL;
     sim_graph_access(in->graph, (uint32_t)datum, access_mode);
     return true;
@@ -309,7 +296,7 @@ static bool read_task(reader *in)
         return false;
     if (r->nodes[self].task != SIM_NO_TASK)
         return refuse(in, "a task that was ready before");
-    r->predicted = grown(r->predicted, in->graph->ntasks, &r->predicted_capacity, sizeof *r->predicted);
+    r->predicted = sim_grown(r->predicted, in->graph->ntasks, &r->predicted_capacity, sizeof *r->predicted);
     r->predicted[in->graph->ntasks] = predicted;
     r->nodes[self].task = sim_graph_task(in->graph, &(sim_task){.kernel = kernel, .priority = priority});
     sim_step *step = add_step(in, SIM_TASK);
@@ -351,7 +338,7 @@ static bool read_copy(reader *in)
     if (!index32(in, in->graph->ndata, &copy.datum) || !place(in, &copy.from) || !place(in, &copy.to) ||
         !number(in, SIZE_MAX, &bytes) || !seconds(in, &start) || !seconds(in, &copy.end))
         return false;
-    r->copies = grown(r->copies, r->ncopies, &r->copies_capacity, sizeof *r->copies);
+    r->copies = sim_grown(r->copies, r->ncopies, &r->copies_capacity, sizeof *r->copies);
     r->copies[r->ncopies++] = copy;
     return true;
 }

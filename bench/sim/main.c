@@ -321,8 +321,8 @@ static void print_csv(const command *c, const sim_platform *platform, const sim_
 {
     const od_device_stats *total = &result->total;
     if (c->header && machine->seed == c->seed)
-        fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,d2d_"
-              "bytes,"
+        fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,"
+              "d2d_bytes,"
               "loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,compute_bound_s,"
               "critical_path_s,bus_bound_s\n",
               c->csv);
@@ -459,9 +459,8 @@ static int run_once(const command *c, uint64_t seed)
             sim_bounds_of(&graph, recording ? NULL : &workload, &platform, machine.ndevices, machine.memory);
         if (c->csv)
             print_csv(c, &platform, &graph, &machine, &result, &bounds);
-        if (!c->csv || !c->quiet)
-            if (c->csv != stdout)
-                print_table(c, &platform, &graph, &machine, &result, &bounds);
+        if (!c->csv || (!c->quiet && c->csv != stdout))
+            print_table(c, &platform, &graph, &machine, &result, &bounds);
     }
     if (!recording)
         sim_graph_free(&graph);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PER_TASK = 1 }; /* a datum's first page: bases differ by at least this */
+enum { FIRST_ADDRESS = 1 }; /* of data that have none: no datum begins at 0 */
 
 /* --- the driver -------------------------------------------------------------------- */
 
@@ -129,14 +129,6 @@ static od_level_use *uses_of(const simulation *s, uint32_t t, od_level_use *uses
 
 enum { MOST_ACCESSES = 64 };
 
-static int32_t priority_of(const simulation *s, uint32_t t, double bottom)
-{
-    if (s->graph->has_priorities)
-        return s->graph->tasks[t].priority;
-    double microseconds = bottom * 1e6;
-    return microseconds < INT32_MAX ? (int32_t)microseconds : INT32_MAX;
-}
-
 /* The graph is known from the beginning, as when a program submits faster than devices compute. */
 static void submit_all(simulation *s)
 {
@@ -151,7 +143,7 @@ static void make_ready(simulation *s, uint32_t t)
     double bottom = 0;
     if (s->level)
         bottom = od_engine_unsubmit(s->engine, s->level[t], uses_of(s, t, uses), s->graph->tasks[t].naccess);
-    s->task[t].priority = priority_of(s, t, bottom);
+    s->task[t].priority = s->graph->has_priorities ? s->graph->tasks[t].priority : od_level_priority(bottom);
     for (uint32_t i = 0; i < s->task[t].naccess; i++)
         s->task[t].access[i].datum->pending++;
     od_engine_task_ready(s->engine, &s->task[t]);
@@ -423,19 +415,17 @@ double sim_task_seconds(const sim_graph *graph, const sim_platform *platform, ui
                              : kernel->calls * sim_platform_seconds(platform, kernel->name, kernel->tile);
 }
 
-/* Successors from predecessors. */
+/* Successors from predecessors; while it fills them, first_after of the next task is where this one's next goes. */
 static void link_successors(simulation *s)
 {
     const sim_graph *g = s->graph;
     for (uint32_t i = 0; i < g->nbefore; i++)
-        s->first_after[g->before[i] + 1]++;
+        s->first_after[g->before[i] + 2]++;
     for (uint32_t t = 0; t < g->ntasks; t++)
-        s->first_after[t + 1] += s->first_after[t];
-    uint32_t *filled = calloc(g->ntasks + 1, sizeof *filled);
-    for (uint32_t t = 0; filled && t < g->ntasks; t++)
+        s->first_after[t + 2] += s->first_after[t + 1];
+    for (uint32_t t = 0; t < g->ntasks; t++)
         for (uint32_t i = g->tasks[t].first_before; i < g->tasks[t].first_before + g->tasks[t].nbefore; i++)
-            s->after[s->first_after[g->before[i]] + filled[g->before[i]]++] = t;
-    free(filled);
+            s->after[s->first_after[g->before[i] + 1]++] = t;
 }
 
 static od_status allocate(simulation *s)
@@ -475,7 +465,7 @@ static void release(simulation *s)
 
 static od_status make_data(simulation *s)
 {
-    uintptr_t next = PER_TASK;
+    uintptr_t next = FIRST_ADDRESS;
     for (uint32_t d = 0; d < s->graph->ndata; d++) {
         uintptr_t base = s->graph->data[d].base ? s->graph->data[d].base : next;
         od_status status = od_engine_datum(s->engine, base, s->graph->data[d].bytes, &s->datum[d]);
@@ -540,11 +530,9 @@ static void make_devices(simulation *s)
 {
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         device *self = &s->device[k];
-        self->simulation = s;
         od_list_init(&self->started);
         self->work = sg_sem_init(0);
         for (int w = 0; w < WAYS; w++) {
-            self->queue[w].simulation = s;
             od_list_init(&self->queue[w].demanded);
             od_list_init(&self->queue[w].prefetches);
             self->queue[w].work = sg_sem_init(0);

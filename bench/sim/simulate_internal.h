@@ -15,17 +15,14 @@ typedef enum way { TO_DEVICE, FROM_DEVICE, BETWEEN_DEVICES, WAYS } way;
 typedef struct command {
     od_node node;
     od_task *task;
-    double release; /* not before this time */
 } command;
 
 typedef struct queue {
-    struct simulation *simulation;
     od_list demanded, prefetches; /* od_transfer.node */
     sg_sem_t work, turn;
 } queue;
 
 typedef struct device {
-    struct simulation *simulation;
     queue queue[WAYS];
     od_list started; /* command.node */
     sg_sem_t work;

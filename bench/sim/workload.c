@@ -89,11 +89,7 @@ static void shuffle(uint32_t *items, uint32_t count, uint64_t seed)
 
 static uint32_t *identity(uint32_t count)
 {
-    uint32_t *order = malloc(count * sizeof *order);
-    if (!order) {
-        fprintf(stderr, "ompdarts sim: out of memory\n");
-        exit(1);
-    }
+    uint32_t *order = sim_checked(malloc(count * sizeof *order));
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
     return order;
@@ -153,12 +149,12 @@ static void make_sparse2d(const builder *b)
 {
     struct product p = make_product(b);
     uint32_t n = b->workload->n, *order = identity(n * n);
-    bool *kept = calloc(n * n, sizeof *kept);
+    bool *kept = sim_checked(calloc(n * n, sizeof *kept));
     uint32_t count = (uint32_t)(b->workload->density * n * n + 0.5);
     shuffle(order, n * n, b->workload->seed);
-    for (uint32_t t = 0; kept && t < count; t++)
+    for (uint32_t t = 0; t < count; t++)
         kept[order[t]] = true;
-    for (uint32_t t = 0; kept && t < n * n; t++)
+    for (uint32_t t = 0; t < n * n; t++)
         if (kept[t])
             add_product_task(&p, t / n, t % n);
     free(kept);

@@ -897,6 +897,7 @@ class World:
         first = len(self.tasks)
         self.run_body(cancelled.body)
         self.run(Taskwait())
+        require(not self.unfinished(first), "grandchildren would be cancelled")
         self.run_task(Task(body=cancelled.before))
         require(all(isinstance(s, Host) for s in cancelled.before), "malformed")
         self.wait_all_since(first)

@@ -16,6 +16,7 @@ typedef struct od_record_run {
     unsigned ndevices;
     size_t memory; /* bytes of each device */
     unsigned buffer;
+    double lookahead; /* seconds */
     uint64_t seed;
     bool spill;
     const char *policy, *evict;

@@ -563,6 +563,33 @@ static od_task *next_task(od_engine *e, unsigned k)
     return t ? t : ask_for_lost(e);
 }
 
+static void add_load(od_device_load *load, const od_list *tasks)
+{
+    od_list_each(node, tasks) {
+        load->seconds += od_container_of(node, od_task, link)->duration;
+        load->queued++;
+    }
+}
+
+/* Each other device could take several times as many of the ready tasks, or none of these. */
+static bool leaves_enough(const od_engine *e, size_t taken)
+{
+    enum { TIMES = 8 };
+    return e->config.policy->places_at_arrival || e->in_policy >= TIMES * (e->config.ndevices - 1) * taken;
+}
+
+/* A device that loads nothing, though it has work, takes tasks beyond its buffer, up to `lookahead` seconds: their loads hide
+ * behind what it computes now, and would not later. */
+static bool looks_ahead(const od_engine *e, const od_device *device)
+{
+    od_device_load load = {0};
+    if (e->config.lookahead <= 0 || device->loads || !device->committed.count ||
+        device->buffer.count >= OD_MOST_AHEAD || !leaves_enough(e, device->buffer.count + 1))
+        return false;
+    add_load(&load, &device->buffer);
+    return load.seconds < e->config.lookahead;
+}
+
 /* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */
 static int hungriest(const od_engine *e, uint64_t refused)
 {
@@ -571,7 +598,8 @@ static int hungriest(const od_engine *e, uint64_t refused)
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         const od_device *device = &e->device[k];
         size_t load = device->buffer.count + device->committed.count + device->running;
-        if (device->buffer.count < e->config.buffer && !(refused & OD_BIT(k)) && load < fewest) {
+        if (!(refused & OD_BIT(k)) && load < fewest &&
+            (device->buffer.count < e->config.buffer || looks_ahead(e, device))) {
             best = (int)k;
             fewest = load;
         }
@@ -594,7 +622,7 @@ static bool fill_buffers(od_engine *e)
         od_task *t = next_task(e, (unsigned)k);
         if (t)
             buffer_task(e, t, (unsigned)k, false);
-        else
+        if (!t || e->device[k].buffer.count > e->config.buffer) /* ahead one by one: perhaps it begins a load */
             refused |= OD_BIT(k);
         any |= t != NULL;
     }
@@ -849,14 +877,6 @@ static bool make_links(od_engine *e)
                 *link = from < n && to < n ? e->config.peer_link : e->config.host_link;
         }
     return e->link != NULL;
-}
-
-static void add_load(od_device_load *load, const od_list *tasks)
-{
-    od_list_each(node, tasks) {
-        load->seconds += od_container_of(node, od_task, link)->duration;
-        load->queued++;
-    }
 }
 
 static od_device_load device_load(void *engine, unsigned k)

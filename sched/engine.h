@@ -85,10 +85,12 @@ typedef struct od_driver_ops {
 
 typedef struct od_engine_config {
     unsigned ndevices;
-    size_t memory;       /* bytes of each device's pool */
-    size_t alignment;    /* of pool blocks; 0: 256 */
-    unsigned buffer;     /* tasks per task buffer (OMPDARTS_TASK_BUFFER) */
-    unsigned slots;      /* tasks that may run at once on a device */
+    size_t memory;    /* bytes of each device's pool */
+    size_t alignment; /* of pool blocks; 0: 256 */
+    unsigned buffer;  /* tasks per task buffer (OMPDARTS_TASK_BUFFER) */
+    double
+        lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: only `buffer` tasks */
+    unsigned slots; /* tasks that may run at once on a device */
     unsigned host_slots; /* host versions that may run at once */
     bool peer;           /* device-to-device copies are possible */
     bool spill;          /* inside a region evicted data go to its spill area, not to the program's memory */

@@ -15,6 +15,8 @@
 #include "sched/engine.h"
 #include "sched/forecast.h"
 
+enum { OD_MOST_AHEAD = 64 }; /* tasks in a task buffer with lookahead, however short */
+
 typedef struct od_device {
     od_pool *pool;
     od_list resident;       /* od_replica.lru, least recently used first */
@@ -25,6 +27,7 @@ typedef struct od_device {
     double running_seconds; /* predicted, of these */
     unsigned blocked;       /* of these, those whose thread waits for a task inside */
     unsigned transfers;     /* under way, to or from it */
+    unsigned loads;         /* of these, loads of the device */
     unsigned awaiting;      /* replicas that wait for a place that can send them */
     size_t leaving_bytes;   /* memory that evictions under way will free */
     uint64_t last_ns;       /* until when times have been accounted */

@@ -42,6 +42,7 @@ void od_memory_transfer(od_engine *e, const od_transfer *what)
             continue;
         od_stats_account(e, (unsigned)place);
         e->device[place].transfers++;
+        e->device[place].loads += side && x->kind == OD_LOAD;
         *(side ? &x->to_offset : &x->from_offset) = d->replica[place].offset;
     }
     if (x->from < OD_SPILL)
@@ -369,6 +370,7 @@ static void uncount(od_engine *e, od_transfer *x)
             continue;
         od_stats_account(e, (unsigned)place);
         e->device[place].transfers--;
+        e->device[place].loads -= side && x->kind == OD_LOAD;
         e->todo |= OD_BIT(place);
     }
     if (x->from < OD_SPILL)

@@ -212,7 +212,8 @@ bool od_engine_is_valid(const od_engine *e)
         EXPECT(c.resident[k] == device->resident.count);
         EXPECT(c.leaving[k] == device->leaving_bytes);
         EXPECT(device->blocked <= device->running);
-        EXPECT(device->buffer.count <= e->config.buffer + device->running);
+        size_t room = e->config.lookahead > 0 && e->config.buffer < OD_MOST_AHEAD ? OD_MOST_AHEAD : e->config.buffer;
+        EXPECT(device->buffer.count <= room + device->running);
         EXPECT(!od_device_is_lost(e, (int)k) ||
                !(device->buffer.count + device->committed.count + device->forced.count));
         EXPECT(tasks_are_valid(&device->buffer, OD_TASK_BUFFERED, (int)k));

@@ -38,6 +38,7 @@ typedef struct od_needs od_needs;
 
 /* What is known of an absent datum on one device; the published criteria. */
 typedef struct od_need_key {
+    double load;      /* transfer duration, seconds */
     double ratio;     /* transfer duration over the time of S0; infinite when S0 is empty */
     uint64_t left_ns; /* task_left: time of all ready tasks that read it */
     uint32_t n0, n1;  /* |S0|, |S1| */

@@ -154,7 +154,8 @@ static inline od_need_key key_of(const struct view *view, uint32_t id)
 {
     const struct want *want = want_of(view, id);
     const struct set *leading = want->s0.count ? &want->s0 : &want->s1;
-    return (od_need_key){.ratio = want->s0.count ? view->transfer[id] / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
+    return (od_need_key){.load = view->transfer[id],
+                         .ratio = want->s0.count ? view->transfer[id] / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
                          .left_ns = view->needs->standing[id].left_ns,
                          .n0 = want->s0.count,
                          .n1 = want->s1.count,

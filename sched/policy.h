@@ -39,7 +39,7 @@
 #include "sched/task.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 2, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 3, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 
@@ -75,10 +75,11 @@ typedef struct od_policy_env {
 } od_policy_env;
 
 typedef struct od_policy_ops {
-    unsigned interface_version;      /* OD_POLICY_INTERFACE; stays the first member in all versions */
-    const char *name;                /* value of OMPDARTS_SCHED */
-    const char *description;         /* one line */
-    const char *default_evict;       /* what OMPDARTS_EVICT=auto means with this policy */
+    unsigned interface_version; /* OD_POLICY_INTERFACE; stays the first member in all versions */
+    const char *name;           /* value of OMPDARTS_SCHED */
+    const char *description;    /* one line */
+    const char *default_evict;  /* what OMPDARTS_EVICT=auto means with this policy */
+    bool places_at_arrival; /* `ready` decides on a task's device for good: no device takes what another might run */
     const od_policy_option *options; /* up to a row without a name, at most OD_POLICY_OPTIONS_MAX; NULL: none */
 
     od_status (*create)(const od_policy_env *env, void **state);

@@ -289,9 +289,13 @@ static const od_option_spec table[] = {
     {PREFIX "MEM_LIMIT", "size", "auto", "bytes", "auto, or a size > 0 such as 500M, 1.5G or 512Mi",
      "Memory that each device may hold tiles in; auto takes most of what is free.", "mem", parse_memory,
      MEMBER(mem_limit)},
-    {PREFIX "TASK_BUFFER", "integer", "5", "tasks", "a whole number >= 1",
+    {PREFIX "TASK_BUFFER", "integer", "3", "tasks", "a whole number >= 1",
      "Tasks whose placement is fixed and whose data are prefetched, per device.", "buffer", parse_count,
      MEMBER(task_buffer)},
+    {PREFIX "LOOKAHEAD", "number", "0.012", "s", "0 (off), or a number <= 1000000",
+     "Work that the task buffer of a device may hold in addition while nothing is being loaded there and ready tasks "
+     "abound.",
+     "lookahead", parse_seconds, MEMBER(lookahead_s)},
     {PREFIX "COHERENCE", "choice", "auto", "", "auto|strict|depend",
      "When a device may keep a copy outside a data region: auto where the depend clauses allow it, "
      "strict never, depend always.",

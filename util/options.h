@@ -42,13 +42,14 @@ typedef enum od_check {
 
 /* The values of all options, filled by od_options_parse(). */
 typedef struct od_options {
-    char sched[1024];               /* OMPDARTS_SCHED: policy name, perhaps followed by a colon and its options */
-    char evict[32];                 /* OMPDARTS_EVICT: eviction rule, or "auto" */
-    uint32_t devices;               /* OMPDARTS_DEVICES: 0 = all */
-    size_t mem_limit;               /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
-    uint32_t task_buffer;           /* OMPDARTS_TASK_BUFFER: tasks per device */
-    od_coherence coherence;         /* OMPDARTS_COHERENCE */
-    bool spill;                     /* OMPDARTS_SPILL */
+    char sched[1024];       /* OMPDARTS_SCHED: policy name, perhaps followed by a colon and its options */
+    char evict[32];         /* OMPDARTS_EVICT: eviction rule, or "auto" */
+    uint32_t devices;       /* OMPDARTS_DEVICES: 0 = all */
+    size_t mem_limit;       /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
+    uint32_t task_buffer;   /* OMPDARTS_TASK_BUFFER: tasks per device */
+    double lookahead_s;     /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
+    od_coherence coherence; /* OMPDARTS_COHERENCE */
+    bool spill;             /* OMPDARTS_SPILL */
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
     od_priority_mode priority;      /* OMPDARTS_PRIORITY */
     double link_bandwidth;          /* OMPDARTS_LINK_BANDWIDTH: bytes/s, shared by all devices; 0 = not slowed */

@@ -21,6 +21,7 @@ class Curve:
     colour: str
     marker: str
     line: str = "-"
+    settings: tuple = ("--buffer", "5", "--lookahead", "0")  # as the papers: a task buffer of a fixed length
     offline: bool = False  # the paper leaves out what deciding costs, in real runs too
 
 
@@ -53,7 +54,7 @@ CURVES = {
     "darts-opti": Curve("DARTS+LUF OPTI", "darts:first,opti,published", "luf", "#8c510a", "+", "--"),
     "darts-opti-3inputs": Curve("DARTS+LUF OPTI 3inputs", "darts:3inputs,opti,published", "luf", "#009e73", "<", "--"),
     "darts-dag": Curve("DARTS", "darts:published", "luf", "#d55e00", "D"),
-    "ours": Curve("darts of ompdarts", "darts", "luf", "#000000", ".", ":"),
+    "ours": Curve("darts of ompdarts", "darts", "luf", "#000000", ".", ":", settings=()),
 }
 
 # Vertical lines: the working set is so many times the memory of all devices.

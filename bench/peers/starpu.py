@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Our policies beside StarPU's, both simulated on the platform `pcie`.
 
-usage: starpu.py [--sim PATH] [--policies P,P+RULE,...] [--platform NAME] [--buffer B]
+usage: starpu.py [--sim PATH] [--policies P,P+RULE,...] [--platform NAME] [--buffer B] [--lookahead S]
 
 Prints a table in Markdown: GFlop/s (MB from the host + MB between GPUs). StarPU's figures were measured with its master branch of
 August 2026 over SimGrid 3.32, kernel times as in bench/platforms/v100.times, 500 MiB of memory per GPU for the products and
@@ -35,7 +35,10 @@ POLICIES = "eager,lws,ap,dmdar,dmdas,dmdas+luf,dmdas:bus,dmdas:bus+luf,darts,dar
 def run(options, workload, devices, memory, policy):
     name, _, rule = policy.partition("+")
     command = [options.sim, "--workload", workload, "--devices", str(devices), "--mem", memory, "--sched",
-               name.replace(";", ","), "--platform", options.platform, "--buffer", str(options.buffer), "--csv", "-", "--quiet"]
+               name.replace(";", ","), "--platform", options.platform, "--csv", "-", "--quiet"]
+    for name in ("buffer", "lookahead"):
+        if getattr(options, name) is not None:
+            command += [f"--{name}", str(getattr(options, name))]
     done = subprocess.run(command + (["--evict", rule] if rule else []), capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"starpu.py: {' '.join(command)}: {done.stderr.strip()}")
@@ -64,7 +67,8 @@ def main():
     parser.add_argument("--sim", default=str(build), help="the simulator (default: build/ompdarts-sim)")
     parser.add_argument("--policies", default=POLICIES)
     parser.add_argument("--platform", default="pcie")
-    parser.add_argument("--buffer", type=int, default=8)
+    parser.add_argument("--buffer", type=int, help="tasks per task buffer (default: the simulator's)")
+    parser.add_argument("--lookahead", type=float, help="seconds of work ahead (default: the simulator's)")
     options = parser.parse_args()
     if not pathlib.Path(options.sim).exists():
         sys.exit(f"starpu.py: {options.sim} is not there: build ompdarts with SimGrid, or say --sim")

@@ -12,7 +12,7 @@
 #include "sched/engine.h"
 #include "util/status.h"
 
-enum { SIM_GRAPH_VERSION = 1, SIM_NO_TASK = UINT32_MAX };
+enum { SIM_GRAPH_VERSION = 2, SIM_NO_TASK = UINT32_MAX };
 
 typedef enum sim_step_kind {
     SIM_CREATE, /* the program creates a task */
@@ -59,7 +59,8 @@ typedef struct sim_copy {
 
 typedef struct sim_recording {
     unsigned ndevices, buffer;
-    size_t memory; /* bytes of each device */
+    double lookahead; /* seconds */
+    size_t memory;    /* bytes of each device */
     uint64_t seed;
     bool spill;
     char policy[1024], evict[32];

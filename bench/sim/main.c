@@ -28,6 +28,7 @@ typedef struct command {
     const od_evict_ops *evict;
     size_t memory; /* 0: all data fit */
     unsigned devices, buffer, repeat;
+    double lookahead; /* seconds; negative: not given */
     uint64_t seed;
     bool seed_given;
     sim_cost cost;
@@ -51,7 +52,8 @@ static void print_usage(FILE *file)
           "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
           "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
           "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
-          "  --buffer B             tasks per task buffer (default: 5)\n"
+          "  --buffer B             tasks per task buffer (default: 3)\n"
+          "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0.012)\n"
           "  --seed S               of all random choices (default: 1)\n"
           "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
           "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
@@ -95,6 +97,7 @@ static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64
 enum {
     DEVICES = 256,
     BUFFER,
+    LOOKAHEAD,
     SEED,
     REPEAT,
     MEMORY,
@@ -119,6 +122,7 @@ static const struct option long_options[] = {
     {"sched", required_argument, NULL, POLICY},
     {"evict", required_argument, NULL, RULE},
     {"buffer", required_argument, NULL, BUFFER},
+    {"lookahead", required_argument, NULL, LOOKAHEAD},
     {"seed", required_argument, NULL, SEED},
     {"repeat", required_argument, NULL, REPEAT},
     {"sched-time", required_argument, NULL, COST},
@@ -156,6 +160,16 @@ static bool take_memory(command *c)
     if (od_parse_size(optarg, &c->memory) == OD_OK && c->memory)
         return true;
     fprintf(stderr, "ompdarts sim: --mem %s: not a size, for example 500M or 2Gi\n", optarg);
+    return false;
+}
+
+static bool take_lookahead(command *c)
+{
+    char *end;
+    c->lookahead = strtod(optarg, &end);
+    if (end != optarg && !*end && c->lookahead >= 0 && c->lookahead <= 1e6)
+        return true;
+    fprintf(stderr, "ompdarts sim: --lookahead %s: not a number of seconds from 0 to 1000000\n", optarg);
     return false;
 }
 
@@ -205,6 +219,8 @@ static bool take_option(command *c, int option)
             return false;
         c->buffer = (unsigned)number;
         return true;
+    case LOOKAHEAD:
+        return take_lookahead(c);
     case REPEAT:
         if (!take_number("repeat", 1, 1000000, &number))
             return false;
@@ -248,6 +264,7 @@ static void follow_recording(command *c)
     c->memory = c->memory ? c->memory : r->memory;
     c->devices = c->devices ? c->devices : r->ndevices;
     c->buffer = c->buffer ? c->buffer : r->buffer;
+    c->lookahead = c->lookahead >= 0 ? c->lookahead : r->lookahead;
     c->seed = c->seed_given ? c->seed : r->seed;
 }
 
@@ -256,7 +273,8 @@ static void use_defaults(command *c)
     c->policy_text = c->policy_text ? c->policy_text : "darts";
     c->rule_name = c->rule_name ? c->rule_name : "auto";
     c->devices = c->devices ? c->devices : 1;
-    c->buffer = c->buffer ? c->buffer : 5;
+    c->buffer = c->buffer ? c->buffer : 3;
+    c->lookahead = c->lookahead >= 0 ? c->lookahead : 0.012;
     c->seed = c->seed_given ? c->seed : 1;
 }
 
@@ -441,6 +459,7 @@ static int run_once(const command *c, uint64_t seed)
                            .ndevices = c->devices,
                            .memory = c->memory ? c->memory : enough(&graph),
                            .buffer = c->buffer,
+                           .lookahead = c->lookahead,
                            .policy = c->policy,
                            .policy_text = c->policy_text,
                            .evict = c->evict,
@@ -493,7 +512,7 @@ static int run_in_child(const command *c, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    command c = {.platform_name = "pcie", .repeat = 1};
+    command c = {.platform_name = "pcie", .repeat = 1, .lookahead = -1};
     if (argc == 1) {
         print_usage(stderr);
         return REFUSED;

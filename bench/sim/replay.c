@@ -607,7 +607,8 @@ static od_status order_events(sim_replay *p)
 static bool is_same(const sim_machine *m, const sim_recording *r)
 {
     return m->ndevices == r->ndevices && m->memory == r->memory && m->buffer == r->buffer && m->seed == r->seed &&
-           strcmp(m->policy_text, r->policy) == 0 && strcmp(m->evict->name, r->evict) == 0;
+           m->lookahead <= r->lookahead && m->lookahead >= r->lookahead && strcmp(m->policy_text, r->policy) == 0 &&
+           strcmp(m->evict->name, r->evict) == 0;
 }
 
 od_status sim_replay_create(simulation *s, const sim_recording *r)

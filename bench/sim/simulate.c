@@ -513,6 +513,7 @@ static od_status make_engine(simulation *s)
                                .memory = m->memory,
                                .alignment = m->recording ? 0 : 1, /* of a real device's pool, or none */
                                .buffer = m->buffer,
+                               .lookahead = m->lookahead,
                                .slots = m->platform->slots,
                                .host_slots = 1,
                                .peer = m->platform->peer,

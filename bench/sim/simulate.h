@@ -23,8 +23,9 @@ typedef enum sim_cost {
 typedef struct sim_machine {
     const sim_platform *platform;
     unsigned ndevices;
-    size_t memory;   /* bytes of each device */
-    unsigned buffer; /* tasks per task buffer */
+    size_t memory;    /* bytes of each device */
+    unsigned buffer;  /* tasks per task buffer */
+    double lookahead; /* seconds of work that a buffer may hold while no load is under way */
     od_policy_choice policy;
     const char *policy_text; /* as it was written */
     const od_evict_ops *evict;

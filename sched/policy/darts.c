@@ -9,16 +9,20 @@
  *
  * Not in the paper: tasks that lack nothing because data came for other reasons are planned before
  * any datum is chosen; S0 is planned by priority, then order of arrival. And, unless switched off:
+ *   choice    the shortest load for the number of tasks that it makes possible, then the most urgent of these; the load for
+ *             the time of these, which the paper looks at first, comes third. A long task that lacks much would
+ *             always come before a short urgent one; short tasks would be left over until nothing hides their loads
  *   affinity  a new task that lacks little of its input on some device, compared with what it finds there, goes there
  *   steal     a device that has nothing to do gets the later half of the longest plan to choose from. It takes a datum
  *             and its tasks only where these take longer than the load, or all where that holds for all; the rest goes back
  */
 #include "sched/needs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum option { FIRST, THREE_INPUTS, OPTI, THRESHOLD, AFFINITY, STEAL, PUBLISHED };
+enum option { FIRST, THREE_INPUTS, OPTI, THRESHOLD, AFFINITY, STEAL, RATIO, PUBLISHED };
 
 static const od_policy_option options[] = {
     [FIRST] = {"first", "the first version (Algorithm 9): most tasks per load, else a random task", false, 1, 0},
@@ -27,7 +31,8 @@ static const od_policy_option options[] = {
     [THRESHOLD] = {"threshold", "looks only at that many data (4.4.3); 0: at all", true, 64, 0},
     [AFFINITY] = {"affinity", "new tasks go where they find so many times what they lack; 0: never", true, 10, 10},
     [STEAL] = {"steal", "idle devices take planned tasks from others; 0: never", true, 1, 1},
-    [PUBLISHED] = {"published", "as published: affinity=0,steal=0", false, 1, 0},
+    [RATIO] = {"ratio", "the shortest load for the time of its tasks, as Algorithm 12, before priorities", false, 1, 0},
+    [PUBLISHED] = {"published", "as published: affinity=0,steal=0,ratio", false, 1, 0},
     {0},
 };
 
@@ -70,6 +75,23 @@ static uint32_t highest_first(int32_t priority)
     return (uint32_t)priority ^ UINT32_C(1) << 31;
 }
 
+/* The same for pairs: float is enough to break ties. */
+static uint32_t smallest_first_short(float ratio)
+{
+    uint32_t bits;
+    memcpy(&bits, &ratio, sizeof bits);
+    return ~bits;
+}
+
+/* The shortest load per task of S0, the highest priority, the smallest ratio, the largest S1, the most time left. */
+static od_need_rank load_per_task(const od_need_key *key)
+{
+    double load = key->n0 > 0 ? key->load / key->n0 : (double)INFINITY;
+    return (od_need_rank){{smallest_first(load),
+                           pair(highest_first(key->max_prio), smallest_first_short((float)key->ratio)),
+                           pair(key->n1, (uint32_t)(key->left_ns >> 32)), key->left_ns << 32}};
+}
+
 /* Algorithm 12, line 6: the smallest ratio, the largest S0, the highest priority, the largest S1, the most time left. */
 static od_need_rank algorithm_12(const od_need_key *key)
 {
@@ -85,6 +107,11 @@ static od_need_rank algorithm_11(const od_need_key *key)
 
 /* All data with a non-empty S0 are equal: the first in random order is taken. */
 static const od_need_rank frees_a_task = {{UINT64_MAX}};
+
+static od_need_rank opti(const od_need_key *key)
+{
+    return key->n0 > 0 ? frees_a_task : load_per_task(key);
+}
 
 static od_need_rank opti_12(const od_need_key *key)
 {
@@ -107,8 +134,10 @@ static od_status darts_create(const od_policy_env *env, void **state)
                             .threshold = values[THRESHOLD] < UINT32_MAX ? (uint32_t)values[THRESHOLD] : 0};
     if (first)
         rules.order = values[OPTI] ? opti_11 : algorithm_11;
-    else
+    else if (values[RATIO] || values[PUBLISHED])
         rules.order = values[OPTI] ? opti_12 : algorithm_12;
+    else
+        rules.order = values[OPTI] ? opti : load_per_task;
     struct darts *darts = calloc(1, sizeof *darts + env->ndevices * sizeof darts->device[0]);
     if (!darts)
         return OD_ENOMEM;

@@ -202,6 +202,7 @@ static bool dmda_is_valid(void *state)
         .name = policy_name,                                                                                           \
         .description = text,                                                                                           \
         .default_evict = "lru",                                                                                        \
+        .places_at_arrival = true,                                                                                     \
         .options = options,                                                                                            \
         .create = creator,                                                                                             \
         .destroy = dmda_destroy,                                                                                       \

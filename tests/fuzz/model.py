@@ -425,6 +425,10 @@ class World:
         arrays = {item.section.array for item in items if self.is_mapped(item)}
         passes = scratch or any(self.is_foreign(array) for array in arrays)
         for array in arrays:
+            if array in self.foreign and opens:
+                known = all(self.copies[array].find(*self.resolve(item.section)[1:3]) for item in items
+                            if item.section.array == array)
+                require(known or not self.copies[array].entries, "opens more of what libomptarget holds in part")
             if self.is_foreign(array):
                 continue
             require(not passes or not self.copies[array].entries, "LIMIT: passes through with data of a region")

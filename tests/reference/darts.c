@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum option { FIRST, THREE_INPUTS, OPTI, THRESHOLD, AFFINITY, STEAL, PUBLISHED };
+enum option { FIRST, THREE_INPUTS, OPTI, THRESHOLD, AFFINITY, STEAL, RATIO, PUBLISHED };
 
 enum { MOST_STOLEN = 1024 };
 
@@ -114,8 +114,10 @@ static od_status naive_create(const od_policy_env *env, void **state)
     naive->env = *env;
     for (int i = 0; i <= PUBLISHED; i++)
         naive->values[i] = env->values[i];
-    if (naive->values[PUBLISHED])
+    if (naive->values[PUBLISHED]) {
         naive->values[AFFINITY] = naive->values[STEAL] = 0;
+        naive->values[RATIO] = 1;
+    }
     if (naive->values[THREE_INPUTS])
         naive->values[FIRST] = 1;
     naive->plan = calloc(env->ndevices, sizeof *naive->plan);
@@ -277,7 +279,7 @@ static od_status naive_ready(void *state, od_task *task)
 
 struct scan {
     const od_datum *datum;
-    double ratio;
+    double load, ratio;
     uint64_t ns, left_ns;
     uint32_t n0, n1, tie;
     int32_t prio0, prio1;
@@ -309,8 +311,8 @@ static struct scan scan_datum(const struct naive *naive, const struct known *kno
             scan.prio1 = priority > scan.prio1 ? priority : scan.prio1;
         }
     }
-    double transfer = naive->env.transfer_time(naive->env.engine, known->datum, k);
-    scan.ratio = scan.n0 ? transfer / ((double)scan.ns * 1e-9) : (double)INFINITY;
+    scan.load = naive->env.transfer_time(naive->env.engine, known->datum, k);
+    scan.ratio = scan.n0 ? scan.load / ((double)scan.ns * 1e-9) : (double)INFINITY;
     return scan;
 }
 
@@ -328,6 +330,22 @@ static bool better_11(const struct scan *a, const struct scan *b)
     if (a->n0 == 0 && a->n1 != b->n1)
         return a->n1 > b->n1;
     return tie_is_first(a, b);
+}
+
+static bool better_load_per_task(const struct scan *a, const struct scan *b)
+{
+    int32_t prio_a = a->n0 ? a->prio0 : a->prio1, prio_b = b->n0 ? b->prio0 : b->prio1;
+    double load_a = a->n0 ? a->load / a->n0 : (double)INFINITY, load_b = b->n0 ? b->load / b->n0 : (double)INFINITY;
+    float ratio_a = (float)a->ratio, ratio_b = (float)b->ratio;
+    if (load_a < load_b || load_a > load_b)
+        return load_a < load_b;
+    if (prio_a != prio_b)
+        return prio_a > prio_b;
+    if (ratio_a < ratio_b || ratio_a > ratio_b)
+        return ratio_a < ratio_b;
+    if (a->n1 != b->n1)
+        return a->n1 > b->n1;
+    return a->left_ns != b->left_ns ? a->left_ns > b->left_ns : tie_is_first(a, b);
 }
 
 static bool better_12(const struct scan *a, const struct scan *b)
@@ -350,7 +368,9 @@ static bool is_better(const struct naive *naive, const struct scan *a, const str
         return true;
     if (naive->values[OPTI] && (a->n0 > 0 || b->n0 > 0))
         return (a->n0 > 0) != (b->n0 > 0) ? a->n0 > 0 : tie_is_first(a, b);
-    return naive->values[FIRST] ? better_11(a, b) : better_12(a, b);
+    if (naive->values[FIRST])
+        return better_11(a, b);
+    return naive->values[RATIO] ? better_12(a, b) : better_load_per_task(a, b);
 }
 
 /* How many absent data with work left come before this one in the order of k. */

@@ -313,6 +313,7 @@ static bool build(world *w)
                                .memory = m->memory,
                                .alignment = 1,
                                .buffer = m->buffer,
+                               .lookahead = m->lookahead,
                                .slots = m->slots,
                                .host_slots = 1,
                                .peer = m->peer,

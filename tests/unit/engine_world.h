@@ -43,6 +43,7 @@ typedef struct w_machine {
     unsigned ndevices;
     size_t memory;
     unsigned buffer, slots;
+    double lookahead; /* seconds */
     bool peer;
     unsigned losses;     /* bit k: device k is lost at some moment */
     bool never_gives_up; /* no loss can take the only copy of a datum */

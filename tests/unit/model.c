@@ -333,6 +333,7 @@ static void build(struct world *w)
                                .memory = m->memory,
                                .alignment = 1,
                                .buffer = m->buffer,
+                               .lookahead = m->lookahead,
                                .slots = 1,
                                .host_slots = 1,
                                .peer = m->peer_bandwidth > 0,

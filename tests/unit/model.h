@@ -31,6 +31,7 @@ typedef struct model_machine {
     unsigned ndevices;
     size_t memory; /* bytes of each device */
     unsigned buffer;
+    double lookahead;                 /* seconds */
     double bandwidth, peer_bandwidth; /* bytes/s; peer 0: no copies between devices */
     const char *policy;               /* as OMPDARTS_SCHED */
     const char *evict;                /* NULL: what suits the policy */

@@ -62,7 +62,7 @@ static od_task *small_pop(struct small *small, unsigned k)
 static void test_smallest_ratio(void **unused)
 {
     (void)unused;
-    struct small small = small_create("darts", 1, (size_t[CASE_DATA]){4, 1, 2, 1, 1, 1, 1, 1});
+    struct small small = small_create("darts:ratio", 1, (size_t[CASE_DATA]){4, 1, 2, 1, 1, 1, 1, 1});
     small_ready(&small, "0", 7, 9); /* 4/7 */
     small_ready(&small, "1", 1, 9); /* 1/1 */
     od_task *best = small_ready(&small, "2", 2, 0);
@@ -78,7 +78,7 @@ static void test_smallest_ratio(void **unused)
 static void test_ties_in_order(void **unused)
 {
     (void)unused;
-    struct small small = small_create("darts", 1, NULL);
+    struct small small = small_create("darts:ratio", 1, NULL);
     small_ready(&small, "0", 4, 5);                /* ratio 1/4, |S0| 1 */
     od_task *two = small_ready(&small, "1", 2, 0); /* ratio 1/4, |S0| 2 */
     small_ready(&small, "1", 2, 0);
@@ -87,6 +87,25 @@ static void test_ties_in_order(void **unused)
     small_pop(&small, 0);
     assert_ptr_equal(small_pop(&small, 0), urgent);
     assert_ptr_equal(small_pop(&small, 0), small.tasks[0]);
+    small_destroy(&small);
+}
+
+static void test_load_per_task_then_priority(void **unused)
+{
+    (void)unused;
+    struct small small = small_create("darts", 1, (size_t[CASE_DATA]){2, 2, 3, 1, 2, 1, 1, 1});
+    od_task *long_one = small_ready(&small, "0", 9, 0); /* 2 per task, a ratio of 2/9 */
+    od_task *urgent = small_ready(&small, "1", 1, 5);   /* 2 per task */
+    od_task *several = small_ready(&small, "2", 1, 0);  /* 3/2 per task */
+    small_ready(&small, "2", 1, 0);
+    od_task *small_one = small_ready(&small, "3", 1, 0); /* 1 per task */
+    od_task *short_one = small_ready(&small, "4", 1, 0); /* 2 per task, a ratio of 2 */
+    assert_ptr_equal(small_pop(&small, 0), small_one);
+    assert_ptr_equal(small_pop(&small, 0), several);
+    small_pop(&small, 0);
+    assert_ptr_equal(small_pop(&small, 0), urgent);
+    assert_ptr_equal(small_pop(&small, 0), long_one);
+    assert_ptr_equal(small_pop(&small, 0), short_one);
     small_destroy(&small);
 }
 
@@ -198,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_smallest_ratio),
+        cmocka_unit_test(test_load_per_task_then_priority),
         cmocka_unit_test(test_ties_in_order),
         cmocka_unit_test(test_ties_by_s1_then_task_left),
         cmocka_unit_test(test_s1_takes_the_most_urgent),

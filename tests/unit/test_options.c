@@ -133,7 +133,8 @@ static void defaults(void **state)
     assert_string_equal(options.evict, "auto");
     assert_int_equal(options.devices, 0);
     assert_int_equal(options.mem_limit, 0);
-    assert_int_equal(options.task_buffer, 5);
+    assert_int_equal(options.task_buffer, 3);
+    assert_true(options.lookahead_s > 0.0119 && options.lookahead_s < 0.0121);
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_PIN);
     assert_int_equal(options.priority, OD_PRIORITY_AUTO);
@@ -378,7 +379,7 @@ static void the_table_is_complete(void **state)
     const od_option_spec *table = od_option_table(&count);
 
     (void)state;
-    assert_int_equal(count, 21);
+    assert_int_equal(count, 22);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(strncmp(table[i].name, "OMPDARTS_", 9), 0);
         assert_true(*table[i].type && *table[i].default_value && *table[i].allowed && *table[i].help);

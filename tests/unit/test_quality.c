@@ -4,6 +4,7 @@
  *
  * The lower bound of the two-dimensional product is that of the thesis (3.5.1): floor(N^2/M^2) M + min(M, 2N).
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,6 +115,54 @@ static void test_common_datum(void **unused)
     assert_int_equal(kept.tasks[0], 64);
 }
 
+/* Half of the tasks read one datum, the others one each: while the former compute, the latter's loads can hide behind them. */
+static model_graph late_loads(void)
+{
+    model_graph graph = model_gemm2d(8); /* 64 tasks, 16 data */
+    for (uint32_t t = 0; t < graph.ntasks; t++) {
+        graph.task[t].nuses = 1;
+        graph.task[t].datum[0] = t < 50 ? 0 : t - 49;
+    }
+    return graph;
+}
+
+/* Tasks of one millisecond, loads of two. */
+static void test_lookahead(void **unused)
+{
+    (void)unused;
+    model_graph graph = late_loads();
+    model_machine machine = unit_machine("eager", 1, 34);
+    machine.bandwidth = 500;
+    machine.buffer = 3;
+    model_result without = model_run(&graph, &machine);
+    machine.lookahead = 0.005; /* another load begins before the last has been used */
+    model_result some = model_run(&graph, &machine);
+    machine.lookahead = 1;
+    model_result all = model_run(&graph, &machine);
+    model_free(&graph);
+    print_message("%.0f ms without lookahead, %.0f with 5 ms, %.0f with 1 s\n", without.makespan * 1e3,
+                  some.makespan * 1e3, all.makespan * 1e3);
+    assert_int_equal(without.loads, 15);
+    assert_int_equal(all.loads, 15);
+    assert_true(some.makespan < without.makespan - 1e-4);
+    assert_true(fabs(all.makespan - (2 + 64) * 1e-3) < 1e-6); /* the first load, then no wait */
+}
+
+/* No device hoards tasks that another could run. */
+static void test_lookahead_leaves_work_to_others(void **unused)
+{
+    (void)unused;
+    model_graph graph = late_loads();
+    for (uint32_t t = 0; t < graph.ntasks; t++)
+        graph.task[t].datum[0] = 0;
+    model_machine machine = unit_machine("eager", 4, 34);
+    machine.lookahead = 1;
+    model_result result = model_run(&graph, &machine);
+    model_free(&graph);
+    for (unsigned k = 0; k < 4; k++)
+        assert_int_equal(result.tasks[k], 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +171,8 @@ int main(void)
         cmocka_unit_test(test_gemm3d),
         cmocka_unit_test(test_cholesky_set),
         cmocka_unit_test(test_common_datum),
+        cmocka_unit_test(test_lookahead),
+        cmocka_unit_test(test_lookahead_leaves_work_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,7 +329,9 @@ static void test_darts(void **unused)
     (void)unused;
     run_many("darts", 200);
     run_many("darts:published", 100);
+    run_many("darts:ratio", 100);
     run_many("darts:opti", 100);
+    run_many("darts:opti,ratio", 50);
     run_many("darts:threshold=3", 100);
     run_many("darts:affinity=2,steal", 100);
 }

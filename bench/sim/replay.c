@@ -54,6 +54,8 @@ struct sim_replay {
     uint32_t npassed, ncomplete;
     sg_sem_t *waiting; /* actors that look again after each event */
     size_t nwaiting, waiting_capacity;
+    sg_sem_t *spare; /* of actors that have ended */
+    size_t nspare, spare_capacity;
     copy *copies;                 /* sorted */
     event *events;                /* in their recorded order */
     uint32_t nevents, next_event; /* all before next_event have happened, or are awaited no more */
@@ -73,6 +75,24 @@ static void note_waiting(sim_replay *p, sg_sem_t own)
             abort();
     }
     p->waiting[p->nwaiting++] = own;
+}
+
+/* A semaphore for an actor that will end. One that waits no longer may still be about to be released: so it is kept for the
+ * next such actor, which looks again when woken for nothing. */
+static sg_sem_t borrow_semaphore(sim_replay *p)
+{
+    return p->nspare ? p->spare[--p->nspare] : sg_sem_init(0);
+}
+
+static void give_semaphore_back(sim_replay *p, sg_sem_t semaphore)
+{
+    if (p->nspare == p->spare_capacity) {
+        p->spare_capacity = p->spare_capacity ? 2 * p->spare_capacity : 16;
+        p->spare = realloc(p->spare, p->spare_capacity * sizeof *p->spare);
+        if (!p->spare)
+            abort();
+    }
+    p->spare[p->nspare++] = semaphore;
 }
 
 static void pause_until_event(simulation *s, sg_sem_t own)
@@ -177,7 +197,8 @@ static void settle(simulation *s, sg_sem_t own, uintptr_t base, size_t bytes)
     static const double moment = 100e-6; /* tasks that are ready but have not run hold it still */
     unsigned pending = 0;
     od_request *request = NULL;
-    submit(s, od_engine_range_request(s->engine, base, bytes, OD_REQUEST_SETTLE, &request), request, &pending);
+    od_status status = od_engine_range_request(s->engine, base, bytes, OD_REQUEST_SETTLE, &request);
+    submit(s, status, request, &pending);
     await_requests(s, own, &pending);
     sg_actor_sleep_for(moment);
 }
@@ -347,7 +368,7 @@ static void node_main(int argc, char **argv)
     simulation *s = sim_running();
     sim_replay *p = s->replay;
     uint32_t n = sim_actor_number(argc, argv), blocked = 0;
-    sg_sem_t own = sg_sem_init(0);
+    sg_sem_t own = borrow_semaphore(p);
     if (p->node[n].earliest > simgrid_get_clock())
         sg_actor_sleep_until(p->node[n].earliest);
     unsubmit(s, n);
@@ -361,7 +382,7 @@ static void node_main(int argc, char **argv)
         complete_node(p, n);
     }
     sim_after_event(s);
-    sg_sem_destroy(own);
+    give_semaphore_back(p, own);
 }
 
 static void start_node(simulation *s, uint32_t n)
@@ -523,12 +544,12 @@ static void follow(simulation *s, sg_sem_t own, const sim_step *step)
 void sim_replay_main(simulation *s)
 {
     sim_replay *p = s->replay;
-    sg_sem_t own = sg_sem_init(0);
+    sg_sem_t own = borrow_semaphore(p);
     for (uint32_t i = 0; i < p->r->nsteps && !s->failed; i++)
         follow(s, own, &p->r->steps[i]);
     while (p->ncomplete < p->npassed && !s->failed)
         pause_until_event(s, own);
-    sg_sem_destroy(own);
+    give_semaphore_back(p, own);
     sg_actor_sleep_for(sim_patience); /* other actors finish what they are about: the simulation ends with this one */
 }
 
@@ -618,11 +639,6 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     if (!p)
         return OD_ENOMEM;
     p->r = r;
-    for (uint32_t i = 0; i < r->nsteps; i++)
-        if (r->steps[i].kind == SIM_OPEN) {
-            snprintf(s->error, s->error_size, "the recorded run has data regions: they cannot be replayed yet");
-            return OD_EINVAL;
-        }
     p->node = calloc((size_t)r->nnodes + 1, sizeof *p->node);
     p->node_of = calloc((size_t)s->graph->ntasks + 1, sizeof *p->node_of);
     p->first_after = calloc((size_t)r->nnodes + 3, sizeof *p->first_after);
@@ -647,6 +663,9 @@ void sim_replay_destroy(sim_replay *p)
 {
     if (!p)
         return;
+    while (p->nspare)
+        sg_sem_destroy(p->spare[--p->nspare]);
+    free(p->spare);
     free(p->node);
     free(p->node_of);
     free(p->first_after);

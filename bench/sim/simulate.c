@@ -27,10 +27,17 @@ void sim_wake(simulation *s, sg_sem_t semaphore)
     list->items[list->count++] = semaphore;
 }
 
+/* Between a spill area and the program's memory: as in the runtime, in turn with what device 0 stores. */
+static bool stays_on_host(const od_transfer *x)
+{
+    return x->from >= OD_SPILL && x->to >= OD_SPILL;
+}
+
 static queue *queue_of(simulation *s, const od_transfer *x)
 {
     way direction = x->to >= OD_SPILL ? FROM_DEVICE : x->from >= OD_SPILL ? TO_DEVICE : BETWEEN_DEVICES;
-    return &s->device[direction == FROM_DEVICE ? x->from : x->to].queue[direction];
+    int k = stays_on_host(x) ? 0 : direction == FROM_DEVICE ? x->from : x->to;
+    return &s->device[k].queue[direction];
 }
 
 static void start_transfer(void *driver, od_transfer *x)
@@ -307,6 +314,25 @@ static void leave_bus(simulation *s)
     s->bus.busy = false;
 }
 
+/* Returns when it began. */
+static double copy(simulation *s, const od_transfer *x, uint32_t rank, sg_sem_t turn)
+{
+    static const double host_bandwidth = 10e9; /* bytes/s, of one thread that copies */
+    double start = simgrid_get_clock();
+    if (stays_on_host(x)) {
+        sg_actor_sleep_for((double)x->bytes / host_bandwidth);
+        return start;
+    }
+    if (s->machine->platform->turns)
+        take_bus(s, rank, turn);
+    start = simgrid_get_clock();
+    sg_host_sendto(sim_platform_place(s->machine->platform, x->from),
+                   sim_platform_place(s->machine->platform, x->to), (double)x->bytes);
+    if (s->machine->platform->turns)
+        leave_bus(s);
+    return start;
+}
+
 static void queue_main(int argc, char **argv)
 {
     simulation *s = running;
@@ -320,15 +346,9 @@ static void queue_main(int argc, char **argv)
         od_transfer *x = od_container_of(node, od_transfer, node);
         await_release(s);
         uint32_t rank = s->replay ? sim_replay_rank(s, x) : SIM_NO_COPY;
-        if (s->machine->platform->turns)
-            take_bus(s, rank, q->turn);
-        double start = simgrid_get_clock();
-        sg_host_sendto(sim_platform_place(s->machine->platform, x->from),
-                       sim_platform_place(s->machine->platform, x->to), (double)x->bytes);
-        if (s->machine->platform->turns)
-            leave_bus(s);
+        double start = copy(s, x, rank, q->turn);
         if (s->replay)
-            sim_replay_await_copy(s, q->turn, rank);
+            sim_replay_await_copy(s, q->event, rank);
         trace_transfer(s, x, start);
         od_engine_transfer_done(s->engine, x, OD_OK);
         sim_after_event(s);
@@ -538,6 +558,7 @@ static void make_devices(simulation *s)
             od_list_init(&self->queue[w].prefetches);
             self->queue[w].work = sg_sem_init(0);
             self->queue[w].turn = sg_sem_init(0);
+            self->queue[w].event = sg_sem_init(0);
         }
     }
     s->finished = sg_sem_init(0);
@@ -552,6 +573,7 @@ static void unmake_devices(const simulation *s)
         for (int w = 0; w < WAYS; w++) {
             sg_sem_destroy(self->queue[w].work);
             sg_sem_destroy(self->queue[w].turn);
+            sg_sem_destroy(self->queue[w].event);
         }
     }
     sg_sem_destroy(s->finished);

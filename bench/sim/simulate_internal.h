@@ -19,7 +19,7 @@ typedef struct command {
 
 typedef struct queue {
     od_list demanded, prefetches; /* od_transfer.node */
-    sg_sem_t work, turn;
+    sg_sem_t work, turn, event;
 } queue;
 
 typedef struct device {

@@ -345,7 +345,8 @@ class World:
             map_ = "tofrom"
         copies = self.copies[array]
         entry = self.entry(item, lo, n)
-        footprint.add("presence", array, reads=bits, writes=0 if temporary else bits)
+        counted = mask(entry[0], entry[1]) if entry else bits  # whichever part is named, one count
+        footprint.add("presence", array, reads=bits, writes=0 if temporary else counted)
         if entry is None and item.zero:
             below = temporary or all(other[0] < lo for other in copies.entries)
             require(below, "LIMIT: libomptarget counts an empty section in the entry behind it")
@@ -386,7 +387,8 @@ class World:
         array, lo, n, bits = self.resolve(item.section)
         copies = self.copies[array]
         entry = self.entry(item, lo, n)
-        footprint.add("presence", array, reads=bits, writes=0 if temporary else bits)
+        counted = mask(entry[0], entry[1]) if entry else bits
+        footprint.add("presence", array, reads=bits, writes=0 if temporary else counted)
         if entry is None:
             return
         count, holds = entry[2] - (not item.hold), entry[3] - item.hold

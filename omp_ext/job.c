@@ -192,7 +192,15 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
 
 /* --- inside a job that has a device ------------------------------------- */
 
-/* Finds each argument's datum among the job's own. False: one is missing, or held in too weak a mode. Locked. */
+/* What a kernel writes to an argument that is mapped `to` nobody is to see: it needs a copy that may be lost, not the only
+ * one, which the job may have written before. */
+static bool suits(const od_access *held, od_mode mode)
+{
+    bool only_copy = !held->datum->region && (held->mode & OD_WRITE);
+    return (mode & ~held->mode) == 0 && !(mode == OD_READ && only_copy);
+}
+
+/* Finds each argument's datum among the job's own. False: one is missing, or held in another mode. Locked. */
 static bool covers(od_engine *engine, const od_job *job, const od_map_args *args, int32_t *access_of)
 {
     for (int32_t i = 0; i < args->count; i++) {
@@ -204,7 +212,7 @@ static bool covers(od_engine *engine, const od_job *job, const od_map_args *args
         od_mode mode = od_arg_mode(engine, args, i, job->depends, job->ndepends);
         for (uint32_t j = 0; j < job->task.naccess && access_of[i] < 0; j++) {
             const od_access *a = &job->task.access[j];
-            if (base >= a->datum->base && base + size <= a->datum->base + a->datum->size && (mode & ~a->mode) == 0)
+            if (base >= a->datum->base && base + size <= a->datum->base + a->datum->size && suits(a, mode))
                 access_of[i] = (int32_t)j;
         }
         if (access_of[i] < 0)
@@ -225,6 +233,19 @@ void od_job_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, c
         }
 }
 
+/* What the job has written and no device may keep goes home, as at the end of a task: whoever reads it next may write to the
+ * device's copy. */
+static void bring_home(const od_access *written, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const od_datum *d = written[i].datum;
+        if ((written[i].mode & OD_WRITE) && !d->keep)
+            od_runtime_host_range(d->base, d->size, OD_REQUEST_READ);
+        od_engine_release(od_runtime_lock(), written[i].datum);
+        od_runtime_unlock();
+    }
+}
+
 /* Gives back what the job holds, asks for the construct's data instead, and waits for them. */
 static void retry(od_job *job, const od_map_args *args)
 {
@@ -234,10 +255,14 @@ static void retry(od_job *job, const od_map_args *args)
            (void *)(uintptr_t)job->entry, args->count, job->task.naccess);
     od_engine *engine = od_runtime_lock();
     od_access *old = job->task.access;
+    uint32_t count = od_self.used ? job->task.naccess : 0;
+    for (uint32_t i = 0; i < count; i++) /* held until they are home */
+        old[i].datum->pending++;
     od_record_gave_back(job);
     od_engine_task_give_back(engine, &job->task, od_self.used);
     od_runtime_unlock();
     od_self.used = false;
+    bring_home(old, count);
     free(old);
     if (od_args_resolve(args, job->depends, job->ndepends, &uses, NULL))
         od_runtime_fatal("out of host memory for a task's data");

@@ -602,6 +602,9 @@ void od_record_start(const char *path, const od_record_run *run)
     end_line();
     put("eviction %s", run->evict);
     end_line();
+    put("links %.0f %.9f %.0f %.9f", run->host_link.bandwidth, run->host_link.latency, run->peer_link.bandwidth,
+        run->peer_link.latency);
+    end_line();
     pthread_mutex_unlock(&recorder.lock);
 }
 

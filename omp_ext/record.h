@@ -20,6 +20,7 @@ typedef struct od_record_run {
     uint64_t seed;
     bool spill;
     const char *policy, *evict;
+    od_link host_link, peer_link; /* as the policy knows them */
 } od_record_run;
 
 /* Begins the file. Nothing is recorded before, and nothing if that fails. */

@@ -546,6 +546,7 @@ static void record_start(void)
                          .spill = runtime.options.spill,
                          .policy = runtime.options.sched,
                          .evict = runtime.options.evict};
+    od_engine_links(runtime.engine, &run.host_link, &run.peer_link);
     if (runtime.options.record[0])
         od_record_start(runtime.options.record, &run);
 }

@@ -553,7 +553,9 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
 
 static void after_wait(int32_t ndepends, const od_depend *depends, int32_t n_noalias, const od_depend *noalias)
 {
-    if (od_self.kernels)
+    /* A host task that runs as a job looks at data through device addresses only, and would wait for what it holds itself. */
+    bool as_job = od_self.mode == OD_ON_DEVICE && od_runtime_options()->coherence == OD_COHERENCE_DEPEND;
+    if (od_self.kernels || as_job)
         return;
     host_access(depends, ndepends);
     host_access(noalias, n_noalias);

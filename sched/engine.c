@@ -986,6 +986,12 @@ void od_engine_destroy(od_engine *e)
     free(e);
 }
 
+void od_engine_links(const od_engine *e, od_link *host, od_link *peer)
+{
+    *host = e->config.host_link;
+    *peer = e->config.peer_link;
+}
+
 od_directory *od_engine_directory(od_engine *e)
 {
     return e->directory;

@@ -145,6 +145,19 @@ static bool read_run(reader *in)
     return true;
 }
 
+static bool link(reader *in, od_link *link)
+{
+    uint64_t bandwidth;
+    bool ok = number(in, UINT64_MAX, &bandwidth) && seconds(in, &link->latency);
+    link->bandwidth = (double)bandwidth;
+    return ok;
+}
+
+static bool read_links(reader *in)
+{
+    return link(in, &in->r->host_link) && link(in, &in->r->peer_link);
+}
+
 static bool read_name(reader *in, char *name, size_t size)
 {
     snprintf(name, size, "%s", in->rest);
@@ -485,7 +498,7 @@ static const struct {
     {"copy", read_copy},     {"datum", read_datum}, {"kernel", read_kernel}, {"sync", read_sync},
     {"resume", read_resume}, {"wait", read_wait},   {"open", read_open},     {"close", read_close},
     {"range", read_range},   {"run", read_run},     {"policy", read_policy}, {"eviction", read_eviction},
-    {"moved", read_moved},   {"end", read_end},
+    {"moved", read_moved},   {"end", read_end},     {"links", read_links},
 };
 
 static bool read_line(reader *in)

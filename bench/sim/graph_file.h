@@ -64,6 +64,7 @@ typedef struct sim_recording {
     uint64_t seed;
     bool spill;
     char policy[1024], evict[32];
+    od_link host_link, peer_link; /* as the policy knew them */
     sim_step *steps;
     sim_node *nodes;
     uint32_t *before;

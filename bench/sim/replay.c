@@ -377,8 +377,10 @@ static void node_main(int argc, char **argv)
         while (!s->failed && !arrive(s, n, &blocked))
             settle(s, own, s->graph->data[blocked].base, s->graph->data[blocked].bytes);
     } else {
-        for (uint32_t i = p->node[n].first_step; i; i = p->next_step[i - 1])
+        for (uint32_t i = p->node[n].first_step; i; i = p->next_step[i - 1]) {
+            await_turn(s, own, p->step_event[i - 1]);
             perform(s, own, &p->r->steps[i - 1]);
+        }
         complete_node(p, n);
     }
     sim_after_event(s);
@@ -617,7 +619,7 @@ static od_status order_events(sim_replay *p)
     for (uint32_t i = 0; i < r->ncopies; i++)
         add_event(p, r->copies[i].end, &p->copy_event[i]);
     for (uint32_t i = 0; i < r->nsteps; i++)
-        if (r->steps[i].kind == SIM_SYNC || (r->steps[i].kind >= SIM_OPEN && !r->steps[i].node))
+        if (r->steps[i].kind == SIM_SYNC || r->steps[i].kind >= SIM_OPEN)
             add_event(p, r->steps[i].at, &p->step_event[i]);
     qsort(p->events, p->nevents, sizeof *p->events, compare_events);
     for (uint32_t i = 0; i < p->nevents; i++)
@@ -625,7 +627,7 @@ static od_status order_events(sim_replay *p)
     return OD_OK;
 }
 
-static bool is_same(const sim_machine *m, const sim_recording *r)
+bool sim_replay_is_same(const sim_machine *m, const sim_recording *r)
 {
     return m->ndevices == r->ndevices && m->memory == r->memory && m->buffer == r->buffer && m->seed == r->seed &&
            m->lookahead <= r->lookahead && m->lookahead >= r->lookahead && strcmp(m->policy_text, r->policy) == 0 &&
@@ -653,7 +655,7 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     for (uint32_t i = 0; i < r->ncopies; i++)
         p->copies[i] = (copy){s->graph->data[r->copies[i].datum].base, r->copies[i].to, i, false};
     qsort(p->copies, r->ncopies, sizeof *p->copies, compare_copies);
-    p->same = is_same(s->machine, r);
+    p->same = sim_replay_is_same(s->machine, r);
     link_after(p);
     link_steps(p);
     return order_events(p);

@@ -105,6 +105,9 @@ static uint64_t cost_ns(void *driver)
 static od_link link_between(void *driver, int from, int to)
 {
     const simulation *s = driver;
+    const sim_recording *r = s->machine->recording;
+    if (r && sim_replay_is_same(s->machine, r))
+        return from < OD_SPILL && to < OD_SPILL ? r->peer_link : r->host_link;
     return sim_platform_link(s->machine->platform, from, to, s->machine->ndevices);
 }
 
@@ -326,8 +329,8 @@ static double copy(simulation *s, const od_transfer *x, uint32_t rank, sg_sem_t 
     if (s->machine->platform->turns)
         take_bus(s, rank, turn);
     start = simgrid_get_clock();
-    sg_host_sendto(sim_platform_place(s->machine->platform, x->from),
-                   sim_platform_place(s->machine->platform, x->to), (double)x->bytes);
+    sg_host_sendto(sim_platform_place(s->machine->platform, x->from), sim_platform_place(s->machine->platform, x->to),
+                   (double)x->bytes);
     if (s->machine->platform->turns)
         leave_bus(s);
     return start;

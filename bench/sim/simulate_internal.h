@@ -43,7 +43,7 @@ typedef struct bus {
 } bus;
 
 /* Threads of the machine may come this much later than the model says, seconds. */
-static const double sim_patience = 20e-3;
+static const double sim_patience = 1;
 
 /* Actors to be woken once the engine has returned. */
 typedef struct wake_list {
@@ -93,6 +93,8 @@ unsigned sim_actor_number(int argc, char **argv);
 simulation *sim_running(void);
 
 /* Of a recorded run. */
+/* The settings are those of the run itself. */
+bool sim_replay_is_same(const sim_machine *machine, const sim_recording *recording);
 od_status sim_replay_create(simulation *s, const sim_recording *recording);
 void sim_replay_destroy(sim_replay *replay);
 /* The program's thread: returns when all is done. */

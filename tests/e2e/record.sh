@@ -3,43 +3,79 @@
 #
 # usage: record.sh SIMULATOR
 #
-# A recorded run replayed on a model of the machine it ran on moves the same bytes, and its tasks start in the same order. One
-# host device, one thread, a slow link, less memory than data. Then: files that are cut off, foreign, or not there.
+# A recorded run replayed on a model of the machine it ran on moves the same bytes, and its tasks start in the same order on the
+# same devices: the engine decides on virtual time as it does in a program. Host devices, one thread, a slow bus, less memory
+# than data. Then: other settings, and files that are cut off, foreign, or not there.
 . "$(dirname "$0")/common.sh"
 simulator=$1
 : >"$work/host.times"
 
-# replay POLICY EVICTION MEMORY TILE_BYTES PROGRAM ARGUMENTS… : a tile takes 16 ms.
-replay() {
-    local policy=$1 rule=$2 memory=$3 bandwidth=$(($4 * 1000 / 16))
-    shift 4
-    cat >"$work/host.xml" <<END
+# model DEVICES BANDWIDTH: that many devices on a bus that serves one transfer at a time, as OMPDARTS_LINK_BANDWIDTH has it
+model() {
+    local k l
+    cat <<END
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="node" routing="Full">
-<host id="ram" speed="1Gf"><prop id="kernels" value="host.times"/><prop id="peak" value="10"/><prop id="turns" value="yes"/></host>
-<host id="gpu0" speed="1Gf"/><link id="bus" bandwidth="${bandwidth}Bps" latency="0us" sharing_policy="SHARED"/>
-<route src="ram" dst="gpu0"><link_ctn id="bus"/></route></zone></platform>
+<host id="ram" speed="1Gf"><prop id="kernels" value="host.times"/><prop id="peak" value="10"/>
+<prop id="turns" value="yes"/><prop id="peer" value="yes"/></host>
+<link id="bus" bandwidth="$2Bps" latency="0us" sharing_policy="SHARED"/>
 END
-    under 0 OMP_NUM_THREADS=1 OMPDARTS_RECORD="$work/graph" OMPDARTS_DEVICES=1 OMPDARTS_LINK_BANDWIDTH=$((bandwidth * 1035 / 1000)) \
+    for ((k = 0; k < $1; k++)); do echo "<host id=\"gpu$k\" speed=\"1Gf\"/>"; done
+    for ((k = 0; k < $1; k++)); do
+        echo "<route src=\"ram\" dst=\"gpu$k\"><link_ctn id=\"bus\"/></route>"
+        for ((l = k + 1; l < $1; l++)); do echo "<route src=\"gpu$k\" dst=\"gpu$l\"><link_ctn id=\"bus\"/></route>"; done
+    done
+    echo "</zone></platform>"
+}
+
+# replay DEVICES POLICY EVICTION MEMORY TILE_BYTES PROGRAM ARGUMENTS… : a tile takes 16 ms.
+replay() {
+    local devices=$1 policy=$2 rule=$3 memory=$4 bandwidth=$(($5 * 1000 / 16))
+    shift 5
+    model "$devices" $bandwidth >"$work/host.xml"
+    under 0 OMP_NUM_THREADS=1 OMPDARTS_RECORD="$work/graph" OMPDARTS_DEVICES="$devices" OMPDARTS_LINK_BANDWIDTH=$((bandwidth * 1035 / 1000)) \
         OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SCHED="$policy" OMPDARTS_EVICT="$rule" "$@"
+    ran="$policy+$rule on $devices: $*"
     timeout 60 "$simulator" --graph "$work/graph" --platform "$work/host.xml" --csv - --trace "$work/trace" >"$work/csv" ||
         fail "$ran: the replay failed"
-    moved=$(tail -n 1 "$work/csv" | cut -d, -f12,13)
-    recorded=$(awk '$1 == "moved" { print $3 "," $4 }' "$work/graph")
-    [ "$moved" = "$recorded" ] || fail "$ran: replayed $moved bytes, recorded $recorded (h2d,d2h)"
+    moved=$(tail -n 1 "$work/csv" | cut -d, -f12-14)
+    recorded=$(awk '$1 == "moved" { h += $3; d += $4; p += $5 } END { print h "," d "," p }' "$work/graph")
+    [ "$moved" = "$recorded" ] || fail "$ran: replayed $moved bytes, recorded $recorded (h2d,d2h,d2d)"
     awk '$1 == "task" { n[$2] = t++ } $1 == "ran" { print n[$2], $3, $4 }' "$work/graph" | sort -s -g -k 3 |
         cut -d' ' -f1,2 >"$work/order"
     awk -F, '$1 == "task" { print $3, $7, $12 }' "$work/trace" | sort -s -g -k 3 | cut -d' ' -f1,2 | cmp - "$work/order" ||
         fail "$ran: the replay ran its tasks in another order"
 }
 
-for pair in "eager lru" "darts luf"; do
+for pair in "eager lru" "darts luf" "dmdas lru"; do
+    for devices in 1 2 3; do
+        # shellcheck disable=SC2086
+        replay $devices $pair 300Ki 16384 "$E2E_BENCH/cholesky" 6 64
+        # shellcheck disable=SC2086
+        replay $devices $pair 300Ki 16384 "$E2E_BENCH/lu" --style region 5 64
+    done
     # shellcheck disable=SC2086
-    replay $pair 400Ki 16384 "$E2E_BENCH/cholesky" 8 64
+    replay 1 $pair 400Ki 16384 "$E2E_BENCH/cholesky" --style region 8 64
     # shellcheck disable=SC2086
-    replay $pair 600Ki 65536 "$E2E_BENCH/gemm2d" 8 64
+    replay 2 $pair 600Ki 65536 "$E2E_BENCH/gemm2d" 6 64
+    # shellcheck disable=SC2086
+    replay 2 $pair 300Ki 16384 "$E2E_BENCH/gemm3d" --style region 4 64
 done
+
+# With other settings a recorded run is a graph like others, with and without regions, of one thread or several.
+for style in task region blas; do
+    for threads in 1 4; do
+        under 0 OMP_NUM_THREADS=$threads OMPDARTS_RECORD="$work/graph" OMPDARTS_DEVICES=2 OMPDARTS_MEM_LIMIT=250K "$E2E_BENCH/lu" --style $style 6 64
+        for settings in "--devices 1" "--sched dmdas" "--sched eager --devices 3 --mem 150K"; do
+            # shellcheck disable=SC2086
+            timeout 60 "$simulator" --graph "$work/graph" --platform nvlink $settings --csv - --quiet >"$work/csv" ||
+                fail "lu --style $style with $threads threads: no replay with $settings"
+            [ "$(tail -n 1 "$work/csv" | cut -d, -f9)" = 91 ] || fail "lu --style $style, $settings: not 91 tasks ran"
+        done
+    done
+done
+under 0 OMP_NUM_THREADS=1 OMPDARTS_RECORD="$work/graph" "$E2E_BENCH/cholesky" 4 64
 
 # refused FILE MESSAGE
 refused() {

@@ -42,7 +42,7 @@ typedef struct bus {
     } waiting[SIM_MOST_QUEUES];
 } bus;
 
-/* Threads of the machine may come this much later than the model says, seconds. */
+/* What came earlier in the recorded run is awaited for so long, simulated seconds. */
 static const double sim_patience = 1;
 
 /* Actors to be woken once the engine has returned. */

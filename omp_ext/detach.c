@@ -68,11 +68,22 @@ static void await_team(od_ident *ident, int32_t gtid, const od_member *member)
         do_other_things(ident, gtid, &since_ns);
 }
 
+/* Of a team of one thread: until the detached tasks have ended, and until libomp has released what depends on them. */
+static void finish_alone(od_ident *ident, int32_t gtid, const od_member *member)
+{
+    if (!member->counts || atomic_load_explicit(&member->pending, memory_order_relaxed))
+        REAL(__kmpc_omp_taskwait)(ident, gtid);
+    od_depend all = {.flags = OD_DEPEND_ALL_MEMORY};
+    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
+}
+
 void od_detach_before_barrier(od_ident *ident, int32_t gtid)
 {
     if (od_self.kernels)
         return;
     if (od_serial_is_alone()) {
+        if (od_member_self) /* after the barrier libomp would not find the rests of completions any more */
+            finish_alone(ident, gtid, od_member_self);
         od_serial_before_barrier(ident, gtid);
         return;
     }
@@ -98,11 +109,7 @@ void od_detach_before_region(od_ident *ident)
     const od_member *member = od_member_self;
     if (od_self.kernels || !member || member->nthreads > 1)
         return;
-    int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
-    if (!member->counts || atomic_load_explicit(&member->pending, memory_order_relaxed))
-        REAL(__kmpc_omp_taskwait)(ident, gtid);
-    od_depend all = {.flags = OD_DEPEND_ALL_MEMORY};
-    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
+    finish_alone(ident, REAL(__kmpc_global_thread_num)(ident), member);
 }
 
 void od_member_end(od_ident *ident, int32_t gtid, od_member *member)

@@ -191,16 +191,20 @@ void sim_replay_request_done(const od_request *request)
     --*(unsigned *)request->user;
 }
 
-/* Data that lie there otherwise go home, so that the range can be divided anew. */
-static void settle(simulation *s, sg_sem_t own, uintptr_t base, size_t bytes)
+/* Data that lie there otherwise go home, so that the range can be divided anew. Tasks that are ready but have not run hold it
+ * still: waits longer from try to try. */
+static void settle(simulation *s, sg_sem_t own, uintptr_t base, size_t bytes, unsigned tries)
 {
-    static const double moment = 100e-6; /* tasks that are ready but have not run hold it still */
+    enum { DOUBLINGS = 14, MOST_TRIES = 2000 }; /* up to 1.6 s, about an hour in all */
+    static const double moment = 100e-6;
     unsigned pending = 0;
     od_request *request = NULL;
     od_status status = od_engine_range_request(s->engine, base, bytes, OD_REQUEST_SETTLE, &request);
     submit(s, status, request, &pending);
     await_requests(s, own, &pending);
-    sg_actor_sleep_for(moment);
+    sg_actor_sleep_for(ldexp(moment, tries < DOUBLINGS ? (int)tries : DOUBLINGS));
+    if (tries >= MOST_TRIES)
+        sim_fail(s, "data of the recorded run overlap others that stay where they are");
 }
 
 static od_region *region_of(simulation *s, const sim_step *step)
@@ -211,9 +215,10 @@ static od_region *region_of(simulation *s, const sim_step *step)
 static void open_region(simulation *s, sg_sem_t own, const sim_step *step)
 {
     od_status status;
+    unsigned tries = 0;
     while ((status = od_engine_region_open(s->engine, step->base, step->bytes, step->undefined)) == OD_EFULL &&
            !s->failed)
-        settle(s, own, step->base, step->bytes);
+        settle(s, own, step->base, step->bytes, tries++);
     od_region *region = region_of(s, step);
     if (!status && step->hold && region) {
         region->references--;
@@ -374,8 +379,8 @@ static void node_main(int argc, char **argv)
     unsubmit(s, n);
     if (p->r->nodes[n].task != SIM_NO_TASK && !p->node[n].ran) {
         await_turn(s, own, p->ready_event[n]);
-        while (!s->failed && !arrive(s, n, &blocked))
-            settle(s, own, s->graph->data[blocked].base, s->graph->data[blocked].bytes);
+        for (unsigned tries = 0; !s->failed && !arrive(s, n, &blocked); tries++)
+            settle(s, own, s->graph->data[blocked].base, s->graph->data[blocked].bytes, tries);
     } else {
         for (uint32_t i = p->node[n].first_step; i; i = p->next_step[i - 1]) {
             await_turn(s, own, p->step_event[i - 1]);

@@ -636,6 +636,8 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
         running = s;
         sg_actor_create("main", machine->platform->memory, main_main, 0, NULL);
         simgrid_run();
+        if (s->done < graph->ntasks)
+            sim_fail(s, "the simulation stopped before all tasks had run: what they wait for does not come");
         unmake_devices(s);
         running = NULL;
         if (machine->progress && s->shown_ns)

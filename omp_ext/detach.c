@@ -16,14 +16,17 @@ od_member *od_detached_join(void)
 {
     if (!od_member_self || !od_member_self->counts)
         return NULL;
+    atomic_fetch_add_explicit(&od_member_self->team->pending, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&od_member_self->pending, 1, memory_order_relaxed);
     return od_member_self;
 }
 
 void od_detached_leave(od_member *creator)
 {
-    if (creator)
-        atomic_fetch_sub_explicit(&creator->pending, 1, memory_order_release);
+    if (!creator)
+        return;
+    atomic_fetch_sub_explicit(&creator->team->pending, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&creator->pending, 1, memory_order_release); /* last: the member may end now */
 }
 
 void od_detached_complete(od_detached task)
@@ -63,9 +66,16 @@ static void await_team(od_ident *ident, int32_t gtid, const od_member *member)
     od_team *team = member->team;
     uint64_t since_ns = 0, before = atomic_fetch_add(&team->arrivals, 1);
     uint64_t all = (before / member->nthreads + 1) * member->nthreads;
-    while (atomic_load_explicit(&team->arrivals, memory_order_acquire) < all &&
-           !atomic_load_explicit(&team->cancelled, memory_order_relaxed))
-        do_other_things(ident, gtid, &since_ns);
+    while (atomic_load_explicit(&team->opened, memory_order_acquire) < all &&
+           !atomic_load_explicit(&team->cancelled, memory_order_relaxed)) {
+        /* Who arrived earlier may have run a task since then that created others. Once for all: tasks that are created
+         * after the barrier are not to be waited for by a thread that is late to see it open. */
+        if (atomic_load_explicit(&team->arrivals, memory_order_acquire) >= all &&
+            !atomic_load_explicit(&team->pending, memory_order_acquire))
+            atomic_store_explicit(&team->opened, all, memory_order_release);
+        else
+            do_other_things(ident, gtid, &since_ns);
+    }
 }
 
 /* Of a team of one thread: until the detached tasks have ended, and until libomp has released what depends on them. */

@@ -9,7 +9,8 @@
  * when the next barrier has set it anew already: a later barrier ends while tasks run. And from the barrier that ends a region
  * the primary thread goes on while others still look at the region.
  *
- * So no thread enters a barrier before all threads of the team have arrived there and all their tasks are complete. The
+ * So no thread enters a barrier before all threads of the team have arrived there and all their tasks are complete, also those
+ * that a thread has created since it arrived, in a task of another. The
  * rests lie in the queues by then, and each thread empties its own before it counts as finished.
  *
  * The threads of a region that is cancelled (OMP_CANCELLATION) leave it on different ways, so none waits for others there any
@@ -27,6 +28,8 @@
 /* The team of a parallel region; begins as zero. */
 typedef struct od_team {
     _Atomic uint64_t arrivals; /* at barriers, of all threads */
+    _Atomic uint64_t opened;   /* arrivals after which threads may go on */
+    _Atomic uint64_t pending;  /* as of its members, in all */
     atomic_bool cancelled;     /* the region */
 } od_team;
 

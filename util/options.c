@@ -292,7 +292,7 @@ static const od_option_spec table[] = {
     {PREFIX "TASK_BUFFER", "integer", "3", "tasks", "a whole number >= 1",
      "Tasks whose placement is fixed and whose data are prefetched, per device.", "buffer", parse_count,
      MEMBER(task_buffer)},
-    {PREFIX "LOOKAHEAD", "number", "0.012", "s", "0 (off), or a number <= 1000000",
+    {PREFIX "LOOKAHEAD", "number", "0", "s", "0 (off), or a number <= 1000000",
      "Work that the task buffer of a device may hold in addition while nothing is being loaded there and ready tasks "
      "abound.",
      "lookahead", parse_seconds, MEMBER(lookahead_s)},

@@ -69,7 +69,7 @@ def main():
     parser.add_argument("--policies", default=POLICIES)
     parser.add_argument("--platform", default="pcie")
     parser.add_argument("--buffer", type=int, help="tasks per task buffer (default: the simulator's)")
-    parser.add_argument("--lookahead", type=float, help="seconds of work ahead (default: the simulator's)")
+    parser.add_argument("--lookahead", type=float, default=0.012, help="seconds of work ahead (default: 0.012)")
     options = parser.parse_args()
     if not pathlib.Path(options.sim).exists():
         sys.exit(f"starpu.py: {options.sim} is not there: build ompdarts with SimGrid, or say --sim")

@@ -53,7 +53,7 @@ static void print_usage(FILE *file)
           "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
           "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
           "  --buffer B             tasks per task buffer (default: 3)\n"
-          "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0.012)\n"
+          "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
           "  --seed S               of all random choices (default: 1)\n"
           "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
           "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
@@ -274,7 +274,7 @@ static void use_defaults(command *c)
     c->rule_name = c->rule_name ? c->rule_name : "auto";
     c->devices = c->devices ? c->devices : 1;
     c->buffer = c->buffer ? c->buffer : 3;
-    c->lookahead = c->lookahead >= 0 ? c->lookahead : 0.012;
+    c->lookahead = c->lookahead >= 0 ? c->lookahead : 0;
     c->seed = c->seed_given ? c->seed : 1;
 }
 

@@ -134,7 +134,7 @@ static void defaults(void **state)
     assert_int_equal(options.devices, 0);
     assert_int_equal(options.mem_limit, 0);
     assert_int_equal(options.task_buffer, 3);
-    assert_true(options.lookahead_s > 0.0119 && options.lookahead_s < 0.0121);
+    assert_true(options.lookahead_s == 0);
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_PIN);
     assert_int_equal(options.priority, OD_PRIORITY_AUTO);

@@ -233,15 +233,19 @@ void od_job_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, c
         }
 }
 
-/* What the job has written and no device may keep goes home, as at the end of a task: whoever reads it next may write to the
+/* What the job has written (accesses whose data the caller holds; not locked) and no device may keep goes home, as at the end of a task: whoever reads it next may write to the
  * device's copy. */
 static void bring_home(const od_access *written, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const od_datum *d = written[i].datum;
-        if ((written[i].mode & OD_WRITE) && !d->keep)
+        od_datum *d = written[i].datum;
+        od_engine *engine = od_runtime_lock();
+        bool goes_home = (written[i].mode & OD_WRITE) && !d->keep;
+        od_runtime_unlock();
+        if (goes_home)
             od_runtime_host_range(d->base, d->size, OD_REQUEST_READ);
-        od_engine_release(od_runtime_lock(), written[i].datum);
+        od_runtime_lock();
+        od_engine_release(engine, d);
         od_runtime_unlock();
     }
 }

@@ -129,7 +129,7 @@ typedef struct od_engine_stats {
 od_status od_engine_create(const od_engine_config *config, od_engine **engine);
 void od_engine_destroy(od_engine *engine);
 
-/* Its estimates, between the host and a device and between two devices. */
+/* The estimates of its configuration, between the host and a device and between two devices. */
 void od_engine_links(const od_engine *engine, od_link *host, od_link *peer);
 
 /* --- data ---------------------------------------------------------------- */

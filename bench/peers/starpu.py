@@ -37,9 +37,9 @@ def run(options, workload, devices, memory, policy):
     name, _, rule = policy.partition("+")
     command = [options.sim, "--workload", workload, "--devices", str(devices), "--mem", memory, "--sched",
                name.replace(";", ","), "--platform", options.platform, "--csv", "-", "--quiet"]
-    for name in ("buffer", "lookahead"):
-        if getattr(options, name) is not None:
-            command += [f"--{name}", str(getattr(options, name))]
+    command += ["--lookahead", str(options.lookahead)]
+    if options.buffer is not None:
+        command += ["--buffer", str(options.buffer)]
     done = subprocess.run(command + (["--evict", rule] if rule else []), capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"starpu.py: {' '.join(command)}: {done.stderr.strip()}")

@@ -53,9 +53,9 @@ struct sim_replay {
     uint32_t nended, first_ended;
     uint32_t npassed, ncomplete;
     sg_sem_t *waiting; /* actors that look again after each event */
-    size_t nwaiting, waiting_capacity;
+    uint32_t nwaiting, waiting_capacity;
     sg_sem_t *spare; /* of actors that have ended */
-    size_t nspare, spare_capacity;
+    uint32_t nspare, spare_capacity;
     copy *copies;                 /* sorted */
     event *events;                /* in their recorded order */
     uint32_t nevents, next_event; /* all before next_event have happened, or are awaited no more */
@@ -68,12 +68,7 @@ struct sim_replay {
 
 static void note_waiting(sim_replay *p, sg_sem_t own)
 {
-    if (p->nwaiting == p->waiting_capacity) {
-        p->waiting_capacity = p->waiting_capacity ? 2 * p->waiting_capacity : 16;
-        p->waiting = realloc(p->waiting, p->waiting_capacity * sizeof *p->waiting);
-        if (!p->waiting)
-            abort();
-    }
+    p->waiting = sim_grown(p->waiting, p->nwaiting, &p->waiting_capacity, sizeof *p->waiting);
     p->waiting[p->nwaiting++] = own;
 }
 
@@ -86,12 +81,7 @@ static sg_sem_t borrow_semaphore(sim_replay *p)
 
 static void give_semaphore_back(sim_replay *p, sg_sem_t semaphore)
 {
-    if (p->nspare == p->spare_capacity) {
-        p->spare_capacity = p->spare_capacity ? 2 * p->spare_capacity : 16;
-        p->spare = realloc(p->spare, p->spare_capacity * sizeof *p->spare);
-        if (!p->spare)
-            abort();
-    }
+    p->spare = sim_grown(p->spare, p->nspare, &p->spare_capacity, sizeof *p->spare);
     p->spare[p->nspare++] = semaphore;
 }
 
@@ -430,7 +420,7 @@ void sim_replay_advance(simulation *s)
     sim_replay *p = s->replay;
     while (p->first_ready < p->nready)
         begin(s, p->ready[p->first_ready++]);
-    for (size_t i = 0; i < p->nwaiting; i++)
+    for (uint32_t i = 0; i < p->nwaiting; i++)
         sim_wake(s, p->waiting[i]);
     p->nwaiting = 0;
 }

@@ -18,12 +18,7 @@ enum { FIRST_ADDRESS = 1 }; /* of data that have none: no datum begins at 0 */
 void sim_wake(simulation *s, sg_sem_t semaphore)
 {
     wake_list *list = &s->wake;
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 64;
-        list->items = realloc(list->items, list->capacity * sizeof *list->items);
-        if (!list->items)
-            abort();
-    }
+    list->items = sim_grown(list->items, list->count, &list->capacity, sizeof *list->items);
     list->items[list->count++] = semaphore;
 }
 
@@ -321,17 +316,16 @@ static void leave_bus(simulation *s)
 static double copy(simulation *s, const od_transfer *x, uint32_t rank, sg_sem_t turn)
 {
     static const double host_bandwidth = 10e9; /* bytes/s, of one thread that copies */
-    double start = simgrid_get_clock();
-    if (stays_on_host(x)) {
-        sg_actor_sleep_for((double)x->bytes / host_bandwidth);
-        return start;
-    }
-    if (s->machine->platform->turns)
+    const sim_platform *platform = s->machine->platform;
+    bool turns = platform->turns && !stays_on_host(x);
+    if (turns)
         take_bus(s, rank, turn);
-    start = simgrid_get_clock();
-    sg_host_sendto(sim_platform_place(s->machine->platform, x->from), sim_platform_place(s->machine->platform, x->to),
-                   (double)x->bytes);
-    if (s->machine->platform->turns)
+    double start = simgrid_get_clock();
+    if (stays_on_host(x))
+        sg_actor_sleep_for((double)x->bytes / host_bandwidth);
+    else
+        sg_host_sendto(sim_platform_place(platform, x->from), sim_platform_place(platform, x->to), (double)x->bytes);
+    if (turns)
         leave_bus(s);
     return start;
 }

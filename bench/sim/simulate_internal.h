@@ -48,7 +48,7 @@ static const double sim_patience = 1;
 /* Actors to be woken once the engine has returned. */
 typedef struct wake_list {
     sg_sem_t *items;
-    size_t first, count, capacity; /* those before `first` have been woken */
+    uint32_t first, count, capacity; /* those before `first` have been woken */
 } wake_list;
 
 typedef struct simulation {

@@ -75,7 +75,7 @@ static uint32_t highest_first(int32_t priority)
     return (uint32_t)priority ^ UINT32_C(1) << 31;
 }
 
-/* The same for pairs: float is enough to break ties. */
+/* smallest_first() in half a word: float is enough to break ties. */
 static uint32_t smallest_first_short(float ratio)
 {
     uint32_t bits;

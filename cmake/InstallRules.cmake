@@ -30,3 +30,6 @@ if(TARGET ompdarts)
     configure_file(cmake/ompdarts.pc.in ompdarts.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/ompdarts.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
+
+# Beside libompdarts.so, where that looks for it.
+install(TARGETS ompdarts_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -124,22 +124,51 @@ static bool locate(const od_backend *backend, const od_transfer *transfer, int p
     return true;
 }
 
-od_status od_backend_copy(od_backend *backend, const od_transfer *transfer)
+/* The copy that a transfer stands for. OD_OK with `bytes` 0: it was between two parts of host memory, and is done. */
+static od_status prepare(const od_backend *backend, const od_transfer *transfer, od_copy *copy)
 {
+    void *from, *to;
     od_status status = check_places(backend, transfer);
     if (status)
         return status;
     if (!is_inside(transfer->offset, transfer->bytes, transfer->datum->size))
         return refuse(transfer, "it reaches outside the datum");
-    void *from, *to;
     if (!locate(backend, transfer, transfer->from, transfer->from_offset, &from) ||
         !locate(backend, transfer, transfer->to, transfer->to_offset, &to))
         return refuse(transfer, "it reaches outside the device's pool");
-    if (transfer->from >= OD_SPILL && transfer->to >= OD_SPILL) {
+    bool from_host = transfer->from >= OD_SPILL, to_host = transfer->to >= OD_SPILL;
+    *copy = (od_copy){.to = to_host ? OD_HOST : transfer->to,
+                      .from = from_host ? OD_HOST : transfer->from,
+                      .to_address = to,
+                      .from_address = from,
+                      .bytes = transfer->bytes};
+    if (from_host && to_host) {
         memcpy(to, from, transfer->bytes);
-        return OD_OK;
+        copy->bytes = 0;
+    } else if (from_host || to_host) {
+        copy->host_base = (from_host ? (uintptr_t)from : (uintptr_t)to) - transfer->offset;
+        copy->host_bytes = transfer->datum->size;
     }
-    int to_place = transfer->to >= OD_SPILL ? OD_HOST : transfer->to;
-    int from_place = transfer->from >= OD_SPILL ? OD_HOST : transfer->from;
-    return backend->ops->copy(backend->state, to_place, to, from_place, from, transfer->bytes);
+    return OD_OK;
+}
+
+od_status od_backend_copy(od_backend *backend, const od_transfer *transfer)
+{
+    od_copy copy;
+    od_status status = prepare(backend, transfer, &copy);
+    if (status || !copy.bytes)
+        return status;
+    return backend->ops->copy(backend->state, copy.to, copy.to_address, copy.from, copy.from_address, copy.bytes);
+}
+
+od_status od_backend_start(od_backend *backend, const od_transfer *transfer, od_ticket **ticket)
+{
+    od_copy copy;
+    *ticket = NULL;
+    if (!backend->ops->start)
+        return od_backend_copy(backend, transfer);
+    od_status status = prepare(backend, transfer, &copy);
+    if (status || !copy.bytes)
+        return status;
+    return backend->ops->start(backend->state, &copy, ticket);
 }

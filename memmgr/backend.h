@@ -3,8 +3,10 @@
  * Back-ends: how bytes get to a device and back. A back-end sees bytes, never a task.
  *
  * Error convention, for every callback: OD_OK or OD_EDEVICE, and a message through
- * od_log(). Callbacks may be called from several threads at once (one per
- * device and direction), never for the same bytes.
+ * od_log(). Callbacks may be called from several threads at once, never for the same bytes.
+ *
+ * Two kinds: one whose copies block gives `copy` alone, and gets a thread per device and direction. An asynchronous
+ * one gives `start` and `poll` as well: one thread starts all copies and asks for their ends.
  *
  * Guaranteed by the caller: every copy lies inside the device's pool and inside the
  * datum. The core checks that in every build (od_backend_copy).
@@ -15,7 +17,35 @@
 #include "memmgr/datum.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 1 };
+enum { OD_BACKEND_INTERFACE = 2 };
+
+/* One copy. `from` or `to` may be OD_HOST, not both. */
+typedef struct od_copy {
+    int to, from;
+    void *to_address;
+    const void *from_address;
+    size_t bytes;
+    uintptr_t host_base; /* where one end is the host: the datum around it there, which stays where it is until */
+    size_t host_bytes;   /* let_go() names it; so much may be pinned */
+} od_copy;
+
+typedef struct od_ticket od_ticket; /* a copy, or other work of a device, that is under way; the back-end's */
+
+typedef struct od_queue od_queue; /* a device's queue of work (a CUDA stream), for one task at a time; the back-end's */
+
+/* For tasks that call a vendor's libraries themselves. */
+typedef struct od_queue_ops {
+    /* Device k is the calling thread's current one until leave(). */
+    od_status (*enter)(void *state, unsigned k);
+    void (*leave)(void *state, unsigned k);
+    /* A queue of k that nobody else uses; mark() gives it back. */
+    od_status (*take)(void *state, unsigned k, od_queue **queue);
+    void *(*handle)(const od_queue *queue); /* CUstream */
+    /* The vendor's BLAS set to the queue (cublasHandle_t), or NULL: there is none. The device is current. */
+    void *(*blas)(void *state, od_queue *queue);
+    /* A ticket that ends, for poll(), with all that the queue holds now. Whatever is answered, the queue is given back. */
+    od_status (*mark)(void *state, od_queue *queue, od_ticket **ticket);
+} od_queue_ops;
 
 typedef struct od_backend_ops {
     unsigned interface_version; /* OD_BACKEND_INTERFACE */
@@ -31,6 +61,27 @@ typedef struct od_backend_ops {
     od_status (*copy)(void *state, int to, void *to_address, int from, const void *from_address, size_t bytes);
 
     void (*destroy)(void *state);
+
+    /* --- NULL in back-ends whose copies block --- */
+
+    /* Starts a copy and returns. *ticket NULL: it has ended already. */
+    od_status (*start)(void *state, const od_copy *copy, od_ticket **ticket);
+    /* OD_EBUSY while it is under way; any other answer ends the ticket. */
+    od_status (*poll)(void *state, od_ticket *ticket);
+
+    /* --- NULL where the back-end has nothing to do or to say --- */
+
+    /* From now on the program may change or give back this host memory: nothing that is kept about it (pinning) holds
+     * any more. Quick, and may be called with locks held; tidy() does the work. */
+    void (*let_go)(void *state, uintptr_t base, size_t size);
+    void (*tidy)(void *state);
+    /* Memory that device k can give, bytes. */
+    od_status (*free_memory)(void *state, unsigned k, size_t *bytes);
+    /* Pairs of devices that copy faster than through the host. */
+    bool (*is_peer)(void *state, unsigned from, unsigned to);
+    /* The back-end's findings about the run, as log messages; at its end. */
+    void (*report)(void *state);
+    const od_queue_ops *queues;
 } od_backend_ops;
 
 typedef struct od_backend {
@@ -52,6 +103,8 @@ bool od_backend_answers(od_backend *backend, unsigned k);
 struct od_transfer;
 /* Runs one transfer to its end, after checking that it lies inside the pools. */
 od_status od_backend_copy(od_backend *backend, const struct od_transfer *transfer);
+/* Likewise, but where the back-end is asynchronous the copy has only begun if *ticket is not NULL. */
+od_status od_backend_start(od_backend *backend, const struct od_transfer *transfer, od_ticket **ticket);
 
 /* The entry points of the OpenMP API that the portable back-end calls; omp_ext fills it. */
 typedef struct od_omptarget_api {

@@ -2,11 +2,12 @@
 /*
  * Transfers, and the queues that carry them out.
  *
- * Each device has one queue and one thread per direction: host (or spill area) to device,
+ * Each device has one queue per direction: host (or spill area) to device,
  * device to host, device to device (the receiving device's). Copies between the host and a spill area share the first
  * device's second queue. Each queue is first in, first out; demanded
- * loads (a committed task waits for them) go before prefetches.
- * When a transfer ends, `done` is called on the queue's thread without any lock held.
+ * loads (a committed task waits for them) go before prefetches. A back-end whose copies block gets a thread per queue; an
+ * asynchronous one a single thread for all, which keeps a few copies of each queue under way.
+ * When a transfer ends, `done` is called on its thread without any lock held.
  */
 #ifndef OD_MEMMGR_TRANSFER_H
 #define OD_MEMMGR_TRANSFER_H
@@ -32,6 +33,7 @@ typedef struct od_transfer {
     bool demanded;             /* a committed task or the host waits for it */
     unsigned tries;            /* failed attempts so far */
     uint64_t start_ns, end_ns; /* set by the queue */
+    od_ticket *ticket;         /* of an asynchronous copy under way; the queue's */
     od_node node;              /* in a queue */
     od_node link;              /* the engine's */
     od_request_item *item;     /* the host request that it serves, or NULL */

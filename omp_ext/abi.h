@@ -30,7 +30,7 @@ typedef int32_t (*od_task_entry)(int32_t gtid, void *task);
 enum { OD_CANCEL_PARALLEL = 1 }; /* kmp_cancel_kind_t */
 
 typedef void (*od_reduction)(void *into, void *from);
-typedef void (*od_copy)(void *to, void *from);
+typedef void (*od_copyprivate)(void *to, void *from);
 
 enum { /* kmp_tasking_flags, third argument of the allocation calls */
        OD_TASK_TIED = 0x1,

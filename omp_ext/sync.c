@@ -119,7 +119,7 @@ void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 }
 
 /* Has barriers inside. */
-void __kmpc_copyprivate(od_ident *ident, int32_t gtid, size_t size, void *data, od_copy copy, int32_t is_source)
+void __kmpc_copyprivate(od_ident *ident, int32_t gtid, size_t size, void *data, od_copyprivate copy, int32_t is_source)
 {
     if (is_as_written()) {
         REAL(__kmpc_copyprivate)(ident, gtid, size, data, copy, is_source);

@@ -17,6 +17,8 @@ const char *od_status_text(od_status status)
         return "no free block of that size";
     case OD_EDEVICE:
         return "a device call failed";
+    case OD_EBUSY:
+        return "under way";
     case OD_EIO:
         return "a file could not be read or written";
     }

@@ -15,6 +15,7 @@ typedef enum od_status {
     OD_EFULL,   /* a pool has no block of that size now */
     OD_EDEVICE, /* a device or back-end call failed */
     OD_EIO,     /* a file could not be read or written */
+    OD_EBUSY,   /* under way: ask again */
 } od_status;
 
 /* A short English phrase for a status, never NULL. */

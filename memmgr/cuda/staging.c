@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Staged copies: of host memory that is not pinned, by a thread per device and direction. It moves a copy through a ring
+ * of pinned buffers, so that the processor's copy of one part overlaps with the device's of another. The thread starts
+ * at the first such copy, on the GPU's side of the machine where that is known, and takes the ring there. Without
+ * pinned memory for a ring the driver is left to do it, part by part.
+ */
+#include "memmgr/cuda/cuda.h"
+
+#include "util/thread.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- one copy ------------------------------------------------------------------ */
+
+/* A copy's way through the ring. Part i goes through buffer i % nring. */
+typedef struct passage {
+    od_stager *stager;
+    const od_copy *copy;
+    size_t parts;
+} passage;
+
+static size_t part_bytes(const passage *p, size_t i)
+{
+    size_t rest = p->copy->bytes - i * OD_STAGE;
+    return rest < OD_STAGE ? rest : OD_STAGE;
+}
+
+static od_cu_result await(const od_stager *s, size_t slot)
+{
+    return s->device->cuda->cu.event_synchronize(s->event[slot]);
+}
+
+static od_cu_result part_to_device(const passage *p, size_t i)
+{
+    const od_stager *s = p->stager;
+    const od_cu_driver *cu = &s->device->cuda->cu;
+    size_t slot = i % s->nring, bytes = part_bytes(p, i);
+    od_cu_result result = i >= s->nring ? await(s, slot) : OD_CU_SUCCESS;
+    if (result)
+        return result;
+    memcpy(s->ring[slot], (const char *)p->copy->from_address + i * OD_STAGE, bytes);
+    od_cu_address to = (od_cu_address)(uintptr_t)p->copy->to_address + i * OD_STAGE;
+    result = cu->copy_h2d(to, s->ring[slot], bytes, s->device->stream[OD_H2D]);
+    return result ? result : cu->event_record(s->event[slot], s->device->stream[OD_H2D]);
+}
+
+static od_cu_result part_from_device(const passage *p, size_t i)
+{
+    const od_stager *s = p->stager;
+    const od_cu_driver *cu = &s->device->cuda->cu;
+    od_cu_address from = (od_cu_address)(uintptr_t)p->copy->from_address + i * OD_STAGE;
+    od_cu_result result = cu->copy_d2h(s->ring[i % s->nring], from, part_bytes(p, i), s->device->stream[OD_D2H]);
+    return result ? result : cu->event_record(s->event[i % s->nring], s->device->stream[OD_D2H]);
+}
+
+static od_cu_result land(const passage *p, size_t i)
+{
+    const od_stager *s = p->stager;
+    od_cu_result result = await(s, i % s->nring);
+    if (!result)
+        memcpy((char *)p->copy->to_address + i * OD_STAGE, s->ring[i % s->nring], part_bytes(p, i));
+    return result;
+}
+
+static od_cu_result to_device(const passage *p)
+{
+    od_cu_result result = OD_CU_SUCCESS, last;
+    for (size_t i = 0; i < p->parts && !result; i++)
+        result = part_to_device(p, i);
+    for (size_t slot = 0; slot < p->stager->nring && slot < p->parts; slot++) {
+        last = await(p->stager, slot);
+        result = result ? result : last;
+    }
+    return result;
+}
+
+static od_cu_result from_device(const passage *p)
+{
+    od_cu_result result = OD_CU_SUCCESS;
+    size_t ahead = p->stager->nring, begun = 0;
+    for (size_t i = 0; i < p->parts && !result; i++) {
+        while (begun < p->parts && begun < i + ahead && !result)
+            result = part_from_device(p, begun++);
+        if (!result)
+            result = land(p, i);
+    }
+    for (size_t slot = 0; result && slot < p->stager->nring; slot++) /* nothing may be written to the ring later */
+        await(p->stager, slot);
+    return result;
+}
+
+/* Without a ring: the driver copies pageable memory through buffers of its own. */
+static od_cu_result pageable(const od_stager *s, const od_copy *c)
+{
+    const od_cu_driver *cu = &s->device->cuda->cu;
+    od_cu_stream stream = s->device->stream[s->direction];
+    od_cu_event event;
+    od_cu_result result =
+        s->direction == OD_H2D
+            ? cu->copy_h2d((od_cu_address)(uintptr_t)c->to_address, c->from_address, c->bytes, stream)
+            : cu->copy_d2h(c->to_address, (od_cu_address)(uintptr_t)c->from_address, c->bytes, stream);
+    if (result || (result = cu->event_create(&event, OD_CU_EVENT_DISABLE_TIMING)))
+        return result;
+    result = cu->event_record(event, stream);
+    result = result ? result : cu->event_synchronize(event);
+    cu->event_destroy(event);
+    return result;
+}
+
+static od_status carry_out(od_stager *s, const od_copy *copy)
+{
+    passage p = {s, copy, (copy->bytes + OD_STAGE - 1) / OD_STAGE};
+    od_status status = od_cuda_enter(s->device);
+    if (status)
+        return status;
+    od_cu_result result = !s->nring ? pageable(s, copy) : s->direction == OD_H2D ? to_device(&p) : from_device(&p);
+    status = od_cuda_check(s->device, result, s->direction == OD_H2D ? "copying to the device" : "copying to the host");
+    od_cuda_leave(s->device);
+    return status;
+}
+
+/* --- the thread ----------------------------------------------------------------- */
+
+static void take_ring(od_stager *s)
+{
+    const od_cu_driver *cu = &s->device->cuda->cu;
+    if (s->device->near)
+        hwloc_set_cpubind(s->device->cuda->topology, s->device->near, HWLOC_CPUBIND_THREAD);
+    if (od_cuda_enter(s->device))
+        return;
+    while (s->nring < OD_STAGES) {
+        void *buffer;
+        if (cu->host_alloc(&buffer, OD_STAGE, OD_CU_MEMHOST_PORTABLE))
+            break;
+        if (cu->event_create(&s->event[s->nring], OD_CU_EVENT_DISABLE_TIMING | OD_CU_EVENT_BLOCKING_SYNC)) {
+            cu->host_free(buffer);
+            break;
+        }
+        s->ring[s->nring++] = buffer;
+    }
+    od_cuda_leave(s->device);
+}
+
+static od_ticket *next(od_stager *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (!s->first && !s->closing)
+        pthread_cond_wait(&s->work, &s->lock);
+    od_ticket *ticket = s->first;
+    if (ticket && !(s->first = ticket->next))
+        s->last = &s->first;
+    pthread_mutex_unlock(&s->lock);
+    return ticket;
+}
+
+static void *stage(void *arg)
+{
+    od_stager *s = arg;
+    take_ring(s);
+    for (od_ticket *ticket; (ticket = next(s));)
+        atomic_store(&ticket->result, (int)carry_out(s, &ticket->copy)); /* the poller's from now on */
+    return NULL;
+}
+
+od_status od_stager_init(od_stager *s, od_cuda_device *device, od_cuda_direction direction)
+{
+    *s = (od_stager){.device = device, .direction = direction};
+    s->last = &s->first;
+    if (pthread_mutex_init(&s->lock, NULL))
+        return OD_ENOMEM;
+    if (!pthread_cond_init(&s->work, NULL))
+        return OD_OK;
+    pthread_mutex_destroy(&s->lock);
+    return OD_ENOMEM;
+}
+
+od_status od_stager_submit(od_stager *s, od_ticket *ticket)
+{
+    char name[16];
+    od_status status = OD_OK;
+    ticket->next = NULL;
+    pthread_mutex_lock(&s->lock);
+    if (!s->started) {
+        snprintf(name, sizeof name, "od-stage-%s-%u", s->direction == OD_H2D ? "in" : "out", s->device->k % 100);
+        status = od_thread_start(&s->thread, name, stage, s);
+        s->started = !status;
+    }
+    if (!status) {
+        *s->last = ticket;
+        s->last = &ticket->next;
+        pthread_cond_signal(&s->work);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+void od_stager_destroy(od_stager *s)
+{
+    const od_cu_driver *cu = &s->device->cuda->cu;
+    pthread_mutex_lock(&s->lock);
+    s->closing = true;
+    pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->lock);
+    if (s->started)
+        pthread_join(s->thread, NULL);
+    for (unsigned i = 0; i < s->nring; i++) {
+        cu->host_free(s->ring[i]);
+        cu->event_destroy(s->event[i]);
+    }
+    pthread_cond_destroy(&s->work);
+    pthread_mutex_destroy(&s->lock);
+}

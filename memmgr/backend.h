@@ -43,6 +43,8 @@ typedef struct od_queue_ops {
     void *(*handle)(const od_queue *queue); /* CUstream */
     /* The vendor's BLAS set to the queue (cublasHandle_t), or NULL: there is none. The device is current. */
     void *(*blas)(void *state, od_queue *queue);
+    /* Waits for all that the queue holds. */
+    od_status (*drain)(void *state, od_queue *queue);
     /* A ticket that ends, for poll(), with all that the queue holds now. Whatever is answered, the queue is given back. */
     od_status (*mark)(void *state, od_queue *queue, od_ticket **ticket);
 } od_queue_ops;

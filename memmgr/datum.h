@@ -89,6 +89,7 @@ struct od_datum {
     uint32_t bound;      /* device addresses of it that the program holds */
     int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
     bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses do not tell all, copy in and out */
+    bool touched;        /* the driver may keep something about its host memory (od_driver_ops.let_go) */
     bool discarding;  /* its region has closed without `from`: the host's contents count, nothing goes home any more */
     bool keep;        /* copies may outlive the task that made them (region, or trusted depend clauses) */
     const void *user; /* the driver's: what used it last on a device (OMPDARTS_CHECK) */

@@ -9,8 +9,6 @@
  * during a copy or a call of `done`. A `done` may submit further transfers, even while
  * the queues are being destroyed; they end when nothing is left anywhere.
  */
-#define _GNU_SOURCE 1 /* pthread_condattr_setclock */
-
 #include "memmgr/transfer.h"
 
 #include "memmgr/clock.h"
@@ -21,7 +19,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 typedef enum direction { HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, NDIRECTIONS } direction;
@@ -29,9 +26,8 @@ typedef enum direction { HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, NDIRE
 static const char *const direction_names[NDIRECTIONS] = {"h2d", "d2h", "d2d"};
 
 enum {
-    UNDER_WAY = 3,     /* asynchronous copies per queue: one runs, one is next, one is being waited for */
-    NAP_NS = 10000,    /* between two questions for ends, unless something is submitted */
-    TIMER_SLACK = 1000 /* ns; by default a nap takes 50 us longer */
+    UNDER_WAY = 3,  /* asynchronous copies per queue: one runs, one is next, one is being waited for */
+    NAP_NS = 10000, /* between two questions for ends, unless something is submitted */
 };
 
 typedef struct carrier carrier;
@@ -162,25 +158,13 @@ static bool poll_all(carrier *c)
     return ended;
 }
 
-static void nap(carrier *c)
-{
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += NAP_NS;
-    if (end.tv_nsec >= (long)OD_NS_PER_S) {
-        end.tv_nsec -= (long)OD_NS_PER_S;
-        end.tv_sec++;
-    }
-    pthread_cond_timedwait(&c->work, &c->all->lock, &end);
-}
-
 /* Waits until there is a transfer to start, or for a moment while some are under way. False: closing, and none is left.
  * The caller holds the lock. */
 static bool await_work(carrier *c, bool ended, od_transfer **transfer)
 {
     while (!(*transfer = next_transfer(c))) {
         if (c->under_way.count && !ended)
-            nap(c);
+            od_condition_nap(&c->work, &c->all->lock, NAP_NS);
         if (c->under_way.count)
             return true;
         if (c->all->closing && c->all->unfinished == 0)
@@ -197,7 +181,7 @@ static void *carry(void *arg)
     od_transfer *transfer;
     bool ended = false;
 
-    prctl(PR_SET_TIMERSLACK, TIMER_SLACK);
+    od_thread_nap_short();
     pthread_mutex_lock(&all->lock);
     while (await_work(c, ended, &transfer)) {
         pthread_mutex_unlock(&all->lock);
@@ -212,17 +196,6 @@ static void *carry(void *arg)
 
 /* --- life ------------------------------------------------------------------ */
 
-static od_status init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes))
-        return OD_ENOMEM;
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    int error = pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-    return error ? OD_ENOMEM : OD_OK;
-}
-
 static od_status start_carrier(od_transfer_queues *all, unsigned i)
 {
     char name[16] = "od-copies";
@@ -230,7 +203,7 @@ static od_status start_carrier(od_transfer_queues *all, unsigned i)
     c->all = all;
     c->random = all->config.seed + i * UINT64_C(0xd1342543de82ef95);
     od_list_init(&c->under_way);
-    if (init_condition(&c->work))
+    if (od_condition_init(&c->work))
         return OD_ENOMEM;
     if (all->ncarriers > 1)
         snprintf(name, sizeof name, "od-%s-%u", direction_names[i % NDIRECTIONS], i / NDIRECTIONS);

@@ -10,6 +10,7 @@
 #include "omp_ext/device_memory.h"
 #include "omp_ext/expand.h"
 #include "omp_ext/job.h"
+#include "omp_ext/queue.h"
 #include "omp_ext/real.h"
 #include "omp_ext/record.h"
 #include "omp_ext/structs.h"
@@ -309,6 +310,8 @@ static void acquire_addresses(const od_map_args *args)
         od_log(OD_LOG_WARNING, "omp", "use_device_ptr: the data fit on no device, the program is shown host addresses");
     else
         od_self.held_place = place;
+    if (place != OD_HOST && od_self.mode == OD_PLAIN)
+        od_queue_enter((unsigned)place);
     od_self.holds++;
     od_self.shown_host = od_self.shown_host << 1 | (place == OD_HOST);
 }
@@ -344,6 +347,9 @@ static void release_addresses(const od_map_args *args)
     bool on_host = od_self.shown_host & 1;
     od_self.shown_host >>= 1;
     od_self.holds -= od_self.holds > 0;
+    od_queue_drain();
+    if (!od_self.holds && od_self.mode == OD_PLAIN && od_queue_leave())
+        od_runtime_probe(od_self.held_place);
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; !on_host && i < args->count; i++)
         unbind(engine, args, i);

@@ -5,16 +5,13 @@
  * Programs hold few such ranges, so an array is searched; with none, which is the
  * common case, the answer is one atomic read.
  */
-#define _GNU_SOURCE
 #include "omp_ext/device_memory.h"
 
 #include "omp_ext/real.h"
 #include "util/log.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 typedef struct range {
     uintptr_t base;
@@ -144,37 +141,4 @@ int omp_target_disassociate_ptr(const void *host, int device)
 {
     od_foreign_remove((uintptr_t)host);
     return REAL(omp_target_disassociate_ptr)(host, device);
-}
-
-/* --- how much memory ------------------------------------------------------ */
-
-/* Total memory of the smallest GPU, bytes; 0 where there is no NVIDIA driver. */
-static size_t gpu_memory(void)
-{
-    void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    if (!cuda)
-        return 0;
-    int (*init)(unsigned) = (int (*)(unsigned))dlsym(cuda, "cuInit");
-    int (*count)(int *) = (int (*)(int *))dlsym(cuda, "cuDeviceGetCount");
-    int (*total)(size_t *, int) = (int (*)(size_t *, int))dlsym(cuda, "cuDeviceTotalMem_v2");
-    size_t smallest = 0;
-    int n = 0;
-    if (init && count && total && !init(0) && !count(&n))
-        for (int i = 0; i < n; i++) {
-            size_t bytes;
-            if (!total(&bytes, i) && (!smallest || bytes < smallest))
-                smallest = bytes;
-        }
-    dlclose(cuda);
-    return smallest;
-}
-
-size_t od_default_memory(unsigned ndevices)
-{
-    size_t gpu = gpu_memory();
-    if (gpu)
-        return gpu / 20 * 17;
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    size_t physical = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
-    return physical / 2 / ndevices;
 }

@@ -23,7 +23,4 @@ int od_foreign_device(uintptr_t base, size_t size); /* -1: none overlaps */
 /* For a fork. */
 void od_device_memory_locks(int (*visit)(pthread_mutex_t *lock));
 
-/* Bytes per device when the user sets no limit: most of what is free. */
-size_t od_default_memory(unsigned ndevices);
-
 #endif

@@ -11,6 +11,7 @@
 #include "omp_ext/job.h"
 
 #include "memmgr/clock.h"
+#include "omp_ext/queue.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
 #include "omp_ext/record.h"
@@ -71,37 +72,79 @@ void od_job_submit(od_job *job, od_uses *uses, const void *code)
 
 /* --- on a worker -------------------------------------------------------- */
 
-static od_status run_kernel(od_job *job, int place)
+/* `handle` not NULL: the kernel may go on running after the return, then *handle is libomptarget's, to be asked for its
+ * end. */
+static od_status run_kernel(od_job *job, int place, void **handle)
 {
-    int failed = od_launch_run(&job->launch, job->task.access, (unsigned)place);
+    int failed = od_launch_run(&job->launch, job->task.access, (unsigned)place, handle);
     if (failed)
         od_runtime_probe(place);
     return failed ? OD_EDEVICE : OD_OK;
 }
 
 /* Calls compiled code with the given meaning of its constructs. */
-static void call_entry(od_job *job, od_thread_mode mode, int place)
+static od_status call_entry(od_job *job, od_thread_mode mode, int place)
 {
     od_thread saved = od_self;
     bool is_kernel = mode == OD_HOST_VERSION && job->kind == OD_JOB_KERNEL;
     od_self = (od_thread){.mode = mode, .job = job, .place = place, .kernels = is_kernel};
+    if (mode == OD_ON_DEVICE)
+        od_queue_enter((unsigned)place);
     job->entry(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
+    od_status status = od_queue_leave_ticket(&job->ticket);
     od_self = saved;
+    return status;
+}
+
+/* The last end of a kernel on each device: those that are queued behind it begin then. */
+static atomic_uint_least64_t last_end_ns[OD_MAX_DEVICES];
+
+static void note_time(od_job *job, int place)
+{
+    uint64_t now = od_clock_ns(), start = job->start_ns;
+    if (place != OD_HOST) {
+        uint64_t last = atomic_exchange(&last_end_ns[place], now);
+        start = last > start ? last : start;
+    }
+    job->seconds = (double)(now - start) * 1e-9;
+}
+
+od_status od_job_poll(od_job *job)
+{
+    od_status status = OD_OK;
+    const od_backend *backend = od_runtime_backend();
+    if (job->handle)
+        REAL(__tgt_target_nowait_query)(&job->handle);
+    if (job->handle)
+        return OD_EBUSY;
+    if (job->ticket) {
+        status = backend->ops->poll(backend->state, job->ticket);
+        if (status == OD_EBUSY)
+            return status;
+        job->ticket = NULL;
+        if (status)
+            od_runtime_probe(job->running_on);
+    }
+    note_time(job, job->running_on);
+    return status;
 }
 
 od_status od_job_run(od_job *job, int place)
 {
-    od_status status = OD_OK;
-    uint64_t start_ns = od_clock_ns();
+    od_status status;
+    job->start_ns = od_clock_ns();
+    job->running_on = place;
     if (place == OD_HOST) {
         od_structs_to_host(job->launch.call.structs);
-        call_entry(job, OD_HOST_VERSION, OD_HOST);
+        status = call_entry(job, OD_HOST_VERSION, OD_HOST);
     } else if (job->kind == OD_JOB_KERNEL) {
-        status = run_kernel(job, place);
+        status = run_kernel(job, place, &job->handle);
     } else {
-        call_entry(job, OD_ON_DEVICE, place);
+        status = call_entry(job, OD_ON_DEVICE, place);
     }
-    job->seconds = (double)(od_clock_ns() - start_ns) * 1e-9;
+    if (!status && (job->handle || job->ticket))
+        return OD_EBUSY;
+    note_time(job, place);
     return status;
 }
 
@@ -176,7 +219,7 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     job->task.outer = outer ? &outer->task : NULL;
     od_job_submit(job, &uses, call->kernel);
     int place = od_job_wait_granted(job);
-    while (place != OD_HOST && run_kernel(job, place)) { /* it is granted another place, at last the host */
+    while (place != OD_HOST && run_kernel(job, place, NULL)) { /* it is granted another place, at last the host */
         od_job_end_sync(job, OD_EDEVICE);
         place = job->granted_place;
     }
@@ -257,6 +300,7 @@ static void retry(od_job *job, const od_map_args *args)
     od_log(OD_LOG_DEBUG, "omp",
            "host task %p needs %d data, other than the %u predicted: gives them back and asks again",
            (void *)(uintptr_t)job->entry, args->count, job->task.naccess);
+    od_queue_leave(); /* what it has queued uses the data */
     od_engine *engine = od_runtime_lock();
     od_access *old = job->task.access;
     uint32_t count = od_self.used ? job->task.naccess : 0;
@@ -282,6 +326,8 @@ static void retry(od_job *job, const od_map_args *args)
     od_self.place = od_job_wait_granted(job);
     if (od_self.place == OD_HOST)
         od_self.mode = OD_HOST_VERSION;
+    else
+        od_queue_enter((unsigned)od_self.place);
 }
 
 /* What it has been shown before, and used, has been given back by the program; what acquire() holds beside it has not. */
@@ -330,10 +376,11 @@ int od_job_launch_inside(const od_kernel_call *call)
         all = own(job, &map, launch.access_of);
     }
     int failed = 1;
+    od_queue_drain();
     if (all) {
         od_self.used = true;
         od_args_push_always(&map);
-        failed = od_launch_run(&launch, job->task.access, (unsigned)od_self.place);
+        failed = od_launch_run(&launch, job->task.access, (unsigned)od_self.place, NULL);
         if (!failed)
             od_args_fetch_always(&map);
     }

@@ -560,7 +560,32 @@ static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_acc
     }
 }
 
-int od_launch_run(const od_launch *launch, const od_access *access, unsigned k)
+/* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL (FACTS of its ABI: the flag, and
+ * two questions to libomp that we answer). */
+static int launch_kernel(const od_kernel_call *call, int device, od_kernel_args *args, void **handle)
+{
+    od_self.kernels++;
+    od_self.launching = handle != NULL;
+    od_self.async_handle = NULL;
+    int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
+    od_self.launching = false;
+    od_self.kernels--;
+    if (handle)
+        *handle = od_self.async_handle;
+    return failed;
+}
+
+int32_t __kmpc_omp_has_task_team(int32_t gtid)
+{
+    return od_self.launching ? 1 : REAL(__kmpc_omp_has_task_team)(gtid);
+}
+
+void **__kmpc_omp_get_target_async_handle_ptr(int32_t gtid)
+{
+    return od_self.launching ? &od_self.async_handle : REAL(__kmpc_omp_get_target_async_handle_ptr)(gtid);
+}
+
+int od_launch_run(const od_launch *launch, const od_access *access, unsigned k, void **handle)
 {
     const od_kernel_call *call = &launch->call;
     od_kernel_args args = copy_to_rewrite(launch);
@@ -568,11 +593,10 @@ int od_launch_run(const od_launch *launch, const od_access *access, unsigned k)
     if (call->structs)
         od_structs_build(call->structs, &args, launch->access_of, access, k);
     args.count -= launch->hidden + od_structs_hidden(call->structs);
-    args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    od_self.kernels++;
-    int failed = REAL(__tgt_target_kernel)(call->ident, od_runtime_device_number(k), call->teams, call->threads,
-                                           call->kernel, &args);
-    od_self.kernels--;
+    if (call->structs) /* what the kernel changed in them is read when it has ended */
+        handle = NULL;
+    args.flags = handle ? args.flags | OD_KERNEL_NOWAIT : args.flags & ~(uint64_t)OD_KERNEL_NOWAIT;
+    int failed = launch_kernel(call, od_runtime_device_number(k), &args, handle);
     if (call->structs && !failed)
         od_structs_merge(call->structs);
     return failed;

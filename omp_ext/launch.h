@@ -65,7 +65,7 @@ void od_uses_release(od_uses *uses);
 od_status od_launch_copy(od_launch *launch, const od_kernel_call *call);
 void od_launch_free(od_launch *launch);
 /* Starts the kernel on device k and waits for its end. 0: done. */
-int od_launch_run(const od_launch *launch, const od_access *access, unsigned k);
+int od_launch_run(const od_launch *launch, const od_access *access, unsigned k, void **handle);
 
 /* The device that a literal pointer among the arguments belongs to, else the only one in use, as our index, or OD_NOWHERE. */
 int od_launch_bound(const od_launch *launch);

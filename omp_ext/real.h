@@ -30,6 +30,9 @@
     X(int64_t, __tgt_mapper_num_components, (void *))                                                                  \
     X(void, __tgt_register_lib, (od_bin_desc *))                                                                       \
     X(void, __tgt_unregister_lib, (od_bin_desc *))                                                                     \
+    X(void, __tgt_target_nowait_query, (void **))                                                                      \
+    X(int32_t, __kmpc_omp_has_task_team, (int32_t))                                                                    \
+    X(void **, __kmpc_omp_get_target_async_handle_ptr, (int32_t))                                                      \
     X(void *, omp_target_alloc, (size_t, int))                                                                         \
     X(void, omp_target_free, (void *, int))                                                                            \
     X(int, omp_target_memcpy, (void *, const void *, size_t, size_t, size_t, int, int))                                \

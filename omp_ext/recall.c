@@ -130,6 +130,7 @@ static void put_link(char *name, const od_link *link)
            link->bandwidth);
 }
 
+/* `kind` names the link in the history: links of one kind are measured once. */
 static bool find_link(const char *kind, const ends *x, size_t bytes, od_link *link)
 {
     char name[64];
@@ -142,20 +143,55 @@ static bool find_link(const char *kind, const ends *x, size_t bytes, od_link *li
     return true;
 }
 
-bool od_recall_links(od_backend *backend, od_link *host_link, od_link *peer_link)
+/* Back-ends that know their pairs of devices are measured pair by pair, others once for all. */
+static bool find_host_link(od_backend *backend, unsigned k, char *buffer, size_t bytes, od_link *link)
 {
+    char kind[48] = "between host and device";
+    unsigned measured = backend->ops->is_peer ? k : 0;
+    ends x = {backend, (int)measured, OD_HOST, backend->pool_address[measured], buffer};
+    if (backend->ops->is_peer)
+        snprintf(kind, sizeof kind, "%s between host and %u", backend->ops->name, k);
+    return find_link(kind, &x, bytes, link);
+}
+
+static bool find_peer_link(od_backend *backend, unsigned from, unsigned to, size_t bytes, od_link *link)
+{
+    char kind[48] = "between devices";
+    ends x = {backend, 1, 0, backend->pool_address[1], backend->pool_address[0]};
+    if (backend->ops->is_peer) {
+        if (!backend->ops->is_peer(backend->state, from, to)) {
+            *link = (od_link){0};
+            return true;
+        }
+        snprintf(kind, sizeof kind, "%s from %u to %u", backend->ops->name, from, to);
+        x = (ends){backend, (int)to, (int)from, backend->pool_address[to], backend->pool_address[from]};
+    }
+    return find_link(kind, &x, bytes, link);
+}
+
+void od_recall_links(od_backend *backend, od_link *links)
+{
+    unsigned n = backend->ndevices;
     size_t bytes = backend->pool_bytes[0] < LARGE ? backend->pool_bytes[0] : LARGE;
     char *buffer = history && bytes > 2 * SMALL ? malloc(bytes) : NULL;
     if (!buffer)
-        return false;
+        return;
     memset(buffer, 1, bytes); /* touched pages, not the one of zeros */
-    ends from_host = {backend, 0, OD_HOST, backend->pool_address[0], buffer};
-    bool found = find_link("between host and device", &from_host, bytes, host_link);
-    *peer_link = *host_link;
-    if (found && backend->ops->peer && backend->ndevices > 1) {
-        ends peers = {backend, 1, 0, backend->pool_address[1], backend->pool_address[0]};
-        found = find_link("between devices", &peers, bytes, peer_link);
+    bool found = true;
+    for (unsigned k = 0; k < n && found; k++) {
+        found = find_host_link(backend, k, buffer, bytes, &links[n * (n + 1) + k]);
+        links[k * (n + 1) + n] = links[n * (n + 1) + k];
+        for (unsigned to = 0; to < n && found; to++)
+            if (to != k)
+                links[k * (n + 1) + to] = links[n * (n + 1) + k];
+    }
+    for (unsigned from = 0; from < n && found && backend->ops->peer; from++)
+        for (unsigned to = 0; to < n && found; to++)
+            if (from != to)
+                found = find_peer_link(backend, from, to, bytes, &links[from * (n + 1) + to]);
+    if (backend->ops->let_go) {
+        backend->ops->let_go(backend->state, (uintptr_t)buffer, bytes);
+        backend->ops->tidy(backend->state);
     }
     free(buffer);
-    return found;
 }

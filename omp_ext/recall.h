@@ -17,9 +17,9 @@ void od_recall_start(void);
 /* The cost of an entry that has not run yet, if an earlier run has measured it. Cheap after the first call. */
 void od_recall_cost(od_entry *entry);
 
-/* The links between host and devices, and between devices; measured, if that has not been done on this machine. False: not
- * known. */
-bool od_recall_links(od_backend *backend, od_link *host_link, od_link *peer_link);
+/* The links between places, from row to column, the host as the last one; measured, if that has not been done on this
+ * machine. What is not known stays as it is. */
+void od_recall_links(od_backend *backend, od_link *links);
 
 /* Saves what this run has measured. */
 void od_recall_save(void);

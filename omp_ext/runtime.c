@@ -11,6 +11,7 @@
 #include "memmgr/clock.h"
 #include "omp_ext/check.h"
 #include "omp_ext/device_memory.h"
+#include "omp_ext/devices.h"
 #include "omp_ext/entry.h"
 #include "omp_ext/images.h"
 #include "omp_ext/interrupt.h"
@@ -42,7 +43,8 @@ static struct {
     od_engine *engine;
     od_transfer_queues *transfers;
     od_workers *workers;
-    int device_number[OD_MAX_DEVICES];
+    od_devices devices;
+    od_link *links;                     /* between places, from row to column, the host as the last one */
     od_job *jobs_done, **jobs_done_end; /* outbox: completed jobs */
     od_waiter *requests_done;           /* outbox: completed requests with a notify */
     od_list live;                       /* od_job.live: submitted, with an event, not complete */
@@ -54,6 +56,7 @@ static struct {
     bool inherited;     /* from the process that has forked this one: that one reports */
     unsigned onlookers; /* threads that wait for `changed` and want to look after each event */
     bool stopping;      /* and nothing new is started */
+    bool untidy;        /* the back-end has been told of host memory that it may keep nothing about */
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 typedef enum activity { UNSTARTED, OFF, ON, FORKED, ENDED } activity;
@@ -179,6 +182,20 @@ static void complete_request(void *driver, od_request *request)
     }
 }
 
+static void let_go(void *driver, uintptr_t base, size_t size)
+{
+    (void)driver;
+    runtime.backend.ops->let_go(runtime.backend.state, base, size);
+    runtime.untidy = true;
+}
+
+static od_link link_between(void *driver, int from, int to)
+{
+    unsigned n = runtime.backend.ndevices;
+    (void)driver;
+    return runtime.links[(from == OD_HOST ? n : (unsigned)from) * (n + 1) + (to == OD_HOST ? n : (unsigned)to)];
+}
+
 static uint64_t now_ns(void *driver)
 {
     (void)driver;
@@ -198,6 +215,8 @@ static const od_driver_ops driver_ops = {
     .complete_task = complete_task,
     .complete_request = complete_request,
     .now_ns = now_ns,
+    .link = link_between,
+    .let_go = let_go,
     .fatal = fatal,
 };
 
@@ -214,7 +233,7 @@ void od_runtime_probe(int place)
     if (answers)
         return;
     od_log(OD_LOG_WARNING, "runtime", "device %d does not answer any more: it is lost, and its tasks go elsewhere",
-           runtime.device_number[place]);
+           runtime.devices.number[place]);
     od_engine_device_lost(od_runtime_lock(), (unsigned)place);
     od_runtime_unlock();
 }
@@ -246,7 +265,7 @@ static void job_done(od_job *job, od_status status)
     od_runtime_unlock();
 }
 
-static const od_workers_ops workers_ops = {.run = run_job, .done = job_done};
+static const od_workers_ops workers_ops = {.run = run_job, .poll = od_job_poll, .done = job_done};
 
 /* --- the lock ----------------------------------------------------------- */
 
@@ -259,7 +278,7 @@ od_engine *od_runtime_lock(void)
 od_engine *od_runtime_lock_inline(void)
 {
     od_engine *engine = od_runtime_lock();
-    if (!inline_jobs.running) {
+    if (!inline_jobs.running && !runtime.backend.ops->start) {
         inline_jobs.allowed = true;
         inline_jobs.first = NULL;
         inline_jobs.last = &inline_jobs.first;
@@ -336,6 +355,8 @@ void od_runtime_unlock(void)
     od_job *jobs = runtime.jobs_done;
     od_waiter *waiters = runtime.requests_done;
     uint64_t wakes = runtime.workers ? od_workers_take_wakes(runtime.workers) : 0;
+    bool untidy = runtime.untidy;
+    runtime.untidy = false;
     runtime.jobs_done = NULL;
     runtime.jobs_done_end = &runtime.jobs_done;
     runtime.requests_done = NULL;
@@ -344,6 +365,8 @@ void od_runtime_unlock(void)
     if (runtime.engine)
         od_check_update(od_engine_directory(runtime.engine));
     pthread_mutex_unlock(&runtime.lock);
+    if (untidy)
+        runtime.backend.ops->tidy(runtime.backend.state);
     if (wakes)
         od_workers_wake(runtime.workers, wakes);
     carry_out(jobs, waiters);
@@ -466,6 +489,11 @@ void od_runtime_check_limit(const od_task *task)
 
 /* --- asking ------------------------------------------------------------- */
 
+od_backend *od_runtime_backend(void)
+{
+    return &runtime.backend;
+}
+
 unsigned od_runtime_ndevices(void)
 {
     return runtime.backend.ndevices;
@@ -473,13 +501,13 @@ unsigned od_runtime_ndevices(void)
 
 int od_runtime_device_number(unsigned k)
 {
-    return runtime.device_number[k];
+    return runtime.devices.number[k];
 }
 
 int od_runtime_device_index(int n)
 {
     for (unsigned k = 0; k < runtime.backend.ndevices; k++)
-        if (runtime.device_number[k] == n)
+        if (runtime.devices.number[k] == n)
             return (int)k;
     return OD_NOWHERE;
 }
@@ -500,14 +528,14 @@ static const char single_device_text[] =
 /* A library may bring the first ones when more devices are already in use. */
 void od_runtime_single_device(void)
 {
-    if (!runtime.single_device && od_runtime_started() && runtime.backend.ndevices > 1)
+    if (!runtime.single_device && od_runtime_started() && !od_devices_are_one(&runtime.devices))
         od_log(OD_LOG_WARNING, "runtime", "%s from now on", single_device_text);
     runtime.single_device = true;
 }
 
 int od_runtime_required_device(void)
 {
-    return runtime.single_device && runtime.backend.ndevices > 1 ? 0 : OD_NOWHERE;
+    return runtime.single_device && !od_devices_are_one(&runtime.devices) ? 0 : OD_NOWHERE;
 }
 
 /* --- stop --------------------------------------------------------------- */
@@ -524,7 +552,7 @@ static void report(void)
                    .devices = devices};
     od_engine_stats_get(runtime.engine, &r.engine);
     for (unsigned k = 0; k < r.ndevices; k++) {
-        snprintf(names[k], sizeof names[k], "device %d", runtime.device_number[k]);
+        snprintf(names[k], sizeof names[k], "device %d", runtime.devices.number[k]);
         devices[k].name = names[k];
         od_engine_device_stats(runtime.engine, k, &devices[k].stats);
     }
@@ -644,6 +672,8 @@ static void stop(int status, void *arg)
     od_check_stop();
     record_end();
     report();
+    if (runtime.backend.ops->report)
+        runtime.backend.ops->report(runtime.backend.state);
     od_recall_save();
     if (own_jobs) { /* libomp cannot be ended from a thread that is none of its own while a team is active */
         fflush(NULL);
@@ -679,65 +709,65 @@ bool od_runtime_ended(void)
 
 /* --- start -------------------------------------------------------------- */
 
-static unsigned choose_devices(unsigned available)
+static void choose_devices(unsigned available)
 {
-    char message[160];
-    if (runtime.options.devices > available) {
-        snprintf(message, sizeof message, "OMPDARTS_DEVICES=%u: only %u device%s exist%s; allowed: 1 to %u, or all",
-                 runtime.options.devices, available, available == 1 ? "" : "s", available == 1 ? "s" : "", available);
-        refuse(message);
-    }
-    unsigned n = runtime.options.devices ? runtime.options.devices : available;
-    if (runtime.single_device && n > 1) {
+    char error[160];
+    if (od_devices_choose(&runtime.options.devices, available, &runtime.devices, error, sizeof error))
+        refuse(error);
+    if (runtime.single_device && !od_devices_are_one(&runtime.devices)) {
         od_log(OD_LOG_WARNING, "runtime", "%s", single_device_text);
-        n = 1;
+        runtime.devices.count = 1;
     }
-    return n > OD_MAX_DEVICES ? OD_MAX_DEVICES : n;
 }
 
-static od_status start_backend(unsigned ndevices)
+static od_status take_pools(void)
 {
-    od_omptarget_api api = {.target_alloc = REAL(omp_target_alloc),
-                            .target_free = REAL(omp_target_free),
-                            .target_memcpy = REAL(omp_target_memcpy),
-                            .host_device = REAL(omp_get_initial_device)()};
-    for (unsigned k = 0; k < ndevices; k++)
-        runtime.device_number[k] = (int)k;
-    od_status status =
-        od_backend_omptarget(&runtime.backend, &api, runtime.device_number, runtime.options.link_bandwidth);
-    if (status)
-        return status;
-    size_t bytes = runtime.options.mem_limit ? runtime.options.mem_limit : od_default_memory(ndevices);
-    status = od_backend_take_pools(&runtime.backend, ndevices, bytes);
+    unsigned n = runtime.devices.count;
+    size_t limit = runtime.options.mem_limit;
+    size_t bytes = limit ? limit : od_devices_memory(&runtime.devices, &runtime.backend);
+    od_status status = od_backend_take_pools(&runtime.backend, n, bytes);
     /* The default is a guess: take less where it does not fit. */
-    for (int i = 0; status && !runtime.options.mem_limit && i < 8; i++) {
+    for (int i = 0; status && !limit && i < 8; i++) {
         bytes = bytes / 4 * 3;
-        status = od_backend_take_pools(&runtime.backend, ndevices, bytes);
+        status = od_backend_take_pools(&runtime.backend, n, bytes);
     }
     return status;
 }
 
-static od_status start_engine(unsigned ndevices)
+/* What is not measured is taken for a PCIe link. */
+static void find_links(void)
+{
+    unsigned n = runtime.backend.ndevices;
+    bool slowed = runtime.options.link_bandwidth > 0;
+    runtime.links = calloc((n + 1) * (n + 1), sizeof *runtime.links);
+    for (unsigned i = 0; runtime.links && i < (n + 1) * (n + 1); i++)
+        runtime.links[i] = (od_link){slowed ? runtime.options.link_bandwidth : 12e9, 1e-6};
+    if (runtime.links && !slowed && runtime.options.cache)
+        od_recall_links(&runtime.backend, runtime.links);
+}
+
+static od_status start_engine(void)
 {
     const od_policy_ops *policy = runtime.policy.ops;
+    unsigned n = runtime.backend.ndevices;
+    bool asynchronous = runtime.backend.ops->start != NULL;
     if (strcmp(runtime.options.evict, "auto") == 0)
         snprintf(runtime.options.evict, sizeof runtime.options.evict, "%s", policy->default_evict);
-    bool slowed = runtime.options.link_bandwidth > 0;
-    double bandwidth = slowed ? runtime.options.link_bandwidth : 12e9;
-    od_link host_link = {bandwidth, 1e-6}, peer_link = host_link;
-    if (!slowed && runtime.options.cache && !od_recall_links(&runtime.backend, &host_link, &peer_link))
-        host_link = peer_link = (od_link){bandwidth, 1e-6};
+    find_links();
+    if (!runtime.links)
+        return OD_ENOMEM;
     od_engine_config config = {
-        .ndevices = ndevices,
+        .ndevices = n,
         .memory = runtime.backend.pool_bytes[0],
         .buffer = runtime.options.task_buffer,
         .lookahead = runtime.options.lookahead_s,
-        .slots = 1,
+        .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
         .host_slots = runtime.options.host_workers,
         .peer = runtime.backend.ops->peer,
+        .pins = runtime.backend.ops->let_go != NULL,
         .spill = runtime.options.spill,
-        .host_link = host_link,
-        .peer_link = peer_link,
+        .host_link = link_between(NULL, OD_HOST, 0),
+        .peer_link = n > 1 ? link_between(NULL, 0, 1) : link_between(NULL, OD_HOST, 0),
         .policy = policy,
         .policy_values = runtime.policy.values,
         .evict = od_evict_find(runtime.options.evict),
@@ -765,15 +795,17 @@ static bool start_threads(void)
     return true;
 }
 
-static void start_or_refuse(unsigned ndevices)
+static void start_or_refuse(void)
 {
-    char message[160];
-    if (start_backend(ndevices)) {
+    char message[400];
+    if (od_devices_open(&runtime.devices, &runtime.options, &runtime.backend, message, sizeof message))
+        refuse(message);
+    if (take_pools()) {
         snprintf(message, sizeof message, "the memory of %u devices could not be taken; set OMPDARTS_MEM_LIMIT to less",
-                 ndevices);
+                 runtime.devices.count);
         refuse(message);
     }
-    if (start_engine(ndevices) || !start_threads())
+    if (start_engine() || !start_threads())
         refuse("the scheduler could not be started: out of memory or threads");
 }
 
@@ -794,14 +826,16 @@ static void start(void)
     REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
     if (runtime.options.cache)
         od_recall_start();
-    start_or_refuse(choose_devices((unsigned)available));
+    choose_devices((unsigned)available);
+    start_or_refuse();
     runtime.start_ns = od_clock_ns();
     od_check_start(runtime.options.check);
     record_start();
     od_images_hold();
     on_exit(stop, NULL);
-    od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, policy %s, eviction %s", runtime.backend.ndevices,
-           runtime.backend.pool_bytes[0], runtime.options.sched, runtime.options.evict);
+    od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, back-end %s, policy %s, eviction %s",
+           runtime.backend.ndevices, runtime.backend.pool_bytes[0], runtime.backend.ops->name, runtime.options.sched,
+           runtime.options.evict);
     atomic_store_explicit(&state, ON, memory_order_release);
 }
 
@@ -832,6 +866,15 @@ static void give_up_inherited(void)
     atomic_store(&state, OFF);
 }
 
+/* A GPU's driver does not follow into a child. */
+static void give_up_gpus(void)
+{
+    od_log(
+        OD_LOG_WARNING, "runtime",
+        "this process was forked by one that uses GPUs, which the CUDA driver does not support: nothing is scheduled");
+    atomic_store(&state, OFF);
+}
+
 /* A child of a process that forked while nothing was under way goes on with a copy of the engine, of the data and of the
  * regions, as it does with libomptarget's. */
 static void revive(void)
@@ -843,7 +886,9 @@ static void revive(void)
         runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         runtime.onlookers = 0;
         runtime.inherited = true;
-        if (!od_engine_is_idle(runtime.engine) || runtime.busy || own_jobs)
+        if (runtime.backend.ops->start)
+            give_up_gpus();
+        else if (!od_engine_is_idle(runtime.engine) || runtime.busy || own_jobs)
             give_up_inherited();
         else if (start_threads())
             atomic_store_explicit(&state, ON, memory_order_release);
@@ -925,6 +970,9 @@ static void configure(void)
         od_log(runtime.options.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",
                "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
     if (!runtime.options.disable && !disabled && knows_llvm()) {
+        /* A thread that asks libomptarget for the end of kernels is made to wait for one after so many questions. */
+        od_environment_default("OMPTARGET_QUERY_COUNT_MAX", "1000000000");
+        od_environment_default("OMPTARGET_QUERY_COUNT_THRESHOLD", "1000000000");
         atomic_store(&state, UNSTARTED);
         atomic_store(&od_runtime_watches, true);
     }

@@ -66,6 +66,10 @@ typedef struct od_job {
     int granted_place;
     uint64_t number;     /* in the recording of the run (omp_ext/record.h), or 0 */
     double seconds;      /* that its last run took */
+    uint64_t start_ns;   /* of the run */
+    int running_on;      /* its place */
+    void *handle;        /* libomptarget's, of a kernel that is still running, or NULL */
+    od_ticket *ticket;   /* of what a host task has queued on its device, or NULL */
     od_request *after;   /* KERNEL: a request to carry out before its completion (map(always, from)) */
     od_node live;        /* in the runtime's list of jobs with an event */
     struct od_job *next; /* in a worker queue or the outbox */
@@ -123,6 +127,7 @@ void od_runtime_synchronise(void);
 void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind);
 
 unsigned od_runtime_ndevices(void);
+od_backend *od_runtime_backend(void);
 /* A job with an event is about to be given to the engine. Under the lock. */
 void od_runtime_note_job(od_job *job);
 /* Something has failed at a place: a device that does not answer any more is taken out of service. Without the lock. */
@@ -141,7 +146,9 @@ int od_runtime_required_device(void);
 void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const void *arg);
 
 /* Runs a job on the calling worker; omp_ext/launch.c and tasks.c implement it. */
+/* OD_EBUSY: its device is still at work; od_job_poll() says when not any more. */
 od_status od_job_run(od_job *job, int place);
+od_status od_job_poll(od_job *job);
 void od_job_destroy(od_job *job);
 
 /* Around a fork: in between, nobody else holds the lock. The child has none of our threads; they are started again when it

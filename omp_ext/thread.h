@@ -56,6 +56,11 @@ typedef struct od_thread {
     unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */
     int held_place;          /* and the device of these */
     uint64_t shown_host;     /* one bit per such construct, the innermost lowest: it was shown host addresses */
+    bool entered;            /* a device is current on the thread (queue.h) */
+    unsigned entered_place;  /* which one of ours */
+    od_queue *queue;         /* of it, that the program has been given, or NULL */
+    bool launching;          /* a kernel, which libomptarget may leave running: it keeps its state in */
+    void *async_handle;      /* this, NULL when the kernel has ended */
     unsigned kernels;        /* kernels and host versions of regions running here: their parallel regions and tasks are
                               * their own, not the program's */
     bool own_default_device; /* this thread called omp_set_default_device */

@@ -35,23 +35,62 @@ static od_job *take(queue *q)
     return job;
 }
 
+enum { NAP_NS = 5000 };
+
+/* Runs a job as far as its thread is needed; it comes to the jobs under way if it goes on without. */
+static void run(queue *q, od_job *job, od_job **under_way)
+{
+    od_workers *w = q->workers;
+    int place = q->place;
+    q->idle--;
+    pthread_mutex_unlock(w->lock);
+    od_status status = w->ops->run(job, place);
+    pthread_mutex_lock(w->lock);
+    q->idle++; /* before the next job is started: it may be for this thread */
+    if (status == OD_EBUSY) {
+        job->next = *under_way;
+        *under_way = job;
+        return;
+    }
+    w->ops->done(job, status);
+    pthread_mutex_lock(w->lock);
+}
+
+/* Asks each job under way whether it has ended. Without the lock between the answers. */
+static void poll_all(queue *q, od_job **under_way)
+{
+    od_workers *w = q->workers;
+    pthread_mutex_unlock(w->lock);
+    for (od_job **at = under_way; *at;) {
+        od_job *job = *at;
+        od_status status = w->ops->poll(job);
+        if (status == OD_EBUSY) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        pthread_mutex_lock(w->lock);
+        w->ops->done(job, status);
+    }
+    pthread_mutex_lock(w->lock);
+}
+
 static void *work(void *arg)
 {
     queue *q = arg;
     od_workers *w = q->workers;
+    od_job *under_way = NULL; /* this thread's */
+    od_thread_nap_short();
     pthread_mutex_lock(w->lock);
     for (;;) {
-        while (!q->first)
+        while (!q->first && !under_way)
             pthread_cond_wait(&q->wake, w->lock);
-        od_job *job = take(q);
-        int place = q->place;
-        q->idle--;
-        pthread_mutex_unlock(w->lock);
-        od_status status = w->ops->run(job, place);
-        pthread_mutex_lock(w->lock);
-        q->idle++; /* before the next job is started: it may be for this thread */
-        w->ops->done(job, status);
-        pthread_mutex_lock(w->lock);
+        if (q->first)
+            run(q, take(q), &under_way);
+        else
+            od_condition_nap(&q->wake, w->lock, NAP_NS);
+        if (under_way)
+            poll_all(q, &under_way);
     }
     return NULL;
 }
@@ -67,7 +106,7 @@ od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_
     for (unsigned i = 0; i < nplaces; i++) {
         w->queue[i].last = &w->queue[i].first;
         w->queue[i].workers = w;
-        pthread_cond_init(&w->queue[i].wake, NULL);
+        od_condition_init(&w->queue[i].wake);
     }
     return w;
 }

@@ -3,8 +3,9 @@
  * Workers: threads that run the jobs which the engine has started, one queue per place.
  *
  * A thread is made when a job comes and none is idle, so that a worker which
- * itself waits inside a job never keeps another started job from running. The engine's slots bound their
- * number. All functions are called under the runtime's lock.
+ * itself waits inside a job never keeps another started job from running. A job that its device goes on with by itself
+ * occupies no thread: the one that started it takes the next and asks for the ends in between. The engine's slots bound
+ * their number. All functions are called under the runtime's lock.
  */
 #ifndef OD_OMP_EXT_WORKERS_H
 #define OD_OMP_EXT_WORKERS_H
@@ -14,7 +15,8 @@
 typedef struct od_workers od_workers;
 
 typedef struct od_workers_ops {
-    od_status (*run)(od_job *job, int place);    /* without the lock */
+    od_status (*run)(od_job *job, int place);    /* without the lock. OD_EBUSY: it goes on by itself */
+    od_status (*poll)(od_job *job);              /* likewise: whether it has ended */
     void (*done)(od_job *job, od_status status); /* under the lock, which it releases */
 } od_workers_ops;
 

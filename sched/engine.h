@@ -79,6 +79,8 @@ typedef struct od_driver_ops {
     /* The link between two places, with its bandwidth when all devices load at once; bandwidth 0: there is none. NULL:
      * host_link and peer_link of the configuration. */
     od_link (*link)(void *driver, int from, int to);
+    /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
+    void (*let_go)(void *driver, uintptr_t base, size_t size);
     /* The program cannot go on with right results; does not return in the runtime. */
     void (*fatal)(void *driver, const char *message);
 } od_driver_ops;
@@ -93,9 +95,10 @@ typedef struct od_engine_config {
     unsigned slots; /* tasks that may run at once on a device */
     unsigned host_slots; /* host versions that may run at once */
     bool peer;           /* device-to-device copies are possible */
-    bool spill;          /* inside a region evicted data go to its spill area, not to the program's memory */
-    od_link host_link;   /* estimate, between the host and a device */
-    od_link peer_link;   /* estimate, between two devices */
+    bool pins;         /* the driver keeps something about host memory between transfers, and is told when that ends */
+    bool spill;        /* inside a region evicted data go to its spill area, not to the program's memory */
+    od_link host_link; /* estimate, between the host and a device */
+    od_link peer_link; /* estimate, between two devices */
     const od_policy_ops *policy;
     const uint64_t *policy_values; /* of its options; NULL: as if omitted. Not kept */
     const od_evict_ops *evict;

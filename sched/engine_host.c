@@ -38,6 +38,7 @@ static bool renew(od_engine *e, od_request_item *item)
         return true;
     if ((!d->bound && d->users == d->host_users) || d->home == OD_HOST) {
         od_memory_drop_all(e, d, OD_NOWHERE);
+        od_memory_let_go(e, d);
         d->valid = OD_BIT(OD_HOST);
         return true;
     }
@@ -67,6 +68,7 @@ static bool serve_write(od_engine *e, od_request_item *item)
     if (d->bound || d->users > d->host_users) /* pinned: loaded anew when the host has written */
         return true;
     od_memory_drop_all(e, d, OD_NOWHERE);
+    od_memory_let_go(e, d);
     d->valid = OD_BIT(OD_HOST);
     return true;
 }
@@ -185,10 +187,11 @@ static void complete_request(od_engine *e, od_request *request)
 }
 
 /* Its region has closed and its contents are the program's: the spill area is not needed any more. */
-static void leave_spill(od_datum *d)
+static void leave_spill(od_engine *e, od_datum *d)
 {
     if (!d->spill || d->region || d->transfers || (d->valid & OD_BIT(OD_SPILL)))
         return;
+    od_memory_let_go_spill(e, d->spill, d->base, d->size);
     od_spill_release(d->spill);
     d->spill = NULL;
 }
@@ -201,7 +204,7 @@ void od_host_advance(od_engine *e, od_datum *d)
         d->pending--;
         d->requested--;
         od_request *request = item->request;
-        leave_spill(d);
+        leave_spill(e, d);
         if (--request->pending == 0)
             complete_request(e, request);
     }
@@ -409,6 +412,7 @@ static od_status forget(od_engine *e, od_datum *d)
     if (d->region && d->valid)
         d->region->undefined = false;
     od_memory_drop_all(e, d, OD_NOWHERE);
+    od_memory_let_go(e, d);
     if (e->config.policy->forget)
         e->config.policy->forget(e->policy_state, d);
     od_directory_remove(e->directory, d);
@@ -641,6 +645,7 @@ od_status od_engine_region_close(od_engine *e, uintptr_t base, size_t size, bool
         region->references++;
         return status;
     }
+    od_memory_let_go_spill(e, region->spill, region->base, region->size);
     od_directory_close(e->directory, region);
     for (uint32_t i = 0; *request && i < (*request)->nitems; i++) {
         od_datum *d = (*request)->items[i].datum;

@@ -87,6 +87,9 @@ void od_memory_await_source(od_engine *e, od_datum *d, unsigned k);
 /* The end of an eviction: the memory is free. */
 void od_memory_stop_leaving(od_engine *e, od_datum *d, unsigned k);
 void od_memory_touch(od_engine *e, od_datum *d, unsigned k);
+/* The program may change or give back the datum's memory, or a part of a spill area (NULL: none) goes: the driver is told. */
+void od_memory_let_go(od_engine *e, od_datum *d);
+void od_memory_let_go_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size);
 /* Starts a transfer of a part of the datum; `item` may be NULL. */
 void od_memory_transfer(od_engine *e, const od_transfer *what);
 /* Drops the replicas of a datum that may not keep them once nobody uses it. */

@@ -38,6 +38,10 @@ void od_memory_transfer(od_engine *e, const od_transfer *what)
         int place = side ? x->to : x->from;
         if (place == OD_SPILL)
             x->spill = od_spill_address(d->region ? d->region->spill : d->spill, d->base);
+        if (place == OD_HOST && e->config.pins && !d->touched) {
+            d->touched = true;
+            od_memory_update_outside(e, d);
+        }
         if (place >= OD_SPILL)
             continue;
         od_stats_account(e, (unsigned)place);
@@ -58,11 +62,26 @@ void od_memory_transfer(od_engine *e, const od_transfer *what)
 
 void od_memory_update_outside(od_engine *e, od_datum *d)
 {
-    bool belongs = d->nreplicas > 0 && !d->region;
+    bool belongs = (d->nreplicas > 0 || d->touched) && !d->region;
     if (belongs && !od_list_contains(&d->outside))
         od_list_push_back(&e->outside, &d->outside);
     else if (!belongs && od_list_contains(&d->outside))
         od_list_remove(&e->outside, &d->outside);
+}
+
+void od_memory_let_go(od_engine *e, od_datum *d)
+{
+    if (!d->touched)
+        return;
+    d->touched = false;
+    od_memory_update_outside(e, d);
+    e->config.driver_ops->let_go(e->config.driver, d->base, d->size);
+}
+
+void od_memory_let_go_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size)
+{
+    if (e->config.pins && spill)
+        e->config.driver_ops->let_go(e->config.driver, (uintptr_t)od_spill_address(spill, base), size);
 }
 
 void od_memory_touch(od_engine *e, od_datum *d, unsigned k)
@@ -331,8 +350,11 @@ bool od_memory_spill(od_engine *e, od_datum *d)
 void od_memory_settle(od_engine *e, od_datum *d)
 {
     bool idle = !d->pending && !d->users && !d->transfers && !d->items && !d->bound;
-    if (idle && !d->keep && d->nreplicas && od_datum_is_home(d))
+    if (!idle || d->keep || !od_datum_is_home(d))
+        return;
+    if (d->nreplicas)
         od_memory_drop_all(e, d, OD_NOWHERE);
+    od_memory_let_go(e, d);
 }
 
 static void count_bytes(od_engine *e, const od_transfer *x)

@@ -173,7 +173,7 @@ static bool counts_are_valid(const od_engine *e, const od_datum *d)
     EXPECT(!d->writers || d->home == OD_HOST || d->users == d->replica[d->home].users + d->host_users);
     EXPECT(d->users + d->requested <= d->pending);
     EXPECT(d->stores <= d->transfers);
-    EXPECT(od_list_contains(&d->outside) == (d->nreplicas && !d->region));
+    EXPECT(od_list_contains(&d->outside) == ((d->nreplicas || d->touched) && !d->region));
     return true;
 }
 

@@ -130,11 +130,43 @@ static od_status parse_count(const od_option_spec *spec, const char *text, void 
     return status;
 }
 
+/* Reads NUMBER[*TIMES] at the beginning of a list of devices; returns what follows, or NULL. */
+static const char *parse_listed(const char *text, od_device_choice *devices)
+{
+    decimal number, times = {.digits = 1, .scale = 1};
+    text = parse_decimal(text, &number);
+    if (text && *text == '*')
+        text = parse_decimal(text + 1, &times);
+    if (!text || number.scale != 1 || times.scale != 1 || number.digits > INT16_MAX || times.digits == 0 ||
+        times.digits > OD_MAX_LISTED - devices->count)
+        return NULL;
+    for (unsigned i = 0; i < (unsigned)times.digits; i++)
+        devices->number[devices->count++] = (int16_t)number.digits;
+    return text;
+}
+
 static od_status parse_devices(const od_option_spec *spec, const char *text, void *value)
 {
-    if (strcmp(text, "all") != 0)
-        return parse_count(spec, text, value);
-    *(uint32_t *)value = 0;
+    od_device_choice *devices = value;
+    *devices = (od_device_choice){.listed = strpbrk(text, ",*") != NULL};
+    if (strcmp(text, "all") == 0)
+        return OD_OK;
+    if (!devices->listed)
+        return parse_count(spec, text, &devices->count);
+    while ((text = parse_listed(text, devices)) && *text == ',')
+        text++;
+    return text && !*text ? OD_OK : OD_EINVAL;
+}
+
+static od_status parse_pin(const od_option_spec *spec, const char *text, void *value)
+{
+    size_t bytes = OD_PIN_AUTO;
+    (void)spec;
+    if (strcmp(text, "off") == 0)
+        bytes = 0;
+    else if (strcmp(text, "auto") != 0 && od_parse_size(text, &bytes))
+        return OD_EINVAL;
+    *(size_t *)value = bytes;
     return OD_OK;
 }
 
@@ -284,8 +316,19 @@ static const od_option_spec table[] = {
     {PREFIX "EVICT", "name", "auto", "", "auto, or an eviction rule that `ompdarts info` lists",
      "Eviction rule: which tile leaves a full device; auto takes what suits the policy.", "evict", parse_evict,
      MEMBER(evict)},
-    {PREFIX "DEVICES", "integer", "all", "devices", "all, or a whole number >= 1 and at most the devices that exist",
-     "How many of the devices to use.", "devices", parse_devices, MEMBER(devices)},
+    {PREFIX "DEVICES", "list", "all", "devices",
+     "all, or a whole number >= 1 and at most the devices that exist, or a list of their numbers such as 0,2 or 0*4",
+     "How many of the devices to use, or which; NUMBER*TIMES divides one into logical devices with a share of its "
+     "memory "
+     "each.",
+     "devices", parse_devices, MEMBER(devices)},
+    {PREFIX "BACKEND", "choice", "auto", "", "auto|omptarget|cuda",
+     "How bytes get to the devices: by the CUDA driver (asynchronous, pinned memory, between GPUs) or through "
+     "libomptarget; auto takes cuda where all devices are NVIDIA's.",
+     "backend", parse_choice, MEMBER(backend)},
+    {PREFIX "PIN", "size", "auto", "bytes", "auto, off, or a size such as 8G",
+     "Host memory that the back-end cuda may pin for fast copies; auto takes half of the machine's.", "pin", parse_pin,
+     MEMBER(pin)},
     {PREFIX "MEM_LIMIT", "size", "auto", "bytes", "auto, or a size > 0 such as 500M, 1.5G or 512Mi",
      "Memory that each device may hold tiles in; auto takes most of what is free.", "mem", parse_memory,
      MEMBER(mem_limit)},
@@ -470,6 +513,11 @@ static od_status check_policy(const char *text, const char *const *known, char *
 const char *od_environment(const char *name)
 {
     return getenv(name);
+}
+
+void od_environment_default(const char *name, const char *value)
+{
+    setenv(name, value, 0);
 }
 
 static void warn_unknown(const char *name)

@@ -40,16 +40,35 @@ typedef enum od_check {
     OD_CHECK_WARN, /* it is told, once for each tile */
 } od_check;
 
+typedef enum od_backend_choice {
+    OD_BACKEND_AUTO,      /* cuda where all devices are NVIDIA's, else omptarget */
+    OD_BACKEND_OMPTARGET, /* blocking copies through the OpenMP API */
+    OD_BACKEND_CUDA,      /* the CUDA driver */
+} od_backend_choice;
+
+enum { OD_MAX_LISTED = 62 };
+
+/* The first `count` devices (0: all), or those listed. */
+typedef struct od_device_choice {
+    uint32_t count;
+    bool listed;
+    int16_t number[OD_MAX_LISTED]; /* OpenMP's; one that comes several times is divided into as many logical devices */
+} od_device_choice;
+
+#define OD_PIN_AUTO SIZE_MAX
+
 /* The values of all options, filled by od_options_parse(). */
 typedef struct od_options {
-    char sched[1024];       /* OMPDARTS_SCHED: policy name, perhaps followed by a colon and its options */
-    char evict[32];         /* OMPDARTS_EVICT: eviction rule, or "auto" */
-    uint32_t devices;       /* OMPDARTS_DEVICES: 0 = all */
-    size_t mem_limit;       /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
-    uint32_t task_buffer;   /* OMPDARTS_TASK_BUFFER: tasks per device */
-    double lookahead_s;     /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
-    od_coherence coherence; /* OMPDARTS_COHERENCE */
-    bool spill;             /* OMPDARTS_SPILL */
+    char sched[1024];          /* OMPDARTS_SCHED: policy name, perhaps followed by a colon and its options */
+    char evict[32];            /* OMPDARTS_EVICT: eviction rule, or "auto" */
+    od_device_choice devices;  /* OMPDARTS_DEVICES */
+    od_backend_choice backend; /* OMPDARTS_BACKEND */
+    size_t pin;                /* OMPDARTS_PIN: bytes of host memory that may be pinned, or OD_PIN_AUTO; 0 = none */
+    size_t mem_limit;          /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
+    uint32_t task_buffer;      /* OMPDARTS_TASK_BUFFER: tasks per device */
+    double lookahead_s;        /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
+    od_coherence coherence;    /* OMPDARTS_COHERENCE */
+    bool spill;                /* OMPDARTS_SPILL */
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
     od_priority_mode priority;      /* OMPDARTS_PRIORITY */
     double link_bandwidth;          /* OMPDARTS_LINK_BANDWIDTH: bytes/s, shared by all devices; 0 = not slowed */
@@ -104,6 +123,9 @@ od_status od_parse_size(const char *text, size_t *bytes);
 /* The value of environment variable `name`, or NULL: for the few names that are
  * not ours (OMP_TARGET_OFFLOAD); kept here so that only this file calls getenv. */
 const char *od_environment(const char *name);
+
+/* Sets environment variable `name` of this process to `value` where the user has not set it. */
+void od_environment_default(const char *name, const char *value);
 
 /* The word of `known` (NULL-terminated) that `text` was probably meant to be, or NULL. */
 const char *od_nearest_name(const char *text, const char *const *known);

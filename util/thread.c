@@ -6,6 +6,8 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
@@ -26,4 +28,33 @@ od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void
     else
         pthread_detach(started);
     return OD_OK;
+}
+
+od_status od_condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes))
+        return OD_ENOMEM;
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    int error = pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return error ? OD_ENOMEM : OD_OK;
+}
+
+void od_condition_nap(pthread_cond_t *condition, pthread_mutex_t *lock, long ns)
+{
+    const long second = 1000000000;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += ns;
+    if (end.tv_nsec >= second) {
+        end.tv_nsec -= second;
+        end.tv_sec++;
+    }
+    pthread_cond_timedwait(condition, lock, &end);
+}
+
+void od_thread_nap_short(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1000);
 }

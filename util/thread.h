@@ -13,4 +13,11 @@
  * with the process. OD_ENOMEM: out of threads. */
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
+/* A condition variable by the monotonic clock. OD_ENOMEM */
+od_status od_condition_init(pthread_cond_t *condition);
+/* Waits for it, for `ns` (below a second) at most; a thread that does so often calls od_thread_nap_short() first: by
+ * default a wait takes 50 us longer. */
+void od_condition_nap(pthread_cond_t *condition, pthread_mutex_t *lock, long ns);
+void od_thread_nap_short(void);
+
 #endif

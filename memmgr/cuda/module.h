@@ -27,8 +27,8 @@ typedef unsigned od_cuda_count_fn(char *why, size_t why_size);
 typedef int od_cuda_ordinal_fn(const void *device_address);
 typedef od_status od_cuda_backend_fn(od_backend *backend, const od_cuda_config *config);
 
-od_cuda_count_fn ompdarts_cuda_v1_count;
-od_cuda_ordinal_fn ompdarts_cuda_v1_ordinal;
-od_cuda_backend_fn ompdarts_cuda_v1_backend;
+__attribute__((visibility("default"))) od_cuda_count_fn ompdarts_cuda_v1_count;
+__attribute__((visibility("default"))) od_cuda_ordinal_fn ompdarts_cuda_v1_ordinal;
+__attribute__((visibility("default"))) od_cuda_backend_fn ompdarts_cuda_v1_backend;
 
 #endif

@@ -121,6 +121,23 @@ static void *blas_handle(void *state, od_queue *queue)
     return queue->blas;
 }
 
+static od_status drain(void *state, od_queue *queue)
+{
+    od_cuda *cuda = state;
+    od_cuda_device *d = queue->device;
+    od_status status = od_cuda_enter(d);
+    if (status)
+        return status;
+    od_ticket *t = od_ticket_take(d);
+    status = t ? od_cuda_check(d, cuda->cu.event_record(t->event, queue->stream), "recording an event") : OD_EDEVICE;
+    if (!status)
+        status = od_cuda_check(d, cuda->cu.event_synchronize(t->event), "waiting for a task's own work");
+    if (t)
+        od_ticket_give(t);
+    od_cuda_leave(d);
+    return status;
+}
+
 static od_status mark(void *state, od_queue *queue, od_ticket **ticket)
 {
     od_cuda *cuda = state;
@@ -146,6 +163,7 @@ const od_queue_ops od_cuda_queue_ops = {
     .take = take,
     .handle = handle,
     .blas = blas_handle,
+    .drain = drain,
     .mark = mark,
 };
 

@@ -131,7 +131,10 @@ static void defaults(void **state)
     assert_int_equal(parse(), OD_OK);
     assert_string_equal(options.sched, "darts");
     assert_string_equal(options.evict, "auto");
-    assert_int_equal(options.devices, 0);
+    assert_int_equal(options.devices.count, 0);
+    assert_false(options.devices.listed);
+    assert_int_equal(options.backend, OD_BACKEND_AUTO);
+    assert_true(options.pin == OD_PIN_AUTO);
     assert_int_equal(options.mem_limit, 0);
     assert_int_equal(options.task_buffer, 3);
     assert_true(options.lookahead_s == 0);
@@ -183,7 +186,7 @@ static void values_reach_their_members(void **state)
     assert_int_equal(parse(), OD_OK);
     assert_string_equal(options.sched, "eager");
     assert_string_equal(options.evict, "luf");
-    assert_int_equal(options.devices, 4);
+    assert_int_equal(options.devices.count, 4);
     assert_int_equal(options.mem_limit, 60000000);
     assert_int_equal(options.task_buffer, 30);
     assert_int_equal(options.coherence, OD_COHERENCE_DEPEND);
@@ -252,6 +255,15 @@ static void bad_values_are_refused(void **state)
     refuse("OMPDARTS_DEVICES", "0", "allowed: all, or a whole number >= 1");
     refuse("OMPDARTS_DEVICES", "-1", "OMPDARTS_DEVICES=-1:");
     refuse("OMPDARTS_DEVICES", "1.5", "whole number");
+    refuse("OMPDARTS_DEVICES", "0,", "list of their numbers");
+    refuse("OMPDARTS_DEVICES", "0*0", "list of their numbers");
+    refuse("OMPDARTS_DEVICES", "0*63", "list of their numbers");
+    refuse("OMPDARTS_DEVICES", "0*2*2", "list of their numbers");
+    refuse("OMPDARTS_DEVICES", "1,-1", "list of their numbers");
+    refuse("OMPDARTS_DEVICES", "*2", "list of their numbers");
+    refuse("OMPDARTS_DEVICES", "40000,1", "list of their numbers");
+    refuse("OMPDARTS_PIN", "half", "allowed: auto, off, or a size");
+    refuse("OMPDARTS_BACKEND", "hip", "allowed: auto|omptarget|cuda");
     refuse("OMPDARTS_DEVICES", "4294967296", "whole number");
     refuse("OMPDARTS_MEM_LIMIT", "0", "allowed: auto, or a size > 0");
     refuse("OMPDARTS_MEM_LIMIT", "12Q", "OMPDARTS_MEM_LIMIT=12Q:");
@@ -379,7 +391,7 @@ static void the_table_is_complete(void **state)
     const od_option_spec *table = od_option_table(&count);
 
     (void)state;
-    assert_int_equal(count, 22);
+    assert_int_equal(count, 24);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(strncmp(table[i].name, "OMPDARTS_", 9), 0);
         assert_true(*table[i].type && *table[i].default_value && *table[i].allowed && *table[i].help);

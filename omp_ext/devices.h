@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Which devices of libomptarget are ours, and which back-end moves bytes to them.
+ *
+ * Each of our devices is one of libomptarget's, or a share of one (a logical device): then several have the same number.
+ */
+#ifndef OD_OMP_EXT_DEVICES_H
+#define OD_OMP_EXT_DEVICES_H
+
+#include "memmgr/backend.h"
+#include "util/options.h"
+
+typedef struct od_devices {
+    unsigned count;
+    int number[OD_MAX_DEVICES]; /* OpenMP's */
+} od_devices;
+
+/* The devices that the user has chosen among those `available`. OD_EINVAL: `error` says what is wrong. */
+od_status od_devices_choose(const od_device_choice *choice, unsigned available, od_devices *devices, char *error,
+                            size_t error_size);
+/* True where all are shares of one of libomptarget's. */
+bool od_devices_are_one(const od_devices *devices);
+
+/* Opens the back-end that the options ask for; `devices` must outlive it. OD_EINVAL: not possible, `error` says why. */
+od_status od_devices_open(const od_devices *devices, const od_options *options, od_backend *backend, char *error,
+                          size_t error_size);
+
+/* Bytes per device when the user sets no limit: most of what is free. */
+size_t od_devices_memory(const od_devices *devices, const od_backend *backend);
+
+#endif

@@ -30,7 +30,7 @@ enum { /* CUresult */
        OD_CU_INVALID_CONTEXT = 201,
        OD_CU_ECC_UNCORRECTABLE = 214,
        OD_CU_NVLINK_UNCORRECTABLE = 220,
-       OD_CU_CONTAINED = 721, /* CUDA_ERROR_CONTAINED: a memory error that was kept to the process */
+       OD_CU_CONTAINED = 226, /* CUDA_ERROR_CONTAINED: a memory error that was kept to the process */
        OD_CU_INVALID_HANDLE = 400,
        OD_CU_NOT_READY = 600,
        OD_CU_ILLEGAL_ADDRESS = 700,

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Copies. From and to pinned memory they are asynchronous; pageable memory is read before the call returns, and written
+ * before it, too, as CUDA does it: correct, but slow, and therefore counted.
+ */
+#include "double.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All copies demand a current context, though it need not be the stream's. */
+static od_cu_result enter_with(cd_call call, od_cu_stream handle, cd_stream **stream)
+{
+    od_cu_result result = cd_enter(call, CD_CONTEXT);
+    if (result)
+        return result;
+    result = cd_stream_find(handle, stream);
+    if (!result)
+        result = cd_context_health((*stream)->context);
+    return result ? cd_leave(result) : OD_CU_SUCCESS;
+}
+
+static od_cu_result capture(cd_op *op)
+{
+    op->captured = malloc(op->bytes);
+    if (!op->captured)
+        return OD_CU_OUT_OF_MEMORY;
+    memcpy(op->captured, op->from, op->bytes);
+    op->from = op->captured;
+    return OD_CU_SUCCESS;
+}
+
+od_cu_result cuMemcpyHtoDAsync_v2(od_cu_address to, const void *from, size_t bytes, od_cu_stream handle)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuMemcpyHtoDAsync_v2, handle, &stream);
+    if (result || !bytes)
+        return result ? result : cd_leave(result);
+    cd_op op = {.kind = CD_OP_COPY, .direction = CD_H2D, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes};
+    result = cd_allocation_check("copy to a device", (uintptr_t)to, bytes, stream->context->device, &op.device_to);
+    if (!result)
+        result = cd_pinned_find((uintptr_t)from, bytes, &op.pinned);
+    if (!result && !op.pinned) {
+        cd.stats.pageable_copies++;
+        result = capture(&op);
+    }
+    if (!result)
+        result = cd_stream_submit(stream, &op);
+    if (result)
+        free(op.captured);
+    return cd_leave(result);
+}
+
+od_cu_result cuMemcpyDtoHAsync_v2(void *to, od_cu_address from, size_t bytes, od_cu_stream handle)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuMemcpyDtoHAsync_v2, handle, &stream);
+    if (result || !bytes)
+        return result ? result : cd_leave(result);
+    cd_op op = {.kind = CD_OP_COPY, .direction = CD_D2H, .to = to, .from = (void *)(uintptr_t)from, .bytes = bytes};
+    result =
+        cd_allocation_check("copy from a device", (uintptr_t)from, bytes, stream->context->device, &op.device_from);
+    if (!result)
+        result = cd_pinned_find((uintptr_t)to, bytes, &op.pinned);
+    if (!result)
+        result = cd_stream_submit(stream, &op);
+    if (result || op.pinned)
+        return cd_leave(result);
+    cd.stats.pageable_copies++;
+    cd_stream_drain(stream);
+    return cd_leave(cd_context_health(stream->context));
+}
+
+od_cu_result cuMemcpyDtoDAsync_v2(od_cu_address to, od_cu_address from, size_t bytes, od_cu_stream handle)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuMemcpyDtoDAsync_v2, handle, &stream);
+    if (result || !bytes)
+        return result ? result : cd_leave(result);
+    const cd_device *device = stream->context->device;
+    cd_op op = {.kind = CD_OP_COPY,
+                .direction = CD_D2D,
+                .to = (void *)(uintptr_t)to,
+                .from = (void *)(uintptr_t)from,
+                .bytes = bytes};
+    result = cd_allocation_check("copy within a device, to", (uintptr_t)to, bytes, device, &op.device_to);
+    if (!result)
+        result = cd_allocation_check("copy within a device, from", (uintptr_t)from, bytes, device, &op.device_from);
+    if (!result)
+        result = cd_stream_submit(stream, &op);
+    return cd_leave(result);
+}
+
+static od_cu_result check_end(const char *what, od_cu_address address, size_t bytes, const cd_context *context,
+                              cd_allocation **allocation)
+{
+    od_cu_result result = cd_context_check(context);
+    if (!result)
+        result = cd_context_health(context);
+    return result ? result : cd_allocation_check(what, (uintptr_t)address, bytes, context->device, allocation);
+}
+
+/* Works without peer access, too, through the host. */
+static bool is_staged(const cd_context *one, const cd_context *other)
+{
+    bool reaches = (one->peers >> other->device->ordinal & 1) || (other->peers >> one->device->ordinal & 1);
+    return one != other && !reaches;
+}
+
+od_cu_result cuMemcpyPeerAsync(od_cu_address to, od_cu_context to_context, od_cu_address from,
+                               od_cu_context from_context, size_t bytes, od_cu_stream handle)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuMemcpyPeerAsync, handle, &stream);
+    if (result || !bytes)
+        return result ? result : cd_leave(result);
+    cd_op op = {.kind = CD_OP_COPY,
+                .direction = CD_PEER,
+                .to = (void *)(uintptr_t)to,
+                .from = (void *)(uintptr_t)from,
+                .bytes = bytes};
+    result = check_end("copy between devices, to", to, bytes, to_context, &op.device_to);
+    if (!result)
+        result = check_end("copy between devices, from", from, bytes, from_context, &op.device_from);
+    if (!result && stream->context != to_context && stream->context != from_context)
+        result =
+            cd_misuse(OD_CU_INVALID_VALUE, "copy between devices %u and %u on a stream of device %u",
+                      from_context->device->ordinal, to_context->device->ordinal, stream->context->device->ordinal);
+    if (!result)
+        result = cd_stream_submit(stream, &op);
+    if (!result)
+        cd.stats.staged_peer_copies += is_staged(to_context, from_context);
+    return cd_leave(result);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A test double of NVIDIA's driver library: what memmgr/cuda/driver.h declares, on ordinary host memory.
+ *
+ * Its purpose is to catch our back-end when it misuses the API, and to let it meet errors that a healthy GPU does not
+ * give. So work is done late and by other threads, as on a device, and what CUDA leaves undefined ends the process.
+ *
+ *   device      a number of bytes and a way in and out; CUDA_DOUBLE_DEVICES of them
+ *   context     a device's primary one, counted; each thread has a stack of current ones
+ *   stream      a queue of operations and, from the first one on, a thread that executes them in order
+ *   event       how many times it was recorded, and the last of these that a stream has come to
+ *   allocation  device memory; the addresses can be dereferenced, and behind each lies a page that cannot
+ *   pinned      a range of host memory that was registered or allocated
+ *
+ * Handles are never freed, so that the use of a destroyed one is recognised; all are reachable from `cd`. One lock
+ * protects everything but what is being copied.
+ *
+ * From the environment:
+ *   CUDA_DOUBLE_DEVICES=4, CUDA_DOUBLE_MEMORY=64Mi (bytes of each), CUDA_DOUBLE_PEER=1 (0: no peer access)
+ *   CUDA_DOUBLE_BANDWIDTH=0   bytes/s of each device and direction; 0: what memcpy gives
+ *   CUDA_DOUBLE_JITTER=0      most seconds that an operation is delayed, at random, seeded by CUDA_DOUBLE_SEED
+ *   CUDA_DOUBLE_PIN_LIMIT=0   bytes of host memory that can be pinned; 0: all
+ *   CUDA_DOUBLE_MISUSE=warn   misuse is reported but not fatal: the call fails
+ *   CUDA_DOUBLE_FAIL=name:n:code[,...]   the n-th call of a function fails (n+: all from there on)
+ *   CUDA_DOUBLE_LOST=device:n            the n-th copy on the device's streams is its end: error 700 from then on
+ *   CUDA_DOUBLE_STATS=FILE    one line of JSON at exit, where cuInit was called
+ */
+#ifndef CUDA_DOUBLE_H
+#define CUDA_DOUBLE_H
+
+#include "functions.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { CD_MOST_DEVICES = 16, CD_MOST_RULES = 32, CD_PAGE = 4096 };
+
+enum { /* results that driver.h has no use for */
+       CD_NOT_INITIALIZED = 3,
+       CD_PEER_ACCESS_UNSUPPORTED = 217,
+       CD_CONTEXT_IS_DESTROYED = 709,
+       CD_NOT_PERMITTED = 800,
+};
+
+#define CD_ALL_FUNCTIONS(FUNCTION) OD_CU_FUNCTIONS(FUNCTION) CD_MORE_CU_FUNCTIONS(FUNCTION)
+
+/* One for each function: CD_cuInit, ... */
+typedef enum cd_call {
+#define CD_CALL(member, name, arguments) CD_##name,
+    CD_ALL_FUNCTIONS(CD_CALL)
+#undef CD_CALL
+        CD_NCALLS
+} cd_call;
+
+#define CD_DECLARE(member, name, arguments) CD_EXPORT od_cu_result name arguments;
+CD_ALL_FUNCTIONS(CD_DECLARE)
+#undef CD_DECLARE
+
+typedef enum cd_direction { CD_H2D, CD_D2H, CD_D2D, CD_PEER, CD_NDIRECTIONS } cd_direction;
+
+typedef struct od_cu_context_st cd_context;
+typedef struct od_cu_stream_st cd_stream;
+typedef struct od_cu_event_st cd_event;
+
+typedef struct cd_device {
+    unsigned ordinal;
+    cd_context *context;  /* NULL: none is retained */
+    size_t used;          /* bytes */
+    unsigned long copies; /* submitted to its streams */
+    bool lost;
+    uint64_t free_ns[2]; /* when the way in [0] and out [1] is free again */
+} cd_device;
+
+struct od_cu_context_st {
+    unsigned magic;
+    cd_device *device;
+    unsigned references; /* 0: destroyed */
+    unsigned peers;      /* a bit for each device whose memory may be accessed */
+    cd_stream *null_stream;
+    cd_context *next;
+};
+
+typedef struct cd_allocation {
+    cd_context *context;
+    uintptr_t address;
+    size_t bytes;
+    void *mapping;
+    size_t mapped;
+    unsigned pending; /* operations that read or write it */
+    struct cd_allocation *next;
+} cd_allocation;
+
+typedef struct cd_pinned {
+    uintptr_t address;
+    size_t bytes;
+    unsigned ordinal; /* of the device that was current */
+    bool allocated;   /* by cuMemHostAlloc */
+    unsigned pending;
+    struct cd_pinned *next;
+} cd_pinned;
+
+typedef enum cd_op_kind { CD_OP_COPY, CD_OP_RECORD, CD_OP_CALL } cd_op_kind;
+
+typedef struct cd_op {
+    cd_op_kind kind;
+    cd_direction direction; /* of a copy, with the next seven */
+    void *to;
+    const void *from;
+    size_t bytes;
+    cd_allocation *device_to, *device_from; /* NULL: host memory */
+    cd_pinned *pinned;                      /* the host's end; NULL: pageable, or none */
+    void *captured;                         /* what a pageable source held; freed with the operation */
+    bool loses_device;
+    cd_event *event; /* of a record, with its number */
+    uint64_t record;
+    void (*function)(void *);
+    void *data;
+    struct cd_op *next;
+} cd_op;
+
+struct od_cu_stream_st {
+    unsigned magic;
+    cd_context *context;
+    bool alive, has_worker;
+    cd_op *first, *last; /* the first one is being executed */
+    uint64_t submitted, finished;
+    pthread_cond_t changed; /* an operation has come, or the end */
+    uint64_t random;
+    cd_stream *next;
+};
+
+struct od_cu_event_st {
+    unsigned magic;
+    cd_context *context;
+    bool alive;
+    uint64_t recorded, completed;
+    cd_event *next;
+};
+
+typedef struct cd_rule {
+    cd_call call;
+    unsigned long n;
+    bool onwards;
+    od_cu_result result;
+} cd_rule;
+
+typedef struct cd_settings {
+    bool is_read, peer, warn;
+    unsigned ndevices;
+    size_t memory, pin_limit; /* bytes */
+    double bandwidth;         /* bytes/s; 0: no limit */
+    double jitter_s;
+    uint64_t seed;
+    unsigned nrules;
+    cd_rule rules[CD_MOST_RULES];
+    int lost_device; /* -1: none */
+    unsigned long lost_copy;
+    const char *stats_file;
+} cd_settings;
+
+typedef struct cd_stats {
+    unsigned long calls[CD_NCALLS];
+    unsigned long copies[CD_NDIRECTIONS], pageable_copies, staged_peer_copies;
+    atomic_ulong misuses;                     /* cuBLAS's double counts without the lock */
+    unsigned long long bytes[CD_NDIRECTIONS]; /* copied */
+    unsigned in_flight, most_in_flight;       /* submitted, not finished */
+    unsigned running, most_running;           /* taken from their streams, not finished */
+    /* What a context took along when it was destroyed. */
+    unsigned long leaked_allocations, leaked_streams, leaked_events;
+} cd_stats;
+
+typedef struct cd_state {
+    pthread_mutex_t lock;    /* protects all of this and all that hangs on it */
+    pthread_cond_t progress; /* an operation is over */
+    atomic_int process;      /* that called cuInit; 0: none */
+    cd_settings settings;
+    cd_device devices[CD_MOST_DEVICES];
+    cd_context *contexts;
+    cd_stream *streams;
+    cd_event *events;
+    cd_allocation *allocations;
+    cd_pinned *pinned;
+    size_t pinned_bytes;
+    cd_stats stats;
+} cd_state;
+
+extern cd_state cd;
+extern _Thread_local bool cd_in_callback; /* a host function runs: CUDA forbids it to call CUDA */
+
+/* --- calls ----------------------------------------------------------------- */
+
+typedef enum cd_needs {
+    CD_NOTHING,
+    CD_INITIALIZED,
+    CD_CONTEXT,         /* a current one, of a device that is not lost */
+    CD_CONTEXT_OR_LOST, /* for what releases something */
+} cd_needs;
+
+/* Begins a call: counts it and takes the lock. A result other than 0 is the call's, and the lock is not held. */
+od_cu_result cd_enter(cd_call call, cd_needs needs);
+
+/* Ends it. */
+od_cu_result cd_leave(od_cu_result result);
+
+/* Reads the environment, the first time. */
+void cd_settings_read(cd_settings *settings);
+
+/* The name without its version. */
+const char *cd_call_name(cd_call call);
+
+void cd_stats_print(FILE *out);
+
+/* --- what one part has for the others; the lock is held ---------------------- */
+
+#define cd_misuse cuda_double_misuse
+
+/* The current context; NULL: none. */
+cd_context *cd_current(void);
+
+/* 0 for a live context. */
+od_cu_result cd_context_check(const cd_context *context);
+
+/* 0, or 700 when the context's device is lost. */
+od_cu_result cd_context_health(const cd_context *context);
+
+/* The stream of a handle; NULL is the current context's own. */
+od_cu_result cd_stream_find(od_cu_stream handle, cd_stream **stream);
+
+/* Appends a copy of the operation. CD_OP_COPY: what it touches stays in use until it is over. */
+od_cu_result cd_stream_submit(cd_stream *stream, const cd_op *op);
+
+/* Returns when all that has been submitted is over. */
+void cd_stream_drain(cd_stream *stream);
+
+/* Allocations: found by an address inside; checked as cuda_double_check_range does. */
+cd_allocation *cd_allocation_find(uintptr_t address);
+od_cu_result cd_allocation_check(const char *what, uintptr_t address, size_t bytes, const cd_device *device,
+                                 cd_allocation **allocation);
+
+/* 0 and the range that holds all these bytes, or NULL when none of them is pinned; 1 when it is neither. */
+od_cu_result cd_pinned_find(uintptr_t address, size_t bytes, cd_pinned **pinned);
+
+/* The end of a context: what it still holds is leaked. */
+void cd_allocations_drop(const cd_context *context);
+void cd_streams_drop(const cd_context *context);
+void cd_events_drop(const cd_context *context);
+
+#endif

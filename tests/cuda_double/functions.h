@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the doubles of libcuda and libcublas offer beyond memmgr/cuda/driver.h. The declarations are our own, so that no
+ * installation of CUDA is needed; names and numbers are those of cuda.h and cublas_v2.h.
+ */
+#ifndef CUDA_DOUBLE_FUNCTIONS_H
+#define CUDA_DOUBLE_FUNCTIONS_H
+
+#include "memmgr/cuda/driver.h"
+
+/* FUNCTION(member, name in libcuda, argument types): what programs and the double of cuBLAS call. */
+#define CD_MORE_CU_FUNCTIONS(FUNCTION)                                                                                 \
+    FUNCTION(context_set, cuCtxSetCurrent, (od_cu_context context))                                                    \
+    FUNCTION(context_get, cuCtxGetCurrent, (od_cu_context * context))                                                  \
+    FUNCTION(stream_synchronize, cuStreamSynchronize, (od_cu_stream stream))                                           \
+    FUNCTION(stream_query, cuStreamQuery, (od_cu_stream stream))                                                       \
+    FUNCTION(stream_context, cuStreamGetCtx, (od_cu_stream stream, od_cu_context * context))                           \
+    FUNCTION(launch_host, cuLaunchHostFunc, (od_cu_stream stream, void (*function)(void *), void *data))
+
+typedef struct cublasContext *cd_cublas;
+
+enum { /* cublasStatus_t */
+       CD_CUBLAS_SUCCESS = 0,
+       CD_CUBLAS_NOT_INITIALIZED = 1,
+       CD_CUBLAS_ALLOC_FAILED = 3,
+       CD_CUBLAS_INVALID_VALUE = 7,
+       CD_CUBLAS_EXECUTION_FAILED = 13,
+};
+
+enum { CD_CUBLAS_N, CD_CUBLAS_T, CD_CUBLAS_C }; /* cublasOperation_t */
+enum { CD_CUBLAS_LOWER, CD_CUBLAS_UPPER };      /* cublasFillMode_t */
+enum { CD_CUBLAS_LEFT, CD_CUBLAS_RIGHT };       /* cublasSideMode_t */
+enum { CD_CUBLAS_NON_UNIT, CD_CUBLAS_UNIT };    /* cublasDiagType_t */
+
+/* FUNCTION(member, name in libcublas, argument types); all return int. Columns of matrices are contiguous; alpha and
+ * beta are read during the call. */
+#define CD_CUBLAS_FUNCTIONS(FUNCTION)                                                                                  \
+    FUNCTION(create, cublasCreate_v2, (cd_cublas * handle))                                                            \
+    FUNCTION(destroy, cublasDestroy_v2, (cd_cublas handle))                                                            \
+    FUNCTION(set_stream, cublasSetStream_v2, (cd_cublas handle, od_cu_stream stream))                                  \
+    FUNCTION(get_stream, cublasGetStream_v2, (cd_cublas handle, od_cu_stream * stream))                                \
+    FUNCTION(set_math_mode, cublasSetMathMode, (cd_cublas handle, int mode))                                           \
+    FUNCTION(set_workspace, cublasSetWorkspace_v2, (cd_cublas handle, void *workspace, size_t bytes))                  \
+    FUNCTION(sgemm, cublasSgemm_v2,                                                                                    \
+             (cd_cublas handle, int op_a, int op_b, int m, int n, int k, const float *alpha, const float *a, int lda,  \
+              const float *b, int ldb, const float *beta, float *c, int ldc))                                          \
+    FUNCTION(dgemm, cublasDgemm_v2,                                                                                    \
+             (cd_cublas handle, int op_a, int op_b, int m, int n, int k, const double *alpha, const double *a,         \
+              int lda, const double *b, int ldb, const double *beta, double *c, int ldc))                              \
+    FUNCTION(ssyrk, cublasSsyrk_v2,                                                                                    \
+             (cd_cublas handle, int fill, int op, int n, int k, const float *alpha, const float *a, int lda,           \
+              const float *beta, float *c, int ldc))                                                                   \
+    FUNCTION(dsyrk, cublasDsyrk_v2,                                                                                    \
+             (cd_cublas handle, int fill, int op, int n, int k, const double *alpha, const double *a, int lda,         \
+              const double *beta, double *c, int ldc))                                                                 \
+    FUNCTION(strsm, cublasStrsm_v2,                                                                                    \
+             (cd_cublas handle, int side, int fill, int op, int diag, int m, int n, const float *alpha,                \
+              const float *a, int lda, float *b, int ldb))                                                             \
+    FUNCTION(dtrsm, cublasDtrsm_v2,                                                                                    \
+             (cd_cublas handle, int side, int fill, int op, int diag, int m, int n, const double *alpha,               \
+              const double *a, int lda, double *b, int ldb))
+
+#define CD_EXPORT __attribute__((visibility("default")))
+
+/* Of libcuda's double for cuBLAS's, not part of CUDA. */
+
+/* Says `cuda double: misuse: ...` and aborts; with CUDA_DOUBLE_MISUSE=warn returns `result` instead. */
+CD_EXPORT int cuda_double_misuse(int result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Misuse unless the bytes lie in one live allocation of the context's device. */
+CD_EXPORT od_cu_result cuda_double_check_range(const char *what, const void *address, size_t bytes,
+                                               od_cu_context context);
+
+#endif

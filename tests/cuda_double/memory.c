@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Device memory. An allocation ends, up to its alignment, at a page that cannot be touched, and is unmapped when it is
+ * freed: a kernel that reads beyond it or after its end is stopped by the machine.
+ */
+#include "double.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { ALIGNMENT = 256 };
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+cd_allocation *cd_allocation_find(uintptr_t address)
+{
+    for (cd_allocation *a = cd.allocations; a; a = a->next)
+        if (address >= a->address && address - a->address < a->bytes)
+            return a;
+    return NULL;
+}
+
+od_cu_result cd_allocation_check(const char *what, uintptr_t address, size_t bytes, const cd_device *device,
+                                 cd_allocation **allocation)
+{
+    cd_allocation *a = cd_allocation_find(address);
+    if (!a)
+        return cd_misuse(OD_CU_INVALID_VALUE, "%s: %#zx is not device memory, or was freed", what, (size_t)address);
+    if (bytes > a->bytes - (address - a->address))
+        return cd_misuse(OD_CU_INVALID_VALUE, "%s: %zu bytes from %#zx end beyond the allocation of %zu at %#zx", what,
+                         bytes, (size_t)address, a->bytes, (size_t)a->address);
+    if (a->context->device != device)
+        return cd_misuse(OD_CU_INVALID_VALUE, "%s: %#zx is memory of device %u, not of device %u", what,
+                         (size_t)address, a->context->device->ordinal, device->ordinal);
+    if (allocation)
+        *allocation = a;
+    return OD_CU_SUCCESS;
+}
+
+od_cu_result cuda_double_check_range(const char *what, const void *address, size_t bytes, od_cu_context context)
+{
+    pthread_mutex_lock(&cd.lock);
+    od_cu_result result = cd_allocation_check(what, (uintptr_t)address, bytes, context->device, NULL);
+    pthread_mutex_unlock(&cd.lock);
+    return result;
+}
+
+od_cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
+{
+    od_cu_result result = cd_enter(CD_cuMemGetInfo_v2, CD_CONTEXT);
+    if (result)
+        return result;
+    *free_bytes = cd.settings.memory - cd_current()->device->used;
+    *total_bytes = cd.settings.memory;
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+static od_cu_result map(cd_allocation *a)
+{
+    size_t bytes = round_up(a->bytes, ALIGNMENT);
+    size_t usable = round_up(bytes, CD_PAGE);
+    a->mapped = usable + CD_PAGE;
+    a->mapping = mmap(NULL, a->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (a->mapping == MAP_FAILED)
+        return OD_CU_OUT_OF_MEMORY;
+    mprotect((char *)a->mapping + usable, CD_PAGE, PROT_NONE);
+    a->address = (uintptr_t)a->mapping + usable - bytes;
+    return OD_CU_SUCCESS;
+}
+
+od_cu_result cuMemAlloc_v2(od_cu_address *address, size_t bytes)
+{
+    od_cu_result result = cd_enter(CD_cuMemAlloc_v2, CD_CONTEXT);
+    if (result)
+        return result;
+    cd_context *context = cd_current();
+    if (!address || !bytes)
+        return cd_leave(OD_CU_INVALID_VALUE);
+    size_t left = cd.settings.memory - context->device->used;
+    if (bytes > left || round_up(bytes, ALIGNMENT) > left)
+        return cd_leave(OD_CU_OUT_OF_MEMORY);
+    cd_allocation *a = calloc(1, sizeof *a);
+    if (!a)
+        return cd_leave(OD_CU_OUT_OF_MEMORY);
+    *a = (cd_allocation){.context = context, .bytes = bytes, .next = cd.allocations};
+    if (map(a)) {
+        free(a);
+        return cd_leave(OD_CU_OUT_OF_MEMORY);
+    }
+    context->device->used += round_up(bytes, ALIGNMENT);
+    cd.allocations = a;
+    *address = a->address;
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+static void release(cd_allocation **link)
+{
+    cd_allocation *a = *link;
+    *link = a->next;
+    a->context->device->used -= round_up(a->bytes, ALIGNMENT);
+    munmap(a->mapping, a->mapped);
+    free(a);
+}
+
+/* The address decides, whatever context is current. */
+od_cu_result cuMemFree_v2(od_cu_address address)
+{
+    od_cu_result result = cd_enter(CD_cuMemFree_v2, CD_CONTEXT_OR_LOST);
+    if (result)
+        return result;
+    cd_allocation **link = &cd.allocations;
+    while (*link && (*link)->address != address)
+        link = &(*link)->next;
+    if (!*link)
+        return cd_leave(cd_misuse(OD_CU_INVALID_VALUE, "no allocation begins at %#llx, or it was freed", address));
+    if ((*link)->pending)
+        return cd_leave(cd_misuse(OD_CU_INVALID_VALUE, "the allocation at %#llx is freed while %u copies are pending",
+                                  address, (*link)->pending));
+    result = cd_context_health((*link)->context);
+    release(link);
+    return cd_leave(result);
+}
+
+void cd_allocations_drop(const cd_context *context)
+{
+    for (cd_allocation **link = &cd.allocations; *link;) {
+        if ((*link)->context == context) {
+            cd.stats.leaked_allocations++;
+            release(link);
+        } else {
+            link = &(*link)->next;
+        }
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The environment. What is not understood ends the process: a test whose failure is not injected would pass.
+ */
+#include "double.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const call_names[CD_NCALLS] = {
+#define CD_NAME(member, name, arguments) #name,
+    CD_ALL_FUNCTIONS(CD_NAME)
+#undef CD_NAME
+};
+
+const char *cd_call_name(cd_call call)
+{
+    static _Thread_local char name[64];
+    snprintf(name, sizeof name, "%s", call_names[call]);
+    size_t length = strlen(name);
+    if (length > 3 && !strncmp(name + length - 3, "_v", 2))
+        name[length - 3] = '\0';
+    return name;
+}
+
+static void refuse(const char *variable, const char *text)
+{
+    fprintf(stderr, "cuda double: %s=%s: not understood\n", variable, text);
+    abort();
+}
+
+/* A number, with Ki, Mi or Gi behind it or not. */
+static double number(const char *variable, double otherwise)
+{
+    const char *text = getenv(variable);
+    if (!text || !*text)
+        return otherwise;
+    char *end;
+    double value = strtod(text, &end);
+    static const char units[] = "KMG";
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (unit && end[1] == 'i' && !end[2])
+        value *= (double)(1ull << (10 * (unit - units + 1)));
+    else if (*end || end == text)
+        refuse(variable, text);
+    if (value < 0)
+        refuse(variable, text);
+    return value;
+}
+
+static cd_call find_call(const char *text, const char *name, size_t length)
+{
+    for (unsigned i = 0; i < CD_NCALLS; i++) {
+        const char *known = cd_call_name((cd_call)i);
+        if (strlen(known) == length && !strncmp(known, name, length))
+            return (cd_call)i;
+    }
+    refuse("CUDA_DOUBLE_FAIL", text);
+    return CD_NCALLS;
+}
+
+/* name:n[+]:code; returns where it ends. */
+static const char *read_rule(const char *text, const char *from, cd_rule *rule)
+{
+    size_t length = strcspn(from, ":");
+    rule->call = find_call(text, from, length);
+    if (!from[length])
+        refuse("CUDA_DOUBLE_FAIL", text);
+    char *end;
+    rule->n = strtoul(from + length + 1, &end, 10);
+    rule->onwards = *end == '+';
+    end += rule->onwards;
+    if (*end != ':' || !rule->n)
+        refuse("CUDA_DOUBLE_FAIL", text);
+    const char *code = end + 1;
+    rule->result = (od_cu_result)strtol(code, &end, 10);
+    if (end == code || (*end && *end != ','))
+        refuse("CUDA_DOUBLE_FAIL", text);
+    return end;
+}
+
+static void read_rules(cd_settings *s)
+{
+    const char *text = getenv("CUDA_DOUBLE_FAIL");
+    for (const char *at = text; at && *at; at += *at == ',') {
+        if (s->nrules == CD_MOST_RULES)
+            refuse("CUDA_DOUBLE_FAIL", text);
+        at = read_rule(text, at, &s->rules[s->nrules++]);
+    }
+}
+
+static void read_lost(cd_settings *s)
+{
+    const char *text = getenv("CUDA_DOUBLE_LOST");
+    s->lost_device = -1;
+    if (!text || !*text)
+        return;
+    char *end;
+    s->lost_device = (int)strtol(text, &end, 10);
+    if (end == text || *end != ':')
+        refuse("CUDA_DOUBLE_LOST", text);
+    s->lost_copy = strtoul(end + 1, &end, 10);
+    if (*end || !s->lost_copy)
+        refuse("CUDA_DOUBLE_LOST", text);
+}
+
+static void read_misuse(cd_settings *s)
+{
+    const char *text = getenv("CUDA_DOUBLE_MISUSE");
+    s->warn = text && !strcmp(text, "warn");
+    if (text && *text && !s->warn && strcmp(text, "abort"))
+        refuse("CUDA_DOUBLE_MISUSE", text);
+}
+
+void cd_settings_read(cd_settings *s)
+{
+    if (s->is_read)
+        return;
+    s->is_read = true;
+    double ndevices = number("CUDA_DOUBLE_DEVICES", 4);
+    if (ndevices > (double)CD_MOST_DEVICES)
+        refuse("CUDA_DOUBLE_DEVICES", getenv("CUDA_DOUBLE_DEVICES"));
+    s->ndevices = (unsigned)ndevices;
+    s->memory = (size_t)number("CUDA_DOUBLE_MEMORY", 64 << 20);
+    s->peer = number("CUDA_DOUBLE_PEER", 1) > 0;
+    s->bandwidth = number("CUDA_DOUBLE_BANDWIDTH", 0);
+    s->jitter_s = number("CUDA_DOUBLE_JITTER", 0);
+    s->seed = (uint64_t)number("CUDA_DOUBLE_SEED", 1);
+    s->pin_limit = (size_t)number("CUDA_DOUBLE_PIN_LIMIT", 0);
+    s->stats_file = getenv("CUDA_DOUBLE_STATS");
+    read_misuse(s);
+    read_rules(s);
+    read_lost(s);
+}

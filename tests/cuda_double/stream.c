@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Streams: queues, each with a thread that executes the operations in order. The thread begins with the first operation
+ * and ends with the stream, so that a process that has not used one may fork.
+ *
+ * A copy takes the time that the bandwidth demands, on the way into and out of the devices that it touches, and touches
+ * memory at the end of it: who changes a source too early, or reads a destination, is found out. On a lost device
+ * operations end without having been executed.
+ */
+#include "double.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { STREAM_MAGIC = 0xc0de0002, IN = 0, OUT = 1 };
+
+static const uint64_t second_ns = 1000000000;
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * second_ns + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_until(uint64_t end_ns)
+{
+    struct timespec t = {.tv_sec = (time_t)(end_ns / second_ns), .tv_nsec = (long)(end_ns % second_ns)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
+        ;
+}
+
+/* --- execution ----------------------------------------------------------------- */
+
+static uint64_t draw_jitter_ns(cd_stream *stream)
+{
+    if (cd.settings.jitter_s <= 0)
+        return 0;
+    uint64_t x = stream->random += 0x9e3779b97f4a7c15; /* splitmix64 */
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    double part = (double)((x ^ (x >> 31)) >> 11) * 0x1p-53;
+    return (uint64_t)(part * cd.settings.jitter_s * 1e9);
+}
+
+/* When the copy may be over; 0: at once. The ways are taken until then. */
+static uint64_t reserve_ways(const cd_op *op)
+{
+    if (cd.settings.bandwidth <= 0)
+        return 0;
+    uint64_t *in = op->device_to ? &op->device_to->context->device->free_ns[IN] : NULL;
+    uint64_t *out = op->device_from ? &op->device_from->context->device->free_ns[OUT] : NULL;
+    uint64_t end_ns = now_ns();
+    if (in && *in > end_ns)
+        end_ns = *in;
+    if (out && *out > end_ns)
+        end_ns = *out;
+    end_ns += (uint64_t)((double)op->bytes / cd.settings.bandwidth * 1e9);
+    if (in)
+        *in = end_ns;
+    if (out)
+        *out = end_ns;
+    return end_ns;
+}
+
+static void execute_copy(cd_op *op)
+{
+    uint64_t end_ns = reserve_ways(op);
+    pthread_mutex_unlock(&cd.lock);
+    if (end_ns)
+        sleep_until(end_ns);
+    if (op->bytes)
+        memmove(op->to, op->from, op->bytes);
+    pthread_mutex_lock(&cd.lock);
+    cd.stats.copies[op->direction]++;
+    cd.stats.bytes[op->direction] += op->bytes;
+}
+
+static void execute_call(cd_op *op)
+{
+    pthread_mutex_unlock(&cd.lock);
+    cd_in_callback = true;
+    op->function(op->data);
+    cd_in_callback = false;
+    pthread_mutex_lock(&cd.lock);
+}
+
+/* Entered and left with the lock, which is dropped while time passes. */
+static void execute(cd_stream *stream, cd_op *op)
+{
+    cd_device *device = stream->context->device;
+    uint64_t jitter_ns = draw_jitter_ns(stream);
+    if (jitter_ns) {
+        pthread_mutex_unlock(&cd.lock);
+        sleep_until(now_ns() + jitter_ns);
+        pthread_mutex_lock(&cd.lock);
+    }
+    if (op->loses_device)
+        device->lost = true;
+    if (device->lost)
+        return;
+    if (op->kind == CD_OP_COPY)
+        execute_copy(op);
+    else if (op->kind == CD_OP_CALL)
+        execute_call(op);
+    else if (op->event->completed < op->record)
+        op->event->completed = op->record;
+}
+
+/* Copies keep what they touch in use from their submission to their end. */
+static void hold(cd_op *op)
+{
+    if (op->device_to)
+        op->device_to->pending++;
+    if (op->device_from)
+        op->device_from->pending++;
+    if (op->pinned)
+        op->pinned->pending++;
+    if (op->kind == CD_OP_COPY && ++cd.stats.in_flight > cd.stats.most_in_flight)
+        cd.stats.most_in_flight = cd.stats.in_flight;
+}
+
+static void let_go(cd_op *op)
+{
+    if (op->device_to)
+        op->device_to->pending--;
+    if (op->device_from)
+        op->device_from->pending--;
+    if (op->pinned)
+        op->pinned->pending--;
+    if (op->kind == CD_OP_COPY) {
+        cd.stats.in_flight--;
+        cd.stats.running--;
+    }
+}
+
+static void *work(void *arg)
+{
+    cd_stream *stream = arg;
+    pthread_mutex_lock(&cd.lock);
+    for (;;) {
+        while (!stream->first && stream->alive)
+            pthread_cond_wait(&stream->changed, &cd.lock);
+        cd_op *op = stream->first;
+        if (!op)
+            break;
+        if (op->kind == CD_OP_COPY && ++cd.stats.running > cd.stats.most_running)
+            cd.stats.most_running = cd.stats.running;
+        execute(stream, op);
+        let_go(op);
+        stream->first = op->next;
+        if (!stream->first)
+            stream->last = NULL;
+        stream->finished++;
+        free(op->captured);
+        free(op);
+        pthread_cond_broadcast(&cd.progress);
+    }
+    pthread_mutex_unlock(&cd.lock);
+    return NULL;
+}
+
+/* Detached: a stream may be destroyed before its work is over, and the process may end before both. */
+static od_cu_result start_worker(cd_stream *stream)
+{
+    if (stream->has_worker)
+        return OD_CU_SUCCESS;
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* the program's signals are for its own threads */
+    pthread_t thread;
+    bool failed = pthread_create(&thread, NULL, work, stream);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (failed)
+        return OD_CU_OUT_OF_MEMORY;
+    pthread_detach(thread);
+    stream->has_worker = true;
+    return OD_CU_SUCCESS;
+}
+
+od_cu_result cd_stream_submit(cd_stream *stream, const cd_op *op)
+{
+    cd_op *copy = malloc(sizeof *copy);
+    if (!copy || start_worker(stream)) {
+        free(copy);
+        return OD_CU_OUT_OF_MEMORY;
+    }
+    *copy = *op;
+    copy->next = NULL;
+    cd_device *device = stream->context->device;
+    if (op->kind == CD_OP_COPY)
+        copy->loses_device =
+            (int)device->ordinal == cd.settings.lost_device && ++device->copies == cd.settings.lost_copy;
+    hold(copy);
+    if (stream->last)
+        stream->last->next = copy;
+    else
+        stream->first = copy;
+    stream->last = copy;
+    stream->submitted++;
+    pthread_cond_signal(&stream->changed);
+    return OD_CU_SUCCESS;
+}
+
+void cd_stream_drain(cd_stream *stream)
+{
+    uint64_t submitted = stream->submitted;
+    while (stream->finished < submitted)
+        pthread_cond_wait(&cd.progress, &cd.lock);
+}
+
+/* --- the calls -------------------------------------------------------------------- */
+
+static cd_stream *create(cd_context *context)
+{
+    cd_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return NULL;
+    static uint64_t nstreams;
+    *stream = (cd_stream){.magic = STREAM_MAGIC,
+                          .context = context,
+                          .alive = true,
+                          .random = cd.settings.seed * 1000003 + ++nstreams,
+                          .next = cd.streams};
+    pthread_cond_init(&stream->changed, NULL);
+    return cd.streams = stream;
+}
+
+static od_cu_result find_null_stream(cd_stream **stream)
+{
+    cd_context *context = cd_current();
+    od_cu_result result = cd_context_check(context);
+    if (result)
+        return result;
+    if (!context->null_stream)
+        context->null_stream = create(context);
+    *stream = context->null_stream;
+    return *stream ? OD_CU_SUCCESS : OD_CU_OUT_OF_MEMORY;
+}
+
+od_cu_result cd_stream_find(od_cu_stream handle, cd_stream **stream)
+{
+    if (!handle)
+        return find_null_stream(stream);
+    if ((uintptr_t)handle < CD_PAGE || handle->magic != STREAM_MAGIC)
+        return cd_misuse(OD_CU_INVALID_HANDLE, "%p is no stream", (void *)handle);
+    if (!handle->alive)
+        return cd_misuse(OD_CU_INVALID_HANDLE, "the stream %p was destroyed", (void *)handle);
+    *stream = handle;
+    return OD_CU_SUCCESS;
+}
+
+/* CD_INITIALIZED is enough for most: a stream knows its context. */
+static od_cu_result enter_with(cd_call call, od_cu_stream handle, cd_stream **stream)
+{
+    od_cu_result result = cd_enter(call, CD_INITIALIZED);
+    if (result)
+        return result;
+    result = cd_stream_find(handle, stream);
+    return result ? cd_leave(result) : OD_CU_SUCCESS;
+}
+
+od_cu_result cuStreamCreate(od_cu_stream *stream, unsigned flags)
+{
+    od_cu_result result = cd_enter(CD_cuStreamCreate, CD_CONTEXT);
+    if (result)
+        return result;
+    if (!stream || flags > OD_CU_STREAM_NON_BLOCKING)
+        return cd_leave(OD_CU_INVALID_VALUE);
+    cd_stream *created = create(cd_current());
+    if (created)
+        *stream = created;
+    return cd_leave(created ? OD_CU_SUCCESS : OD_CU_OUT_OF_MEMORY);
+}
+
+/* What is pending is still executed. */
+static void end(cd_stream *stream)
+{
+    stream->alive = false;
+    pthread_cond_signal(&stream->changed);
+}
+
+od_cu_result cuStreamDestroy_v2(od_cu_stream handle)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuStreamDestroy_v2, handle, &stream);
+    if (result)
+        return result;
+    if (!handle)
+        return cd_leave(OD_CU_INVALID_HANDLE);
+    end(stream);
+    return cd_leave(cd_context_health(stream->context));
+}
+
+od_cu_result cuStreamSynchronize(od_cu_stream handle)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuStreamSynchronize, handle, &stream);
+    if (result)
+        return result;
+    cd_stream_drain(stream);
+    return cd_leave(cd_context_health(stream->context));
+}
+
+od_cu_result cuStreamQuery(od_cu_stream handle)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuStreamQuery, handle, &stream);
+    if (result)
+        return result;
+    result = cd_context_health(stream->context);
+    if (!result && stream->finished < stream->submitted)
+        result = OD_CU_NOT_READY;
+    return cd_leave(result);
+}
+
+od_cu_result cuStreamGetCtx(od_cu_stream handle, od_cu_context *context)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuStreamGetCtx, handle, &stream);
+    if (result)
+        return result;
+    *context = stream->context;
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+od_cu_result cuLaunchHostFunc(od_cu_stream handle, void (*function)(void *), void *data)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuLaunchHostFunc, handle, &stream);
+    if (result)
+        return result;
+    result = function ? cd_context_health(stream->context) : OD_CU_INVALID_VALUE;
+    if (!result)
+        result = cd_stream_submit(stream, &(cd_op){.kind = CD_OP_CALL, .function = function, .data = data});
+    return cd_leave(result);
+}
+
+void cd_streams_drop(const cd_context *context)
+{
+    for (cd_stream *stream = cd.streams; stream; stream = stream->next) {
+        if (stream->context != context || !stream->alive)
+            continue;
+        if (stream->finished < stream->submitted)
+            cd_misuse(0, "the context of device %u is destroyed while work is pending", context->device->ordinal);
+        cd_stream_drain(stream);
+        cd.stats.leaked_streams += stream != context->null_stream;
+        end(stream);
+    }
+}

@@ -35,6 +35,9 @@ extern int ompdarts_v1_ndevices(void) __attribute__((weak));
 extern int ompdarts_v1_current_device(void) __attribute__((weak));
 extern int ompdarts_v1_device_stats(int device, ompdarts_device_stats *stats) __attribute__((weak));
 
+extern void *ompdarts_v1_stream(void) __attribute__((weak));
+extern void *ompdarts_v1_cublas_handle(void) __attribute__((weak));
+
 /* How many devices are scheduled; 0 without the library, or before the first construct that it has scheduled. */
 static inline int ompdarts_ndevices(void)
 {
@@ -51,6 +54,19 @@ static inline int ompdarts_current_device(void)
 static inline int ompdarts_get_device_stats(int device, ompdarts_device_stats *stats)
 {
     return ompdarts_v1_device_stats ? ompdarts_v1_device_stats(device, stats) : -1;
+}
+
+/* The CUstream/cudaStream_t of the device given to the calling task, or NULL (outside scheduled tasks, without the library, or
+ * not NVIDIA). Work queued on it need not be waited for: the task completes when all of it has ended. */
+static inline void *ompdarts_stream(void)
+{
+    return ompdarts_v1_stream ? ompdarts_v1_stream() : 0;
+}
+
+/* A cublasHandle_t that is set to that stream, or NULL. */
+static inline void *ompdarts_cublas_handle(void)
+{
+    return ompdarts_v1_cublas_handle ? ompdarts_v1_cublas_handle() : 0;
 }
 
 #ifdef __cplusplus

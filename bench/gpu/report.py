@@ -154,6 +154,13 @@ def correctness_lines(results):
         yield f"  WRONG: {check['name']}: {check['why']}"
 
 
+def wrong_lines(rows):
+    for row in rows:
+        if not row["ok"]:
+            yield (f"WRONG: {row['problem']} {name_of(row)} {row.get('policy') or ''} "
+                   f"{fraction_text(row.get('fraction'))}: {row.get('why') or row.get('residual')}")
+
+
 def report(results, markdown=False):
     """The whole text."""
     limits = {problem: results["settings"][problem]["limits"] for problem in PROBLEMS if problem in results["settings"]}
@@ -166,6 +173,7 @@ def report(results, markdown=False):
         times = ratio_table(rows, problem, markdown)
         if times:
             lines += ["", f"{problem}: GFlop/s of darts divided by those of", ""] + times
+    lines += [""] + list(wrong_lines(results["rows"]))
     if results.get("left_out"):
         lines += ["", "left out:"] + [f"  {text}" for text in results["left_out"]]
     return "\n".join(lines)

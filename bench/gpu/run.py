@@ -260,19 +260,21 @@ def one_run(run, program, arguments, limit, policy=None, memory=0, devices=1):
 
 
 def small_runs(run):
-    """(name, program, arguments, policy, memory, devices). The same problems in all styles, without and with the library."""
+    """(name, program, arguments, policy, memory, devices): the same problems in all styles, without and with the library."""
     tiles, tile = 6, 256
-    for problem, program in PROGRAMS.items():
-        memory = data_bytes(problem, tiles, tile) // 3
-        for style in ("task", "region", "blas"):
-            for policy in (None, *run.options.policies):
+    first, *others = run.options.policies
+    for style, policies in (("blas", (None, first, *others)), ("task", (None, first)), ("region", (None, first))):
+        for problem, program in PROGRAMS.items():
+            memory = data_bytes(problem, tiles, tile) // 3
+            for policy in policies:
                 name = f"{program} {style} {policy or 'without the library'}"
                 yield name, program, ("--style", style, tiles, tile), policy, memory, 1
-        if run.options.logical:
-            yield (f"{program} blas darts, {LOGICAL_DEVICES} logical devices", program, ("--style", "blas", tiles, tile),
-                   "darts", memory, LOGICAL_DEVICES)
-        yield f"{program} blas darts, double", program, ("--type", "double", "--style", "blas", tiles, tile // 2), "darts", \
-            memory, 1
+            if style == "blas":
+                yield (f"{program} blas {first}, double", program, ("--type", "double", "--style", style, tiles, tile // 2),
+                       first, memory, 1)
+            if style == "blas" and run.options.logical:
+                yield (f"{program} blas {first}, {LOGICAL_DEVICES} logical devices", program,
+                       ("--style", style, tiles, tile), first, memory, LOGICAL_DEVICES)
 
 
 def check_small_runs(run):
@@ -340,7 +342,8 @@ def measure(run, problem, policy, fraction, devices=1, host_memory="pinned"):
            "devices": devices, "host_memory": host_memory, "memory_limit": memory * devices, "ok": False}
     began = time.monotonic()
     try:
-        line = one_run(run, PROGRAMS[problem], arguments, run.left() + 20, policy, memory, devices)
+        limit = min(run.left() + 20, 60 + 5 * run.longest[problem])
+        line = one_run(run, PROGRAMS[problem], arguments, limit, policy, memory, devices)
         row.update({key: value for key, value in line.items() if key not in ("devices", "type", "style", "program")})
         row["tasks"] = line.get("scheduled_tasks")
         row["devices_seen"] = line.get("devices")

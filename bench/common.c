@@ -331,6 +331,9 @@ static void print_json(const bench_program *program, const bench_config *config,
     printf("\"seed\": %" PRIu64 ", \"repeat\": %u, \"seconds\": %.9g, \"gflops\": %.6g, ", config->seed, config->repeat,
            outcome->seconds, outcome->flop / outcome->seconds * 1e-9);
     print_traffic(&outcome->traffic);
+#ifdef BENCH_GPU
+    printf("\"waits\": %s, ", gpu_waited ? "true" : "false");
+#endif
     if (isfinite(outcome->residual)) {
         printf("\"residual\": %.3e, ", outcome->residual);
     } else {

@@ -27,6 +27,7 @@ static gpu_queue own_queue(void)
     const int device = own_device();
     gpu_queue *queue = &own_queues[device];
     gpu_use_device(device);
+    atomic_store_explicit(&gpu_waited, true, memory_order_relaxed);
     if (queue->handle == NULL) {
         queue->own = true;
         gpu_check(gpu_cuda.stream_create(&queue->stream, GPU_STREAM_NON_BLOCKING), "cuStreamCreate");

@@ -10,6 +10,7 @@
 
 gpu_driver gpu_cuda;
 gpu_blas gpu_cublas;
+atomic_bool gpu_waited;
 
 static const char *const driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
 static const char *const blas_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};

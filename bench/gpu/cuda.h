@@ -10,6 +10,7 @@
 #ifndef BENCH_GPU_CUDA_H
 #define BENCH_GPU_CUDA_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -124,6 +125,9 @@ typedef struct gpu_blas {
     GPU_BLAS_FUNCTIONS(GPU_MEMBER)
 #undef GPU_MEMBER
 } gpu_blas;
+
+/* Set where a task had no queue of the library's and so waited for its own (gpu_blas.c). */
+extern atomic_bool gpu_waited;
 
 /* Valid once gpu_open() has returned. */
 extern gpu_driver gpu_cuda;

@@ -6,6 +6,9 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+/* Beyond it n^2 does not fit into an int, in which cuSOLVER's oldest interface counts. */
+enum { MAX_SOLVER_ORDER = 46340 };
+
 static const double usable_share = 0.8; /* of what is free on the device */
 
 static bool fits(const char *what, size_t bytes)
@@ -167,6 +170,10 @@ bool peer_cholesky(const peer_problem *problem, peer_result *result)
 {
     const size_t bytes = problem->n * problem->n * sizeof *problem->c;
     solver solver;
+    if (problem->n > MAX_SOLVER_ORDER) {
+        fprintf(stderr, "in-core Cholesky left out: the order is above %d\n", MAX_SOLVER_ORDER);
+        return false;
+    }
     if (!fits("in-core Cholesky", bytes + bytes / 8) || !open_solver(&solver)) {
         return false;
     }

@@ -17,6 +17,7 @@ COLUMNS = (
     ("seconds", "seconds", "{:.3f}"), ("GFlop/s", "gflops", "{:.0f}"), ("GB h2d", "h2d_bytes", "{:.2f}"),
     ("GB d2h", "d2h_bytes", "{:.2f}"), ("tasks", "tasks", "{}"), ("loads", "loads", "{}"),
     ("evicted", "evictions", "{}"), ("overlap", "overlap", "{:.0%}"), ("h2d/link", "link_share", "{:.0%}"),
+    ("waits", "waits", "{}"),
     ("residual", "residual", "{:.1e}"), ("", "ok", "{}"),
 )
 RATIOS = (("cublasxt", None), ("streams", None), ("managed", None), ("in-core", None), ("ompdarts", "dmdar"),
@@ -33,6 +34,8 @@ def cell(row, member, form):
         return fraction_text(value)
     if value is None:
         return "-"
+    if member == "waits":
+        return "yes" if value else "no"
     if member == "ok":
         return "ok" if value else "WRONG"
     return form.format(value / 1e9 if member.endswith("_bytes") else value)

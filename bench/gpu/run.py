@@ -31,6 +31,7 @@ AMPLE = 1.125  # times the data, where all fit
 LOGICAL_DEVICES = 4
 MOST_TILES = {"gemm": 16, "cholesky": 24}
 FEWEST_TILES = {"gemm": 8, "cholesky": 10}
+MOST_ORDER = 46340  # cuSOLVER's
 PROGRAMS = {"gemm": "gemm3d", "cholesky": "cholesky"}
 SKIPPED = 77
 
@@ -192,7 +193,7 @@ def choose_tiles(run, problem, tile):
     share = 0.45 * options.time
     tiles = MOST_TILES[problem]
     while tiles > FEWEST_TILES[problem] and (runs * run_seconds(machine, problem, tiles, tile) > share
-                                             or not fits(machine, problem, tiles, tile)):
+                                             or tiles * tile > MOST_ORDER or not fits(machine, problem, tiles, tile)):
         tiles -= 1
     return tiles
 
@@ -319,7 +320,7 @@ def peers(run, problem, arguments, share):
     for line in lines:
         fraction = fraction_of(settings["limits"], line["memory_limit"])
         if line["variant"] == "managed":
-            fraction = 1 # the data are on the device, all of them
+            fraction = 1  # the data are on the device, all of them
         add_row(run, {**line, "fraction": fraction})
     for text in errors.splitlines():
         run.leave_out(f"{problem}, gpu_peers: {text}")

@@ -6,7 +6,8 @@ Runs in the folder that bench/gpu/pack.sh packed, with nothing installed but NVI
 runs of all kinds, whose results are checked; then single-precision products and Cholesky factorisations of matrices that
 do not fit in the memory given to the library. Every result is checked. docs/gpu.md explains the rows.
 
-exit code: 0 all results right; 1 one is wrong, or a run failed; 2 bad command line, or a broken pack; 77 no GPU, or no cuBLAS
+exit code: 0 all results right; 1 one is wrong, or a run failed; 2 bad command line, or a broken pack; 77 no GPU or no
+cuBLAS
 """
 
 import argparse
@@ -78,8 +79,8 @@ class Run:
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as out, \
                 tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as err:
             try:
-                code = subprocess.run(command, env=environment, stdout=out, stderr=err, timeout=limit, check=False).returncode
-                why = ""
+                code, why = subprocess.run(command, env=environment, stdout=out, stderr=err, timeout=limit,
+                                           check=False).returncode, ""
             except subprocess.TimeoutExpired:
                 code, why = 124, f"no end after {limit:.0f} s\n"
             out.seek(0)

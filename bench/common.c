@@ -10,6 +10,11 @@
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include "common.h"
 
+#include "ompdarts.h"
+#ifdef BENCH_GPU
+#include "gpu/cuda.h"
+#endif
+
 #include <errno.h>
 #include <float.h>
 #include <getopt.h>
@@ -66,6 +71,38 @@ void *bench_alloc(size_t count, size_t size)
     return memory;
 }
 
+#ifdef BENCH_GPU
+void *bench_alloc_matrix(const bench_config *config, size_t count, size_t size)
+{
+    void *memory = config->pinned ? gpu_host_alloc(count * size) : bench_alloc(count, size);
+    if (memory == NULL) {
+        bench_fail("no page-locked memory for %.1f MB", (double)count * (double)size / 1e6);
+    }
+    return memory;
+}
+
+void bench_free_matrix(const bench_config *config, void *matrix)
+{
+    if (config->pinned) {
+        gpu_host_free(matrix);
+    } else {
+        free(matrix);
+    }
+}
+#else
+void *bench_alloc_matrix(const bench_config *config, size_t count, size_t size)
+{
+    (void)config;
+    return bench_alloc(count, size);
+}
+
+void bench_free_matrix(const bench_config *config, void *matrix)
+{
+    (void)config;
+    free(matrix);
+}
+#endif
+
 double bench_now(void)
 {
     struct timespec now;
@@ -73,7 +110,7 @@ double bench_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-uint64_t bench_checksum(const void *data, size_t bytes)
+static uint64_t fnv(const void *data, size_t bytes)
 {
     const unsigned char *byte = data;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -83,10 +120,26 @@ uint64_t bench_checksum(const void *data, size_t bytes)
     return hash;
 }
 
+uint64_t bench_checksum(const void *data, size_t bytes)
+{
+    const size_t block = (size_t)1 << 20, count = (bytes + block - 1) / block;
+    uint64_t *hashes = bench_alloc(count, sizeof *hashes);
+#pragma omp parallel for
+    for (size_t i = 0; i < count; i++) {
+        const size_t rest = bytes - i * block;
+        hashes[i] = fnv((const char *)data + i * block, rest < block ? rest : block);
+    }
+    const uint64_t hash = fnv(hashes, count * sizeof *hashes);
+    free(hashes);
+    return hash;
+}
+
 /* SplitMix64 (Steele, Lea, Flood 2014). */
+#define MIX_STEP UINT64_C(0x9e3779b97f4a7c15)
+
 static uint64_t mix(uint64_t *state)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = *state += MIX_STEP;
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
@@ -97,6 +150,11 @@ bench_random bench_random_start(uint64_t seed, uint64_t stream)
     uint64_t state = seed;
     state = mix(&state) ^ stream;
     return (bench_random){.state = mix(&state)};
+}
+
+void bench_random_skip(bench_random *random, uint64_t count)
+{
+    random->state += count * MIX_STEP;
 }
 
 double bench_random_next(bench_random *random)
@@ -154,10 +212,14 @@ static void print_help(const bench_program *program)
     }
     printf("  --seed S                  seed of the random input (default 1)\n"
            "  --repeat R                run R times, report the fastest (default 1)\n"
+           "  --warm-up                 run a small problem first, which is not reported\n"
+#ifdef BENCH_GPU
+           "  --pinned                  keep the matrices in page-locked memory\n"
+#endif
            "  --no-check                do not compute the residual\n"
            "  --json                    print one line of JSON\n"
            "  --help                    print this text\n\n"
-           "Exit code: 0 right, 1 wrong result, 2 bad command line or not enough memory.\n");
+           "Exit code: 0 right, 1 wrong result, 2 bad command line or not enough memory, 77 no cuBLAS (GPU build).\n");
 }
 
 static bench_style parse_style(const char *text)
@@ -205,6 +267,12 @@ static void parse_option(const bench_program *program, int option, bench_config 
     case 'j':
         config->json = true;
         break;
+    case 'w':
+        config->warm_up = true;
+        break;
+    case 'p':
+        config->pinned = true;
+        break;
     case 'h':
         print_help(program);
         exit(EXIT_SUCCESS);
@@ -216,15 +284,14 @@ static void parse_option(const bench_program *program, int option, bench_config 
 static bench_config parse(int argc, char **argv, const bench_program *program)
 {
     static const struct option options[] = {
-        {"style", required_argument, NULL, 's'},
-        {"type", required_argument, NULL, 't'},
-        {"depth", required_argument, NULL, 'd'},
-        {"seed", required_argument, NULL, 'S'},
-        {"repeat", required_argument, NULL, 'r'},
-        {"no-check", no_argument, NULL, 'n'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"style", required_argument, NULL, 's'},  {"type", required_argument, NULL, 't'},
+        {"depth", required_argument, NULL, 'd'},  {"seed", required_argument, NULL, 'S'},
+        {"repeat", required_argument, NULL, 'r'}, {"no-check", no_argument, NULL, 'n'},
+        {"json", no_argument, NULL, 'j'},         {"warm-up", no_argument, NULL, 'w'},
+#ifdef BENCH_GPU
+        {"pinned", no_argument, NULL, 'p'},
+#endif
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     bench_config config = {.check = true, .depth = program->default_depth, .repeat = 1, .seed = 1};
     int option;
@@ -243,6 +310,16 @@ static bench_config parse(int argc, char **argv, const bench_program *program)
     return config;
 }
 
+static void print_traffic(const bench_traffic *traffic)
+{
+    if (traffic->devices > 0) {
+        printf("\"devices\": %d, \"scheduled_tasks\": %" PRIu64 ", \"h2d_bytes\": %" PRIu64 ", \"d2h_bytes\": %" PRIu64
+               ", \"d2d_bytes\": %" PRIu64 ", \"loads\": %" PRIu64 ", \"evictions\": %" PRIu64 ", ",
+               traffic->devices, traffic->tasks, traffic->h2d_bytes, traffic->d2h_bytes, traffic->d2d_bytes,
+               traffic->loads, traffic->evictions);
+    }
+}
+
 static void print_json(const bench_program *program, const bench_config *config, const bench_outcome *outcome, bool ok)
 {
     printf("{\"program\": \"%s\", \"style\": \"%s\", \"type\": \"%s\", \"n\": %zu, \"tiles\": %zu, \"tile\": %zu, ",
@@ -253,6 +330,10 @@ static void print_json(const bench_program *program, const bench_config *config,
     }
     printf("\"seed\": %" PRIu64 ", \"repeat\": %u, \"seconds\": %.9g, \"gflops\": %.6g, ", config->seed, config->repeat,
            outcome->seconds, outcome->flop / outcome->seconds * 1e-9);
+    print_traffic(&outcome->traffic);
+#ifdef BENCH_GPU
+    printf("\"waits\": %s, ", gpu_waited ? "true" : "false");
+#endif
     if (isfinite(outcome->residual)) {
         printf("\"residual\": %.3e, ", outcome->residual);
     } else {
@@ -286,13 +367,57 @@ static bool residual_is_right(const bench_config *config, const bench_outcome *o
     return outcome->residual <= 2.0 * epsilon * sqrt((double)outcome->terms);
 }
 
+static bench_traffic traffic_so_far(void)
+{
+    bench_traffic sum = {.devices = ompdarts_ndevices()};
+    for (int k = 0; k < sum.devices; k++) {
+        ompdarts_device_stats device;
+        if (ompdarts_get_device_stats(k, &device) == 0) {
+            sum.tasks += device.tasks;
+            sum.h2d_bytes += device.h2d_bytes;
+            sum.d2h_bytes += device.d2h_bytes;
+            sum.d2d_bytes += device.d2d_bytes;
+            sum.loads += device.loads;
+            sum.evictions += device.evictions;
+        }
+    }
+    return sum;
+}
+
+static bench_outcome run_once(const bench_config *config, bench_run *run)
+{
+    const bench_traffic before = traffic_so_far();
+    bench_outcome outcome = {.residual = NAN};
+    run(config, &outcome);
+    bench_traffic *traffic = &outcome.traffic;
+    *traffic = traffic_so_far();
+    traffic->tasks -= before.tasks;
+    traffic->h2d_bytes -= before.h2d_bytes;
+    traffic->d2h_bytes -= before.d2h_bytes;
+    traffic->d2d_bytes -= before.d2d_bytes;
+    traffic->loads -= before.loads;
+    traffic->evictions -= before.evictions;
+    return outcome;
+}
+
+/* Libraries load their kernels, and ompdarts learns what the program's tasks use. */
+static void run_small(const bench_config *config, bench_run *run)
+{
+    const size_t enough_for_each_kind_of_task = 3;
+    bench_config small = *config;
+    small.check = false;
+    if (small.tiles > enough_for_each_kind_of_task) {
+        small.tiles = enough_for_each_kind_of_task;
+    }
+    run_once(&small, run);
+}
+
 /* All runs have the same input, so they must agree to the last bit. */
 static bool run_all(const bench_config *config, bench_run *run, bench_outcome *best)
 {
     bool ok = true;
     for (unsigned i = 0; i < config->repeat; i++) {
-        bench_outcome outcome = {.residual = NAN};
-        run(config, &outcome);
+        const bench_outcome outcome = run_once(config, run);
         ok = ok && (!config->check || residual_is_right(config, &outcome));
         if (i == 0) {
             *best = outcome;
@@ -303,6 +428,7 @@ static bool run_all(const bench_config *config, bench_run *run, bench_outcome *b
         }
         if (outcome.seconds < best->seconds) {
             best->seconds = outcome.seconds;
+            best->traffic = outcome.traffic;
         }
         if (!(outcome.residual <= best->residual)) {
             best->residual = outcome.residual;
@@ -314,8 +440,17 @@ static bool run_all(const bench_config *config, bench_run *run, bench_outcome *b
 int bench_main(int argc, char **argv, const bench_program *program)
 {
     const bench_config config = parse(argc, argv, program);
+    bench_run *run = config.is_double ? program->run_double : program->run_float;
     bench_outcome outcome;
-    const bool ok = run_all(&config, config.is_double ? program->run_double : program->run_float, &outcome);
+#ifdef BENCH_GPU
+    if (config.style == BENCH_BLAS || config.pinned) {
+        gpu_open();
+    }
+#endif
+    if (config.warm_up) {
+        run_small(&config, run);
+    }
+    const bool ok = run_all(&config, run, &outcome);
     if (config.json) {
         print_json(program, &config, &outcome, ok);
     } else {

@@ -31,6 +31,8 @@ typedef struct bench_config {
     bool is_double;
     bool check;
     bool json;
+    bool pinned;     /* GPU build: matrices in page-locked memory */
+    bool warm_up;    /* a small problem first, not measured */
     size_t tiles;    /* tiles along each side of the matrix */
     size_t tile;     /* rows and columns of one tile */
     size_t depth;    /* gemm2d: tiles in one block row of A */
@@ -38,12 +40,19 @@ typedef struct bench_config {
     uint64_t seed;
 } bench_config;
 
+/* What ompdarts counted during a run, over all devices. */
+typedef struct bench_traffic {
+    int devices; /* 0: nothing was scheduled */
+    uint64_t tasks, h2d_bytes, d2h_bytes, d2d_bytes, loads, evictions;
+} bench_traffic;
+
 typedef struct bench_outcome {
     double seconds;    /* from the first task's creation to the last one's end */
     double flop;       /* operations of the textbook algorithm */
     size_t terms;      /* length of the sums behind one element of the result: rounding errors grow with its root */
     double residual;   /* ||expected - result|| / ||expected|| for a random vector; NaN when not checked */
-    uint64_t checksum; /* FNV-1a over the result's bytes */
+    uint64_t checksum; /* bench_checksum() of the result */
+    bench_traffic traffic;
 } bench_outcome;
 
 typedef void bench_run(const bench_config *config, bench_outcome *outcome);
@@ -68,10 +77,14 @@ uint64_t bench_number(const char *what, const char *text, uint64_t low, uint64_t
 /* `count` elements of `size` bytes, aligned for vector units; ends the program when there is no memory. free() it. */
 void *bench_alloc(size_t count, size_t size);
 
+/* The same for a matrix that devices work on. Not free(): bench_free_matrix(). */
+void *bench_alloc_matrix(const bench_config *config, size_t count, size_t size);
+void bench_free_matrix(const bench_config *config, void *matrix);
+
 /* Monotonic time in seconds. */
 double bench_now(void);
 
-/* 64-bit FNV-1a over `bytes` bytes. */
+/* 64-bit FNV-1a over the FNV-1a of each MiB, which are computed in parallel. */
 uint64_t bench_checksum(const void *data, size_t bytes);
 
 /* A stream of random numbers that depends on nothing but (seed, stream). */
@@ -80,6 +93,9 @@ typedef struct bench_random {
 } bench_random;
 
 bench_random bench_random_start(uint64_t seed, uint64_t stream);
+
+/* Leaves out `count` numbers. */
+void bench_random_skip(bench_random *random, uint64_t count);
 
 /* The next number, uniform in [-0.5, 0.5). */
 double bench_random_next(bench_random *random);

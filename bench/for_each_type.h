@@ -29,7 +29,7 @@ static inline void use_one_blas_thread(void)
 #define REAL float
 #define TYPED(name) name##_float
 #define CBLAS(name) cblas_s##name
-#define CUBLAS(name) cublasS##name
+#define CUBLAS(name) gpu_cublas.s##name
 #include "kernels.h"
 #include "tiles.h"
 #include BENCH_SOURCE
@@ -41,7 +41,7 @@ static inline void use_one_blas_thread(void)
 #define REAL double
 #define TYPED(name) name##_double
 #define CBLAS(name) cblas_d##name
-#define CUBLAS(name) cublasD##name
+#define CUBLAS(name) gpu_cublas.d##name
 #include "kernels.h"
 #include "tiles.h"
 #include BENCH_SOURCE

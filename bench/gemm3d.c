@@ -2,7 +2,8 @@
 /*
  * Matrix product C = C + A B in N^3 tasks: tile C(i,j) is updated with the
  * product of the tiles A(i,k) and B(k,j) for every k, in this order. Tiles are
- * contiguous. Depend items are the tiles' first elements.
+ * contiguous. Depend items are the tiles' first elements; of the host tasks
+ * around BLAS calls, whole tiles.
  */
 #define BENCH_SOURCE "gemm3d.inc"
 #include "for_each_type.h"

@@ -1,59 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuBLAS handles for the programs' GPU build, see gpu_blas.h. OpenMP and the CUDA runtime number devices alike. */
+/* cuBLAS inside tasks, see gpu_blas.h. OpenMP and CUDA number devices alike. */
 #include "gpu_blas.h"
 
-#include "common.h"
+#include "ompdarts.h"
 
-#include <cuda_runtime_api.h>
 #include <omp.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { MAX_DEVICES = 64 };
 
 /* Live as long as their threads; the driver frees them with the process. */
-static _Thread_local cublasHandle_t handles[MAX_DEVICES];
+static _Thread_local gpu_queue own_queues[MAX_DEVICES];
 
-/* Called from tasks, where exit() would run beside other threads: the first failure ends the process at once. */
-static _Noreturn void fail(const char *what)
+static int own_device(void)
 {
-#pragma omp critical(gpu_blas_fail)
-    {
-        fprintf(stderr, "cuBLAS cannot be used: %s\n", what);
-        _Exit(BENCH_EXIT_USAGE);
-    }
-}
-
-cublasHandle_t gpu_blas_handle(void)
-{
+    int count = 1;
+    gpu_check(gpu_cuda.device_count(&count), "cuDeviceGetCount");
     const int device = omp_get_default_device();
-    if (device < 0 || device >= MAX_DEVICES) {
-        fail("OpenMP's default device is not a GPU");
-    }
-    const cudaError_t error = cudaSetDevice(device);
-    if (error != cudaSuccess) {
-        fail(cudaGetErrorString(error));
-    }
-    if (handles[device] == NULL) {
-        cublasStatus_t status = cublasCreate(&handles[device]);
-        if (status == CUBLAS_STATUS_SUCCESS) {
-            /* Each thread waits for its own work only. */
-            status = cublasSetStream(handles[device], cudaStreamPerThread);
-        }
-        if (status != CUBLAS_STATUS_SUCCESS) {
-            fail(cublasGetStatusString(status));
-        }
-    }
-    return handles[device];
+    /* More OpenMP devices than GPUs: these are host devices (tests), to which any GPU's name is as good. */
+    return device >= 0 && device < MAX_DEVICES ? device % count : 0;
 }
 
-void gpu_blas_done(cublasStatus_t status)
+static gpu_queue own_queue(void)
 {
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        fail(cublasGetStatusString(status));
+    const int device = own_device();
+    gpu_queue *queue = &own_queues[device];
+    gpu_use_device(device);
+    atomic_store_explicit(&gpu_waited, true, memory_order_relaxed);
+    if (queue->handle == NULL) {
+        queue->own = true;
+        gpu_check(gpu_cuda.stream_create(&queue->stream, GPU_STREAM_NON_BLOCKING), "cuStreamCreate");
+        gpu_check_blas(gpu_cublas.create(&queue->handle), "cublasCreate");
+        gpu_check_blas(gpu_cublas.set_stream(queue->handle, queue->stream), "cublasSetStream");
     }
-    const cudaError_t error = cudaStreamSynchronize(cudaStreamPerThread);
-    if (error != cudaSuccess) {
-        fail(cudaGetErrorString(error));
+    return *queue;
+}
+
+gpu_queue gpu_queue_begin(void)
+{
+    const gpu_queue queue = {.handle = ompdarts_cublas_handle(), .stream = ompdarts_stream()};
+    return queue.handle != NULL ? queue : own_queue();
+}
+
+void gpu_queue_end(gpu_queue queue)
+{
+    if (queue.own) {
+        gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
     }
+}
+
+typedef struct block_call {
+    gpu_block_work *work;
+    size_t order, stride;
+    void *buffer;
+} block_call;
+
+static void call_block(void *argument)
+{
+    block_call *call = argument;
+    call->work(call->order, call->buffer, call->stride);
+    free(call);
+}
+
+static void *block_buffer(size_t bytes)
+{
+    static void *buffer;
+    static size_t size;
+    if (size < bytes) {
+        void *larger = NULL;
+        gpu_check(gpu_cuda.host_alloc(&larger, bytes, GPU_HOST_PORTABLE), "cuMemHostAlloc");
+        buffer = larger; /* the smaller one may still be in use, and goes with the process */
+        size = bytes;
+    }
+    return buffer;
+}
+
+void gpu_queue_block(gpu_queue queue, gpu_block_work *work, size_t order, void *a, size_t stride, size_t bytes)
+{
+    block_call *call = malloc(sizeof *call);
+    if (call == NULL) {
+        abort();
+    }
+    *call = (block_call){work, order, stride, block_buffer(bytes)};
+    void *const buffer = call->buffer;
+    const gpu_address address = (uintptr_t)a;
+    gpu_check(gpu_cuda.copy_d2h(buffer, address, bytes, queue.stream), "cuMemcpyDtoHAsync");
+    gpu_check(gpu_cuda.launch_host(queue.stream, call_block, call), "cuLaunchHostFunc");
+    gpu_check(gpu_cuda.copy_h2d(address, buffer, bytes, queue.stream), "cuMemcpyHtoDAsync");
 }

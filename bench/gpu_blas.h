@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * cuBLAS for the programs' GPU build: one handle per host thread and device,
- * made on first use for the device that OpenMP has chosen for the thread.
+ * cuBLAS inside tasks, for the programs' GPU build.
+ *
+ * Under ompdarts a task has a handle and a stream of the library's, and need not wait for what it queues there. Without,
+ * or where the task is not scheduled, each host thread has its own for each device, and waits.
  */
 #ifndef BENCH_GPU_BLAS_H
 #define BENCH_GPU_BLAS_H
 
-#include <cublas_v2.h>
+#include "gpu/cuda.h"
 
-/* The calling thread's handle on the default device. Ends the program when cuBLAS cannot be set up. */
-cublasHandle_t gpu_blas_handle(void);
+enum { BENCH_GPU_FACTOR_BLOCK = 64 }; /* columns that the host factors at once */
 
-/* Waits until the call that returned `status` has finished on the device. Ends the program on failure. */
-void gpu_blas_done(cublasStatus_t status);
+typedef struct gpu_queue {
+    gpu_blas_handle handle;
+    gpu_stream stream; /* the handle's */
+    bool own;          /* the calling thread's */
+} gpu_queue;
+
+/* For the calling task. Ends the program when cuBLAS cannot be set up. */
+gpu_queue gpu_queue_begin(void);
+
+/* The task has queued all it has to. */
+void gpu_queue_end(gpu_queue queue);
+
+/* One diagonal block of a factorisation, which cuBLAS has no function for: work(a, order, stride) is called on the host with
+ * `bytes` bytes copied from the device address, and the result is copied back, all in the queue's order. `stride` is the
+ * distance of columns in elements. The blocks of one program must follow each other: there is one buffer. */
+typedef void gpu_block_work(size_t order, void *a, size_t stride);
+void gpu_queue_block(gpu_queue queue, gpu_block_work *work, size_t order, void *a, size_t stride, size_t bytes);
 
 #endif

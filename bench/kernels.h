@@ -21,11 +21,44 @@
 #else
 #define BENCH_LEAGUE
 #define BLAS(name) TYPED(kernel_##name)
-enum { BENCH_FACTOR_BLOCK = 32 }; /* columns factored at once by the plain loops */
 #endif
+enum { BENCH_FACTOR_BLOCK = 32 }; /* columns factored at once by the plain loops */
 #endif
 
 #pragma omp begin declare target
+
+/* Cholesky of the leading n x n part of a matrix with columns `stride` apart. */
+static inline void TYPED(factor_cholesky)(size_t n, REAL *a, size_t stride)
+{
+    for (size_t k = 0; k < n; k++) {
+        const REAL pivot = (REAL)sqrt((double)a[k + k * stride]);
+        a[k + k * stride] = pivot;
+        for (size_t i = k + 1; i < n; i++) {
+            a[i + k * stride] /= pivot;
+        }
+        for (size_t j = k + 1; j < n; j++) {
+            for (size_t i = j; i < n; i++) {
+                a[i + j * stride] -= a[i + k * stride] * a[j + k * stride];
+            }
+        }
+    }
+}
+
+/* LU without pivoting of the leading n x n part of a matrix with columns `stride` apart. */
+static inline void TYPED(factor_lu)(size_t n, REAL *a, size_t stride)
+{
+    for (size_t k = 0; k < n; k++) {
+        const REAL pivot = a[k + k * stride];
+        for (size_t i = k + 1; i < n; i++) {
+            a[i + k * stride] /= pivot;
+        }
+        for (size_t j = k + 1; j < n; j++) {
+            for (size_t i = k + 1; i < n; i++) {
+                a[i + j * stride] -= a[i + k * stride] * a[k + j * stride];
+            }
+        }
+    }
+}
 
 #ifdef BENCH_GPU
 
@@ -181,39 +214,6 @@ static inline void TYPED(kernel_trsm_lower)(size_t t, const REAL *l, REAL *b)
     CBLAS(trsm)(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, n, n, 1, l, n, b, n);
 }
 
-/* Cholesky of the leading n x n part of a matrix with columns `stride` apart. */
-static inline void TYPED(factor_cholesky)(size_t n, REAL *a, size_t stride)
-{
-    for (size_t k = 0; k < n; k++) {
-        const REAL pivot = (REAL)sqrt((double)a[k + k * stride]);
-        a[k + k * stride] = pivot;
-        for (size_t i = k + 1; i < n; i++) {
-            a[i + k * stride] /= pivot;
-        }
-        for (size_t j = k + 1; j < n; j++) {
-            for (size_t i = j; i < n; i++) {
-                a[i + j * stride] -= a[i + k * stride] * a[j + k * stride];
-            }
-        }
-    }
-}
-
-/* LU without pivoting of the leading n x n part of a matrix with columns `stride` apart. */
-static inline void TYPED(factor_lu)(size_t n, REAL *a, size_t stride)
-{
-    for (size_t k = 0; k < n; k++) {
-        const REAL pivot = a[k + k * stride];
-        for (size_t i = k + 1; i < n; i++) {
-            a[i + k * stride] /= pivot;
-        }
-        for (size_t j = k + 1; j < n; j++) {
-            for (size_t i = k + 1; i < n; i++) {
-                a[i + j * stride] -= a[i + k * stride] * a[k + j * stride];
-            }
-        }
-    }
-}
-
 /* A := its lower Cholesky factor; the upper triangle stays as it is. */
 static inline void TYPED(kernel_potrf)(size_t t, REAL *a)
 {
@@ -255,60 +255,6 @@ static inline void TYPED(kernel_getrf)(size_t t, REAL *a)
 
 #pragma omp end declare target
 
-/* --- the same operations on device addresses, called on the host ------------------------------ */
-
 #ifdef BENCH_GPU
-
-static inline void TYPED(blas_gemm)(size_t m, size_t n, size_t k, bool transpose_b, REAL alpha, const REAL *a,
-                                    const REAL *b, REAL beta, REAL *c)
-{
-    gpu_blas_done(CUBLAS(gemm)(gpu_blas_handle(), CUBLAS_OP_N, transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, (int)m, (int)n,
-                               (int)k, &alpha, a, (int)m, b, (int)(transpose_b ? n : k), &beta, c, (int)m));
-}
-
-static inline void TYPED(blas_syrk)(size_t t, const REAL *a, REAL *c)
-{
-    const int n = (int)t;
-    const REAL minus_one = -1, one = 1;
-    gpu_blas_done(
-        CUBLAS(syrk)(gpu_blas_handle(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, n, &minus_one, a, n, &one, c, n));
-}
-
-static inline void TYPED(blas_trsm_cholesky)(size_t t, const REAL *l, REAL *b)
-{
-    const int n = (int)t;
-    const REAL one = 1;
-    gpu_blas_done(CUBLAS(trsm)(gpu_blas_handle(), CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T,
-                               CUBLAS_DIAG_NON_UNIT, n, n, &one, l, n, b, n));
-}
-
-static inline void TYPED(blas_trsm_upper)(size_t t, const REAL *u, REAL *b)
-{
-    const int n = (int)t;
-    const REAL one = 1;
-    gpu_blas_done(CUBLAS(trsm)(gpu_blas_handle(), CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
-                               CUBLAS_DIAG_NON_UNIT, n, n, &one, u, n, b, n));
-}
-
-static inline void TYPED(blas_trsm_lower)(size_t t, const REAL *l, REAL *b)
-{
-    const int n = (int)t;
-    const REAL one = 1;
-    gpu_blas_done(CUBLAS(trsm)(gpu_blas_handle(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                               CUBLAS_DIAG_UNIT, n, n, &one, l, n, b, n));
-}
-
-/* cuBLAS has no factorisation of a single matrix without pivoting: our own kernel on the same device address. */
-static inline void TYPED(blas_potrf)(size_t t, REAL *a)
-{
-#pragma omp target is_device_ptr(a)
-    TYPED(kernel_potrf)(t, a);
-}
-
-static inline void TYPED(blas_getrf)(size_t t, REAL *a)
-{
-#pragma omp target is_device_ptr(a)
-    TYPED(kernel_getrf)(t, a);
-}
-
+#include "gpu_kernels.h"
 #endif

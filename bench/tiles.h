@@ -24,9 +24,15 @@ typedef struct bench_product {
 
 static inline void TYPED(fill_random)(REAL *block, size_t size, uint64_t seed, uint64_t number)
 {
-    bench_random random = bench_random_start(seed, number);
-    for (size_t i = 0; i < size; i++) {
-        block[i] = (REAL)bench_random_next(&random);
+    const size_t piece = (size_t)1 << 16;
+#pragma omp parallel for if (size > piece)
+    for (size_t start = 0; start < size; start += piece) {
+        bench_random random = bench_random_start(seed, number);
+        bench_random_skip(&random, start);
+        const size_t end = size - start < piece ? size : start + piece;
+        for (size_t i = start; i < end; i++) {
+            block[i] = (REAL)bench_random_next(&random);
+        }
     }
 }
 

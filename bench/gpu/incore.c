@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The ceiling: one call of cuBLAS, or cuSOLVER, on data that are on the device; and CUDA's managed memory. See peers.h. */
+#include "common.h"
+#include "gpu/peers.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+/* Beyond it n^2 does not fit into an int, in which cuSOLVER's oldest interface counts. */
+enum { MAX_SOLVER_ORDER = 46340 };
+
+static const double usable_share = 0.8; /* of what is free on the device */
+
+static bool fits(const char *what, size_t bytes)
+{
+    const size_t free_bytes = peer_free_bytes();
+    const bool result = (double)bytes <= usable_share * (double)free_bytes;
+    if (!result) {
+        fprintf(stderr, "%s left out: %.0f MB, of which the device has %.0f MB free\n", what, (double)bytes / 1e6,
+                (double)free_bytes / 1e6);
+    }
+    return result;
+}
+
+static void upload(peer_queue queue, gpu_address to, const float *from, size_t bytes)
+{
+    gpu_check(gpu_cuda.copy_h2d(to, from, bytes, queue.stream), "cuMemcpyHtoDAsync");
+}
+
+static double timed_product(peer_queue queue, size_t n, gpu_address a, gpu_address b, gpu_address c)
+{
+    const double start = bench_now();
+    peer_gemm(queue, n, n, n, (peer_block){a, n}, (peer_block){b, n}, (peer_block){c, n});
+    gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
+    return bench_now() - start;
+}
+
+bool peer_in_core(const peer_problem *problem, peer_result *result)
+{
+    const size_t n = problem->n, bytes = n * n * sizeof *problem->a;
+    if (!fits("in-core", 3 * bytes)) {
+        return false;
+    }
+    const peer_queue queue = peer_queue_open();
+    const gpu_address a = peer_device_alloc(bytes), b = peer_device_alloc(bytes), c = peer_device_alloc(bytes);
+    upload(queue, a, problem->a, bytes);
+    upload(queue, b, problem->b, bytes);
+    timed_product(queue, n, a, b, c); /* loads the kernels */
+    upload(queue, c, problem->c, bytes);
+    gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
+    *result = (peer_result){.seconds = timed_product(queue, n, a, b, c), .device_bytes = 3 * bytes};
+    gpu_check(gpu_cuda.copy_d2h(problem->c, c, bytes, queue.stream), "cuMemcpyDtoHAsync");
+    gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
+    gpu_cuda.free(a);
+    gpu_cuda.free(b);
+    gpu_cuda.free(c);
+    peer_queue_close(queue);
+    return true;
+}
+
+/* --- managed memory ---------------------------------------------------------------------------- */
+
+static gpu_address managed_copy(const float *from, size_t elements)
+{
+    gpu_address address = 0;
+    gpu_check(gpu_cuda.alloc_managed(&address, elements * sizeof *from, GPU_ATTACH_GLOBAL), "cuMemAllocManaged");
+    float *to = (float *)address;
+#pragma omp parallel for
+    for (size_t i = 0; i < elements; i++) {
+        to[i] = from[i];
+    }
+    return address;
+}
+
+static void prefetch(peer_queue queue, gpu_address address, size_t bytes, int device)
+{
+    gpu_check(gpu_cuda.prefetch(address, bytes, device, queue.stream), "cuMemPrefetchAsync");
+}
+
+static bool has_prefetch(void)
+{
+    int has = 0;
+    gpu_check(gpu_cuda.device_attribute(&has, GPU_CONCURRENT_MANAGED, 0), "cuDeviceGetAttribute");
+    if (!has) {
+        fprintf(stderr, "managed left out: this machine cannot prefetch managed memory\n");
+    }
+    return has != 0;
+}
+
+bool peer_managed(const peer_problem *problem, peer_result *result)
+{
+    const size_t n = problem->n, elements = n * n, bytes = elements * sizeof *problem->a;
+    if (!fits("managed", 3 * bytes) || !has_prefetch()) {
+        return false;
+    }
+    const peer_queue queue = peer_queue_open();
+    const gpu_address a = managed_copy(problem->a, elements), b = managed_copy(problem->b, elements);
+    const gpu_address c = managed_copy(problem->c, elements);
+    const double start = bench_now();
+    prefetch(queue, a, bytes, 0);
+    prefetch(queue, b, bytes, 0);
+    prefetch(queue, c, bytes, 0);
+    peer_gemm(queue, n, n, n, (peer_block){a, n}, (peer_block){b, n}, (peer_block){c, n});
+    prefetch(queue, c, bytes, GPU_PREFETCH_TO_HOST);
+    gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
+    *result = (peer_result){.seconds = bench_now() - start,
+                            .device_bytes = 3 * bytes,
+                            .h2d_bytes = 3.0 * (double)bytes,
+                            .d2h_bytes = (double)bytes};
+    const float *computed = (const float *)c;
+#pragma omp parallel for
+    for (size_t i = 0; i < elements; i++) {
+        problem->c[i] = computed[i];
+    }
+    gpu_cuda.free(a);
+    gpu_cuda.free(b);
+    gpu_cuda.free(c);
+    peer_queue_close(queue);
+    return true;
+}
+
+/* --- cuSOLVER ------------------------------------------------------------------------------------ */
+
+typedef struct solver_handle_st *solver_handle;
+
+typedef struct solver {
+    int (*create)(solver_handle *handle);
+    int (*set_stream)(solver_handle handle, gpu_stream stream);
+    int (*buffer_size)(solver_handle handle, int part, int n, float *a, int lda, int *elements);
+    int (*potrf)(solver_handle handle, int part, int n, float *a, int lda, float *buffer, int elements, int *info);
+} solver;
+
+static bool open_solver(solver *solver)
+{
+    static const char *const names[] = {"libcusolver.so.12", "libcusolver.so.11", NULL};
+    void *library = gpu_open_library("BENCH_CUSOLVER", names);
+    if (library == NULL) {
+        fprintf(stderr, "in-core Cholesky left out: %s\n", dlerror());
+        return false;
+    }
+    *(void **)&solver->create = dlsym(library, "cusolverDnCreate");
+    *(void **)&solver->set_stream = dlsym(library, "cusolverDnSetStream");
+    *(void **)&solver->buffer_size = dlsym(library, "cusolverDnSpotrf_bufferSize");
+    *(void **)&solver->potrf = dlsym(library, "cusolverDnSpotrf");
+    return solver->create != NULL && solver->set_stream != NULL && solver->buffer_size != NULL && solver->potrf != NULL;
+}
+
+typedef struct factorisation {
+    const solver *solver;
+    solver_handle handle;
+    peer_queue queue;
+    gpu_address matrix, buffer, info;
+    int n, buffer_elements;
+} factorisation;
+
+static double timed_factorisation(const factorisation *f, const float *from)
+{
+    const size_t n = (size_t)f->n;
+    upload(f->queue, f->matrix, from, n * n * sizeof *from);
+    gpu_check(gpu_cuda.stream_wait(f->queue.stream), "cuStreamSynchronize");
+    const double start = bench_now();
+    gpu_check_blas(f->solver->potrf(f->handle, CUBLAS_LOWER, f->n, (float *)f->matrix, f->n, (float *)f->buffer,
+                                    f->buffer_elements, (int *)f->info),
+                   "cusolverDnSpotrf");
+    gpu_check(gpu_cuda.stream_wait(f->queue.stream), "cuStreamSynchronize");
+    return bench_now() - start;
+}
+
+bool peer_cholesky(const peer_problem *problem, peer_result *result)
+{
+    const size_t bytes = problem->n * problem->n * sizeof *problem->c;
+    solver solver;
+    if (problem->n > MAX_SOLVER_ORDER) {
+        fprintf(stderr, "in-core Cholesky left out: the order is above %d\n", MAX_SOLVER_ORDER);
+        return false;
+    }
+    if (!fits("in-core Cholesky", bytes + bytes / 8) || !open_solver(&solver)) {
+        return false;
+    }
+    factorisation f = {.solver = &solver, .queue = peer_queue_open(), .n = (int)problem->n};
+    f.matrix = peer_device_alloc(bytes);
+    f.info = peer_device_alloc(sizeof(int));
+    gpu_check_blas(solver.create(&f.handle), "cusolverDnCreate");
+    gpu_check_blas(solver.set_stream(f.handle, f.queue.stream), "cusolverDnSetStream");
+    gpu_check_blas(solver.buffer_size(f.handle, CUBLAS_LOWER, f.n, (float *)f.matrix, f.n, &f.buffer_elements),
+                   "cusolverDnSpotrf_bufferSize");
+    f.buffer = peer_device_alloc((size_t)f.buffer_elements * sizeof *problem->c + 1);
+    timed_factorisation(&f, problem->c); /* loads the kernels */
+    *result = (peer_result){.seconds = timed_factorisation(&f, problem->c), .device_bytes = bytes};
+    gpu_check(gpu_cuda.copy_d2h(problem->c, f.matrix, bytes, f.queue.stream), "cuMemcpyDtoHAsync");
+    gpu_check(gpu_cuda.stream_wait(f.queue.stream), "cuStreamSynchronize");
+    gpu_cuda.free(f.buffer);
+    gpu_cuda.free(f.info);
+    gpu_cuda.free(f.matrix);
+    peer_queue_close(f.queue);
+    return true;
+}

@@ -40,7 +40,9 @@ typedef struct od_queue_ops {
     void (*leave)(void *state, unsigned k);
     /* A queue of k that nobody else uses; mark() gives it back. */
     od_status (*take)(void *state, unsigned k, od_queue **queue);
-    void *(*handle)(const od_queue *queue); /* CUstream */
+    void *(*handle)(const od_queue *queue);    /* CUstream */
+    void *(*context)(void *state, unsigned k); /* CUcontext */
+    int (*ordinal)(void *state, unsigned k);   /* the vendor's number of the device */
     /* The vendor's BLAS set to the queue (cublasHandle_t), or NULL: there is none. The device is current. */
     void *(*blas)(void *state, od_queue *queue);
     /* Waits for all that the queue holds. */

@@ -8,6 +8,7 @@
 #include "omp_ext/device_memory.h"
 #include "omp_ext/entry.h"
 #include "omp_ext/images.h"
+#include "omp_ext/queue.h"
 #include "omp_ext/record.h"
 #include "omp_ext/records.h"
 #include "omp_ext/runtime.h"
@@ -22,6 +23,7 @@ static void visit_locks(int (*visit)(pthread_mutex_t *lock))
     od_device_memory_locks(visit);
     od_record_locks(visit);
     od_images_locks(visit);
+    od_interop_locks(visit);
 }
 
 static void before(void)

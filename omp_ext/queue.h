@@ -18,4 +18,7 @@ od_status od_queue_leave_ticket(od_ticket **ticket);
 /* Waits for what the queue holds: constructs that the same code meets next expect that. */
 void od_queue_drain(void);
 
+/* For a fork (interop.c). */
+void od_interop_locks(int (*visit)(pthread_mutex_t *lock));
+
 #endif

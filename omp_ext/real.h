@@ -33,6 +33,12 @@
     X(void, __tgt_target_nowait_query, (void **))                                                                      \
     X(int32_t, __kmpc_omp_has_task_team, (int32_t))                                                                    \
     X(void **, __kmpc_omp_get_target_async_handle_ptr, (int32_t))                                                      \
+    X(void, __tgt_interop_init, (od_ident *, int32_t, void **, int32_t, int32_t, int32_t, od_depend *, int32_t))       \
+    X(void, __tgt_interop_use, (od_ident *, int32_t, void **, int32_t, int32_t, od_depend *, int32_t))                 \
+    X(void, __tgt_interop_destroy, (od_ident *, int32_t, void **, int32_t, int32_t, od_depend *, int32_t))             \
+    X(intptr_t, omp_get_interop_int, (const void *, int, int *))                                                       \
+    X(void *, omp_get_interop_ptr, (const void *, int, int *))                                                         \
+    X(const char *, omp_get_interop_str, (const void *, int, int *))                                                   \
     X(void *, omp_target_alloc, (size_t, int))                                                                         \
     X(void, omp_target_free, (void *, int))                                                                            \
     X(int, omp_target_memcpy, (void *, const void *, size_t, size_t, size_t, int, int))                                \

@@ -106,6 +106,16 @@ static void *handle(const od_queue *queue)
     return queue->stream;
 }
 
+static void *context(void *state, unsigned k)
+{
+    return ((od_cuda *)state)->device[k].context;
+}
+
+static int ordinal(void *state, unsigned k)
+{
+    return ((od_cuda *)state)->device[k].ordinal;
+}
+
 static void *blas_handle(void *state, od_queue *queue)
 {
     const od_cublas *blas = queue->blas ? NULL : blas_of(state);
@@ -162,6 +172,8 @@ const od_queue_ops od_cuda_queue_ops = {
     .leave = leave,
     .take = take,
     .handle = handle,
+    .context = context,
+    .ordinal = ordinal,
     .blas = blas_handle,
     .drain = drain,
     .mark = mark,

@@ -7,6 +7,7 @@
 #include "omp_ext/expand.h"
 #include "omp_ext/real.h"
 #include "omp_ext/record.h"
+#include "omp_ext/serial.h"
 #include "omp_ext/structs.h"
 
 #include <stdlib.h>
@@ -560,6 +561,16 @@ static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_acc
     }
 }
 
+static int carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args)
+{
+    od_kernel_task own = od_serial_begin_kernel();
+    od_self.kernels++;
+    int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
+    od_self.kernels--;
+    od_serial_end_kernel(own);
+    return failed;
+}
+
 int od_launch_run(const od_launch *launch, const od_access *access, unsigned k)
 {
     const od_kernel_call *call = &launch->call;
@@ -569,10 +580,7 @@ int od_launch_run(const od_launch *launch, const od_access *access, unsigned k)
         od_structs_build(call->structs, &args, launch->access_of, access, k);
     args.count -= launch->hidden + od_structs_hidden(call->structs);
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    od_self.kernels++;
-    int failed = REAL(__tgt_target_kernel)(call->ident, od_runtime_device_number(k), call->teams, call->threads,
-                                           call->kernel, &args);
-    od_self.kernels--;
+    int failed = carry_out(call, od_runtime_device_number(k), &args);
     if (call->structs && !failed)
         od_structs_merge(call->structs);
     return failed;
@@ -598,10 +606,7 @@ int od_launch_pass_through(const od_kernel_call *call, int64_t device)
     od_kernel_args widened = *args;
     widened.types = types;
     widened.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    od_self.kernels++;
-    int failed = REAL(__tgt_target_kernel)(call->ident, device < 0 ? od_args_device(&map) : device, call->teams,
-                                           call->threads, call->kernel, &widened);
-    od_self.kernels--;
+    int failed = carry_out(call, device < 0 ? od_args_device(&map) : device, &widened);
     free(types);
     return failed;
 }

@@ -7,6 +7,7 @@
 #include "omp_ext/expand.h"
 #include "omp_ext/real.h"
 #include "omp_ext/record.h"
+#include "omp_ext/serial.h"
 #include "omp_ext/structs.h"
 
 #include <stdlib.h>
@@ -560,16 +561,18 @@ static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_acc
     }
 }
 
-/* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL (FACTS of its ABI: the flag, and
- * two questions to libomp that we answer). */
-static int launch_kernel(const od_kernel_call *call, int device, od_kernel_args *args, void **handle)
+/* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL: for a launch with the nowait
+ * flag it asks libomp two questions, which we answer. */
+static int carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
 {
+    od_kernel_task own = od_serial_begin_kernel();
     od_self.kernels++;
     od_self.launching = handle != NULL;
     od_self.async_handle = NULL;
     int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
     od_self.launching = false;
     od_self.kernels--;
+    od_serial_end_kernel(own);
     if (handle)
         *handle = od_self.async_handle;
     return failed;
@@ -596,7 +599,7 @@ int od_launch_run(const od_launch *launch, const od_access *access, unsigned k, 
     if (call->structs) /* what the kernel changed in them is read when it has ended */
         handle = NULL;
     args.flags = handle ? args.flags | OD_KERNEL_NOWAIT : args.flags & ~(uint64_t)OD_KERNEL_NOWAIT;
-    int failed = launch_kernel(call, od_runtime_device_number(k), &args, handle);
+    int failed = carry_out(call, od_runtime_device_number(k), &args, handle);
     if (call->structs && !failed)
         od_structs_merge(call->structs);
     return failed;
@@ -622,10 +625,7 @@ int od_launch_pass_through(const od_kernel_call *call, int64_t device)
     od_kernel_args widened = *args;
     widened.types = types;
     widened.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    od_self.kernels++;
-    int failed = REAL(__tgt_target_kernel)(call->ident, device < 0 ? od_args_device(&map) : device, call->teams,
-                                           call->threads, call->kernel, &widened);
-    od_self.kernels--;
+    int failed = carry_out(call, device < 0 ? od_args_device(&map) : device, &widened, NULL);
     free(types);
     return failed;
 }

@@ -11,6 +11,9 @@
  *   - but not a taskloop's, whose copies libomp never counts: nothing else is under way when they run, and target tasks
  *     inside them are not detached
  *   - a detachable task that does nothing goes before each barrier
+ *   - a kernel on the program's thread gets a task of its own, in an explicit task that has target tasks: libomp runs a league
+ *     of teams as a part of the task around it, which it marks as complete then, for good if children of it that have
+ *     depend clauses are under way
  */
 #ifndef OD_OMP_EXT_SERIAL_H
 #define OD_OMP_EXT_SERIAL_H
@@ -33,5 +36,14 @@ int32_t od_serial_flags(int32_t flags);
 bool od_serial_is_alone(void);
 
 void od_serial_before_barrier(od_ident *ident, int32_t gtid);
+
+/* The task of a kernel; NULL: it needs none. */
+typedef struct od_kernel_task {
+    void *task, *event;
+} od_kernel_task;
+
+/* Around a kernel on a host device, on any thread. */
+od_kernel_task od_serial_begin_kernel(void);
+void od_serial_end_kernel(od_kernel_task own);
 
 #endif

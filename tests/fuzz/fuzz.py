@@ -76,9 +76,16 @@ def grammar_digest():
     return hashlib.sha256(texts).hexdigest()[:8]
 
 
+def double_of(options):
+    """Folder of the CUDA driver's double (tests/cuda_double), or None: then the CUDA back-end is not among the settings."""
+    folder = pathlib.Path(options.build).resolve() / "cuda_double"
+    library = pathlib.Path(options.library or folder).resolve().parent
+    return str(folder) if (folder / "libcuda.so.1").exists() and (library / "libompdarts-cuda.so").exists() else None
+
+
 def make_lab(options, folder):
     library = options.library or str(pathlib.Path(options.build).resolve() / "libompdarts.so")
-    return Lab(library, options.clang, options.llvm_libdir, options.triple, folder)
+    return Lab(library, options.clang, options.llvm_libdir, options.triple, folder, double_of(options))
 
 
 def run_batch(options, folder, pairs, seeds):
@@ -116,7 +123,7 @@ def run_program(lab, path, number, generated, pairs, options):
     if not right.same(again):
         return 0, (again if right.code == 0 else right).difference(right), None
     rng = random.Random(f"{program.seed}/settings")
-    for runs, settings in enumerate(Settings(*pairs).draw(rng, world, options.settings)):
+    for runs, settings in enumerate(Settings(*pairs, double_of(options)).draw(rng, world, options.settings)):
         outcome = lab.under(path, number, settings)
         if outcome.is_stock_fault():
             return runs + 1, outcome.difference(right), None

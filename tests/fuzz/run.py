@@ -19,13 +19,16 @@ FLAGS = ["-std=gnu17", "-O1", "-g", "-fopenmp", "-fopenmp-version=52", "-fno-cra
 class Lab:
     """Where programs are built and run. `library` may be under a sanitizer; `sanitizer` is then its runtime."""
 
-    def __init__(self, library, clang, libdir, triple, folder):
+    def __init__(self, library, clang, libdir, triple, folder, double=None):
         self.library, self.clang, self.libdir, self.triple = library, clang, libdir, triple
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.clean = {name: value for name, value in os.environ.items()
                       if not name.startswith(("OMPDARTS_", "OMP_", "LIBOMP", "KMP_")) and name != "LD_PRELOAD"}
         self.clean["LIBOMP_USE_HIDDEN_HELPER_TASK"] = "0"  # stock libomp 19 fails with them
+        if double:
+            self.clean["LD_LIBRARY_PATH"] = ":".join(filter(None, (double, self.clean.get("LD_LIBRARY_PATH"))))
+            self.clean["CUDA_DOUBLE_MEMORY"] = "1Gi"
         self.cancelling = {}  # path -> numbers of the programs that cancel something
         loaded = subprocess.run(["ldd", library], capture_output=True, text=True, check=False).stdout
         runtime = re.search(r"=> (\S*libclang_rt\.\S*)", loaded)
@@ -148,7 +151,8 @@ def only_clauses(program):
 class Settings:
     """Draws settings for a program; each pair of policy and rule comes up once before any comes again."""
 
-    def __init__(self, policies, rules):
+    def __init__(self, policies, rules, double):
+        self.double = double  # the CUDA back-end on the driver's double is one of the choices
         self.options = policies
         self.pairs = [(policy, rule) for policy in policies for rule in rules]
 
@@ -187,6 +191,13 @@ class Settings:
             settings["OMPDARTS_SPILL"] = "0"  # regions are evicted into the program's memory
         if rng.random() < 0.3 and only_clauses(world.program):
             settings["OMPDARTS_DEVICE_CLAUSE"] = "hint"
+        if self.double and rng.random() < 0.4:
+            settings["OMPDARTS_BACKEND"] = "cuda"
+            settings.pop("OMPDARTS_LINK_BANDWIDTH", None)
+            if rng.random() < 0.3:
+                settings["CUDA_DOUBLE_JITTER"] = "0.0005"
+            if rng.random() < 0.3:
+                settings["OMPDARTS_DEVICES"] = rng.choice(("0*3", "1*2,0", "3,1"))
         return settings
 
     def option(self, rng, policy):

@@ -491,7 +491,7 @@ static void note_foreign(construct what, int64_t device, const od_map_args *args
 {
     od_map_args room = {0};
     if (!od_runtime_started() || od_self.mode == OD_HOST_VERSION || what == UPDATE ||
-        (device >= 0 && device != od_runtime_device_number(0) && device != od_args_device(args)))
+        (device >= 0 && device != od_runtime_virtual_number() && device != od_args_device(args)))
         return;
     note_foreign_list(what, device, od_expanded(args, &room));
     od_expand_free(&room);
@@ -590,7 +590,7 @@ OD_DATA_CONSTRUCT(update, UPDATE)
 static bool is_ours(const void *address, int device)
 {
     od_self.unsuited = true;
-    if (!od_runtime_started() || device != od_runtime_device_number(0))
+    if (!od_runtime_started() || device != od_runtime_virtual_number())
         return false;
     od_engine *engine = od_runtime_lock();
     bool in_region = od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0) != NULL;
@@ -602,7 +602,7 @@ int omp_target_is_present(const void *address, int device)
 {
     if (is_ours(address, device))
         return 1;
-    if (od_runtime_started() && device == od_runtime_device_number(0) && od_structs_is_open((uintptr_t)address, 1))
+    if (od_runtime_started() && device == od_runtime_virtual_number() && od_structs_is_open((uintptr_t)address, 1))
         return 1;
     return REAL(omp_target_is_present)(address, device);
 }

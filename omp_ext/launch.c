@@ -527,6 +527,9 @@ int od_launch_bound(const od_launch *launch)
         int device = od_device_of_address((uintptr_t)args->begins[i]);
         if (device >= 0)
             return od_runtime_device_index(device);
+        int ours = od_runtime_pool_of((uintptr_t)args->begins[i]); /* it has been shown to the program */
+        if (ours != OD_NOWHERE)
+            return ours;
     }
     return od_runtime_required_device();
 }

@@ -44,6 +44,7 @@ static struct {
     od_transfer_queues *transfers;
     od_workers *workers;
     od_devices devices;
+    int virtual_number;
     od_link *links;                     /* between places, from row to column, the host as the last one */
     od_job *jobs_done, **jobs_done_end; /* outbox: completed jobs */
     od_waiter *requests_done;           /* outbox: completed requests with a notify */
@@ -512,6 +513,19 @@ int od_runtime_device_index(int n)
     return OD_NOWHERE;
 }
 
+int od_runtime_virtual_number(void)
+{
+    return runtime.virtual_number;
+}
+
+int od_runtime_pool_of(uintptr_t address)
+{
+    for (unsigned k = 0; k < runtime.backend.ndevices; k++)
+        if (address - (uintptr_t)runtime.backend.pool_address[k] < runtime.backend.pool_bytes[k])
+            return (int)k;
+    return OD_NOWHERE;
+}
+
 void *od_runtime_address(const od_datum *datum, unsigned k)
 {
     return (char *)runtime.backend.pool_address[k] + datum->replica[k].offset;
@@ -964,6 +978,8 @@ static void configure(void)
         refuse(error);
     od_log_set_level(runtime.options.log);
     const char *offload = od_environment("OMP_TARGET_OFFLOAD");
+    const char *number = od_environment("OMP_DEFAULT_DEVICE");
+    runtime.virtual_number = number && atoi(number) > 0 ? atoi(number) : 0;
     runtime.mandatory = offload && strcasecmp(offload, "mandatory") == 0;
     bool disabled = offload && strcasecmp(offload, "disabled") == 0;
     if (disabled) /* who has asked for a summary is told why there is none */

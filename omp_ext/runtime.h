@@ -137,6 +137,10 @@ void od_runtime_check_limit(const od_task *task);
 int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 /* Our device with OpenMP's number n, or OD_NOWHERE. */
 int od_runtime_device_index(int n);
+/* OpenMP's number of the virtual device: the default device's, as long as the program sets no other. */
+int od_runtime_virtual_number(void);
+/* Our device whose pool contains the address, or OD_NOWHERE. */
+int od_runtime_pool_of(uintptr_t address);
 void *od_runtime_address(const od_datum *datum, unsigned k); /* device address of a replica */
 /* The program has device globals: only device 0 is used from now on. */
 void od_runtime_single_device(void);

@@ -52,7 +52,7 @@ bool od_is_virtual(int64_t *device, const od_map_args *args)
     if (*device >= 0 && hint)
         return od_runtime_device_index((int)*device) != OD_NOWHERE;
     if (*device >= 0) /* the default device by its number: what was entered without it is there */
-        return *device == od_runtime_device_number(0) && is_in_region(args);
+        return *device == od_runtime_virtual_number() && is_in_region(args);
     if (*device != OD_DEVICE_DEFAULT)
         return false;
     if (hint || !atomic_load_explicit(&program_sets_default, memory_order_relaxed))
@@ -60,7 +60,7 @@ bool od_is_virtual(int64_t *device, const od_map_args *args)
     /* The program has chosen: on this thread, or on the one whose tasks inherit it. What was entered before is on the
      * virtual device. */
     int chosen = REAL(omp_get_default_device)();
-    if (chosen == od_runtime_device_number(0) && (!od_self.own_default_device || is_in_region(args)))
+    if (chosen == od_runtime_virtual_number() && (!od_self.own_default_device || is_in_region(args)))
         return true;
     *device = chosen;
     return false;

@@ -41,7 +41,7 @@ export LIBOMP_USE_HIDDEN_HELPER_TASK=0 # stock libomp's helper threads are unrel
 export OMP_NUM_THREADS=4
 
 # Left out: counting transfers of large runs, which is slow here, and the programs below run the same code.
-counting_tests='e2e\.(cholesky\.(small_tiles|four_devices)|gemm2d\.loads_.*'
+counting_tests='(e2e|cuda)\.(cholesky\.(small_tiles|four_devices)|gemm2d\.loads_.*'
 
 # A run is a line: environment (OMPDARTS_ left out), '|', program and arguments. Tiles are 16 KiB.
 list_runs()
@@ -143,7 +143,7 @@ for sanitizer in "${sanitizers[@]}"; do
           -DOMPDARTS_LLVM_ROOT="$llvm_root" -DOMPDARTS_SANITIZE="$sanitizer"
     cmake --build "$build"
     echo "== $sanitizer: tests"
-    ctest --test-dir "$build" --output-on-failure -j2 -L 'unit|e2e' -E "$left_out)" ||
+    ctest --test-dir "$build" --output-on-failure -j2 -L 'unit|e2e|cuda' -E "$left_out)" ||
         failures+=("$sanitizer: tests")
     echo "== $sanitizer: programs"
     run_programs "$sanitizer" || failures+=("$sanitizer: programs")

@@ -5,25 +5,42 @@
 #include "sched/evict.h"
 #include "sched/policy.h"
 #include "tools/tools.h"
+
+#include "memmgr/cuda/module.h"
 #include "util/options.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-static const char usage[] =
-    "Usage: ompdarts info\n"
-    "\n"
-    "Shows the library, the scheduling policies and eviction rules, the LLVM runtimes and devices found, the\n"
-    "machine and its memory limits.\n"
-    "\n"
-    "Exit status: 0, also when something was not found.\n";
+static const char usage[] = "Usage: ompdarts info\n"
+                            "\n"
+                            "Shows the library, its back-ends, the scheduling policies and eviction rules, the LLVM "
+                            "runtimes and devices found, the\n"
+                            "machine and its memory limits.\n"
+                            "\n"
+                            "Exit status: 0, also when something was not found.\n";
 
 static void print_policy(const od_policy_ops *policy)
 {
     printf("  %-12s %s\n", policy->name, policy->description);
     for (const od_policy_option *option = policy->options; option && option->name; option++)
         printf("    :%-9s  %s\n", option->name, option->help);
+}
+
+/* The module of the CUDA back-end lies beside the library. */
+static void print_backends(const char *library)
+{
+    char module[PATH_MAX + sizeof OD_CUDA_MODULE];
+    const char *slash = library ? strrchr(library, '/') : NULL;
+    snprintf(module, sizeof module, "%.*s%s", slash ? (int)(slash - library) + 1 : 0, library ? library : "",
+             OD_CUDA_MODULE);
+    printf("back-ends (OMPDARTS_BACKEND)\n");
+    printf("  %-12s %s\n", "omptarget", "any device, by blocking copies through libomptarget");
+    printf("  %-12s %s%s\n", "cuda",
+           "NVIDIA's GPUs: asynchronous copies of pinned memory, cuBLAS tasks (docs/design.md)",
+           library && access(module, R_OK) == 0 ? "" : "; " OD_CUDA_MODULE " not found");
 }
 
 static void print_policies(void)
@@ -51,7 +68,9 @@ int od_tool_info(int argc, char **argv)
         return OD_EXIT_REFUSED;
     }
     printf("ompdarts %s\n", OMPDARTS_VERSION);
-    printf("  library      %s\n", od_tool_find_library(library, sizeof library) ? library : "not found");
+    bool found = od_tool_find_library(library, sizeof library);
+    printf("  library      %s\n", found ? library : "not found");
+    print_backends(found ? library : NULL);
     print_policies();
     od_info_devices();
     od_info_topology();

@@ -12,7 +12,7 @@ rows=0 failures=0
 while IFS= read -r row; do
     case $row in "| construct |"* | "|---"*) continue ;; esac
     rows=$((rows + 1))
-    name=$(sed -n 's/.*| `\(e2e\.[a-z0-9_.]*\)` |$/\1/p' <<<"$row")
+    name=$(sed -n 's/.*| `\(\(e2e\|cuda\)\.[a-z0-9_.]*\)` |$/\1/p' <<<"$row")
     if [ -z "$name" ] || ! grep -qE "^${name//./\\.}(\..*)?$" <<<"$tests"; then
         echo "FAILED: no test '$name' for: $row"
         failures=$((failures + 1))

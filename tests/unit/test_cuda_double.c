@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -88,6 +89,7 @@ static int run(const char *variables, void (*body)(void))
     assert_true(child >= 0);
     if (!child) {
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        signal(SIGABRT, SIG_DFL); /* a sanitizer may have taken it */
         char *text = strdup(variables), *rest = text;
         for (char *one = strtok_r(text, " ", &rest); one; one = strtok_r(NULL, " ", &rest)) {
             char *value = strchr(one, '=');

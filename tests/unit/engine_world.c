@@ -22,6 +22,7 @@ typedef struct world {
     w_contents current[W_DATA]; /* of what has completed on a device or the host */
     unsigned lost;              /* bit k: device k */
     bool given_up;              /* the engine has, rightly */
+    bool touched[W_DATA];       /* the host's memory has been copied to or from, and not been let go since */
     bool host_asked, host_answered, broken;
     uint64_t now;
 } world;
@@ -52,6 +53,25 @@ static void start_transfer(void *driver, od_transfer *x)
 {
     world *w = driver;
     w->transfer[w->ntransfers++] = x;
+    if (x->from == OD_HOST || x->to == OD_HOST)
+        w->touched[datum_index(w, x->datum)] = true;
+}
+
+/* Of a datum's own memory, or of a spill area's, which no datum's base is. */
+static void let_go(void *driver, uintptr_t base, size_t size)
+{
+    world *w = driver;
+    int d = 0;
+    while (d < w->graph->ndata && w->datum[d]->base != base)
+        d++;
+    if (d == w->graph->ndata)
+        return;
+    if (size != w->datum[d]->size)
+        BREAK(w, "a part of datum %d is let go", d);
+    for (int i = 0; i < w->ntransfers; i++)
+        if (w->transfer[i]->datum == w->datum[d] && (w->transfer[i]->from == OD_HOST || w->transfer[i]->to == OD_HOST))
+            BREAK(w, "datum %d is let go while its host memory is being copied", d);
+    w->touched[d] = false;
 }
 
 static void check_reads(world *w, int t, int place)
@@ -125,6 +145,7 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .complete_task = complete_task,
                                          .complete_request = complete_request,
                                          .now_ns = now_ns,
+                                         .let_go = let_go,
                                          .fatal = fatal};
 
 /* --- events --------------------------------------------------------------- */
@@ -317,6 +338,7 @@ static bool build(world *w)
                                .slots = m->slots,
                                .host_slots = 1,
                                .peer = m->peer,
+                               .pins = true,
                                .spill = true,
                                .host_link = {1e9, 1e-6},
                                .peer_link = {1e9, 1e-6},
@@ -354,6 +376,9 @@ static void check_end(world *w)
     for (int d = 0; d < w->graph->ndata && !w->broken; d++)
         if (memcmp(&w->contents[d][W_PLACES - 1], &last[d], sizeof last[d]))
             BREAK(w, "the host's datum %d lacks a write", d);
+    for (int d = 0; d < w->graph->ndata && !w->broken; d++)
+        if (w->touched[d])
+            BREAK(w, "datum %d has not been let go at the end", d);
     for (unsigned k = 0; k < w->machine->ndevices && !w->broken; k++) {
         od_device_stats stats;
         od_engine_device_stats(w->engine, k, &stats);

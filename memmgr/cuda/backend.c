@@ -32,6 +32,15 @@ void od_cuda_leave(od_cuda_device *d)
     od_cuda_check(d, d->cuda->cu.context_pop(&context), "leaving its context");
 }
 
+/* A device that works, now current, or NULL: for what concerns host memory. */
+static od_cuda_device *enter_any(od_cuda *cuda)
+{
+    for (unsigned k = 0; k < cuda->ndevices; k++)
+        if (!atomic_load(&cuda->device[k].lost) && !od_cuda_enter(&cuda->device[k]))
+            return &cuda->device[k];
+    return NULL;
+}
+
 /* --- memory -------------------------------------------------------------------- */
 
 static od_status take_memory(void *state, unsigned k, size_t bytes, void **address)
@@ -81,10 +90,11 @@ static void let_go(void *state, uintptr_t base, size_t size)
 static void tidy(void *state)
 {
     od_cuda *cuda = state;
-    if (!cuda->pins.count || od_cuda_enter(&cuda->device[0]))
+    od_cuda_device *d = od_pins_are_tidy(&cuda->pins) ? NULL : enter_any(cuda);
+    if (!d)
         return;
     od_pins_tidy(&cuda->pins);
-    od_cuda_leave(&cuda->device[0]);
+    od_cuda_leave(d);
 }
 
 static bool is_peer(void *state, unsigned from, unsigned to)
@@ -133,10 +143,10 @@ static void destroy(void *state)
 {
     od_cuda *cuda = state;
     od_queues_destroy(cuda);
-    if (cuda->ndevices && !od_cuda_enter(&cuda->device[0])) {
-        od_pins_destroy(&cuda->pins);
-        od_cuda_leave(&cuda->device[0]);
-    }
+    od_cuda_device *d = enter_any(cuda);
+    od_pins_destroy(&cuda->pins);
+    if (d)
+        od_cuda_leave(d);
     for (unsigned k = 0; k < cuda->ndevices; k++)
         close_device(&cuda->device[k]);
     if (cuda->topology)

@@ -156,7 +156,8 @@ od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end)
 void od_pins_release(od_pins *pins, od_pin *pin)
 {
     pthread_mutex_lock(&pins->lock);
-    pin->users--;
+    if (--pin->users == 0 && pin->stale)
+        undo(pins, pin);
     pthread_mutex_unlock(&pins->lock);
 }
 
@@ -166,6 +167,14 @@ void od_pins_let_go(od_pins *pins, uintptr_t base, size_t size)
     for (size_t i = first_after(pins, base); i < pins->count && pins->pin[i]->begin <= base + (size - 1); i++)
         pins->any_stale = pins->pin[i]->stale = true;
     pthread_mutex_unlock(&pins->lock);
+}
+
+bool od_pins_are_tidy(od_pins *pins)
+{
+    pthread_mutex_lock(&pins->lock);
+    bool any_stale = pins->any_stale;
+    pthread_mutex_unlock(&pins->lock);
+    return !any_stale;
 }
 
 void od_pins_tidy(od_pins *pins)

@@ -21,6 +21,12 @@ od_status od_cuda_check(od_cuda_device *d, od_cu_result result, const char *doin
     return od_cu_check(&d->cuda->cu, result, doing, d->k);
 }
 
+void od_cuda_calm(od_cuda_device *d, od_cu_stream stream)
+{
+    if (od_cuda_check(d, d->cuda->cu.stream_synchronize(stream), "waiting after a failure"))
+        atomic_store(&d->lost, true);
+}
+
 od_status od_cuda_enter(od_cuda_device *d)
 {
     return od_cuda_check(d, d->cuda->cu.context_push(d->context), "entering its context");

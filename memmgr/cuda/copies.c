@@ -3,7 +3,7 @@
  * Copies of the CUDA back-end. Each device has a stream per direction; a copy is one to three asynchronous calls on it
  * and an event behind them. Of a large host range the whole pages inside are pinned, once per datum, and copied in place;
  * its two ends go through the ticket's bounce buffer. What cannot be pinned is staged. No call here waits for a device,
- * but the blocking od_cuda_copy().
+ * but the blocking od_cuda_copy(), and any that fails.
  */
 #include "memmgr/cuda/cuda.h"
 
@@ -140,6 +140,11 @@ static od_cu_stream stream_of(const od_cuda_device *d, const od_copy *c)
     return d->stream[c->to == OD_HOST ? OD_D2H : c->from == OD_HOST ? OD_H2D : OD_D2D];
 }
 
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000}, NULL);
+}
+
 /* The context is current. */
 static od_status start_here(od_cuda_device *d, const od_copy *c, od_ticket **ticket)
 {
@@ -147,14 +152,14 @@ static od_status start_here(od_cuda_device *d, const od_copy *c, od_ticket **tic
     if (!t)
         return OD_EDEVICE;
     od_status status = c->to != OD_HOST && c->from != OD_HOST ? start_peer(d, c) : start_host(d, t, c);
+    t->stream = stream_of(d, c);
     if (!status && !t->staged)
-        status = od_cuda_check(d, d->cuda->cu.event_record(t->event, stream_of(d, c)), "recording an event");
+        status = od_cuda_check(d, d->cuda->cu.event_record(t->event, t->stream), "recording an event");
     if (!status) {
         *ticket = t;
         return OD_OK;
     }
-    if (!d->cuda->cu.event_record(t->event, stream_of(d, c))) /* parts of it may be under way */
-        d->cuda->cu.event_synchronize(t->event);
+    od_cuda_calm(d, t->stream);
     od_ticket_give(t);
     return status;
 }
@@ -184,23 +189,34 @@ static od_status ask(od_cuda_device *d, const od_ticket *ticket)
     return result == OD_CU_NOT_READY ? OD_EBUSY : od_cuda_check(d, result, "waiting for its work to end");
 }
 
+/* Of a ticket that has failed nothing is under way afterwards. */
+static void give_up(od_cuda_device *d, od_ticket *ticket)
+{
+    while (ticket->staged && atomic_load(&ticket->result) == OD_EBUSY) /* the stager's still */
+        nap();
+    if (!ticket->staged)
+        od_cuda_calm(d, ticket->stream);
+}
+
 od_status od_cuda_poll(void *state, od_ticket *ticket)
 {
     od_cuda_device *d = ticket->device;
     (void)state;
     od_status status = od_cuda_enter(d);
-    if (!status)
+    bool entered = !status;
+    if (entered)
         status = ask(d, ticket);
-    else
-        atomic_store(&d->lost, true);
     if (status == OD_EBUSY) {
         od_cuda_leave(d);
         return status;
     }
+    if (status)
+        give_up(d, ticket);
     for (unsigned i = 0; i < ticket->landings && !status; i++)
         memcpy(ticket->landing[i].to, ticket->landing[i].from, ticket->landing[i].bytes);
     od_ticket_give(ticket);
-    od_cuda_leave(d);
+    if (entered)
+        od_cuda_leave(d);
     return status;
 }
 
@@ -214,7 +230,7 @@ od_status od_cuda_copy(void *state, int to, void *to_address, int from, const vo
     if (status || !ticket)
         return status;
     while ((status = od_cuda_poll(state, ticket)) == OD_EBUSY)
-        nanosleep(&(struct timespec){.tv_nsec = 2000}, NULL);
+        nap();
     return status;
 }
 

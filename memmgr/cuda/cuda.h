@@ -40,6 +40,7 @@ typedef struct od_landing {
 
 struct od_ticket {
     od_cuda_device *device;
+    od_cu_stream stream; /* that the event was recorded on */
     od_cu_event event;
     char *bounce; /* OD_BOUNCE bytes, pinned; NULL until needed */
     od_landing landing[2];
@@ -104,6 +105,9 @@ od_status od_cuda_enter(od_cuda_device *device);
 void od_cuda_leave(od_cuda_device *device);
 /* od_cu_check() for a call on the device; notes it as lost where the error is sticky. */
 od_status od_cuda_check(od_cuda_device *device, od_cu_result result, const char *doing);
+/* After a failure: waits for all that the stream holds, since nothing of it may be under way when the failure is told.
+ * Where that fails, too, the device is lost. */
+void od_cuda_calm(od_cuda_device *device, od_cu_stream stream);
 
 /* Tickets; the context is current. NULL: none could be made, the reason has been logged. */
 od_ticket *od_ticket_take(od_cuda_device *device);

@@ -128,12 +128,7 @@ static od_status drain(void *state, od_queue *queue)
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    od_ticket *t = od_ticket_take(d);
-    status = t ? od_cuda_check(d, cuda->cu.event_record(t->event, queue->stream), "recording an event") : OD_EDEVICE;
-    if (!status)
-        status = od_cuda_check(d, cuda->cu.event_synchronize(t->event), "waiting for a task's own work");
-    if (t)
-        od_ticket_give(t);
+    status = od_cuda_check(d, cuda->cu.stream_synchronize(queue->stream), "waiting for a task's own work");
     od_cuda_leave(d);
     return status;
 }
@@ -147,8 +142,10 @@ static od_status mark(void *state, od_queue *queue, od_ticket **ticket)
         return status;
     od_ticket *t = od_ticket_take(d);
     status = t ? od_cuda_check(d, cuda->cu.event_record(t->event, queue->stream), "recording an event") : OD_EDEVICE;
-    if (t)
+    if (t) {
         t->queue = queue;
+        t->stream = queue->stream;
+    }
     if (status && t)
         od_ticket_give(t);
     else

@@ -66,13 +66,11 @@ static od_cu_result land(const passage *p, size_t i)
 
 static od_cu_result to_device(const passage *p)
 {
-    od_cu_result result = OD_CU_SUCCESS, last;
+    od_cu_result result = OD_CU_SUCCESS;
     for (size_t i = 0; i < p->parts && !result; i++)
         result = part_to_device(p, i);
-    for (size_t slot = 0; slot < p->stager->nring && slot < p->parts; slot++) {
-        last = await(p->stager, slot);
-        result = result ? result : last;
-    }
+    for (size_t slot = 0; slot < p->stager->nring && slot < p->parts && !result; slot++)
+        result = await(p->stager, slot);
     return result;
 }
 
@@ -86,8 +84,6 @@ static od_cu_result from_device(const passage *p)
         if (!result)
             result = land(p, i);
     }
-    for (size_t slot = 0; result && slot < p->stager->nring; slot++) /* nothing may be written to the ring later */
-        await(p->stager, slot);
     return result;
 }
 
@@ -117,6 +113,8 @@ static od_status carry_out(od_stager *s, const od_copy *copy)
         return status;
     od_cu_result result = !s->nring ? pageable(s, copy) : s->direction == OD_H2D ? to_device(&p) : from_device(&p);
     status = od_cuda_check(s->device, result, s->direction == OD_H2D ? "copying to the device" : "copying to the host");
+    if (status) /* the ring is used again */
+        od_cuda_calm(s->device, s->device->stream[s->direction]);
     od_cuda_leave(s->device);
     return status;
 }

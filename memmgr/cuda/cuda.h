@@ -72,6 +72,7 @@ typedef struct od_stager {
     char *ring[OD_STAGES]; /* pinned; the thread's own, like the events */
     od_cu_event event[OD_STAGES];
     unsigned nring; /* buffers that there are: 0 where none could be pinned */
+    char *plain;    /* OD_STAGE bytes, not pinned, where there is no ring */
 } od_stager;
 
 struct od_cuda_device {

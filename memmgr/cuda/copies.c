@@ -269,12 +269,10 @@ void od_ticket_give(od_ticket *t)
     t->pin = NULL;
     t->landings = 0;
     t->staged = false;
+    if (t->queue)
+        od_queue_give(t->queue);
+    t->queue = NULL;
     pthread_mutex_lock(&d->lock);
-    if (t->queue) {
-        t->queue->next = d->queues;
-        d->queues = t->queue;
-        t->queue = NULL;
-    }
     t->next = d->tickets;
     d->tickets = t;
     pthread_mutex_unlock(&d->lock);

@@ -127,6 +127,7 @@ void od_stager_destroy(od_stager *stager);
 
 /* queues.c */
 extern const od_queue_ops od_cuda_queue_ops;
+void od_queue_give(od_queue *queue); /* for the next task */
 void od_queues_destroy(od_cuda *cuda);
 
 #endif

@@ -86,19 +86,28 @@ static od_status take(void *state, unsigned k, od_queue **queue)
     if (*queue)
         return OD_OK;
     od_queue *q = calloc(1, sizeof *q);
-    if (!q || od_cuda_enter(d)) {
-        free(q);
+    if (!q)
         return OD_ENOMEM;
-    }
     q->device = d;
-    od_status status =
-        od_cuda_check(d, cuda->cu.stream_create(&q->stream, OD_CU_STREAM_NON_BLOCKING), "making a stream");
-    od_cuda_leave(d);
+    od_status status = od_cuda_enter(d);
+    if (!status) {
+        status = od_cuda_check(d, cuda->cu.stream_create(&q->stream, OD_CU_STREAM_NON_BLOCKING), "making a stream");
+        od_cuda_leave(d);
+    }
     if (status)
         free(q);
     else
         *queue = q;
     return status;
+}
+
+void od_queue_give(od_queue *queue)
+{
+    od_cuda_device *d = queue->device;
+    pthread_mutex_lock(&d->lock);
+    queue->next = d->queues;
+    d->queues = queue;
+    pthread_mutex_unlock(&d->lock);
 }
 
 static void *handle(const od_queue *queue)
@@ -133,24 +142,37 @@ static od_status drain(void *state, od_queue *queue)
     return status;
 }
 
+/* The context is current. */
+static od_status mark_here(od_cuda_device *d, od_queue *queue, od_ticket **ticket)
+{
+    od_ticket *t = od_ticket_take(d);
+    if (!t)
+        return OD_EDEVICE;
+    od_status status = od_cuda_check(d, d->cuda->cu.event_record(t->event, queue->stream), "recording an event");
+    if (status) {
+        od_ticket_give(t);
+        return status;
+    }
+    t->queue = queue;
+    t->stream = queue->stream;
+    *ticket = t;
+    return OD_OK;
+}
+
 static od_status mark(void *state, od_queue *queue, od_ticket **ticket)
 {
-    od_cuda *cuda = state;
     od_cuda_device *d = queue->device;
+    (void)state;
+    *ticket = NULL;
     od_status status = od_cuda_enter(d);
-    if (status)
-        return status;
-    od_ticket *t = od_ticket_take(d);
-    status = t ? od_cuda_check(d, cuda->cu.event_record(t->event, queue->stream), "recording an event") : OD_EDEVICE;
-    if (t) {
-        t->queue = queue;
-        t->stream = queue->stream;
+    if (!status) {
+        status = mark_here(d, queue, ticket);
+        od_cuda_leave(d);
     }
-    if (status && t)
-        od_ticket_give(t);
-    else
-        *ticket = t;
-    od_cuda_leave(d);
+    if (status) {
+        od_cuda_calm(d, queue->stream);
+        od_queue_give(queue);
+    }
     return status;
 }
 

@@ -78,8 +78,8 @@ typedef struct od_stager {
 struct od_cuda_device {
     od_cuda *cuda;
     unsigned k;
-    int ordinal; /* the GPU's number in CUDA */
-    od_cu_context context;
+    od_cu_device gpu;
+    od_cu_context context; /* NULL: it could not be had */
     od_cu_stream stream[OD_DIRECTIONS];
     od_stager stager[OD_D2H + 1];
     hwloc_cpuset_t near; /* processors on the GPU's side of the machine, or NULL */
@@ -128,6 +128,7 @@ void od_stager_destroy(od_stager *stager);
 /* queues.c */
 extern const od_queue_ops od_cuda_queue_ops;
 void od_queue_give(od_queue *queue); /* for the next task */
-void od_queues_destroy(od_cuda *cuda);
+void od_queues_destroy(od_cuda_device *device);
+void od_blas_close(od_cuda *cuda); /* no queue is left */
 
 #endif

@@ -186,20 +186,21 @@ const od_queue_ops od_cuda_queue_ops = {
     .mark = mark,
 };
 
-void od_queues_destroy(od_cuda *cuda)
+void od_queues_destroy(od_cuda_device *d)
 {
-    for (unsigned k = 0; k < cuda->ndevices; k++) {
-        od_cuda_device *d = &cuda->device[k];
-        while (d->queues && !od_cuda_enter(d)) {
-            od_queue *q = d->queues;
-            d->queues = q->next;
-            if (q->blas)
-                cuda->blas->destroy(q->blas);
-            cuda->cu.stream_destroy(q->stream);
-            od_cuda_leave(d);
-            free(q);
-        }
+    const od_cuda *cuda = d->cuda;
+    while (d->queues) {
+        od_queue *q = d->queues;
+        d->queues = q->next;
+        if (q->blas)
+            cuda->blas->destroy(q->blas);
+        cuda->cu.stream_destroy(q->stream);
+        free(q);
     }
+}
+
+void od_blas_close(od_cuda *cuda)
+{
     if (cuda->blas && cuda->blas->library)
         dlclose(cuda->blas->library);
     free(cuda->blas);

@@ -96,7 +96,10 @@ static od_status stage(od_cuda_device *d, od_ticket *ticket, const od_copy *c)
     ticket->staged = true;
     ticket->copy = *c;
     atomic_store(&ticket->result, OD_EBUSY);
-    return od_stager_submit(&d->stager[c->from == OD_HOST ? OD_H2D : OD_D2H], ticket);
+    if (!od_stager_submit(&d->stager[c->from == OD_HOST ? OD_H2D : OD_D2H], ticket))
+        return OD_OK;
+    od_log(OD_LOG_ERROR, "cuda", "device %u: no thread could be started for its copies", d->k);
+    return OD_EDEVICE;
 }
 
 static od_status start_host(od_cuda_device *d, od_ticket *ticket, const od_copy *c)
@@ -117,6 +120,20 @@ static od_status start_host(od_cuda_device *d, od_ticket *ticket, const od_copy 
 
 /* --- between devices --------------------------------------------------------- */
 
+/* Whether the device's context answers with an error that stays. Another one's is current, and is again. */
+static bool is_broken(od_cuda_device *d)
+{
+    const od_cu_driver *cu = &d->cuda->cu;
+    od_cu_context context;
+    size_t free_bytes, total;
+    od_cu_result result = cu->context_push(d->context);
+    if (!result) {
+        result = cu->memory_info(&free_bytes, &total);
+        cu->context_pop(&context);
+    }
+    return od_cu_is_sticky(result);
+}
+
 static od_status start_peer(od_cuda_device *to, const od_copy *c)
 {
     const od_cu_driver *cu = &to->cuda->cu;
@@ -125,7 +142,7 @@ static od_status start_peer(od_cuda_device *to, const od_copy *c)
     od_cu_result result = to->context == from->context
                               ? cu->copy_d2d(target, source, c->bytes, to->stream[OD_D2D])
                               : cu->copy_peer(target, to->context, source, from->context, c->bytes, to->stream[OD_D2D]);
-    return od_cuda_check(to, result, "copying from another device");
+    return od_cuda_check(od_cu_is_sticky(result) && is_broken(from) ? from : to, result, "copying between devices");
 }
 
 /* --- tickets ------------------------------------------------------------------ */

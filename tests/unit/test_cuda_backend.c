@@ -720,7 +720,7 @@ enum { DEVICES = 4, JOBS = 300, ROOM = 96 * KIB, STAGES = 3 };
 /* One datum's way: host to device k, k to its neighbour, from there back to the cleared host. */
 typedef struct job {
     od_transfer transfer;
-    od_datum datum;
+    od_datum *datum;
     unsigned k, i, stages_done;
     unsigned char *bytes;
 } job;
@@ -736,7 +736,7 @@ static void submit(traffic *t, job *j, unsigned stage)
     int here = (int)j->k, next = (here + 1) % DEVICES;
     size_t own = (size_t)j->i * ROOM, foreign = (size_t)(JOBS + j->i) * ROOM;
     od_transfer *x = &j->transfer;
-    *x = (od_transfer){.datum = &j->datum, .bytes = j->datum.size, .demanded = (j->i + stage) % 3 == 0};
+    *x = (od_transfer){.datum = j->datum, .bytes = j->datum->size, .demanded = (j->i + stage) % 3 == 0};
     x->from = stage == 0 ? OD_HOST : stage == 1 ? here : next;
     x->to = stage == 0 ? here : stage == 1 ? next : OD_HOST;
     x->from_offset = stage == 1 ? own : foreign;
@@ -751,7 +751,7 @@ static void stage_done(void *arg, od_transfer *transfer, od_status status)
     CHECK(!status && transfer->end_ns >= transfer->start_ns);
     atomic_fetch_add(&t->done, 1);
     if (++j->stages_done == 1)
-        memset(j->bytes, 0, j->datum.size);
+        memset(j->bytes, 0, j->datum->size);
     if (j->stages_done < STAGES)
         submit(t, j, j->stages_done);
 }
@@ -768,10 +768,10 @@ static void transfer_many(const void *arg)
         for (unsigned k = 0; k < DEVICES; k++) {
             job *j = &t->jobs[k][i];
             size_t size = 1 + random_below(&random, i % 4 ? 2000 : ROOM);
-            *j = (job){.k = k, .i = i, .bytes = malloc(size)};
-            CHECK(j->bytes);
-            j->datum.base = (uintptr_t)j->bytes;
-            j->datum.size = size;
+            *j = (job){.k = k, .i = i, .bytes = malloc(size), .datum = calloc(1, sizeof *j->datum)};
+            CHECK(j->bytes && j->datum);
+            j->datum->base = (uintptr_t)j->bytes;
+            j->datum->size = size;
             cuda_fill(j->bytes, size, i + k);
             submit(t, j, 0);
         }
@@ -781,12 +781,14 @@ static void transfer_many(const void *arg)
     for (unsigned i = 0; i < JOBS; i++) {
         for (unsigned k = 0; k < DEVICES; k++) {
             job *j = &t->jobs[k][i];
-            CHECK(j->stages_done == STAGES && cuda_is_filled(j->bytes, j->datum.size, i + k));
+            CHECK(j->stages_done == STAGES && cuda_is_filled(j->bytes, j->datum->size, i + k));
         }
     }
     cuda_world_close(&w);
-    for (unsigned i = 0; i < JOBS * DEVICES; i++)
+    for (unsigned i = 0; i < JOBS * DEVICES; i++) {
         free(t->jobs[i % DEVICES][i / DEVICES].bytes);
+        free(t->jobs[i % DEVICES][i / DEVICES].datum);
+    }
     free(t);
 }
 

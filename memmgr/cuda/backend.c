@@ -21,6 +21,12 @@ od_status od_cuda_check(od_cuda_device *d, od_cu_result result, const char *doin
     return od_cu_check(&d->cuda->cu, result, doing, d->k);
 }
 
+void od_cuda_calm(od_cuda_device *d, od_cu_stream stream)
+{
+    if (od_cuda_check(d, d->cuda->cu.stream_synchronize(stream), "waiting after a failure"))
+        atomic_store(&d->lost, true);
+}
+
 od_status od_cuda_enter(od_cuda_device *d)
 {
     return od_cuda_check(d, d->cuda->cu.context_push(d->context), "entering its context");
@@ -30,6 +36,15 @@ void od_cuda_leave(od_cuda_device *d)
 {
     od_cu_context context;
     od_cuda_check(d, d->cuda->cu.context_pop(&context), "leaving its context");
+}
+
+/* A device that works, now current, or NULL: for what concerns host memory. */
+static od_cuda_device *enter_any(od_cuda *cuda)
+{
+    for (unsigned k = 0; k < cuda->ndevices; k++)
+        if (cuda->device[k].context && !atomic_load(&cuda->device[k].lost) && !od_cuda_enter(&cuda->device[k]))
+            return &cuda->device[k];
+    return NULL;
 }
 
 /* --- memory -------------------------------------------------------------------- */
@@ -81,10 +96,11 @@ static void let_go(void *state, uintptr_t base, size_t size)
 static void tidy(void *state)
 {
     od_cuda *cuda = state;
-    if (!cuda->pins.count || od_cuda_enter(&cuda->device[0]))
+    od_cuda_device *d = od_pins_are_tidy(&cuda->pins) ? NULL : enter_any(cuda);
+    if (!d)
         return;
     od_pins_tidy(&cuda->pins);
-    od_cuda_leave(&cuda->device[0]);
+    od_cuda_leave(d);
 }
 
 static bool is_peer(void *state, unsigned from, unsigned to)
@@ -114,31 +130,33 @@ static void report(void *state)
 static void close_device(od_cuda_device *d)
 {
     const od_cu_driver *cu = &d->cuda->cu;
-    if (!od_cuda_enter(d)) {
-        od_stager_destroy(&d->stager[OD_H2D]);
-        od_stager_destroy(&d->stager[OD_D2H]);
-        od_tickets_destroy(d);
-        for (int i = 0; i < OD_DIRECTIONS; i++)
-            if (d->stream[i])
-                cu->stream_destroy(d->stream[i]);
+    bool entered = d->context && !od_cuda_enter(d);
+    od_stager_destroy(&d->stager[OD_H2D]);
+    od_stager_destroy(&d->stager[OD_D2H]);
+    od_queues_destroy(d);
+    od_tickets_destroy(d);
+    for (int i = 0; i < OD_DIRECTIONS; i++)
+        if (d->stream[i])
+            cu->stream_destroy(d->stream[i]);
+    if (entered)
         od_cuda_leave(d);
-    }
     pthread_mutex_destroy(&d->lock);
     if (d->near)
         hwloc_bitmap_free(d->near);
-    cu->context_release(d->ordinal);
+    if (d->context)
+        cu->context_release(d->gpu);
 }
 
 static void destroy(void *state)
 {
     od_cuda *cuda = state;
-    od_queues_destroy(cuda);
-    if (cuda->ndevices && !od_cuda_enter(&cuda->device[0])) {
-        od_pins_destroy(&cuda->pins);
-        od_cuda_leave(&cuda->device[0]);
-    }
+    od_cuda_device *d = enter_any(cuda);
+    od_pins_destroy(&cuda->pins);
+    if (d)
+        od_cuda_leave(d);
     for (unsigned k = 0; k < cuda->ndevices; k++)
         close_device(&cuda->device[k]);
+    od_blas_close(cuda);
     if (cuda->topology)
         hwloc_topology_destroy(cuda->topology);
     free(cuda);
@@ -167,25 +185,34 @@ static od_status open_streams(od_cuda_device *d)
     return status;
 }
 
-static od_status open_device(od_cuda *cuda, unsigned k, int ordinal)
+/* What close_device() undoes in any case. */
+static od_status init_device(od_cuda *cuda, unsigned k)
 {
     od_cuda_device *d = &cuda->device[k];
-    od_cu_device gpu;
-    char name[128] = "";
     d->cuda = cuda;
     d->k = k;
-    od_status status = od_cuda_check(d, cuda->cu.device_get(&gpu, ordinal), "looking it up");
-    if (!status)
-        status = od_cuda_check(d, cuda->cu.context_retain(&d->context, gpu), "taking its primary context");
-    if (status)
-        return status;
-    d->ordinal = gpu;
     if (pthread_mutex_init(&d->lock, NULL) || od_stager_init(&d->stager[OD_H2D], d, OD_H2D) ||
         od_stager_init(&d->stager[OD_D2H], d, OD_D2H))
         return OD_ENOMEM;
     cuda->ndevices = k + 1;
-    d->near = find_near(cuda, gpu);
-    cuda->cu.device_name(name, sizeof name, gpu);
+    return OD_OK;
+}
+
+static od_status open_device(od_cuda *cuda, unsigned k, int ordinal)
+{
+    od_cuda_device *d = &cuda->device[k];
+    char name[128] = "";
+    od_cu_context context;
+    od_status status = init_device(cuda, k);
+    if (!status)
+        status = od_cuda_check(d, cuda->cu.device_get(&d->gpu, ordinal), "looking it up");
+    if (!status)
+        status = od_cuda_check(d, cuda->cu.context_retain(&context, d->gpu), "taking its primary context");
+    if (status)
+        return status;
+    d->context = context;
+    d->near = find_near(cuda, d->gpu);
+    cuda->cu.device_name(name, sizeof name, d->gpu);
     od_log(OD_LOG_INFO, "cuda", "device %u: GPU %d, %s%s", k, ordinal, name,
            d->near ? ", its place in the machine is known" : "");
     return open_streams(d);
@@ -196,7 +223,7 @@ static void connect_peers(od_cuda *cuda, unsigned i, unsigned j)
 {
     od_cuda_device *a = &cuda->device[i], *b = &cuda->device[j];
     int can = a->context == b->context;
-    if (!can && (cuda->cu.can_access_peer(&can, a->ordinal, b->ordinal) || !can))
+    if (!can && (cuda->cu.can_access_peer(&can, a->gpu, b->gpu) || !can))
         return;
     if (a->context != b->context) {
         if (od_cuda_enter(a))

@@ -3,7 +3,7 @@
  * Copies of the CUDA back-end. Each device has a stream per direction; a copy is one to three asynchronous calls on it
  * and an event behind them. Of a large host range the whole pages inside are pinned, once per datum, and copied in place;
  * its two ends go through the ticket's bounce buffer. What cannot be pinned is staged. No call here waits for a device,
- * but the blocking od_cuda_copy().
+ * but the blocking od_cuda_copy(), and any that fails.
  */
 #include "memmgr/cuda/cuda.h"
 
@@ -96,7 +96,10 @@ static od_status stage(od_cuda_device *d, od_ticket *ticket, const od_copy *c)
     ticket->staged = true;
     ticket->copy = *c;
     atomic_store(&ticket->result, OD_EBUSY);
-    return od_stager_submit(&d->stager[c->from == OD_HOST ? OD_H2D : OD_D2H], ticket);
+    if (!od_stager_submit(&d->stager[c->from == OD_HOST ? OD_H2D : OD_D2H], ticket))
+        return OD_OK;
+    od_log(OD_LOG_ERROR, "cuda", "device %u: no thread could be started for its copies", d->k);
+    return OD_EDEVICE;
 }
 
 static od_status start_host(od_cuda_device *d, od_ticket *ticket, const od_copy *c)
@@ -117,6 +120,20 @@ static od_status start_host(od_cuda_device *d, od_ticket *ticket, const od_copy 
 
 /* --- between devices --------------------------------------------------------- */
 
+/* Whether the device's context answers with an error that stays. Another one's is current, and is again. */
+static bool is_broken(od_cuda_device *d)
+{
+    const od_cu_driver *cu = &d->cuda->cu;
+    od_cu_context context;
+    size_t free_bytes, total;
+    od_cu_result result = cu->context_push(d->context);
+    if (!result) {
+        result = cu->memory_info(&free_bytes, &total);
+        cu->context_pop(&context);
+    }
+    return od_cu_is_sticky(result);
+}
+
 static od_status start_peer(od_cuda_device *to, const od_copy *c)
 {
     const od_cu_driver *cu = &to->cuda->cu;
@@ -125,7 +142,7 @@ static od_status start_peer(od_cuda_device *to, const od_copy *c)
     od_cu_result result = to->context == from->context
                               ? cu->copy_d2d(target, source, c->bytes, to->stream[OD_D2D])
                               : cu->copy_peer(target, to->context, source, from->context, c->bytes, to->stream[OD_D2D]);
-    return od_cuda_check(to, result, "copying from another device");
+    return od_cuda_check(od_cu_is_sticky(result) && is_broken(from) ? from : to, result, "copying between devices");
 }
 
 /* --- tickets ------------------------------------------------------------------ */
@@ -140,6 +157,11 @@ static od_cu_stream stream_of(const od_cuda_device *d, const od_copy *c)
     return d->stream[c->to == OD_HOST ? OD_D2H : c->from == OD_HOST ? OD_H2D : OD_D2D];
 }
 
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000}, NULL);
+}
+
 /* The context is current. */
 static od_status start_here(od_cuda_device *d, const od_copy *c, od_ticket **ticket)
 {
@@ -147,14 +169,14 @@ static od_status start_here(od_cuda_device *d, const od_copy *c, od_ticket **tic
     if (!t)
         return OD_EDEVICE;
     od_status status = c->to != OD_HOST && c->from != OD_HOST ? start_peer(d, c) : start_host(d, t, c);
+    t->stream = stream_of(d, c);
     if (!status && !t->staged)
-        status = od_cuda_check(d, d->cuda->cu.event_record(t->event, stream_of(d, c)), "recording an event");
+        status = od_cuda_check(d, d->cuda->cu.event_record(t->event, t->stream), "recording an event");
     if (!status) {
         *ticket = t;
         return OD_OK;
     }
-    if (!d->cuda->cu.event_record(t->event, stream_of(d, c))) /* parts of it may be under way */
-        d->cuda->cu.event_synchronize(t->event);
+    od_cuda_calm(d, t->stream);
     od_ticket_give(t);
     return status;
 }
@@ -184,23 +206,34 @@ static od_status ask(od_cuda_device *d, const od_ticket *ticket)
     return result == OD_CU_NOT_READY ? OD_EBUSY : od_cuda_check(d, result, "waiting for its work to end");
 }
 
+/* Of a ticket that has failed nothing is under way afterwards. */
+static void give_up(od_cuda_device *d, od_ticket *ticket)
+{
+    while (ticket->staged && atomic_load(&ticket->result) == OD_EBUSY) /* the stager's still */
+        nap();
+    if (!ticket->staged)
+        od_cuda_calm(d, ticket->stream);
+}
+
 od_status od_cuda_poll(void *state, od_ticket *ticket)
 {
     od_cuda_device *d = ticket->device;
     (void)state;
     od_status status = od_cuda_enter(d);
-    if (!status)
+    bool entered = !status;
+    if (entered)
         status = ask(d, ticket);
-    else
-        atomic_store(&d->lost, true);
     if (status == OD_EBUSY) {
         od_cuda_leave(d);
         return status;
     }
+    if (status)
+        give_up(d, ticket);
     for (unsigned i = 0; i < ticket->landings && !status; i++)
         memcpy(ticket->landing[i].to, ticket->landing[i].from, ticket->landing[i].bytes);
     od_ticket_give(ticket);
-    od_cuda_leave(d);
+    if (entered)
+        od_cuda_leave(d);
     return status;
 }
 
@@ -214,7 +247,7 @@ od_status od_cuda_copy(void *state, int to, void *to_address, int from, const vo
     if (status || !ticket)
         return status;
     while ((status = od_cuda_poll(state, ticket)) == OD_EBUSY)
-        nanosleep(&(struct timespec){.tv_nsec = 2000}, NULL);
+        nap();
     return status;
 }
 
@@ -253,12 +286,10 @@ void od_ticket_give(od_ticket *t)
     t->pin = NULL;
     t->landings = 0;
     t->staged = false;
+    if (t->queue)
+        od_queue_give(t->queue);
+    t->queue = NULL;
     pthread_mutex_lock(&d->lock);
-    if (t->queue) {
-        t->queue->next = d->queues;
-        d->queues = t->queue;
-        t->queue = NULL;
-    }
     t->next = d->tickets;
     d->tickets = t;
     pthread_mutex_unlock(&d->lock);

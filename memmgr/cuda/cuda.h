@@ -40,6 +40,7 @@ typedef struct od_landing {
 
 struct od_ticket {
     od_cuda_device *device;
+    od_cu_stream stream; /* that the event was recorded on */
     od_cu_event event;
     char *bounce; /* OD_BOUNCE bytes, pinned; NULL until needed */
     od_landing landing[2];
@@ -71,13 +72,14 @@ typedef struct od_stager {
     char *ring[OD_STAGES]; /* pinned; the thread's own, like the events */
     od_cu_event event[OD_STAGES];
     unsigned nring; /* buffers that there are: 0 where none could be pinned */
+    char *plain;    /* OD_STAGE bytes, not pinned, where there is no ring */
 } od_stager;
 
 struct od_cuda_device {
     od_cuda *cuda;
     unsigned k;
-    int ordinal; /* the GPU's number in CUDA */
-    od_cu_context context;
+    od_cu_device gpu;
+    od_cu_context context; /* NULL: it could not be had */
     od_cu_stream stream[OD_DIRECTIONS];
     od_stager stager[OD_D2H + 1];
     hwloc_cpuset_t near; /* processors on the GPU's side of the machine, or NULL */
@@ -104,6 +106,9 @@ od_status od_cuda_enter(od_cuda_device *device);
 void od_cuda_leave(od_cuda_device *device);
 /* od_cu_check() for a call on the device; notes it as lost where the error is sticky. */
 od_status od_cuda_check(od_cuda_device *device, od_cu_result result, const char *doing);
+/* After a failure: waits for all that the stream holds, since nothing of it may be under way when the failure is told.
+ * Where that fails, too, the device is lost. */
+void od_cuda_calm(od_cuda_device *device, od_cu_stream stream);
 
 /* Tickets; the context is current. NULL: none could be made, the reason has been logged. */
 od_ticket *od_ticket_take(od_cuda_device *device);
@@ -122,6 +127,8 @@ void od_stager_destroy(od_stager *stager);
 
 /* queues.c */
 extern const od_queue_ops od_cuda_queue_ops;
-void od_queues_destroy(od_cuda *cuda);
+void od_queue_give(od_queue *queue); /* for the next task */
+void od_queues_destroy(od_cuda_device *device);
+void od_blas_close(od_cuda *cuda); /* no queue is left */
 
 #endif

@@ -69,16 +69,24 @@ static od_pin *put_in(od_pins *pins, uintptr_t begin, uintptr_t end)
 
 /* --- the driver; called with the lock held, which is let go meanwhile ------- */
 
-static void undo(od_pins *pins, od_pin *pin)
+/* False: the driver would not. The pages are as they were, so the entry stays, stale, and keeps others off them. */
+static bool undo(od_pins *pins, od_pin *pin)
 {
+    od_cu_result result = OD_CU_SUCCESS;
     pin->users++;
     pin->ready = false;
     pthread_mutex_unlock(&pins->lock);
     if (pin->registered)
-        pins->cu->host_unregister((void *)pin->begin);
+        result = pins->cu->host_unregister((void *)pin->begin);
     pthread_mutex_lock(&pins->lock);
+    pin->users--;
+    if (result && result != OD_CU_HOST_MEMORY_NOT_REGISTERED) {
+        pins->any_stale = pin->stale = true;
+        return false;
+    }
     take_out(pins, pin);
     free(pin);
+    return true;
 }
 
 /* The driver knows the address as host memory: the program has pinned it itself. Whether it is one piece shows when it is
@@ -113,16 +121,15 @@ static od_pin *make(od_pins *pins, uintptr_t begin, uintptr_t end)
     return pin;
 }
 
-/* Makes the pages free of other pins. False: some are in use. */
+/* Makes the pages free of other pins. False: some are in use, or could not be undone. */
 static bool clear(od_pins *pins, uintptr_t begin, uintptr_t end)
 {
     for (;;) {
         size_t i = first_after(pins, begin);
         if (i == pins->count || pins->pin[i]->begin >= end)
             return true;
-        if (pins->pin[i]->users)
+        if (pins->pin[i]->users || !undo(pins, pins->pin[i]))
             return false;
-        undo(pins, pins->pin[i]);
     }
 }
 
@@ -149,7 +156,8 @@ od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end)
 void od_pins_release(od_pins *pins, od_pin *pin)
 {
     pthread_mutex_lock(&pins->lock);
-    pin->users--;
+    if (--pin->users == 0 && pin->stale)
+        undo(pins, pin);
     pthread_mutex_unlock(&pins->lock);
 }
 
@@ -159,6 +167,14 @@ void od_pins_let_go(od_pins *pins, uintptr_t base, size_t size)
     for (size_t i = first_after(pins, base); i < pins->count && pins->pin[i]->begin <= base + (size - 1); i++)
         pins->any_stale = pins->pin[i]->stale = true;
     pthread_mutex_unlock(&pins->lock);
+}
+
+bool od_pins_are_tidy(od_pins *pins)
+{
+    pthread_mutex_lock(&pins->lock);
+    bool any_stale = pins->any_stale;
+    pthread_mutex_unlock(&pins->lock);
+    return !any_stale;
 }
 
 void od_pins_tidy(od_pins *pins)
@@ -183,10 +199,11 @@ void od_pins_tidy(od_pins *pins)
 
 void od_pins_destroy(od_pins *pins)
 {
-    pthread_mutex_lock(&pins->lock);
-    while (pins->count)
-        undo(pins, pins->pin[0]);
-    pthread_mutex_unlock(&pins->lock);
+    for (size_t i = 0; i < pins->count; i++) {
+        if (pins->pin[i]->registered)
+            pins->cu->host_unregister((void *)pins->pin[i]->begin);
+        free(pins->pin[i]);
+    }
     pthread_mutex_destroy(&pins->lock);
     free(pins->pin);
 }

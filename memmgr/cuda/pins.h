@@ -14,6 +14,7 @@
 #include "memmgr/cuda/driver.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { OD_PAGE = 4096 };
@@ -41,8 +42,11 @@ od_status od_pins_init(od_pins *pins, const od_cu_driver *cu, size_t budget);
 void od_pins_destroy(od_pins *pins);
 /* A pin that contains [begin, end), to be released, or NULL: copy through a buffer. A context is current. */
 od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end);
+/* The last one of a stale pin undoes it: a context is current. */
 void od_pins_release(od_pins *pins, od_pin *pin);
 void od_pins_let_go(od_pins *pins, uintptr_t base, size_t size);
+/* No pin is stale. */
+bool od_pins_are_tidy(od_pins *pins);
 /* Undoes the stale pins that no copy uses. A context is current. */
 void od_pins_tidy(od_pins *pins);
 

@@ -86,19 +86,28 @@ static od_status take(void *state, unsigned k, od_queue **queue)
     if (*queue)
         return OD_OK;
     od_queue *q = calloc(1, sizeof *q);
-    if (!q || od_cuda_enter(d)) {
-        free(q);
+    if (!q)
         return OD_ENOMEM;
-    }
     q->device = d;
-    od_status status =
-        od_cuda_check(d, cuda->cu.stream_create(&q->stream, OD_CU_STREAM_NON_BLOCKING), "making a stream");
-    od_cuda_leave(d);
+    od_status status = od_cuda_enter(d);
+    if (!status) {
+        status = od_cuda_check(d, cuda->cu.stream_create(&q->stream, OD_CU_STREAM_NON_BLOCKING), "making a stream");
+        od_cuda_leave(d);
+    }
     if (status)
         free(q);
     else
         *queue = q;
     return status;
+}
+
+void od_queue_give(od_queue *queue)
+{
+    od_cuda_device *d = queue->device;
+    pthread_mutex_lock(&d->lock);
+    queue->next = d->queues;
+    d->queues = queue;
+    pthread_mutex_unlock(&d->lock);
 }
 
 static void *handle(const od_queue *queue)
@@ -138,32 +147,42 @@ static od_status drain(void *state, od_queue *queue)
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    od_ticket *t = od_ticket_take(d);
-    status = t ? od_cuda_check(d, cuda->cu.event_record(t->event, queue->stream), "recording an event") : OD_EDEVICE;
-    if (!status)
-        status = od_cuda_check(d, cuda->cu.event_synchronize(t->event), "waiting for a task's own work");
-    if (t)
-        od_ticket_give(t);
+    status = od_cuda_check(d, cuda->cu.stream_synchronize(queue->stream), "waiting for a task's own work");
     od_cuda_leave(d);
     return status;
 }
 
+/* The context is current. */
+static od_status mark_here(od_cuda_device *d, od_queue *queue, od_ticket **ticket)
+{
+    od_ticket *t = od_ticket_take(d);
+    if (!t)
+        return OD_EDEVICE;
+    od_status status = od_cuda_check(d, d->cuda->cu.event_record(t->event, queue->stream), "recording an event");
+    if (status) {
+        od_ticket_give(t);
+        return status;
+    }
+    t->queue = queue;
+    t->stream = queue->stream;
+    *ticket = t;
+    return OD_OK;
+}
+
 static od_status mark(void *state, od_queue *queue, od_ticket **ticket)
 {
-    od_cuda *cuda = state;
     od_cuda_device *d = queue->device;
+    (void)state;
+    *ticket = NULL;
     od_status status = od_cuda_enter(d);
-    if (status)
-        return status;
-    od_ticket *t = od_ticket_take(d);
-    status = t ? od_cuda_check(d, cuda->cu.event_record(t->event, queue->stream), "recording an event") : OD_EDEVICE;
-    if (t)
-        t->queue = queue;
-    if (status && t)
-        od_ticket_give(t);
-    else
-        *ticket = t;
-    od_cuda_leave(d);
+    if (!status) {
+        status = mark_here(d, queue, ticket);
+        od_cuda_leave(d);
+    }
+    if (status) {
+        od_cuda_calm(d, queue->stream);
+        od_queue_give(queue);
+    }
     return status;
 }
 
@@ -179,20 +198,21 @@ const od_queue_ops od_cuda_queue_ops = {
     .mark = mark,
 };
 
-void od_queues_destroy(od_cuda *cuda)
+void od_queues_destroy(od_cuda_device *d)
 {
-    for (unsigned k = 0; k < cuda->ndevices; k++) {
-        od_cuda_device *d = &cuda->device[k];
-        while (d->queues && !od_cuda_enter(d)) {
-            od_queue *q = d->queues;
-            d->queues = q->next;
-            if (q->blas)
-                cuda->blas->destroy(q->blas);
-            cuda->cu.stream_destroy(q->stream);
-            od_cuda_leave(d);
-            free(q);
-        }
+    const od_cuda *cuda = d->cuda;
+    while (d->queues) {
+        od_queue *q = d->queues;
+        d->queues = q->next;
+        if (q->blas)
+            cuda->blas->destroy(q->blas);
+        cuda->cu.stream_destroy(q->stream);
+        free(q);
     }
+}
+
+void od_blas_close(od_cuda *cuda)
+{
     if (cuda->blas && cuda->blas->library)
         dlclose(cuda->blas->library);
     free(cuda->blas);

@@ -3,13 +3,14 @@
  * Staged copies: of host memory that is not pinned, by a thread per device and direction. It moves a copy through a ring
  * of pinned buffers, so that the processor's copy of one part overlaps with the device's of another. The thread starts
  * at the first such copy, on the GPU's side of the machine where that is known, and takes the ring there. Without
- * pinned memory for a ring the driver is left to do it, part by part.
+ * pinned memory for a ring it takes one buffer that is not.
  */
 #include "memmgr/cuda/cuda.h"
 
 #include "util/thread.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- one copy ------------------------------------------------------------------ */
@@ -66,13 +67,11 @@ static od_cu_result land(const passage *p, size_t i)
 
 static od_cu_result to_device(const passage *p)
 {
-    od_cu_result result = OD_CU_SUCCESS, last;
+    od_cu_result result = OD_CU_SUCCESS;
     for (size_t i = 0; i < p->parts && !result; i++)
         result = part_to_device(p, i);
-    for (size_t slot = 0; slot < p->stager->nring && slot < p->parts; slot++) {
-        last = await(p->stager, slot);
-        result = result ? result : last;
-    }
+    for (size_t slot = 0; slot < p->stager->nring && slot < p->parts && !result; slot++)
+        result = await(p->stager, slot);
     return result;
 }
 
@@ -86,26 +85,32 @@ static od_cu_result from_device(const passage *p)
         if (!result)
             result = land(p, i);
     }
-    for (size_t slot = 0; result && slot < p->stager->nring; slot++) /* nothing may be written to the ring later */
-        await(p->stager, slot);
     return result;
 }
 
-/* Without a ring: the driver copies pageable memory through buffers of its own. */
-static od_cu_result pageable(const od_stager *s, const od_copy *c)
+/* Without a ring, part by part through a buffer that is not pinned. The driver never sees the program's memory itself:
+ * that may be pinned in part, or by a stale pin that another copy still uses. */
+static od_cu_result unpinned(const passage *p)
 {
+    const od_stager *s = p->stager;
     const od_cu_driver *cu = &s->device->cuda->cu;
     od_cu_stream stream = s->device->stream[s->direction];
-    od_cu_event event;
-    od_cu_result result =
-        s->direction == OD_H2D
-            ? cu->copy_h2d((od_cu_address)(uintptr_t)c->to_address, c->from_address, c->bytes, stream)
-            : cu->copy_d2h(c->to_address, (od_cu_address)(uintptr_t)c->from_address, c->bytes, stream);
-    if (result || (result = cu->event_create(&event, OD_CU_EVENT_DISABLE_TIMING)))
-        return result;
-    result = cu->event_record(event, stream);
-    result = result ? result : cu->event_synchronize(event);
-    cu->event_destroy(event);
+    od_cu_result result = s->plain ? OD_CU_SUCCESS : OD_CU_OUT_OF_MEMORY;
+    for (size_t i = 0; i < p->parts && !result; i++) {
+        size_t at = i * OD_STAGE, bytes = part_bytes(p, i);
+        char *to = (char *)p->copy->to_address + at;
+        const char *from = (const char *)p->copy->from_address + at;
+        if (s->direction == OD_H2D) {
+            memcpy(s->plain, from, bytes);
+            result = cu->copy_h2d((od_cu_address)(uintptr_t)to, s->plain, bytes, stream);
+        } else {
+            result = cu->copy_d2h(s->plain, (od_cu_address)(uintptr_t)from, bytes, stream);
+        }
+        if (!result)
+            result = cu->stream_synchronize(stream);
+        if (!result && s->direction == OD_D2H)
+            memcpy(to, s->plain, bytes);
+    }
     return result;
 }
 
@@ -115,8 +120,10 @@ static od_status carry_out(od_stager *s, const od_copy *copy)
     od_status status = od_cuda_enter(s->device);
     if (status)
         return status;
-    od_cu_result result = !s->nring ? pageable(s, copy) : s->direction == OD_H2D ? to_device(&p) : from_device(&p);
+    od_cu_result result = !s->nring ? unpinned(&p) : s->direction == OD_H2D ? to_device(&p) : from_device(&p);
     status = od_cuda_check(s->device, result, s->direction == OD_H2D ? "copying to the device" : "copying to the host");
+    if (status) /* the ring is used again */
+        od_cuda_calm(s->device, s->device->stream[s->direction]);
     od_cuda_leave(s->device);
     return status;
 }
@@ -128,9 +135,8 @@ static void take_ring(od_stager *s)
     const od_cu_driver *cu = &s->device->cuda->cu;
     if (s->device->near)
         hwloc_set_cpubind(s->device->cuda->topology, s->device->near, HWLOC_CPUBIND_THREAD);
-    if (od_cuda_enter(s->device))
-        return;
-    while (s->nring < OD_STAGES) {
+    bool entered = !od_cuda_enter(s->device);
+    while (entered && s->nring < OD_STAGES) {
         void *buffer;
         if (cu->host_alloc(&buffer, OD_STAGE, OD_CU_MEMHOST_PORTABLE))
             break;
@@ -140,7 +146,10 @@ static void take_ring(od_stager *s)
         }
         s->ring[s->nring++] = buffer;
     }
-    od_cuda_leave(s->device);
+    if (!s->nring)
+        s->plain = malloc(OD_STAGE);
+    if (entered)
+        od_cuda_leave(s->device);
 }
 
 static od_ticket *next(od_stager *s)
@@ -209,6 +218,7 @@ void od_stager_destroy(od_stager *s)
         cu->host_free(s->ring[i]);
         cu->event_destroy(s->event[i]);
     }
+    free(s->plain);
     pthread_cond_destroy(&s->work);
     pthread_mutex_destroy(&s->lock);
 }

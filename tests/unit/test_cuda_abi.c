@@ -143,6 +143,7 @@ static const struct {
     PLAIN(cuPointerGetAttribute),
     PLAIN(cuStreamCreate),
     PLAIN(cuStreamDestroy),
+    PLAIN(cuStreamSynchronize),
     PLAIN(cuEventCreate),
     PLAIN(cuEventDestroy),
     PLAIN(cuEventRecord),

@@ -958,6 +958,16 @@ static bool knows_llvm(void)
 
 static bool loaded; /* the entry points have been found */
 
+/* The virtual device goes by the number of our first one, where libomptarget has its own copies of global variables: the
+ * program's default device is the same, unless the user says otherwise. */
+static void set_default_device(const od_device_choice *devices)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", devices->number[0]);
+    if (devices->listed)
+        od_environment_default("OMP_DEFAULT_DEVICE", number);
+}
+
 static void configure(void)
 {
     char error[512];
@@ -976,6 +986,7 @@ static void configure(void)
         /* A thread that asks libomptarget for the end of kernels is made to wait for one after so many questions. */
         od_environment_default("OMPTARGET_QUERY_COUNT_MAX", "1000000000");
         od_environment_default("OMPTARGET_QUERY_COUNT_THRESHOLD", "1000000000");
+        set_default_device(&runtime.options.devices);
         atomic_store(&state, UNSTARTED);
         atomic_store(&od_runtime_watches, true);
     }

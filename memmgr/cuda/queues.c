@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TRIES = 3 };
+
 typedef struct od_cublas {
     void *library;
     int (*create)(void **handle);
@@ -121,38 +123,52 @@ static void *blas_handle(void *state, od_queue *queue)
     return queue->blas;
 }
 
+/* An event behind what the queue holds. The program's code has run and must not be run again only because its end cannot be
+ * told: what fails without the device being lost is tried again. */
+static od_status record(od_queue *queue, od_ticket **ticket)
+{
+    od_cuda_device *d = queue->device;
+    od_status status = OD_EDEVICE;
+    for (int i = 0; i < TRIES && status && !atomic_load(&d->lost); i++) {
+        od_ticket *t = od_ticket_take(d);
+        if (!t)
+            continue;
+        status = od_cuda_check(d, d->cuda->cu.event_record(t->event, queue->stream), "recording an event");
+        if (status)
+            od_ticket_give(t);
+        else
+            *ticket = t;
+    }
+    return status;
+}
+
 static od_status drain(void *state, od_queue *queue)
 {
     od_cuda *cuda = state;
     od_cuda_device *d = queue->device;
+    od_ticket *t;
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    od_ticket *t = od_ticket_take(d);
-    status = t ? od_cuda_check(d, cuda->cu.event_record(t->event, queue->stream), "recording an event") : OD_EDEVICE;
-    if (!status)
+    status = record(queue, &t);
+    if (!status) {
         status = od_cuda_check(d, cuda->cu.event_synchronize(t->event), "waiting for a task's own work");
-    if (t)
         od_ticket_give(t);
+    }
     od_cuda_leave(d);
     return status;
 }
 
 static od_status mark(void *state, od_queue *queue, od_ticket **ticket)
 {
-    od_cuda *cuda = state;
     od_cuda_device *d = queue->device;
+    (void)state;
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    od_ticket *t = od_ticket_take(d);
-    status = t ? od_cuda_check(d, cuda->cu.event_record(t->event, queue->stream), "recording an event") : OD_EDEVICE;
-    if (t)
-        t->queue = queue;
-    if (status && t)
-        od_ticket_give(t);
-    else
-        *ticket = t;
+    status = record(queue, ticket);
+    if (!status)
+        (*ticket)->queue = queue;
     od_cuda_leave(d);
     return status;
 }

@@ -347,8 +347,9 @@ static void release_addresses(const od_map_args *args)
     bool on_host = od_self.shown_host & 1;
     od_self.shown_host >>= 1;
     od_self.holds -= od_self.holds > 0;
-    od_queue_drain();
-    if (!od_self.holds && od_self.mode == OD_PLAIN && od_queue_leave())
+    if (od_self.holds || od_self.mode != OD_PLAIN)
+        od_queue_drain();
+    else if (od_queue_leave())
         od_runtime_probe(od_self.held_place);
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; !on_host && i < args->count; i++)

@@ -8,6 +8,7 @@
 #include "omp_ext/device_memory.h"
 
 #include "omp_ext/real.h"
+#include "omp_ext/runtime.h"
 #include "util/log.h"
 
 #include <stdatomic.h>
@@ -101,7 +102,8 @@ void od_foreign_remove(uintptr_t base)
 
 int od_foreign_device(uintptr_t base, size_t size)
 {
-    return device_of(&foreign, base, size);
+    int device = device_of(&foreign, base, size);
+    return device == OD_FIRST_DEVICE ? od_runtime_device_number(0) : device;
 }
 
 void od_device_memory_locks(int (*visit)(pthread_mutex_t *lock))

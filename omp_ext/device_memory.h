@@ -7,6 +7,7 @@
 #ifndef OD_OMP_EXT_DEVICE_MEMORY_H
 #define OD_OMP_EXT_DEVICE_MEMORY_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 /* OpenMP's number of the device whose program-allocated memory contains the address, or -1. */
 int od_device_of_address(uintptr_t address);
 
+enum { OD_FIRST_DEVICE = INT_MAX }; /* our first one, whichever it is: not yet chosen when the program is loaded */
 /* Host ranges that libomptarget itself holds on a device: constructs that touch one pass through, to there. */
 bool od_foreign_add(uintptr_t base, size_t size, int device);
 void od_foreign_remove(uintptr_t base);

@@ -58,13 +58,23 @@ bool od_devices_are_one(const od_devices *devices)
     return true;
 }
 
-/* Into how many of ours libomptarget's device is divided. */
-static unsigned shares(const od_devices *devices, int number)
+/* How many of the first `count` of ours are shares of libomptarget's device. */
+static unsigned shares(const od_devices *devices, unsigned count, int number)
 {
     unsigned n = 0;
-    for (unsigned k = 0; k < devices->count; k++)
+    for (unsigned k = 0; k < count; k++)
         n += devices->number[k] == number;
     return n;
+}
+
+const char *od_devices_name(const od_devices *devices, unsigned k, char name[OD_DEVICE_NAME])
+{
+    int number = devices->number[k];
+    if (shares(devices, devices->count, number) > 1)
+        snprintf(name, OD_DEVICE_NAME, "device %d.%u", number, shares(devices, k, number));
+    else
+        snprintf(name, OD_DEVICE_NAME, "device %d", number);
+    return name;
 }
 
 /* --- the CUDA back-end ---------------------------------------------------------- */
@@ -251,7 +261,7 @@ size_t od_devices_memory(const od_devices *devices, const od_backend *backend)
     unsigned most_shares = 1;
     for (unsigned k = 0; k < devices->count; k++) {
         size_t bytes;
-        unsigned n = shares(devices, devices->number[k]);
+        unsigned n = shares(devices, devices->count, devices->number[k]);
         most_shares = n > most_shares ? n : most_shares;
         if (backend->ops->free_memory && !backend->ops->free_memory(backend->state, k, &bytes) && bytes / n < least)
             least = bytes / n;

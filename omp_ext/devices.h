@@ -20,6 +20,9 @@ od_status od_devices_choose(const od_device_choice *choice, unsigned available, 
                             size_t error_size);
 /* True where all are shares of one of libomptarget's. */
 bool od_devices_are_one(const od_devices *devices);
+enum { OD_DEVICE_NAME = 32 };
+/* What the user knows device k by: "device 1", or "device 1.0" where it is one of several shares of that device. */
+const char *od_devices_name(const od_devices *devices, unsigned k, char name[OD_DEVICE_NAME]);
 
 /* Opens the back-end that the options ask for; `devices` must outlive it. OD_EINVAL: not possible, `error` says why. */
 od_status od_devices_open(const od_devices *devices, const od_options *options, od_backend *backend, char *error,

@@ -101,7 +101,7 @@ static void note_entity(const entity *e)
     if (!e->size)
         return;
     od_runtime_single_device();
-    if (!od_foreign_add((uintptr_t)e->address, e->size, 0))
+    if (!od_foreign_add((uintptr_t)e->address, e->size, OD_FIRST_DEVICE))
         od_runtime_fatal("out of host memory for the program's device variables");
 }
 

@@ -109,6 +109,11 @@ static void note_time(od_job *job, int place)
     job->seconds = (double)(now - start) * 1e-9;
 }
 
+bool od_job_blocks(const od_job *job, int place)
+{
+    return place == OD_HOST || job->kind != OD_JOB_KERNEL || job->launch.call.structs;
+}
+
 od_status od_job_poll(od_job *job)
 {
     od_status status = OD_OK;

@@ -233,8 +233,9 @@ void od_runtime_probe(int place)
     pthread_mutex_unlock(&one_at_a_time);
     if (answers)
         return;
-    od_log(OD_LOG_WARNING, "runtime", "device %d does not answer any more: it is lost, and its tasks go elsewhere",
-           runtime.devices.number[place]);
+    char name[OD_DEVICE_NAME];
+    od_log(OD_LOG_WARNING, "runtime", "%s does not answer any more: it is lost, and its tasks go elsewhere",
+           od_devices_name(&runtime.devices, (unsigned)place, name));
     od_engine_device_lost(od_runtime_lock(), (unsigned)place);
     od_runtime_unlock();
 }
@@ -266,7 +267,8 @@ static void job_done(od_job *job, od_status status)
     od_runtime_unlock();
 }
 
-static const od_workers_ops workers_ops = {.run = run_job, .poll = od_job_poll, .done = job_done};
+static const od_workers_ops workers_ops = {
+    .blocks = od_job_blocks, .run = run_job, .poll = od_job_poll, .done = job_done};
 
 /* --- the lock ----------------------------------------------------------- */
 
@@ -331,6 +333,8 @@ static void run_inline_jobs(void)
         if (!inline_jobs.first)
             inline_jobs.last = &inline_jobs.first;
         od_status status = run_job(job, job->task.place);
+        while (status == OD_EBUSY) /* it is short */
+            status = od_job_poll(job);
         od_runtime_lock();
         job_done(job, status);
     }
@@ -556,7 +560,7 @@ int od_runtime_required_device(void)
 
 static void report(void)
 {
-    char names[OD_MAX_DEVICES][16];
+    char names[OD_MAX_DEVICES][OD_DEVICE_NAME];
     od_report_device devices[OD_MAX_DEVICES];
     od_report r = {.policy = runtime.options.sched,
                    .evict = runtime.options.evict,
@@ -566,8 +570,7 @@ static void report(void)
                    .devices = devices};
     od_engine_stats_get(runtime.engine, &r.engine);
     for (unsigned k = 0; k < r.ndevices; k++) {
-        snprintf(names[k], sizeof names[k], "device %d", runtime.devices.number[k]);
-        devices[k].name = names[k];
+        devices[k].name = od_devices_name(&runtime.devices, k, names[k]);
         od_engine_device_stats(runtime.engine, k, &devices[k].stats);
     }
     if (runtime.inherited)
@@ -969,6 +972,16 @@ static bool knows_llvm(void)
 
 static bool loaded; /* the entry points have been found */
 
+/* The virtual device goes by the number of our first one, where libomptarget has its own copies of global variables: the
+ * program's default device is the same, unless the user says otherwise. */
+static void set_default_device(const od_device_choice *devices)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", devices->number[0]);
+    if (devices->listed)
+        od_environment_default("OMP_DEFAULT_DEVICE", number);
+}
+
 static void configure(void)
 {
     char error[512];
@@ -989,6 +1002,7 @@ static void configure(void)
         /* A thread that asks libomptarget for the end of kernels is made to wait for one after so many questions. */
         od_environment_default("OMPTARGET_QUERY_COUNT_MAX", "1000000000");
         od_environment_default("OMPTARGET_QUERY_COUNT_THRESHOLD", "1000000000");
+        set_default_device(&runtime.options.devices);
         atomic_store(&state, UNSTARTED);
         atomic_store(&od_runtime_watches, true);
     }

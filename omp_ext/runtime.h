@@ -149,10 +149,12 @@ int od_runtime_required_device(void);
 /* Waits, for two seconds at most, until no job is under way for which `is` holds. */
 void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const void *arg);
 
-/* Runs a job on the calling worker; omp_ext/launch.c and tasks.c implement it. */
-/* OD_EBUSY: its device is still at work; od_job_poll() says when not any more. */
+/* Runs a job on the calling worker. OD_EBUSY: its device is still at work; od_job_poll() says when not any more. job.c
+ * implements these. */
 od_status od_job_run(od_job *job, int place);
 od_status od_job_poll(od_job *job);
+/* Whether running it keeps the thread for longer than a launch. */
+bool od_job_blocks(const od_job *job, int place);
 void od_job_destroy(od_job *job);
 
 /* Around a fork: in between, nobody else holds the lock. The child has none of our threads; they are started again when it

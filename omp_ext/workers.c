@@ -9,8 +9,9 @@
 
 typedef struct queue {
     od_job *first, **last;
-    size_t count;  /* jobs queued */
-    unsigned idle; /* threads that will look at the queue before they sleep */
+    od_job *under_way; /* that go on by themselves, the oldest first; while a thread asks them it has them to itself */
+    unsigned idle;     /* threads that will look at the queue before they sleep */
+    unsigned asking;   /* of these, threads that will ask the jobs under way */
     pthread_cond_t wake;
     int place;
     od_workers *workers;
@@ -24,6 +25,19 @@ struct od_workers {
     queue queue[];
 };
 
+static void *work(void *arg);
+
+static od_status spawn(queue *q)
+{
+    char name[16] = "od-host";
+    if (q->place != OD_HOST)
+        snprintf(name, sizeof name, "od-device-%d", q->place % 100);
+    od_status status = od_thread_start(NULL, name, work, q);
+    if (!status)
+        q->idle++;
+    return status;
+}
+
 static od_job *take(queue *q)
 {
     od_job *job = q->first;
@@ -31,25 +45,44 @@ static od_job *take(queue *q)
     if (!q->first)
         q->last = &q->first;
     job->next = NULL;
-    q->count--;
     return job;
+}
+
+static void append(od_job **list, od_job *jobs)
+{
+    while (*list)
+        list = &(*list)->next;
+    *list = jobs;
 }
 
 enum { NAP_NS = 5000 };
 
+/* The calling thread may be away until others' jobs have ended: another one has to look after these. */
+static void leave_to_others(queue *q)
+{
+    if (!q->first && !q->under_way)
+        return;
+    if (q->idle)
+        pthread_cond_signal(&q->wake);
+    else if (spawn(q))
+        od_runtime_fatal("a worker thread could not be started");
+}
+
 /* Runs a job as far as its thread is needed; it comes to the jobs under way if it goes on without. */
-static void run(queue *q, od_job *job, od_job **under_way)
+static void run(queue *q, od_job *job)
 {
     od_workers *w = q->workers;
     int place = q->place;
-    q->idle--;
+    bool blocks = w->ops->blocks(job, place);
+    q->idle -= blocks;
+    if (blocks)
+        leave_to_others(q);
     pthread_mutex_unlock(w->lock);
     od_status status = w->ops->run(job, place);
     pthread_mutex_lock(w->lock);
-    q->idle++; /* before the next job is started: it may be for this thread */
+    q->idle += blocks; /* before the next job is started: it may be for this thread */
     if (status == OD_EBUSY) {
-        job->next = *under_way;
-        *under_way = job;
+        append(&q->under_way, job);
         return;
     }
     w->ops->done(job, status);
@@ -57,11 +90,13 @@ static void run(queue *q, od_job *job, od_job **under_way)
 }
 
 /* Asks each job under way whether it has ended. Without the lock between the answers. */
-static void poll_all(queue *q, od_job **under_way)
+static void poll_all(queue *q)
 {
     od_workers *w = q->workers;
+    od_job *jobs = q->under_way;
+    q->under_way = NULL;
     pthread_mutex_unlock(w->lock);
-    for (od_job **at = under_way; *at;) {
+    for (od_job **at = &jobs; *at;) {
         od_job *job = *at;
         od_status status = w->ops->poll(job);
         if (status == OD_EBUSY) {
@@ -73,24 +108,36 @@ static void poll_all(queue *q, od_job **under_way)
         w->ops->done(job, status);
     }
     pthread_mutex_lock(w->lock);
+    append(&jobs, q->under_way); /* others have started these meanwhile */
+    q->under_way = jobs;
+}
+
+/* Until there is something to do: one thread asks the jobs under way now and then. */
+static void rest(queue *q)
+{
+    od_workers *w = q->workers;
+    if (!q->under_way || q->asking) {
+        pthread_cond_wait(&q->wake, w->lock);
+        return;
+    }
+    q->asking++;
+    od_condition_nap(&q->wake, w->lock, NAP_NS);
+    q->asking--;
 }
 
 static void *work(void *arg)
 {
     queue *q = arg;
     od_workers *w = q->workers;
-    od_job *under_way = NULL; /* this thread's */
     od_thread_nap_short();
     pthread_mutex_lock(w->lock);
     for (;;) {
-        while (!q->first && !under_way)
-            pthread_cond_wait(&q->wake, w->lock);
         if (q->first)
-            run(q, take(q), &under_way);
+            run(q, take(q));
         else
-            od_condition_nap(&q->wake, w->lock, NAP_NS);
-        if (under_way)
-            poll_all(q, &under_way);
+            rest(q);
+        if (q->under_way)
+            poll_all(q);
     }
     return NULL;
 }
@@ -116,17 +163,6 @@ void od_workers_abandon(od_workers *w)
     free(w);
 }
 
-static od_status spawn(queue *q)
-{
-    char name[16] = "od-host";
-    if (q->place != OD_HOST)
-        snprintf(name, sizeof name, "od-device-%d", q->place % 100);
-    od_status status = od_thread_start(NULL, name, work, q);
-    if (!status)
-        q->idle++;
-    return status;
-}
-
 od_status od_workers_submit(od_workers *w, unsigned index, int place, od_job *job)
 {
     queue *q = &w->queue[index];
@@ -134,7 +170,7 @@ od_status od_workers_submit(od_workers *w, unsigned index, int place, od_job *jo
     job->next = NULL;
     *q->last = job;
     q->last = &job->next;
-    if (++q->count > q->idle) {
+    if (!q->idle) {
         od_status status = spawn(q);
         if (status)
             return status;

@@ -2,10 +2,10 @@
 /*
  * Workers: threads that run the jobs which the engine has started, one queue per place.
  *
- * A thread is made when a job comes and none is idle, so that a worker which
- * itself waits inside a job never keeps another started job from running. A job that its device goes on with by itself
- * occupies no thread: the one that started it takes the next and asks for the ends in between. The engine's slots bound
- * their number. All functions are called under the runtime's lock.
+ * A thread is made when none is idle that could run a job, so that a worker which itself waits inside a job never keeps
+ * another started job from running or from ending. A job that its device goes on with by itself occupies no thread: one
+ * thread of the queue takes the next and asks for the ends in between. The engine's slots bound the threads' number. All
+ * functions are called under the runtime's lock.
  */
 #ifndef OD_OMP_EXT_WORKERS_H
 #define OD_OMP_EXT_WORKERS_H
@@ -15,9 +15,10 @@
 typedef struct od_workers od_workers;
 
 typedef struct od_workers_ops {
-    od_status (*run)(od_job *job, int place);    /* without the lock. OD_EBUSY: it goes on by itself */
-    od_status (*poll)(od_job *job);              /* likewise: whether it has ended */
-    void (*done)(od_job *job, od_status status); /* under the lock, which it releases */
+    bool (*blocks)(const od_job *job, int place); /* whether running it may take long */
+    od_status (*run)(od_job *job, int place);     /* without the lock. OD_EBUSY: it goes on by itself */
+    od_status (*poll)(od_job *job);               /* likewise: whether it has ended */
+    void (*done)(od_job *job, od_status status);  /* under the lock, which it releases */
 } od_workers_ops;
 
 /* `nplaces`: the devices, then the host as the last. */

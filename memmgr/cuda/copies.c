@@ -203,6 +203,10 @@ static od_status ask(od_cuda_device *d, const od_ticket *ticket)
     if (ticket->staged)
         return (od_status)atomic_load(&ticket->result);
     od_cu_result result = d->cuda->cu.event_query(ticket->event);
+    if (result && result != OD_CU_NOT_READY && !od_cu_is_sticky(result)) { /* says nothing about the work */
+        od_cuda_check(d, result, "asking for the end of its work");
+        result = d->cuda->cu.event_query(ticket->event);
+    }
     return result == OD_CU_NOT_READY ? OD_EBUSY : od_cuda_check(d, result, "waiting for its work to end");
 }
 

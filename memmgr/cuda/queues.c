@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TRIES = 3 };
+
 typedef struct od_cublas {
     void *library;
     int (*create)(void **handle);
@@ -152,21 +154,23 @@ static od_status drain(void *state, od_queue *queue)
     return status;
 }
 
-/* The context is current. */
-static od_status mark_here(od_cuda_device *d, od_queue *queue, od_ticket **ticket)
+/* An event behind what the queue holds. The program's code has run and must not be run again only because its end cannot be
+ * told: what fails without the device being lost is tried again. The context is current. */
+static od_status record(od_queue *queue, od_ticket **ticket)
 {
-    od_ticket *t = od_ticket_take(d);
-    if (!t)
-        return OD_EDEVICE;
-    od_status status = od_cuda_check(d, d->cuda->cu.event_record(t->event, queue->stream), "recording an event");
-    if (status) {
-        od_ticket_give(t);
-        return status;
+    od_cuda_device *d = queue->device;
+    od_status status = OD_EDEVICE;
+    for (int i = 0; i < TRIES && status && !atomic_load(&d->lost); i++) {
+        od_ticket *t = od_ticket_take(d);
+        if (!t)
+            continue;
+        status = od_cuda_check(d, d->cuda->cu.event_record(t->event, queue->stream), "recording an event");
+        if (status)
+            od_ticket_give(t);
+        else
+            *ticket = t;
     }
-    t->queue = queue;
-    t->stream = queue->stream;
-    *ticket = t;
-    return OD_OK;
+    return status;
 }
 
 static od_status mark(void *state, od_queue *queue, od_ticket **ticket)
@@ -176,12 +180,15 @@ static od_status mark(void *state, od_queue *queue, od_ticket **ticket)
     *ticket = NULL;
     od_status status = od_cuda_enter(d);
     if (!status) {
-        status = mark_here(d, queue, ticket);
+        status = record(queue, ticket);
         od_cuda_leave(d);
     }
     if (status) {
         od_cuda_calm(d, queue->stream);
         od_queue_give(queue);
+    } else {
+        (*ticket)->queue = queue;
+        (*ticket)->stream = queue->stream;
     }
     return status;
 }

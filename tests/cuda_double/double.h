@@ -20,6 +20,7 @@
  *   CUDA_DOUBLE_BANDWIDTH=0   bytes/s of each device and direction; 0: what memcpy gives
  *   CUDA_DOUBLE_JITTER=0      most seconds that an operation is delayed, at random, seeded by CUDA_DOUBLE_SEED
  *   CUDA_DOUBLE_PIN_LIMIT=0   bytes of host memory that can be pinned; 0: all
+ *   CUDA_DOUBLE_WATCH_PINS=1  a copy of memory that has been mapped anew since it was registered is misuse (slow)
  *   CUDA_DOUBLE_MISUSE=warn   misuse is reported but not fatal: the call fails
  *   CUDA_DOUBLE_FAIL=name:n:code[,...]   the n-th call of a function fails (n+: all from there on)
  *   CUDA_DOUBLE_LOST=device:n            the n-th copy on the device's streams is its end: error 700 from then on
@@ -147,7 +148,7 @@ typedef struct cd_rule {
 } cd_rule;
 
 typedef struct cd_settings {
-    bool is_read, peer, warn;
+    bool is_read, peer, warn, watch_pins;
     unsigned ndevices;
     size_t memory, pin_limit; /* bytes */
     double bandwidth;         /* bytes/s; 0: no limit */

@@ -4,7 +4,10 @@
  */
 #include "double.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 enum { REGISTER_FLAGS = 15, ALLOC_FLAGS = 7 };
 
@@ -18,7 +21,47 @@ static bool overlaps(const cd_pinned *p, uintptr_t address, size_t bytes)
     return address < p->address + p->bytes && p->address < address + bytes;
 }
 
-od_cu_result cd_pinned_find(uintptr_t address, size_t bytes, cd_pinned **pinned)
+/* --- memory that is mapped anew while it is registered ----------------------- */
+
+/* A registration keeps its pages; what is mapped at their addresses later has others. To tell these apart, registered
+ * pages are given a mark that a new mapping does not have: they are left out of core dumps. */
+
+static void mark(const cd_pinned *p, int advice)
+{
+    uintptr_t begin = p->address / CD_PAGE * CD_PAGE, end = p->address + p->bytes;
+    if (cd.settings.watch_pins && !p->allocated)
+        madvise((void *)begin, (end - begin + CD_PAGE - 1) / CD_PAGE * CD_PAGE, advice);
+}
+
+static bool has_mark(uintptr_t begin, uintptr_t end)
+{
+    char line[512];
+    uintptr_t low = 0, high = 0, first, last, marked = begin;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (maps && marked < end && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &first, &last) == 2) {
+            low = first;
+            high = last;
+        } else if (strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " dd") && low <= marked && marked < high) {
+            marked = high;
+        }
+    }
+    if (maps)
+        fclose(maps);
+    return marked >= end;
+}
+
+static od_cu_result check_mark(const cd_pinned *p, uintptr_t address, size_t bytes)
+{
+    if (!cd.settings.watch_pins || p->allocated || has_mark(address, address + bytes))
+        return OD_CU_SUCCESS;
+    return cd_misuse(OD_CU_INVALID_VALUE, "the memory at %#zx is not any more what was registered at %#zx",
+                     (size_t)address, (size_t)p->address);
+}
+
+/* --- registrations ------------------------------------------------------------ */
+
+static od_cu_result find(uintptr_t address, size_t bytes, cd_pinned **pinned)
 {
     *pinned = NULL;
     for (cd_pinned *p = cd.pinned; p; p = p->next) {
@@ -30,6 +73,12 @@ od_cu_result cd_pinned_find(uintptr_t address, size_t bytes, cd_pinned **pinned)
         return OD_CU_SUCCESS;
     }
     return OD_CU_SUCCESS;
+}
+
+od_cu_result cd_pinned_find(uintptr_t address, size_t bytes, cd_pinned **pinned)
+{
+    od_cu_result result = find(address, bytes, pinned);
+    return result || !*pinned ? result : check_mark(*pinned, address, bytes);
 }
 
 static od_cu_result add(uintptr_t address, size_t bytes, bool allocated)
@@ -44,6 +93,7 @@ static od_cu_result add(uintptr_t address, size_t bytes, bool allocated)
                      .ordinal = cd_current()->device->ordinal,
                      .allocated = allocated,
                      .next = cd.pinned};
+    mark(p, MADV_DONTDUMP);
     cd.pinned = p;
     cd.pinned_bytes += bytes;
     return OD_CU_SUCCESS;
@@ -64,6 +114,7 @@ static od_cu_result take_out(uintptr_t address, bool allocated, bool *found)
                          (size_t)address, p->pending);
     *link = p->next;
     cd.pinned_bytes -= p->bytes;
+    mark(p, MADV_DODUMP);
     free(p);
     return OD_CU_SUCCESS;
 }
@@ -132,7 +183,7 @@ od_cu_result cuPointerGetAttribute(void *data, int attribute, od_cu_address addr
     const cd_allocation *a = cd_allocation_find((uintptr_t)address);
     cd_pinned *p = NULL;
     if (!a)
-        (void)cd_pinned_find((uintptr_t)address, 1, &p);
+        (void)find((uintptr_t)address, 1, &p);
     if (!data || (!a && !p))
         return cd_leave(OD_CU_INVALID_VALUE);
     if (attribute == OD_CU_POINTER_ATTRIBUTE_MEMORY_TYPE)

@@ -127,6 +127,7 @@ void cd_settings_read(cd_settings *s)
     s->jitter_s = number("CUDA_DOUBLE_JITTER", 0);
     s->seed = (uint64_t)number("CUDA_DOUBLE_SEED", 1);
     s->pin_limit = (size_t)number("CUDA_DOUBLE_PIN_LIMIT", 0);
+    s->watch_pins = number("CUDA_DOUBLE_WATCH_PINS", 0) > 0;
     s->stats_file = getenv("CUDA_DOUBLE_STATS");
     read_misuse(s);
     read_rules(s);

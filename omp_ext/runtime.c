@@ -991,6 +991,8 @@ static void configure(void)
         refuse(error);
     od_log_set_level(runtime.options.log);
     const char *offload = od_environment("OMP_TARGET_OFFLOAD");
+    if (!runtime.options.disable)
+        set_default_device(&runtime.options.devices);
     const char *number = od_environment("OMP_DEFAULT_DEVICE");
     runtime.virtual_number = number && atoi(number) > 0 ? atoi(number) : 0;
     runtime.mandatory = offload && strcasecmp(offload, "mandatory") == 0;
@@ -1002,7 +1004,6 @@ static void configure(void)
         /* A thread that asks libomptarget for the end of kernels is made to wait for one after so many questions. */
         od_environment_default("OMPTARGET_QUERY_COUNT_MAX", "1000000000");
         od_environment_default("OMPTARGET_QUERY_COUNT_THRESHOLD", "1000000000");
-        set_default_device(&runtime.options.devices);
         atomic_store(&state, UNSTARTED);
         atomic_store(&od_runtime_watches, true);
     }

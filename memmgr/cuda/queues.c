@@ -124,7 +124,7 @@ static void *context(void *state, unsigned k)
 
 static int ordinal(void *state, unsigned k)
 {
-    return ((od_cuda *)state)->device[k].ordinal;
+    return ((od_cuda *)state)->device[k].gpu;
 }
 
 static void *blas_handle(void *state, od_queue *queue)

@@ -81,7 +81,7 @@ static void let_go(void *state, uintptr_t base, size_t size)
 static void tidy(void *state)
 {
     od_cuda *cuda = state;
-    if (!cuda->pins.count || od_cuda_enter(&cuda->device[0]))
+    if (!od_pins_have_stale(&cuda->pins) || od_cuda_enter(&cuda->device[0]))
         return;
     od_pins_tidy(&cuda->pins);
     od_cuda_leave(&cuda->device[0]);

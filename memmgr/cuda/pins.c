@@ -161,6 +161,14 @@ void od_pins_let_go(od_pins *pins, uintptr_t base, size_t size)
     pthread_mutex_unlock(&pins->lock);
 }
 
+bool od_pins_have_stale(od_pins *pins)
+{
+    pthread_mutex_lock(&pins->lock);
+    bool any = pins->any_stale;
+    pthread_mutex_unlock(&pins->lock);
+    return any;
+}
+
 void od_pins_tidy(od_pins *pins)
 {
     pthread_mutex_lock(&pins->lock);

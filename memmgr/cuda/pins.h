@@ -43,6 +43,7 @@ void od_pins_destroy(od_pins *pins);
 od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end);
 void od_pins_release(od_pins *pins, od_pin *pin);
 void od_pins_let_go(od_pins *pins, uintptr_t base, size_t size);
+bool od_pins_have_stale(od_pins *pins);
 /* Undoes the stale pins that no copy uses. A context is current. */
 void od_pins_tidy(od_pins *pins);
 

@@ -275,6 +275,22 @@ static void bind_and_show(const od_map_args *args, const od_uses *uses, const in
     od_runtime_unlock();
 }
 
+/* Another thread may be shown one of the list's data just now: then all go where that is, or else `device`. */
+static int device_of_shown(const od_map_args *args, int device)
+{
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t base;
+        size_t size;
+        bool datum = od_arg_classify(args, i) == OD_ARG_DATUM && od_arg_range(engine, args, i, &base, &size);
+        const od_datum *d = datum ? od_directory_find(od_engine_directory(engine), base, 0) : NULL;
+        if (d && d->bound)
+            device = d->home;
+    }
+    od_runtime_unlock();
+    return device;
+}
+
 /* Brings the list's data to one device (`bound`, or any) and binds and shows them there. Returns the place. */
 static int acquire(const od_map_args *args, int bound)
 {
@@ -301,11 +317,23 @@ static int acquire(const od_map_args *args, int bound)
     return place;
 }
 
+/* What is shown on `device` by right of what the thread has been shown before may have to be where others are shown it: a
+ * kernel then reaches it from a neighbour, as host devices and peers can. */
+static int acquire_where_shown(const od_map_args *args, int device)
+{
+    int tried = device_of_shown(args, device), place = acquire(args, tried);
+    while (place == OD_HOST && device_of_shown(args, device) != tried) {
+        tried = device_of_shown(args, device);
+        place = acquire(args, tried);
+    }
+    return place;
+}
+
 /* use_device_ptr: until the construct ends. Several constructs that are open at once show addresses on one device, so that
  * a kernel can use all of them. */
 static void acquire_addresses(const od_map_args *args)
 {
-    int place = acquire(args, od_self.holds ? od_self.held_place : OD_NOWHERE);
+    int place = acquire_where_shown(args, od_self.holds ? od_self.held_place : OD_NOWHERE);
     if (place == OD_HOST)
         od_log(OD_LOG_WARNING, "omp", "use_device_ptr: the data fit on no device, the program is shown host addresses");
     else
@@ -616,7 +644,7 @@ void *omp_get_mapped_ptr(const void *address, int device)
     void *base = (void *)(uintptr_t)address, *begin = base;
     int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
     od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL};
-    if (acquire(&args, od_runtime_device_index(device)) == OD_HOST)
+    if (acquire_where_shown(&args, od_runtime_device_index(device)) == OD_HOST)
         return NULL;
     od_engine *engine = od_runtime_lock();
     od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0)->shown++;

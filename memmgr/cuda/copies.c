@@ -90,8 +90,6 @@ static od_cu_result copy_pinned(od_cuda_device *d, od_ticket *ticket, const od_c
 
 static od_status stage(od_cuda_device *d, od_ticket *ticket, const od_copy *c)
 {
-    atomic_fetch_add(&d->cuda->staged, 1);
-    atomic_fetch_add(&d->cuda->staged_bytes, c->bytes);
     ticket->landings = 0;
     ticket->staged = true;
     ticket->copy = *c;
@@ -181,20 +179,31 @@ static od_status start_here(od_cuda_device *d, const od_copy *c, od_ticket **tic
     return status;
 }
 
-od_status od_cuda_start(void *state, const od_copy *c, od_ticket **ticket)
+static od_status begin(od_cuda *cuda, const od_copy *c, od_ticket **ticket)
 {
-    od_cuda *cuda = state;
     od_cuda_device *d = device_of(cuda, c);
     *ticket = NULL;
     if (atomic_load(&d->lost) || (c->from != OD_HOST && atomic_load(&cuda->device[c->from].lost)))
         return OD_EDEVICE;
-    atomic_fetch_add(&cuda->copies, 1);
-    atomic_fetch_add(&cuda->bytes, c->bytes);
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
     status = start_here(d, c, ticket);
     od_cuda_leave(d);
+    return status;
+}
+
+/* What the program's run needs is counted; measurements, and questions whether a device still answers, are not. */
+od_status od_cuda_start(void *state, const od_copy *c, od_ticket **ticket)
+{
+    od_cuda *cuda = state;
+    od_status status = begin(cuda, c, ticket);
+    atomic_fetch_add(&cuda->copies, 1);
+    atomic_fetch_add(&cuda->bytes, c->bytes);
+    if (!status && (*ticket)->staged) {
+        atomic_fetch_add(&cuda->staged, 1);
+        atomic_fetch_add(&cuda->staged_bytes, c->bytes);
+    }
     return status;
 }
 
@@ -247,7 +256,7 @@ od_status od_cuda_copy(void *state, int to, void *to_address, int from, const vo
     od_ticket *ticket;
     copy.host_base = (uintptr_t)(from == OD_HOST ? from_address : to_address);
     copy.host_bytes = bytes;
-    od_status status = od_cuda_start(state, &copy, &ticket);
+    od_status status = begin(state, &copy, &ticket);
     if (status || !ticket)
         return status;
     while ((status = od_cuda_poll(state, ticket)) == OD_EBUSY)

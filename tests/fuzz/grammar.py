@@ -451,6 +451,7 @@ class Generator:
             maps = [item.map for item in items if item.map in ("to", "from", "tofrom", "release", "delete")]
             map_ = self.rng.choice(maps or ["tofrom"])
             map_ = "tofrom" if map_ == "from" and isinstance(statement, (Target, Data)) else map_
+            map_ = "release" if map_ == "delete" else map_  # as which it reaches libomptarget through a mapper
             for item in items:
                 item.map, item.always, item.present, item.close, item.hold = map_, False, False, False, False
 

@@ -5,6 +5,7 @@ time."""
 
 import time
 
+from emit import source
 from model import Invalid, judge
 from program import Code, Index, Loop, Parallel, Roots, clone
 
@@ -39,7 +40,8 @@ def first_failing(candidates, skip, fails, deadline):
     for number, candidate in late + early:
         try:
             _, readable = judge(candidate)
-        except Invalid:
+            source([(candidate, readable)])
+        except (Invalid, LookupError):  # a kernel uses what a statement that is gone now had named
             continue
         batch.append((number, candidate, readable))
         if len(batch) == BATCH:

@@ -7,6 +7,7 @@
  * on one device, to which the datum is bound until the construct ends. Inside a job that has a device the job's own
  * data are already there: the construct only shows them.
  */
+#include "memmgr/clock.h"
 #include "omp_ext/device_memory.h"
 #include "omp_ext/expand.h"
 #include "omp_ext/job.h"
@@ -16,7 +17,9 @@
 #include "omp_ext/structs.h"
 #include "omp_ext/virtual.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 static bool is_mapped(const od_map_args *args, int32_t i)
 {
@@ -329,11 +332,28 @@ static int acquire_where_shown(const od_map_args *args, int device)
     return place;
 }
 
+static atomic_uint constructs_showing; /* open ones, of all threads */
+
+enum { PATIENCE_S = 5, RETRY_NS = 200 * 1000 };
+
+/* What other threads are shown just now may leave no room beside it. They are waited for, in reason: they may themselves
+ * wait for this thread. */
+static int acquire_beside_others(const od_map_args *args)
+{
+    int held = od_self.holds ? od_self.held_place : OD_NOWHERE, place = acquire_where_shown(args, held);
+    for (uint64_t end = od_clock_ns() + PATIENCE_S * OD_NS_PER_S;
+         place == OD_HOST && atomic_load(&constructs_showing) > od_self.holds && od_clock_ns() < end;) {
+        nanosleep(&(struct timespec){.tv_nsec = RETRY_NS}, NULL);
+        place = acquire_where_shown(args, held);
+    }
+    return place;
+}
+
 /* use_device_ptr: until the construct ends. Several constructs that are open at once show addresses on one device, so that
  * a kernel can use all of them. */
 static void acquire_addresses(const od_map_args *args)
 {
-    int place = acquire_where_shown(args, od_self.holds ? od_self.held_place : OD_NOWHERE);
+    int place = acquire_beside_others(args);
     if (place == OD_HOST)
         od_log(OD_LOG_WARNING, "omp", "use_device_ptr: the data fit on no device, the program is shown host addresses");
     else
@@ -341,6 +361,7 @@ static void acquire_addresses(const od_map_args *args)
     if (place != OD_HOST && od_self.mode == OD_PLAIN)
         od_queue_enter((unsigned)place);
     od_self.holds++;
+    atomic_fetch_add(&constructs_showing, 1);
     od_self.shown_host = od_self.shown_host << 1 | (place == OD_HOST);
 }
 
@@ -374,7 +395,10 @@ static void release_addresses(const od_map_args *args)
 {
     bool on_host = od_self.shown_host & 1;
     od_self.shown_host >>= 1;
-    od_self.holds -= od_self.holds > 0;
+    if (od_self.holds) {
+        od_self.holds--;
+        atomic_fetch_sub(&constructs_showing, 1);
+    }
     if (od_self.holds || od_self.mode != OD_PLAIN)
         od_queue_drain();
     else if (od_queue_leave())

@@ -502,7 +502,7 @@ static bool commit_head(od_engine *e, unsigned k)
     }
     if (!od_device_is_quiet(device))
         return false;
-    od_log(OD_LOG_WARNING, "engine",
+    od_log(t->shows ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* who shows addresses tries again, and tells */
            "a task of %zu bytes does not fit on device %u beside what the program holds there; "
            "its host version runs",
            t->footprint, k);

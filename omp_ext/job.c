@@ -109,9 +109,12 @@ static void note_time(od_job *job, int place)
     job->seconds = (double)(now - start) * 1e-9;
 }
 
+/* Set once a kernel that was to be left running had ended when its launch came back: libomptarget waits here. */
+static atomic_bool launches_wait;
+
 bool od_job_blocks(const od_job *job, int place)
 {
-    return place == OD_HOST || job->kind != OD_JOB_KERNEL || job->launch.call.structs;
+    return place == OD_HOST || job->kind != OD_JOB_KERNEL || job->launch.call.structs || atomic_load(&launches_wait);
 }
 
 od_status od_job_poll(od_job *job)
@@ -144,6 +147,8 @@ od_status od_job_run(od_job *job, int place)
         status = call_entry(job, OD_HOST_VERSION, OD_HOST);
     } else if (job->kind == OD_JOB_KERNEL) {
         status = run_kernel(job, place, &job->handle);
+        if (!status && !job->handle && !job->launch.call.structs)
+            atomic_store(&launches_wait, true);
     } else {
         status = call_entry(job, OD_ON_DEVICE, place);
     }

@@ -8,6 +8,7 @@
  *                            kernels were queued or running at once, and T the library's worker threads; and a line
  *                            "synchronous N", the launches that waited for their kernels
  *   ASYNC_LAUNCH_DELAY=US    most microseconds by which a kernel is late (200)
+ *   ASYNC_LAUNCH_WAIT=1      each launch waits for its kernel, whose handle stays empty
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -133,20 +134,40 @@ static void *run_kernels(void *arg)
     return NULL;
 }
 
+/* With the lock. */
+static void count(queue *q)
+{
+    q->launches++;
+    if (++q->waiting > q->most)
+        q->most = q->waiting;
+}
+
 static void put(queue *q, launch *l)
 {
     pthread_t thread;
     pthread_mutex_lock(&q->lock);
     *q->last = l;
     q->last = &l->next;
-    q->launches++;
-    if (++q->waiting > q->most)
-        q->most = q->waiting;
+    count(q);
     if (!q->started && pthread_create(&thread, NULL, run_kernels, q))
         abort();
     q->started = true;
     pthread_cond_signal(&q->filled);
     pthread_mutex_unlock(&q->lock);
+}
+
+static int launch_and_wait(queue *q, launch *l)
+{
+    static _Thread_local unsigned seed;
+    pthread_mutex_lock(&q->lock);
+    count(q);
+    pthread_mutex_unlock(&q->lock);
+    be_late(&seed);
+    int failed = real_launch(l->ident, l->device, l->teams, l->threads, l->kernel, &l->args);
+    pthread_mutex_lock(&q->lock);
+    q->waiting--;
+    pthread_mutex_unlock(&q->lock);
+    return failed;
 }
 
 /* --- entry points ----------------------------------------------------------------- */
@@ -191,6 +212,11 @@ int __tgt_target_kernel(void *ident, int64_t device, int32_t teams, int32_t thre
     l->teams = teams;
     l->threads = threads;
     l->kernel = kernel;
+    if (getenv("ASYNC_LAUNCH_WAIT")) {
+        int failed = launch_and_wait(&queues[device], l);
+        free(l);
+        return failed;
+    }
     *handle = l;
     put(&queues[device], l);
     return 0;
@@ -243,7 +269,7 @@ __attribute__((destructor)) static void at_exit(void)
         return;
     for (int k = 0; k < DEVICES; k++) {
         queue *q = &queues[k];
-        if (!q->started)
+        if (!q->launches)
             continue;
         pthread_mutex_lock(&q->lock);
         fprintf(file, "device %d launches %u most %u threads %u\n", k, q->launches, q->most, count_workers(k));

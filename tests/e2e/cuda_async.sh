@@ -53,6 +53,10 @@ bench() {
     under 0 OMPDARTS_DEVICES=1 ASYNC_LAUNCH_DELAY=1000 "$E2E_BENCH/gemm3d" 6 32
     same_checksum
     launches "most == [2]" "threads == [1]"
+    # Where launches wait for their kernels all the same, a second thread launches the second one.
+    under 0 OMPDARTS_DEVICES=1 ASYNC_LAUNCH_DELAY=1000 ASYNC_LAUNCH_WAIT=1 "$E2E_BENCH/gemm3d" 6 32
+    same_checksum
+    launches "most == [2]" "threads[0] in (2, 3)"
     # Short kernels, which the program's own thread launches.
     plain 0 "$E2E_BENCH/cholesky" 16 16
     for seed in 1 2 3; do

@@ -982,6 +982,15 @@ static void set_default_device(const od_device_choice *devices)
         od_environment_default("OMP_DEFAULT_DEVICE", number);
 }
 
+/* Without its hidden helper threads libomp counts their places in its table of threads as free, but never uses them: some
+ * 25 threads are too many then (LLVM 19 to 22). Our workers and their kernels' threads are among these. */
+static void mend_thread_table(void)
+{
+    const char *helpers = od_environment("LIBOMP_USE_HIDDEN_HELPER_TASK");
+    if (helpers && (strcspn(helpers, "0fFnN") == 0 || strcasecmp(helpers, "off") == 0))
+        od_environment_default("LIBOMP_NUM_HIDDEN_HELPER_THREADS", "0");
+}
+
 static void configure(void)
 {
     char error[512];
@@ -1002,6 +1011,7 @@ static void configure(void)
                "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
     if (!runtime.options.disable && !disabled && knows_llvm()) {
         /* A thread that asks libomptarget for the end of kernels is made to wait for one after so many questions. */
+        mend_thread_table();
         od_environment_default("OMPTARGET_QUERY_COUNT_MAX", "1000000000");
         od_environment_default("OMPTARGET_QUERY_COUNT_THRESHOLD", "1000000000");
         atomic_store(&state, UNSTARTED);

@@ -38,7 +38,7 @@ export TSAN_OPTIONS=suppressions=$PWD/tests/suppressions/thread.txt:handle_abort
 for tool in ASAN LSAN UBSAN TSAN; do
     export ${tool}_SYMBOLIZER_PATH="$llvm_root/bin/llvm-symbolizer"
 done
-export LIBOMP_USE_HIDDEN_HELPER_TASK=0 # stock libomp's helper threads are unreliable, see docs/openmp.md
+export LIBOMP_NUM_HIDDEN_HELPER_THREADS=0 # stock libomp's helper threads are unreliable, see docs/openmp.md
 export OMP_NUM_THREADS=4
 
 # Left out: counting transfers of large runs, which is slow here, and the programs below run the same code.

@@ -264,10 +264,17 @@ static bool preload_library(void)
 }
 
 /* libomp's hidden helper threads fail assertions on target nowait tasks with dependences in LLVM 19, and no
- * task that we schedule needs them. */
+ * task that we schedule needs them. (LIBOMP_USE_HIDDEN_HELPER_TASK=0 would leave their places in libomp's table
+ * of threads unused and uncounted: see the library's configure().) */
+static bool leave_out_hidden_helpers(void)
+{
+    return od_environment("LIBOMP_USE_HIDDEN_HELPER_TASK") ||
+           set_variable("LIBOMP_NUM_HIDDEN_HELPER_THREADS", "0", false);
+}
+
 static bool prepare_environment(const run_request *request)
 {
-    return preload_library() && set_variable("LIBOMP_USE_HIDDEN_HELPER_TASK", "0", false) &&
+    return preload_library() && leave_out_hidden_helpers() &&
            set_variable("OMPDARTS_SUMMARY", request->summary ? "1" : "0", !request->summary);
 }
 

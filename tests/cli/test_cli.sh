@@ -16,7 +16,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
-unset LD_PRELOAD LIBOMP_USE_HIDDEN_HELPER_TASK "${!OMPDARTS_@}"
+unset LD_PRELOAD LIBOMP_USE_HIDDEN_HELPER_TASK LIBOMP_NUM_HIDDEN_HELPER_THREADS "${!OMPDARTS_@}"
 
 fail() {
     echo "FAILED: $*"
@@ -83,7 +83,7 @@ refused "option '--no-summary' takes no value" run --no-summary=1 "$show"
 expect 7 run "$show"
 has "LD_PRELOAD=$library"
 has OMPDARTS_SUMMARY=1
-has LIBOMP_USE_HIDDEN_HELPER_TASK=0
+has LIBOMP_NUM_HIDDEN_HELPER_THREADS=0
 [ "$(grep -c '^OMPDARTS_' "$work/out")" -eq 1 ] || fail "more variables than asked for: $(cat "$work/out")"
 
 expect 7 run --sched=eager --evict lru --devices 3 --mem=60M --buffer 30 --coherence=strict --device-clause hint \
@@ -119,6 +119,7 @@ has OMPDARTS_DISABLE=1
 OMPDARTS_SUMMARY=0 LIBOMP_USE_HIDDEN_HELPER_TASK=1 expect 7 run "$show"
 has OMPDARTS_SUMMARY=0
 has LIBOMP_USE_HIDDEN_HELPER_TASK=1
+! grep -q LIBOMP_NUM_HIDDEN_HELPER_THREADS "$work/out" || fail "the user wants hidden helper threads"
 LD_PRELOAD=libm.so.6 expect 7 run "$show"
 has "LD_PRELOAD=$library:libm.so.6"
 PATH=$work:$PATH expect 7 run show

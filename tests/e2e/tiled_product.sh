@@ -7,7 +7,7 @@
 # Stock libomp 19, with its hidden helper threads, aborts in most runs of this program: how often is printed.
 . "$(dirname "$0")/common.sh"
 program=$E2E_PROGRAMS/tiled_product
-unset LIBOMP_USE_HIDDEN_HELPER_TASK
+unset LIBOMP_NUM_HIDDEN_HELPER_THREADS
 export OMP_NUM_THREADS=4
 
 stock=0

@@ -25,7 +25,7 @@ class Lab:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.clean = {name: value for name, value in os.environ.items()
                       if not name.startswith(("OMPDARTS_", "OMP_", "LIBOMP", "KMP_")) and name != "LD_PRELOAD"}
-        self.clean["LIBOMP_USE_HIDDEN_HELPER_TASK"] = "0"  # stock libomp 19 fails with them
+        self.clean["LIBOMP_NUM_HIDDEN_HELPER_THREADS"] = "0"  # stock libomp 19 fails with them
         if double:
             self.clean["LD_LIBRARY_PATH"] = ":".join(filter(None, (double, self.clean.get("LD_LIBRARY_PATH"))))
             self.clean["CUDA_DOUBLE_MEMORY"] = "1Gi"

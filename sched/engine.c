@@ -216,6 +216,9 @@ void od_engine_task_give_back(od_engine *e, od_task *t, bool used)
     int place = t->place;
     assert(t->state == OD_TASK_RUNNING && place != OD_HOST && !t->outer);
     e->events++;
+    t->failed = true; /* it is not done */
+    t->end_ns = od_engine_now(e);
+    od_tell_task(e, OD_EVENT_TASK_FINISHED, t);
     od_stats_account(e, (unsigned)place);
     stop_running(&e->device[place], t);
     e->todo |= OD_BIT(place) | e->rights_waiters;
@@ -251,6 +254,7 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
     t->failed = status != OD_OK;
     t->end_ns = od_engine_now(e);
     assert(t->state == OD_TASK_RUNNING);
+    od_tell_task(e, OD_EVENT_TASK_FINISHED, t);
     end_run(e, t, place);
     od_engine_leave_rights(t, place);
     e->todo |= e->rights_waiters;
@@ -321,6 +325,7 @@ static bool commit_host_tasks(od_engine *e)
         od_list_remove(&e->host_waiting, &t->link);
         take_rights(t, OD_HOST);
         t->state = OD_TASK_COMMITTED;
+        od_tell_task(e, OD_EVENT_TASK_COMMITTED, t);
         od_engine_request(e, request);
         any = true;
     }
@@ -335,6 +340,7 @@ static bool start_host_tasks(od_engine *e)
         e->host_running++;
         t->state = OD_TASK_RUNNING;
         t->start_ns = od_engine_now(e);
+        od_tell_task(e, OD_EVENT_TASK_STARTED, t);
         e->config.driver_ops->start_task(e->config.driver, t, OD_HOST);
         any = true;
     }
@@ -366,6 +372,7 @@ static void start(od_engine *e, od_task *t, unsigned k)
     device->running_seconds += t->duration;
     t->state = OD_TASK_RUNNING;
     t->start_ns = od_engine_now(e);
+    od_tell_task(e, OD_EVENT_TASK_STARTED, t);
     for (uint32_t i = 0; i < t->naccess; i++)
         if (t->access[i].mode & OD_WRITE)
             od_memory_drop_all(e, t->access[i].datum, (int)k);
@@ -420,6 +427,7 @@ static bool take_memory(od_engine *e, od_task *t, unsigned k)
 
 static void leave_buffer(od_engine *e, od_task *t, unsigned k)
 {
+    od_stats_account(e, k);
     od_list_remove(&e->device[k].buffer, &t->link);
     for (uint32_t i = 0; i < t->naccess; i++)
         t->access[i].datum->replica[k].buffered_uses--;
@@ -432,6 +440,7 @@ static void commit(od_engine *e, od_task *t, unsigned k)
     leave_buffer(e, t, k);
     t->state = OD_TASK_COMMITTED;
     od_list_push_back(&e->device[k].committed, &t->link);
+    od_tell_task(e, OD_EVENT_TASK_COMMITTED, t);
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
         od_memory_touch(e, d, k);
@@ -526,6 +535,7 @@ static void buffer_task(od_engine *e, od_task *t, unsigned k, bool front)
         od_list_push_front(&e->device[k].buffer, &t->link);
     else
         od_list_push_back(&e->device[k].buffer, &t->link);
+    od_tell_task(e, OD_EVENT_TASK_BUFFERED, t);
     e->todo |= OD_BIT(k);
 }
 
@@ -803,6 +813,7 @@ void od_engine_place_again(od_engine *e, od_task *t)
     t->state = OD_TASK_READY;
     t->place = t->device = OD_NOWHERE;
     t->failed = false;
+    od_tell_task(e, OD_EVENT_TASK_READY, t);
     place(e, t);
 }
 
@@ -831,6 +842,7 @@ void od_engine_task_ready(od_engine *e, od_task *t)
     e->unfinished++;
     if (t->outer && t->outer->place != OD_HOST)
         e->device[t->outer->place].blocked++;
+    od_tell_task(e, OD_EVENT_TASK_READY, t);
     place(e, t);
     od_engine_progress(e);
 }
@@ -889,6 +901,18 @@ static od_device_load device_load(void *engine, unsigned k)
     return load;
 }
 
+static void planned(void *engine, od_task *t, unsigned k)
+{
+    (void)k; /* the task's place */
+    od_tell_task(engine, OD_EVENT_TASK_PLANNED, t);
+}
+
+static void decided(void *engine, const od_datum *d, unsigned k, const od_score *scores, unsigned nscores)
+{
+    od_tell(engine,
+            (od_event){.kind = OD_EVENT_DECISION, .place = (int)k, .datum = d, .scores = scores, .nscores = nscores});
+}
+
 static od_status make_devices(od_engine *e)
 {
     for (unsigned k = 0; k < e->config.ndevices; k++) {
@@ -929,6 +953,10 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                          .engine = e,
                          .transfer_time = transfer_time,
                          .load = device_load};
+    if (od_is_told(e)) {
+        env.planned = planned;
+        env.decided = decided;
+    }
     e->directory = od_directory_create(config->ndevices);
     e->forecast = od_forecast_create();
     e->levels = od_levels_create();

@@ -81,6 +81,8 @@ typedef struct od_driver_ops {
     od_link (*link)(void *driver, int from, int to);
     /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
     void (*let_go)(void *driver, uintptr_t base, size_t size);
+    /* Is told everything, see sched/event.h. NULL: nobody listens, and nothing is spent on it. */
+    void (*event)(void *driver, const od_event *event);
     /* The program cannot go on with right results; does not return in the runtime. */
     void (*fatal)(void *driver, const char *message);
 } od_driver_ops;

@@ -31,6 +31,8 @@ typedef struct od_device {
     unsigned awaiting;      /* replicas that wait for a place that can send them */
     size_t leaving_bytes;   /* memory that evictions under way will free */
     uint64_t last_ns;       /* until when times have been accounted */
+    od_stall_cause stall;   /* why it has run nothing since stall_ns, where somebody listens */
+    uint64_t stall_ns;
     od_device_stats stats;
 } od_device;
 
@@ -77,7 +79,6 @@ void od_engine_leave_rights(od_task *t, int place);
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);
 void od_memory_drop(od_engine *e, od_datum *d, unsigned k);
 void od_memory_drop_all(od_engine *e, od_datum *d, int except);
-void od_memory_evict(od_engine *e, od_datum *d, unsigned k);
 void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded);
 bool od_memory_store(od_engine *e, od_datum *d);
 bool od_memory_save(od_engine *e, od_datum *d);
@@ -107,6 +108,8 @@ bool od_loss_concerns(const od_engine *e, const od_transfer *x);
 void od_loss_undo_transfer(od_engine *e, od_transfer *x);
 
 /* engine_state.c */
+/* Tells an event that happens now, or at its time if it has one. Only where somebody listens. */
+void od_tell(od_engine *e, od_event event);
 void od_stats_account(od_engine *e, unsigned k);
 void od_engine_check(const od_engine *e);
 
@@ -125,6 +128,17 @@ static inline bool od_device_is_lost(const od_engine *e, int place)
 static inline bool od_datum_is_stranded(const od_engine *e, const od_datum *d)
 {
     return d->valid && !(d->valid & ~e->lost);
+}
+
+static inline bool od_is_told(const od_engine *e)
+{
+    return e->config.driver_ops->event != NULL;
+}
+
+static inline void od_tell_task(od_engine *e, od_event_kind kind, od_task *t)
+{
+    if (od_is_told(e))
+        od_tell(e, (od_event){.kind = kind, .place = t->place, .task = t});
 }
 
 static inline uint64_t od_engine_now(const od_engine *e)

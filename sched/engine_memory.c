@@ -27,6 +27,14 @@ static od_transfer *new_transfer(od_engine *e)
     return x;
 }
 
+static void start_transfer(od_engine *e, od_transfer *x)
+{
+    x->start_ns = x->end_ns = 0;
+    if (od_is_told(e))
+        od_tell(e, (od_event){.kind = OD_EVENT_TRANSFER_QUEUED, .place = x->to, .datum = x->datum, .transfer = x});
+    e->config.driver_ops->start_transfer(e->config.driver, x);
+}
+
 void od_memory_transfer(od_engine *e, const od_transfer *what)
 {
     od_transfer *x = new_transfer(e);
@@ -57,7 +65,7 @@ void od_memory_transfer(od_engine *e, const od_transfer *what)
         d->stores++;
     d->transfers++;
     od_list_push_back(&e->transfers, &x->link);
-    e->config.driver_ops->start_transfer(e->config.driver, x);
+    start_transfer(e, x);
 }
 
 void od_memory_update_outside(od_engine *e, od_datum *d)
@@ -89,6 +97,12 @@ void od_memory_touch(od_engine *e, od_datum *d, unsigned k)
     od_replica *r = &d->replica[k];
     od_list_remove(&e->device[k].resident, &r->lru);
     od_list_push_back(&e->device[k].resident, &r->lru);
+}
+
+static void tell_memory(od_engine *e, unsigned k)
+{
+    if (od_is_told(e))
+        od_tell(e, (od_event){.kind = OD_EVENT_MEMORY, .place = (int)k, .bytes = od_pool_used(e->device[k].pool)});
 }
 
 /* The policy is told once: when contents stop counting as being on k. */
@@ -128,6 +142,7 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
     d->valid &= ~OD_BIT(k);
     d->nreplicas--;
     od_memory_update_outside(e, d);
+    tell_memory(e, k);
     e->todo |= OD_BIT(k);
 }
 
@@ -156,7 +171,7 @@ static int refuge(const od_engine *e, od_datum *d)
     return d->region->spill ? OD_SPILL : OD_HOST;
 }
 
-void od_memory_evict(od_engine *e, od_datum *d, unsigned k)
+static void evict(od_engine *e, od_datum *d, unsigned k)
 {
     od_replica *r = &d->replica[k];
     e->device[k].stats.evictions++;
@@ -177,6 +192,22 @@ void od_memory_evict(od_engine *e, od_datum *d, unsigned k)
     tell_evicted(e, d, k);
 }
 
+/* With the numbers of the rule that has chosen the replica; query NULL: none has. */
+static void tell_eviction(od_engine *e, unsigned k, const od_replica *victim, od_evict_reason reason,
+                          const od_evict_query *query)
+{
+    od_score scores[OD_MAX_SCORES];
+    if (!od_is_told(e))
+        return;
+    unsigned n = query && e->config.evict->explain ? e->config.evict->explain(query, victim, scores) : 0;
+    od_tell(e, (od_event){.kind = OD_EVENT_EVICT,
+                          .place = (int)k,
+                          .datum = victim->datum,
+                          .reason = reason,
+                          .scores = scores,
+                          .nscores = n});
+}
+
 static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
 {
     od_device *device = &e->device[k];
@@ -190,6 +221,8 @@ static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
     od_replica *victim = e->config.evict->victim(&query);
     e->stats.sched_ns += od_engine_cost_clock(e) - start;
     assert(!victim || od_victim_allowed(&query, victim));
+    if (victim)
+        tell_eviction(e, k, victim, head ? OD_EVICT_FOR_TASK : OD_EVICT_FOR_PREFETCH, &query);
     return victim;
 }
 
@@ -206,8 +239,10 @@ static bool clear_own(od_engine *e, unsigned k, od_task *head)
     head->compactions++;
     for (uint32_t i = 0; i < head->naccess; i++) {
         const od_replica *r = &head->access[i].datum->replica[k];
-        if (r->state == OD_PRESENT && !r->pins)
-            od_memory_evict(e, r->datum, k);
+        if (r->state != OD_PRESENT || r->pins)
+            continue;
+        tell_eviction(e, k, r, OD_EVICT_COMPACTION, NULL);
+        evict(e, r->datum, k);
     }
     return true;
 }
@@ -222,7 +257,7 @@ static bool make_room(od_engine *e, unsigned k, od_task *head, size_t size)
     od_replica *victim = choose_victim(e, k, head);
     if (!victim)
         return clear_own(e, k, head);
-    od_memory_evict(e, victim->datum, k);
+    evict(e, victim->datum, k);
     return true;
 }
 
@@ -243,6 +278,7 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
     od_memory_update_outside(e, d);
+    tell_memory(e, k);
     uint64_t start = od_engine_cost_clock(e);
     e->config.policy->incoming(e->policy_state, d, k);
     e->stats.sched_ns += od_engine_cost_clock(e) - start;
@@ -275,6 +311,14 @@ static int load_source(const od_engine *e, const od_datum *d, unsigned k)
     return od_engine_link(e, peer, (int)k)->bandwidth > clearly * host_bandwidth ? peer : host;
 }
 
+static void tell_load(od_engine *e, const od_datum *d, unsigned k)
+{
+    if (!od_is_told(e))
+        return;
+    const od_score reload = {"reload", d->replica[k].loads > 0};
+    od_tell(e, (od_event){.kind = OD_EVENT_LOAD, .place = (int)k, .datum = d, .scores = &reload, .nscores = 1});
+}
+
 /* Brings the contents to k, where memory has been taken. */
 void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
 {
@@ -292,6 +336,7 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
         return;
     }
     stop_awaiting(e, d, k);
+    tell_load(e, d, k);
     if (r->loads++)
         e->device[k].stats.reloads++;
     e->device[k].stats.loads++;
@@ -427,7 +472,7 @@ static bool try_again(od_engine *e, od_transfer *x)
 {
     char message[256];
     if (++x->tries < MAX_TRIES) {
-        e->config.driver_ops->start_transfer(e->config.driver, x);
+        start_transfer(e, x);
         return true;
     }
     snprintf(message, sizeof message,
@@ -438,10 +483,27 @@ static bool try_again(od_engine *e, od_transfer *x)
     return false;
 }
 
+static void tell_transfer(od_engine *e, const od_transfer *x, bool failed)
+{
+    if (!od_is_told(e))
+        return;
+    od_event event = {.kind = OD_EVENT_TRANSFER_STARTED,
+                      .ns = x->start_ns,
+                      .place = x->to,
+                      .datum = x->datum,
+                      .transfer = x,
+                      .failed = failed};
+    od_tell(e, event);
+    event.kind = OD_EVENT_TRANSFER_FINISHED;
+    event.ns = x->end_ns;
+    od_tell(e, event);
+}
+
 void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
 {
     od_datum *d = x->datum;
     e->events++;
+    tell_transfer(e, x, status != OD_OK);
     bool undo = status && od_loss_concerns(e, x);
     if (status && !undo && try_again(e, x))
         return;

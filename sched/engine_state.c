@@ -11,11 +11,49 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+void od_tell(od_engine *e, od_event event)
+{
+    if (!event.ns)
+        event.ns = od_engine_now(e);
+    e->config.driver_ops->event(e->config.driver, &event);
+}
+
+static od_stall_cause stall_cause(const od_engine *e, unsigned k)
+{
+    const od_device *device = &e->device[k];
+    if (device->running)
+        return OD_STALL_NONE;
+    if (device->committed.count)
+        return OD_STALL_LOADS;
+    if (!device->buffer.count)
+        return OD_STALL_IDLE;
+    return (e->rights_waiters & OD_BIT(k)) ? OD_STALL_RIGHTS : OD_STALL_MEMORY;
+}
+
+/* What has held since `from` differs from what held before. */
+static void tell_stall(od_engine *e, unsigned k, uint64_t from)
+{
+    od_device *device = &e->device[k];
+    od_stall_cause cause = stall_cause(e, k);
+    if (cause == device->stall)
+        return;
+    if (device->stall != OD_STALL_NONE && from > device->stall_ns)
+        od_tell(e, (od_event){.kind = OD_EVENT_STALL,
+                              .ns = from,
+                              .place = (int)k,
+                              .reason = device->stall,
+                              .since_ns = device->stall_ns});
+    device->stall = cause;
+    device->stall_ns = from;
+}
+
 void od_stats_account(od_engine *e, unsigned k)
 {
     od_device *device = &e->device[k];
     uint64_t now = od_engine_now(e);
     uint64_t elapsed = now > device->last_ns ? now - device->last_ns : 0;
+    if (elapsed && od_is_told(e))
+        tell_stall(e, k, device->last_ns);
     device->last_ns = now;
     if (device->running)
         device->stats.busy_ns += elapsed;

@@ -11,7 +11,7 @@
 
 #include "sched/policy.h"
 
-enum { OD_EVICT_INTERFACE = 1 };
+enum { OD_EVICT_INTERFACE = 2 };
 
 typedef struct od_evict_query {
     unsigned k;              /* the device that needs memory */
@@ -35,6 +35,8 @@ typedef struct od_evict_ops {
     const char *description;
     /* The replica to evict, or NULL when none is allowed. */
     od_replica *(*victim)(const od_evict_query *query);
+    /* The numbers by which it was chosen, at most OD_MAX_SCORES; their count is returned. NULL: there are none. */
+    unsigned (*explain)(const od_evict_query *query, const od_replica *victim, od_score *scores);
 } od_evict_ops;
 
 void od_evict_register(const od_evict_ops *ops);

@@ -4,9 +4,11 @@
 
 #include <assert.h>
 
-void od_plan_init(od_plan *plan, unsigned k)
+void od_plan_init(od_plan *plan, const od_policy_env *env, unsigned k)
 {
     plan->k = k;
+    plan->planned = env->planned;
+    plan->engine = env->engine;
     od_list_init(&plan->tasks);
 }
 
@@ -18,6 +20,8 @@ void od_plan_append(od_plan *plan, od_task *task)
     for (uint32_t i = 0; i < task->naccess; i++)
         task->access[i].datum->replica[plan->k].planned_uses++;
     od_list_push_back(&plan->tasks, &task->link);
+    if (plan->planned)
+        plan->planned(plan->engine, task, plan->k);
 }
 
 void od_plan_remove(od_plan *plan, od_task *task)

@@ -9,14 +9,17 @@
 #ifndef OD_SCHED_PLAN_H
 #define OD_SCHED_PLAN_H
 
-#include "sched/task.h"
+#include "sched/policy.h"
 
 typedef struct od_plan {
     unsigned k;
-    od_list tasks; /* od_task.link */
+    od_list tasks;                                            /* od_task.link */
+    void (*planned)(void *engine, od_task *task, unsigned k); /* od_policy_env.planned, or NULL */
+    void *engine;
 } od_plan;
 
-void od_plan_init(od_plan *plan, unsigned k);
+/* `env` tells who wants to know what is planned. */
+void od_plan_init(od_plan *plan, const od_policy_env *env, unsigned k);
 void od_plan_append(od_plan *plan, od_task *task);
 /* Takes a task out again; it is OD_TASK_READY and nowhere afterwards. */
 void od_plan_remove(od_plan *plan, od_task *task);

@@ -36,6 +36,7 @@
 #ifndef OD_SCHED_POLICY_H
 #define OD_SCHED_POLICY_H
 
+#include "sched/event.h"
 #include "sched/task.h"
 #include "util/status.h"
 
@@ -72,6 +73,10 @@ typedef struct od_policy_env {
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
     double inbound; /* bytes/s from the host into all devices together, when all load at once */
+    /* NULL where nobody listens (sched/event.h). A task has been planned for k; od_plan_append() tells it. */
+    void (*planned)(void *engine, od_task *task, unsigned k);
+    /* Likewise: the datum has been chosen for k, because of these numbers. */
+    void (*decided)(void *engine, const od_datum *datum, unsigned k, const od_score *scores, unsigned nscores);
 } od_policy_env;
 
 typedef struct od_policy_ops {

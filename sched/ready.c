@@ -56,13 +56,13 @@ static bool comes_before(const void *owner, uint32_t a, uint32_t b)
     return first->turn < second->turn;
 }
 
-od_ready *od_ready_create(unsigned k, od_ready_rules rules)
+od_ready *od_ready_create(const od_policy_env *env, unsigned k, od_ready_rules rules)
 {
     od_ready *ready = calloc(1, sizeof *ready);
     if (!ready)
         return NULL;
     ready->rules = rules;
-    od_plan_init(&ready->plan, k);
+    od_plan_init(&ready->plan, env, k);
     od_heap_init(&ready->order, comes_before, ready);
     return ready;
 }

@@ -21,7 +21,7 @@ typedef struct od_ready_rules {
     bool by_data;
 } od_ready_rules;
 
-od_ready *od_ready_create(unsigned k, od_ready_rules rules); /* NULL: out of memory */
+od_ready *od_ready_create(const od_policy_env *env, unsigned k, od_ready_rules rules); /* NULL: out of memory */
 /* Tasks that are still planned are forgotten; neither they nor their data are looked at. */
 void od_ready_destroy(od_ready *ready);
 

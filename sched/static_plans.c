@@ -26,14 +26,14 @@ struct od_static_datum {
 
 /* --- making and unmaking ------------------------------------------------------ */
 
-od_static_plans *od_static_plans_create(unsigned ndevices)
+od_static_plans *od_static_plans_create(const od_policy_env *env)
 {
-    od_static_plans *plans = calloc(1, sizeof *plans + ndevices * sizeof plans->device[0]);
+    od_static_plans *plans = calloc(1, sizeof *plans + env->ndevices * sizeof plans->device[0]);
     if (!plans)
         return NULL;
-    plans->ndevices = ndevices;
-    for (unsigned k = 0; k < ndevices; k++)
-        od_plan_init(&plans->device[k].plan, k);
+    plans->ndevices = env->ndevices;
+    for (unsigned k = 0; k < env->ndevices; k++)
+        od_plan_init(&plans->device[k].plan, env, k);
     return plans;
 }
 

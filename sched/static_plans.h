@@ -27,8 +27,8 @@ typedef struct od_static_plans {
     od_static_device device[];
 } od_static_plans;
 
-od_static_plans *od_static_plans_create(unsigned ndevices); /* NULL: out of memory */
-void od_static_plans_destroy(od_static_plans *plans);       /* planned tasks are released */
+od_static_plans *od_static_plans_create(const od_policy_env *env); /* NULL: out of memory */
+void od_static_plans_destroy(od_static_plans *plans);              /* planned tasks are released */
 
 od_status od_static_plans_adopt(od_static_plans *plans, od_task *task);
 void od_static_plans_release(od_static_plans *plans, od_task *task);

@@ -24,7 +24,7 @@ od_status od_static_create(const od_policy_env *env, od_static_planner planner, 
                            void *data, void **state)
 {
     struct static_policy *policy = calloc(1, sizeof *policy);
-    od_static_plans *plans = od_static_plans_create(env->ndevices);
+    od_static_plans *plans = od_static_plans_create(env);
     if (!policy || !plans) {
         free(policy);
         free(plans);

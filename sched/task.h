@@ -60,6 +60,7 @@ typedef struct od_task {
     int device;                /* the device that it was given to, for statistics */
     uint64_t start_ns, end_ns; /* of its run, by the driver's clock */
     void *user;                /* the driver's */
+    void *note;                /* the driver's, of what it has been told (sched/event.h) */
 } od_task;
 
 #endif

@@ -62,11 +62,20 @@ static od_replica *belady_victim(const od_evict_query *query)
     return best;
 }
 
+static unsigned belady_explain(const od_evict_query *query, const od_replica *victim, od_score *scores)
+{
+    struct future future = future_of(query, victim);
+    scores[0] = (od_score){"next_use", future.next == OD_NEVER ? -1 : (double)future.next};
+    scores[1] = (od_score){"known_uses", future.uses};
+    return 2;
+}
+
 static const od_evict_ops belady_ops = {
     .interface_version = OD_EVICT_INTERFACE,
     .name = "belady",
     .description = "next use furthest in the planned order (thesis, 3.3.6)",
     .victim = belady_victim,
+    .explain = belady_explain,
 };
 
 OD_REGISTER_EVICT(belady_ops)

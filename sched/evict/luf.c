@@ -85,11 +85,22 @@ static od_replica *luf_victim(const od_evict_query *query)
     return victim ? victim : furthest_in_buffer(query);
 }
 
+static unsigned luf_explain(const od_evict_query *query, const od_replica *victim, od_score *scores)
+{
+    struct worth worth = worth_of(query, victim);
+    scores[0] = (od_score){"buffered_uses", victim->buffered_uses};
+    scores[1] = (od_score){"planned_uses", worth.planned};
+    scores[2] = (od_score){"ready_uses", worth.ready};
+    scores[3] = (od_score){"forecast_uses", worth.forecast};
+    return 4;
+}
+
 static const od_evict_ops luf_ops = {
     .interface_version = OD_EVICT_INTERFACE,
     .name = "luf",
     .description = "least used in the future (thesis, Algorithm 10)",
     .victim = luf_victim,
+    .explain = luf_explain,
 };
 
 OD_REGISTER_EVICT(luf_ops)

@@ -151,7 +151,7 @@ static od_status darts_create(const od_policy_env *env, void **state)
     darts->affinity = values[PUBLISHED] ? 0 : values[AFFINITY];
     darts->steals = values[STEAL] && !values[PUBLISHED];
     for (unsigned k = 0; k < env->ndevices; k++)
-        od_plan_init(&darts->device[k].plan, k);
+        od_plan_init(&darts->device[k].plan, env, k);
     *state = darts;
     return OD_OK;
 }
@@ -216,6 +216,16 @@ static od_status darts_ready(void *state, od_task *task)
 
 /* --- request ------------------------------------------------------------- */
 
+static void tell_choice(const struct darts *darts, const od_datum *datum, unsigned k, const od_need_key *key)
+{
+    if (!darts->env.decided)
+        return;
+    const od_score scores[] = {{"tasks_possible", key->n0}, {"tasks_lacking_one_more", key->n1},
+                               {"load_s", key->load},       {"load_per_task_time", isinf(key->ratio) ? -1 : key->ratio},
+                               {"priority", key->max_prio}, {"time_left_s", (double)key->left_ns * 1e-9}};
+    darts->env.decided(darts->env.engine, datum, k, scores, sizeof scores / sizeof *scores);
+}
+
 /* Algorithm 12, lines 2 to 17. */
 static void refill(struct darts *darts, od_plan *plan)
 {
@@ -225,6 +235,8 @@ static void refill(struct darts *darts, od_plan *plan)
     const od_datum *best = NULL;
     if (od_needs_plan_free(needs, NULL, plan) == 0) {
         best = od_needs_best(needs, plan->k, &key);
+        if (best)
+            tell_choice(darts, best, plan->k, &key);
         if (best && key.n0 > 0) {
             od_needs_plan_free(needs, best, plan);
         } else {
@@ -261,8 +273,10 @@ static void take_worthwhile(struct darts *darts, od_plan *plan)
     od_need_key key;
     const od_datum *best;
     od_needs_plan_free(darts->needs, NULL, plan);
-    while ((best = od_needs_best(darts->needs, plan->k, &key)) && key.ratio < 1)
+    while ((best = od_needs_best(darts->needs, plan->k, &key)) && key.ratio < 1) {
+        tell_choice(darts, best, plan->k, &key);
         od_needs_plan_free(darts->needs, best, plan);
+    }
 }
 
 /* Plans all tasks, latest first in `tasks`, unless together they take less time than their loads. */

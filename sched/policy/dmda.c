@@ -53,7 +53,7 @@ static od_status create(const od_policy_env *env, od_ready_rules rules, void **s
     dmda->env = *env;
     dmda->bus = (double)env->values[0];
     for (unsigned k = 0; k < env->ndevices; k++) {
-        dmda->device[k].ready = od_ready_create(k, rules);
+        dmda->device[k].ready = od_ready_create(env, k, rules);
         if (!dmda->device[k].ready) {
             dmda_destroy(dmda);
             return OD_ENOMEM;

@@ -128,7 +128,7 @@ static od_status naive_create(const od_policy_env *env, void **state)
         return OD_ENOMEM;
     }
     for (unsigned k = 0; k < env->ndevices; k++)
-        od_plan_init(&naive->plan[k], k);
+        od_plan_init(&naive->plan[k], env, k);
     *state = naive;
     return OD_OK;
 }

@@ -20,7 +20,7 @@ static od_status naive_create(const od_policy_env *env, void **state)
     naive->env = *env;
     naive->bus = env->values[0];
     for (unsigned k = 0; k < env->ndevices; k++)
-        od_plan_init(&naive->plan[k], k);
+        od_plan_init(&naive->plan[k], env, k);
     *state = naive;
     return OD_OK;
 }

@@ -2,6 +2,8 @@
 /* The engine's test driver. See engine_world.h. */
 #include "engine_world.h"
 
+#include "told.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,7 @@ typedef struct world {
     bool touched[W_DATA];       /* the host's memory has been copied to or from, and not been let go since */
     bool host_asked, host_answered, broken;
     uint64_t now;
+    told told;
 } world;
 
 #define BREAK(w, ...)                                                                                                  \
@@ -140,12 +143,19 @@ static void fatal(void *driver, const char *message)
         BREAK(w, "fatal: %s", message);
 }
 
+static void event(void *driver, const od_event *event)
+{
+    world *w = driver;
+    told_event(&w->told, event, event->task ? (size_t)(event->task - w->task) : 0, w->machine->memory);
+}
+
 static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .start_task = start_task,
                                          .complete_task = complete_task,
                                          .complete_request = complete_request,
                                          .now_ns = now_ns,
                                          .let_go = let_go,
+                                         .event = event,
                                          .fatal = fatal};
 
 /* --- events --------------------------------------------------------------- */
@@ -415,6 +425,10 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
         synchronise(w, choose, arg);
     if (!w->broken && !w->given_up)
         check_end(w);
+    if (!w->broken)
+        told_check_end(&w->told, w->engine, machine->ndevices, !w->given_up);
+    if (w->told.error[0])
+        BREAK(w, "%s", w->told.error);
     if (w->broken && w->engine)
         od_engine_dump(w->engine, stderr);
     bool ok = !w->broken;

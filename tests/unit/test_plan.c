@@ -12,7 +12,7 @@ static void test_append_remove_pop(void **unused)
     for (uint32_t i = 0; i < 3; i++)
         tasks[i] = world_task(i, data, (uint32_t[]){0, 1}, i == 1 ? 2 : 1);
     od_plan plan;
-    od_plan_init(&plan, 1);
+    od_plan_init(&plan, &(od_policy_env){.ndevices = 2}, 1);
     assert_null(od_plan_pop(&plan));
     for (uint32_t i = 0; i < 3; i++)
         od_plan_append(&plan, tasks[i]);

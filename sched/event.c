@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The names of events, reasons and causes. */
+#include "sched/event.h"
+
+const char *od_event_name(od_event_kind kind)
+{
+    static const char *const names[OD_EVENT_KINDS] = {
+        [OD_EVENT_TASK_READY] = "ready",
+        [OD_EVENT_TASK_PLANNED] = "planned",
+        [OD_EVENT_TASK_BUFFERED] = "buffered",
+        [OD_EVENT_TASK_COMMITTED] = "committed",
+        [OD_EVENT_TASK_STARTED] = "started",
+        [OD_EVENT_TASK_FINISHED] = "finished",
+        [OD_EVENT_TRANSFER_QUEUED] = "transfer queued",
+        [OD_EVENT_TRANSFER_STARTED] = "transfer started",
+        [OD_EVENT_TRANSFER_FINISHED] = "transfer finished",
+        [OD_EVENT_LOAD] = "load",
+        [OD_EVENT_EVICT] = "evict",
+        [OD_EVENT_DECISION] = "decision",
+        [OD_EVENT_MEMORY] = "memory",
+        [OD_EVENT_STALL] = "stall",
+    };
+    return names[kind];
+}
+
+const char *od_evict_reason_name(od_evict_reason reason)
+{
+    static const char *const names[OD_EVICT_REASONS] = {
+        [OD_EVICT_FOR_TASK] = "task",
+        [OD_EVICT_FOR_PREFETCH] = "prefetch",
+        [OD_EVICT_COMPACTION] = "compaction",
+    };
+    return names[reason];
+}
+
+const char *od_stall_cause_name(od_stall_cause cause)
+{
+    static const char *const names[OD_STALL_CAUSES] = {
+        [OD_STALL_NONE] = "none",     [OD_STALL_LOADS] = "loads", [OD_STALL_MEMORY] = "memory",
+        [OD_STALL_RIGHTS] = "rights", [OD_STALL_IDLE] = "idle",
+    };
+    return names[cause];
+}

@@ -33,6 +33,7 @@ typedef struct od_transfer {
     bool demanded;             /* a committed task or the host waits for it */
     unsigned tries;            /* failed attempts so far */
     uint64_t start_ns, end_ns; /* set by the queue */
+    uint64_t queued_ns;        /* set by the engine where somebody listens (sched/event.h) */
     od_ticket *ticket;         /* of an asynchronous copy under way; the queue's */
     od_node node;              /* in a queue */
     od_node link;              /* the engine's */

@@ -12,6 +12,7 @@
 #include "memmgr/guard.h"
 #include "omp_ext/entry.h"
 #include "omp_ext/images.h"
+#include "omp_ext/source.h"
 #include "util/log.h"
 
 #include <dlfcn.h>
@@ -77,30 +78,21 @@ static void add_code(text *t, const void *code)
     add(t, "(%s+%#tx)", info.dli_fname, (const char *)code - (const char *)info.dli_fbase);
 }
 
-/* ";file;function;line;column;;" : the file, where the program was compiled with -g. */
+/* The file, where the program was compiled with -g. */
 static void add_file(text *t, const od_ident *ident)
 {
-    const char *file = ident && ident->source && *ident->source == ';' ? ident->source + 1 : "";
-    int length = (int)strcspn(file, ";");
-    if (length && strncmp(file, "unknown", (size_t)length) != 0)
+    const char *file;
+    int length = od_source_file(ident, &file);
+    if (length)
         add(t, " of %.*s", length, file);
 }
 
-/* __omp_offloading_<device id>_<file id>_<function>_l<line> */
-static bool add_region(text *t, const char *name)
+static bool add_region(text *t, const char *kernel)
 {
-    static const char prefix[] = "__omp_offloading_";
-    if (!name || strncmp(name, prefix, sizeof prefix - 1) != 0)
+    od_region_name region;
+    if (!od_source_region(kernel, &region))
         return false;
-    const char *function = name + sizeof prefix - 1;
-    for (int ids = 0; ids < 2 && function; ids++) {
-        function = strchr(function, '_');
-        function += function != NULL;
-    }
-    const char *line = function ? strrchr(function, 'l') : NULL;
-    if (!line || line == function)
-        return false;
-    add(t, "the target region in %.*s, line %d", (int)(line - 1 - function), function, atoi(line + 1));
+    add(t, "the target region in %.*s, line %d", region.length, region.function, region.line);
     return true;
 }
 

@@ -159,6 +159,8 @@ static void forget(od_entry *entry)
 {
     entry->closed = true;
     entry->source = NULL;
+    free(entry->text);
+    entry->text = NULL;
     entry->cost = (od_cost){0};
     entry->weight = 0;
     entry->recalled = false;

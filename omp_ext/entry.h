@@ -41,9 +41,10 @@ struct od_entry {
     _Atomic od_entry_kind kind;
     atomic_bool has_depends; /* its tasks are submitted with depend clauses */
     od_learnt_depend depend[OD_MAX_LEARNT_DEPENDS];
-    bool recalled; /* earlier runs have been looked at */
-    uint64_t news; /* runs of this run */
-    bool closed;   /* its library has been: to be used again for other code */
+    bool recalled;          /* earlier runs have been looked at */
+    uint64_t news;          /* runs of this run */
+    bool closed;            /* its library has been: to be used again for other code */
+    struct od_source *text; /* omp_ext/source.h */
     struct od_entry *next;
 };
 typedef struct od_entry od_entry;

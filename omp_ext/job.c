@@ -106,6 +106,8 @@ static void note_time(od_job *job, int place)
         uint64_t last = atomic_exchange(&last_end_ns[place], now);
         start = last > start ? last : start;
     }
+    job->from_ns = start;
+    job->to_ns = now;
     job->seconds = (double)(now - start) * 1e-9;
 }
 

@@ -19,6 +19,7 @@
 #include "omp_ext/recall.h"
 #include "omp_ext/record.h"
 #include "omp_ext/thread.h"
+#include "omp_ext/tracing.h"
 #include "omp_ext/watchdog.h"
 #include "omp_ext/workers.h"
 #include "sched/report.h"
@@ -210,7 +211,7 @@ static void fatal(void *driver, const char *message)
     od_runtime_fatal(message);
 }
 
-static const od_driver_ops driver_ops = {
+static od_driver_ops driver_ops = {
     .start_transfer = start_transfer,
     .start_task = start_task,
     .complete_task = complete_task,
@@ -596,6 +597,23 @@ static void record_start(void)
         od_record_start(runtime.options.record, &run);
 }
 
+static void trace_start(void)
+{
+    char text[OD_MAX_DEVICES][OD_DEVICE_NAME];
+    const char *names[OD_MAX_DEVICES];
+    od_trace_run run = {.policy = runtime.options.sched,
+                        .evict = runtime.options.evict,
+                        .seed = runtime.options.seed,
+                        .ndevices = runtime.backend.ndevices,
+                        .memory = runtime.backend.pool_bytes[0],
+                        .device = names,
+                        .start_ns = runtime.start_ns};
+    for (unsigned k = 0; k < run.ndevices; k++)
+        names[k] = od_devices_name(&runtime.devices, k, text[k]);
+    if (runtime.options.trace[0])
+        od_tracing_start(runtime.options.trace, &run);
+}
+
 static void record_end(void)
 {
     od_device_stats stats[OD_MAX_DEVICES];
@@ -688,6 +706,7 @@ static void stop(int status, void *arg)
     od_transfer_queues_halt(runtime.transfers);
     od_check_stop();
     record_end();
+    od_tracing_end();
     report();
     if (runtime.backend.ops->report)
         runtime.backend.ops->report(runtime.backend.state);
@@ -716,6 +735,7 @@ static void report_interrupted(int signal)
     od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): figures so far", strsignal(signal));
     od_transfer_queues_halt(runtime.transfers);
     od_record_interrupt();
+    od_tracing_end();
     report();
 }
 
@@ -768,6 +788,7 @@ static od_status start_engine(void)
     const od_policy_ops *policy = runtime.policy.ops;
     unsigned n = runtime.backend.ndevices;
     bool asynchronous = runtime.backend.ops->start != NULL;
+    driver_ops.event = runtime.options.trace[0] ? od_tracing_event : NULL;
     if (strcmp(runtime.options.evict, "auto") == 0)
         snprintf(runtime.options.evict, sizeof runtime.options.evict, "%s", policy->default_evict);
     find_links();
@@ -806,7 +827,8 @@ static bool start_threads(void)
         return false;
     if (runtime.options.watchdog_s > 0)
         od_watchdog_start(runtime.options.watchdog_s);
-    bool reports = runtime.options.summary || runtime.options.stats[0] || runtime.options.record[0];
+    bool reports =
+        runtime.options.summary || runtime.options.stats[0] || runtime.options.record[0] || runtime.options.trace[0];
     if (!runtime.inherited && reports)
         od_interrupt_start(report_interrupted);
     return true;
@@ -848,6 +870,7 @@ static void start(void)
     runtime.start_ns = od_clock_ns();
     od_check_start(runtime.options.check);
     record_start();
+    trace_start();
     od_images_hold();
     on_exit(stop, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, back-end %s, policy %s, eviction %s",
@@ -903,6 +926,7 @@ static void revive(void)
         runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         runtime.onlookers = 0;
         runtime.inherited = true;
+        od_tracing_abandon();
         if (runtime.backend.ops->start)
             give_up_gpus();
         else if (!od_engine_is_idle(runtime.engine) || runtime.busy || own_jobs)

@@ -64,15 +64,17 @@ typedef struct od_job {
     bool granted;   /* SYNC: the engine has started it */
     bool completed; /* SYNC: the engine is done with it */
     int granted_place;
-    uint64_t number;     /* in the recording of the run (omp_ext/record.h), or 0 */
-    double seconds;      /* that its last run took */
-    uint64_t start_ns;   /* of the run */
-    int running_on;      /* its place */
-    void *handle;        /* libomptarget's, of a kernel that is still running, or NULL */
-    od_ticket *ticket;   /* of what a host task has queued on its device, or NULL */
-    od_request *after;   /* KERNEL: a request to carry out before its completion (map(always, from)) */
-    od_node live;        /* in the runtime's list of jobs with an event */
-    struct od_job *next; /* in a worker queue or the outbox */
+    uint64_t number;         /* in the recording of the run (omp_ext/record.h), or 0 */
+    double seconds;          /* that its last run took */
+    uint64_t start_ns;       /* of the run */
+    uint64_t from_ns, to_ns; /* of the run without the time behind others on the device */
+    uint64_t created_ns;     /* when the program created the task, where that is traced; else 0 */
+    int running_on;          /* its place */
+    void *handle;            /* libomptarget's, of a kernel that is still running, or NULL */
+    od_ticket *ticket;       /* of what a host task has queued on its device, or NULL */
+    od_request *after;       /* KERNEL: a request to carry out before its completion (map(always, from)) */
+    od_node live;            /* in the runtime's list of jobs with an event */
+    struct od_job *next;     /* in a worker queue or the outbox */
 } od_job;
 
 typedef struct od_waiter { /* for the end of a request */

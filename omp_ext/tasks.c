@@ -13,6 +13,8 @@
  */
 
 #include "omp_ext/job.h"
+
+#include "memmgr/clock.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
 #include "omp_ext/record.h"
@@ -83,6 +85,7 @@ static void submit(od_record *record)
     od_level_use *uses = scheduler_uses(record, few);
     od_engine *engine = od_runtime_lock();
     record->submitted = true;
+    record->created_ns = od_runtime_options()->trace[0] ? od_clock_ns() : 0;
     record->number = od_record_create(record->depends, record->ndepends);
     od_recall_cost(record->code);
     record->level = od_engine_submit(engine, od_entry_weight(record->code), uses, (uint32_t)record->ndepends);
@@ -225,6 +228,7 @@ static od_job *make_job(od_job_kind kind, const od_record *record)
     job->task.priority = priority_of(record);
     job->code = record->code;
     job->number = record->number;
+    job->created_ns = record->created_ns;
     return job;
 }
 

@@ -30,8 +30,14 @@ static od_transfer *new_transfer(od_engine *e)
 static void start_transfer(od_engine *e, od_transfer *x)
 {
     x->start_ns = x->end_ns = 0;
-    if (od_is_told(e))
-        od_tell(e, (od_event){.kind = OD_EVENT_TRANSFER_QUEUED, .place = x->to, .datum = x->datum, .transfer = x});
+    if (od_is_told(e)) {
+        x->queued_ns = od_engine_now(e);
+        od_tell(e, (od_event){.kind = OD_EVENT_TRANSFER_QUEUED,
+                              .ns = x->queued_ns,
+                              .place = x->to,
+                              .datum = x->datum,
+                              .transfer = x});
+    }
     e->config.driver_ops->start_transfer(e->config.driver, x);
 }
 

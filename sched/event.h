@@ -9,8 +9,9 @@
 #ifndef OD_SCHED_EVENT_H
 #define OD_SCHED_EVENT_H
 
-#include "memmgr/transfer.h"
 #include "sched/task.h"
+
+typedef struct od_transfer od_transfer; /* memmgr/transfer.h */
 
 typedef enum od_event_kind {
     /* Life of a task (sched/task.h). `place`: where it is planned, buffered, committed, or runs. */

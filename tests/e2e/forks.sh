@@ -33,6 +33,8 @@ for ((i = 0; i < repeats; i++)); do
             right 1 first _exit
             right 1 first exec
             right 2 first offload
+            right 2 OMPDARTS_TRACE="$work/trace" first offload # one after the other: the last one's stays
+            python3 "$sources/check_trace.py" "$work/trace" || fail "$ran: the trace is wrong"
             ;;
         after)
             for act in exit _exit exec offload write; do
@@ -40,6 +42,8 @@ for ((i = 0; i < repeats; i++)); do
             done
             right 1 OMPDARTS_COHERENCE=strict OMPDARTS_SCHED=eager after offload
             right 1 OMPDARTS_CHECK=1 after offload
+            right 1 OMPDARTS_TRACE="$work/trace" after offload
+            python3 "$sources/check_trace.py" "$work/trace" || fail "$ran: the trace is wrong"
             right 1 OMPDARTS_CHECK=1 after write
             right 1 OMPDARTS_MEM_LIMIT=24Ki after offload
             ;;

@@ -312,6 +312,7 @@ static void unwritable_stats_files_are_refused(void **state)
     refuse("OMPDARTS_STATS", "/nonexistent/x.json", "OMPDARTS_STATS=/nonexistent/x.json: No such file or directory");
     refuse("OMPDARTS_STATS", "/tmp", "Is a directory");
     refuse("OMPDARTS_RECORD", "/nonexistent/x", "OMPDARTS_RECORD=/nonexistent/x: No such file or directory");
+    refuse("OMPDARTS_TRACE", "/nonexistent/x", "OMPDARTS_TRACE=/nonexistent/x: No such file or directory");
     refuse("OMPDARTS_STATS", "/dev/null/x.json", "Not a directory; allowed: 0 (off), or a file in a folder");
 }
 
@@ -391,7 +392,7 @@ static void the_table_is_complete(void **state)
     const od_option_spec *table = od_option_table(&count);
 
     (void)state;
-    assert_int_equal(count, 24);
+    assert_int_equal(count, 25);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(strncmp(table[i].name, "OMPDARTS_", 9), 0);
         assert_true(*table[i].type && *table[i].default_value && *table[i].allowed && *table[i].help);

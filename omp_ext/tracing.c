@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See tracing.h. */
+#define _GNU_SOURCE
+#include "omp_ext/tracing.h"
+
+#include "omp_ext/runtime.h"
+#include "omp_ext/source.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <string.h>
+
+static od_trace *trace;
+
+static void describe(void *arg, const od_task *task, od_trace_task *about)
+{
+    const od_job *job = task->user;
+    const od_source *source = job->cost ? od_source_of(job->cost) : NULL;
+    (void)arg;
+    about->name = "data construct";
+    if (source) {
+        about->name = source->name;
+        about->source = source->source[0] ? source->source : NULL;
+    }
+    about->created_ns = job->created_ns;
+    about->from_ns = job->from_ns;
+    about->to_ns = job->to_ns;
+}
+
+void od_tracing_start(const char *path, od_trace_run *run)
+{
+    run->program = program_invocation_short_name;
+    run->describe = describe;
+    run->threaded = true;
+    trace = od_trace_open(path, run);
+    if (!trace)
+        od_log(OD_LOG_WARNING, "trace", "%s: %s; there is no trace", path, strerror(errno));
+}
+
+void od_tracing_event(void *driver, const od_event *event)
+{
+    (void)driver;
+    if (trace)
+        od_trace_event(trace, event);
+}
+
+void od_tracing_end(void)
+{
+    if (trace)
+        od_trace_close(trace);
+    trace = NULL;
+}
+
+void od_tracing_abandon(void)
+{
+    if (trace)
+        od_trace_abandon(trace);
+    trace = NULL;
+}

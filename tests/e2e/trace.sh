@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: trace.sh
+#
+# OMPDARTS_TRACE: the file is what docs/trace-format.md says and agrees with the statistics; where it cannot be written to its
+# end, or the program is killed, nothing else is lost.
+. "$(dirname "$0")/common.sh"
+trace=$work/trace.json
+tile_bytes=$((32 * 32 * 4))
+
+# traced EXPRESSION… : of the last run
+traced() {
+    python3 "$sources/check_trace.py" "$trace" "$work/stats" "$@" && return
+    fail "$ran: the trace is wrong"
+}
+
+for program in cholesky gemm2d lu; do
+    plain 0 "$E2E_BENCH/$program" 6 32
+    for settings in SCHED=darts "SCHED=eager EVICT=lru" "SCHED=mhfp EVICT=belady" "SCHED=dmdas COHERENCE=strict"; do
+        # shellcheck disable=SC2086 # words
+        under 0 $(sed 's/[A-Z_]*=/OMPDARTS_&/g' <<<"$settings") OMPDARTS_TRACE="$trace" OMPDARTS_DEVICES=2 \
+            OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/$program" 6 32
+        same_checksum
+        traced "all(t['name'].startswith('task_') and '.inc:' in t['args']['source'] for t in tasks)" "stalls" \
+            "len(flows) <= len([t for t in transfers if t['name'] == 'load'])" "len(flows) > 10"
+    done
+    under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/$program" --style region 6 32
+    traced "decisions" "all('tasks_possible' in d['args'] for d in decisions)" \
+        "all('planned_uses' in e['args'] for e in evictions if e['args']['reason'] != 'compaction')"
+done
+
+# Host tasks that call a library, and synchronous constructs.
+plain 0 "$E2E_BENCH/gemm3d" --style blas 5 32
+under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/gemm3d" --style blas 5 32
+same_checksum
+traced
+plain 0 "$E2E_PROGRAMS/target_sync"
+under 0 OMPDARTS_TRACE="$trace" "$E2E_PROGRAMS/target_sync"
+same_output
+traced tasks
+# Too large for a device: the host's tasks.
+plain 0 "$E2E_BENCH/lu" 6 32
+under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM_LIMIT=$((2 * tile_bytes)) "$E2E_BENCH/lu" 6 32
+same_checksum
+traced "any(t['pid'] == 1 for t in tasks)"
+
+# A full disk: one warning.
+plain 0 "$E2E_BENCH/cholesky" 16 32
+under 0 OMPDARTS_TRACE=/dev/full "$E2E_BENCH/cholesky" 16 32
+same_checksum
+[ "$(grep -c 'trace' "$work/err")" -eq 1 ] || fail "$ran: not one warning, but $(cat "$work/err")"
+says "/dev/full: No space left on device; the trace ends here, the program goes on"
+stats "stats.tasks == 816"
+# Nothing to trace, and nothing asked for.
+rm -f "$trace"
+under 0 OMPDARTS_TRACE="$trace" OMPDARTS_DISABLE=1 "$E2E_BENCH/cholesky" 4 32
+[ ! -e "$trace" ] || fail "$ran: a trace of nothing"
+
+# Killed in the middle: what has been written can be read.
+env LD_PRELOAD="$preload" OMPDARTS_TRACE="$trace" "$E2E_BENCH/cholesky" --repeat 200 16 32 >"$work/out" 2>"$work/err" &
+program=$!
+for ((i = 0; i < 600; i++)); do
+    size=$(stat -c %s "$trace" 2>/dev/null || echo 0)
+    [ "$size" -lt 1000000 ] || break
+    sleep 0.1
+done
+kill -KILL $program
+wait $program 2>/dev/null
+python3 "$sources/check_trace.py" --cut "$trace" || fail "killed: the trace is wrong"
+# Interrupted: it is complete.
+env LD_PRELOAD="$preload" OMPDARTS_TRACE="$trace.2" "$E2E_BENCH/cholesky" --repeat 1000 16 32 >"$work/out" 2>"$work/err" &
+program=$!
+for ((i = 0; i < 600; i++)); do
+    [ ! -s "$trace.2" ] || break
+    sleep 0.1
+done
+kill -TERM $program
+wait $program 2>/dev/null
+python3 "$sources/check_trace.py" "$trace.2" || fail "interrupted: the trace is wrong"
+finish

@@ -909,8 +909,12 @@ static void planned(void *engine, od_task *t, unsigned k)
 
 static void decided(void *engine, const od_datum *d, unsigned k, const od_score *scores, unsigned nscores)
 {
-    od_tell(engine,
-            (od_event){.kind = OD_EVENT_DECISION, .place = (int)k, .datum = d, .scores = scores, .nscores = nscores});
+    od_tell(engine, (od_event){.kind = OD_EVENT_DECISION,
+                               .ns = od_engine_now(engine),
+                               .place = (int)k,
+                               .datum = d,
+                               .scores = scores,
+                               .nscores = nscores});
 }
 
 static od_status make_devices(od_engine *e)

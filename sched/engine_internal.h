@@ -108,7 +108,7 @@ bool od_loss_concerns(const od_engine *e, const od_transfer *x);
 void od_loss_undo_transfer(od_engine *e, od_transfer *x);
 
 /* engine_state.c */
-/* Tells an event that happens now, or at its time if it has one. Only where somebody listens. */
+/* Only where somebody listens. */
 void od_tell(od_engine *e, od_event event);
 void od_stats_account(od_engine *e, unsigned k);
 void od_engine_check(const od_engine *e);
@@ -135,15 +135,15 @@ static inline bool od_is_told(const od_engine *e)
     return e->config.driver_ops->event != NULL;
 }
 
-static inline void od_tell_task(od_engine *e, od_event_kind kind, od_task *t)
-{
-    if (od_is_told(e))
-        od_tell(e, (od_event){.kind = kind, .place = t->place, .task = t});
-}
-
 static inline uint64_t od_engine_now(const od_engine *e)
 {
     return e->config.driver_ops->now_ns(e->config.driver);
+}
+
+static inline void od_tell_task(od_engine *e, od_event_kind kind, od_task *t)
+{
+    if (od_is_told(e))
+        od_tell(e, (od_event){.kind = kind, .ns = od_engine_now(e), .place = t->place, .task = t});
 }
 
 /* The clock of scheduling costs. */

@@ -108,7 +108,10 @@ void od_memory_touch(od_engine *e, od_datum *d, unsigned k)
 static void tell_memory(od_engine *e, unsigned k)
 {
     if (od_is_told(e))
-        od_tell(e, (od_event){.kind = OD_EVENT_MEMORY, .place = (int)k, .bytes = od_pool_used(e->device[k].pool)});
+        od_tell(e, (od_event){.kind = OD_EVENT_MEMORY,
+                              .ns = od_engine_now(e),
+                              .place = (int)k,
+                              .bytes = od_pool_used(e->device[k].pool)});
 }
 
 /* The policy is told once: when contents stop counting as being on k. */
@@ -207,6 +210,7 @@ static void tell_eviction(od_engine *e, unsigned k, const od_replica *victim, od
         return;
     unsigned n = query && e->config.evict->explain ? e->config.evict->explain(query, victim, scores) : 0;
     od_tell(e, (od_event){.kind = OD_EVENT_EVICT,
+                          .ns = od_engine_now(e),
                           .place = (int)k,
                           .datum = victim->datum,
                           .reason = reason,
@@ -322,7 +326,12 @@ static void tell_load(od_engine *e, const od_datum *d, unsigned k)
     if (!od_is_told(e))
         return;
     const od_score reload = {"reload", d->replica[k].loads > 0};
-    od_tell(e, (od_event){.kind = OD_EVENT_LOAD, .place = (int)k, .datum = d, .scores = &reload, .nscores = 1});
+    od_tell(e, (od_event){.kind = OD_EVENT_LOAD,
+                          .ns = od_engine_now(e),
+                          .place = (int)k,
+                          .datum = d,
+                          .scores = &reload,
+                          .nscores = 1});
 }
 
 /* Brings the contents to k, where memory has been taken. */

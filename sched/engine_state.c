@@ -13,8 +13,6 @@
 
 void od_tell(od_engine *e, od_event event)
 {
-    if (!event.ns)
-        event.ns = od_engine_now(e);
     e->config.driver_ops->event(e->config.driver, &event);
 }
 

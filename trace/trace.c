@@ -37,7 +37,9 @@ typedef struct process {
     unsigned buffered, committed, running;
 } process;
 
-/* When a task came to each state. */
+#define NEVER UINT64_MAX
+
+/* When a task came to each state, NEVER: not yet. */
 typedef struct life {
     struct life *next; /* of the spare ones */
     uint64_t ready_ns, planned_ns, buffered_ns, committed_ns, started_ns;
@@ -116,7 +118,7 @@ static char *time_at(const od_trace *t, char *at, const char *name, uint64_t ns)
 /* A time that may not have come. */
 static char *time_if(const od_trace *t, char *at, const char *name, uint64_t ns)
 {
-    return ns ? time_at(t, at, name, ns) : at;
+    return ns == NEVER ? at : time_at(t, at, name, ns);
 }
 
 /* ,"args":{"first":... : further members follow with a comma, which the caller's own first one must not have. */
@@ -270,6 +272,16 @@ static void write_flows(od_trace *t, const od_task *task, unsigned lane, uint64_
 
 /* --- tasks ------------------------------------------------------------------------ */
 
+static life new_life(uint64_t ready_ns)
+{
+    return (life){.ready_ns = ready_ns,
+                  .planned_ns = NEVER,
+                  .buffered_ns = NEVER,
+                  .committed_ns = NEVER,
+                  .started_ns = NEVER,
+                  .place = OD_NOWHERE};
+}
+
 static life *life_of(od_trace *t, od_task *task)
 {
     life *l = task->note;
@@ -281,7 +293,7 @@ static life *life_of(od_trace *t, od_task *task)
     else
         l = malloc(sizeof *l);
     if (l)
-        *l = (life){.place = OD_NOWHERE};
+        *l = new_life(NEVER);
     else
         t->incomplete = true;
     task->note = l;
@@ -338,7 +350,7 @@ static void finish_task(od_trace *t, const od_event *event)
         return;
     write_task(t, event, l);
     if (task->failed) {
-        *l = (life){.ready_ns = event->ns, .place = OD_NOWHERE};
+        *l = new_life(event->ns);
         t->ready++;
         return;
     }
@@ -351,11 +363,11 @@ static void finish_task(od_trace *t, const od_event *event)
 static void leave_queue(od_trace *t, life *l)
 {
     process *p = process_of(t, l->place);
-    if (l->committed_ns && !l->started_ns)
+    if (l->committed_ns != NEVER)
         p->committed--;
-    else if (l->buffered_ns && !l->committed_ns)
+    else if (l->buffered_ns != NEVER)
         p->buffered--;
-    else if (!l->buffered_ns && !l->committed_ns)
+    else
         t->ready--;
 }
 
@@ -365,13 +377,13 @@ static void note_task(od_trace *t, const od_event *event)
     life *l = life_of(t, event->task);
     if (!l)
         return;
-    if (!begins || l->ready_ns)
+    if (!begins || l->ready_ns != NEVER)
         leave_queue(t, l);
     process *p = process_of(t, event->place);
     l->place = event->place;
     switch (event->kind) {
     case OD_EVENT_TASK_READY:
-        *l = (life){.ready_ns = event->ns, .place = OD_NOWHERE};
+        *l = new_life(event->ns);
         t->ready++;
         write_ready(t, event->ns);
         return;

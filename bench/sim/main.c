@@ -19,7 +19,8 @@
 enum { FAILED = 1, REFUSED = 2 };
 
 typedef struct command {
-    const char *workload_text, *graph_name, *platform_name, *policy_text, *rule_name, *csv_name, *trace_name;
+    const char *workload_text, *graph_name, *platform_name, *policy_text, *rule_name, *csv_name, *trace_name,
+        *timeline_name;
     const char *label; /* of what is run, for people and the CSV */
     sim_workload workload;
     sim_graph graph; /* of a recorded run */
@@ -39,31 +40,32 @@ typedef struct command {
 
 static void print_usage(FILE *file)
 {
-    fputs("Usage: ompdarts sim --workload NAME[:ARGUMENT=VALUE,...] [OPTIONS]\n"
-          "       ompdarts sim --graph FILE [OPTIONS]\n"
-          "\n"
-          "Runs the scheduler and the memory manager in virtual time (SimGrid), on machines that need not be here.\n"
-          "\n"
-          "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
-          "unit=1\n"
-          "  --graph FILE           a run recorded with OMPDARTS_RECORD; what is not given here is as it was there\n"
-          "  --platform NAME|FILE   the machine (default: pcie)\n"
-          "  --devices K            use the first K devices (default: 1)\n"
-          "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
-          "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
-          "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
-          "  --buffer B             tasks per task buffer (default: 3)\n"
-          "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
-          "  --seed S               of all random choices (default: 1)\n"
-          "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
-          "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
-          "  --csv FILE|-           append one line per run, with a header where the file is empty\n"
-          "  --trace FILE           all tasks, what they use, and transfers of the run, as CSV\n"
-          "  --quiet                no progress, and no table with --csv\n"
-          "  --help                 this text\n"
-          "\n"
-          "Workloads:\n",
-          file);
+    fputs(
+        "Usage: ompdarts sim --workload NAME[:ARGUMENT=VALUE,...] [OPTIONS]\n"
+        "       ompdarts sim --graph FILE [OPTIONS]\n"
+        "\n"
+        "Runs the scheduler and the memory manager in virtual time (SimGrid), on machines that need not be here.\n"
+        "\n"
+        "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
+        "unit=1\n"
+        "  --graph FILE           a run recorded with OMPDARTS_RECORD; what is not given here is as it was there\n"
+        "  --platform NAME|FILE   the machine (default: pcie)\n"
+        "  --devices K            use the first K devices (default: 1)\n"
+        "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
+        "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
+        "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
+        "  --buffer B             tasks per task buffer (default: 3)\n"
+        "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
+        "  --seed S               of all random choices (default: 1)\n"
+        "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
+        "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
+        "  --csv FILE|-           append one line per run, with a header where the file is empty\n"
+        "  --trace FILE           all tasks, what they use, and transfers of the run, as CSV; FILE.json: for Perfetto\n"
+        "  --quiet                no progress, and no table with --csv\n"
+        "  --help                 this text\n"
+        "\n"
+        "Workloads:\n",
+        file);
     for (const char *const *line = sim_workload_help(); *line; line += 2)
         fprintf(file, "  %-14s %s\n", line[0], line[1]);
     fputs("\nPlatforms:", file);
@@ -295,6 +297,12 @@ static od_status choose_work(command *c, char *error, size_t size)
     return status;
 }
 
+static bool is_timeline(const char *name)
+{
+    const char *ending = strrchr(name, '.');
+    return ending && strcmp(ending, ".json") == 0;
+}
+
 static int parse(command *c, int argc, char **argv)
 {
     char error[PATH_MAX + 512];
@@ -320,7 +328,9 @@ static int parse(command *c, int argc, char **argv)
         return FAILED;
     if (c->csv)
         c->header = c->csv == stdout || (fseek(c->csv, 0, SEEK_END) == 0 && ftell(c->csv) == 0);
-    if (c->trace_name && !(c->trace = open_output(c->trace_name, "w")))
+    if (c->trace_name && is_timeline(c->trace_name))
+        c->timeline_name = c->trace_name;
+    else if (c->trace_name && !(c->trace = open_output(c->trace_name, "w")))
         return FAILED;
     return 0;
 }
@@ -468,6 +478,7 @@ static int run_once(const command *c, uint64_t seed)
                            .cost = c->cost,
                            .progress = !c->quiet && isatty(STDERR_FILENO),
                            .trace = c->trace,
+                           .timeline = c->timeline_name,
                            .recording = recording};
     int status = check_machine(&graph, &machine);
     if (!status && sim_run(&graph, &machine, &result, error, sizeof error)) {

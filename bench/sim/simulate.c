@@ -3,6 +3,7 @@
 
 #include "memmgr/clock.h"
 
+#include <errno.h>
 #include <math.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
@@ -119,6 +120,45 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .cost_ns = cost_ns,
                                          .link = link_between,
                                          .fatal = fatal};
+
+/* --- what the engine tells ------------------------------------------------------------- */
+
+static void describe(void *driver, const od_task *task, od_trace_task *about)
+{
+    const simulation *s = driver;
+    about->number = (uint64_t)(task - s->task);
+    about->name = s->graph->kernels[s->graph->tasks[about->number].kernel].name;
+}
+
+static void event(void *driver, const od_event *event)
+{
+    simulation *s = driver;
+    od_trace_event(s->timeline, event);
+}
+
+static od_status open_timeline(simulation *s)
+{
+    char text[OD_MAX_DEVICES][16];
+    const char *names[OD_MAX_DEVICES];
+    const sim_machine *m = s->machine;
+    od_trace_run run = {.program = "ompdarts sim",
+                        .policy = m->policy_text,
+                        .evict = m->evict->name,
+                        .seed = m->seed,
+                        .ndevices = m->ndevices,
+                        .memory = m->memory,
+                        .device = names,
+                        .describe = describe,
+                        .arg = s};
+    for (unsigned k = 0; k < m->ndevices; k++) {
+        snprintf(text[k], sizeof text[k], "device %u", k);
+        names[k] = text[k];
+    }
+    s->timeline = od_trace_open(m->timeline, &run);
+    if (!s->timeline)
+        snprintf(s->error, s->error_size, "%s: %s", m->timeline, strerror(errno));
+    return s->timeline ? OD_OK : OD_EIO;
+}
 
 /* --- arrival --------------------------------------------------------------------------- */
 
@@ -346,6 +386,8 @@ static void queue_main(int argc, char **argv)
         double start = copy(s, x, rank, q->turn);
         if (s->replay)
             sim_replay_await_copy(s, q->event, rank);
+        x->start_ns = (uint64_t)(start * 1e9);
+        x->end_ns = now_ns(s);
         trace_transfer(s, x, start);
         od_engine_transfer_done(s->engine, x, OD_OK);
         sim_after_event(s);
@@ -539,8 +581,10 @@ static od_status make_engine(simulation *s)
                                .policy_values = m->policy.values,
                                .evict = m->evict,
                                .seed = m->seed,
-                               .driver_ops = &driver_ops,
+                               .driver_ops = &s->ops,
                                .driver = s};
+    s->ops = driver_ops;
+    s->ops.event = m->timeline ? event : NULL;
     return od_engine_create(&config, &s->engine);
 }
 
@@ -615,6 +659,8 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
     s->error_size = size;
     snprintf(error, size, "out of memory");
     od_status status = allocate(s);
+    if (!status && machine->timeline)
+        status = open_timeline(s);
     if (!status)
         status = make_engine(s);
     if (!status && !machine->recording)
@@ -638,6 +684,10 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
             fprintf(stderr, "\r\033[K");
         collect(s, result);
         status = s->failed ? OD_EINVAL : OD_OK;
+    }
+    if (s->timeline && od_trace_close(s->timeline) && !status) {
+        snprintf(error, size, "%s could not be written", machine->timeline);
+        status = OD_EIO;
     }
     release(s);
     free(s);

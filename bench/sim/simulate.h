@@ -33,6 +33,7 @@ typedef struct sim_machine {
     sim_cost cost;
     bool progress;                  /* one line on standard error, on a terminal */
     FILE *trace;                    /* rows of CSV: tasks, what they use, transfers; or NULL */
+    const char *timeline;           /* a file to look at (docs/trace-format.md), or NULL */
     const sim_recording *recording; /* what the graph comes from, or NULL */
 } sim_machine;
 

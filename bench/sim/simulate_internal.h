@@ -4,6 +4,7 @@
 #define OD_BENCH_SIM_SIMULATE_INTERNAL_H
 
 #include "bench/sim/simulate.h"
+#include "trace/trace.h"
 
 #include <simgrid/semaphore.h>
 
@@ -55,6 +56,8 @@ typedef struct simulation {
     const sim_graph *graph;
     const sim_machine *machine;
     od_engine *engine;
+    od_driver_ops ops; /* the engine's */
+    od_trace *timeline;
     device device[OD_MAX_DEVICES];
     od_datum **datum;
     od_task *task;

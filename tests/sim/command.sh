@@ -44,6 +44,14 @@ sim "${run[@]}" --csv - --quiet --trace "$work/trace2" >"$work/csv2" || fail "CS
 cmp "$work/csv1" "$work/csv2" || fail "the same seed, another result"
 cmp "$work/trace1" "$work/trace2" || fail "the same seed, another trace"
 [[ $(grep -c '^task,' "$work/trace1") == 120 ]] || fail "the trace has not 120 tasks"
+sim "${run[@]}" --quiet --csv - --trace "$work/1.json" >"$work/csv3" || fail "a trace for Perfetto"
+sim "${run[@]}" --quiet --csv - --trace "$work/2.json" >/dev/null || fail "a trace for Perfetto"
+cmp "$work/csv1" "$work/csv3" || fail "who is told decides differently"
+cmp "$work/1.json" "$work/2.json" || fail "the same seed, another trace for Perfetto"
+python3 "$(dirname "$0")/../e2e/check_trace.py" "$work/1.json" || fail "a wrong trace for Perfetto"
+[[ $(grep -c '"cat":"task"' "$work/1.json") == 120 ]] || fail "the trace for Perfetto has not 120 tasks"
+sim "${run[@]}" --trace /nonexistent/x.json 2>"$work/err" && fail "a trace that cannot be written"
+grep -q '/nonexistent/x.json: No such file or directory' "$work/err" || fail "no word about it: $(cat "$work/err")"
 [[ $(wc -l <"$work/csv1") == 2 ]] || fail "the CSV has not a header and a row"
 
 # One header, however often rows are appended; one row per repetition.

@@ -6,7 +6,8 @@
 #ifndef OD_OMP_EXT_INTERRUPT_H
 #define OD_OMP_EXT_INTERRUPT_H
 
-/* From now on `report` is called, by a thread of its own, when a signal is about to end the process. */
-void od_interrupt_start(void (*report)(int signal));
+/* From now on `report` is called, by a thread of its own, when a signal is about to end the process (NULL: it ends as ever), and `show` at each
+ * SIGUSR1, after which the program goes on. Signals that the program has handlers of its own for, or ignores, are left to it. */
+void od_interrupt_start(void (*report)(int signal), void (*show)(void));
 
 #endif

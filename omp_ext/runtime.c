@@ -15,6 +15,7 @@
 #include "omp_ext/entry.h"
 #include "omp_ext/images.h"
 #include "omp_ext/interrupt.h"
+#include "omp_ext/progress.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
 #include "omp_ext/record.h"
@@ -707,6 +708,7 @@ static void stop(int status, void *arg)
     od_check_stop();
     record_end();
     od_tracing_end();
+    od_progress_end();
     report();
     if (runtime.backend.ops->report)
         runtime.backend.ops->report(runtime.backend.state);
@@ -719,15 +721,31 @@ static void stop(int status, void *arg)
     od_images_let_go();
 }
 
-/* A signal is about to end the process, which may be anywhere: only a moment is spent on the lock. */
-static void report_interrupted(int signal)
+/* A signal has arrived, and the process may be anywhere: only a moment is spent on the lock. */
+static bool lock_for_signal(void)
 {
     struct timespec limit;
-    if (atomic_exchange(&state, ENDED) != ON) /* it is ending anyhow, and gives its figures */
-        return;
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec += EXIT_PATIENCE_S;
-    if (pthread_mutex_timedlock(&runtime.lock, &limit)) {
+    return pthread_mutex_timedlock(&runtime.lock, &limit) == 0;
+}
+
+static void show_state(void)
+{
+    if (!lock_for_signal()) {
+        od_log(OD_LOG_WARNING, "runtime", "SIGUSR1: the scheduler did not answer");
+        return;
+    }
+    od_engine_dump(runtime.engine, stderr);
+    pthread_mutex_unlock(&runtime.lock);
+}
+
+static void report_interrupted(int signal)
+{
+    if (atomic_exchange(&state, ENDED) != ON) /* it is ending anyhow, and gives its figures */
+        return;
+    od_progress_end();
+    if (!lock_for_signal()) {
         od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): no figures, the scheduler did not answer",
                strsignal(signal));
         return;
@@ -829,8 +847,8 @@ static bool start_threads(void)
         od_watchdog_start(runtime.options.watchdog_s);
     bool reports =
         runtime.options.summary || runtime.options.stats[0] || runtime.options.record[0] || runtime.options.trace[0];
-    if (!runtime.inherited && reports)
-        od_interrupt_start(report_interrupted);
+    if (!runtime.inherited)
+        od_interrupt_start(reports ? report_interrupted : NULL, show_state);
     return true;
 }
 
@@ -871,6 +889,8 @@ static void start(void)
     od_check_start(runtime.options.check);
     record_start();
     trace_start();
+    if (runtime.options.progress)
+        od_progress_start(runtime.start_ns);
     od_images_hold();
     on_exit(stop, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, back-end %s, policy %s, eviction %s",

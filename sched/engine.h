@@ -120,7 +120,7 @@ typedef struct od_device_stats {
     uint64_t stall_ns;                        /* time with none running and one waiting for loads, memory or rights */
     uint64_t transfer_ns;                     /* time with at least one transfer under way to or from it */
     uint64_t overlapped_ns;                   /* the part of transfer_ns during which a task ran on it */
-    size_t peak_bytes;                        /* of the pool */
+    size_t used_bytes, peak_bytes;            /* of the pool, now and at most */
     size_t limit_bytes;
     bool lost;
 } od_device_stats;
@@ -129,6 +129,9 @@ typedef struct od_engine_stats {
     uint64_t tasks;      /* completed */
     uint64_t host_tasks; /* of these, run as host versions */
     uint64_t sched_ns;   /* spent inside policy and eviction callbacks */
+    uint64_t submitted;  /* told before they were ready */
+    uint64_t waiting;    /* of these, not ready yet */
+    uint64_t unfinished; /* tasks that are ready or further, and not completed */
 } od_engine_stats;
 
 od_status od_engine_create(const od_engine_config *config, od_engine **engine);

@@ -492,6 +492,8 @@ static void forecast(od_engine *e, uintptr_t address, int change)
 
 od_level *od_engine_submit(od_engine *e, double weight, const od_level_use *uses, uint32_t nuses)
 {
+    e->stats.submitted++;
+    e->stats.waiting++;
     for (uint32_t i = 0; i < nuses; i++)
         forecast(e, uses[i].address, +1);
     return od_levels_submit(e->levels, weight, uses, nuses);
@@ -499,6 +501,7 @@ od_level *od_engine_submit(od_engine *e, double weight, const od_level_use *uses
 
 double od_engine_unsubmit(od_engine *e, od_level *level, const od_level_use *uses, uint32_t nuses)
 {
+    e->stats.waiting--;
     for (uint32_t i = 0; i < nuses; i++)
         forecast(e, uses[i].address, -1);
     return level ? od_levels_ready(e->levels, level) : 0;

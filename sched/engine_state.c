@@ -67,6 +67,7 @@ void od_engine_device_stats(od_engine *e, unsigned k, od_device_stats *stats)
 {
     od_stats_account(e, k);
     *stats = e->device[k].stats;
+    stats->used_bytes = od_pool_used(e->device[k].pool);
     stats->peak_bytes = od_pool_peak(e->device[k].pool);
     stats->limit_bytes = od_pool_capacity(e->device[k].pool);
     stats->lost = od_device_is_lost(e, (int)k);
@@ -75,6 +76,7 @@ void od_engine_device_stats(od_engine *e, unsigned k, od_device_stats *stats)
 void od_engine_stats_get(od_engine *e, od_engine_stats *stats)
 {
     *stats = e->stats;
+    stats->unfinished = e->unfinished;
 }
 
 uint64_t od_engine_events(const od_engine *e)

@@ -35,6 +35,7 @@ static const char usage_head[] =
 
 static const char usage_tail[] =
     "  --no-summary              print no summary\n"
+    "  --no-progress             do not tell how far PROGRAM is, which is the default on a terminal\n"
     "  --no-check                start PROGRAM even if it has no device code: it loads or starts what has\n"
     "  -h, --help                this text\n"
     "\n"
@@ -42,8 +43,9 @@ static const char usage_tail[] =
     "In both cases PROGRAM was not started.\n";
 
 typedef struct run_request {
-    bool summary; /* wanted unless --no-summary */
-    bool check;   /* refuse a program without device code */
+    bool summary;  /* wanted unless --no-summary */
+    bool check;    /* refuse a program without device code */
+    bool progress; /* on a terminal */
 } run_request;
 
 /* --- the command line ------------------------------------------------------- */
@@ -75,6 +77,7 @@ static size_t build_options(struct option options[MAX_OPTIONS])
         options[i] = (struct option){table[i].long_option, argument, NULL, ROW + (int)i};
     }
     options[count++] = (struct option){"no-summary", no_argument, NULL, 'q'};
+    options[count++] = (struct option){"no-progress", no_argument, NULL, 'p'};
     options[count++] = (struct option){"no-check", no_argument, NULL, 'n'};
     options[count++] = (struct option){"help", no_argument, NULL, 'h'};
     options[count] = (struct option){0};
@@ -135,6 +138,8 @@ static bool take_option(int value, run_request *request, int *exit_code)
     }
     if (value == 'q')
         request->summary = false;
+    else if (value == 'p')
+        request->progress = false;
     else
         request->check = false;
     return true;
@@ -272,15 +277,23 @@ static bool leave_out_hidden_helpers(void)
            set_variable("LIBOMP_NUM_HIDDEN_HELPER_THREADS", "0", false);
 }
 
+/* What the user has set counts, on a terminal or not. */
+static bool set_progress(const run_request *request)
+{
+    if (!request->progress)
+        return set_variable("OMPDARTS_PROGRESS", "0", true);
+    return !isatty(STDERR_FILENO) || set_variable("OMPDARTS_PROGRESS", "1", false);
+}
+
 static bool prepare_environment(const run_request *request)
 {
-    return preload_library() && leave_out_hidden_helpers() &&
+    return preload_library() && leave_out_hidden_helpers() && set_progress(request) &&
            set_variable("OMPDARTS_SUMMARY", request->summary ? "1" : "0", !request->summary);
 }
 
 int od_tool_run(int argc, char **argv)
 {
-    run_request request = {.summary = true, .check = true};
+    run_request request = {.summary = true, .check = true, .progress = true};
     char path[PATH_MAX];
     int exit_code;
     int program = parse_command_line(argc, argv, &request, &exit_code);

@@ -370,6 +370,9 @@ static const od_option_spec table[] = {
      "trace", parse_path, MEMBER(trace)},
     {PREFIX "SUMMARY", "flag", "0", "", "0|1", "Prints a summary on standard error when the program ends.", "summary",
      parse_flag, MEMBER(summary)},
+    {PREFIX "PROGRESS", "flag", "0", "", "0|1",
+     "Tells on standard error how far the program is: on a terminal one line, refreshed, else a line now and then.",
+     "progress", parse_flag, MEMBER(progress)},
     {PREFIX "CACHE", "flag", "1", "", "0|1",
      "Kernel times and link speeds are kept between runs, in $XDG_CACHE_HOME/ompdarts or ~/.cache/ompdarts; 0 neither "
      "reads nor writes them.",

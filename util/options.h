@@ -77,6 +77,7 @@ typedef struct od_options {
     char trace[1024];               /* OMPDARTS_TRACE: the run to look at, "" = none */
     char record[1024];              /* OMPDARTS_RECORD: the run for the simulator, "" = none */
     bool summary;                   /* OMPDARTS_SUMMARY: print the summary at exit */
+    bool progress;                  /* OMPDARTS_PROGRESS */
     bool cache;                     /* OMPDARTS_CACHE: measurements of earlier runs */
     uint64_t seed;                  /* OMPDARTS_SEED */
     od_log_level log;               /* OMPDARTS_LOG */

@@ -31,7 +31,7 @@ archer=$llvm_root/lib/libarcher.so
 scripts/install-deps.sh libclang-rt-19-dev
 
 # Failed assertions print a stack too.
-export ASAN_OPTIONS=handle_abort=1:strict_string_checks=1
+export ASAN_OPTIONS=handle_abort=1:strict_string_checks=1:malloc_context_size=2 # see tests/suppressions/leak.txt
 export LSAN_OPTIONS=suppressions=$PWD/tests/suppressions/leak.txt:print_suppressions=0
 export UBSAN_OPTIONS=handle_abort=1:print_stacktrace=1
 export TSAN_OPTIONS=suppressions=$PWD/tests/suppressions/thread.txt:handle_abort=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1
@@ -142,7 +142,7 @@ for sanitizer in "${sanitizers[@]}"; do
     fi
     echo "== $sanitizer: build"
     cmake -G Ninja -S . -B "$build" -DCMAKE_C_COMPILER="$clang" -DCMAKE_BUILD_TYPE=Debug \
-          -DOMPDARTS_LLVM_ROOT="$llvm_root" -DOMPDARTS_SANITIZE="${cmake_list[$sanitizer]}"
+          -DCMAKE_C_FLAGS_DEBUG="-g -O1" -DOMPDARTS_LLVM_ROOT="$llvm_root" -DOMPDARTS_SANITIZE="${cmake_list[$sanitizer]}"
     cmake --build "$build"
     echo "== $sanitizer: tests"
     ctest --test-dir "$build" --output-on-failure -j2 -L 'unit|e2e|cuda' -E "$left_out)" ||

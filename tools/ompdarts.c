@@ -27,6 +27,7 @@ static const char usage[] =
     "  env [--markdown]                   list the options and their values\n"
     "  info                               show what was found: library, policies, LLVM, devices, machine\n"
     "  sim [OPTIONS]                      simulate a workload on another machine\n"
+    "  report TRACE... [-o REPORT.html]   tell what happened in a run, or compare some\n"
     "\n"
     "`ompdarts COMMAND --help` describes a command; `ompdarts --version` prints the version.\n"
     "\n"
@@ -38,9 +39,12 @@ typedef struct command {
     int (*function)(int argc, char **argv);
 } command;
 
-static const command commands[] = {
-    {"run", od_tool_run}, {"env", od_tool_env}, {"info", od_tool_info}, {"sim", od_tool_sim}};
-static const char *const command_names[] = {"run", "env", "info", "sim", NULL};
+static const command commands[] = {{"run", od_tool_run},
+                                   {"env", od_tool_env},
+                                   {"info", od_tool_info},
+                                   {"sim", od_tool_sim},
+                                   {"report", od_tool_report}};
+static const char *const command_names[] = {"run", "env", "info", "sim", "report", NULL};
 
 void od_tool_error(const char *format, ...)
 {

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Reads a trace line by line: each line but the first and the last is one event. See trace_file.h.
+ */
+#define _GNU_SOURCE /* getline */
+#include "tools/trace_file.h"
+
+#include "trace/trace.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_DEVICE_PID = 2, MOST_DEVICES = 1024 };
+
+/* Finds what has been met before by its hash: names and data. */
+typedef struct table {
+    uint32_t *slot; /* index + 1; 0: free */
+    size_t size;    /* a power of two */
+} table;
+
+typedef struct reader {
+    trace_file *file;
+    table names, data;
+    size_t line;
+    bool headed; /* the first event has been seen */
+    const char *wrong;
+} reader;
+
+/* --- arrays ------------------------------------------------------------------ */
+
+/* Room for element `count` of an array. NULL: out of memory. */
+static void *grow(void *array, size_t count, size_t element)
+{
+    if (count & (count - 1)) /* sizes are powers of two */
+        return array;
+    return realloc(array, (count ? 2 * count : 1) * element);
+}
+
+#define APPEND(file, array, n, value)                                                                                  \
+    ({                                                                                                                 \
+        void *more = grow((file)->array, (file)->n, sizeof *(file)->array);                                            \
+        if (more) {                                                                                                    \
+            (file)->array = more;                                                                                      \
+            (file)->array[(file)->n++] = (value);                                                                      \
+        }                                                                                                              \
+        more != NULL;                                                                                                  \
+    })
+
+/* Room for one more than `count`. */
+static bool rehash(table *t, size_t count, uint64_t (*hash)(const trace_file *file, size_t i), const trace_file *file)
+{
+    if (2 * (count + 1) < t->size)
+        return true;
+    size_t size = t->size ? 2 * t->size : 256;
+    uint32_t *slot = calloc(size, sizeof *slot);
+    if (!slot)
+        return false;
+    free(t->slot);
+    *t = (table){slot, size};
+    for (size_t i = 0; i < count; i++) {
+        size_t at = hash(file, i) & (size - 1);
+        while (slot[at])
+            at = (at + 1) & (size - 1);
+        slot[at] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t h = UINT64_C(1469598103934665603);
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return h ^ h >> 29;
+}
+
+static uint64_t hash_address(uint64_t address)
+{
+    address *= UINT64_C(0x9e3779b97f4a7c15);
+    return address ^ address >> 32;
+}
+
+static uint64_t hash_name(const trace_file *file, size_t i)
+{
+    return hash_text(file->names[i]);
+}
+
+static uint64_t hash_datum(const trace_file *file, size_t i)
+{
+    return hash_address(file->data[i].address + file->data[i].size);
+}
+
+static bool find_name(reader *r, const char *name, uint32_t *found)
+{
+    trace_file *f = r->file;
+    if (!rehash(&r->names, f->nnames, hash_name, f))
+        return false;
+    size_t at = hash_text(name) & (r->names.size - 1);
+    for (; r->names.slot[at]; at = (at + 1) & (r->names.size - 1))
+        if (strcmp(f->names[r->names.slot[at] - 1], name) == 0) {
+            *found = r->names.slot[at] - 1;
+            return true;
+        }
+    char *copy = strdup(name);
+    if (!copy || !APPEND(f, names, nnames, copy))
+        return false;
+    r->names.slot[at] = (uint32_t)f->nnames;
+    *found = (uint32_t)f->nnames - 1;
+    return true;
+}
+
+static bool find_datum(reader *r, uintptr_t address, uint64_t bytes, uint32_t *found)
+{
+    trace_file *f = r->file;
+    trace_datum d = {address, bytes};
+    if (!rehash(&r->data, f->ndata, hash_datum, f))
+        return false;
+    size_t at = hash_address(address + bytes) & (r->data.size - 1);
+    for (; r->data.slot[at]; at = (at + 1) & (r->data.size - 1)) {
+        const trace_datum *known = &f->data[r->data.slot[at] - 1];
+        if (known->address == address && known->size == bytes) {
+            *found = r->data.slot[at] - 1;
+            return true;
+        }
+    }
+    if (!APPEND(f, data, ndata, d))
+        return false;
+    r->data.slot[at] = (uint32_t)f->ndata;
+    *found = (uint32_t)f->ndata - 1;
+    return true;
+}
+
+/* --- members -------------------------------------------------------------------- */
+
+static double number(const cJSON *object, const char *name, double otherwise)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
+}
+
+static const char *text(const cJSON *object, const char *name)
+{
+    const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    return value ? value : "";
+}
+
+static bool is_true(const cJSON *object, const char *name)
+{
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+static uint64_t count(const cJSON *object, const char *name)
+{
+    double value = number(object, name, 0);
+    return value > 0 && value < 1.8e19 ? (uint64_t)value : 0;
+}
+
+static uintptr_t address_of(const char *hexadecimal)
+{
+    return (uintptr_t)strtoull(hexadecimal, NULL, 16);
+}
+
+static int place_of(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (cJSON_IsNumber(item))
+        return item->valueint;
+    return strcmp(text(object, name), "spill") == 0 ? TRACE_SPILL : TRACE_HOST;
+}
+
+/* Of the event's process. */
+static int event_place(const reader *r, const cJSON *event)
+{
+    int k = (int)number(event, "pid", 0) - FIRST_DEVICE_PID;
+    return k >= 0 && k < (int)r->file->ndevices ? k : TRACE_HOST;
+}
+
+static bool event_datum(reader *r, const cJSON *args, uint32_t *datum)
+{
+    return find_datum(r, address_of(text(args, "datum")), count(args, "size"), datum);
+}
+
+/* --- events ----------------------------------------------------------------------- */
+
+static bool read_head(reader *r, const cJSON *args)
+{
+    trace_file *f = r->file;
+    double schema = number(args, "schema", 0), devices = number(args, "devices", 0);
+    if (schema != OD_TRACE_SCHEMA) {
+        r->wrong = schema > 0 ? "a trace of another version" : "not a trace of ompdarts";
+        return true;
+    }
+    if (devices < 1 || devices > MOST_DEVICES) {
+        r->wrong = "a trace without devices";
+        return true;
+    }
+    snprintf(f->version, sizeof f->version, "%s", text(args, "version"));
+    snprintf(f->program, sizeof f->program, "%s", text(args, "program"));
+    snprintf(f->policy, sizeof f->policy, "%s", text(args, "policy"));
+    snprintf(f->eviction, sizeof f->eviction, "%s", text(args, "eviction"));
+    f->seed = count(args, "seed");
+    f->memory = count(args, "memory_bytes");
+    f->ndevices = (unsigned)devices;
+    f->device = calloc(f->ndevices, sizeof *f->device);
+    for (unsigned k = 0; f->device && k < f->ndevices; k++)
+        snprintf(f->device[k], sizeof f->device[k], "device %u", k);
+    r->headed = f->device != NULL;
+    return f->device != NULL;
+}
+
+static bool read_uses(reader *r, const cJSON *args, trace_task *task)
+{
+    static const char *const modes[] = {"", "r", "w", "rw"};
+    const cJSON *use;
+    task->first_use = (uint32_t)r->file->nuses;
+    cJSON_ArrayForEach(use, cJSON_GetObjectItemCaseSensitive(args, "data"))
+    {
+        const cJSON *address = cJSON_GetArrayItem(use, 0), *bytes = cJSON_GetArrayItem(use, 1);
+        const char *mode = cJSON_GetStringValue(cJSON_GetArrayItem(use, 2));
+        trace_use u = {.mode = OD_READ};
+        if (!cJSON_IsString(address) || !cJSON_IsNumber(bytes) || !mode)
+            continue;
+        for (unsigned m = 0; m < sizeof modes / sizeof *modes; m++)
+            if (strcmp(mode, modes[m]) == 0)
+                u.mode = (od_mode)m;
+        if (!find_datum(r, address_of(address->valuestring), (uint64_t)bytes->valuedouble, &u.datum) ||
+            !APPEND(r->file, uses, nuses, u))
+            return false;
+        task->nuses++;
+    }
+    return true;
+}
+
+static bool read_task(reader *r, const cJSON *event, const cJSON *args)
+{
+    double from = number(event, "ts", 0);
+    trace_task task = {.number = count(args, "task"),
+                       .place = event_place(r, event),
+                       .priority = (int32_t)number(args, "priority", 0),
+                       .failed = is_true(args, "failed"),
+                       .from_us = from,
+                       .to_us = from + number(event, "dur", 0),
+                       .created_us = number(args, "created_us", -1),
+                       .ready_us = number(args, "ready_us", -1),
+                       .planned_us = number(args, "planned_us", -1),
+                       .buffered_us = number(args, "buffered_us", -1),
+                       .committed_us = number(args, "committed_us", -1)};
+    return find_name(r, text(event, "name"), &task.name) && read_uses(r, args, &task) &&
+           APPEND(r->file, tasks, ntasks, task);
+}
+
+static bool read_transfer(reader *r, const cJSON *event, const cJSON *args)
+{
+    static const char *const kinds[] = {"load", "write back", "evict", "update"};
+    const char *name = text(event, "name");
+    double from = number(event, "ts", 0);
+    trace_transfer x = {.kind = TRACE_UPDATE,
+                        .from = place_of(args, "from"),
+                        .to = place_of(args, "to"),
+                        .bytes = count(args, "bytes"),
+                        .demanded = is_true(args, "demanded"),
+                        .reload = is_true(args, "reload"),
+                        .failed = is_true(args, "failed"),
+                        .queued_us = number(args, "queued_us", from),
+                        .from_us = from,
+                        .to_us = from + number(event, "dur", 0)};
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(name, kinds[i]) == 0)
+            x.kind = (trace_transfer_kind)i;
+    int n = (int)r->file->ndevices;
+    if (x.from >= n || x.to >= n)
+        r->wrong = "a transfer of a device that there is not";
+    return event_datum(r, args, &x.datum) && APPEND(r->file, transfers, ntransfers, x);
+}
+
+static bool read_stall(reader *r, const cJSON *event)
+{
+    double from = number(event, "ts", 0);
+    trace_stall stall = {.place = event_place(r, event), .from_us = from, .to_us = from + number(event, "dur", 0)};
+    for (unsigned cause = 0; cause < OD_STALL_CAUSES; cause++)
+        if (strcmp(text(event, "name"), od_stall_cause_name((od_stall_cause)cause)) == 0)
+            stall.cause = (od_stall_cause)cause;
+    return stall.place == TRACE_HOST || APPEND(r->file, stalls, nstalls, stall);
+}
+
+static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
+{
+    trace_choice choice = {.place = event_place(r, event), .at_us = number(event, "ts", 0)};
+    if (!event_datum(r, args, &choice.datum))
+        return false;
+    if (strcmp(text(event, "cat"), "evict") == 0)
+        return APPEND(r->file, evictions, nevictions, choice);
+    return APPEND(r->file, decisions, ndecisions, choice);
+}
+
+static bool read_level(reader *r, const cJSON *event, const cJSON *args)
+{
+    trace_level level = {
+        .place = event_place(r, event), .at_us = number(event, "ts", 0), .bytes = count(args, "bytes")};
+    return level.place == TRACE_HOST || strcmp(text(event, "name"), "memory") != 0 ||
+           APPEND(r->file, levels, nlevels, level);
+}
+
+static void read_name(reader *r, const cJSON *event, const cJSON *args)
+{
+    int k = event_place(r, event);
+    if (k >= 0 && strcmp(text(event, "name"), "process_name") == 0)
+        snprintf(r->file->device[k], sizeof r->file->device[k], "%s", text(args, "name"));
+}
+
+/* False: out of memory. Events of other kinds are left out. */
+static bool read_event(reader *r, const cJSON *event)
+{
+    const cJSON *args = cJSON_GetObjectItemCaseSensitive(event, "args");
+    const char *phase = text(event, "ph"), *cat = text(event, "cat");
+    double end = number(event, "ts", 0) + number(event, "dur", 0);
+    if (!r->headed)
+        return read_head(r, strcmp(text(event, "name"), "ompdarts") == 0 ? args : NULL);
+    if (end > r->file->end_us)
+        r->file->end_us = end;
+    switch (*phase) {
+    case 'M':
+        read_name(r, event, args);
+        return true;
+    case 'C':
+        return read_level(r, event, args);
+    case 'i':
+        return read_choice(r, event, args);
+    case 'X':
+        if (strcmp(cat, "task") == 0)
+            return read_task(r, event, args);
+        return strcmp(cat, "transfer") == 0 ? read_transfer(r, event, args) : read_stall(r, event);
+    default:
+        return true;
+    }
+}
+
+/* --- a file -------------------------------------------------------------------------- */
+
+/* One line without its end. Sets `cut` at a line that is not whole. */
+static bool read_line(reader *r, char *line, size_t length)
+{
+    while (length && strchr(",\r\n", line[length - 1]))
+        line[--length] = '\0';
+    if (!length || strcmp(line, "[") == 0)
+        return true;
+    if (strcmp(line, "]") == 0) {
+        r->file->cut = false;
+        return true;
+    }
+    cJSON *event = cJSON_ParseWithLength(line, length);
+    if (!event && !r->headed) {
+        r->wrong = "not a trace of ompdarts";
+        return true;
+    }
+    bool ok = !event || read_event(r, event);
+    if (!event)
+        r->wrong = "";
+    cJSON_Delete(event);
+    return ok;
+}
+
+static od_status read_lines(reader *r, FILE *input)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t length;
+    bool ok = true;
+    while (ok && !r->wrong && (length = getline(&line, &size, input)) >= 0) {
+        r->line++;
+        ok = read_line(r, line, (size_t)length);
+    }
+    free(line);
+    if (!ok)
+        return OD_ENOMEM;
+    if (ferror(input))
+        return OD_EIO;
+    return OD_OK;
+}
+
+static void compose(const reader *r, od_status status, const char *path, char *error, size_t size)
+{
+    if (status == OD_ENOMEM)
+        snprintf(error, size, "%s: out of memory at line %zu", path, r->line);
+    else if (status == OD_EIO)
+        snprintf(error, size, "%s: %s", path, strerror(errno));
+    else if (!r->line)
+        snprintf(error, size, "%s: empty", path);
+    else
+        snprintf(error, size, "%s: %s (line %zu)", path, r->wrong && *r->wrong ? r->wrong : "not a trace of ompdarts",
+                 r->line);
+}
+
+od_status trace_file_read(const char *path, trace_file *file, char *error, size_t size)
+{
+    reader r = {.file = file};
+    *file = (trace_file){.cut = true};
+    snprintf(file->path, sizeof file->path, "%s", path);
+    FILE *input = fopen(path, "re");
+    od_status status = input ? read_lines(&r, input) : OD_EIO;
+    bool accepted = !status && r.headed && !(r.wrong && *r.wrong);
+    if (!accepted) {
+        compose(&r, status, path, error, size);
+        status = status ? status : OD_EINVAL;
+        trace_file_free(file);
+    }
+    if (input)
+        fclose(input);
+    free(r.names.slot);
+    free(r.data.slot);
+    return status;
+}
+
+void trace_file_free(trace_file *file)
+{
+    for (size_t i = 0; i < file->nnames; i++)
+        free(file->names[i]);
+    free(file->names);
+    free(file->device);
+    free(file->data);
+    free(file->uses);
+    free(file->tasks);
+    free(file->transfers);
+    free(file->stalls);
+    free(file->evictions);
+    free(file->decisions);
+    free(file->levels);
+    *file = (trace_file){0};
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A trace (docs/trace-format.md) read back: what a run has told, in arrays. A file that was cut off is read up to there.
+ */
+#ifndef OD_TOOLS_TRACE_FILE_H
+#define OD_TOOLS_TRACE_FILE_H
+
+#include "sched/event.h"
+#include "util/status.h"
+
+enum { TRACE_HOST = -1, TRACE_SPILL = -2 }; /* places; devices are 0, 1, ... */
+
+typedef struct trace_datum {
+    uintptr_t address;
+    uint64_t size;
+} trace_datum;
+
+typedef struct trace_use {
+    uint32_t datum;
+    od_mode mode;
+} trace_use;
+
+/* Times are microseconds since the start of the run. */
+typedef struct trace_task {
+    uint64_t number;
+    uint32_t name; /* of trace_file.names */
+    int place;     /* where it ran */
+    int32_t priority;
+    bool failed;
+    double from_us, to_us;
+    double created_us, ready_us, planned_us, buffered_us, committed_us; /* negative: never */
+    uint32_t first_use, nuses;                                          /* of trace_file.uses */
+} trace_task;
+
+typedef enum trace_transfer_kind { TRACE_LOAD, TRACE_WRITE_BACK, TRACE_EVICT, TRACE_UPDATE } trace_transfer_kind;
+
+typedef struct trace_transfer {
+    trace_transfer_kind kind;
+    int from, to;
+    uint32_t datum;
+    uint64_t bytes;
+    bool demanded, reload, failed;
+    double queued_us, from_us, to_us;
+} trace_transfer;
+
+typedef struct trace_stall {
+    int place;
+    od_stall_cause cause;
+    double from_us, to_us;
+} trace_stall;
+
+typedef struct trace_choice { /* an eviction or a decision */
+    int place;
+    uint32_t datum;
+    double at_us;
+} trace_choice;
+
+typedef struct trace_level { /* memory in use */
+    int place;
+    double at_us;
+    uint64_t bytes;
+} trace_level;
+
+typedef struct trace_file {
+    char path[1024];
+    char version[32], program[128], policy[128], eviction[32];
+    uint64_t seed;
+    uint64_t memory; /* bytes of each device */
+    unsigned ndevices;
+    char (*device)[128]; /* names */
+    bool cut;            /* the end is missing */
+    double end_us;       /* of the last event */
+
+    char **names;
+    trace_datum *data;
+    trace_use *uses;
+    trace_task *tasks;
+    trace_transfer *transfers;
+    trace_stall *stalls;
+    trace_choice *evictions, *decisions;
+    trace_level *levels;
+    size_t nnames, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels;
+} trace_file;
+
+/* On failure one line in `error`; nothing is to be freed then. */
+od_status trace_file_read(const char *path, trace_file *file, char *error, size_t size);
+void trace_file_free(trace_file *file);
+
+#endif

@@ -152,10 +152,21 @@ static bool is_true(const cJSON *object, const char *name)
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
+/* Beyond the range of int: its end. */
+static int integer(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) ? item->valueint : 0;
+}
+
+static uint64_t natural(double value)
+{
+    return value > 0 && value < 1.8e19 ? (uint64_t)value : 0;
+}
+
 static uint64_t count(const cJSON *object, const char *name)
 {
-    double value = number(object, name, 0);
-    return value > 0 && value < 1.8e19 ? (uint64_t)value : 0;
+    return natural(number(object, name, 0));
 }
 
 static uintptr_t address_of(const char *hexadecimal)
@@ -174,8 +185,8 @@ static int place_of(const cJSON *object, const char *name)
 /* Of the event's process. */
 static int event_place(const reader *r, const cJSON *event)
 {
-    int k = (int)number(event, "pid", 0) - FIRST_DEVICE_PID;
-    return k >= 0 && k < (int)r->file->ndevices ? k : TRACE_HOST;
+    int pid = integer(event, "pid"), end = FIRST_DEVICE_PID + (int)r->file->ndevices;
+    return pid >= FIRST_DEVICE_PID && pid < end ? pid - FIRST_DEVICE_PID : TRACE_HOST;
 }
 
 static bool event_datum(reader *r, const cJSON *args, uint32_t *datum)
@@ -188,7 +199,7 @@ static bool event_datum(reader *r, const cJSON *args, uint32_t *datum)
 static bool read_head(reader *r, const cJSON *args)
 {
     trace_file *f = r->file;
-    double schema = number(args, "schema", 0), devices = number(args, "devices", 0);
+    int schema = integer(args, "schema"), devices = integer(args, "devices");
     if (schema != OD_TRACE_SCHEMA) {
         r->wrong = schema > 0 ? "a trace of another version" : "not a trace of ompdarts";
         return true;
@@ -226,7 +237,7 @@ static bool read_uses(reader *r, const cJSON *args, trace_task *task)
         for (unsigned m = 0; m < sizeof modes / sizeof *modes; m++)
             if (strcmp(mode, modes[m]) == 0)
                 u.mode = (od_mode)m;
-        if (!find_datum(r, address_of(address->valuestring), (uint64_t)bytes->valuedouble, &u.datum) ||
+        if (!find_datum(r, address_of(address->valuestring), natural(bytes->valuedouble), &u.datum) ||
             !APPEND(r->file, uses, nuses, u))
             return false;
         task->nuses++;
@@ -239,7 +250,7 @@ static bool read_task(reader *r, const cJSON *event, const cJSON *args)
     double from = number(event, "ts", 0);
     trace_task task = {.number = count(args, "task"),
                        .place = event_place(r, event),
-                       .priority = (int32_t)number(args, "priority", 0),
+                       .priority = integer(args, "priority"),
                        .failed = is_true(args, "failed"),
                        .from_us = from,
                        .to_us = from + number(event, "dur", 0),

@@ -28,6 +28,7 @@ static const char usage[] =
     "  info                               show what was found: library, policies, LLVM, devices, machine\n"
     "  sim [OPTIONS]                      simulate a workload on another machine\n"
     "  report TRACE... [-o REPORT.html]   tell what happened in a run, or compare some\n"
+    "  trace convert TRACE OUTPUT         convert a trace for ViTE\n"
     "\n"
     "`ompdarts COMMAND --help` describes a command; `ompdarts --version` prints the version.\n"
     "\n"
@@ -39,12 +40,9 @@ typedef struct command {
     int (*function)(int argc, char **argv);
 } command;
 
-static const command commands[] = {{"run", od_tool_run},
-                                   {"env", od_tool_env},
-                                   {"info", od_tool_info},
-                                   {"sim", od_tool_sim},
-                                   {"report", od_tool_report}};
-static const char *const command_names[] = {"run", "env", "info", "sim", "report", NULL};
+static const command commands[] = {{"run", od_tool_run}, {"env", od_tool_env},       {"info", od_tool_info},
+                                   {"sim", od_tool_sim}, {"report", od_tool_report}, {"trace", od_tool_trace}};
+static const char *const command_names[] = {"run", "env", "info", "sim", "report", "trace", NULL};
 
 void od_tool_error(const char *format, ...)
 {

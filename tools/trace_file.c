@@ -302,6 +302,9 @@ static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
     trace_choice choice = {.place = event_place(r, event), .at_us = number(event, "ts", 0)};
     if (!event_datum(r, args, &choice.datum))
         return false;
+    for (unsigned reason = 0; reason < OD_EVICT_REASONS; reason++)
+        if (strcmp(text(args, "reason"), od_evict_reason_name((od_evict_reason)reason)) == 0)
+            choice.reason = (od_evict_reason)reason;
     if (strcmp(text(event, "cat"), "evict") == 0)
         return APPEND(r->file, evictions, nevictions, choice);
     return APPEND(r->file, decisions, ndecisions, choice);

@@ -52,6 +52,7 @@ typedef struct trace_stall {
 typedef struct trace_choice { /* an eviction or a decision */
     int place;
     uint32_t datum;
+    od_evict_reason reason; /* of an eviction */
     double at_us;
 } trace_choice;
 

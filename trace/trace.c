@@ -1,563 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * From events to lines of JSON. See trace.h.
- *
- * A device is a process of the trace, its kinds of work are the threads. Spans of one thread may not overlap in that
- * format: where work does (two kernels, several copies), it is spread over lanes, threads of the same name.
- */
+/* Which format a trace has, and what all formats need. See trace.h. */
 #include "trace/trace.h"
 
 #include "memmgr/transfer.h"
-#include "trace/sink.h"
-#include "trace/text.h"
-#include "util/log.h"
+#include "trace/format.h"
 
 #include <stdlib.h>
-
-enum { HOST_PID = 1, FIRST_DEVICE_PID, LANES = 16, MOST_USES = 40, MOST_NAME = 120 };
-
-/* Threads of a process; each has LANES numbers. */
-typedef enum track_kind { KERNELS, LOADS, STORES, PEER, STALLS, EVICTIONS, DECISIONS, TRACKS } track_kind;
-
-static const char *const track_names[TRACKS] = {"tasks", "in", "out", "peer in", "stalls", "evictions", "decisions"};
-
-/* A load that no task has used yet. */
-typedef struct arrival {
-    uintptr_t base; /* 0: none */
-    uint64_t from_ns, to_ns;
-    unsigned lane;
-    track_kind track;
-} arrival;
-
-typedef struct process {
-    uint64_t lane_end[TRACKS][LANES]; /* of its last span */
-    unsigned lanes[TRACKS];           /* named so far */
-    arrival *arrivals;                /* by datum */
-    uint32_t narrivals;
-    unsigned buffered, committed, running;
-} process;
-
-#define NEVER UINT64_MAX
-
-/* When a task came to each state, NEVER: not yet. */
-typedef struct life {
-    struct life *next; /* of the spare ones */
-    uint64_t ready_ns, planned_ns, buffered_ns, committed_ns, started_ns;
-    int place; /* where it is buffered or further, or OD_NOWHERE */
-} life;
+#include <string.h>
 
 struct od_trace {
-    od_sink *sink;
-    od_trace_run run;
-    bool any;        /* a line has been written */
-    bool incomplete; /* out of memory for something */
-    uint64_t flows;  /* from loads to tasks so far */
-    unsigned ready;  /* tasks */
-    life *spare;
-    process process[]; /* the devices', then the host's */
+    const od_trace_format *format;
+    void *state;
 };
 
-/* --- lines ---------------------------------------------------------------- */
-
-static process *process_of(od_trace *t, int place)
+bool od_trace_is_paje(const char *path)
 {
-    return &t->process[place >= 0 && place < (int)t->run.ndevices ? (unsigned)place : t->run.ndevices];
-}
-
-static unsigned pid_of(const od_trace *t, int place)
-{
-    return place >= 0 && place < (int)t->run.ndevices ? FIRST_DEVICE_PID + (unsigned)place : HOST_PID;
-}
-
-/* {"ph":"X","pid":2 */
-static char *begin(od_trace *t, const char *phase, int place)
-{
-    char *at = od_put(od_sink_reserve(t->sink), t->any ? ",\n{\"ph\":\"" : "[\n{\"ph\":\"");
-    t->any = true;
-    at = od_put(at, phase);
-    at = od_put(at, "\",\"pid\":");
-    return od_put_u64(at, pid_of(t, place));
-}
-
-static void end(od_trace *t, char *at)
-{
-    *at++ = '}';
-    od_sink_commit(t->sink, at);
-}
-
-static char *member(char *at, const char *name)
-{
-    *at++ = ',';
-    *at++ = '"';
-    at = od_put(at, name);
-    *at++ = '"';
-    *at++ = ':';
-    return at;
-}
-
-static char *number(char *at, const char *name, uint64_t value)
-{
-    return od_put_u64(member(at, name), value);
-}
-
-static char *string(char *at, const char *name, const char *value)
-{
-    return od_put_string(member(at, name), value, MOST_NAME);
-}
-
-static uint64_t since_start(const od_trace *t, uint64_t ns)
-{
-    return ns > t->run.start_ns ? ns - t->run.start_ns : 0;
-}
-
-static char *time_at(const od_trace *t, char *at, const char *name, uint64_t ns)
-{
-    return od_put_us(member(at, name), since_start(t, ns));
-}
-
-/* A time that may not have come. */
-static char *time_if(const od_trace *t, char *at, const char *name, uint64_t ns)
-{
-    return ns == NEVER ? at : time_at(t, at, name, ns);
-}
-
-/* ,"args":{"first":... : further members follow with a comma, which the caller's own first one must not have. */
-static char *args(char *at, const char *first)
-{
-    at = od_put(at, ",\"args\":{\"");
-    at = od_put(at, first);
-    return od_put(at, "\":");
-}
-
-/* --- names ------------------------------------------------------------------ */
-
-static void name_process(od_trace *t, int place, const char *name)
-{
-    char *at = od_put(begin(t, "M", place), ",\"name\":\"process_name\"");
-    end(t, od_put(od_put_string(args(at, "name"), name, MOST_NAME), "}"));
-    at = od_put(begin(t, "M", place), ",\"name\":\"process_sort_index\"");
-    end(t, od_put(od_put_u64(args(at, "sort_index"), pid_of(t, place)), "}"));
-}
-
-static unsigned thread_number(track_kind track, unsigned lane)
-{
-    return (unsigned)track * LANES + lane + 1;
-}
-
-static void name_lane(od_trace *t, int place, track_kind track, unsigned lane)
-{
-    unsigned thread = thread_number(track, lane);
-    char *at = number(begin(t, "M", place), "tid", thread);
-    at = od_put(at, ",\"name\":\"thread_name\"");
-    end(t, od_put(od_put_string(args(at, "name"), track_names[track], MOST_NAME), "}"));
-    at = number(begin(t, "M", place), "tid", thread);
-    at = od_put(at, ",\"name\":\"thread_sort_index\"");
-    end(t, od_put(od_put_u64(args(at, "sort_index"), thread), "}"));
-}
-
-/* The first lane of the track that is free at the beginning of the span. */
-static unsigned take_lane(od_trace *t, int place, track_kind track, uint64_t *from_ns, uint64_t *to_ns)
-{
-    process *p = process_of(t, place);
-    unsigned lane = 0;
-    if (*to_ns < *from_ns)
-        *to_ns = *from_ns;
-    while (lane < LANES - 1 && p->lane_end[track][lane] > *from_ns)
-        lane++;
-    if (p->lane_end[track][lane] > *from_ns) /* more at once than there are lanes: begins late in the picture */
-        *from_ns = p->lane_end[track][lane] < *to_ns ? p->lane_end[track][lane] : *to_ns;
-    if (*to_ns > p->lane_end[track][lane])
-        p->lane_end[track][lane] = *to_ns;
-    for (; p->lanes[track] <= lane; p->lanes[track]++)
-        name_lane(t, place, track, p->lanes[track]);
-    return lane;
-}
-
-static char *begin_span(od_trace *t, int place, track_kind track, unsigned lane, uint64_t from_ns, uint64_t to_ns)
-{
-    char *at = number(begin(t, "X", place), "tid", thread_number(track, lane));
-    at = time_at(t, at, "ts", from_ns);
-    return od_put_us(member(at, "dur"), since_start(t, to_ns) - since_start(t, from_ns));
-}
-
-static char *begin_instant(od_trace *t, int place, track_kind track, uint64_t ns, const char *name)
-{
-    process *p = process_of(t, place);
-    if (!p->lanes[track])
-        name_lane(t, place, track, p->lanes[track]++);
-    char *at = number(begin(t, "i", place), "tid", thread_number(track, 0));
-    at = od_put(time_at(t, at, "ts", ns), ",\"s\":\"t\"");
-    return string(at, "name", name);
-}
-
-static char *put_place(char *at, const char *name, int place)
-{
-    at = member(at, name);
-    if (place == OD_HOST || place == OD_SPILL)
-        return od_put(at, place == OD_HOST ? "\"host\"" : "\"spill\"");
-    return od_put_u64(at, (uint64_t)place);
-}
-
-static char *put_scores(char *at, const od_event *event)
-{
-    for (unsigned i = 0; i < event->nscores; i++)
-        at = od_put_number(member(at, event->scores[i].name), event->scores[i].value);
-    return at;
-}
-
-/* --- counters ----------------------------------------------------------------- */
-
-static void write_memory(od_trace *t, const od_event *event)
-{
-    char *at = od_put(time_at(t, begin(t, "C", event->place), "ts", event->ns), ",\"name\":\"memory\"");
-    end(t, od_put(od_put_u64(args(at, "bytes"), event->bytes), "}"));
-}
-
-static void write_queues(od_trace *t, int place, uint64_t ns)
-{
-    const process *p = process_of(t, place);
-    char *at = od_put(time_at(t, begin(t, "C", place), "ts", ns), ",\"name\":\"tasks\"");
-    at = od_put_u64(args(at, "buffered"), p->buffered);
-    at = number(at, "committed", p->committed);
-    end(t, od_put(number(at, "running", p->running), "}"));
-}
-
-static void write_ready(od_trace *t, uint64_t ns)
-{
-    char *at = od_put(time_at(t, begin(t, "C", OD_HOST), "ts", ns), ",\"name\":\"ready tasks\"");
-    end(t, od_put(od_put_u64(args(at, "ready"), t->ready), "}"));
-}
-
-/* --- loads and who needs them --------------------------------------------------- */
-
-static void remember_arrival(od_trace *t, const od_transfer *x, arrival what)
-{
-    process *p = process_of(t, x->to);
-    uint32_t id = x->datum->id;
-    if (id >= p->narrivals) {
-        uint32_t n = id < 64 ? 128 : 2 * id;
-        arrival *more = realloc(p->arrivals, n * sizeof *more);
-        if (!more) {
-            t->incomplete = true;
-            return;
-        }
-        memset(more + p->narrivals, 0, (n - p->narrivals) * sizeof *more);
-        p->arrivals = more;
-        p->narrivals = n;
-    }
-    p->arrivals[id] = what;
-}
-
-/* An arrow from each load to the first task that uses what it brought. */
-static void write_flows(od_trace *t, const od_task *task, unsigned lane, uint64_t start_ns)
-{
-    process *p = process_of(t, task->place);
-    for (uint32_t i = 0; task->place != OD_HOST && i < task->naccess; i++) {
-        const od_datum *d = task->access[i].datum;
-        arrival *a = d->id < p->narrivals ? &p->arrivals[d->id] : NULL;
-        if (!a || a->base != d->base)
-            continue;
-        t->flows++;
-        for (int head = 0; head < 2; head++) {
-            unsigned thread = head ? thread_number(KERNELS, lane) : thread_number(a->track, a->lane);
-            char *at = number(begin(t, head ? "f" : "s", task->place), "tid", thread);
-            at = time_at(t, at, "ts", head ? start_ns : a->from_ns);
-            at = number(at, "id", t->flows);
-            end(t, od_put(at, head ? ",\"bp\":\"e\",\"name\":\"load\",\"cat\":\"flow\""
-                                   : ",\"name\":\"load\",\"cat\":\"flow\""));
-        }
-        a->base = 0;
-    }
-}
-
-/* --- tasks ------------------------------------------------------------------------ */
-
-static life new_life(uint64_t ready_ns)
-{
-    return (life){.ready_ns = ready_ns,
-                  .planned_ns = NEVER,
-                  .buffered_ns = NEVER,
-                  .committed_ns = NEVER,
-                  .started_ns = NEVER,
-                  .place = OD_NOWHERE};
-}
-
-static life *life_of(od_trace *t, od_task *task)
-{
-    life *l = task->note;
-    if (l)
-        return l;
-    l = t->spare;
-    if (l)
-        t->spare = l->next;
-    else
-        l = malloc(sizeof *l);
-    if (l)
-        *l = new_life(NEVER);
-    else
-        t->incomplete = true;
-    task->note = l;
-    return l;
-}
-
-static char *put_uses(char *at, const od_task *task)
-{
-    static const char *const modes[] = {"\"\"", "\"r\"", "\"w\"", "\"rw\""};
-    at = od_put(member(at, "data"), "[");
-    for (uint32_t i = 0; i < task->naccess && i < MOST_USES; i++) {
-        at = od_put(at, i ? ",[" : "[");
-        at = od_put_address(at, task->access[i].datum->base);
-        *at++ = ',';
-        at = od_put_u64(at, task->access[i].datum->size);
-        *at++ = ',';
-        at = od_put(at, modes[task->access[i].mode]);
-        *at++ = ']';
-    }
-    return od_put(at, "]");
-}
-
-static void write_task(od_trace *t, const od_event *event, const life *l)
-{
-    const od_task *task = event->task;
-    od_trace_task about = {.number = task->id, .name = "task"};
-    t->run.describe(t->run.arg, task, &about);
-    uint64_t from = about.from_ns ? about.from_ns : l->started_ns, to = about.to_ns ? about.to_ns : event->ns;
-    unsigned lane = take_lane(t, event->place, KERNELS, &from, &to);
-    char *at = begin_span(t, event->place, KERNELS, lane, from, to);
-    at = string(at, "name", about.name);
-    at = od_put(at, ",\"cat\":\"task\"");
-    at = od_put_u64(args(at, "task"), about.number);
-    at = od_put_number(member(at, "priority"), task->priority);
-    at = time_at(t, at, "created_us", about.created_ns ? about.created_ns : l->ready_ns);
-    at = time_if(t, at, "ready_us", l->ready_ns);
-    at = time_if(t, at, "planned_us", l->planned_ns);
-    at = time_if(t, at, "buffered_us", l->buffered_ns);
-    at = time_if(t, at, "committed_us", l->committed_ns);
-    if (about.source)
-        at = string(at, "source", about.source);
-    if (task->failed)
-        at = od_put(at, ",\"failed\":true");
-    end(t, od_put(put_uses(at, task), "}"));
-    write_flows(t, task, lane, from);
-}
-
-static void finish_task(od_trace *t, const od_event *event)
-{
-    od_task *task = event->task;
-    life *l = task->note;
-    process_of(t, event->place)->running--;
-    if (!l)
-        return;
-    write_task(t, event, l);
-    if (task->failed) {
-        *l = new_life(event->ns);
-        t->ready++;
-        return;
-    }
-    l->next = t->spare;
-    t->spare = l;
-    task->note = NULL;
-}
-
-/* It leaves the queue that it is in. */
-static void leave_queue(od_trace *t, life *l)
-{
-    process *p = process_of(t, l->place);
-    if (l->committed_ns != NEVER)
-        p->committed--;
-    else if (l->buffered_ns != NEVER)
-        p->buffered--;
-    else
-        t->ready--;
-}
-
-static void note_task(od_trace *t, const od_event *event)
-{
-    bool begins = event->kind == OD_EVENT_TASK_READY;
-    life *l = life_of(t, event->task);
-    if (!l)
-        return;
-    if (!begins || l->ready_ns != NEVER)
-        leave_queue(t, l);
-    process *p = process_of(t, event->place);
-    l->place = event->place;
-    switch (event->kind) {
-    case OD_EVENT_TASK_READY:
-        *l = new_life(event->ns);
-        t->ready++;
-        write_ready(t, event->ns);
-        return;
-    case OD_EVENT_TASK_PLANNED:
-        l->planned_ns = event->ns;
-        t->ready++;
-        return;
-    case OD_EVENT_TASK_BUFFERED:
-        l->buffered_ns = event->ns;
-        p->buffered++;
-        write_ready(t, event->ns);
-        break;
-    case OD_EVENT_TASK_COMMITTED:
-        l->committed_ns = event->ns;
-        p->committed++;
-        return; /* mostly a moment before its start */
-    default:
-        l->started_ns = event->ns;
-        p->running++;
-    }
-    write_queues(t, event->place, event->ns);
-}
-
-static void task_event(od_trace *t, const od_event *event)
-{
-    if (event->kind != OD_EVENT_TASK_FINISHED) {
-        note_task(t, event);
-        return;
-    }
-    finish_task(t, event);
-    write_queues(t, event->place, event->ns);
-}
-
-/* --- transfers ------------------------------------------------------------------- */
-
-static track_kind track_of(const od_transfer *x)
-{
-    return x->to >= OD_SPILL ? STORES : x->from >= OD_SPILL ? LOADS : PEER;
-}
-
-static void write_transfer(od_trace *t, const od_event *event)
-{
-    static const char *const kinds[] = {"load", "write back", "evict", "update"};
-    const od_transfer *x = event->transfer;
-    int place = x->to < OD_SPILL ? x->to : x->from;
-    uint64_t from = x->start_ns, to = x->end_ns;
-    track_kind track = track_of(x);
-    unsigned lane = take_lane(t, place, track, &from, &to);
-    char *at = begin_span(t, place, track, lane, from, to);
-    at = string(at, "name", kinds[x->kind]);
-    at = od_put(at, ",\"cat\":\"transfer\"");
-    at = od_put_address(args(at, "datum"), x->datum->base);
-    at = number(at, "size", x->datum->size);
-    at = number(at, "offset", x->offset);
-    at = number(at, "bytes", x->bytes);
-    at = put_place(at, "from", x->from);
-    at = put_place(at, "to", x->to);
-    at = time_at(t, at, "queued_us", x->queued_ns);
-    at = od_put(at, x->demanded ? ",\"demanded\":true" : ",\"demanded\":false");
-    if (x->kind == OD_LOAD)
-        at = od_put(at, x->datum->replica[x->to].loads > 1 ? ",\"reload\":true" : ",\"reload\":false");
-    if (event->failed)
-        at = od_put(at, ",\"failed\":true");
-    end(t, od_put(at, "}"));
-    if (x->kind == OD_LOAD && !event->failed)
-        remember_arrival(t, x, (arrival){x->datum->base, from, to, lane, track});
-}
-
-/* --- decisions, stalls --------------------------------------------------------------- */
-
-static void write_decision(od_trace *t, const od_event *event)
-{
-    bool evicts = event->kind == OD_EVENT_EVICT;
-    char *at = begin_instant(t, event->place, evicts ? EVICTIONS : DECISIONS, event->ns, od_event_name(event->kind));
-    at = od_put(at, evicts ? ",\"cat\":\"evict\"" : ",\"cat\":\"decision\"");
-    at = od_put_address(args(at, "datum"), event->datum->base);
-    at = number(at, "size", event->datum->size);
-    if (evicts)
-        at = string(at, "reason", od_evict_reason_name((od_evict_reason)event->reason));
-    end(t, od_put(put_scores(at, event), "}"));
-}
-
-static void write_stall(od_trace *t, const od_event *event)
-{
-    uint64_t from = event->since_ns, to = event->ns;
-    unsigned lane = take_lane(t, event->place, STALLS, &from, &to);
-    char *at = begin_span(t, event->place, STALLS, lane, from, to);
-    at = string(at, "name", od_stall_cause_name((od_stall_cause)event->reason));
-    end(t, od_put(at, ",\"cat\":\"stall\""));
-}
-
-void od_trace_event(od_trace *t, const od_event *event)
-{
-    switch (event->kind) {
-    case OD_EVENT_TRANSFER_QUEUED: /* od_transfer.queued_ns */
-    case OD_EVENT_TRANSFER_STARTED:
-    case OD_EVENT_LOAD: /* its transfer tells it all */
-        break;
-    case OD_EVENT_TRANSFER_FINISHED:
-        write_transfer(t, event);
-        break;
-    case OD_EVENT_EVICT:
-    case OD_EVENT_DECISION:
-        write_decision(t, event);
-        break;
-    case OD_EVENT_MEMORY:
-        write_memory(t, event);
-        break;
-    case OD_EVENT_STALL:
-        write_stall(t, event);
-        break;
-    default:
-        task_event(t, event);
-    }
-}
-
-/* --- a file ------------------------------------------------------------------------ */
-
-static void write_head(od_trace *t, const od_trace_run *run)
-{
-    char *at = od_put(begin(t, "M", OD_HOST), ",\"name\":\"ompdarts\"");
-    at = od_put_u64(args(at, "schema"), OD_TRACE_SCHEMA);
-    at = string(at, "version", OMPDARTS_VERSION);
-    at = string(at, "program", run->program);
-    at = string(at, "policy", run->policy);
-    at = string(at, "eviction", run->evict);
-    at = number(at, "seed", run->seed);
-    at = number(at, "devices", run->ndevices);
-    end(t, od_put(number(at, "memory_bytes", run->memory), "}"));
-    name_process(t, OD_HOST, "host");
-    for (unsigned k = 0; k < run->ndevices; k++)
-        name_process(t, (int)k, run->device[k]);
+    const char *ending = strrchr(path, '.');
+    return ending && (strcmp(ending, ".paje") == 0 || strcmp(ending, ".trace") == 0);
 }
 
 od_trace *od_trace_open(const char *path, const od_trace_run *run)
 {
-    od_trace *t = calloc(1, sizeof *t + (run->ndevices + 1) * sizeof t->process[0]);
+    od_trace *t = malloc(sizeof *t);
     if (!t)
         return NULL;
-    t->run = *run;
-    t->sink = od_sink_open(path, run->threaded);
-    if (!t->sink) {
-        free(t);
-        return NULL;
-    }
-    write_head(t, run);
-    return t;
+    t->format = od_trace_is_paje(path) ? &od_trace_paje : &od_trace_json;
+    t->state = t->format->open(path, run);
+    if (t->state)
+        return t;
+    free(t);
+    return NULL;
 }
 
-static void free_trace(od_trace *t)
+void od_trace_event(od_trace *t, const od_event *event)
 {
-    for (life *l; (l = t->spare);) {
-        t->spare = l->next;
-        free(l);
-    }
-    for (unsigned i = 0; i <= t->run.ndevices; i++)
-        free(t->process[i].arrivals);
-    free(t);
+    t->format->event(t->state, event);
 }
 
 od_status od_trace_close(od_trace *t)
 {
-    od_sink_commit(t->sink, od_put(od_sink_reserve(t->sink), "\n]\n"));
-    od_status status = od_sink_close(t->sink);
-    if (!status && t->incomplete) {
-        od_log(OD_LOG_WARNING, "trace", "out of host memory for some tasks: they are missing in the trace");
-        status = OD_EIO;
-    }
-    free_trace(t);
+    od_status status = t->format->close(t->state);
+    free(t);
     return status;
 }
 
 void od_trace_abandon(od_trace *t)
 {
-    od_sink_abandon(t->sink);
-    free_trace(t);
+    t->format->abandon(t->state);
+    free(t);
+}
+
+/* --- tracks ---------------------------------------------------------------- */
+
+const char *od_track_name(od_track track)
+{
+    static const char *const names[OD_TRACKS] = {"tasks", "in", "out", "peer in", "stalls", "evictions", "decisions"};
+    return names[track];
+}
+
+od_track od_track_of(const od_transfer *x)
+{
+    return x->to >= OD_SPILL ? OD_STORES : x->from >= OD_SPILL ? OD_LOADS : OD_PEER;
+}
+
+int od_track_place(const od_transfer *x)
+{
+    return x->to < OD_SPILL ? x->to : x->from;
+}
+
+const char *od_transfer_name(const od_transfer *x)
+{
+    static const char *const kinds[] = {"load", "write back", "evict", "update"};
+    return kinds[x->kind];
+}
+
+unsigned od_lane_take(od_lanes *lanes, uint64_t *from_ns, uint64_t *to_ns)
+{
+    unsigned lane = 0;
+    if (*to_ns < *from_ns)
+        *to_ns = *from_ns;
+    while (lane < OD_LANES - 1 && lanes->end[lane] > *from_ns)
+        lane++;
+    if (lanes->end[lane] > *from_ns)
+        *from_ns = lanes->end[lane] < *to_ns ? lanes->end[lane] : *to_ns;
+    if (*to_ns > lanes->end[lane])
+        lanes->end[lane] = *to_ns;
+    return lane;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A run as a file to look at: what the engine tells (sched/event.h), in the JSON format of Chrome's trace viewer, which
- * Perfetto reads. docs/trace-format.md has the tracks and the members of each event.
+ * Perfetto reads, or where the name of the file ends in .paje or .trace in that of Paje, which ViTE reads. docs/trace-format.md
+ * has the tracks and the members of each event.
  *
- * One event is one line, so that a file that was cut off can be read up to there. The caller holds the lock under which the
- * engine tells; the file is written by a thread.
+ * In JSON one event is one line, so that a file that was cut off can be read up to there, and a thread writes it. Paje wants
+ * the events in order, so they are kept until the end. The caller holds the lock under which the engine tells.
  */
 #ifndef OD_TRACE_TRACE_H
 #define OD_TRACE_TRACE_H
@@ -37,6 +38,8 @@ typedef struct od_trace_run {
 } od_trace_run;
 
 typedef struct od_trace od_trace;
+
+bool od_trace_is_paje(const char *path);
 
 /* NULL, with errno set. Keeps nothing that `run` points to but `describe` and `arg`. */
 od_trace *od_trace_open(const char *path, const od_trace_run *run);

@@ -366,7 +366,8 @@ static const od_option_spec table[] = {
     {PREFIX "RECORD", "path", "0", "", "0 (off), or a file in a folder that can be written",
      "Records the run for `ompdarts sim --graph` (docs/graph-format.md).", "record", parse_path, MEMBER(record)},
     {PREFIX "TRACE", "path", "0", "", "0 (off), or a file in a folder that can be written",
-     "Writes tasks, transfers, evictions and decisions to this file, for Perfetto or Chrome (docs/trace-format.md).",
+     "Writes tasks, transfers, evictions and decisions to this file, for Perfetto and `ompdarts report`; to FILE.paje for "
+     "ViTE (docs/trace-format.md).",
      "trace", parse_path, MEMBER(trace)},
     {PREFIX "SUMMARY", "flag", "0", "", "0|1", "Prints a summary on standard error when the program ends.", "summary",
      parse_flag, MEMBER(summary)},

@@ -5,6 +5,7 @@
 #include "bench/sim/bounds.h"
 #include "bench/sim/simulate.h"
 #include "bench/sim/workload.h"
+#include "trace/trace.h"
 #include "util/options.h"
 
 #include <errno.h>
@@ -40,32 +41,33 @@ typedef struct command {
 
 static void print_usage(FILE *file)
 {
-    fputs(
-        "Usage: ompdarts sim --workload NAME[:ARGUMENT=VALUE,...] [OPTIONS]\n"
-        "       ompdarts sim --graph FILE [OPTIONS]\n"
-        "\n"
-        "Runs the scheduler and the memory manager in virtual time (SimGrid), on machines that need not be here.\n"
-        "\n"
-        "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
-        "unit=1\n"
-        "  --graph FILE           a run recorded with OMPDARTS_RECORD; what is not given here is as it was there\n"
-        "  --platform NAME|FILE   the machine (default: pcie)\n"
-        "  --devices K            use the first K devices (default: 1)\n"
-        "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
-        "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
-        "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
-        "  --buffer B             tasks per task buffer (default: 3)\n"
-        "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
-        "  --seed S               of all random choices (default: 1)\n"
-        "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
-        "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
-        "  --csv FILE|-           append one line per run, with a header where the file is empty\n"
-        "  --trace FILE           all tasks, what they use, and transfers of the run, as CSV; FILE.json: for Perfetto\n"
-        "  --quiet                no progress, and no table with --csv\n"
-        "  --help                 this text\n"
-        "\n"
-        "Workloads:\n",
-        file);
+    fputs("Usage: ompdarts sim --workload NAME[:ARGUMENT=VALUE,...] [OPTIONS]\n"
+          "       ompdarts sim --graph FILE [OPTIONS]\n"
+          "\n"
+          "Runs the scheduler and the memory manager in virtual time (SimGrid), on machines that need not be here.\n"
+          "\n"
+          "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
+          "unit=1\n"
+          "  --graph FILE           a run recorded with OMPDARTS_RECORD; what is not given here is as it was there\n"
+          "  --platform NAME|FILE   the machine (default: pcie)\n"
+          "  --devices K            use the first K devices (default: 1)\n"
+          "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
+          "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
+          "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
+          "  --buffer B             tasks per task buffer (default: 3)\n"
+          "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
+          "  --seed S               of all random choices (default: 1)\n"
+          "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
+          "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
+          "  --csv FILE|-           append one line per run, with a header where the file is empty\n"
+          "  --trace FILE           all tasks, what they use, and transfers of the run, as CSV; FILE.json: for "
+          "Perfetto,\n"
+          "                         FILE.paje: for ViTE\n"
+          "  --quiet                no progress, and no table with --csv\n"
+          "  --help                 this text\n"
+          "\n"
+          "Workloads:\n",
+          file);
     for (const char *const *line = sim_workload_help(); *line; line += 2)
         fprintf(file, "  %-14s %s\n", line[0], line[1]);
     fputs("\nPlatforms:", file);
@@ -300,7 +302,7 @@ static od_status choose_work(command *c, char *error, size_t size)
 static bool is_timeline(const char *name)
 {
     const char *ending = strrchr(name, '.');
-    return ending && strcmp(ending, ".json") == 0;
+    return od_trace_is_paje(name) || (ending && strcmp(ending, ".json") == 0);
 }
 
 static int parse(command *c, int argc, char **argv)

@@ -399,7 +399,7 @@ static void worker_main(int argc, char **argv)
 {
     simulation *s = running;
     device *self = &s->device[sim_actor_number(argc, argv)];
-    sg_sem_t own = sg_sem_init(0);
+    sg_sem_t own = self->own[self->workers++];
     for (;;) {
         sg_sem_acquire(self->work);
         od_task *task = od_container_of(od_list_pop_front(&self->started), command, node)->task;
@@ -520,6 +520,8 @@ static void release(simulation *s)
     free(s->ready);
     free(s->level);
     free(s->wake.items);
+    for (unsigned k = 0; k < s->machine->ndevices; k++)
+        free(s->device[k].own);
 }
 
 static od_status make_data(simulation *s)
@@ -588,12 +590,18 @@ static od_status make_engine(simulation *s)
     return od_engine_create(&config, &s->engine);
 }
 
-static void make_devices(simulation *s)
+static od_status make_devices(simulation *s)
 {
+    unsigned slots = s->machine->platform->slots;
+    for (unsigned k = 0; k < s->machine->ndevices; k++)
+        if (!(s->device[k].own = calloc(slots, sizeof *s->device[k].own)))
+            return OD_ENOMEM;
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         device *self = &s->device[k];
         od_list_init(&self->started);
         self->work = sg_sem_init(0);
+        for (unsigned i = 0; i < slots; i++)
+            self->own[i] = sg_sem_init(0);
         for (int w = 0; w < WAYS; w++) {
             od_list_init(&self->queue[w].demanded);
             od_list_init(&self->queue[w].prefetches);
@@ -603,6 +611,7 @@ static void make_devices(simulation *s)
         }
     }
     s->finished = sg_sem_init(0);
+    return OD_OK;
 }
 
 /* After the simulation: no actor waits any more. */
@@ -611,6 +620,8 @@ static void unmake_devices(const simulation *s)
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         const device *self = &s->device[k];
         sg_sem_destroy(self->work);
+        for (unsigned i = 0; i < s->machine->platform->slots; i++)
+            sg_sem_destroy(self->own[i]);
         for (int w = 0; w < WAYS; w++) {
             sg_sem_destroy(self->queue[w].work);
             sg_sem_destroy(self->queue[w].turn);
@@ -669,10 +680,11 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
         status = make_tasks(s);
     if (!status && machine->recording)
         status = sim_replay_create(s, machine->recording);
+    if (!status)
+        status = make_devices(s);
     if (!status) {
         if (machine->trace)
             fputs(trace_header, machine->trace);
-        make_devices(s);
         running = s;
         sg_actor_create("main", machine->platform->memory, main_main, 0, NULL);
         simgrid_run();

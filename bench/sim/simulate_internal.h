@@ -27,6 +27,8 @@ typedef struct device {
     queue queue[WAYS];
     od_list started; /* command.node */
     sg_sem_t work;
+    unsigned workers;
+    sg_sem_t *own; /* by worker, as many as the platform has slots */
 } device;
 
 enum { SIM_MOST_QUEUES = OD_MAX_DEVICES * WAYS };

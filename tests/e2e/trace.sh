@@ -52,6 +52,32 @@ same_checksum
 [ "$(grep -c 'trace' "$work/err")" -eq 1 ] || fail "$ran: not one warning, but $(cat "$work/err")"
 says "/dev/full: No space left on device; the trace ends here, the program goes on"
 stats "stats.tasks == 816"
+# For ViTE: written at the end, or converted.
+plain 0 "$E2E_BENCH/lu" 6 32
+for ending in paje trace; do
+    under 0 OMPDARTS_TRACE="$work/x.$ending" OMPDARTS_DEVICES=2 OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/lu" 6 32
+    same_checksum
+    python3 "$sources/check_paje.py" "$work/x.$ending" $((14 * tile_bytes)) || fail "$ran: the trace is wrong"
+done
+under 0 OMPDARTS_TRACE="$trace" OMPDARTS_DEVICES=2 OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/lu" 6 32
+"$E2E_COMMAND" trace convert "$trace" "$work/y.paje" >"$work/out" 2>"$work/err" || fail "convert: $(cat "$work/err")"
+python3 "$sources/check_paje.py" "$work/y.paje" $((14 * tile_bytes)) "$trace" || fail "convert: the trace is wrong"
+ran="ompdarts trace convert"
+"$E2E_COMMAND" trace convert "$trace" "$work/y.csv" 2>"$work/err" && fail "$ran: to a format that there is not"
+says "allowed: a file that ends in .paje or .trace"
+"$E2E_COMMAND" trace convert "$work/y.paje" "$work/z.paje" 2>"$work/err" && fail "$ran: from Paje"
+says "not a trace of ompdarts (line 1)"
+"$E2E_COMMAND" trace convert "$trace" /none/z.paje 2>"$work/err" && fail "$ran: to nowhere"
+says "/none/z.paje: No such file or directory"
+"$E2E_COMMAND" trace convert "$trace" 2>"$work/err" && fail "$ran: one file"
+says "not two files to convert from and to"
+"$E2E_COMMAND" trace comvert 2>"$work/err" && fail "$ran: a typo"
+says "unknown argument 'comvert', did you mean 'convert'?"
+head -c 50000 "$trace" >"$work/cut.json"
+"$E2E_COMMAND" trace convert "$work/cut.json" "$work/y.paje" 2>"$work/err" || fail "convert: $(cat "$work/err")"
+says "the end is missing; what could be read is converted"
+python3 "$sources/check_paje.py" "$work/y.paje" $((14 * tile_bytes)) || fail "convert: of a cut trace"
+
 # Nothing to trace, and nothing asked for.
 rm -f "$trace"
 under 0 OMPDARTS_TRACE="$trace" OMPDARTS_DISABLE=1 "$E2E_BENCH/cholesky" 4 32

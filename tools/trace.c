@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * `ompdarts trace convert`: from Perfetto's format to that of Paje, by telling the writer of the library what the trace tells.
+ */
+#include "trace/trace.h"
+#include "memmgr/transfer.h"
+#include "tools/tools.h"
+#include "tools/trace_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "Usage: ompdarts trace convert TRACE.json TRACE.paje\n"
+    "\n"
+    "Converts a trace that `ompdarts run --trace` or `ompdarts sim --trace` wrote for Perfetto to the format of\n"
+    "Paje, which ViTE shows. Of a trace that was cut off what can be read is converted.\n"
+    "\n"
+    "Exit status: 0 success; 1 the file could not be written; 2 the command line or the trace was refused.\n";
+
+typedef struct telling {
+    const trace_file *file;
+    const trace_task *task; /* the one that is being told */
+} telling;
+
+static uint64_t ns(double us)
+{
+    return us > 0 ? (uint64_t)(us * 1000 + 0.5) : 0;
+}
+
+static int place(int of)
+{
+    return of >= 0 ? of : of == TRACE_SPILL ? OD_SPILL : OD_HOST;
+}
+
+static void describe(void *arg, const od_task *task, od_trace_task *about)
+{
+    const telling *t = arg;
+    (void)task;
+    about->name = t->file->names[t->task->name];
+    about->from_ns = ns(t->task->from_us);
+    about->to_ns = ns(t->task->to_us);
+}
+
+static void tell_tasks(od_trace *out, telling *t)
+{
+    for (size_t i = 0; i < t->file->ntasks; i++) {
+        t->task = &t->file->tasks[i];
+        od_task task = {.id = t->task->number, .start_ns = ns(t->task->from_us)};
+        od_trace_event(out, &(od_event){.kind = OD_EVENT_TASK_FINISHED,
+                                        .ns = ns(t->task->to_us),
+                                        .place = place(t->task->place),
+                                        .task = &task});
+    }
+}
+
+static void tell_transfers(od_trace *out, const trace_file *file)
+{
+    static const od_transfer_kind kinds[] = {OD_LOAD, OD_WRITE_BACK, OD_EVICT, OD_UPDATE};
+    for (size_t i = 0; i < file->ntransfers; i++) {
+        const trace_transfer *x = &file->transfers[i];
+        od_transfer transfer = {.kind = kinds[x->kind],
+                                .from = place(x->from),
+                                .to = place(x->to),
+                                .start_ns = ns(x->from_us),
+                                .end_ns = ns(x->to_us)};
+        od_trace_event(out,
+                       &(od_event){.kind = OD_EVENT_TRANSFER_FINISHED, .place = transfer.to, .transfer = &transfer});
+    }
+}
+
+static void tell_rest(od_trace *out, const trace_file *file)
+{
+    for (size_t i = 0; i < file->nstalls; i++)
+        od_trace_event(out, &(od_event){.kind = OD_EVENT_STALL,
+                                        .place = place(file->stalls[i].place),
+                                        .reason = file->stalls[i].cause,
+                                        .since_ns = ns(file->stalls[i].from_us),
+                                        .ns = ns(file->stalls[i].to_us)});
+    for (size_t i = 0; i < file->nlevels; i++)
+        od_trace_event(out, &(od_event){.kind = OD_EVENT_MEMORY,
+                                        .place = place(file->levels[i].place),
+                                        .bytes = file->levels[i].bytes,
+                                        .ns = ns(file->levels[i].at_us)});
+    for (size_t i = 0; i < file->nevictions; i++)
+        od_trace_event(out, &(od_event){.kind = OD_EVENT_EVICT,
+                                        .place = place(file->evictions[i].place),
+                                        .reason = file->evictions[i].reason,
+                                        .ns = ns(file->evictions[i].at_us)});
+}
+
+static int convert(const char *from, const char *to)
+{
+    char error[1200];
+    trace_file file;
+    telling t = {.file = &file};
+    if (!od_trace_is_paje(to)) {
+        od_tool_error("trace: '%s' is no format to convert to; allowed: a file that ends in .paje or .trace", to);
+        return OD_EXIT_REFUSED;
+    }
+    if (trace_file_read(from, &file, error, sizeof error)) {
+        od_tool_error("trace: %s", error);
+        return OD_EXIT_REFUSED;
+    }
+    if (file.cut)
+        od_tool_error("trace: %s: the end is missing; what could be read is converted", from);
+    const char **names = calloc(file.ndevices, sizeof *names);
+    for (unsigned k = 0; names && k < file.ndevices; k++)
+        names[k] = file.device[k];
+    od_trace_run run = {
+        .ndevices = file.ndevices, .memory = file.memory, .device = names, .describe = describe, .arg = &t};
+    errno = ENOMEM;
+    od_trace *out = names ? od_trace_open(to, &run) : NULL;
+    int status = OD_EXIT_FAILURE;
+    if (out) {
+        tell_tasks(out, &t);
+        tell_transfers(out, &file);
+        tell_rest(out, &file);
+        status = od_trace_close(out) ? OD_EXIT_FAILURE : 0;
+    } else {
+        od_tool_error("trace: %s: %s", to, strerror(errno));
+    }
+    free(names);
+    trace_file_free(&file);
+    return status;
+}
+
+int od_tool_trace(int argc, char **argv)
+{
+    static const char *const known[] = {"convert", "--help", NULL};
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "convert") != 0) {
+        od_tool_unknown("argument", argv[1], known);
+        return OD_EXIT_REFUSED;
+    }
+    if (argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (argc != 4) {
+        od_tool_error("trace: not two files to convert from and to; `ompdarts trace --help` tells how");
+        return OD_EXIT_REFUSED;
+    }
+    return convert(argv[2], argv[3]);
+}

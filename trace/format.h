@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the formats of traces share. Nothing outside trace/ includes this. */
+#ifndef OD_TRACE_FORMAT_H
+#define OD_TRACE_FORMAT_H
+
+#include "trace/trace.h"
+
+typedef struct od_trace_format {
+    void *(*open)(const char *path, const od_trace_run *run); /* NULL, with errno set */
+    void (*event)(void *state, const od_event *event);
+    od_status (*close)(void *state);
+    void (*abandon)(void *state);
+} od_trace_format;
+
+extern const od_trace_format od_trace_json, od_trace_paje;
+
+/* The kinds of work of a device, each shown by itself. */
+typedef enum od_track {
+    OD_TASKS,
+    OD_LOADS,
+    OD_STORES,
+    OD_PEER,
+    OD_STALLS,
+    OD_EVICTIONS,
+    OD_DECISIONS,
+    OD_TRACKS
+} od_track;
+
+const char *od_track_name(od_track track);
+/* Of a copy, and the device that it is shown with. */
+od_track od_track_of(const od_transfer *transfer);
+int od_track_place(const od_transfer *transfer);
+const char *od_transfer_name(const od_transfer *transfer);
+
+/* Spans that are shown in one place must not overlap: those that do are spread over lanes. */
+enum { OD_LANES = 16 };
+typedef struct od_lanes {
+    uint64_t end[OD_LANES]; /* of the last span */
+} od_lanes;
+
+/* The first lane that is free at the beginning of the span. Where none is, the span is made to begin later. */
+unsigned od_lane_take(od_lanes *lanes, uint64_t *from_ns, uint64_t *to_ns);
+
+#endif

@@ -332,19 +332,54 @@ static int acquire_where_shown(const od_map_args *args, int device)
     return place;
 }
 
-static atomic_uint constructs_showing; /* open ones, of all threads */
+/* In an empty one. */
+static bool fits_a_device(const od_map_args *args)
+{
+    od_engine *engine = od_runtime_lock();
+    size_t bytes = 0;
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t base;
+        size_t size;
+        if (od_arg_classify(args, i) == OD_ARG_DATUM && od_arg_range(engine, args, i, &base, &size))
+            bytes += size;
+    }
+    od_runtime_unlock();
+    return bytes <= od_runtime_backend()->pool_bytes[0];
+}
+
+/* Attempts to be shown device addresses, of all threads, and those of them that have failed or whose construct has ended. */
+static atomic_uint attempts_begun, attempts_over;
+
+/* Open constructs of this thread that show device addresses. */
+static unsigned own_attempts(void)
+{
+    return od_self.holds - (unsigned)__builtin_popcountll(od_self.shown_host);
+}
+
+/* *others: at some time meanwhile another thread was being shown addresses. */
+static int attempt(const od_map_args *args, int held, bool *others)
+{
+    unsigned over_before = atomic_load(&attempts_over);
+    atomic_fetch_add(&attempts_begun, 1);
+    int place = acquire_where_shown(args, held);
+    *others = atomic_load(&attempts_begun) - over_before > own_attempts() + 1;
+    if (place == OD_HOST)
+        atomic_fetch_add(&attempts_over, 1);
+    return place;
+}
 
 enum { PATIENCE_S = 5, RETRY_NS = 200 * 1000 };
 
-/* What other threads are shown just now may leave no room beside it. They are waited for, in reason: they may themselves
- * wait for this thread. */
+/* What other threads are shown just now may leave no room beside it, or be on several devices. They are waited for, in
+ * reason: they may themselves wait for this thread. */
 static int acquire_beside_others(const od_map_args *args)
 {
-    int held = od_self.holds ? od_self.held_place : OD_NOWHERE, place = acquire_where_shown(args, held);
+    bool others = false;
+    int held = od_self.holds ? od_self.held_place : OD_NOWHERE, place = attempt(args, held, &others);
     for (uint64_t end = od_clock_ns() + PATIENCE_S * OD_NS_PER_S;
-         place == OD_HOST && atomic_load(&constructs_showing) > od_self.holds && od_clock_ns() < end;) {
+         place == OD_HOST && others && od_clock_ns() < end && fits_a_device(args);) {
         nanosleep(&(struct timespec){.tv_nsec = RETRY_NS}, NULL);
-        place = acquire_where_shown(args, held);
+        place = attempt(args, held, &others);
     }
     return place;
 }
@@ -361,7 +396,6 @@ static void acquire_addresses(const od_map_args *args)
     if (place != OD_HOST && od_self.mode == OD_PLAIN)
         od_queue_enter((unsigned)place);
     od_self.holds++;
-    atomic_fetch_add(&constructs_showing, 1);
     od_self.shown_host = od_self.shown_host << 1 | (place == OD_HOST);
 }
 
@@ -395,10 +429,8 @@ static void release_addresses(const od_map_args *args)
 {
     bool on_host = od_self.shown_host & 1;
     od_self.shown_host >>= 1;
-    if (od_self.holds) {
+    if (od_self.holds)
         od_self.holds--;
-        atomic_fetch_sub(&constructs_showing, 1);
-    }
     if (od_self.holds || od_self.mode != OD_PLAIN)
         od_queue_drain();
     else if (od_queue_leave())
@@ -407,6 +439,8 @@ static void release_addresses(const od_map_args *args)
     for (int32_t i = 0; !on_host && i < args->count; i++)
         unbind(engine, args, i);
     od_runtime_unlock();
+    if (!on_host)
+        atomic_fetch_add(&attempts_over, 1);
 }
 
 /* Inside a job: its own data are on its device. */

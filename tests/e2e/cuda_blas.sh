@@ -53,6 +53,11 @@ for sched in dmdar darts; do
     right 4 OMPDARTS_SCHED=$sched
     same_checksum
 done
+# The first tasks run in place and are shown addresses at the same time, on different devices.
+for seed in 1 2 3 4 5 6; do
+    right 4 OMPDARTS_SCHED=dmdar OMPDARTS_SEED=$seed
+    same_checksum
+done
 for sched in eager dmdar darts; do
     right 4 OMPDARTS_SCHED=$sched OMP_NUM_THREADS=1 OMPDARTS_MEM_LIMIT=$((5 * tile_bytes)) OMPDARTS_DEVICES=2
     same_checksum

@@ -24,6 +24,7 @@
 #include "omp_ext/watchdog.h"
 #include "omp_ext/workers.h"
 #include "sched/report.h"
+#include "util/thread.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -59,6 +60,7 @@ static struct {
     bool inherited;     /* from the process that has forked this one: that one reports */
     unsigned onlookers; /* threads that wait for `changed` and want to look after each event */
     bool stopping;      /* and nothing new is started */
+    bool patient;       /* a thread counts the seconds of tasks that wait for what the program holds */
     bool untidy;        /* the back-end has been told of host memory that it may keep nothing about */
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -185,6 +187,28 @@ static void complete_request(void *driver, od_request *request)
     }
 }
 
+static void *count_seconds(void *arg)
+{
+    (void)arg;
+    for (bool more = true; more && !od_runtime_ended();) {
+        nanosleep(&(struct timespec){.tv_nsec = 500 * 1000 * 1000}, NULL);
+        od_engine *engine = od_runtime_lock();
+        more = runtime.patient = !runtime.stopping && od_engine_lose_patience(engine);
+        od_runtime_unlock();
+    }
+    return NULL;
+}
+
+static void waits_for_program(void *driver)
+{
+    (void)driver;
+    if (runtime.patient)
+        return;
+    runtime.patient = true;
+    if (od_thread_start(NULL, "od-patience", count_seconds, NULL))
+        od_runtime_fatal("a thread could not be started");
+}
+
 static void let_go(void *driver, uintptr_t base, size_t size)
 {
     (void)driver;
@@ -219,6 +243,7 @@ static od_driver_ops driver_ops = {
     .complete_request = complete_request,
     .now_ns = now_ns,
     .link = link_between,
+    .waits_for_program = waits_for_program,
     .let_go = let_go,
     .fatal = fatal,
 };
@@ -945,6 +970,7 @@ static void revive(void)
         od_transfer_queues_abandon(runtime.transfers);
         runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         runtime.onlookers = 0;
+        runtime.patient = false;
         runtime.inherited = true;
         od_tracing_abandon();
         if (runtime.backend.ops->start)

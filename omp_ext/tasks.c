@@ -394,6 +394,7 @@ static void submit_host_task(od_record *record, int32_t gtid, od_uses *uses)
     job->depends = record->depends;
     job->ndepends = record->ndepends;
     record->depends = NULL;
+    job->task.needs_device = true; /* it works on device addresses, which a library may be given */
     od_job_submit(job, uses, (const void *)(uintptr_t)record->entry);
 }
 

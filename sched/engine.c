@@ -478,6 +478,45 @@ static int bound_elsewhere(const od_task *t, unsigned k)
     return device;
 }
 
+/* --- tasks that need a device ------------------------------------------- */
+
+static const uint64_t patience_ns = UINT64_C(5000000000);
+
+/* What keeps the task from a device is what other threads are shown just now; they may themselves wait for it. */
+static bool is_patient(const od_engine *e, const od_task *t)
+{
+    return t->needs_device && e->config.driver_ops->waits_for_program && e->lost != OD_BIT(e->config.ndevices) - 1 &&
+           (!t->patient_ns || od_engine_now(e) - t->patient_ns < patience_ns);
+}
+
+static void be_patient(od_engine *e, od_task *t)
+{
+    if (!t->patient_ns)
+        t->patient_ns = od_engine_now(e);
+    t->state = OD_TASK_READY;
+    t->place = OD_NOWHERE;
+    od_list_push_back(&e->patient, &t->link);
+    e->config.driver_ops->waits_for_program(e->config.driver);
+}
+
+static void try_patient(od_engine *e)
+{
+    od_list again;
+    od_list_init(&again);
+    for (od_node *node; (node = od_list_pop_front(&e->patient));)
+        od_list_push_back(&again, node);
+    for (od_node *node; (node = od_list_pop_front(&again));)
+        od_engine_place_again(e, od_container_of(node, od_task, link));
+}
+
+bool od_engine_lose_patience(od_engine *e)
+{
+    e->events += e->patient.count > 0;
+    e->try_patient = true;
+    od_engine_progress(e);
+    return e->patient.count > 0;
+}
+
 static bool move_to_bound(od_engine *e, od_task *t, unsigned k)
 {
     int device = bound_elsewhere(t, k);
@@ -511,6 +550,12 @@ static bool commit_head(od_engine *e, unsigned k)
     }
     if (!od_device_is_quiet(device))
         return false;
+    if (is_patient(e, t)) {
+        od_engine_take_back(e, t, k);
+        be_patient(e, t);
+        od_tell_task(e, OD_EVENT_TASK_READY, t);
+        return true;
+    }
     od_log(t->shows ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* who shows addresses tries again, and tells */
            "a task of %zu bytes does not fit on device %u beside what the program holds there; "
            "its host version runs",
@@ -694,6 +739,10 @@ void od_engine_progress(od_engine *e)
     e->in_progress = true;
     bool again = true;
     while (again) {
+        if (e->try_patient) {
+            e->try_patient = false;
+            try_patient(e);
+        }
         again = fill_buffers(e);
         while (e->todo) {
             unsigned k = (unsigned)__builtin_ctzll(e->todo);
@@ -795,6 +844,8 @@ static void place(od_engine *e, od_task *t)
                                     "a task needs memory that was allocated on a device that is lost");
     else if (t->footprint > od_pool_capacity(e->device[0].pool))
         too_large(e, t);
+    else if (is_bound_apart(t) && is_patient(e, t))
+        be_patient(e, t);
     else if (is_bound_apart(t) || no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
         od_engine_to_host(e, t);
     else if (nested)
@@ -836,6 +887,7 @@ void od_engine_task_ready(od_engine *e, od_task *t)
     t->state = OD_TASK_READY;
     t->place = t->device = OD_NOWHERE;
     t->wait_seq = 0;
+    t->patient_ns = 0;
     t->failed = false;
     t->link = (od_node){NULL, NULL};
     t->footprint = footprint(e, t);
@@ -943,6 +995,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     e->config = *config;
     if (!e->config.alignment)
         e->config.alignment = 256;
+    od_list_init(&e->patient);
     od_list_init(&e->host_waiting);
     od_list_init(&e->host_ready);
     od_list_init(&e->storing);

@@ -79,6 +79,9 @@ typedef struct od_driver_ops {
     /* The link between two places, with its bandwidth when all devices load at once; bandwidth 0: there is none. NULL:
      * host_link and peer_link of the configuration. */
     od_link (*link)(void *driver, int from, int to);
+    /* A task that needs a device waits for what the program holds on devices by its address: od_engine_lose_patience() is
+     * to be called now and then until it is false. NULL: such tasks do not wait. */
+    void (*waits_for_program)(void *driver);
     /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
     void (*let_go)(void *driver, uintptr_t base, size_t size);
     /* Is told everything, see sched/event.h. NULL: nobody listens, and nothing is spent on it. */
@@ -168,6 +171,8 @@ double od_engine_unsubmit(od_engine *engine, od_level *level, const od_level_use
  * they stay there until unbound. `write`: the program may write the datum there at any time; only that copy counts. */
 void od_engine_bind(od_engine *engine, od_datum *datum, unsigned k, bool write);
 void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
+/* Tasks that have waited for that too long (some seconds) run on the host. True: others still wait. */
+bool od_engine_lose_patience(od_engine *engine);
 
 /* True where the program holds the device address of a datum that overlaps the range. */
 bool od_engine_range_is_bound(od_engine *engine, uintptr_t base, size_t size);

@@ -527,6 +527,7 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
     if (--d->bound == 0 && !d->writers)
         d->home = OD_NOWHERE;
     e->todo |= OD_BIT(k) | e->rights_waiters;
+    e->try_patient = true;
     od_host_advance(e, d);
     od_memory_settle(e, d);
     od_engine_progress(e);

@@ -52,6 +52,8 @@ struct od_engine {
     size_t in_policy;        /* tasks that the policy owns */
     size_t unfinished;       /* tasks from ready to done */
 
+    od_list patient;      /* tasks that need a device and wait for what the program holds on devices */
+    bool try_patient;     /* something of that has gone */
     od_list host_waiting; /* tasks for the host that wait for rights */
     od_list host_ready;   /* tasks whose data are on the host, waiting for a slot */
     unsigned host_running;

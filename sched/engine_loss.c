@@ -139,5 +139,6 @@ void od_engine_device_lost(od_engine *e, unsigned k)
     for (od_node *node; (node = od_list_pop_front(&tasks));)
         od_engine_place_again(e, od_container_of(node, od_task, link));
     e->todo |= e->rights_waiters;
+    e->try_patient = true;
     od_engine_progress(e);
 }

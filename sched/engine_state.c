@@ -147,6 +147,7 @@ void od_engine_dump(const od_engine *e, FILE *file)
         dump_tasks(e, "buffer", &device->buffer, file);
         dump_tasks(e, "placed", &device->forced, file);
     }
+    dump_tasks(e, "waiting for what the program holds", &e->patient, file);
     dump_tasks(e, "waiting for the host", &e->host_waiting, file);
     dump_tasks(e, "ready on the host", &e->host_ready, file);
     dump_tasks(e, "storing", &e->storing, file);
@@ -257,6 +258,7 @@ bool od_engine_is_valid(const od_engine *e)
         EXPECT(tasks_are_valid(&device->buffer, OD_TASK_BUFFERED, (int)k));
         EXPECT(tasks_are_valid(&device->committed, OD_TASK_COMMITTED, (int)k));
     }
+    EXPECT(tasks_are_valid(&e->patient, OD_TASK_READY, OD_NOWHERE));
     EXPECT(tasks_are_valid(&e->storing, OD_TASK_STORING, OD_NOWHERE));
     return !e->config.policy->is_valid || e->config.policy->is_valid(e->policy_state);
 }

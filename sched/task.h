@@ -37,12 +37,13 @@ typedef enum od_task_state {
 typedef struct od_task {
     uint64_t id; /* order of arrival, given by the engine */
     od_task_state state;
-    int place;        /* device, OD_HOST, or OD_NOWHERE while undecided */
-    int bound;        /* the one device that may run it, or OD_NOWHERE */
-    int32_t priority; /* higher is more urgent */
-    double duration;  /* predicted, seconds */
-    bool external;    /* a thread of the program runs it itself: it needs no device worker */
-    bool shows;       /* its data are bound to the device that it is given, see od_engine_bind() */
+    int place;         /* device, OD_HOST, or OD_NOWHERE while undecided */
+    int bound;         /* the one device that may run it, or OD_NOWHERE */
+    int32_t priority;  /* higher is more urgent */
+    double duration;   /* predicted, seconds */
+    bool external;     /* a thread of the program runs it itself: it needs no device worker */
+    bool shows;        /* its data are bound to the device that it is given, see od_engine_bind() */
+    bool needs_device; /* its host version would not do what the program means: it waits for a device, in reason */
     uint32_t naccess;
     od_access *access; /* distinct data */
 
@@ -55,6 +56,7 @@ typedef struct od_task {
     size_t footprint;          /* bytes on a device, rounded */
     uint64_t wait_seq;         /* when it first had to wait for rights, 0 = never */
     unsigned compactions;      /* how often its own replicas have been moved out of each other's way */
+    uint64_t patient_ns;       /* since when it has waited for what the program holds on devices, 0: it has not */
     bool prefetched;           /* its loads have been asked for */
     bool failed;               /* the device could not run it, or no device can: its host version does */
     int device;                /* the device that it was given to, for statistics */

@@ -264,7 +264,7 @@ static unsigned count_workers(int device)
 __attribute__((destructor)) static void at_exit(void)
 {
     const char *path = getenv("ASYNC_LAUNCH_STATS");
-    FILE *file = path ? fopen(path, "w") : NULL;
+    FILE *file = path && real_launch ? fopen(path, "w") : NULL; /* a sanitizer's symbolizer launches nothing */
     if (!file)
         return;
     for (int k = 0; k < DEVICES; k++) {

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A task that needs a device, whose data the program has been shown on different devices: it waits until one of them goes, or for
+ * some seconds; then its host version runs.
+ */
+#include "sched/engine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SIZE = 64, MOST = 16 };
+
+typedef struct world {
+    od_engine *engine;
+    uint64_t now;
+    od_transfer *transfer[MOST];
+    unsigned ntransfers;
+    od_task *started[MOST];
+    int place[MOST];
+    unsigned nstarted, asked;
+    bool completed[MOST]; /* by task->user */
+} world;
+
+static world w;
+
+static void start_transfer(void *driver, od_transfer *x)
+{
+    (void)driver;
+    w.transfer[w.ntransfers++] = x;
+}
+
+static void start_task(void *driver, od_task *task, int place)
+{
+    (void)driver;
+    w.started[w.nstarted] = task;
+    w.place[w.nstarted++] = place;
+}
+
+static void complete_task(void *driver, od_task *task)
+{
+    (void)driver;
+    w.completed[(uintptr_t)task->user] = true;
+}
+
+static void complete_request(void *driver, od_request *request)
+{
+    (void)driver;
+    od_request_destroy(request);
+}
+
+static uint64_t now_ns(void *driver)
+{
+    (void)driver;
+    return ++w.now;
+}
+
+static void waits_for_program(void *driver)
+{
+    (void)driver;
+    w.asked++;
+}
+
+static void fatal(void *driver, const char *message)
+{
+    (void)driver;
+    fail_msg("%s", message);
+}
+
+static const od_driver_ops ops = {.start_transfer = start_transfer,
+                                  .start_task = start_task,
+                                  .complete_task = complete_task,
+                                  .complete_request = complete_request,
+                                  .now_ns = now_ns,
+                                  .waits_for_program = waits_for_program,
+                                  .fatal = fatal};
+
+static void settle(void)
+{
+    while (w.ntransfers) {
+        od_transfer *x = w.transfer[--w.ntransfers];
+        od_engine_transfer_done(w.engine, x, OD_OK);
+    }
+    assert_true(od_engine_is_valid(w.engine));
+}
+
+static od_datum *datum(unsigned i)
+{
+    od_datum *d;
+    assert_int_equal(od_engine_datum(w.engine, 0x1000 * (i + 1), SIZE, &d), OD_OK);
+    d->keep = true;
+    return d;
+}
+
+/* The program is shown the address of datum i on device k. */
+static void show(unsigned i, int k, od_task *task, od_access *access)
+{
+    *access = (od_access){datum(i), OD_READ};
+    *task = (od_task){.bound = k,
+                      .duration = 1,
+                      .external = true,
+                      .shows = true,
+                      .naccess = 1,
+                      .access = access,
+                      .user = (void *)(uintptr_t)i};
+    od_engine_task_ready(w.engine, task);
+    settle();
+    assert_int_equal(w.place[w.nstarted - 1], k);
+    od_engine_bind(w.engine, access->datum, (unsigned)k, false);
+    od_engine_task_done(w.engine, task, OD_OK);
+    settle();
+    assert_true(w.completed[i]);
+}
+
+enum { FIRST, SECOND, THIRD };
+static od_task task[3];
+static od_access access[2], uses[2];
+
+static int set_up(void **state)
+{
+    od_policy_choice policy;
+    char error[200];
+    (void)state;
+    memset(&w, 0, sizeof w);
+    assert_int_equal(od_policy_choose("eager", &policy, error, sizeof error), OD_OK);
+    od_engine_config config = {.ndevices = 2,
+                               .memory = 4 * SIZE,
+                               .alignment = 1,
+                               .buffer = 2,
+                               .slots = 1,
+                               .host_slots = 1,
+                               .peer = true,
+                               .host_link = {1e9, 1e-6},
+                               .peer_link = {1e9, 1e-6},
+                               .policy = policy.ops,
+                               .policy_values = policy.values,
+                               .evict = od_evict_find("lru"),
+                               .seed = 1,
+                               .driver_ops = &ops};
+    assert_int_equal(od_engine_create(&config, &w.engine), OD_OK);
+    show(FIRST, 0, &task[FIRST], &access[0]);
+    show(SECOND, 1, &task[SECOND], &access[1]);
+    w.nstarted = 0;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    od_engine_destroy(w.engine);
+    return 0;
+}
+
+static void make_ready(bool needs_device)
+{
+    for (unsigned i = 0; i < 2; i++)
+        uses[i] = (od_access){datum(i), OD_READ};
+    task[THIRD] = (od_task){.bound = OD_NOWHERE,
+                            .duration = 1,
+                            .needs_device = needs_device,
+                            .naccess = 2,
+                            .access = uses,
+                            .user = (void *)(uintptr_t)THIRD};
+    od_engine_task_ready(w.engine, &task[THIRD]);
+    settle();
+}
+
+static void finish(int place)
+{
+    assert_int_equal(w.nstarted, 1);
+    assert_int_equal(w.place[0], place);
+    od_engine_task_done(w.engine, &task[THIRD], OD_OK);
+    settle();
+    assert_true(w.completed[THIRD]);
+    assert_false(od_engine_lose_patience(w.engine));
+}
+
+static void runs_where_the_one_is_that_stays(void **state)
+{
+    (void)state;
+    make_ready(true);
+    assert_int_equal(w.nstarted, 0);
+    assert_int_equal(w.asked, 1);
+    w.now += UINT64_C(1000000000);
+    assert_true(od_engine_lose_patience(w.engine));
+    settle();
+    assert_int_equal(w.nstarted, 0);
+    od_engine_unbind(w.engine, access[1].datum, false);
+    settle();
+    finish(0);
+    od_engine_unbind(w.engine, access[0].datum, false);
+}
+
+static void runs_on_the_host_in_the_end(void **state)
+{
+    (void)state;
+    make_ready(true);
+    w.now += UINT64_C(4900000000);
+    assert_true(od_engine_lose_patience(w.engine));
+    settle();
+    assert_int_equal(w.nstarted, 0);
+    w.now += UINT64_C(200000000);
+    od_engine_lose_patience(w.engine);
+    settle();
+    finish(OD_HOST);
+}
+
+static void others_do_not_wait(void **state)
+{
+    (void)state;
+    make_ready(false);
+    assert_int_equal(w.asked, 0);
+    finish(OD_HOST);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(runs_where_the_one_is_that_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(runs_on_the_host_in_the_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(others_do_not_wait, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,7 +7,6 @@
  * on one device, to which the datum is bound until the construct ends. Inside a job that has a device the job's own
  * data are already there: the construct only shows them.
  */
-#include "memmgr/clock.h"
 #include "omp_ext/device_memory.h"
 #include "omp_ext/expand.h"
 #include "omp_ext/job.h"
@@ -19,7 +18,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 static bool is_mapped(const od_map_args *args, int32_t i)
 {
@@ -294,6 +292,21 @@ static int device_of_shown(const od_map_args *args, int device)
     return device;
 }
 
+/* Attempts to be shown device addresses, of all threads, and those of them that have failed or whose construct has ended. */
+static atomic_uint attempts_begun, attempts_over;
+
+bool od_job_has_rivals(const od_job *job)
+{
+    unsigned over = atomic_load(&attempts_over); /* first: what ends meanwhile counts as there */
+    return atomic_load(&attempts_begun) - over > job->attempts;
+}
+
+/* Open constructs of this thread that show device addresses. */
+static unsigned own_attempts(void)
+{
+    return od_self.holds - (unsigned)__builtin_popcountll(od_self.shown_host);
+}
+
 /* Brings the list's data to one device (`bound`, or any) and binds and shows them there. Returns the place. */
 static int acquire(const od_map_args *args, int bound)
 {
@@ -305,7 +318,8 @@ static int acquire(const od_map_args *args, int bound)
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
     od_runtime_unlock();
-    job->task.shows = true;
+    job->task.shows = job->task.needs_device = true;
+    job->attempts = own_attempts() + 1;
     job->task.outer = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
     if (bound != OD_NOWHERE)
         job->task.bound = bound;
@@ -332,55 +346,14 @@ static int acquire_where_shown(const od_map_args *args, int device)
     return place;
 }
 
-/* In an empty one. */
-static bool fits_a_device(const od_map_args *args)
-{
-    od_engine *engine = od_runtime_lock();
-    size_t bytes = 0;
-    for (int32_t i = 0; i < args->count; i++) {
-        uintptr_t base;
-        size_t size;
-        if (od_arg_classify(args, i) == OD_ARG_DATUM && od_arg_range(engine, args, i, &base, &size))
-            bytes += size;
-    }
-    od_runtime_unlock();
-    return bytes <= od_runtime_backend()->pool_bytes[0];
-}
-
-/* Attempts to be shown device addresses, of all threads, and those of them that have failed or whose construct has ended. */
-static atomic_uint attempts_begun, attempts_over;
-
-/* Open constructs of this thread that show device addresses. */
-static unsigned own_attempts(void)
-{
-    return od_self.holds - (unsigned)__builtin_popcountll(od_self.shown_host);
-}
-
-/* *others: at some time meanwhile another thread was being shown addresses. */
-static int attempt(const od_map_args *args, int held, bool *others)
-{
-    unsigned over_before = atomic_load(&attempts_over);
-    atomic_fetch_add(&attempts_begun, 1);
-    int place = acquire_where_shown(args, held);
-    *others = atomic_load(&attempts_begun) - over_before > own_attempts() + 1;
-    if (place == OD_HOST)
-        atomic_fetch_add(&attempts_over, 1);
-    return place;
-}
-
-enum { PATIENCE_S = 5, RETRY_NS = 200 * 1000 };
-
-/* What other threads are shown just now may leave no room beside it, or be on several devices. They are waited for, in
- * reason: they may themselves wait for this thread. */
+/* Several data may be shown to other threads on several devices just now, or leave no room: these are waited for
+ * (od_job_has_rivals), in reason, for they may themselves wait for this thread. */
 static int acquire_beside_others(const od_map_args *args)
 {
-    bool others = false;
-    int held = od_self.holds ? od_self.held_place : OD_NOWHERE, place = attempt(args, held, &others);
-    for (uint64_t end = od_clock_ns() + PATIENCE_S * OD_NS_PER_S;
-         place == OD_HOST && others && od_clock_ns() < end && fits_a_device(args);) {
-        nanosleep(&(struct timespec){.tv_nsec = RETRY_NS}, NULL);
-        place = attempt(args, held, &others);
-    }
+    atomic_fetch_add(&attempts_begun, 1);
+    int place = acquire_where_shown(args, od_self.holds ? od_self.held_place : OD_NOWHERE);
+    if (place == OD_HOST)
+        atomic_fetch_add(&attempts_over, 1);
     return place;
 }
 
@@ -702,7 +675,10 @@ void *omp_get_mapped_ptr(const void *address, int device)
     void *base = (void *)(uintptr_t)address, *begin = base;
     int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
     od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL};
-    if (acquire_where_shown(&args, od_runtime_device_index(device)) == OD_HOST)
+    atomic_fetch_add(&attempts_begun, 1);
+    int place = acquire_where_shown(&args, od_runtime_device_index(device));
+    atomic_fetch_add(&attempts_over, 1); /* it may stay shown for long: nobody is to wait for that */
+    if (place == OD_HOST)
         return NULL;
     od_engine *engine = od_runtime_lock();
     od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0)->shown++;

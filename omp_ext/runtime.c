@@ -199,14 +199,15 @@ static void *count_seconds(void *arg)
     return NULL;
 }
 
-static void waits_for_program(void *driver)
+static bool waits_for_program(void *driver, const od_task *task)
 {
     (void)driver;
-    if (runtime.patient)
-        return;
-    runtime.patient = true;
-    if (od_thread_start(NULL, "od-patience", count_seconds, NULL))
+    if (!od_job_has_rivals(task->user))
+        return false;
+    if (!runtime.patient && od_thread_start(NULL, "od-patience", count_seconds, NULL))
         od_runtime_fatal("a thread could not be started");
+    runtime.patient = true;
+    return true;
 }
 
 static void let_go(void *driver, uintptr_t base, size_t size)

@@ -70,6 +70,7 @@ typedef struct od_job {
     uint64_t from_ns, to_ns; /* of the run without the time behind others on the device */
     uint64_t created_ns;     /* when the program created the task, where that is traced; else 0 */
     int running_on;          /* its place */
+    unsigned attempts;       /* to be shown device addresses, of its own thread (data.c) */
     void *handle;            /* libomptarget's, of a kernel that is still running, or NULL */
     od_ticket *ticket;       /* of what a host task has queued on its device, or NULL */
     od_request *after;       /* KERNEL: a request to carry out before its completion (map(always, from)) */
@@ -155,6 +156,8 @@ void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const
  * implements these. */
 od_status od_job_run(od_job *job, int place);
 od_status od_job_poll(od_job *job);
+/* Whether threads other than its own are being shown device addresses. data.c */
+bool od_job_has_rivals(const od_job *job);
 /* Whether running it keeps the thread for longer than a launch. */
 bool od_job_blocks(const od_job *job, int place);
 void od_job_destroy(od_job *job);

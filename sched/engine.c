@@ -486,7 +486,8 @@ static const uint64_t patience_ns = UINT64_C(5000000000);
 static bool is_patient(const od_engine *e, const od_task *t)
 {
     return t->needs_device && e->config.driver_ops->waits_for_program && e->lost != OD_BIT(e->config.ndevices) - 1 &&
-           (!t->patient_ns || od_engine_now(e) - t->patient_ns < patience_ns);
+           (!t->patient_ns || od_engine_now(e) - t->patient_ns < patience_ns) &&
+           e->config.driver_ops->waits_for_program(e->config.driver, t);
 }
 
 static void be_patient(od_engine *e, od_task *t)
@@ -496,7 +497,6 @@ static void be_patient(od_engine *e, od_task *t)
     t->state = OD_TASK_READY;
     t->place = OD_NOWHERE;
     od_list_push_back(&e->patient, &t->link);
-    e->config.driver_ops->waits_for_program(e->config.driver);
 }
 
 static void try_patient(od_engine *e)

@@ -79,9 +79,9 @@ typedef struct od_driver_ops {
     /* The link between two places, with its bandwidth when all devices load at once; bandwidth 0: there is none. NULL:
      * host_link and peer_link of the configuration. */
     od_link (*link)(void *driver, int from, int to);
-    /* A task that needs a device waits for what the program holds on devices by its address: od_engine_lose_patience() is
-     * to be called now and then until it is false. NULL: such tasks do not wait. */
-    void (*waits_for_program)(void *driver);
+    /* Whether a task that needs a device is to wait for what the program holds on devices by its address. Then
+     * od_engine_lose_patience() is to be called now and then until it is false. NULL: such tasks do not wait. */
+    bool (*waits_for_program)(void *driver, const od_task *task);
     /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
     void (*let_go)(void *driver, uintptr_t base, size_t size);
     /* Is told everything, see sched/event.h. NULL: nobody listens, and nothing is spent on it. */

@@ -26,9 +26,14 @@ for program in cholesky gemm2d lu; do
             "len(flows) <= len([t for t in transfers if t['name'] == 'load'])" "len(flows) > 10"
     done
     under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/$program" --style region 6 32
-    traced "decisions" "all('tasks_possible' in d['args'] for d in decisions)" \
+    traced "all('tasks_possible' in d['args'] for d in decisions)" \
         "all('planned_uses' in e['args'] for e in evictions if e['args']['reason'] != 'compaction')"
 done
+
+# Independent tasks are chosen by the data that they need.
+plain 0 "$E2E_BENCH/gemm2d" 12 32
+under 0 OMPDARTS_TRACE="$trace" OMPDARTS_DEVICES=1 OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/gemm2d" 12 32
+traced "decisions"
 
 # Host tasks that call a library, and synchronous constructs.
 plain 0 "$E2E_BENCH/gemm3d" --style blas 5 32

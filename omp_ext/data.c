@@ -402,8 +402,7 @@ static void release_addresses(const od_map_args *args)
 {
     bool on_host = od_self.shown_host & 1;
     od_self.shown_host >>= 1;
-    if (od_self.holds)
-        od_self.holds--;
+    od_self.holds -= od_self.holds > 0;
     if (od_self.holds || od_self.mode != OD_PLAIN)
         od_queue_drain();
     else if (od_queue_leave())

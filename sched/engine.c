@@ -480,12 +480,17 @@ static int bound_elsewhere(const od_task *t, unsigned k)
 
 /* --- tasks that need a device ------------------------------------------- */
 
+static bool no_device_is_left(const od_engine *e)
+{
+    return e->lost == OD_BIT(e->config.ndevices) - 1;
+}
+
 static const uint64_t patience_ns = UINT64_C(5000000000);
 
 /* What keeps the task from a device is what other threads are shown just now; they may themselves wait for it. */
 static bool is_patient(const od_engine *e, const od_task *t)
 {
-    return t->needs_device && e->config.driver_ops->waits_for_program && e->lost != OD_BIT(e->config.ndevices) - 1 &&
+    return t->needs_device && e->config.driver_ops->waits_for_program && !no_device_is_left(e) &&
            (!t->patient_ns || od_engine_now(e) - t->patient_ns < patience_ns) &&
            e->config.driver_ops->waits_for_program(e->config.driver, t);
 }
@@ -556,7 +561,7 @@ static bool commit_head(od_engine *e, unsigned k)
         od_tell_task(e, OD_EVENT_TASK_READY, t);
         return true;
     }
-    od_log(t->shows ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* who shows addresses tries again, and tells */
+    od_log(t->shows ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* who shows addresses tells */
            "a task of %zu bytes does not fit on device %u beside what the program holds there; "
            "its host version runs",
            t->footprint, k);
@@ -660,11 +665,6 @@ static int hungriest(const od_engine *e, uint64_t refused)
         }
     }
     return best;
-}
-
-static bool no_device_is_left(const od_engine *e)
-{
-    return e->lost == OD_BIT(e->config.ndevices) - 1;
 }
 
 /* Fills the task buffers, the emptiest device first, so that few tasks spread. */

@@ -12,7 +12,7 @@ typedef struct run_device {
     uint64_t peak_bytes;
     uint64_t data_bytes;              /* of all data that its tasks use */
     double busy_us;                   /* at least one task running */
-    double transfer_us;               /* at least one copy under way, other than to peers */
+    double transfer_us;               /* at least one copy under way that comes in, or goes to the host */
     double stall_us[OD_STALL_CAUSES]; /* by cause */
 } run_device;
 
@@ -29,7 +29,7 @@ typedef struct run_figures {
     run_device *device;
 } run_figures;
 
-/* Shares of the makespan from which on something is told. */
+/* What may be better, one line each. */
 typedef struct run_findings {
     size_t count;
     char (*text)[400];

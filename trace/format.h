@@ -14,6 +14,9 @@ typedef struct od_trace_format {
 
 extern const od_trace_format od_trace_json, od_trace_paje;
 
+/* Nanoseconds since the start of the run; what came before it is at its start. */
+uint64_t od_trace_time(const od_trace_run *run, uint64_t ns);
+
 /* The kinds of work of a device, each shown by itself. */
 typedef enum od_track {
     OD_TASKS,

@@ -100,14 +100,9 @@ static char *string(char *at, const char *name, const char *value)
     return od_put_string(member(at, name), value, MOST_NAME);
 }
 
-static uint64_t since_start(const json *t, uint64_t ns)
-{
-    return ns > t->run.start_ns ? ns - t->run.start_ns : 0;
-}
-
 static char *time_at(const json *t, char *at, const char *name, uint64_t ns)
 {
-    return od_put_us(member(at, name), since_start(t, ns));
+    return od_put_us(member(at, name), od_trace_time(&t->run, ns));
 }
 
 /* A time that may not have come. */
@@ -163,7 +158,7 @@ static char *begin_span(json *t, int place, od_track track, unsigned lane, uint6
 {
     char *at = number(begin(t, "X", place), "tid", thread_number(track, lane));
     at = time_at(t, at, "ts", from_ns);
-    return od_put_us(member(at, "dur"), since_start(t, to_ns) - since_start(t, from_ns));
+    return od_put_us(member(at, "dur"), od_trace_time(&t->run, to_ns) - od_trace_time(&t->run, from_ns));
 }
 
 static char *begin_instant(json *t, int place, od_track track, uint64_t ns, const char *name)

@@ -75,15 +75,10 @@ static unsigned name_of(paje *p, const char *name)
     return p->nnames++;
 }
 
-static uint64_t since_start(const paje *p, uint64_t ns)
-{
-    return ns > p->run.start_ns ? ns - p->run.start_ns : 0;
-}
-
 static void keep_span(paje *p, int at, od_track track, uint64_t from, uint64_t to, const char *name)
 {
     unsigned place = place_of(p, at), lane = od_lane_take(&p->lanes[place][track], &from, &to);
-    uint64_t begin = since_start(p, from), end = since_start(p, to);
+    uint64_t begin = od_trace_time(&p->run, from), end = od_trace_time(&p->run, to);
     line what = {.ns = begin,
                  .value = name_of(p, name),
                  .kind = STATE,
@@ -114,7 +109,7 @@ static void paje_event(void *state, const od_event *event)
 {
     paje *p = state;
     const od_transfer *x = event->transfer;
-    line what = {.ns = since_start(p, event->ns), .place = place_of(p, event->place) & 0x1fffff};
+    line what = {.ns = od_trace_time(&p->run, event->ns), .place = place_of(p, event->place) & 0x1fffff};
     switch (event->kind) {
     case OD_EVENT_TASK_FINISHED:
         keep_task(p, event);

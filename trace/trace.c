@@ -50,6 +50,11 @@ void od_trace_abandon(od_trace *t)
     free(t);
 }
 
+uint64_t od_trace_time(const od_trace_run *run, uint64_t ns)
+{
+    return ns > run->start_ns ? ns - run->start_ns : 0;
+}
+
 /* --- tracks ---------------------------------------------------------------- */
 
 const char *od_track_name(od_track track)

@@ -637,8 +637,7 @@ static void trace_start(void)
                         .start_ns = runtime.start_ns};
     for (unsigned k = 0; k < run.ndevices; k++)
         names[k] = od_devices_name(&runtime.devices, k, text[k]);
-    if (runtime.options.trace[0])
-        od_tracing_start(runtime.options.trace, &run);
+    od_tracing_start(runtime.options.trace, &run);
 }
 
 static void record_end(void)
@@ -832,7 +831,7 @@ static od_status start_engine(void)
     const od_policy_ops *policy = runtime.policy.ops;
     unsigned n = runtime.backend.ndevices;
     bool asynchronous = runtime.backend.ops->start != NULL;
-    driver_ops.event = runtime.options.trace[0] ? od_tracing_event : NULL;
+    driver_ops.event = od_tracing_wanted(runtime.options.trace) ? od_tracing_event : NULL;
     if (strcmp(runtime.options.evict, "auto") == 0)
         snprintf(runtime.options.evict, sizeof runtime.options.evict, "%s", policy->default_evict);
     find_links();
@@ -871,8 +870,8 @@ static bool start_threads(void)
         return false;
     if (runtime.options.watchdog_s > 0)
         od_watchdog_start(runtime.options.watchdog_s);
-    bool reports =
-        runtime.options.summary || runtime.options.stats[0] || runtime.options.record[0] || runtime.options.trace[0];
+    bool reports = runtime.options.summary || runtime.options.stats[0] || runtime.options.record[0] ||
+                   od_tracing_wanted(runtime.options.trace);
     if (!runtime.inherited)
         od_interrupt_start(reports ? report_interrupted : NULL, show_state);
     return true;

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-static od_trace *trace;
+static od_trace *trace, *profile;
 
 static void describe(void *arg, const od_task *task, od_trace_task *about)
 {
@@ -27,11 +27,19 @@ static void describe(void *arg, const od_task *task, od_trace_task *about)
     about->to_ns = job->to_ns;
 }
 
+bool od_tracing_wanted(const char *path)
+{
+    return path[0] || od_trace_is_profiled();
+}
+
 void od_tracing_start(const char *path, od_trace_run *run)
 {
     run->program = program_invocation_short_name;
     run->describe = describe;
     run->threaded = true;
+    profile = od_trace_profile(run);
+    if (!path[0])
+        return;
     trace = od_trace_open(path, run);
     if (!trace)
         od_log(OD_LOG_WARNING, "trace", "%s: %s; there is no trace", path, strerror(errno));
@@ -42,18 +50,24 @@ void od_tracing_event(void *driver, const od_event *event)
     (void)driver;
     if (trace)
         od_trace_event(trace, event);
+    if (profile)
+        od_trace_event(profile, event);
 }
 
 void od_tracing_end(void)
 {
     if (trace)
         od_trace_close(trace);
-    trace = NULL;
+    if (profile)
+        od_trace_close(profile);
+    trace = profile = NULL;
 }
 
 void od_tracing_abandon(void)
 {
     if (trace)
         od_trace_abandon(trace);
-    trace = NULL;
+    if (profile)
+        od_trace_abandon(profile);
+    trace = profile = NULL;
 }

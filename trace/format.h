@@ -13,6 +13,7 @@ typedef struct od_trace_format {
 } od_trace_format;
 
 extern const od_trace_format od_trace_json, od_trace_paje;
+extern const od_trace_format od_trace_nvtx; /* where OMPDARTS_NVTX is defined; without a path */
 
 /* Nanoseconds since the start of the run; what came before it is at its start. */
 uint64_t od_trace_time(const od_trace_run *run, uint64_t ns);

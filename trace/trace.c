@@ -4,6 +4,7 @@
 
 #include "memmgr/transfer.h"
 #include "trace/format.h"
+#include "util/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +20,39 @@ bool od_trace_is_paje(const char *path)
     return ending && (strcmp(ending, ".paje") == 0 || strcmp(ending, ".trace") == 0);
 }
 
-od_trace *od_trace_open(const char *path, const od_trace_run *run)
+static od_trace *open_as(const od_trace_format *format, const char *path, const od_trace_run *run)
 {
     od_trace *t = malloc(sizeof *t);
     if (!t)
         return NULL;
-    t->format = od_trace_is_paje(path) ? &od_trace_paje : &od_trace_json;
-    t->state = t->format->open(path, run);
+    t->format = format;
+    t->state = format->open(path, run);
     if (t->state)
         return t;
     free(t);
     return NULL;
+}
+
+od_trace *od_trace_open(const char *path, const od_trace_run *run)
+{
+    return open_as(od_trace_is_paje(path) ? &od_trace_paje : &od_trace_json, path, run);
+}
+
+#ifdef OMPDARTS_NVTX
+static const od_trace_format *const profiled = &od_trace_nvtx;
+#else
+static const od_trace_format *const profiled = NULL;
+#endif
+
+bool od_trace_is_profiled(void)
+{
+    const char *profiler = profiled ? od_environment("NVTX_INJECTION64_PATH") : NULL;
+    return profiler && *profiler;
+}
+
+od_trace *od_trace_profile(const od_trace_run *run)
+{
+    return od_trace_is_profiled() ? open_as(profiled, NULL, run) : NULL;
 }
 
 void od_trace_event(od_trace *t, const od_event *event)

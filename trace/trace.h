@@ -43,6 +43,10 @@ bool od_trace_is_paje(const char *path);
 
 /* NULL, with errno set. Keeps nothing that `run` points to but `describe` and `arg`. */
 od_trace *od_trace_open(const char *path, const od_trace_run *run);
+/* Whether a profiler listens to NVTX, and the library was built with it. */
+bool od_trace_is_profiled(void);
+/* The run as ranges for that profiler, instead of a file. NULL: nobody listens. */
+od_trace *od_trace_profile(const od_trace_run *run);
 void od_trace_event(od_trace *trace, const od_event *event);
 /* OD_EIO: something is missing in the file; a warning has said so. */
 od_status od_trace_close(od_trace *trace);

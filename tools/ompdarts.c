@@ -16,6 +16,10 @@
 #ifndef OMPDARTS_LIBRARY_SUBDIR
 #define OMPDARTS_LIBRARY_SUBDIR "../lib"
 #endif
+/* To that of the programs that it starts. */
+#ifndef OMPDARTS_HELPER_SUBDIR
+#define OMPDARTS_HELPER_SUBDIR "../libexec/ompdarts"
+#endif
 
 static const char usage[] =
     "Usage: ompdarts COMMAND [ARGUMENTS]\n"
@@ -24,8 +28,9 @@ static const char usage[] =
     "\n"
     "Commands:\n"
     "  run [OPTIONS] PROGRAM [ARGUMENTS]  run a program under ompdarts\n"
-    "  env [--markdown]                   list the options and their values\n"
-    "  info                               show what was found: library, policies, LLVM, devices, machine\n"
+    "  env [--markdown | --man]           list the options and their values\n"
+    "  info [--policies | --rules]        show what was found: library, policies, LLVM, devices, machine\n"
+    "  bench [OPTIONS] [KERNEL...]        run tiled kernels under several policies and compare them\n"
     "  sim [OPTIONS]                      simulate a workload on another machine\n"
     "  report TRACE... [-o REPORT.html]   tell what happened in a run, or compare some\n"
     "  trace convert TRACE OUTPUT         convert a trace for ViTE\n"
@@ -40,9 +45,10 @@ typedef struct command {
     int (*function)(int argc, char **argv);
 } command;
 
-static const command commands[] = {{"run", od_tool_run}, {"env", od_tool_env},       {"info", od_tool_info},
-                                   {"sim", od_tool_sim}, {"report", od_tool_report}, {"trace", od_tool_trace}};
-static const char *const command_names[] = {"run", "env", "info", "sim", "report", "trace", NULL};
+static const command commands[] = {{"run", od_tool_run},     {"env", od_tool_env}, {"info", od_tool_info},
+                                   {"bench", od_tool_bench}, {"sim", od_tool_sim}, {"report", od_tool_report},
+                                   {"trace", od_tool_trace}};
+static const char *const command_names[] = {"run", "env", "info", "bench", "sim", "report", "trace", NULL};
 
 void od_tool_error(const char *format, ...)
 {
@@ -57,16 +63,17 @@ void od_tool_error(const char *format, ...)
 
 void od_tool_unknown(const char *what, const char *text, const char *const *known)
 {
-    char all[512] = "";
-    const char *nearest = od_nearest_name(text, known);
+    char all[512] = "", name[256];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text); /* of an option with its value */
+    const char *nearest = od_nearest_name(name, known);
 
     if (nearest) {
-        od_tool_error("unknown %s '%s', did you mean '%s'?", what, text, nearest);
+        od_tool_error("unknown %s '%s', did you mean '%s'?", what, name, nearest);
         return;
     }
     for (size_t length = 0; *known && length < sizeof all; known++)
         length += (size_t)snprintf(all + length, sizeof all - length, " %s", *known);
-    od_tool_error("unknown %s '%s'; there are:%s", what, text, all);
+    od_tool_error("unknown %s '%s'; there are:%s", what, name, all);
 }
 
 bool od_tool_folder(char *path, size_t size)
@@ -93,6 +100,19 @@ bool od_tool_find_library(char *path, size_t size)
         if (realpath(candidate, resolved) && (size_t)snprintf(path, size, "%s", resolved) < size)
             return true;
     }
+    return false;
+}
+
+bool od_tool_find_helper(const char *name, char *path, size_t size)
+{
+    static const char *const folders[] = {".", "bench", OMPDARTS_HELPER_SUBDIR};
+    char command_path[PATH_MAX];
+
+    if (!od_tool_folder(command_path, sizeof command_path))
+        return false;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if ((size_t)snprintf(path, size, "%s/%s/%s", command_path, folders[i], name) < size && access(path, X_OK) == 0)
+            return true;
     return false;
 }
 

@@ -22,6 +22,7 @@ enum {
 int od_tool_run(int argc, char **argv);
 int od_tool_env(int argc, char **argv);
 int od_tool_info(int argc, char **argv);
+int od_tool_bench(int argc, char **argv);
 int od_tool_sim(int argc, char **argv);
 int od_tool_report(int argc, char **argv);
 int od_tool_trace(int argc, char **argv);
@@ -37,6 +38,9 @@ bool od_tool_folder(char *path, size_t size);
 
 /* Path of libompdarts.so: beside the command (build tree), else where it is installed. False: in neither place. */
 bool od_tool_find_library(char *path, size_t size);
+
+/* Path of a program that the command starts: in the build tree, else where it is installed. False: in neither. */
+bool od_tool_find_helper(const char *name, char *path, size_t size);
 
 typedef enum od_program_kind {
     OD_PROGRAM_OFFLOADS,   /* has device code, or needs libomptarget */

@@ -68,7 +68,7 @@ for subcommand in run env info; do
 done
 expect 2
 refused "unknown command 'rum', did you mean 'run'?" rum
-refused "unknown option '--verbose'; there are: run env info" --verbose
+refused "unknown option '--verbose'; there are: run env info bench" --verbose
 refused "unknown argument '--markdwn', did you mean '--markdown'?" env --markdwn
 refused "unknown argument 'x'" info x
 

@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * `ompdarts bench`: the tiled kernels of bench/ under several policies, as a table, a JSON file and one report per kernel.
+ *
+ * Each run is a process of its own, `ompdarts run`. The policies take turns in every round, so that a machine that
+ * others use is equally slow for all of them; the last round is traced for the report, and not timed.
+ */
+#include "sched/evict.h"
+#include "sched/policy.h"
+#include "tools/tools.h"
+#include "util/log.h"
+#include "util/options.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "Usage: ompdarts bench [OPTIONS] [KERNEL...]\n"
+    "\n"
+    "Runs tiled kernels under several policies on the devices of this machine, with memory for a part of the data\n"
+    "only. Prints a table for each, and writes it as JSON, with a report that compares the runs. All results are "
+    "checked.\n"
+    "\n"
+    "KERNEL is cholesky, lu, gemm2d (one task is a block row times a block column) or gemm3d (tile by tile); without\n"
+    "one, cholesky and gemm2d.\n"
+    "\n"
+    "Options:\n"
+    "  -p, --policy=SCHED[+EVICT]  a policy, and its eviction rule (`ompdarts info` lists both); may be given several\n"
+    "                              times; the first one is what the others are compared with\n"
+    "                              (default eager+lru, dmdar+lru, darts+luf)\n"
+    "  -n, --tiles=N               tiles along each side of the matrix (default 16)\n"
+    "  -t, --tile=ROWS             rows and columns of one tile (default 256)\n"
+    "      --mem=SIZE|PERCENT%     memory of each device: a size such as 60M, or a share of the data (default 25%)\n"
+    "      --devices=WHICH         as for `ompdarts run` (default all)\n"
+    "      --link-bandwidth=SIZE   slows the transfers of LLVM's host devices to one shared bus (default 0: off)\n"
+    "      --style=STYLE           task: each task maps its tiles; region: inside a data region; blas: host tasks "
+    "that\n"
+    "                              call a library (default task)\n"
+    "      --type=TYPE             float or double (default float)\n"
+    "      --target=TARGET         host, or nvptx: the programs that were built for NVIDIA's GPUs (default host)\n"
+    "  -r, --repeat=R              timed rounds; the median counts (default 3)\n"
+    "  -o, --output=FOLDER         where the results go (default ompdarts-bench)\n"
+    "  -h, --help                  this text\n"
+    "\n"
+    "FOLDER will hold results.json and, for each kernel, KERNEL.html, and the traces and statistics behind it.\n"
+    "\n"
+    "Exit status: 0 success; 1 a run failed, a result was wrong, or results could not be written; 2 the command line\n"
+    "was refused.\n";
+
+enum { MAX_POLICIES = 16, MAX_KERNELS = 4, MAX_ROUNDS = 1000, MAX_TILES = 4096, MAX_TILE = 32768 };
+
+/* Tiles of the data that devices work on, in units of one tile; n tiles along each side. */
+typedef struct kernel {
+    const char *name;
+    double (*data)(double n);
+} kernel;
+
+static double lower_half(double n)
+{
+    return n * (n + 1) / 2;
+}
+
+static double square(double n)
+{
+    return n * n;
+}
+
+/* A and B, four tiles deep; C is only written. */
+static double block_rows(double n)
+{
+    return 8 * n;
+}
+
+static double three_squares(double n)
+{
+    return 3 * n * n;
+}
+
+static const kernel kernels[MAX_KERNELS] = {
+    {"cholesky", lower_half}, {"lu", square}, {"gemm2d", block_rows}, {"gemm3d", three_squares}};
+static const char *const kernel_names[] = {"cholesky", "lu", "gemm2d", "gemm3d", NULL};
+
+typedef struct policy {
+    char label[300]; /* as the user wrote it */
+    char sched[256];
+    char evict[32]; /* "auto" where none was named */
+} policy;
+
+typedef struct request {
+    const kernel *kernels[MAX_KERNELS];
+    size_t nkernels;
+    policy policies[MAX_POLICIES];
+    size_t npolicies;
+    unsigned tiles, tile, rounds;
+    size_t memory;  /* bytes of each device; 0: `percent` of the data */
+    double percent; /* of the data */
+    const char *devices, *link_bandwidth, *style, *type, *target, *output;
+} request;
+
+/* What the runs of one kernel under one policy have shown. */
+typedef struct result {
+    double seconds[MAX_ROUNDS]; /* of the rounds so far, in order of size */
+    unsigned rounds;
+    double flop;
+    char checksum[32];
+    double residual;
+    double in_bytes, out_bytes, peer_bytes, loads, reloads, evictions; /* of the traced run, over all devices */
+    double stalled;                                                    /* share of the devices' time */
+} result;
+
+/* --- the command line ------------------------------------------------------------- */
+
+static bool refuse(const char *option, const char *text, const char *allowed)
+{
+    od_tool_error("bench: %s=%s: not a valid value; allowed: %s", option, text, allowed);
+    return false;
+}
+
+static bool parse_count(const char *option, const char *text, unsigned low, unsigned high, unsigned *value)
+{
+    char *end, allowed[64];
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno && number >= low && number <= high) {
+        *value = (unsigned)number;
+        return true;
+    }
+    snprintf(allowed, sizeof allowed, "a whole number from %u to %u", low, high);
+    return refuse(option, text, allowed);
+}
+
+static bool parse_memory(const char *text, request *r)
+{
+    static const char allowed[] = "a size > 0 such as 60M, or a share such as 25%";
+    char *end;
+    double percent = strtod(text, &end);
+    if (end != text && strcmp(end, "%") == 0) {
+        r->memory = 0;
+        r->percent = percent;
+        return (percent > 0 && percent <= 10000) || refuse("--mem", text, allowed);
+    }
+    return (od_parse_size(text, &r->memory) == OD_OK && r->memory > 0) || refuse("--mem", text, allowed);
+}
+
+static bool parse_policy(const char *text, request *r)
+{
+    const char *plus = strrchr(text, '+');
+    policy *p = &r->policies[r->npolicies];
+    size_t length = plus ? (size_t)(plus - text) : strlen(text);
+    od_policy_choice choice;
+    char error[1024], name[sizeof p->sched];
+
+    if (r->npolicies == MAX_POLICIES) {
+        od_tool_error("bench: more than %d policies", MAX_POLICIES);
+        return false;
+    }
+    if (length >= sizeof p->sched || strlen(text) >= sizeof p->label || (plus && strlen(plus) > sizeof p->evict))
+        return refuse("--policy", text, "SCHED[+EVICT]");
+    snprintf(p->label, sizeof p->label, "%s", text);
+    snprintf(p->sched, sizeof p->sched, "%.*s", (int)length, text);
+    snprintf(p->evict, sizeof p->evict, "%s", plus ? plus + 1 : "auto");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(p->sched, ":"), p->sched);
+    if (!od_policy_find(name) && strcmp(name, "plugin") != 0) {
+        od_tool_unknown("policy", name, od_policy_names());
+        return false;
+    }
+    if (od_policy_choose(p->sched, &choice, error, sizeof error)) {
+        od_tool_error("bench: %s", error);
+        return false;
+    }
+    if (strcmp(p->evict, "auto") != 0 && !od_evict_find(p->evict)) {
+        od_tool_unknown("eviction rule", p->evict, od_evict_names());
+        return false;
+    }
+    r->npolicies++;
+    return true;
+}
+
+static bool parse_word(const char *option, const char *text, const char *const *words, const char **value)
+{
+    char allowed[64] = "";
+    for (size_t i = 0; words[i]; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *value = words[i];
+            return true;
+        }
+        snprintf(allowed + strlen(allowed), sizeof allowed - strlen(allowed), "%s%s", i ? "|" : "", words[i]);
+    }
+    return refuse(option, text, allowed);
+}
+
+enum { MEMORY = 256, DEVICES, LINK, STYLE, TYPE, TARGET };
+
+static bool take_option(int option, request *r)
+{
+    static const char *const styles[] = {"task", "region", "blas", NULL}, *const types[] = {"float", "double", NULL},
+                             *const targets[] = {"host", "nvptx", NULL};
+    size_t bytes;
+    switch (option) {
+    case 'p':
+        return parse_policy(optarg, r);
+    case 'n':
+        return parse_count("--tiles", optarg, 1, MAX_TILES, &r->tiles);
+    case 't':
+        return parse_count("--tile", optarg, 1, MAX_TILE, &r->tile);
+    case 'r':
+        return parse_count("--repeat", optarg, 1, MAX_ROUNDS, &r->rounds);
+    case MEMORY:
+        return parse_memory(optarg, r);
+    case LINK:
+        r->link_bandwidth = optarg;
+        return od_parse_size(optarg, &bytes) == OD_OK || refuse("--link-bandwidth", optarg, "0 (off), or a size");
+    case STYLE:
+        return parse_word("--style", optarg, styles, &r->style);
+    case TYPE:
+        return parse_word("--type", optarg, types, &r->type);
+    case TARGET:
+        return parse_word("--target", optarg, targets, &r->target);
+    case DEVICES:
+        r->devices = optarg;
+        return true;
+    default:
+        r->output = optarg;
+        return true;
+    }
+}
+
+static bool take_kernel(const char *name, request *r)
+{
+    for (size_t i = 0; i < MAX_KERNELS; i++) {
+        if (strcmp(name, kernels[i].name) != 0)
+            continue;
+        for (size_t k = 0; k < r->nkernels; k++)
+            if (r->kernels[k] == &kernels[i])
+                return true;
+        r->kernels[r->nkernels++] = &kernels[i];
+        return true;
+    }
+    od_tool_unknown("kernel", name, kernel_names);
+    return false;
+}
+
+static bool take_defaults(request *r)
+{
+    if (r->nkernels == 0 && (!take_kernel("cholesky", r) || !take_kernel("gemm2d", r)))
+        return false;
+    return r->npolicies > 0 ||
+           (parse_policy("eager+lru", r) && parse_policy("dmdar+lru", r) && parse_policy("darts+luf", r));
+}
+
+/* OD_EXIT_REFUSED, or 0; `help`: that was all. */
+static int parse(int argc, char **argv, request *r, bool *help)
+{
+    static const struct option options[] = {{"policy", required_argument, NULL, 'p'},
+                                            {"tiles", required_argument, NULL, 'n'},
+                                            {"tile", required_argument, NULL, 't'},
+                                            {"mem", required_argument, NULL, MEMORY},
+                                            {"devices", required_argument, NULL, DEVICES},
+                                            {"link-bandwidth", required_argument, NULL, LINK},
+                                            {"style", required_argument, NULL, STYLE},
+                                            {"type", required_argument, NULL, TYPE},
+                                            {"target", required_argument, NULL, TARGET},
+                                            {"repeat", required_argument, NULL, 'r'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    static const char *const known[] = {"--policy",         "--tiles", "--tile", "--mem",    "--devices",
+                                        "--link-bandwidth", "--style", "--type", "--target", "--repeat",
+                                        "--output",         "--help",  NULL};
+    int option;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":p:n:t:r:o:h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(usage, stdout);
+            *help = true;
+            return 0;
+        }
+        if (option == ':')
+            od_tool_error("bench: option '%s' needs a value", argv[optind - 1]);
+        else if (option == '?')
+            od_tool_unknown("option", argv[optind - 1], known);
+        if (option == ':' || option == '?' || !take_option(option, r))
+            return OD_EXIT_REFUSED;
+    }
+    for (; optind < argc; optind++)
+        if (!take_kernel(argv[optind], r))
+            return OD_EXIT_REFUSED;
+    return take_defaults(r) ? 0 : OD_EXIT_REFUSED;
+}
+
+/* --- one run ------------------------------------------------------------------------ */
+
+static uint64_t data_bytes(const request *r, const kernel *k)
+{
+    double element = strcmp(r->type, "double") == 0 ? 8 : 4;
+    return (uint64_t)(k->data(r->tiles) * r->tile * r->tile * element);
+}
+
+static size_t memory_bytes(const request *r, const kernel *k)
+{
+    return r->memory ? r->memory : (size_t)((double)data_bytes(r, k) * r->percent / 100);
+}
+
+/* FOLDER/KERNEL-NUMBER-POLICY.ENDING, where NUMBER keeps apart what the policy's name alone might not. */
+static void result_path(char path[PATH_MAX], const request *r, const kernel *k, size_t p, const char *ending)
+{
+    int start = snprintf(path, PATH_MAX, "%s/", r->output);
+    snprintf(path + start, PATH_MAX - (size_t)start, "%s-%zu-%s.%s", k->name, p + 1, r->policies[p].label, ending);
+    for (char *c = path + start; *c; c++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+.", *c))
+            *c = '_';
+}
+
+/* Starts argv[0] and takes what it prints, up to `size`. Its exit status, or -1 where it could not be started. */
+static int output_of(char *const *argv, char *text, size_t size)
+{
+    int ends[2], status;
+    ssize_t n;
+    size_t length = 0;
+
+    if (pipe(ends))
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execv(argv[0], argv);
+        _exit(127);
+    }
+    close(ends[1]);
+    while (child > 0 && length < size - 1 && (n = read(ends[0], text + length, size - 1 - length)) != 0)
+        length += n > 0 ? (size_t)n : 0;
+    text[length] = '\0';
+    close(ends[0]);
+    if (child < 0)
+        return -1;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static double member(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+static cJSON *read_json(const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return NULL;
+    cJSON *json = getdelim(&text, &size, '\0', file) > 0 ? cJSON_Parse(text) : NULL;
+    free(text);
+    fclose(file);
+    return json;
+}
+
+static bool take_statistics(const char *path, result *out)
+{
+    cJSON *stats = read_json(path);
+    const cJSON *totals = cJSON_GetObjectItemCaseSensitive(stats, "totals");
+    if (totals) {
+        int ndevices = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(stats, "devices"));
+        double time = member(stats, "wall_s") * (ndevices > 0 ? ndevices : 1);
+        out->in_bytes = member(totals, "h2d_bytes");
+        out->out_bytes = member(totals, "d2h_bytes");
+        out->peer_bytes = member(totals, "d2d_bytes");
+        out->loads = member(totals, "loads");
+        out->reloads = member(totals, "reloads");
+        out->evictions = member(totals, "evictions");
+        out->stalled = time > 0 ? member(totals, "stall_s") / time : 0;
+    }
+    cJSON_Delete(stats);
+    if (!totals)
+        od_tool_error("bench: %s: no statistics: the program was not scheduled", path);
+    return totals != NULL;
+}
+
+/* The line of JSON that the program printed. All runs of a kernel must have the same result, to the last bit. */
+static bool take_line(const char *line, bool timed, const char *expected, result *out)
+{
+    cJSON *json = cJSON_Parse(line);
+    const char *checksum = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "checksum"));
+    double seconds = member(json, "seconds");
+    bool right = checksum && seconds > 0 && (!*expected || strcmp(checksum, expected) == 0);
+    if (right) {
+        snprintf(out->checksum, sizeof out->checksum, "%s", checksum);
+        out->flop = member(json, "gflops") * seconds * 1e9;
+        if (!timed)
+            out->residual = member(json, "residual");
+    }
+    if (right && timed) {
+        unsigned i = out->rounds++;
+        for (; i > 0 && out->seconds[i - 1] > seconds; i--)
+            out->seconds[i] = out->seconds[i - 1];
+        out->seconds[i] = seconds;
+    }
+    if (!right)
+        od_tool_error("bench: %s", checksum ? "the result differs from that of the runs before"
+                                            : "the program did not print what a benchmark prints");
+    cJSON_Delete(json);
+    return right;
+}
+
+/* One run; a timed one, or the last one, which is traced and checks its result. */
+static bool run_once(const request *r, const kernel *k, size_t p, const char *program, bool timed, const char *expected,
+                     result *out)
+{
+    char command[PATH_MAX], sched[300], evict[48], memory[48], devices[300], link[300], stats[PATH_MAX + 16],
+        trace[PATH_MAX + 16], path[PATH_MAX], tiles[16], tile[16], line[4096];
+    ssize_t length = readlink("/proc/self/exe", command, sizeof command - 1);
+    command[length < 0 ? 0 : length] = '\0';
+    snprintf(sched, sizeof sched, "--sched=%s", r->policies[p].sched);
+    snprintf(evict, sizeof evict, "--evict=%s", r->policies[p].evict);
+    snprintf(memory, sizeof memory, "--mem=%zu", memory_bytes(r, k));
+    snprintf(devices, sizeof devices, "--devices=%s", r->devices);
+    snprintf(link, sizeof link, "--link-bandwidth=%s", r->link_bandwidth);
+    result_path(path, r, k, p, "stats.json");
+    snprintf(stats, sizeof stats, "--stats=%s", timed ? "0" : path);
+    char statistics[PATH_MAX];
+    memcpy(statistics, path, sizeof path);
+    result_path(path, r, k, p, "trace.json");
+    snprintf(trace, sizeof trace, "--trace=%s", timed ? "0" : path);
+    snprintf(tiles, sizeof tiles, "%u", r->tiles);
+    snprintf(tile, sizeof tile, "%u", r->tile);
+    char *argv[] = {command,
+                    "run",
+                    "--no-summary",
+                    "--no-progress",
+                    sched,
+                    evict,
+                    memory,
+                    devices,
+                    link,
+                    stats,
+                    trace,
+                    "--",
+                    (char *)program,
+                    "--json",
+                    "--style",
+                    (char *)r->style,
+                    "--type",
+                    (char *)r->type,
+                    tiles,
+                    tile,
+                    timed ? "--no-check" : NULL,
+                    NULL};
+    int status = output_of(argv, line, sizeof line);
+    if (status < 0) {
+        od_tool_error("bench: %s: %s", command, strerror(errno));
+        return false;
+    }
+    if (status != 0) {
+        od_tool_error("bench: %s under %s: exit status %d%s", program, r->policies[p].label, status,
+                      status == 1 ? ": a wrong result" : "");
+        return false;
+    }
+    return take_line(line, timed, expected, out) && (timed || take_statistics(statistics, out));
+}
+
+/* --- all runs ----------------------------------------------------------------------- */
+
+static void tell(const request *r, const kernel *k, size_t p, unsigned round)
+{
+    bool terminal = isatty(STDERR_FILENO);
+    char what[32];
+    snprintf(what, sizeof what, round < r->rounds ? "round %u of %u" : "traced and checked", round + 1, r->rounds);
+    fprintf(stderr, "%sbench: %s, %s: %s%s", terminal ? "\r\033[K" : "", k->name, what, r->policies[p].label,
+            terminal ? "" : "\n");
+}
+
+static void tell_end(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+static bool run_kernel(const request *r, const kernel *k, result *results)
+{
+    char name[64], program[PATH_MAX];
+    snprintf(name, sizeof name, "%s%s", k->name, strcmp(r->target, "nvptx") == 0 ? "-nvptx" : "");
+    if (!od_tool_find_helper(name, program, sizeof program)) {
+        od_tool_error("bench: the program '%s' is not part of this build%s", name,
+                      strcmp(r->target, "nvptx") == 0 ? ": build ompdarts with -DOMPDARTS_NVPTX_ARCH=... (docs/gpu.md)"
+                                                      : "");
+        return false;
+    }
+    for (unsigned round = 0; round <= r->rounds; round++) {
+        for (size_t p = 0; p < r->npolicies; p++) {
+            tell(r, k, p, round);
+            if (!run_once(r, k, p, program, round < r->rounds, results[0].checksum, &results[p])) {
+                return false;
+            }
+        }
+    }
+    tell_end();
+    return true;
+}
+
+/* --- results ------------------------------------------------------------------------- */
+
+static double median(const result *x)
+{
+    unsigned n = x->rounds;
+    return (x->seconds[(n - 1) / 2] + x->seconds[n / 2]) / 2;
+}
+
+static void print_table(const request *r, const kernel *k, const result *results)
+{
+    int width = (int)strlen("policy");
+    for (size_t p = 0; p < r->npolicies; p++)
+        if ((int)strlen(r->policies[p].label) > width)
+            width = (int)strlen(r->policies[p].label);
+    printf("%s: %u x %u tiles of %u x %u %ss, %.1f MB of data, %.1f MB on each device; median of %u runs\n", k->name,
+           r->tiles, r->tiles, r->tile, r->tile, r->type, (double)data_bytes(r, k) * 1e-6,
+           (double)memory_bytes(r, k) * 1e-6, r->rounds);
+    printf("%-*s %9s %8s %9s %9s %9s %9s %8s %8s %9s %8s\n", width, "policy", "time s", "speedup", "GFlop/s", "MB in",
+           "MB out", "MB peer", "loads", "reloads", "evictions", "stall %");
+    for (size_t p = 0; p < r->npolicies; p++) {
+        const result *x = &results[p];
+        printf("%-*s %9.3f %8.2f %9.2f %9.1f %9.1f %9.1f %8.0f %8.0f %9.0f %8.1f\n", width, r->policies[p].label,
+               median(x), median(&results[0]) / median(x), x->flop / median(x) * 1e-9, x->in_bytes * 1e-6,
+               x->out_bytes * 1e-6, x->peer_bytes * 1e-6, x->loads, x->reloads, x->evictions, 100 * x->stalled);
+    }
+    printf("\n");
+}
+
+static cJSON *describe_run(const policy *p, const result *x)
+{
+    cJSON *run = cJSON_CreateObject();
+    cJSON_AddStringToObject(run, "policy", p->sched);
+    cJSON_AddStringToObject(run, "eviction", p->evict);
+    cJSON_AddItemToObject(run, "seconds", cJSON_CreateDoubleArray(x->seconds, (int)x->rounds));
+    cJSON_AddNumberToObject(run, "median_s", median(x));
+    cJSON_AddNumberToObject(run, "gflops", x->flop / median(x) * 1e-9);
+    cJSON_AddNumberToObject(run, "residual", x->residual);
+    cJSON_AddStringToObject(run, "checksum", x->checksum);
+    cJSON_AddNumberToObject(run, "h2d_bytes", x->in_bytes);
+    cJSON_AddNumberToObject(run, "d2h_bytes", x->out_bytes);
+    cJSON_AddNumberToObject(run, "d2d_bytes", x->peer_bytes);
+    cJSON_AddNumberToObject(run, "loads", x->loads);
+    cJSON_AddNumberToObject(run, "reloads", x->reloads);
+    cJSON_AddNumberToObject(run, "evictions", x->evictions);
+    cJSON_AddNumberToObject(run, "stalled", x->stalled);
+    return run;
+}
+
+static void describe_kernel(cJSON *all, const request *r, const kernel *k, const result *results)
+{
+    cJSON *of = cJSON_CreateObject();
+    cJSON_AddStringToObject(of, "kernel", k->name);
+    cJSON_AddStringToObject(of, "style", r->style);
+    cJSON_AddStringToObject(of, "type", r->type);
+    cJSON_AddNumberToObject(of, "tiles", r->tiles);
+    cJSON_AddNumberToObject(of, "tile", r->tile);
+    cJSON_AddNumberToObject(of, "data_bytes", (double)data_bytes(r, k));
+    cJSON_AddNumberToObject(of, "memory_bytes", (double)memory_bytes(r, k));
+    cJSON *runs = cJSON_AddArrayToObject(of, "runs");
+    for (size_t p = 0; p < r->npolicies; p++)
+        cJSON_AddItemToArray(runs, describe_run(&r->policies[p], &results[p]));
+    cJSON_AddItemToArray(all, of);
+}
+
+static bool write_results(const request *r, const cJSON *results)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/results.json", r->output);
+    char *text = cJSON_Print(results);
+    FILE *file = fopen(path, "we");
+    bool done = text && file && fprintf(file, "%s\n", text) > 0;
+    if (file && fclose(file))
+        done = false;
+    free(text);
+    if (!done)
+        od_tool_error("bench: %s: %s", path, strerror(errno));
+    return done;
+}
+
+/* By `ompdarts report`: all policies side by side. */
+static bool write_report(const request *r, const kernel *k)
+{
+    char paths[MAX_POLICIES][PATH_MAX], page[PATH_MAX];
+    char *argv[MAX_POLICIES + 4] = {"report", "-o", page};
+    int argc = 3;
+    snprintf(page, sizeof page, "%s/%s.html", r->output, k->name);
+    for (size_t p = 0; p < r->npolicies; p++) {
+        result_path(paths[p], r, k, p, "trace.json");
+        argv[argc++] = paths[p];
+    }
+    optind = 0; /* getopt starts anew */
+    return od_tool_report(argc, argv) == 0;
+}
+
+static bool make_folder(const char *path)
+{
+    struct stat info;
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
+        return true;
+    od_tool_error("bench: %s: %s", path, strerror(errno));
+    return false;
+}
+
+static bool run_kernels(const request *r, result *results, cJSON *all)
+{
+    for (size_t i = 0; i < r->nkernels; i++) {
+        const kernel *k = r->kernels[i];
+        memset(results, 0, r->npolicies * sizeof *results);
+        if (!run_kernel(r, k, results))
+            return false;
+        print_table(r, k, results);
+        fflush(stdout);
+        describe_kernel(cJSON_GetObjectItemCaseSensitive(all, "kernels"), r, k, results);
+        if (!write_results(r, all) || !write_report(r, k))
+            return false;
+    }
+    return true;
+}
+
+int od_tool_bench(int argc, char **argv)
+{
+    request r = {.tiles = 16,
+                 .tile = 256,
+                 .rounds = 3,
+                 .percent = 25,
+                 .devices = "all",
+                 .link_bandwidth = "0",
+                 .style = "task",
+                 .type = "float",
+                 .target = "host",
+                 .output = "ompdarts-bench"};
+    bool help = false;
+    int status = parse(argc, argv, &r, &help);
+    if (status || help)
+        return status;
+    od_log_set_level(OD_LOG_WARNING);
+    if (!make_folder(r.output))
+        return OD_EXIT_REFUSED;
+    result *results = calloc(r.npolicies, sizeof *results);
+    cJSON *all = cJSON_CreateObject();
+    cJSON_AddNumberToObject(all, "schema_version", 1);
+    cJSON_AddStringToObject(all, "ompdarts_version", OMPDARTS_VERSION);
+    cJSON_AddArrayToObject(all, "kernels");
+    bool done = results && run_kernels(&r, results, all);
+    cJSON_Delete(all);
+    free(results);
+    if (done)
+        fprintf(stderr, "ompdarts: bench: figures in %s/results.json\n", r.output);
+    return done ? 0 : OD_EXIT_FAILURE;
+}

@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/install-deps.sh chromium # the report's page is tried in it
+scripts/install-deps.sh chromium zsh groff-base # what pages, completion and manual are tried in
 for version in 16 22; do
     scripts/fetch-llvm.sh $version build/llvm-$version || echo "test: the tests with LLVM $version will be skipped"
 done

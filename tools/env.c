@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * `ompdarts env`: the option table with current values, or as the markdown of docs/options.md.
+ * `ompdarts env`: the option table with current values, as the markdown of docs/options.md, or for ompdarts(7).
  */
 #include "sched/evict.h"
 #include "sched/policy.h"
@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] = "Usage: ompdarts env [--markdown]\n"
+static const char usage[] = "Usage: ompdarts env [--markdown | --man]\n"
                             "\n"
                             "Lists the options: environment variable, current value, default, what is allowed.\n"
                             "\n"
                             "  --markdown  the table of docs/options.md, without current values\n"
+                            "  --man       the same as a part of the manual page ompdarts(7)\n"
                             "  -h, --help  this text\n"
                             "\n"
                             "Exit status: 0; 2 when a variable has a value that is not allowed.\n";
@@ -57,6 +58,42 @@ static void print_markdown(const od_option_spec *table, size_t count)
     }
 }
 
+/* In a manual page a backslash escapes, a hyphen is typographic, and a dot or an apostrophe begins a request. */
+static void print_roff(const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", stdout);
+    for (; *text; text++)
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*text);
+}
+
+static void print_man(const od_option_spec *table, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool is_flag = strcmp(table[i].type, "flag") == 0;
+        fputs(".TP\n\\fB", stdout);
+        print_roff(table[i].name);
+        fputs("\\fR, \\fB\\-\\-", stdout);
+        print_roff(table[i].long_option);
+        fputs(is_flag ? "\\fR\n" : "\\fR=\\fIVALUE\\fR\n", stdout);
+        print_roff(table[i].help);
+        fputs("\n.br\nAllowed: ", stdout);
+        print_roff(table[i].allowed);
+        if (*table[i].unit) {
+            fputs("; in ", stdout);
+            print_roff(table[i].unit);
+        }
+        fputs(" (default ", stdout);
+        print_roff(table[i].default_value);
+        fputs(")\n", stdout);
+    }
+}
+
 static void print_values(const od_option_spec *table, size_t count)
 {
     printf("%-24s %-16s %-9s %-8s %s\n", "variable", "value", "default", "unit", "allowed");
@@ -85,7 +122,7 @@ static int check_values(void)
 
 int od_tool_env(int argc, char **argv)
 {
-    static const char *const known[] = {"--markdown", "--help", NULL};
+    static const char *const known[] = {"--markdown", "--man", "--help", NULL};
     size_t count;
     const od_option_spec *table = od_option_table(&count);
 
@@ -95,6 +132,10 @@ int od_tool_env(int argc, char **argv)
     }
     if (argc == 2 && strcmp(argv[1], "--markdown") == 0) {
         print_markdown(table, count);
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "--man") == 0) {
+        print_man(table, count);
         return 0;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

@@ -14,13 +14,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] = "Usage: ompdarts info\n"
-                            "\n"
-                            "Shows the library, its back-ends, the scheduling policies and eviction rules, the LLVM "
-                            "runtimes and devices found, the\n"
-                            "machine and its memory limits.\n"
-                            "\n"
-                            "Exit status: 0, also when something was not found.\n";
+static const char usage[] =
+    "Usage: ompdarts info [--policies | --rules]\n"
+    "\n"
+    "Shows the library, its back-ends, the scheduling policies and eviction rules, the LLVM runtimes and devices\n"
+    "found, the machine and its memory limits.\n"
+    "\n"
+    "  --policies  only the names of the policies, one per line\n"
+    "  --rules     only the names of the eviction rules, one per line\n"
+    "  -h, --help  this text\n"
+    "\n"
+    "Exit status: 0, also when something was not found; 2 when the command line was refused.\n";
+
+static void print_names(const char *const *name)
+{
+    for (; *name; name++)
+        puts(*name);
+}
 
 static void print_policy(const od_policy_ops *policy)
 {
@@ -56,15 +66,23 @@ static void print_policies(void)
 
 int od_tool_info(int argc, char **argv)
 {
-    static const char *const known[] = {"--help", NULL};
+    static const char *const known[] = {"--policies", "--rules", "--help", NULL};
     char library[PATH_MAX];
 
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         fputs(usage, stdout);
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "--policies") == 0) {
+        print_names(od_policy_names());
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "--rules") == 0) {
+        print_names(od_evict_names());
+        return 0;
+    }
     if (argc > 1) {
-        od_tool_unknown("argument", argv[1], known);
+        od_tool_unknown("argument", argv[argc - 1], known);
         return OD_EXIT_REFUSED;
     }
     printf("ompdarts %s\n", OMPDARTS_VERSION);

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Completion of the command `ompdarts` for bash. Options, kernels and names are asked of the command itself.
+
+# _ompdarts_values COMMAND SUBCOMMAND OPTION: the words that the option allows; files where it takes one
+_ompdarts_values()
+{
+    case $2:$3 in
+        *:--sched) "$1" info --policies ;;
+        *:--evict) printf '%s\n' auto; "$1" info --rules ;;
+        bench:--policy | bench:-p)
+            local policy rule
+            for policy in $("$1" info --policies); do
+                echo "$policy"
+                for rule in $("$1" info --rules); do
+                    echo "$policy+$rule"
+                done
+            done ;;
+        sim:--workload) "$1" sim --help | sed -n '/^Workloads:/,/^$/s/^  \([^ ]*\) .*/\1/p' ;;
+        sim:--platform) "$1" sim --help | sed -n 's/^Platforms: //p' | tr ' ' '\n' ;;
+        sim:--sched-time) printf '%s\n' ignore measure add ;;
+        bench:--style) printf '%s\n' task region blas ;;
+        bench:--type) printf '%s\n' float double ;;
+        bench:--target) printf '%s\n' host nvptx ;;
+        *) # "  --option=VALUE …", then "  this|that (default this)"
+            "$1" "$2" --help | sed -n "/^  *$3=/{n;s/^  *\([^ ]*|[^ ]*\) (default.*/\1/p}" | tr '|' '\n' ;;
+    esac
+}
+
+_ompdarts()
+{
+    local command=$1 subcommand=${COMP_WORDS[1]} current=${COMP_WORDS[COMP_CWORD]} option="" i words
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(compgen -W "run env info bench sim report trace --help --version" -- "$current")
+        return
+    fi
+    # "--option=val" comes as three words.
+    if [[ $current == = ]]; then
+        current="" option=${COMP_WORDS[COMP_CWORD - 1]}
+    elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
+        option=${COMP_WORDS[COMP_CWORD - 2]}
+    elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == -?* ]]; then
+        option=${COMP_WORDS[COMP_CWORD - 1]}
+    fi
+    # Behind the program of `run` all is the program's.
+    if [[ $subcommand == run ]]; then
+        for ((i = 2; i < COMP_CWORD; i++)); do
+            if [[ ${COMP_WORDS[i]} == -- || (${COMP_WORDS[i]} != [-=]* && ${COMP_WORDS[i - 1]} != = &&
+                (${COMP_WORDS[i - 1]} != --* || ${COMP_WORDS[i - 1]} == --no-*)) ]]; then
+                compopt -o default
+                return
+            fi
+        done
+    fi
+    if [[ -n $option && $current != -* ]]; then
+        words=$(_ompdarts_values "$command" "$subcommand" "$option" 2>/dev/null)
+        if [[ -n $words ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+            return
+        fi
+    fi
+    if [[ $current == -* ]]; then
+        words=$("$command" "$subcommand" --help 2>/dev/null | sed -n 's/^ \{2,6\}\(-[a-z], \)\{0,1\}\(--[a-z-]*\)\(=\{0,1\}\).*/\2\3/p')
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+        [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+        return
+    fi
+    case $subcommand in
+        bench) mapfile -t COMPREPLY < <(compgen -W "cholesky lu gemm2d gemm3d" -- "$current") ;;
+        trace) ((COMP_CWORD > 2)) || mapfile -t COMPREPLY < <(compgen -W convert -- "$current") ;;
+    esac
+    ((${#COMPREPLY[@]})) || compopt -o default
+}
+
+complete -F _ompdarts ompdarts

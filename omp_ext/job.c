@@ -16,6 +16,7 @@
 #include "omp_ext/recall.h"
 #include "omp_ext/record.h"
 #include "omp_ext/structs.h"
+#include "omp_ext/tracing.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ od_job *od_job_create(od_job_kind kind)
     job->task.bound = od_runtime_required_device();
     job->task.external = kind == OD_JOB_SYNC;
     job->task.user = job;
+    job->task.created_ns = od_tracing_creation();
     return job;
 }
 

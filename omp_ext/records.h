@@ -20,7 +20,7 @@ typedef struct od_record {
     od_detached detached;  /* its completion */
     uint64_t number;       /* in the recording of the run (omp_ext/record.h), or 0 */
     bool submitted;        /* the engine knows of it */
-    uint64_t created_ns;   /* where the run is traced, else 0 */
+    uint64_t created_ns;   /* od_tracing_creation() */
     od_level *level;       /* as which the engine knows it */
     double bottom;         /* seconds: its bottom level when it became ready */
     bool in_place;         /* a target task that is not detached */

@@ -68,7 +68,6 @@ typedef struct od_job {
     double seconds;          /* that its last run took */
     uint64_t start_ns;       /* of the run */
     uint64_t from_ns, to_ns; /* of the run without the time behind others on the device */
-    uint64_t created_ns;     /* when the program created the task, where that is traced; else 0 */
     int running_on;          /* its place */
     unsigned attempts;       /* to be shown device addresses, of its own thread (data.c) */
     void *handle;            /* libomptarget's, of a kernel that is still running, or NULL */

@@ -14,12 +14,12 @@
 
 #include "omp_ext/job.h"
 
-#include "memmgr/clock.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
 #include "omp_ext/record.h"
 #include "omp_ext/records.h"
 #include "omp_ext/serial.h"
+#include "omp_ext/tracing.h"
 #include "omp_ext/virtual.h"
 #include "util/tsan.h"
 
@@ -85,7 +85,6 @@ static void submit(od_record *record)
     od_level_use *uses = scheduler_uses(record, few);
     od_engine *engine = od_runtime_lock();
     record->submitted = true;
-    record->created_ns = od_runtime_options()->trace[0] ? od_clock_ns() : 0;
     record->number = od_record_create(record->depends, record->ndepends);
     od_recall_cost(record->code);
     record->level = od_engine_submit(engine, od_entry_weight(record->code), uses, (uint32_t)record->ndepends);
@@ -228,7 +227,7 @@ static od_job *make_job(od_job_kind kind, const od_record *record)
     job->task.priority = priority_of(record);
     job->code = record->code;
     job->number = record->number;
-    job->created_ns = record->created_ns;
+    job->task.created_ns = record->created_ns;
     return job;
 }
 
@@ -330,7 +329,8 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     od_self.unsuited = true;
     od_self.family.has_children = true;
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
-    *record = (od_record){.task = task, .entry = entry, .code = entry_of(entry), .flags = flags};
+    *record = (od_record){
+        .task = task, .entry = entry, .code = entry_of(entry), .flags = flags, .created_ns = od_tracing_creation()};
     forget_discarded(task);
     record->in_place = od_self.serial_loops > 0 || !is_awaited();
     if (!record->in_place)
@@ -502,7 +502,8 @@ static od_record *record_host_task(od_kmp_task *task)
                           .entry = task->entry,
                           .code = entry_of(task->entry),
                           .detachable = may_be_detached,
-                          .flags = may_be_detached ? od_self.allocated.flags : 0};
+                          .flags = may_be_detached ? od_self.allocated.flags : 0,
+                          .created_ns = od_tracing_creation()};
     if (may_be_detached)
         record->detached.creator = od_detached_join();
     record->code->has_depends = true;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/tracing.h"
 
+#include "memmgr/clock.h"
 #include "omp_ext/runtime.h"
 #include "omp_ext/source.h"
 #include "util/log.h"
@@ -22,7 +23,6 @@ static void describe(void *arg, const od_task *task, od_trace_task *about)
         about->name = source->name;
         about->source = source->source[0] ? source->source : NULL;
     }
-    about->created_ns = job->created_ns;
     about->from_ns = job->from_ns;
     about->to_ns = job->to_ns;
 }
@@ -43,6 +43,11 @@ void od_tracing_start(const char *path, od_trace_run *run)
     trace = od_trace_open(path, run);
     if (!trace)
         od_log(OD_LOG_WARNING, "trace", "%s: %s; there is no trace", path, strerror(errno));
+}
+
+uint64_t od_tracing_creation(void)
+{
+    return od_runtime_options()->trace[0] ? od_clock_ns() : 0;
 }
 
 void od_tracing_event(void *driver, const od_event *event)

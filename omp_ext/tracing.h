@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The run's trace (OMPDARTS_TRACE, trace/trace.h) and what a profiler is told (NVTX): what a job is called there, and
- * when they begin and end. All under the runtime's lock. Off, every function returns at once. */
+ * when they begin and end. All under the runtime's lock, but for what says otherwise. Off, every function
+ * returns at once. */
 #ifndef OD_OMP_EXT_TRACING_H
 #define OD_OMP_EXT_TRACING_H
 
@@ -11,6 +12,8 @@ bool od_tracing_wanted(const char *path);
 /* Completes `run`, begins what a profiler is told, and opens the file; where that fails the program goes on, with a
  * warning. */
 void od_tracing_start(const char *path, od_trace_run *run);
+/* When a task is created: the time, or 0 where no file is wanted. Without the lock. */
+uint64_t od_tracing_creation(void);
 /* For od_driver_ops.event. */
 void od_tracing_event(void *driver, const od_event *event);
 void od_tracing_end(void);

@@ -879,8 +879,15 @@ static void share_with_outer(od_task *t)
     }
 }
 
+static void tell_created(od_engine *e, od_task *t)
+{
+    if (od_is_told(e))
+        od_tell(e, (od_event){.kind = OD_EVENT_TASK_CREATED, .ns = t->created_ns, .place = t->place, .task = t});
+}
+
 void od_engine_task_ready(od_engine *e, od_task *t)
 {
+    bool again = t->failed; /* given back */
     share_with_outer(t);
     e->events++;
     t->id = e->next_id++;
@@ -894,6 +901,8 @@ void od_engine_task_ready(od_engine *e, od_task *t)
     e->unfinished++;
     if (t->outer && t->outer->place != OD_HOST)
         e->device[t->outer->place].blocked++;
+    if (!again)
+        tell_created(e, t);
     od_tell_task(e, OD_EVENT_TASK_READY, t);
     place(e, t);
     od_engine_progress(e);

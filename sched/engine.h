@@ -187,7 +187,7 @@ od_status od_engine_region_close(od_engine *engine, uintptr_t base, size_t size,
 
 /* --- tasks --------------------------------------------------------------- */
 
-/* The caller has filled priority, duration, bound, external, outer, access and user; data come from
+/* The caller has filled priority, duration, bound, external, outer, access, user and created_ns; data come from
  * od_engine_datum(), each once. The task is the engine's until complete_task. */
 void od_engine_task_ready(od_engine *engine, od_task *task);
 /* Between these two calls tasks become ready together: the policy sees all of them before a device asks for one. */

@@ -490,10 +490,18 @@ static void forecast(od_engine *e, uintptr_t address, int change)
         d->forecast = count;
 }
 
+static void count_waiting(od_engine *e, int change)
+{
+    e->stats.waiting += (uint64_t)change;
+    if (od_is_told(e))
+        od_tell(e, (od_event){
+                       .kind = OD_EVENT_WAITING, .ns = od_engine_now(e), .place = OD_HOST, .tasks = e->stats.waiting});
+}
+
 od_level *od_engine_submit(od_engine *e, double weight, const od_level_use *uses, uint32_t nuses)
 {
     e->stats.submitted++;
-    e->stats.waiting++;
+    count_waiting(e, +1);
     for (uint32_t i = 0; i < nuses; i++)
         forecast(e, uses[i].address, +1);
     return od_levels_submit(e->levels, weight, uses, nuses);
@@ -501,7 +509,7 @@ od_level *od_engine_submit(od_engine *e, double weight, const od_level_use *uses
 
 double od_engine_unsubmit(od_engine *e, od_level *level, const od_level_use *uses, uint32_t nuses)
 {
-    e->stats.waiting--;
+    count_waiting(e, -1);
     for (uint32_t i = 0; i < nuses; i++)
         forecast(e, uses[i].address, -1);
     return level ? od_levels_ready(e->levels, level) : 0;

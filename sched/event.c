@@ -5,6 +5,7 @@
 const char *od_event_name(od_event_kind kind)
 {
     static const char *const names[OD_EVENT_KINDS] = {
+        [OD_EVENT_TASK_CREATED] = "created",
         [OD_EVENT_TASK_READY] = "ready",
         [OD_EVENT_TASK_PLANNED] = "planned",
         [OD_EVENT_TASK_BUFFERED] = "buffered",
@@ -17,6 +18,7 @@ const char *od_event_name(od_event_kind kind)
         [OD_EVENT_LOAD] = "load",
         [OD_EVENT_EVICT] = "evict",
         [OD_EVENT_DECISION] = "decision",
+        [OD_EVENT_WAITING] = "waiting",
         [OD_EVENT_MEMORY] = "memory",
         [OD_EVENT_STALL] = "stall",
     };

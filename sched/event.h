@@ -15,6 +15,7 @@ typedef struct od_transfer od_transfer; /* memmgr/transfer.h */
 
 typedef enum od_event_kind {
     /* Life of a task (sched/task.h). `place`: where it is planned, buffered, committed, or runs. */
+    OD_EVENT_TASK_CREATED, /* by the program, at `ns`. Told late, just before it is ready: then the engine learns of it */
     OD_EVENT_TASK_READY,
     OD_EVENT_TASK_PLANNED,
     OD_EVENT_TASK_BUFFERED,
@@ -30,8 +31,9 @@ typedef enum od_event_kind {
     OD_EVENT_EVICT,    /* `datum` leaves device `place`, for `reason`; scores: the rule's numbers */
     OD_EVENT_DECISION, /* the policy has chosen `datum` for device `place`; scores: its numbers */
     /* State. */
-    OD_EVENT_MEMORY, /* device `place` has `bytes` in use now */
-    OD_EVENT_STALL,  /* device `place` has run nothing from `since_ns` to `ns`, for `reason` */
+    OD_EVENT_WAITING, /* so many `tasks` have been submitted (od_engine_submit) and are not ready now */
+    OD_EVENT_MEMORY,  /* device `place` has `bytes` in use now */
+    OD_EVENT_STALL,   /* device `place` has run nothing from `since_ns` to `ns`, for `reason` */
     OD_EVENT_KINDS
 } od_event_kind;
 
@@ -71,6 +73,7 @@ typedef struct od_event {
     unsigned reason;   /* od_evict_reason or od_stall_cause */
     uint64_t since_ns; /* of a stall */
     uint64_t bytes;    /* of memory in use */
+    uint64_t tasks;    /* that wait */
     unsigned nscores;
     const od_score *scores;
 } od_event;

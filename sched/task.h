@@ -63,6 +63,7 @@ typedef struct od_task {
     uint64_t start_ns, end_ns; /* of its run, by the driver's clock */
     void *user;                /* the driver's */
     void *note;                /* the driver's, of what it has been told (sched/event.h) */
+    uint64_t created_ns;       /* when the program created it, by the driver's clock; matters where somebody is told */
 } od_task;
 
 #endif

@@ -84,6 +84,11 @@ static void tell_rest(od_trace *out, const trace_file *file)
                                         .place = place(file->levels[i].place),
                                         .bytes = file->levels[i].bytes,
                                         .ns = ns(file->levels[i].at_us)});
+    for (size_t i = 0; i < file->nwaiting; i++)
+        od_trace_event(out, &(od_event){.kind = OD_EVENT_WAITING,
+                                        .place = OD_HOST,
+                                        .tasks = file->waiting[i].tasks,
+                                        .ns = ns(file->waiting[i].at_us)});
     for (size_t i = 0; i < file->nevictions; i++)
         od_trace_event(out, &(od_event){.kind = OD_EVENT_EVICT,
                                         .place = place(file->evictions[i].place),

@@ -310,10 +310,13 @@ static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
     return APPEND(r->file, decisions, ndecisions, choice);
 }
 
-static bool read_level(reader *r, const cJSON *event, const cJSON *args)
+static bool read_counter(reader *r, const cJSON *event, const cJSON *args)
 {
-    trace_level level = {
-        .place = event_place(r, event), .at_us = number(event, "ts", 0), .bytes = count(args, "bytes")};
+    double at_us = number(event, "ts", 0);
+    trace_level level = {.place = event_place(r, event), .at_us = at_us, .bytes = count(args, "bytes")};
+    trace_waiting waiting = {.at_us = at_us, .tasks = count(args, "waiting")};
+    if (strcmp(text(event, "name"), "waiting tasks") == 0)
+        return APPEND(r->file, waiting, nwaiting, waiting);
     return level.place == TRACE_HOST || strcmp(text(event, "name"), "memory") != 0 ||
            APPEND(r->file, levels, nlevels, level);
 }
@@ -340,7 +343,7 @@ static bool read_event(reader *r, const cJSON *event)
         read_name(r, event, args);
         return true;
     case 'C':
-        return read_level(r, event, args);
+        return read_counter(r, event, args);
     case 'i':
         return read_choice(r, event, args);
     case 'X':
@@ -442,5 +445,6 @@ void trace_file_free(trace_file *file)
     free(file->evictions);
     free(file->decisions);
     free(file->levels);
+    free(file->waiting);
     *file = (trace_file){0};
 }

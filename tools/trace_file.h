@@ -62,6 +62,11 @@ typedef struct trace_level { /* memory in use */
     uint64_t bytes;
 } trace_level;
 
+typedef struct trace_waiting { /* tasks created and not ready */
+    double at_us;
+    uint64_t tasks;
+} trace_waiting;
+
 typedef struct trace_file {
     char path[1024];
     char version[32], program[128], policy[128], eviction[32];
@@ -80,7 +85,8 @@ typedef struct trace_file {
     trace_stall *stalls;
     trace_choice *evictions, *decisions;
     trace_level *levels;
-    size_t nnames, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels;
+    trace_waiting *waiting;
+    size_t nnames, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting;
 } trace_file;
 
 /* On failure one line in `error`; nothing is to be freed then. */

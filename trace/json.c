@@ -37,7 +37,7 @@ typedef struct process {
 /* When a task came to each state, NEVER: not yet. */
 typedef struct life {
     struct life *next; /* of the spare ones */
-    uint64_t ready_ns, planned_ns, buffered_ns, committed_ns, started_ns;
+    uint64_t created_ns, ready_ns, planned_ns, buffered_ns, committed_ns, started_ns;
     int place; /* where it is buffered or further, or OD_NOWHERE */
 } life;
 
@@ -209,6 +209,12 @@ static void write_ready(json *t, uint64_t ns)
     end(t, od_put(od_put_u64(args(at, "ready"), t->ready), "}"));
 }
 
+static void write_waiting(json *t, const od_event *event)
+{
+    char *at = od_put(time_at(t, begin(t, "C", OD_HOST), "ts", event->ns), ",\"name\":\"waiting tasks\"");
+    end(t, od_put(od_put_u64(args(at, "waiting"), event->tasks), "}"));
+}
+
 /* --- loads and who needs them --------------------------------------------------- */
 
 static void remember_arrival(json *t, const od_transfer *x, arrival what)
@@ -253,9 +259,10 @@ static void write_flows(json *t, const od_task *task, unsigned lane, uint64_t st
 
 /* --- tasks ------------------------------------------------------------------------ */
 
-static life new_life(uint64_t ready_ns)
+static life new_life(uint64_t created_ns, uint64_t ready_ns)
 {
-    return (life){.ready_ns = ready_ns,
+    return (life){.created_ns = created_ns,
+                  .ready_ns = ready_ns,
                   .planned_ns = NEVER,
                   .buffered_ns = NEVER,
                   .committed_ns = NEVER,
@@ -274,7 +281,7 @@ static life *life_of(json *t, od_task *task)
     else
         l = malloc(sizeof *l);
     if (l)
-        *l = new_life(NEVER);
+        *l = new_life(NEVER, NEVER);
     else
         t->incomplete = true;
     task->note = l;
@@ -309,7 +316,7 @@ static void write_task(json *t, const od_event *event, const life *l)
     at = od_put(at, ",\"cat\":\"task\"");
     at = od_put_u64(args(at, "task"), about.number);
     at = od_put_number(member(at, "priority"), task->priority);
-    at = time_at(t, at, "created_us", about.created_ns ? about.created_ns : l->ready_ns);
+    at = time_if(t, at, "created_us", l->created_ns);
     at = time_if(t, at, "ready_us", l->ready_ns);
     at = time_if(t, at, "planned_us", l->planned_ns);
     at = time_if(t, at, "buffered_us", l->buffered_ns);
@@ -331,7 +338,7 @@ static void finish_task(json *t, const od_event *event)
         return;
     write_task(t, event, l);
     if (task->failed) {
-        *l = new_life(event->ns);
+        *l = new_life(l->created_ns, event->ns);
         t->ready++;
         return;
     }
@@ -364,7 +371,7 @@ static void note_task(json *t, const od_event *event)
     l->place = event->place;
     switch (event->kind) {
     case OD_EVENT_TASK_READY:
-        *l = new_life(event->ns);
+        *l = new_life(l->created_ns, event->ns);
         t->ready++;
         write_ready(t, event->ns);
         return;
@@ -386,6 +393,13 @@ static void note_task(json *t, const od_event *event)
         p->running++;
     }
     write_queues(t, event->place, event->ns);
+}
+
+static void note_creation(json *t, const od_event *event)
+{
+    life *l = life_of(t, event->task);
+    if (l)
+        l->created_ns = event->ns;
 }
 
 static void task_event(json *t, const od_event *event)
@@ -455,6 +469,9 @@ static void json_event(void *state, const od_event *event)
 {
     json *t = state;
     switch (event->kind) {
+    case OD_EVENT_TASK_CREATED:
+        note_creation(t, event);
+        break;
     case OD_EVENT_TRANSFER_QUEUED: /* od_transfer.queued_ns */
     case OD_EVENT_TRANSFER_STARTED:
     case OD_EVENT_LOAD: /* its transfer tells it all */
@@ -465,6 +482,9 @@ static void json_event(void *state, const od_event *event)
     case OD_EVENT_EVICT:
     case OD_EVENT_DECISION:
         write_decision(t, event);
+        break;
+    case OD_EVENT_WAITING:
+        write_waiting(t, event);
         break;
     case OD_EVENT_MEMORY:
         write_memory(t, event);

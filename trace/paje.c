@@ -5,7 +5,7 @@
  * and sorted at the end.
  *
  * Containers: the run, in it the host and the devices, in these the lanes of each kind of work, whose states are what runs
- * there. Memory in use is a variable of a device; evictions are events of it.
+ * there. Memory in use is a variable of a device, waiting tasks one of the host; evictions are events of a device.
  */
 #include "memmgr/transfer.h"
 #include "trace/format.h"
@@ -19,11 +19,11 @@
 enum { NOTHING, MOST_NAMES = 1024, MOST_NAME = 120 };
 
 /* A line. Of those at one time the ends of states come first. */
-typedef enum line_kind { STATE_END, STATE, LEVEL, EVICTION } line_kind;
+typedef enum line_kind { STATE_END, STATE, LEVEL, WAITING, EVICTION } line_kind;
 
 typedef struct line {
     uint64_t ns;
-    uint64_t value; /* of a state: its name; of a level: bytes; of an eviction: the reason */
+    uint64_t value; /* of a state: its name; of a level: bytes; of waiting: tasks; of an eviction: the reason */
     uint32_t kind : 3, track : 3, lane : 5, place : 21; /* the host's place is the number of devices */
     uint32_t order;                                     /* of lines of one time and kind */
 } line;
@@ -126,6 +126,11 @@ static void paje_event(void *state, const od_event *event)
         what.value = event->bytes;
         keep(p, what);
         break;
+    case OD_EVENT_WAITING:
+        what.kind = WAITING;
+        what.value = event->tasks;
+        keep(p, what);
+        break;
     case OD_EVENT_EVICT:
         what.kind = EVICTION;
         what.value = event->reason;
@@ -151,7 +156,8 @@ static const char header[] =
     "%EventDef PajeSetVariable 8\n% Time date\n% Type string\n% Container string\n% Value double\n%EndEventDef\n"
     "%EventDef PajeNewEvent 9\n% Time date\n% Type string\n% Container string\n% Value string\n%EndEventDef\n"
     "0 Run 0 \"Run\"\n0 Place Run \"Place\"\n0 Lane Place \"Lane\"\n1 Work Lane \"Work\"\n"
-    "2 Memory Place \"Memory (bytes)\" \"0.2 0.5 0.8\"\n3 Eviction Place \"Eviction\" \"0.8 0.3 0.2\"\n";
+    "2 Memory Place \"Memory (bytes)\" \"0.2 0.5 0.8\"\n2 Waiting Place \"Waiting tasks\" \"0.5 0.4 0.7\"\n"
+    "3 Eviction Place \"Eviction\" \"0.8 0.3 0.2\"\n";
 
 static char *put_seconds(char *at, uint64_t ns)
 {
@@ -230,11 +236,16 @@ static void write_containers(paje *p)
 
 static void write_line(paje *p, const line *what)
 {
-    char *at = od_sink_reserve(p->sink);
+    static const struct {
+        const char *event, *type;
+    } words[] = {[STATE_END] = {"7 ", "Work "},
+                 [STATE] = {"7 ", "Work "},
+                 [LEVEL] = {"8 ", "Memory "},
+                 [WAITING] = {"8 ", "Waiting "},
+                 [EVICTION] = {"9 ", "Eviction "}};
     bool state = what->kind <= STATE;
-    at = od_put(at, state ? "7 " : what->kind == LEVEL ? "8 " : "9 ");
-    at = put_seconds(at, what->ns);
-    at = od_put(at, state ? "Work " : what->kind == LEVEL ? "Memory " : "Eviction ");
+    char *at = od_put(od_sink_reserve(p->sink), words[what->kind].event);
+    at = od_put(put_seconds(at, what->ns), words[what->kind].type);
     at = state ? put_lane(at, what->place, what->track, what->lane) : put_place(at, what->place);
     *at++ = ' ';
     if (state)

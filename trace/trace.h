@@ -20,7 +20,6 @@ typedef struct od_trace_task {
     uint64_t number;         /* tells tasks apart */
     const char *name;        /* of its code */
     const char *source;      /* "file:line", or NULL */
-    uint64_t created_ns;     /* when the program created it; 0: when it became ready */
     uint64_t from_ns, to_ns; /* when it really ran; 0: from its start to its end */
 } od_trace_task;
 

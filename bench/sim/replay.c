@@ -468,6 +468,8 @@ static void create(simulation *s, uint32_t n)
 {
     const sim_node *node = &s->replay->r->nodes[n];
     static const double weight = 1e-3; /* the recorded priorities count, not bottom levels */
+    if (node->task != SIM_NO_TASK)
+        s->task[node->task].created_ns = sim_now_ns();
     if (node->nuses)
         s->replay->node[n].level =
             od_engine_submit(s->engine, weight, s->replay->r->uses + node->first_use, node->nuses);

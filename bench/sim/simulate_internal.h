@@ -85,6 +85,7 @@ typedef struct simulation {
     uint64_t shown_ns; /* real time of the last line of progress */
 } simulation;
 
+uint64_t sim_now_ns(void);
 void sim_fail(simulation *s, const char *message);
 /* The actor's semaphore is released once the engine has returned. */
 void sim_wake(simulation *s, sg_sem_t semaphore);

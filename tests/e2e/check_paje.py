@@ -48,7 +48,7 @@ def main():
             counts[track] = counts.get(track, 0) + 1
         elif kind == "PajeSetVariable":
             assert 0 <= int(event["Value"]) <= int(limit), f"{line}: more than the limit"
-            counts["memory"] = counts.get("memory", 0) + 1
+            counts[event["Type"]] = counts.get(event["Type"], 0) + 1
         elif kind == "PajeNewEvent":
             counts["evictions"] = counts.get("evictions", 0) + 1
     assert not any(state.values()), "a state does not end"
@@ -58,7 +58,8 @@ def main():
             events = json.load(file)
         spans = [e for e in events if e["ph"] == "X" and e["dur"] > 0]
         wanted = {"0": sum(e["cat"] == "task" for e in spans), "4": sum(e["cat"] == "stall" for e in spans),
-                  "memory": sum(e["ph"] == "C" and e["name"] == "memory" for e in events),
+                  "Memory": sum(e["ph"] == "C" and e["name"] == "memory" for e in events),
+                  "Waiting": sum(e["ph"] == "C" and e["name"] == "waiting tasks" for e in events),
                   "evictions": sum(e.get("cat") == "evict" for e in events)}
         for name, value in wanted.items():
             assert counts.get(name, 0) == value, f"{name}: {counts.get(name, 0)}, not {value}"

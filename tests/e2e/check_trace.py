@@ -3,8 +3,8 @@
 """usage: check_trace.py [--cut] TRACE [STATS [EXPRESSION...]]
 
 A trace (docs/trace-format.md) is what the format promises, and says the same as the statistics file of the run. Further
-expressions must hold, in which `tasks`, `transfers`, `evictions`, `decisions`, `stalls` and `flows` are lists of events. --cut: the file
-ends anywhere, and whole lines are looked at.
+expressions must hold, in which `tasks`, `transfers`, `evictions`, `decisions`, `stalls`, `flows`, `memory` and `waiting` are lists of
+events. --cut: the file ends anywhere, and whole lines are looked at.
 """
 import json
 import sys
@@ -72,6 +72,14 @@ def check_task(task):
     expect(times == sorted(times), f"{task}: states out of order")
 
 
+def check_waiting(lists):
+    """One task more or less each time."""
+    waiting = 0
+    for counter in lists["waiting"]:
+        expect(counter["args"]["waiting"] in (waiting - 1, waiting + 1), f"{counter}: after {waiting} that waited")
+        waiting = counter["args"]["waiting"]
+
+
 def device_of(place):
     return place if isinstance(place, int) else None
 
@@ -117,11 +125,13 @@ def main():
     lists = {plural: [e for e in events if e.get("cat") == cat and e["ph"] in "Xi"] for plural, cat in
              (("tasks", "task"), ("transfers", "transfer"), ("evictions", "evict"), ("decisions", "decision"), ("stalls", "stall"))}
     lists["flows"] = [e for e in events if e["ph"] == "f"]
+    lists["waiting"] = [e for e in events if e["ph"] == "C" and e["name"] == "waiting tasks"]
     lists["memory"] = [e for e in events if e["ph"] == "C" and e["name"] == "memory"]
     for counter in lists["memory"]:
         expect(counter["args"]["bytes"] <= head["args"]["memory_bytes"], f"{counter}: more than the limit")
     for task in lists["tasks"]:
         check_task(task)
+    check_waiting(lists)
     if not cut:
         check_flows(events)
     if rest:

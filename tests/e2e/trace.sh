@@ -23,7 +23,9 @@ for program in cholesky gemm2d lu; do
             OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/$program" 6 32
         same_checksum
         traced "all(t['name'].startswith('task_') and '.inc:' in t['args']['source'] for t in tasks)" "stalls" \
-            "len(flows) <= len([t for t in transfers if t['name'] == 'load'])" "len(flows) > 10"
+            "len(flows) <= len([t for t in transfers if t['name'] == 'load'])" "len(flows) > 10" \
+            "max(w['args']['waiting'] for w in waiting) > 5 and waiting[-1]['args']['waiting'] == 0" \
+            "any(t['args']['created_us'] < t['args']['ready_us'] for t in tasks)"
     done
     under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/$program" --style region 6 32
     traced "all('tasks_possible' in d['args'] for d in decisions)" \

@@ -27,6 +27,8 @@ typedef struct world {
     bool touched[W_DATA];       /* the host's memory has been copied to or from, and not been let go since */
     bool host_asked, host_answered, broken;
     uint64_t now;
+    uint64_t created_ns[W_TASKS];
+    od_level *level[W_TASKS];
     told told;
 } world;
 
@@ -223,16 +225,45 @@ static bool is_ready(const world *w, int t)
     return !w->submitted[t];
 }
 
+static uint32_t level_uses(const world *w, int t, od_level_use *uses)
+{
+    const w_task *spec = &w->graph->task[t];
+    for (int u = 0; u < spec->nuses; u++)
+        uses[u] = (od_level_use){w->datum[spec->use[u].datum]->base, (spec->use[u].mode & OD_WRITE) != 0};
+    return (uint32_t)spec->nuses;
+}
+
+/* Those with dependences are known to the engine by their data before they are ready. */
+static void create_tasks(world *w)
+{
+    od_level_use uses[4];
+    for (int t = 0; t < w->graph->ntasks; t++) {
+        w->created_ns[t] = w->now++;
+        if (w->graph->task[t].after)
+            w->level[t] = od_engine_submit(w->engine, 1, uses, level_uses(w, t, uses));
+    }
+}
+
+/* It is ready, or will never be. */
+static void unsubmit(world *w, int t)
+{
+    od_level_use uses[4];
+    if (w->graph->task[t].after)
+        od_engine_unsubmit(w->engine, w->level[t], uses, level_uses(w, t, uses));
+}
+
 static void submit(world *w, int t)
 {
     const w_task *spec = &w->graph->task[t];
     od_task *task = &w->task[t];
+    unsubmit(w, t);
     *task = (od_task){.bound = OD_NOWHERE,
                       .duration = 1,
                       .priority = t % 2,
                       .naccess = (uint32_t)spec->nuses,
                       .access = w->access[t],
-                      .user = task};
+                      .user = task,
+                      .created_ns = w->created_ns[t]};
     for (int u = 0; u < spec->nuses; u++) {
         od_datum *d = w->datum[spec->use[u].datum];
         d->pending++;
@@ -367,6 +398,7 @@ static bool build(world *w)
             return false;
         od_engine_release(w->engine, w->datum[d]);
     }
+    create_tasks(w);
     return true;
 }
 
@@ -431,6 +463,9 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
         BREAK(w, "%s", w->told.error);
     if (w->broken && w->engine)
         od_engine_dump(w->engine, stderr);
+    for (int t = 0; w->given_up && t < graph->ntasks; t++)
+        if (!w->submitted[t])
+            unsubmit(w, t);
     bool ok = !w->broken;
     od_engine_destroy(w->engine);
     free(w);

@@ -24,8 +24,10 @@ static bool may_follow(const told_task *task, const od_event *event)
     uint32_t waiting = one_of(OD_EVENT_TASK_READY) | one_of(OD_EVENT_TASK_PLANNED);
     bool again = task->last == OD_EVENT_TASK_FINISHED && task->failed;
     switch (event->kind) {
+    case OD_EVENT_TASK_CREATED:
+        return !task->known;
     case OD_EVENT_TASK_READY: /* again where its device was lost */
-        return !task->known || again || task->place != OD_HOST;
+        return again || task->place != OD_HOST;
     case OD_EVENT_TASK_PLANNED:
     case OD_EVENT_TASK_BUFFERED:
         return waiting & one_of(task->last);
@@ -43,7 +45,9 @@ static bool may_follow(const told_task *task, const od_event *event)
 static void task_event(told *t, const od_event *event, size_t number)
 {
     told_task *task = &t->task[number];
-    EXPECT(t, (task->known || event->kind == OD_EVENT_TASK_READY) && may_follow(task, event),
+    EXPECT(t,
+           (task->known || event->kind == OD_EVENT_TASK_CREATED) && may_follow(task, event) &&
+               event->ns >= task->last_ns,
            "task %zu: '%s' on %d is told after '%s' on %d", number, od_event_name(event->kind), event->place,
            od_event_name(task->last), task->place);
     t->planned += event->kind == OD_EVENT_TASK_PLANNED;
@@ -51,6 +55,7 @@ static void task_event(told *t, const od_event *event, size_t number)
     task->last = event->kind;
     task->failed = event->task->failed;
     task->place = event->place;
+    task->last_ns = event->ns;
     if (event->kind == OD_EVENT_TASK_FINISHED && !task->failed && event->place != OD_HOST)
         t->device[event->place].stats.tasks++;
 }
@@ -140,6 +145,11 @@ void told_event(told *t, const od_event *event, size_t task, size_t memory)
         t->decisions++;
         EXPECT(t, !od_datum_is_resident(event->datum, (unsigned)event->place), "the datum that was chosen is there");
         break;
+    case OD_EVENT_WAITING:
+        EXPECT(t, event->tasks == t->waiting + 1 || event->tasks + 1 == t->waiting,
+               "%" PRIu64 " tasks wait after %" PRIu64, event->tasks, t->waiting);
+        t->waiting = event->tasks;
+        break;
     case OD_EVENT_MEMORY:
         EXPECT(t, event->bytes <= memory, "device %d has %" PRIu64 " bytes in use, more than its limit", event->place,
                event->bytes);
@@ -158,6 +168,10 @@ void told_check_end(told *t, od_engine *engine, unsigned ndevices, bool complete
     for (size_t i = 0; complete && i < TOLD_TASKS; i++)
         EXPECT(t, !t->task[i].known || (t->task[i].last == OD_EVENT_TASK_FINISHED && !t->task[i].failed),
                "task %zu: its end is not told", i);
+    od_engine_stats all;
+    od_engine_stats_get(engine, &all);
+    EXPECT(t, t->waiting == all.waiting && !(complete && t->waiting),
+           "told of %" PRIu64 " waiting tasks, there are %" PRIu64, t->waiting, all.waiting);
     for (unsigned k = 0; k < ndevices; k++) {
         od_device_stats stats;
         od_engine_device_stats(engine, k, &stats);

@@ -15,6 +15,7 @@ typedef struct told_task {
     bool known; /* something has been told of it */
     bool failed;
     int place;
+    uint64_t last_ns;
 } told_task;
 
 typedef struct told_transfer {
@@ -31,6 +32,7 @@ typedef struct told {
     told_task task[TOLD_TASKS];
     told_transfer transfer[TOLD_TRANSFERS];
     told_device device[TOLD_DEVICES];
+    uint64_t waiting; /* tasks */
     uint64_t decisions, planned;
     char error[160]; /* of the first broken rule, or empty */
 } told;

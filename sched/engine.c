@@ -968,14 +968,16 @@ static void planned(void *engine, od_task *t, unsigned k)
     od_tell_task(engine, OD_EVENT_TASK_PLANNED, t);
 }
 
-static void decided(void *engine, const od_datum *d, unsigned k, const od_score *scores, unsigned nscores)
+static void decided(void *engine, const od_decision *decision)
 {
     od_tell(engine, (od_event){.kind = OD_EVENT_DECISION,
                                .ns = od_engine_now(engine),
-                               .place = (int)k,
-                               .datum = d,
-                               .scores = scores,
-                               .nscores = nscores});
+                               .place = (int)decision->k,
+                               .task = decision->task,
+                               .datum = decision->datum,
+                               .reason = decision->kind,
+                               .scores = decision->scores,
+                               .nscores = decision->nscores});
 }
 
 static od_status make_devices(od_engine *e)

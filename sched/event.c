@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The names of events, reasons and causes. */
+/* The names of events, reasons, causes and decisions. */
 #include "sched/event.h"
 
 const char *od_event_name(od_event_kind kind)
@@ -42,4 +42,13 @@ const char *od_stall_cause_name(od_stall_cause cause)
         [OD_STALL_RIGHTS] = "rights", [OD_STALL_IDLE] = "idle",
     };
     return names[cause];
+}
+
+const char *od_decision_name(od_decision_kind kind)
+{
+    static const char *const names[OD_DECISION_KINDS] = {
+        [OD_DECISION_LOAD] = "load", [OD_DECISION_PLACE] = "place", [OD_DECISION_PLAN] = "plan",
+        [OD_DECISION_TAKE] = "take", [OD_DECISION_STEAL] = "steal",
+    };
+    return names[kind];
 }

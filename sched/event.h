@@ -29,7 +29,7 @@ typedef enum od_event_kind {
     /* Decisions. */
     OD_EVENT_LOAD,     /* `datum` is to come to device `place`; scores: reload 0 or 1 */
     OD_EVENT_EVICT,    /* `datum` leaves device `place`, for `reason`; scores: the rule's numbers */
-    OD_EVENT_DECISION, /* the policy has chosen `datum` for device `place`; scores: its numbers */
+    OD_EVENT_DECISION, /* the policy has chosen `datum` or `task` for device `place`: see od_decision */
     /* State. */
     OD_EVENT_WAITING, /* so many `tasks` have been submitted (od_engine_submit) and are not ready now */
     OD_EVENT_MEMORY,  /* device `place` has `bytes` in use now */
@@ -57,10 +57,32 @@ typedef enum od_stall_cause {
 /* A number that a decision was based on. */
 typedef struct od_score {
     const char *name; /* a static string */
-    double value;
+    double value;     /* finite */
 } od_score;
 
 enum { OD_MAX_SCORES = 6 };
+
+typedef enum od_decision_kind {
+    OD_DECISION_LOAD,  /* `datum` is to come to the device, for the tasks that it makes possible */
+    OD_DECISION_PLACE, /* `task` goes to the device */
+    OD_DECISION_PLAN,  /* a part of a batch goes to the device, `task` is its first */
+    OD_DECISION_TAKE,  /* `task` comes before others that were planned for the device earlier */
+    OD_DECISION_STEAL, /* tasks of another device, the score `from`, go to the device, `task` is their first */
+    OD_DECISION_KINDS
+} od_decision_kind;
+
+/* What a policy has chosen, told as it does. Either datum or task is NULL; the task is still the policy's. */
+typedef struct od_decision {
+    od_decision_kind kind;
+    unsigned k; /* the device */
+    const od_datum *datum;
+    od_task *task;
+    unsigned nscores; /* the rule's numbers, 1 to OD_MAX_SCORES */
+    const od_score *scores;
+} od_decision;
+
+/* Members of od_decision: an array. */
+#define OD_SCORES(array) .nscores = sizeof(array) / sizeof *(array), .scores = (array)
 
 typedef struct od_event {
     od_event_kind kind;
@@ -70,7 +92,7 @@ typedef struct od_event {
     const od_datum *datum;
     const od_transfer *transfer;
     bool failed;
-    unsigned reason;   /* od_evict_reason or od_stall_cause */
+    unsigned reason;   /* od_evict_reason, od_stall_cause or od_decision_kind */
     uint64_t since_ns; /* of a stall */
     uint64_t bytes;    /* of memory in use */
     uint64_t tasks;    /* that wait */
@@ -82,5 +104,6 @@ typedef struct od_event {
 const char *od_event_name(od_event_kind kind);
 const char *od_evict_reason_name(od_evict_reason reason);
 const char *od_stall_cause_name(od_stall_cause cause);
+const char *od_decision_name(od_decision_kind kind);
 
 #endif

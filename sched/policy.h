@@ -40,7 +40,7 @@
 #include "sched/task.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 3, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 4, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 
@@ -75,8 +75,8 @@ typedef struct od_policy_env {
     double inbound; /* bytes/s from the host into all devices together, when all load at once */
     /* NULL where nobody listens (sched/event.h). A task has been planned for k; od_plan_append() tells it. */
     void (*planned)(void *engine, od_task *task, unsigned k);
-    /* Likewise: the datum has been chosen for k, because of these numbers. */
-    void (*decided)(void *engine, const od_datum *datum, unsigned k, const od_score *scores, unsigned nscores);
+    /* Likewise: the policy has made a choice, because of these numbers. They are not worked out where this is NULL. */
+    void (*decided)(void *engine, const od_decision *decision);
 } od_policy_env;
 
 typedef struct od_policy_ops {

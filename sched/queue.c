@@ -43,12 +43,13 @@ od_task *od_queue_pop(od_queue *queue)
     return task;
 }
 
-void od_queue_move_last(od_queue *from, od_queue *to)
+od_task *od_queue_move_last(od_queue *from, od_queue *to)
 {
     od_tree_node *node = od_tree_last(&from->tree);
     od_tree_key key = node->key;
     od_tree_remove(&from->tree, node);
     od_tree_insert(&to->tree, node, key);
+    return entry_of(node)->task;
 }
 
 void od_queue_clear(od_queue *queue)

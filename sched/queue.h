@@ -17,8 +17,8 @@ typedef struct od_queue {
 
 od_status od_queue_push(od_queue *queue, od_task *task); /* OD_ENOMEM: it is not in the queue */
 od_task *od_queue_pop(od_queue *queue);                  /* the first, or NULL */
-/* Moves the last task, of which there must be one, to another queue. */
-void od_queue_move_last(od_queue *from, od_queue *to);
+/* Moves the last task, of which there must be one, to another queue. Returns it. */
+od_task *od_queue_move_last(od_queue *from, od_queue *to);
 void od_queue_clear(od_queue *queue); /* forgets all tasks, which are not looked at */
 bool od_queue_is_valid(const od_queue *queue);
 

@@ -34,6 +34,7 @@ struct source {
 
 struct od_ready {
     od_plan plan;
+    void (*decided)(void *engine, const od_decision *decision); /* od_policy_env.decided, or NULL */
     od_ready_rules rules;
     uint64_t turns; /* so far */
     struct slot *slots;
@@ -61,6 +62,7 @@ od_ready *od_ready_create(const od_policy_env *env, unsigned k, od_ready_rules r
     od_ready *ready = calloc(1, sizeof *ready);
     if (!ready)
         return NULL;
+    ready->decided = env->decided;
     ready->rules = rules;
     od_plan_init(&ready->plan, env, k);
     od_heap_init(&ready->order, comes_before, ready);
@@ -233,11 +235,27 @@ static void set_present(od_ready *ready, const od_datum *datum, bool present)
     }
 }
 
+/* Where it is not the turn of the task. */
+static void tell_take(const od_ready *ready, uint32_t number)
+{
+    const struct slot *slot = &ready->slots[number];
+    const od_task *first = od_container_of(od_list_first(&ready->plan.tasks), od_task, link);
+    if (!ready->decided || slot->task == first)
+        return;
+    const od_score scores[] = {{"lacking_bytes", (double)slot->missing},
+                               {"first_lacking_bytes", (double)ready->slots[(uintptr_t)first->policy_data - 1].missing},
+                               {"priority", slot->task->priority},
+                               {"first_priority", first->priority}};
+    ready->decided(ready->plan.engine,
+                   &(od_decision){OD_DECISION_TAKE, ready->plan.k, .task = slot->task, OD_SCORES(scores)});
+}
+
 od_task *od_ready_pop(od_ready *ready, uint64_t *note)
 {
     uint32_t number = od_heap_first(&ready->order);
     if (number == OD_HEAP_NONE)
         return NULL;
+    tell_take(ready, number);
     *note = ready->slots[number].note;
     od_task *task = take(ready, number);
     for (uint32_t i = 0; i < task->naccess; i++)

@@ -22,7 +22,7 @@ typedef struct od_static_device {
 typedef struct od_static_plans {
     unsigned ndevices;
     struct od_static_datum **data; /* by datum id; NULL: no task has used it */
-    uint32_t *index;               /* by datum id: for od_static_batch_create(), all zero */
+    uint32_t *index;               /* by datum id: scratch, all zero between uses */
     uint32_t ndata;                /* length of these two */
     od_static_device device[];
 } od_static_plans;

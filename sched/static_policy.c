@@ -95,6 +95,42 @@ static unsigned best_device(const struct static_policy *policy, uint64_t left, o
     return best;
 }
 
+/* Bytes of all data that the tasks use. */
+static uint64_t bytes_of_data(const struct static_policy *policy, od_task *const *tasks, uint32_t count)
+{
+    uint32_t *met = policy->plans->index; /* all zero */
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t a = 0; a < tasks[i]->naccess; a++) {
+            const od_datum *datum = tasks[i]->access[a].datum;
+            bytes += met[datum->id] ? 0 : datum->size;
+            met[datum->id] = 1;
+        }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t a = 0; a < tasks[i]->naccess; a++)
+            met[tasks[i]->access[a].datum->id] = 0;
+    return bytes;
+}
+
+static void tell_part(const struct static_policy *policy, unsigned k, uint32_t batch, od_task *const *tasks,
+                      uint32_t count)
+{
+    double work = 0, found = 0;
+    if (!policy->env.decided || !count)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        work += 1e-9 * (double)od_static_plans_task_ns(tasks[i]);
+        found += (double)bytes_on(tasks[i], k);
+    }
+    const od_score scores[] = {{"tasks", count},
+                               {"batch_tasks", batch},
+                               {"parts", policy->env.ndevices},
+                               {"work_s", work},
+                               {"data_bytes", (double)bytes_of_data(policy, tasks, count)},
+                               {"bytes_here", found}};
+    policy->env.decided(policy->env.engine, &(od_decision){OD_DECISION_PLAN, k, .task = tasks[0], OD_SCORES(scores)});
+}
+
 /* `tasks` in the order of the parts. */
 static void hand_out(struct static_policy *policy, od_task **tasks, const uint32_t *begin)
 {
@@ -102,6 +138,7 @@ static void hand_out(struct static_policy *policy, od_task **tasks, const uint32
     for (unsigned part = 0; part < policy->env.ndevices; part++) {
         unsigned k = best_device(policy, left, tasks + begin[part], begin[part + 1] - begin[part]);
         left &= ~OD_BIT(k);
+        tell_part(policy, k, begin[policy->env.ndevices], tasks + begin[part], begin[part + 1] - begin[part]);
         for (uint32_t i = begin[part]; i < begin[part + 1]; i++) {
             od_list_remove(&policy->arrived, &tasks[i]->link);
             od_static_plans_append(policy->plans, tasks[i], k);
@@ -174,6 +211,22 @@ static od_static_device *fullest(struct static_policy *policy)
     return best;
 }
 
+static void tell_steal(const struct static_policy *policy, unsigned k, const od_static_device *victim, od_task *first,
+                       uint64_t stolen_ns)
+{
+    double tasks = 0;
+    if (!policy->env.decided)
+        return;
+    for (const od_node *node = &first->link; node != &victim->plan.tasks.root; node = node->next)
+        tasks++;
+    const od_score scores[] = {{"from", victim->plan.k},
+                               {"tasks", tasks},
+                               {"work_s", 1e-9 * (double)stolen_ns},
+                               {"left_tasks", (double)victim->plan.tasks.count - tasks},
+                               {"left_s", 1e-9 * (double)(victim->ns - stolen_ns)}};
+    policy->env.decided(policy->env.engine, &(od_decision){OD_DECISION_STEAL, k, .task = first, OD_SCORES(scores)});
+}
+
 /* From the tail tasks of half the plan's duration at most, but at least one, in their order. */
 static void steal(struct static_policy *policy, unsigned k)
 {
@@ -187,6 +240,7 @@ static void steal(struct static_policy *policy, unsigned k)
         stolen += od_static_plans_task_ns(od_container_of(node, od_task, link));
     } while (node->prev != &victim->plan.tasks.root &&
              stolen + od_static_plans_task_ns(od_container_of(node->prev, od_task, link)) <= half);
+    tell_steal(policy, k, victim, od_container_of(node, od_task, link), stolen);
     for (od_node *next; node != &victim->plan.tasks.root; node = next) {
         od_task *task = od_container_of(node, od_task, link);
         next = node->next;
@@ -229,6 +283,18 @@ static od_task *choose(const struct static_policy *policy, unsigned k)
     return best;
 }
 
+/* Where it is not the turn of the task. */
+static void tell_take(const struct static_policy *policy, unsigned k, od_task *task)
+{
+    const od_node *turn = od_list_first(&policy->plans->device[k].plan.tasks);
+    if (!policy->env.decided || turn == &task->link)
+        return;
+    const od_task *first = od_container_of(turn, od_task, link);
+    const od_score scores[] = {{"lacking_bytes", (double)missing_bytes(task, k)},
+                               {"first_lacking_bytes", (double)missing_bytes(first, k)}};
+    policy->env.decided(policy->env.engine, &(od_decision){OD_DECISION_TAKE, k, .task = task, OD_SCORES(scores)});
+}
+
 od_task *od_static_pop(void *state, unsigned k)
 {
     struct static_policy *policy = state;
@@ -240,6 +306,7 @@ od_task *od_static_pop(void *state, unsigned k)
     od_task *task = choose(policy, k);
     if (!task)
         return NULL;
+    tell_take(policy, k, task);
     od_static_plans_take_out(policy->plans, task, k);
     od_static_plans_release(policy->plans, task);
     return task;

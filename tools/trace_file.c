@@ -299,13 +299,14 @@ static bool read_stall(reader *r, const cJSON *event)
 
 static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
 {
-    trace_choice choice = {.place = event_place(r, event), .at_us = number(event, "ts", 0)};
-    if (!event_datum(r, args, &choice.datum))
+    trace_choice choice = {.place = event_place(r, event), .at_us = number(event, "ts", 0), .datum = TRACE_NO_DATUM};
+    bool evicts = strcmp(text(event, "cat"), "evict") == 0;
+    if ((evicts || cJSON_HasObjectItem(args, "datum")) && !event_datum(r, args, &choice.datum))
         return false;
     for (unsigned reason = 0; reason < OD_EVICT_REASONS; reason++)
         if (strcmp(text(args, "reason"), od_evict_reason_name((od_evict_reason)reason)) == 0)
             choice.reason = (od_evict_reason)reason;
-    if (strcmp(text(event, "cat"), "evict") == 0)
+    if (evicts)
         return APPEND(r->file, evictions, nevictions, choice);
     return APPEND(r->file, decisions, ndecisions, choice);
 }

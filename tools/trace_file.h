@@ -49,9 +49,11 @@ typedef struct trace_stall {
     double from_us, to_us;
 } trace_stall;
 
+enum { TRACE_NO_DATUM = UINT32_MAX };
+
 typedef struct trace_choice { /* an eviction or a decision */
     int place;
-    uint32_t datum;
+    uint32_t datum;         /* TRACE_NO_DATUM: a decision about a task */
     od_evict_reason reason; /* of an eviction */
     double at_us;
 } trace_choice;

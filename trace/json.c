@@ -304,11 +304,17 @@ static char *put_uses(char *at, const od_task *task)
     return od_put(at, "]");
 }
 
+static od_trace_task about_task(const json *t, const od_task *task)
+{
+    od_trace_task about = {.number = task->id, .name = "task"};
+    t->run.describe(t->run.arg, task, &about);
+    return about;
+}
+
 static void write_task(json *t, const od_event *event, const life *l)
 {
     const od_task *task = event->task;
-    od_trace_task about = {.number = task->id, .name = "task"};
-    t->run.describe(t->run.arg, task, &about);
+    od_trace_task about = about_task(t, task);
     uint64_t from = about.from_ns ? about.from_ns : l->started_ns, to = about.to_ns ? about.to_ns : event->ns;
     unsigned lane = take_lane(t, event->place, OD_TASKS, &from, &to);
     char *at = begin_span(t, event->place, OD_TASKS, lane, from, to);
@@ -443,16 +449,29 @@ static void write_transfer(json *t, const od_event *event)
 
 /* --- decisions, stalls --------------------------------------------------------------- */
 
+static char *put_datum(char *at, const od_datum *datum)
+{
+    at = od_put_address(args(at, "datum"), datum->base);
+    return number(at, "size", datum->size);
+}
+
+static void write_eviction(json *t, const od_event *event)
+{
+    char *at = begin_instant(t, event->place, OD_EVICTIONS, event->ns, od_event_name(event->kind));
+    at = put_datum(od_put(at, ",\"cat\":\"evict\""), event->datum);
+    at = string(at, "reason", od_evict_reason_name((od_evict_reason)event->reason));
+    end(t, od_put(put_scores(at, event), "}"));
+}
+
 static void write_decision(json *t, const od_event *event)
 {
-    bool evicts = event->kind == OD_EVENT_EVICT;
-    char *at =
-        begin_instant(t, event->place, evicts ? OD_EVICTIONS : OD_DECISIONS, event->ns, od_event_name(event->kind));
-    at = od_put(at, evicts ? ",\"cat\":\"evict\"" : ",\"cat\":\"decision\"");
-    at = od_put_address(args(at, "datum"), event->datum->base);
-    at = number(at, "size", event->datum->size);
-    if (evicts)
-        at = string(at, "reason", od_evict_reason_name((od_evict_reason)event->reason));
+    const char *name = od_decision_name((od_decision_kind)event->reason);
+    char *at = begin_instant(t, event->place, OD_DECISIONS, event->ns, name);
+    at = od_put(at, ",\"cat\":\"decision\"");
+    if (event->datum)
+        at = put_datum(at, event->datum);
+    else
+        at = od_put_u64(args(at, "task"), about_task(t, event->task).number);
     end(t, od_put(put_scores(at, event), "}"));
 }
 
@@ -480,6 +499,8 @@ static void json_event(void *state, const od_event *event)
         write_transfer(t, event);
         break;
     case OD_EVENT_EVICT:
+        write_eviction(t, event);
+        break;
     case OD_EVENT_DECISION:
         write_decision(t, event);
         break;

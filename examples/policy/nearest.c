@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 struct nearest {
+    od_policy_env env;
     uint64_t window;
     od_list queue; /* od_task.link */
 };
@@ -27,6 +28,7 @@ static od_status nearest_create(const od_policy_env *env, void **state)
     struct nearest *nearest = malloc(sizeof *nearest);
     if (!nearest)
         return OD_ENOMEM;
+    nearest->env = *env;
     nearest->window = env->values[0];
     od_list_init(&nearest->queue);
     *state = nearest;
@@ -52,6 +54,15 @@ static size_t bytes_to_bring(const od_task *task, unsigned k)
     return bytes;
 }
 
+/* Traces show why: sched/event.h. */
+static void tell_place(const struct nearest *nearest, od_task *task, unsigned k)
+{
+    if (!nearest->env.decided)
+        return;
+    const od_score scores[] = {{"lacking_bytes", (double)bytes_to_bring(task, k)}};
+    nearest->env.decided(nearest->env.engine, &(od_decision){OD_DECISION_PLACE, k, .task = task, OD_SCORES(scores)});
+}
+
 static od_task *nearest_pop(void *state, unsigned k)
 {
     struct nearest *nearest = state;
@@ -64,8 +75,10 @@ static od_task *nearest_pop(void *state, unsigned k)
         if (++looked_at >= nearest->window)
             break;
     }
-    if (best)
-        od_list_remove(&nearest->queue, &best->link);
+    if (!best)
+        return NULL;
+    tell_place(nearest, best, k);
+    od_list_remove(&nearest->queue, &best->link);
     return best;
 }
 

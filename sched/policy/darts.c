@@ -179,9 +179,20 @@ static bool goes_there(const struct darts *darts, size_t lacking, size_t bytes)
     return !__builtin_mul_overflow(lacking, darts->affinity, &wanted) && bytes - lacking >= wanted;
 }
 
+static void tell_place(const struct darts *darts, od_task *task, unsigned k, size_t lacking, size_t bytes)
+{
+    if (!darts->env.decided)
+        return;
+    const od_score scores[] = {{"lacking_bytes", (double)lacking},
+                               {"input_bytes", (double)bytes},
+                               {"queued_tasks", (double)queued(darts, k)},
+                               {"priority", task->priority}};
+    darts->env.decided(darts->env.engine, &(od_decision){OD_DECISION_PLACE, k, .task = task, OD_SCORES(scores)});
+}
+
 /* The device with the fewest queued tasks among those where the new task lacks nothing, or little with affinity; NULL: there
  * is none. */
-static struct darts_device *direct_push(struct darts *darts, const od_task *task)
+static struct darts_device *direct_push(struct darts *darts, od_task *task)
 {
     size_t lacking[OD_MAX_DEVICES], bytes, fewest = 0;
     struct darts_device *best = NULL;
@@ -195,6 +206,8 @@ static struct darts_device *direct_push(struct darts *darts, const od_task *task
             fewest = count;
         }
     }
+    if (best)
+        tell_place(darts, task, best->plan.k, lacking[best->plan.k], bytes);
     return best;
 }
 
@@ -223,7 +236,18 @@ static void tell_choice(const struct darts *darts, const od_datum *datum, unsign
     const od_score scores[] = {{"tasks_possible", key->n0}, {"tasks_lacking_one_more", key->n1},
                                {"load_s", key->load},       {"load_per_task_time", isinf(key->ratio) ? -1 : key->ratio},
                                {"priority", key->max_prio}, {"time_left_s", (double)key->left_ns * 1e-9}};
-    darts->env.decided(darts->env.engine, datum, k, scores, sizeof scores / sizeof *scores);
+    darts->env.decided(darts->env.engine, &(od_decision){OD_DECISION_LOAD, k, .datum = datum, OD_SCORES(scores)});
+}
+
+/* Where no single datum makes a task possible. */
+static void plan_urgent(struct darts *darts, od_task *task, od_plan *plan)
+{
+    size_t lacking[OD_MAX_DEVICES], bytes;
+    if (darts->env.decided) {
+        bool finds_some = od_needs_lacking(darts->needs, task, &bytes, lacking) & OD_BIT(plan->k);
+        tell_place(darts, task, plan->k, finds_some ? lacking[plan->k] : bytes, bytes);
+    }
+    od_needs_plan(darts->needs, task, plan);
 }
 
 /* Algorithm 12, lines 2 to 17. */
@@ -242,7 +266,7 @@ static void refill(struct darts *darts, od_plan *plan)
         } else {
             od_task *task = od_needs_urgent(needs, darts->sets_of_two ? best : NULL, plan->k);
             if (task)
-                od_needs_plan(needs, task, plan);
+                plan_urgent(darts, task, plan);
         }
     }
     darts->planned += plan->tasks.count - before;
@@ -267,20 +291,24 @@ static void offer_tail(struct darts *darts, od_plan *plan, size_t count, od_task
     }
 }
 
-/* Plans what takes longer than its loads, one datum after the other. */
-static void take_worthwhile(struct darts *darts, od_plan *plan)
+/* Plans what takes longer than its loads, one datum after the other. Returns the seconds of the loads. */
+static double take_worthwhile(struct darts *darts, od_plan *plan)
 {
+    double loads = 0;
     od_need_key key;
     const od_datum *best;
     od_needs_plan_free(darts->needs, NULL, plan);
     while ((best = od_needs_best(darts->needs, plan->k, &key)) && key.ratio < 1) {
         tell_choice(darts, best, plan->k, &key);
         od_needs_plan_free(darts->needs, best, plan);
+        loads += key.load;
     }
+    return loads;
 }
 
-/* Plans all tasks, latest first in `tasks`, unless together they take less time than their loads. */
-static void take_all_if_worthwhile(struct darts *darts, od_plan *plan, od_task *const *tasks, size_t count)
+/* Plans all tasks, latest first in `tasks`, unless together they take less time than their loads. Returns the
+ * seconds of the loads. */
+static double take_all_if_worthwhile(struct darts *darts, od_plan *plan, od_task *const *tasks, size_t count)
 {
     double work = 0, loads = 0;
     for (size_t i = count; i-- > 0;) {
@@ -290,6 +318,26 @@ static void take_all_if_worthwhile(struct darts *darts, od_plan *plan, od_task *
     }
     for (size_t i = 0; loads >= work && i < count; i++)
         od_needs_unplan(darts->needs, tasks[i], plan);
+    return loads;
+}
+
+/* Of so many tasks that were offered the thief has planned some. */
+static void tell_theft(const struct darts *darts, const od_plan *thief, unsigned victim, size_t offered, double loads)
+{
+    const od_node *first = od_list_first(&thief->tasks);
+    double work = 0;
+    if (!darts->env.decided || !first)
+        return;
+    od_list_each(it, &thief->tasks)
+        work += od_container_of(it, od_task, link)->duration;
+    const od_score scores[] = {{"from", victim},
+                               {"tasks", (double)thief->tasks.count},
+                               {"offered_tasks", (double)offered},
+                               {"work_s", work},
+                               {"load_s", loads}};
+    darts->env.decided(
+        darts->env.engine,
+        &(od_decision){OD_DECISION_STEAL, thief->k, .task = od_container_of(first, od_task, link), OD_SCORES(scores)});
 }
 
 /* Only called where no task is ready. */
@@ -299,9 +347,10 @@ static void steal(struct darts *darts, struct darts_device *thief)
     size_t half = (victim->tasks.count + 1) / 2, count = half < MOST_STOLEN ? half : MOST_STOLEN;
     od_task *tasks[MOST_STOLEN];
     offer_tail(darts, victim, count, tasks);
-    take_worthwhile(darts, &thief->plan);
+    double loads = take_worthwhile(darts, &thief->plan);
     if (thief->plan.tasks.count == 0)
-        take_all_if_worthwhile(darts, &thief->plan, tasks, count);
+        loads = take_all_if_worthwhile(darts, &thief->plan, tasks, count);
+    tell_theft(darts, &thief->plan, victim->k, count, loads);
     for (size_t i = count; i-- > 0;) {
         if (tasks[i]->state == OD_TASK_READY)
             od_needs_plan(darts->needs, tasks[i], victim);

@@ -117,14 +117,41 @@ static double on_the_bus(const struct dmda *dmda, struct loads loads)
     return seconds < loads.seconds ? seconds : loads.seconds;
 }
 
+/* Seconds of work that k has been given, or will be. */
+static double given(const struct dmda *dmda, unsigned k)
+{
+    return dmda->env.load(dmda->env.engine, k).seconds + 1e-9 * (double)dmda->device[k].planned_ns;
+}
+
 static double completion(const struct dmda *dmda, const od_task *task, unsigned k)
 {
-    double computed = dmda->env.load(dmda->env.engine, k).seconds + 1e-9 * (double)dmda->device[k].planned_ns;
+    double computed = given(dmda, k);
     struct loads loads = loads_of(dmda, task, k);
     if (dmda->bus <= 0 || loads.bytes == 0)
         return computed + loads.seconds + task->duration;
     double own = on_the_bus(dmda, loads), loaded = 1e-9 * (double)dmda->planned_ns + own;
     return (loaded > computed ? loaded : computed) + dmda->bus * own + task->duration;
+}
+
+/* Beside the device that would complete it next. */
+static void tell_place(const struct dmda *dmda, od_task *task, unsigned k, double seconds)
+{
+    unsigned other = k;
+    double next = 0;
+    if (!dmda->env.decided || dmda->env.ndevices == 1)
+        return;
+    for (unsigned j = 0; j < dmda->env.ndevices; j++) {
+        double later = j == k ? 0 : completion(dmda, task, j);
+        if (j != k && (other == k || later < next)) {
+            other = j;
+            next = later;
+        }
+    }
+    struct loads loads = loads_of(dmda, task, k);
+    const od_score scores[] = {{"completion_s", seconds},    {"other", other},
+                               {"other_completion_s", next}, {"given_s", given(dmda, k)},
+                               {"load_s", loads.seconds},    {"load_bytes", (double)loads.bytes}};
+    dmda->env.decided(dmda->env.engine, &(od_decision){OD_DECISION_PLACE, k, .task = task, OD_SCORES(scores)});
 }
 
 static od_status dmda_ready(void *state, od_task *task)
@@ -139,6 +166,7 @@ static od_status dmda_ready(void *state, od_task *task)
             earliest = seconds;
         }
     }
+    tell_place(dmda, task, best, earliest);
     uint64_t bus_ns = (uint64_t)(on_the_bus(dmda, loads_of(dmda, task, best)) * 1e9);
     od_status status = od_ready_push(dmda->device[best].ready, task, bus_ns);
     if (status)

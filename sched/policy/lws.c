@@ -83,19 +83,33 @@ static struct end releaser(const struct lws *lws, const od_task *task)
     return latest;
 }
 
+static size_t count_tasks(const struct lws *lws, unsigned k)
+{
+    od_device_load load = lws->env.load(lws->env.engine, k);
+    return od_queue_count(&lws->queue[k]) + load.queued + load.running;
+}
+
 static unsigned emptiest(const struct lws *lws)
 {
     unsigned best = 0;
     size_t fewest = SIZE_MAX;
     for (unsigned k = 0; k < lws->env.ndevices; k++) {
-        od_device_load load = lws->env.load(lws->env.engine, k);
-        size_t count = od_queue_count(&lws->queue[k]) + load.queued + load.running;
+        size_t count = count_tasks(lws, k);
         if (count < fewest) {
             best = k;
             fewest = count;
         }
     }
     return best;
+}
+
+static void tell_place(const struct lws *lws, od_task *task, unsigned k, bool released)
+{
+    if (!lws->env.decided)
+        return;
+    const od_score scores[] = {
+        {"released_there", released}, {"tasks_there", (double)count_tasks(lws, k)}, {"priority", task->priority}};
+    lws->env.decided(lws->env.engine, &(od_decision){OD_DECISION_PLACE, k, .task = task, OD_SCORES(scores)});
 }
 
 static od_status lws_ready(void *state, od_task *task)
@@ -105,19 +119,52 @@ static od_status lws_ready(void *state, od_task *task)
     if (status)
         return status;
     struct end end = releaser(lws, task);
-    return od_queue_push(&lws->queue[end.number ? end.k : emptiest(lws)], task);
+    unsigned k = end.number ? end.k : emptiest(lws);
+    tell_place(lws, task, k, end.number > 0);
+    return od_queue_push(&lws->queue[k], task);
 }
 
 /* --- request ------------------------------------------------------------- */
 
+static uint64_t bytes_on(const od_task *task, unsigned k)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < task->naccess; i++)
+        bytes += od_datum_is_resident(task->access[i].datum, k) ? task->access[i].datum->size : 0;
+    return bytes;
+}
+
+/* What of their data, added up over the tasks, is on the thief and on the victim. */
+struct locality {
+    uint64_t here, there;
+};
+
+static void tell_steal(const struct lws *lws, unsigned k, unsigned victim, od_task *first, struct locality bytes)
+{
+    if (!lws->env.decided || !first)
+        return;
+    const od_score scores[] = {{"from", victim},
+                               {"tasks", (double)od_queue_count(&lws->queue[k])},
+                               {"left_tasks", (double)od_queue_count(&lws->queue[victim])},
+                               {"bytes_here", (double)bytes.here},
+                               {"bytes_there", (double)bytes.there}};
+    lws->env.decided(lws->env.engine, &(od_decision){OD_DECISION_STEAL, k, .task = first, OD_SCORES(scores)});
+}
+
 static void steal(struct lws *lws, unsigned k)
 {
+    struct locality bytes = {0};
+    od_task *first = NULL;
     unsigned victim = k;
     do {
         victim = (victim + 1) % lws->env.ndevices;
     } while (victim != k && od_queue_count(&lws->queue[victim]) == 0);
-    for (size_t count = (od_queue_count(&lws->queue[victim]) + 1) / 2; count > 0; count--)
-        od_queue_move_last(&lws->queue[victim], &lws->queue[k]);
+    for (size_t count = (od_queue_count(&lws->queue[victim]) + 1) / 2; count > 0; count--) {
+        first = od_queue_move_last(&lws->queue[victim], &lws->queue[k]);
+        bytes.here += lws->env.decided ? bytes_on(first, k) : 0;
+        bytes.there += lws->env.decided ? bytes_on(first, victim) : 0;
+    }
+    tell_steal(lws, k, victim, first, bytes);
 }
 
 static od_task *lws_pop(void *state, unsigned k)

@@ -7,6 +7,7 @@ expressions must hold, in which `tasks`, `transfers`, `evictions`, `decisions`, 
 events. --cut: the file ends anywhere, and whole lines are looked at.
 """
 import json
+import math
 import sys
 
 PHASES = {"M": {"name", "args"}, "X": {"tid", "ts", "dur", "name", "cat"}, "i": {"tid", "ts", "s", "name", "cat", "args"},
@@ -72,6 +73,23 @@ def check_task(task):
     expect(times == sorted(times), f"{task}: states out of order")
 
 
+DECISIONS = {"load": "datum", "place": "task", "plan": "task", "take": "task", "steal": "task"}
+
+
+def check_decision(decision, devices, numbers):
+    """About a datum, or a task that there is (of `numbers`, where all have run); for a device; with finite numbers."""
+    args = dict(decision["args"])
+    expect(2 <= decision["pid"] < 2 + devices, f"{decision}: not for a device")
+    about = DECISIONS.get(decision["name"])
+    expect(about in args and len({"datum", "task"} & set(args)) == 1, f"{decision}: about what?")
+    expect(numbers is None or about != "task" or args["task"] in numbers, f"{decision}: there is no such task")
+    scores = {name: value for name, value in args.items() if name not in ("datum", "size", "task")}
+    finite = all(isinstance(score, (int, float)) and math.isfinite(score) for score in scores.values())
+    expect(scores and finite, f"{decision}: no numbers")
+    for name in {"from", "other"} & set(scores):
+        expect(scores[name] in range(devices) and scores[name] != decision["pid"] - 2, f"{decision}: no other device")
+
+
 def check_waiting(lists):
     """One task more or less each time."""
     waiting = 0
@@ -131,6 +149,9 @@ def main():
         expect(counter["args"]["bytes"] <= head["args"]["memory_bytes"], f"{counter}: more than the limit")
     for task in lists["tasks"]:
         check_task(task)
+    numbers = {task["args"]["task"] for task in lists["tasks"]} if rest else None
+    for decision in lists["decisions"]:
+        check_decision(decision, head["args"]["devices"], numbers)
     check_waiting(lists)
     if not cut:
         check_flows(events)

@@ -35,12 +35,14 @@ refuses() {
 
 traced eager OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
 traced darts OMPDARTS_SCHED=darts
+traced dmdas OMPDARTS_SCHED=dmdas
+traced mhfp OMPDARTS_SCHED=mhfp
 
 # As text: the figures are those of the statistics.
 report "$work/eager.json" "$work/darts.json" || fail "report: $(cat "$work/errors")"
 tells "cholesky, eager \+ lru, seed 1: 120 tasks \(0 on the host\)" "cholesky, darts \+ luf, seed 1: 120 tasks" \
     "came to the devices, [0-9.]+ times the 147 kB that must come at least once"
-for name in eager darts; do
+for name in eager darts dmdas mhfp; do
     report "$work/$name.json"
     python3 - "$work/$name.stats" "$work/report" <<'CODE' || fail "$name: not the figures of the statistics"
 import json, sys

@@ -51,6 +51,27 @@ cmp "$work/1.json" "$work/2.json" || fail "the same seed, another trace for Perf
 python3 "$(dirname "$0")/../e2e/check_trace.py" "$work/1.json" || fail "a wrong trace for Perfetto"
 [[ $(grep -c '"cat":"task"' "$work/1.json") == 120 ]] || fail "the trace for Perfetto has not 120 tasks"
 [[ $(grep -c '"created_us":0.000,' "$work/1.json") == 120 ]] || fail "not all tasks are created at the beginning"
+# decides POLICY [KIND…] : it tells choices of the first kind, perhaps of the others, and takes the same where nobody listens
+decides() {
+    local policy=$1 told kind
+    shift
+    sim --sched "$policy" --workload gemm2d:n=16 --mem 300M --devices 4 --quiet --csv - >"$work/csv1" || fail "$policy"
+    sim --sched "$policy" --workload gemm2d:n=16 --mem 300M --devices 4 --quiet --csv - --trace "$work/1.json" >"$work/csv2" ||
+        fail "$policy, traced"
+    cmp "$work/csv1" "$work/csv2" || fail "$policy: who is told decides differently"
+    python3 "$(dirname "$0")/../e2e/check_trace.py" "$work/1.json" || fail "$policy: a wrong trace for Perfetto"
+    told=$(grep -o '"name":"[a-z]*","cat":"decision"' "$work/1.json" | cut -d'"' -f4 | sort -u | xargs)
+    for kind in $told; do
+        [[ " $* " == *" $kind "* ]] || fail "$policy tells '$told', and not only '$*'"
+    done
+    [[ " $told " == *" ${1-} "* ]] || fail "$policy tells '$told', nothing of '$1'"
+}
+for policy in eager ap; do decides $policy; done
+for policy in dmda dmda:bus; do decides $policy place; done
+for policy in dmdar dmdas; do decides $policy place take; done
+for policy in rcm mst hfp mhfp hypergraph; do decides $policy plan take steal; done
+decides darts load place steal
+decides lws place steal
 sim "${run[@]}" --trace /nonexistent/x.json 2>"$work/err" && fail "a trace that cannot be written"
 grep -q '/nonexistent/x.json: No such file or directory' "$work/err" || fail "no word about it: $(cat "$work/err")"
 [[ $(wc -l <"$work/csv1") == 2 ]] || fail "the CSV has not a header and a row"

@@ -448,6 +448,7 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
     world *w = calloc(1, sizeof *w);
     w->graph = graph;
     w->machine = machine;
+    w->told.ndevices = machine->ndevices;
     serial_contents(w);
     if (!build(w))
         BREAK(w, "the engine could not be made");
@@ -463,6 +464,8 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
         BREAK(w, "%s", w->told.error);
     if (w->broken && w->engine)
         od_engine_dump(w->engine, stderr);
+    for (unsigned kind = 0; machine->decisions && kind < OD_DECISION_KINDS; kind++)
+        machine->decisions[kind] += w->told.decisions[kind];
     for (int t = 0; w->given_up && t < graph->ntasks; t++)
         if (!w->submitted[t])
             unsubmit(w, t);

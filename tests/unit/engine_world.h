@@ -50,6 +50,7 @@ typedef struct w_machine {
     const char *policy;  /* as OMPDARTS_SCHED */
     const char *evict;   /* NULL: what suits the policy */
     int failing_task;    /* its device run fails, or -1 */
+    uint64_t *decisions; /* NULL, or by od_decision_kind: those of the policy are added */
 } w_machine;
 
 /* Choices: how many there are, and which is taken. Returns a number in [0, n). */

@@ -331,6 +331,55 @@ static void random_graphs_in_random_orders(void **state)
     }
 }
 
+/* Each policy tells the kinds of choices that it takes, and no others. That they make sense told.c checks. */
+static void policies_tell_their_choices(void **state)
+{
+    enum {
+        LOAD = 1 << OD_DECISION_LOAD,
+        PLACE = 1 << OD_DECISION_PLACE,
+        PLAN = 1 << OD_DECISION_PLAN,
+        TAKE = 1 << OD_DECISION_TAKE,
+        STEAL = 1 << OD_DECISION_STEAL
+    };
+    static const struct {
+        const char *policy;
+        unsigned kinds;
+    } choices[] = {{"eager", 0},
+                   {"ap", 0},
+                   {"darts", LOAD | PLACE | STEAL},
+                   {"darts:published", LOAD | PLACE},
+                   {"dmda", PLACE},
+                   {"dmda:bus", PLACE},
+                   {"dmdar", PLACE | TAKE},
+                   {"dmdas", PLACE | TAKE},
+                   {"lws", PLACE | STEAL},
+                   {"rcm", PLAN | TAKE | STEAL},
+                   {"mst", PLAN | TAKE | STEAL},
+                   {"hfp", PLAN | TAKE | STEAL},
+                   {"mhfp", PLAN | TAKE | STEAL},
+                   {"mhfp:ready=0,steal=0", PLAN},
+                   {"hypergraph:sort=0", PLAN | TAKE | STEAL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        uint64_t decisions[OD_DECISION_KINDS] = {0};
+        generator g = {1};
+        w_machine m = two_devices;
+        m.memory = 6;
+        m.buffer = 1;
+        m.policy = choices[i].policy;
+        m.decisions = decisions;
+        for (int run = 0; run < 500; run++) {
+            w_graph graph = random_graph(&g);
+            make_shared(&graph);
+            assert_true(w_run(&graph, &m, pick, &g));
+        }
+        for (unsigned kind = 0; kind < OD_DECISION_KINDS; kind++)
+            if ((decisions[kind] > 0) != ((choices[i].kinds & 1u << kind) != 0))
+                fail_msg("%s tells %llu times '%s'", m.policy, (unsigned long long)decisions[kind],
+                         od_decision_name((od_decision_kind)kind));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +395,7 @@ int main(void)
         cmocka_unit_test(every_order_of_two_tasks_that_want_each_others_data),
         cmocka_unit_test(memory_one_tile_too_small_runs_on_the_host),
         cmocka_unit_test(random_graphs_in_random_orders),
+        cmocka_unit_test(policies_tell_their_choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

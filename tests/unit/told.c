@@ -3,7 +3,9 @@
 #include "told.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define EXPECT(t, condition, ...)                                                                                      \
     do {                                                                                                               \
@@ -111,6 +113,39 @@ static void transfer_event(told *t, const od_event *event)
     known->transfer = NULL;
 }
 
+/* --- decisions ---------------------------------------------------------------- */
+
+static bool scores_are_sound(const od_event *event)
+{
+    for (unsigned i = 0; i < event->nscores; i++) {
+        const od_score *s = &event->scores[i];
+        bool steals_from_itself = strcmp(s->name, "from") == 0 && s->value == event->place;
+        if (!isfinite(s->value) || steals_from_itself)
+            return false;
+    }
+    return event->nscores > 0 && event->nscores <= OD_MAX_SCORES;
+}
+
+/* The datum is to come, or the task is still the policy's. */
+static bool choice_is_open(const told *t, const od_event *event, size_t number)
+{
+    bool loads = event->reason == OD_DECISION_LOAD;
+    if ((event->datum != NULL) != loads || (event->task != NULL) == loads)
+        return false;
+    if (loads)
+        return !od_datum_is_resident(event->datum, (unsigned)event->place);
+    const told_task *task = &t->task[number];
+    return task->known && (task->last == OD_EVENT_TASK_READY || task->last == OD_EVENT_TASK_PLANNED);
+}
+
+static void decision_event(told *t, const od_event *event, size_t task)
+{
+    bool known = event->reason < OD_DECISION_KINDS && event->place >= 0 && event->place < (int)t->ndevices;
+    EXPECT(t, known && scores_are_sound(event) && choice_is_open(t, event, task),
+           "a decision of kind %u for device %d that cannot be", event->reason, event->place);
+    t->decisions[known ? event->reason : 0]++;
+}
+
 /* --- devices ----------------------------------------------------------------- */
 
 static void stall_event(told *t, const od_event *event)
@@ -142,8 +177,7 @@ void told_event(told *t, const od_event *event, size_t task, size_t memory)
         EXPECT(t, event->datum->replica[event->place].state == OD_PRESENT, "what is evicted is not there");
         break;
     case OD_EVENT_DECISION:
-        t->decisions++;
-        EXPECT(t, !od_datum_is_resident(event->datum, (unsigned)event->place), "the datum that was chosen is there");
+        decision_event(t, event, task);
         break;
     case OD_EVENT_WAITING:
         EXPECT(t, event->tasks == t->waiting + 1 || event->tasks + 1 == t->waiting,

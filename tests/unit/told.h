@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A listener (sched/event.h) that checks what an engine tells: tasks live in order, transfers begin and end once, memory
- * stays below its limit, stalls do not overlap; and that all of it together gives the engine's statistics.
+ * stays below its limit, stalls do not overlap, decisions are about what is still open; and that all of it together
+ * gives the engine's statistics.
  */
 #ifndef OD_TESTS_TOLD_H
 #define OD_TESTS_TOLD_H
@@ -33,11 +34,12 @@ typedef struct told {
     told_transfer transfer[TOLD_TRANSFERS];
     told_device device[TOLD_DEVICES];
     uint64_t waiting; /* tasks */
-    uint64_t decisions, planned;
+    unsigned ndevices;
+    uint64_t decisions[OD_DECISION_KINDS], planned;
     char error[160]; /* of the first broken rule, or empty */
 } told;
 
-/* An event of the task with this number; ignored for events of none. */
+/* Zeroed but for ndevices, it is ready. An event of the task with this number; ignored for events of none. */
 void told_event(told *t, const od_event *event, size_t task, size_t memory);
 /* At the end of a run: compares with the engine's statistics; `complete`: all tasks have completed. */
 void told_check_end(told *t, od_engine *engine, unsigned ndevices, bool complete);

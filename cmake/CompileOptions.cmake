@@ -6,6 +6,8 @@
 
 add_library(ompdarts_compile_options INTERFACE)
 target_compile_options(ompdarts_compile_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
+# What is installed tells nothing of where it was built.
+target_compile_options(ompdarts_compile_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 # Older valgrinds give up on what clang writes for DWARF 5.
 target_compile_options(ompdarts_compile_options INTERFACE
     $<$<AND:$<C_COMPILER_ID:Clang>,$<CONFIG:Debug,RelWithDebInfo>>:-gdwarf-4>)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# cmake --install: the command, the library, its header, those of the policy interface, a pkg-config file and a CMake
-# package.
+# cmake --install: the command, the library, its header, those of the policy interface, documents, a pkg-config file and
+# a CMake package.
 
 if(TARGET ompdarts_tool)
     install(TARGETS ompdarts_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -13,7 +13,11 @@ foreach(header sched/policy.h sched/event.h sched/task.h memmgr/datum.h util/lis
     cmake_path(GET header PARENT_PATH folder)
     install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ompdarts/${folder})
 endforeach()
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png"
+        PATTERN man EXCLUDE PATTERN spack EXCLUDE)
+install(FILES examples/policy/nearest.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
 if(TARGET ompdarts)
     include(CMakePackageConfigHelpers)

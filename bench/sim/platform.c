@@ -20,14 +20,22 @@
 
 static const char suffix[] = ".xml";
 
-/* The folder with the platforms: of the source tree while building, else where they are installed. */
+/* The folder with the platforms: beside this program in the build tree (tests are one folder deeper), else where they are
+ * installed. */
 static const char *platform_folder(void)
 {
-    static const char *const folders[] = {OMPDARTS_SIM_PLATFORMS, OMPDARTS_SIM_INSTALLED_PLATFORMS};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (access(folders[i], R_OK) == 0)
-            return folders[i];
-    return folders[0];
+    static const char *const folders[] = {"platforms", "../platforms", OMPDARTS_SIM_PLATFORM_SUBDIR};
+    static char path[2 * PATH_MAX];
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    for (size_t i = 0; slash && i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - program), program, folders[i]);
+        if (access(path, R_OK) == 0)
+            break;
+    }
+    return path;
 }
 
 static int is_platform(const struct dirent *entry)

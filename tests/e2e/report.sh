@@ -62,25 +62,15 @@ report "$work/eager.json" "$work/darts.json" -o "$work/report.html" || fail "rep
 ! grep -qE 'https?://[^"]*"[^>]*>' <(grep -v 'www.w3.org' "$work/report.html") || fail "the page points to the network"
 report "$work/darts.json" -o - || fail "report -o -: $(cat "$work/errors")"
 tells '^</html>'
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+cp "$work/report" "$work/one.html"
 # in_browser PAGE WIDTH OPTION…
 in_browser() {
-    local page=$1 width=$2
-    shift 2
-    { sed '/<\/body>/,$d' "$page"; echo "<script>"; cat "$sources/report_page.js"; echo "</script></body></html>"; } >"$work/tested.html"
-    HOME=$work timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --window-size="$width",900 \
-        --enable-logging=stderr --virtual-time-budget=5000 "$@" --dump-dom "file://$work/tested.html" >"$work/dom" 2>"$work/console"
-    grep -q 'data-test="all right"' "$work/dom" || fail "$page: $(grep -o 'data-test="[^"]*"' "$work/dom" || tail -n 3 "$work/console")"
-    ! grep -E 'CONSOLE.*(Error|error|warn)' "$work/console" || fail "$page: the console has something to say"
+    "$sources/browse.sh" "$@"
+    case $? in 0 | 77) ;; *) fail "in the browser: $*" ;; esac
 }
-if [ -n "$browser" ]; then
-    in_browser "$work/report.html" 1200
-    in_browser "$work/report.html" 600 --blink-settings=preferredColorScheme=0
-    cp "$work/report" "$work/one.html"
-    in_browser "$work/one.html" 1200
-else
-    echo "no Chromium here: the page is not tried"
-fi
+in_browser "$work/report.html" 1200
+in_browser "$work/report.html" 600 --blink-settings=preferredColorScheme=0
+in_browser "$work/one.html" 1200
 
 # What is refused, and how.
 refuses 2 "no TRACE given"

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# cpack -G DEB: one Debian package, for the LLVM that it was built with; cpack -G TGZ: the same as an archive.
+set(CPACK_PACKAGE_NAME ompdarts)
+set(CPACK_PACKAGE_VENDOR ompdarts)
+set(CPACK_PACKAGE_CONTACT "The ompdarts developers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION
+"Runs OpenMP programs that offload tasks, compiled by plain clang, on all devices
+of a node as if they were one: the DARTS scheduler decides which task runs where
+and when, and a memory manager decides which tile sits in which device's limited
+memory, what is prefetched and what is evicted.")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_GENERATOR DEB)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_VERBATIM_VARIABLES ON)
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${OMPDARTS_LLVM_LIBDIR})
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+if(OMPDARTS_LLVM_ROOT MATCHES "llvm-([0-9]+)") # what compiles programs for it
+    set(llvm ${CMAKE_MATCH_1})
+    set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "clang-${llvm}, clang-tools-${llvm}, llvm-${llvm}, lld-${llvm}, libomp-${llvm}-dev")
+endif()
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libmetis5, vite")
+include(CPack)

@@ -27,7 +27,7 @@ double sim_bound_formula(const sim_workload *w, double memory)
     static const char *const products[] = {"gemm2d", "gemm2d-random", NULL};
     static const char *const products3[] = {"gemm3d", "gemm3d-set", NULL};
     static const char *const choleskys[] = {"cholesky", "cholesky-set", NULL};
-    double n = w->n, tile = w->unit ? 1 : (double)w->tile * w->tile * SIM_ELEMENT;
+    double n = w->n, tile = w->unit ? 1 : (double)w->tile * w->tile * (double)SIM_ELEMENT;
     double tiles = memory / tile; /* that fit */
     if (is_one_of(w->name, products))
         return gemm2d(n * tile * (w->unit ? 1 : w->depth), memory);

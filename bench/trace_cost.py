@@ -23,7 +23,7 @@ def run(options, memory, trace):
     """Seconds of one factorisation."""
     command = [options.command, "run", "--no-summary", "--no-progress", f"--mem={memory}", f"--trace={trace or 0}", options.program, "--json",
                "--no-check", str(options.ntiles), str(options.tile)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "OMPDARTS_CACHE": "0"})
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**{name: value for name, value in os.environ.items() if not name.startswith("OMPDARTS_")}, "OMPDARTS_CACHE": "0"})
     if done.returncode:
         sys.exit(f"trace_cost.py: {' '.join(command)}: exit status {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)["seconds"]
@@ -38,6 +38,8 @@ def main():
     parser.add_argument("ntiles", nargs="?", type=int, default=16)
     parser.add_argument("tile", nargs="?", type=int, default=256)
     options = parser.parse_args()
+    if options.pairs < 2 or options.ntiles < 1 or options.tile < 1:
+        parser.error("at least two pairs, one tile and one row")
     n = options.ntiles
     memory = options.mem or n * (n + 1) // 2 * options.tile ** 2 * 4 // 4
     off, on = [], []
@@ -51,7 +53,7 @@ def main():
         print(file=sys.stderr)
         size = os.path.getsize(trace)
     ratios = sorted(a / b for a, b in zip(on, off, strict=True))
-    first, middle, third = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
+    first, middle, third = statistics.quantiles(ratios, n=4)
     print(f"without a trace {statistics.median(off):.3f} s, with one {statistics.median(on):.3f} s (medians of {options.pairs}); "
           f"ratio within pairs {middle:.3f} ({first:.3f} to {third:.3f}); fastest of each {min(on) / min(off):.3f}; trace {size / 1e6:.2f} MB")
 

@@ -14,10 +14,11 @@ foreach(header sched/policy.h sched/event.h sched/task.h memmgr/datum.h util/lis
     install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ompdarts/${folder})
 endforeach()
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png"
-        PATTERN man EXCLUDE PATTERN spack EXCLUDE)
-install(FILES examples/policy/nearest.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+        PATTERN "*.json" PATTERN "*.py" PATTERN man EXCLUDE)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET ompdarts)
     include(CMakePackageConfigHelpers)

@@ -3,7 +3,7 @@
 # cpack -G DEB: one Debian package, for the LLVM that it was built with; cpack -G TGZ: the same as an archive.
 set(CPACK_PACKAGE_NAME ompdarts)
 set(CPACK_PACKAGE_VENDOR ompdarts)
-set(CPACK_PACKAGE_CONTACT "The ompdarts developers")
+set(CPACK_PACKAGE_CONTACT "The ompdarts developers <ompdarts@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_DESCRIPTION
 "Runs OpenMP programs that offload tasks, compiled by plain clang, on all devices

@@ -19,32 +19,42 @@ tools=(dpkg-dev)
 scripts/install-deps.sh "${tools[@]}"
 cmake -G Ninja -S . -B build-package -DBUILD_TESTING=OFF
 cmake --build build-package
+rm -f build-package/packages/*.deb
 (cd build-package && cpack -G DEB)
 package=$(echo "$PWD"/build-package/packages/ompdarts_*.deb)
 echo "package: $package"
 (($#)) || exit 0
 
 ((EUID == 0)) || { echo "package: --try needs root" >&2; exit 1; }
-debian=$(mktemp -d)
-chmod 755 "$debian"
+sources=/etc/apt/sources.list.d/debian.sources
+[[ -e $sources ]] || sources=/etc/apt/sources.list
+place=$(mktemp -d)
+debian=$place/debian
+chmod 755 "$place"
 clean_up()
 {
     umount "$debian/proc" 2>/dev/null || true
-    rm -rf --one-file-system "$debian" "$debian.conf" "$debian.html"
+    rm -rf --one-file-system "$place"
 }
 trap clean_up EXIT
 
 echo "package: making a Debian 12 with LLVM 19 alone"
-apt-config dump | grep '^Acquire::' >"$debian.conf"
-mmdebstrap --quiet --variant=minbase --aptopt="$debian.conf" \
-    --include=clang-19,clang-tools-19,llvm-19,lld-19,libomp-19-dev bookworm "$debian" /etc/apt/sources.list.d/debian.sources
+apt-config dump | grep '^Acquire::' >"$place/apt.conf"
+mmdebstrap --quiet --variant=minbase --aptopt="$place/apt.conf" \
+    --include=clang-19,clang-tools-19,llvm-19,lld-19,libomp-19-dev bookworm "$debian" "$sources"
 [[ -d $debian/proc/self ]] || mount -t proc proc "$debian/proc"
 cp "$package" tests/package/user_path.sh docs/guide.md "$debian/tmp/"
 echo "package: installing ompdarts there"
 chroot "$debian" apt-get -q install --yes --no-install-recommends "/tmp/${package##*/}"
 chroot "$debian" env USER_PATH_KEEP=/tmp LC_ALL=C.UTF-8 /tmp/user_path.sh /usr /tmp/guide.md
-cp "$debian/tmp/blocks.html" "$debian.html"
-tests/e2e/browse.sh "$debian.html" 1200 && echo "package: its report opens in a browser"
+cp "$debian/tmp/blocks.html" "$place/report.html"
+status=0
+tests/e2e/browse.sh "$place/report.html" 1200 || status=$?
+case $status in
+    0) echo "package: its report opens in a browser" ;;
+    77) ;;
+    *) exit 1 ;;
+esac
 echo "package: removing it"
 chroot "$debian" apt-get -q purge --yes ompdarts
 left=$(find "$debian/usr" "$debian/etc" -path '*ompdarts*')

@@ -3,7 +3,8 @@
  * `ompdarts bench`: the tiled kernels of bench/ under several policies, as a table, a JSON file and one report per kernel.
  *
  * Each run is a process of its own, `ompdarts run`. The policies take turns in every round, so that a machine that
- * others use is equally slow for all of them; the last round is traced for the report, and not timed.
+ * others use is equally slow for all of them. The first round is not timed: it is traced for the report, checks the
+ * results, and fills caches for the others.
  */
 #include "sched/evict.h"
 #include "sched/policy.h"
@@ -52,7 +53,8 @@ static const char usage[] =
     "  -o, --output=FOLDER         where the results go (default ompdarts-bench)\n"
     "  -h, --help                  this text\n"
     "\n"
-    "FOLDER will hold results.json and, for each kernel, KERNEL.html, and the traces and statistics behind it.\n"
+    "FOLDER, whose parent must exist, will hold results.json and, for each kernel, KERNEL.html, and the traces and\n"
+    "statistics behind it. Other options (`ompdarts env`) are taken from the environment.\n"
     "\n"
     "Exit status: 0 success; 1 a run failed, a result was wrong, or results could not be written; 2 the command line\n"
     "was refused.\n";
@@ -109,13 +111,15 @@ typedef struct request {
 
 /* What the runs of one kernel under one policy have shown. */
 typedef struct result {
-    double seconds[MAX_ROUNDS]; /* of the rounds so far, in order of size */
+    double seconds[MAX_ROUNDS]; /* of the timed rounds so far */
     unsigned rounds;
     double flop;
     char checksum[32];
-    double residual;
-    double in_bytes, out_bytes, peer_bytes, loads, reloads, evictions; /* of the traced run, over all devices */
-    double stalled;                                                    /* share of the devices' time */
+    /* Of the traced run, over all devices. */
+    char evict[32]; /* the rule in use */
+    double traced_s, residual;
+    double tasks, host_tasks, in_bytes, out_bytes, peer_bytes, loads, reloads, evictions;
+    double stalled; /* share of the devices' time */
 } result;
 
 /* --- the command line ------------------------------------------------------------- */
@@ -147,7 +151,7 @@ static bool parse_memory(const char *text, request *r)
     if (end != text && strcmp(end, "%") == 0) {
         r->memory = 0;
         r->percent = percent;
-        return (percent > 0 && percent <= 10000) || refuse("--mem", text, allowed);
+        return (percent >= 0.001 && percent <= 10000) || refuse("--mem", text, allowed);
     }
     return (od_parse_size(text, &r->memory) == OD_OK && r->memory > 0) || refuse("--mem", text, allowed);
 }
@@ -155,6 +159,8 @@ static bool parse_memory(const char *text, request *r)
 static bool parse_policy(const char *text, request *r)
 {
     const char *plus = strrchr(text, '+');
+    if (plus && strchr(plus, '/')) /* of a plug-in's path */
+        plus = NULL;
     policy *p = &r->policies[r->npolicies];
     size_t length = plus ? (size_t)(plus - text) : strlen(text);
     od_policy_choice choice;
@@ -274,9 +280,6 @@ static int parse(int argc, char **argv, request *r, bool *help)
                                             {"output", required_argument, NULL, 'o'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    static const char *const known[] = {"--policy",         "--tiles", "--tile", "--mem",    "--devices",
-                                        "--link-bandwidth", "--style", "--type", "--target", "--repeat",
-                                        "--output",         "--help",  NULL};
     int option;
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":p:n:t:r:o:h", options, NULL)) != -1) {
@@ -285,11 +288,11 @@ static int parse(int argc, char **argv, request *r, bool *help)
             *help = true;
             return 0;
         }
-        if (option == ':')
-            od_tool_error("bench: option '%s' needs a value", argv[optind - 1]);
-        else if (option == '?')
-            od_tool_unknown("option", argv[optind - 1], known);
-        if (option == ':' || option == '?' || !take_option(option, r))
+        if (option == ':' || option == '?') {
+            od_tool_bad_option(argv, option, options);
+            return OD_EXIT_REFUSED;
+        }
+        if (!take_option(option, r))
             return OD_EXIT_REFUSED;
     }
     for (; optind < argc; optind++)
@@ -331,6 +334,7 @@ static int output_of(char *const *argv, char *text, size_t size)
     if (pipe(ends))
         return -1;
     pid_t child = fork();
+    int error = errno;
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
@@ -339,12 +343,18 @@ static int output_of(char *const *argv, char *text, size_t size)
         _exit(127);
     }
     close(ends[1]);
-    while (child > 0 && length < size - 1 && (n = read(ends[0], text + length, size - 1 - length)) != 0)
+    while (child > 0 && length < size - 1) {
+        n = read(ends[0], text + length, size - 1 - length);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            break;
         length += n > 0 ? (size_t)n : 0;
+    }
     text[length] = '\0';
     close(ends[0]);
-    if (child < 0)
+    if (child < 0) {
+        errno = error;
         return -1;
+    }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -375,7 +385,11 @@ static bool take_statistics(const char *path, result *out)
     const cJSON *totals = cJSON_GetObjectItemCaseSensitive(stats, "totals");
     if (totals) {
         int ndevices = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(stats, "devices"));
-        double time = member(stats, "wall_s") * (ndevices > 0 ? ndevices : 1);
+        double time = out->traced_s * (ndevices > 0 ? ndevices : 1);
+        const char *evict = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(stats, "eviction"));
+        snprintf(out->evict, sizeof out->evict, "%s", evict ? evict : "");
+        out->tasks = member(stats, "tasks");
+        out->host_tasks = member(stats, "host_tasks");
         out->in_bytes = member(totals, "h2d_bytes");
         out->out_bytes = member(totals, "d2h_bytes");
         out->peer_bytes = member(totals, "d2d_bytes");
@@ -400,14 +414,12 @@ static bool take_line(const char *line, bool timed, const char *expected, result
     if (right) {
         snprintf(out->checksum, sizeof out->checksum, "%s", checksum);
         out->flop = member(json, "gflops") * seconds * 1e9;
-        if (!timed)
-            out->residual = member(json, "residual");
     }
     if (right && timed) {
-        unsigned i = out->rounds++;
-        for (; i > 0 && out->seconds[i - 1] > seconds; i--)
-            out->seconds[i] = out->seconds[i - 1];
-        out->seconds[i] = seconds;
+        out->seconds[out->rounds++] = seconds;
+    } else if (right) {
+        out->traced_s = seconds;
+        out->residual = member(json, "residual");
     }
     if (!right)
         od_tool_error("bench: %s", checksum ? "the result differs from that of the runs before"
@@ -416,12 +428,21 @@ static bool take_line(const char *line, bool timed, const char *expected, result
     return right;
 }
 
-/* One run; a timed one, or the last one, which is traced and checks its result. */
+/* Nothing of an earlier benchmark may pass for what a run leaves. */
+static bool is_gone(const char *path)
+{
+    if (unlink(path) == 0 || errno == ENOENT)
+        return true;
+    od_tool_error("bench: %s: %s", path, strerror(errno));
+    return false;
+}
+
+/* One run; a timed one, or the first one, which is traced and checks its result. */
 static bool run_once(const request *r, const kernel *k, size_t p, const char *program, bool timed, const char *expected,
                      result *out)
 {
     char command[PATH_MAX], sched[300], evict[48], memory[48], devices[300], link[300], stats[PATH_MAX + 16],
-        trace[PATH_MAX + 16], path[PATH_MAX], tiles[16], tile[16], line[4096];
+        trace[PATH_MAX + 16], statistics[PATH_MAX], events[PATH_MAX], tiles[16], tile[16], line[4096];
     ssize_t length = readlink("/proc/self/exe", command, sizeof command - 1);
     command[length < 0 ? 0 : length] = '\0';
     snprintf(sched, sizeof sched, "--sched=%s", r->policies[p].sched);
@@ -429,18 +450,20 @@ static bool run_once(const request *r, const kernel *k, size_t p, const char *pr
     snprintf(memory, sizeof memory, "--mem=%zu", memory_bytes(r, k));
     snprintf(devices, sizeof devices, "--devices=%s", r->devices);
     snprintf(link, sizeof link, "--link-bandwidth=%s", r->link_bandwidth);
-    result_path(path, r, k, p, "stats.json");
-    snprintf(stats, sizeof stats, "--stats=%s", timed ? "0" : path);
-    char statistics[PATH_MAX];
-    memcpy(statistics, path, sizeof path);
-    result_path(path, r, k, p, "trace.json");
-    snprintf(trace, sizeof trace, "--trace=%s", timed ? "0" : path);
+    result_path(statistics, r, k, p, "stats.json");
+    result_path(events, r, k, p, "trace.json");
+    if (!timed && (!is_gone(statistics) || !is_gone(events)))
+        return false;
+    snprintf(stats, sizeof stats, "--stats=%s", timed ? "0" : statistics);
+    snprintf(trace, sizeof trace, "--trace=%s", timed ? "0" : events);
     snprintf(tiles, sizeof tiles, "%u", r->tiles);
     snprintf(tile, sizeof tile, "%u", r->tile);
     char *argv[] = {command,
                     "run",
                     "--no-summary",
                     "--no-progress",
+                    "--record=0",
+                    "--check-host=0",
                     sched,
                     evict,
                     memory,
@@ -474,19 +497,28 @@ static bool run_once(const request *r, const kernel *k, size_t p, const char *pr
 
 /* --- all runs ----------------------------------------------------------------------- */
 
+/* On a terminal the cursor stays at the beginning of the line, for messages. */
 static void tell(const request *r, const kernel *k, size_t p, unsigned round)
 {
     bool terminal = isatty(STDERR_FILENO);
-    char what[32];
-    snprintf(what, sizeof what, round < r->rounds ? "round %u of %u" : "traced and checked", round + 1, r->rounds);
+    char what[48];
+    snprintf(what, sizeof what, round ? "round %u of %u" : "traced and checked", round, r->rounds);
     fprintf(stderr, "%sbench: %s, %s: %s%s", terminal ? "\r\033[K" : "", k->name, what, r->policies[p].label,
-            terminal ? "" : "\n");
+            terminal ? "\r" : "\n");
 }
 
 static void tell_end(void)
 {
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
+}
+
+static void warn_of_host_tasks(const request *r, const kernel *k, const result *results)
+{
+    for (size_t p = 0; p < r->npolicies; p++)
+        if (results[p].host_tasks > 0)
+            od_tool_error("bench: %s under %s: %.0f of %.0f tasks ran on the host: too little memory (--mem)", k->name,
+                          r->policies[p].label, results[p].host_tasks, results[p].tasks);
 }
 
 static bool run_kernel(const request *r, const kernel *k, result *results)
@@ -502,21 +534,32 @@ static bool run_kernel(const request *r, const kernel *k, result *results)
     for (unsigned round = 0; round <= r->rounds; round++) {
         for (size_t p = 0; p < r->npolicies; p++) {
             tell(r, k, p, round);
-            if (!run_once(r, k, p, program, round < r->rounds, results[0].checksum, &results[p])) {
+            if (!run_once(r, k, p, program, round > 0, results[0].checksum, &results[p])) {
+                tell_end();
                 return false;
             }
         }
     }
     tell_end();
+    warn_of_host_tasks(r, k, results);
     return true;
 }
 
 /* --- results ------------------------------------------------------------------------- */
 
+static int compare_seconds(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 static double median(const result *x)
 {
     unsigned n = x->rounds;
-    return (x->seconds[(n - 1) / 2] + x->seconds[n / 2]) / 2;
+    double sorted[MAX_ROUNDS];
+    memcpy(sorted, x->seconds, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_seconds);
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
 static void print_table(const request *r, const kernel *k, const result *results)
@@ -528,13 +571,14 @@ static void print_table(const request *r, const kernel *k, const result *results
     printf("%s: %u x %u tiles of %u x %u %ss, %.1f MB of data, %.1f MB on each device; median of %u runs\n", k->name,
            r->tiles, r->tiles, r->tile, r->tile, r->type, (double)data_bytes(r, k) * 1e-6,
            (double)memory_bytes(r, k) * 1e-6, r->rounds);
-    printf("%-*s %9s %8s %9s %9s %9s %9s %8s %8s %9s %8s\n", width, "policy", "time s", "speedup", "GFlop/s", "MB in",
-           "MB out", "MB peer", "loads", "reloads", "evictions", "stall %");
+    printf("%-*s %9s %8s %9s %9s %9s %9s %8s %8s %9s %8s %7s\n", width, "policy", "time s", "speedup", "GFlop/s",
+           "MB in", "MB out", "MB peer", "loads", "reloads", "evictions", "stall %", "on host");
     for (size_t p = 0; p < r->npolicies; p++) {
         const result *x = &results[p];
-        printf("%-*s %9.3f %8.2f %9.2f %9.1f %9.1f %9.1f %8.0f %8.0f %9.0f %8.1f\n", width, r->policies[p].label,
+        printf("%-*s %9.3f %8.2f %9.2f %9.1f %9.1f %9.1f %8.0f %8.0f %9.0f %8.1f %7.0f\n", width, r->policies[p].label,
                median(x), median(&results[0]) / median(x), x->flop / median(x) * 1e-9, x->in_bytes * 1e-6,
-               x->out_bytes * 1e-6, x->peer_bytes * 1e-6, x->loads, x->reloads, x->evictions, 100 * x->stalled);
+               x->out_bytes * 1e-6, x->peer_bytes * 1e-6, x->loads, x->reloads, x->evictions, 100 * x->stalled,
+               x->host_tasks);
     }
     printf("\n");
 }
@@ -543,12 +587,14 @@ static cJSON *describe_run(const policy *p, const result *x)
 {
     cJSON *run = cJSON_CreateObject();
     cJSON_AddStringToObject(run, "policy", p->sched);
-    cJSON_AddStringToObject(run, "eviction", p->evict);
+    cJSON_AddStringToObject(run, "eviction", x->evict);
     cJSON_AddItemToObject(run, "seconds", cJSON_CreateDoubleArray(x->seconds, (int)x->rounds));
     cJSON_AddNumberToObject(run, "median_s", median(x));
     cJSON_AddNumberToObject(run, "gflops", x->flop / median(x) * 1e-9);
     cJSON_AddNumberToObject(run, "residual", x->residual);
     cJSON_AddStringToObject(run, "checksum", x->checksum);
+    cJSON_AddNumberToObject(run, "tasks", x->tasks);
+    cJSON_AddNumberToObject(run, "host_tasks", x->host_tasks);
     cJSON_AddNumberToObject(run, "h2d_bytes", x->in_bytes);
     cJSON_AddNumberToObject(run, "d2h_bytes", x->out_bytes);
     cJSON_AddNumberToObject(run, "d2d_bytes", x->peer_bytes);
@@ -565,6 +611,9 @@ static void describe_kernel(cJSON *all, const request *r, const kernel *k, const
     cJSON_AddStringToObject(of, "kernel", k->name);
     cJSON_AddStringToObject(of, "style", r->style);
     cJSON_AddStringToObject(of, "type", r->type);
+    cJSON_AddStringToObject(of, "target", r->target);
+    cJSON_AddStringToObject(of, "devices", r->devices);
+    cJSON_AddStringToObject(of, "link_bandwidth", r->link_bandwidth);
     cJSON_AddNumberToObject(of, "tiles", r->tiles);
     cJSON_AddNumberToObject(of, "tile", r->tile);
     cJSON_AddNumberToObject(of, "data_bytes", (double)data_bytes(r, k));
@@ -594,8 +643,8 @@ static bool write_results(const request *r, const cJSON *results)
 static bool write_report(const request *r, const kernel *k)
 {
     char paths[MAX_POLICIES][PATH_MAX], page[PATH_MAX];
-    char *argv[MAX_POLICIES + 4] = {"report", "-o", page};
-    int argc = 3;
+    char *argv[MAX_POLICIES + 5] = {"report", "-o", page, "--"};
+    int argc = 4;
     snprintf(page, sizeof page, "%s/%s.html", r->output, k->name);
     for (size_t p = 0; p < r->npolicies; p++) {
         result_path(paths[p], r, k, p, "trace.json");

@@ -48,7 +48,8 @@ static void print_markdown(const od_option_spec *table, size_t count)
 {
     fputs(markdown_head, stdout);
     for (size_t i = 0; i < count; i++) {
-        printf("| `%s` | `--%s` |", table[i].name, table[i].long_option);
+        const char *value = strcmp(table[i].type, "flag") == 0 ? "[=0\\|1]" : "";
+        printf("| `%s` | `--%s%s` |", table[i].name, table[i].long_option, value);
         print_cell(table[i].type);
         printf(" `%s` |", table[i].default_value);
         print_cell(table[i].unit);
@@ -80,7 +81,7 @@ static void print_man(const od_option_spec *table, size_t count)
         print_roff(table[i].name);
         fputs("\\fR, \\fB\\-\\-", stdout);
         print_roff(table[i].long_option);
-        fputs(is_flag ? "\\fR\n" : "\\fR=\\fIVALUE\\fR\n", stdout);
+        fputs(is_flag ? "\\fR[=0|1]\n" : "\\fR=\\fIVALUE\\fR\n", stdout);
         print_roff(table[i].help);
         fputs("\n.br\nAllowed: ", stdout);
         print_roff(table[i].allowed);
@@ -142,6 +143,6 @@ int od_tool_env(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
-    od_tool_unknown("argument", argv[argc - 1], known);
+    od_tool_bad_argument(argv, known);
     return OD_EXIT_REFUSED;
 }

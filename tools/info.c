@@ -82,7 +82,7 @@ int od_tool_info(int argc, char **argv)
         return 0;
     }
     if (argc > 1) {
-        od_tool_unknown("argument", argv[argc - 1], known);
+        od_tool_bad_argument(argv, known);
         return OD_EXIT_REFUSED;
     }
     printf("ompdarts %s\n", OMPDARTS_VERSION);

@@ -5,6 +5,8 @@
 #include "tools/tools.h"
 #include "util/options.h"
 
+#include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,7 +35,8 @@ static const char usage[] =
     "  bench [OPTIONS] [KERNEL...]        run tiled kernels under several policies and compare them\n"
     "  sim [OPTIONS]                      simulate a workload on another machine\n"
     "  report TRACE... [-o REPORT.html]   tell what happened in a run, or compare some\n"
-    "  trace convert TRACE OUTPUT         convert a trace for ViTE\n"
+    "  trace convert TRACE.json TRACE.paje\n"
+    "                                     convert a trace for ViTE\n"
     "\n"
     "`ompdarts COMMAND --help` describes a command; `ompdarts --version` prints the version.\n"
     "\n"
@@ -76,6 +79,52 @@ void od_tool_unknown(const char *what, const char *text, const char *const *know
     od_tool_error("unknown %s '%s'; there are:%s", what, name, all);
 }
 
+void od_tool_bad_argument(char *const *argv, const char *const *known)
+{
+    for (size_t i = 1; argv[i]; i++) {
+        bool found = false;
+        for (size_t j = 0; known[j]; j++)
+            found |= strcmp(argv[i], known[j]) == 0;
+        if (!found) {
+            od_tool_unknown("argument", argv[i], known);
+            return;
+        }
+    }
+    od_tool_error("%s takes one argument", argv[0]);
+}
+
+static void unknown_long_option(const char *text, const struct option *options)
+{
+    enum { MOST = 64 };
+    char names[MOST][32];
+    const char *known[MOST + 1];
+    size_t count = 0;
+
+    for (; options[count].name && count < MOST; count++) {
+        snprintf(names[count], sizeof names[count], "--%s", options[count].name);
+        known[count] = names[count];
+    }
+    known[count] = NULL;
+    od_tool_unknown("option", text, known);
+}
+
+void od_tool_bad_option(char *const *argv, int result, const struct option *options)
+{
+    const char *text = argv[optind - 1], *next = argv[optind];
+    bool is_long = strncmp(text, "--", 2) == 0;
+
+    if (optopt && optopt < 256 && next && next[0] == '-' && next[1] != '-' && strchr(next, optopt))
+        is_long = false; /* one of several letters: getopt has not gone on yet */
+    if (!is_long)
+        od_tool_error(result == ':' ? "option '-%c' needs a value" : "unknown option '-%c'; --help lists all", optopt);
+    else if (result == ':')
+        od_tool_error("option '%s' needs a value", text);
+    else if (optopt)
+        od_tool_error("option '%.*s' takes no value", (int)strcspn(text, "="), text);
+    else
+        unknown_long_option(text, options);
+}
+
 bool od_tool_folder(char *path, size_t size)
 {
     ssize_t length = readlink("/proc/self/exe", path, size - 1);
@@ -105,7 +154,8 @@ bool od_tool_find_library(char *path, size_t size)
 
 bool od_tool_find_helper(const char *name, char *path, size_t size)
 {
-    static const char *const folders[] = {".", "bench", OMPDARTS_HELPER_SUBDIR};
+    /* In the build tree the simulator lies beside this command, the kernels in bench/. */
+    static const char *const folders[] = {OMPDARTS_HELPER_SUBDIR, "bench", "."};
     char command_path[PATH_MAX];
 
     if (!od_tool_folder(command_path, sizeof command_path))
@@ -116,11 +166,27 @@ bool od_tool_find_helper(const char *name, char *path, size_t size)
     return false;
 }
 
+/* What could not be printed is a failure. */
+static int flushed(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    od_tool_error("standard output: %s", strerror(errno));
+    return status ? status : OD_EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
+    static const char *const options[] = {"--help", "--version", NULL};
+    static char help_option[] = "--help";
     const char *name = argc > 1 ? argv[1] : "--help";
 
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+    if (strcmp(name, "help") == 0 && argc > 2) { /* of a command */
+        argv[1] = argv[2];
+        argv[2] = help_option;
+        name = argv[1];
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         fputs(usage, argc > 1 ? stdout : stderr);
         return argc > 1 ? 0 : OD_EXIT_REFUSED;
     }
@@ -130,7 +196,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
-            return commands[i].function(argc - 1, argv + 1);
-    od_tool_unknown(*name == '-' ? "option" : "command", name, command_names);
+            return flushed(commands[i].function(argc - 1, argv + 1));
+    od_tool_unknown(*name == '-' ? "option" : "command", name, *name == '-' ? options : command_names);
     return OD_EXIT_REFUSED;
 }

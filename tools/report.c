@@ -238,7 +238,6 @@ static int parse(int argc, char **argv, const char **output)
 {
     static const struct option options[] = {
         {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
-    static const char *const known[] = {"--output", "--help", NULL};
     int option;
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":o:h", options, NULL)) != -1) {
@@ -247,11 +246,8 @@ static int parse(int argc, char **argv, const char **output)
         } else if (option == 'h') {
             fputs(usage, stdout);
             exit(0);
-        } else if (option == ':') {
-            od_tool_error("report: option '%s' needs a value", argv[optind - 1]);
-            return OD_EXIT_REFUSED;
         } else {
-            od_tool_unknown("option", argv[optind - 1], known);
+            od_tool_bad_option(argv, option, options);
             return OD_EXIT_REFUSED;
         }
     }

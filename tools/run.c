@@ -59,21 +59,23 @@ static void print_usage(void)
     for (size_t i = 0; i < count; i++) {
         char option[64];
         bool is_flag = strcmp(table[i].type, "flag") == 0;
-        snprintf(option, sizeof option, "--%s%s", table[i].long_option, is_flag ? "" : "=VALUE");
+        snprintf(option, sizeof option, "--%s%s", table[i].long_option, is_flag ? "[=0|1]" : "=VALUE");
         printf("  %-25s %s\n", option, table[i].help);
-        if (!is_flag)
+        if (is_flag)
+            printf("  %-25s (default %s)\n", "", table[i].default_value);
+        else
             printf("  %-25s %s (default %s)\n", "", table[i].allowed, table[i].default_value);
     }
     fputs(usage_tail, stdout);
 }
 
-static size_t build_options(struct option options[MAX_OPTIONS])
+static void build_options(struct option options[MAX_OPTIONS])
 {
     size_t count;
     const od_option_spec *table = od_option_table(&count);
 
     for (size_t i = 0; i < count; i++) {
-        int argument = strcmp(table[i].type, "flag") == 0 ? no_argument : required_argument;
+        int argument = strcmp(table[i].type, "flag") == 0 ? optional_argument : required_argument;
         options[i] = (struct option){table[i].long_option, argument, NULL, ROW + (int)i};
     }
     options[count++] = (struct option){"no-summary", no_argument, NULL, 'q'};
@@ -81,36 +83,6 @@ static size_t build_options(struct option options[MAX_OPTIONS])
     options[count++] = (struct option){"no-check", no_argument, NULL, 'n'};
     options[count++] = (struct option){"help", no_argument, NULL, 'h'};
     options[count] = (struct option){0};
-    return count;
-}
-
-static void explain_unknown_option(const char *option, const struct option *options, size_t count)
-{
-    char names[MAX_OPTIONS][32];
-    const char *known[MAX_OPTIONS + 1];
-
-    for (size_t i = 0; i < count; i++) {
-        snprintf(names[i], sizeof names[i], "--%s", options[i].name);
-        known[i] = names[i];
-    }
-    known[count] = NULL;
-    od_tool_unknown("option", option, known);
-}
-
-/* getopt stopped at argument `text`: says why. */
-static void explain_option(const char *text, bool lacks_value, const struct option *options, size_t count)
-{
-    char option[64];
-
-    snprintf(option, sizeof option, "%.*s", (int)strcspn(text, "="), text);
-    if (strncmp(text, "--", 2) != 0)
-        od_tool_error("unknown option '%s'; `ompdarts run --help` lists all", text);
-    else if (lacks_value)
-        od_tool_error("option '%s' needs a value", option);
-    else if (optopt)
-        od_tool_error("option '%s' takes no value", option);
-    else
-        explain_unknown_option(option, options, count);
 }
 
 static bool set_variable(const char *name, const char *value, bool overwrite)
@@ -149,13 +121,14 @@ static bool take_option(int value, run_request *request, int *exit_code)
 static int parse_command_line(int argc, char **argv, run_request *request, int *exit_code)
 {
     struct option options[MAX_OPTIONS];
-    size_t count = build_options(options);
     int value;
+
+    build_options(options);
 
     opterr = 0;
     while ((value = getopt_long(argc, argv, "+:h", options, NULL)) != -1) {
         if (value == '?' || value == ':') {
-            explain_option(argv[optind - 1], value == ':', options, count);
+            od_tool_bad_option(argv, value, options);
             *exit_code = OD_EXIT_REFUSED;
             return -1;
         }

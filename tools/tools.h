@@ -30,8 +30,15 @@ int od_tool_trace(int argc, char **argv);
 /* One line on standard error, "ompdarts: …". */
 __attribute__((format(printf, 1, 2))) void od_tool_error(const char *format, ...);
 
+struct option; /* getopt.h */
+/* What is wrong with the option at which getopt_long() stopped; `result` is what it returned, ':' or '?'. */
+void od_tool_bad_option(char *const *argv, int result, const struct option *options);
+
 /* The error "unknown <what> '<text>'", with the nearest of `known` (NULL-terminated) or else all of them. */
 void od_tool_unknown(const char *what, const char *text, const char *const *known);
+
+/* Of a subcommand that takes one of `known` and has got something else. */
+void od_tool_bad_argument(char *const *argv, const char *const *known);
 
 /* The folder of this command. False: not known, see errno. */
 bool od_tool_folder(char *path, size_t size);

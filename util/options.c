@@ -317,7 +317,7 @@ static const od_option_spec table[] = {
      "Eviction rule: which tile leaves a full device; auto takes what suits the policy.", "evict", parse_evict,
      MEMBER(evict)},
     {PREFIX "DEVICES", "list", "all", "devices",
-     "all, or a whole number >= 1 and at most the devices that exist, or a list of their numbers such as 0,2 or 0*4",
+     "all, or a whole number >= 1 and at most the devices that exist, or a list of their numbers such as 0,2 or 2*1 or 0*4",
      "How many of the devices to use, or which; NUMBER*TIMES divides one into logical devices with a share of its "
      "memory "
      "each.",

@@ -71,6 +71,8 @@ def main():
     parser.add_argument("-o", "--output", required=True, type=pathlib.Path)
     parser.add_argument("--csv", help="file for the figures")
     options = parser.parse_args()
+    if options.csv and pathlib.Path(options.csv).exists():
+        parser.error(f"{options.csv} exists")
     with tempfile.TemporaryDirectory() as folder:
         rows = simulate(options.command, options.csv or f"{folder}/table.csv")
         draw(rows, options.output)

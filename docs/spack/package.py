@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Spack recipe of ompdarts, for a repository of your own:
+"""Spack recipe of ompdarts, in the layout of Spack before 1.0, for a repository of your own (written from Spack's documentation; not tried):
 
     spack repo create ~/spack-ompdarts ompdarts        # once
     mkdir ~/spack-ompdarts/packages/ompdarts
@@ -16,7 +16,6 @@ class Ompdarts(CMakePackage):
     """Runs OpenMP programs that offload tasks, compiled by plain clang, on all devices of a node as if they were one: the DARTS
     scheduler decides which task runs where and when, a memory manager which tile sits in which device's memory."""
 
-    homepage = "file:///usr/share/doc/ompdarts/docs/guide.md"
     git = "file:///path/to/ompdarts"
 
     license("Apache-2.0 WITH LLVM-exception")

@@ -68,7 +68,17 @@ for subcommand in run env info; do
 done
 expect 2
 refused "unknown command 'rum', did you mean 'run'?" rum
-refused "unknown option '--verbose'; there are: run env info bench" --verbose
+refused "unknown option '--verbose'; there are: --help --version" --verbose
+refused "unknown command 'x'; there are: run env info bench sim report trace" x
+expect 0 help run
+has "Usage: ompdarts run [OPTIONS] [--] PROGRAM [ARGUMENTS]"
+refused "unknown argument '--mrkdown'" env --mrkdown --man
+refused "env takes one argument" env --markdown --man
+refused "option '--help' takes no value" bench --help=x
+refused "unknown option '-z'" bench -zh
+refused "option '-n' needs a value" bench -n
+"$command" env >/dev/full 2>"$work/err" && fail "env to a full disk succeeds"
+grep -q "standard output: No space left on device" "$work/err" || fail "env to a full disk: $(cat "$work/err")"
 refused "unknown argument '--markdwn', did you mean '--markdown'?" env --markdwn
 refused "unknown argument 'x'" info x
 
@@ -113,6 +123,11 @@ has "argument <-h>"
 
 expect 7 run "$show" --sched nonsense # the program's option, not ours
 has "argument <--sched>"
+expect 7 run --cache=0 --spill --progress=1 "$show"
+has OMPDARTS_CACHE=0
+has OMPDARTS_SPILL=1
+has OMPDARTS_PROGRESS=1
+refused "OMPDARTS_CACHE=x: not a valid value; allowed: 0|1" run --cache=x "$show"
 OMPDARTS_SCHED=eager expect 7 run --disable "$show"
 has OMPDARTS_SCHED=eager
 has OMPDARTS_DISABLE=1

@@ -45,12 +45,23 @@ offers "--no-summary --no-progress --no-check" run --mem = 2G --no
 offers files run --trace = x
 offers files run ./program --sched
 offers files run -- ./program --sched
-offers files run --spill ""
+offers files run --spill ./program --sc
+offers files bench -o ""
+offers files bench --output = ""
+offers files bench -n ""
+offers "cholesky" bench -n 8 ch
+offers "--policies --rules --help" info "x[y]" --
+offers "darts+luf" bench -p darts+lu
+offers files run --stats x --trace "" ""
 offers "cholesky" bench ch
 offers "darts darts+belady darts+lru darts+luf" bench -p dar
 offers "float double" bench --type =
-offers "nvlink" sim --platform n
-offers "cholesky-set cholesky" sim --workload ch
+subcommands=(run bench report env info)
+if "$command" sim --help >/dev/null 2>&1; then
+    subcommands+=(sim)
+    offers "nvlink" sim --platform n
+    offers "cholesky-set cholesky" sim --workload ch
+fi
 offers "convert" trace ""
 offers files trace convert ""
 offers files report ""
@@ -58,9 +69,10 @@ offers "--output=" report --o
 offers "--markdown --man" env --m
 
 # Every option that --help names is offered.
-for subcommand in run bench report env info; do
+for subcommand in "${subcommands[@]}"; do
     COMP_WORDS=(ompdarts $subcommand --) COMP_CWORD=2
     _ompdarts "$command"
+    ((${#COMPREPLY[@]} >= 2)) || fail "$subcommand: hardly any options: ${COMPREPLY[*]}"
     for option in $("$command" $subcommand --help | grep -oE -- '^ +(-[a-z], |   )? *--[a-z-]+' | grep -oE -- '--.*'); do
         [[ " ${COMPREPLY[*]} " == *" $option"[\ =]* ]] || fail "$subcommand: $option is not offered"
     done
@@ -97,7 +109,7 @@ if command -v zsh >/dev/null; then
     HOME=$work timeout 120 zsh -f "$work/type.zsh" "$completion" "$work/bin" "ompdarts re" "ompdarts report" \
         "ompdarts run --sche" "--sched=" "ompdarts run --sched=dar" "--sched=darts" "ompdarts run --coherence=s" "=strict" \
         "ompdarts run --no-p" "--no-progress" "ompdarts bench cho" "bench cholesky" "ompdarts bench --sty" "--style=" \
-        "ompdarts bench --style=r" "--style=region" "ompdarts trace co" "trace convert" "ompdarts report --o" "--output=" \
+        "ompdarts bench --style=r" "--style=region" "ompdarts bench -p darts+lu" "-p darts+luf" "ompdarts run --spil" "--spill" "ompdarts trace co" "trace convert" "ompdarts report --o" "--output=" \
         >"$work/zsh" 2>&1 || fail "zsh ends with $?"
     if grep . "$work/zsh"; then
         failures=$((failures + 1))

@@ -12,8 +12,12 @@ fail() {
     failures=$((failures + 1))
 }
 
+named=0
 # names PAGE TEXT: the page has it, as a word
-names() { sed 's/\\f[A-Z]//g; s/\\//g' "$manual/$1" | grep -qE -- "(^|[^a-zA-Z_-])$2([^a-zA-Z_-]|\$)" || fail "$1 does not name $2"; }
+names() {
+    named=$((named + 1))
+    sed 's/\\f[A-Z]//g; s/\\//g' "$manual/$1" | grep -qE -- "(^|[^a-zA-Z_-])$2([^a-zA-Z_-]|\$)" || fail "$1 does not name $2"
+}
 
 for subcommand in $("$command" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
     names ompdarts.1 "ompdarts $subcommand"
@@ -44,5 +48,6 @@ for page in "$manual"/*.[1-9]; do
     fi
 done
 
+[ "$named" -gt 60 ] || fail "only $named names were looked for"
 [ $failures -eq 0 ] && echo "all right"
 exit $((failures > 0))

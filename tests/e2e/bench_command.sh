@@ -31,6 +31,10 @@ for kernel, count, block in zip(kernels, tiles, blocks, strict=True):
         assert cells[0] == name and len(run["seconds"]) == 2
         assert abs(run["median_s"] / statistics.median(run["seconds"]) - 1) < 1e-9
         assert abs(float(cells[2]) - kernel["runs"][0]["median_s"] / run["median_s"]) < .006, row
+        assert abs(float(cells[3]) - run["gflops"]) < .006 and run["tasks"] == stats["tasks"] and run["host_tasks"] == stats["host_tasks"] == 0
+        for cell, member in zip(cells[4:7], ("h2d_bytes", "d2h_bytes", "d2d_bytes")):
+            assert abs(float(cell) - totals[member] / 1e6) < .06, row
+        assert abs(float(cells[10]) - 100 * run["stalled"]) < .06 and 0 <= run["stalled"] < 1, row
         for member in ("h2d_bytes", "d2h_bytes", "d2d_bytes", "loads", "reloads", "evictions"):
             assert run[member] == totals[member], (member, run, totals)
         assert [int(cell) for cell in cells[7:10]] == [totals[name] for name in ("loads", "reloads", "evictions")], row
@@ -39,6 +43,14 @@ for kernel, count, block in zip(kernels, tiles, blocks, strict=True):
         assert page[n]["figures"]["tasks"] == stats["tasks"] > 0 and page[n]["policy"] == run["policy"]
         assert run["checksum"] == kernel["runs"][0]["checksum"] and 0 < run["residual"] < 1e-5
 CODE
+
+# Into the same folder: nothing of what was there passes for new.
+OMPDARTS_DISABLE=1 "$E2E_COMMAND" bench -n 4 -t 16 -r 1 -o results cholesky >table 2>err && fail "bench of a disabled library"
+grep -q "no statistics: the program was not scheduled" err || fail "bench of a disabled library: $(cat err)"
+# Tasks that fit on no device.
+"$E2E_COMMAND" bench -n 3 -t 32 -r 1 -p darts -o small gemm2d >table 2>err || fail "bench: $(cat err)"
+grep -q "gemm2d under darts: 9 of 9 tasks ran on the host: too little memory (--mem)" err || fail "bench: $(cat err)"
+grep -q '^darts .* 9$' table || fail "bench: $(cat table)"
 
 # A policy with options; style, precision, memory in bytes.
 "$E2E_COMMAND" bench -p darts:first,steal=0+luf -p lws -n 6 -t 32 -r 1 --mem 100K --style region --type double -o more gemm2d >table 2>err ||

@@ -25,6 +25,7 @@ if "$E2E_COMMAND" sim --help >/dev/null 2>&1; then
     "$E2E_COMMAND" sim --quiet --workload cholesky:n=8 --devices 2 --mem 200Mi --trace "$work/sim.json" >"$work/out" 2>&1 ||
         fail "sim: $(cat "$work/out")"
 fi
+grep -q '"ph":"X","pid":1,.*"cat":"task"' "$work/5.json" || fail "no task ran on the host"
 node "$sources/parse_trace.js" "$modules" "$schema" "$work"/[0-9].json $(ls "$work/sim.json" 2>/dev/null) >"$work/parsed" 2>&1 ||
     fail "$(cat "$work/parsed")"
 cat "$work/parsed"

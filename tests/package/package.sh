@@ -23,9 +23,10 @@ done
 package=$(echo "$work"/made/ompdarts_*.deb)
 [ -s "$package" ] || { cat "$work/log"; exit 1; }
 
+llvm=$(sed -n 's/.*CPACK_DEBIAN_PACKAGE_RECOMMENDS "clang-\([0-9]*\).*/\1/p' "$build/CPackConfig.cmake")
 dpkg-deb --info "$package" >"$work/info"
-for text in '^ Package: ompdarts$' '^ Version: [0-9]+\.[0-9]+\.[0-9]+' '^ Depends: .*libomp5-19 ' '^ Depends: .*libcjson1 ' \
-    '^ Recommends: clang-19' '^ Maintainer: .'; do
+for text in '^ Package: ompdarts$' '^ Version: [0-9]+\.[0-9]+\.[0-9]+' "^ Depends: .*libomp5-$llvm " '^ Depends: .*libcjson1 ' \
+    "^ Recommends: clang-$llvm" '^ Maintainer: .'; do
     grep -qE -- "$text" "$work/info" || fail "no '$text' in: $(cat "$work/info")"
 done
 dpkg-deb --extract "$package" "$work/root"

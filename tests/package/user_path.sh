@@ -36,16 +36,16 @@ awk '/^```/ { inside = 0 } inside; $0 == "```c" && !done { inside = done = 1 }' 
 awk '/^```/ { inside = 0 } inside; $0 == "```sh" { inside = 1 }' "$guide" >commands
 [ "$(wc -l <blocks.c)" -ge 30 ] && [ "$(wc -l <blocks.c)" -le 45 ] || fail "the guide's program has $(wc -l <blocks.c) lines"
 [ "$(wc -l <commands)" -ge 5 ] || fail "the guide has no commands"
+sum=none
 while IFS= read -r line; do
     step "$line" bash -c "$line"
     case $line in
-        ./blocks) cp out plain ;;
+        ./blocks) sum=$(grep '^sum [1-9]' out) || fail "$line: no sum" ;;
         "ompdarts run"*)
-            has "$(grep '^sum' plain)"
+            has "^$sum\$"
             has '^all +1000 +0 ' ;;
     esac
 done <commands
-[ -s plain ] || fail "the guide never runs its program alone"
 has 'darts \+ luf' <(ompdarts report darts.json)
 has 'blocks.c:[0-9]+' darts.json # -g: source lines
 for page in blocks.html; do
@@ -61,7 +61,7 @@ has "library      $prefix/"
 has '^  darts  '
 step "a typo" bash -c '! ompdarts run --shed=darts ./blocks'
 has "did you mean '--sched'"
-step "ompdarts sim" ompdarts sim --quiet --workload cholesky:n=8 --platform pcie --devices 2 --mem 200Mi
+ompdarts sim --help >/dev/null 2>&1 && step "ompdarts sim" ompdarts sim --quiet --workload cholesky:n=8 --platform pcie --devices 2 --mem 200Mi
 step "ompdarts bench" ompdarts bench -n 6 -t 48 -r 1 cholesky
 has '^darts\+luf '
 [ -s ompdarts-bench/cholesky.html ] || fail "bench left no report"
@@ -72,6 +72,7 @@ step "bash completion" bash -c "source $prefix/share/bash-completion/completions
     COMP_WORDS=(ompdarts run --sched = dar) COMP_CWORD=4; _ompdarts ompdarts; echo \"\${COMPREPLY[@]}\""
 has '^darts$'
 # Nothing of where it was built (but for source lines of tasks in the benchmark's programs).
+command -v strings >/dev/null || fail "no strings"
 installed=$(find "$prefix" -type f -path '*ompdarts*' ! -name '*.md' ! -path '*/libexec/ompdarts/[cgl]*')
 [ -n "$installed" ] || fail "nothing is installed"
 for file in $installed; do
@@ -120,13 +121,13 @@ target_link_options(ask PRIVATE -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu -W
 add_library(nearest MODULE nearest.c)
 target_link_libraries(nearest PRIVATE ompdarts::policy)
 CODE
-    cp "$prefix"/share/doc/ompdarts/examples/nearest.c . || fail "no example of a policy"
+    cp "$prefix"/share/doc/ompdarts/examples/policy/nearest.c . || fail "no example of a policy"
     step "find_package" cmake -S . -B cmake-build -DCMAKE_C_COMPILER=clang-19 -DCMAKE_PREFIX_PATH="$prefix"
     step "cmake --build" cmake --build cmake-build
     step "the program" cmake-build/ask
     has '^x 2, scheduled$'
     step "a policy of one's own" ompdarts run --sched "plugin:$work/cmake-build/libnearest.so" --mem 4M ./blocks
-    has "$(grep '^sum' plain)"
+    has "^$sum\$"
 else
     echo "no cmake here"
 fi

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Completion of the command `ompdarts` for bash. Options, kernels and names are asked of the command itself.
+# Completion of the command `ompdarts` for bash. Options, policies, rules, workloads and platforms are asked of the command
+# itself.
+
+# _ompdarts_takes_value COMMAND SUBCOMMAND OPTION
+_ompdarts_takes_value()
+{
+    [[ $3 =~ ^--?[a-z-]+$ ]] && "$1" "$2" --help 2>/dev/null | grep -qE -- "^ +(-[a-z], +)?$3(=| [A-Z])|^ +$3, +--[a-z-]+="
+}
 
 # _ompdarts_values COMMAND SUBCOMMAND OPTION: the words that the option allows; files where it takes one
 _ompdarts_values()
@@ -40,25 +47,24 @@ _ompdarts()
         current="" option=${COMP_WORDS[COMP_CWORD - 1]}
     elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
         option=${COMP_WORDS[COMP_CWORD - 2]}
-    elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == -?* ]]; then
+    elif [[ $current != -* ]] && _ompdarts_takes_value "$command" "$subcommand" "${COMP_WORDS[COMP_CWORD - 1]}"; then
         option=${COMP_WORDS[COMP_CWORD - 1]}
     fi
     # Behind the program of `run` all is the program's.
-    if [[ $subcommand == run ]]; then
+    if [[ $subcommand == run && -z $option ]]; then
         for ((i = 2; i < COMP_CWORD; i++)); do
-            if [[ ${COMP_WORDS[i]} == -- || (${COMP_WORDS[i]} != [-=]* && ${COMP_WORDS[i - 1]} != = &&
-                (${COMP_WORDS[i - 1]} != --* || ${COMP_WORDS[i - 1]} == --no-*)) ]]; then
+            if [[ ${COMP_WORDS[i]} == -- ]] || { [[ ${COMP_WORDS[i]} != [-=]* && ${COMP_WORDS[i - 1]} != = ]] &&
+                ! _ompdarts_takes_value "$command" run "${COMP_WORDS[i - 1]}"; }; then
                 compopt -o default
                 return
             fi
         done
     fi
-    if [[ -n $option && $current != -* ]]; then
+    if [[ -n $option ]]; then
         words=$(_ompdarts_values "$command" "$subcommand" "$option" 2>/dev/null)
-        if [[ -n $words ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-            return
-        fi
+        [[ -z $words ]] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+        ((${#COMPREPLY[@]})) || compopt -o default
+        return
     fi
     if [[ $current == -* ]]; then
         words=$("$command" "$subcommand" --help 2>/dev/null | sed -n 's/^ \{2,6\}\(-[a-z], \)\{0,1\}\(--[a-z-]*\)\(=\{0,1\}\).*/\2\3/p')
@@ -67,6 +73,7 @@ _ompdarts()
         return
     fi
     case $subcommand in
+        run) [[ -z $current || $current == */* ]] || mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
         bench) mapfile -t COMPREPLY < <(compgen -W "cholesky lu gemm2d gemm3d" -- "$current") ;;
         trace) ((COMP_CWORD > 2)) || mapfile -t COMPREPLY < <(compgen -W convert -- "$current") ;;
     esac

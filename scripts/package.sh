@@ -45,6 +45,7 @@ mmdebstrap --quiet --variant=minbase --aptopt="$place/apt.conf" \
 [[ -d $debian/proc/self ]] || mount -t proc proc "$debian/proc"
 cp "$package" tests/package/user_path.sh docs/guide.md "$debian/tmp/"
 echo "package: installing ompdarts there"
+chroot "$debian" apt-get -q update
 chroot "$debian" apt-get -q install --yes --no-install-recommends "/tmp/${package##*/}"
 chroot "$debian" env USER_PATH_KEEP=/tmp LC_ALL=C.UTF-8 /tmp/user_path.sh /usr /tmp/guide.md
 cp "$debian/tmp/blocks.html" "$place/report.html"

@@ -34,6 +34,7 @@ od_job *od_job_create(od_job_kind kind)
     job->task.external = kind == OD_JOB_SYNC;
     job->task.user = job;
     job->task.created_ns = od_tracing_creation();
+    job->name = kind == OD_JOB_SYNC ? od_tracing_take_name() : NULL; /* others are made when their tasks are ready */
     return job;
 }
 

@@ -35,6 +35,8 @@ extern int ompdarts_v1_ndevices(void) __attribute__((weak));
 extern int ompdarts_v1_current_device(void) __attribute__((weak));
 extern int ompdarts_v1_device_stats(int device, ompdarts_device_stats *stats) __attribute__((weak));
 
+extern void ompdarts_v1_name_task(const char *name) __attribute__((weak));
+
 extern void *ompdarts_v1_stream(void) __attribute__((weak));
 extern void *ompdarts_v1_cublas_handle(void) __attribute__((weak));
 
@@ -54,6 +56,14 @@ static inline int ompdarts_current_device(void)
 static inline int ompdarts_get_device_stats(int device, ompdarts_device_stats *stats)
 {
     return ompdarts_v1_device_stats ? ompdarts_v1_device_stats(device, stats) : -1;
+}
+
+/* In traces, reports and profilers the next scheduled task that the calling thread creates has this name instead of its code's:
+ * what kind of task it is, such as "gemm". There should be few names; each is kept until the program ends. NULL: as without. */
+static inline void ompdarts_name_task(const char *name)
+{
+    if (ompdarts_v1_name_task)
+        ompdarts_v1_name_task(name);
 }
 
 /* For tasks that call CUDA's libraries between `use_device_ptr` and the end of its construct. A CUstream (cudaStream_t) of

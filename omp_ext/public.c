@@ -2,6 +2,7 @@
 /* The functions behind ompdarts.h. */
 #include "omp_ext/ompdarts.h"
 #include "omp_ext/thread.h"
+#include "omp_ext/tracing.h"
 
 int ompdarts_v1_ndevices(void)
 {
@@ -13,6 +14,12 @@ int ompdarts_v1_current_device(void)
     if (od_self.mode != OD_ON_DEVICE || od_self.place == OD_HOST)
         return -1;
     return od_runtime_device_number((unsigned)od_self.place);
+}
+
+void ompdarts_v1_name_task(const char *name)
+{
+    bool wanted = name && od_runtime_active() && od_tracing_wanted(od_runtime_options()->trace);
+    od_self.task_name = wanted ? od_tracing_name(name) : NULL;
 }
 
 int ompdarts_v1_device_stats(int device, ompdarts_device_stats *stats)

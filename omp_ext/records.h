@@ -21,6 +21,7 @@ typedef struct od_record {
     uint64_t number;       /* in the recording of the run (omp_ext/record.h), or 0 */
     bool submitted;        /* the engine knows of it */
     uint64_t created_ns;   /* od_tracing_creation() */
+    const char *name;      /* od_tracing_take_name() */
     od_level *level;       /* as which the engine knows it */
     double bottom;         /* seconds: its bottom level when it became ready */
     bool in_place;         /* a target task that is not detached */

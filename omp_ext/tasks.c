@@ -228,6 +228,7 @@ static od_job *make_job(od_job_kind kind, const od_record *record)
     job->code = record->code;
     job->number = record->number;
     job->task.created_ns = record->created_ns;
+    job->name = record->name;
     return job;
 }
 
@@ -329,8 +330,12 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     od_self.unsuited = true;
     od_self.family.has_children = true;
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
-    *record = (od_record){
-        .task = task, .entry = entry, .code = entry_of(entry), .flags = flags, .created_ns = od_tracing_creation()};
+    *record = (od_record){.task = task,
+                          .entry = entry,
+                          .code = entry_of(entry),
+                          .flags = flags,
+                          .created_ns = od_tracing_creation(),
+                          .name = od_tracing_take_name()};
     forget_discarded(task);
     record->in_place = od_self.serial_loops > 0 || !is_awaited();
     if (!record->in_place)
@@ -503,7 +508,8 @@ static od_record *record_host_task(od_kmp_task *task)
                           .code = entry_of(task->entry),
                           .detachable = may_be_detached,
                           .flags = may_be_detached ? od_self.allocated.flags : 0,
-                          .created_ns = od_tracing_creation()};
+                          .created_ns = od_tracing_creation(),
+                          .name = od_tracing_take_name()};
     if (may_be_detached)
         record->detached.creator = od_detached_join();
     record->code->has_depends = true;

@@ -51,6 +51,7 @@ typedef struct od_thread {
     int32_t ndepends;
     const void *detachable;  /* the task allocated last, if we have made it detachable */
     od_allocation allocated; /* the task allocated last */
+    const char *task_name;   /* od_tracing_name() of the next scheduled task that it creates, or NULL */
     od_family family;        /* of the explicit task that runs here (tasks.c) */
     unsigned serial_loops;   /* taskloops of teams of one thread that run here (serial.h) */
     unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */

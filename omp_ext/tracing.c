@@ -6,9 +6,12 @@
 #include "memmgr/clock.h"
 #include "omp_ext/runtime.h"
 #include "omp_ext/source.h"
+#include "omp_ext/thread.h"
 #include "util/log.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 static od_trace *trace, *profile;
@@ -23,6 +26,8 @@ static void describe(void *arg, const od_task *task, od_trace_task *about)
         about->name = source->name;
         about->source = source->source[0] ? source->source : NULL;
     }
+    if (job->name)
+        about->name = job->name;
     about->from_ns = job->from_ns;
     about->to_ns = job->to_ns;
 }
@@ -48,6 +53,38 @@ void od_tracing_start(const char *path, od_trace_run *run)
 uint64_t od_tracing_creation(void)
 {
     return od_runtime_options()->trace[0] ? od_clock_ns() : 0;
+}
+
+/* Names only join, so readers need no lock, and a fork finds no lock taken. */
+typedef struct name {
+    struct name *next;
+    char text[];
+} name;
+
+static _Atomic(name *) names;
+
+const char *od_tracing_name(const char *text)
+{
+    name *first = atomic_load(&names);
+    for (const name *n = first; n; n = n->next)
+        if (strcmp(n->text, text) == 0)
+            return n->text;
+    size_t size = strlen(text) + 1;
+    name *added = malloc(sizeof *added + size);
+    if (!added)
+        return NULL;
+    memcpy(added->text, text, size);
+    added->next = first;
+    while (!atomic_compare_exchange_weak(&names, &added->next, added))
+        ; /* two threads may add the same one */
+    return added->text;
+}
+
+const char *od_tracing_take_name(void)
+{
+    const char *taken = od_self.task_name;
+    od_self.task_name = NULL;
+    return taken;
 }
 
 void od_tracing_event(void *driver, const od_event *event)

@@ -14,6 +14,10 @@ bool od_tracing_wanted(const char *path);
 void od_tracing_start(const char *path, od_trace_run *run);
 /* When a task is created: the time, or 0 where no file is wanted. Without the lock. */
 uint64_t od_tracing_creation(void);
+/* The text, kept until the process ends: the same pointer for the same text. NULL: out of memory. Without the lock. */
+const char *od_tracing_name(const char *text);
+/* The name that the calling thread's next task is to have (ompdarts_name_task), or NULL; afterwards there is none. */
+const char *od_tracing_take_name(void);
 /* For od_driver_ops.event. */
 void od_tracing_event(void *driver, const od_event *event);
 void od_tracing_end(void);

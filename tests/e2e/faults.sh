@@ -24,7 +24,7 @@ try() {
     {
         timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
             >"$work/out" 2>"$work/err"
-        status=$?
+        status=$(exit_code $?)
     } 2>/dev/null # the shell's own word on aborted programs
     ran=$*
     case $status in

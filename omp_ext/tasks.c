@@ -137,6 +137,7 @@ static bool is_awaited(void)
 
 static int32_t parent_trampoline(int32_t gtid, void *task)
 {
+    OD_TSAN_ACQUIRE(task); /* its memory was another task's, which libomp knows and nobody tells */
     od_kmp_task *t = task;
     od_family outer = od_self.family;
     const od_entry *code = od_entry_numbered(t->part_id);

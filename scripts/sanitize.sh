@@ -135,6 +135,9 @@ for sanitizer in "${sanitizers[@]}"; do
     unset OMP_TOOL_LIBRARIES
     left_out=$counting_tests
     if [[ $sanitizer == thread ]]; then
+        # Where a thread that is in `taskwait depend` runs a task that comes to another one, libomp 19 fails an assertion if a tool such
+        # as Archer listens, without the library alike.
+        left_out+='|forms'
         [[ -f $archer ]] || { echo "sanitize: $archer is missing (Debian: libomp-19-dev)" >&2; exit 1; }
         export OMP_TOOL_LIBRARIES=$archer ARCHER_OPTIONS=all_memory=1
     fi

@@ -20,11 +20,10 @@
 
 static const char suffix[] = ".xml";
 
-/* The folder with the platforms: beside this program in the build tree (tests are one folder deeper), else where they are
- * installed. */
+/* The folder with the platforms: beside this program in the build tree, else where they are installed. */
 static const char *platform_folder(void)
 {
-    static const char *const folders[] = {"platforms", "../platforms", OMPDARTS_SIM_PLATFORM_SUBDIR};
+    static const char *const folders[] = {"platforms", OMPDARTS_SIM_PLATFORM_SUBDIR};
     static char path[2 * PATH_MAX];
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);

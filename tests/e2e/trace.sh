@@ -37,7 +37,8 @@ done
 plain 0 "$E2E_BENCH/gemm2d" 12 32
 slow=OMPDARTS_LINK_BANDWIDTH=200M
 [ -z "${E2E_CUDA_DOUBLE-}" ] || slow=CUDA_DOUBLE_BANDWIDTH=200000000
-# decides POLICY [KIND SCORE]… : it tells choices of these kinds, each with that number; without a kind it tells none
+# decides POLICY [KIND SCORE]… : it tells choices of these kinds, each with that number; without a kind it tells none. Whether there is
+# anything to take out of turn is a question of timing.
 decides() {
     local policy=$1 told=()
     shift
@@ -46,7 +47,8 @@ decides() {
     same_checksum
     [ $# -gt 0 ] || told=("not decisions")
     while [ $# -gt 0 ]; do
-        told+=("any(d['name'] == '$1' for d in decisions)" "all('$2' in d['args'] for d in decisions if d['name'] == '$1')")
+        [ "$1" = take ] || told+=("any(d['name'] == '$1' for d in decisions)")
+        told+=("all('$2' in d['args'] for d in decisions if d['name'] == '$1')")
         shift 2
     done
     traced "${told[@]}"

@@ -46,7 +46,7 @@ bool od_tool_folder(char *path, size_t size);
 /* Path of libompdarts.so: beside the command (build tree), else where it is installed. False: in neither place. */
 bool od_tool_find_library(char *path, size_t size);
 
-/* Path of a program that the command starts: in the build tree, else where it is installed. False: in neither. */
+/* Path of a program that the command starts: where it is installed, else in the build tree. False: in neither place. */
 bool od_tool_find_helper(const char *name, char *path, size_t size);
 
 typedef enum od_program_kind {

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Hold and stream: which of the known tasks one device does next, so that each byte that it loads serves long.
+ *
+ * Of some role (an argument position of a kind of task, or what tasks write) a set H of items is chosen that stays on the
+ * device; the partners, which is what their tasks use besides, are streamed past it. H is grown from an item with much work: always the
+ * group of items that need the same new partners and bring the most task time per second of new loads. So it becomes rows for a
+ * two-dimensional product, squares of C for a three-dimensional one, a block of tiles for Cholesky, without being told.
+ * Not published; "stationary" is the word for it in the design of accelerators.
+ *
+ * A candidate (a role, and how much memory is kept for streams) is ordered by simulating the device: the load that makes most
+ * task time possible comes next, and held items come before streams once the latter's share of memory is full. The candidate with the most
+ * task time per second of loads wins. One without H, which is what DARTS would do, is among them.
+ *
+ * Dependences: tasks come in an order in which each comes after those that it depends on. A task may be chosen if all those before it are chosen.
+ * Deterministic. No threads, no engine: arrays in, arrays out.
+ */
+#ifndef OD_SCHED_ORDER_HOLD_H
+#define OD_SCHED_ORDER_HOLD_H
+
+#include "util/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The open tasks and what they use. All arrays are the caller's. */
+typedef struct od_hold_problem {
+    uint32_t ntasks, nitems, nkinds;
+    const double *seconds;           /* by task: predicted duration */
+    const uint32_t *kind;            /* by task: below nkinds */
+    const uint32_t *first_use;       /* by task, and one more: its uses are first_use[t] .. first_use[t + 1] - 1 */
+    const uint32_t *use;             /* the item */
+    const bool *writes;              /* by use */
+    const uint32_t *first_successor; /* by task, and one more */
+    const uint32_t *successor;       /* greater than the task itself */
+    const double *size;              /* by item: bytes */
+    const double *load;              /* by item: seconds to bring it, or to bring it home */
+    const bool *resident;            /* by item: it is there */
+    double memory;                   /* bytes of the device */
+    uint32_t window;                 /* tasks whose data are there before they have run: a task buffer */
+    double share;                    /* seconds of tasks that it is to get at most */
+} od_hold_problem;
+
+typedef struct od_hold_result {
+    uint32_t *order; /* tasks, with room for all */
+    uint32_t ntasks;
+    double seconds; /* of these tasks */
+    double loads;   /* seconds of the loads that they need, predicted */
+    double held;    /* bytes of H */
+    int role;       /* for those who want to know: number of the kind times 16 plus the position, or one of the following */
+} od_hold_result;
+
+enum { OD_HOLD_FIRST = -1, OD_HOLD_LAST = -2, OD_HOLD_WRITTEN = -3, OD_HOLD_NOTHING = -4 };
+
+od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result);
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The order of chosen tasks: the device is simulated, without time.
+ *
+ * As long as a task can run with what is there, the most urgent of them does. Otherwise the load comes that makes most task time possible
+ * for its length; streams only take what memory the held items leave. Full memory loses what no chosen task will
+ * use, then the stream with the least task time left, then held items.
+ */
+#include "sched/order/hold_impl.h"
+
+#include <stdlib.h>
+
+struct stream {
+    const od_hold_graph *g;
+    const bool *chosen, *held;
+    uint32_t *unsat;   /* by task: chosen tasks that must come before */
+    uint32_t *missing; /* by task: items that are not there */
+    bool *there;       /* by item */
+    bool *dirty;       /* by item: written here since it came */
+    uint32_t *last;    /* by item: how many tasks had been ordered with the last that uses it */
+    double *left;      /* by item: seconds of chosen tasks that use it and have not run */
+    double *enabled;   /* by item that is not there: seconds of the tasks that lack it alone, and nothing else */
+    uint32_t *wanted;  /* items with `enabled`, perhaps no longer */
+    bool *is_wanted;
+    uint32_t nwanted;
+    uint32_t *present; /* items that are there */
+    uint32_t npresent;
+    uint32_t *ready; /* tasks that could run if their data were there, perhaps ordered already: a heap */
+    uint32_t nready;
+    uint32_t *runnable; /* likewise, with their data */
+    bool *is_runnable;  /* by task: it is in that heap */
+    uint32_t nrunnable;
+    bool *done;          /* by task */
+    double used, lacking; /* bytes there, and of held items that are not */
+    od_hold_result *out;
+};
+
+/* --- heaps of tasks, the most urgent first ----------------------------------------- */
+
+static bool is_before(const struct stream *w, uint32_t a, uint32_t b)
+{
+    const double *level = w->g->level;
+    return level[a] > level[b] || (level[a] == level[b] && a < b);
+}
+
+static void heap_push(const struct stream *w, uint32_t *heap, uint32_t *count, uint32_t task)
+{
+    uint32_t at = (*count)++;
+    while (at > 0 && is_before(w, task, heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = task;
+}
+
+static uint32_t heap_pop(const struct stream *w, uint32_t *heap, uint32_t *count)
+{
+    uint32_t first = heap[0], last = heap[--*count], at = 0;
+    for (uint32_t child; (child = 2 * at + 1) < *count; at = child) {
+        if (child + 1 < *count && is_before(w, heap[child + 1], heap[child]))
+            child++;
+        if (!is_before(w, heap[child], last))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+    return first;
+}
+
+/* --- what is there --------------------------------------------------------------------- */
+
+static uint32_t lacking_item(const struct stream *w, uint32_t task)
+{
+    const od_hold_problem *p = w->g->p;
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
+        if (!w->there[p->use[u]])
+            return p->use[u];
+    return OD_NO_ITEM;
+}
+
+/* The task lacks one item, or no longer. */
+static void count_enabled(struct stream *w, uint32_t task, int sign)
+{
+    if (w->missing[task] != 1 || w->unsat[task] || w->done[task])
+        return;
+    uint32_t item = lacking_item(w, task);
+    w->enabled[item] += sign * w->g->p->seconds[task];
+    if (sign > 0 && !w->is_wanted[item]) {
+        w->is_wanted[item] = true;
+        w->wanted[w->nwanted++] = item;
+    }
+}
+
+static void offer(struct stream *w, uint32_t task)
+{
+    if (w->missing[task] || w->unsat[task] || w->done[task] || w->is_runnable[task])
+        return;
+    w->is_runnable[task] = true;
+    heap_push(w, w->runnable, &w->nrunnable, task);
+}
+
+static void bring(struct stream *w, uint32_t item)
+{
+    const od_hold_problem *p = w->g->p;
+    w->used += p->size[item];
+    w->lacking -= w->held[item] ? p->size[item] : 0;
+    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
+        uint32_t task = w->g->user[i];
+        if (w->chosen[task] && w->missing[task] == 1)
+            count_enabled(w, task, -1);
+    }
+    w->there[item] = true;
+    w->enabled[item] = 0;
+    w->present[w->npresent++] = item;
+    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
+        uint32_t task = w->g->user[i];
+        if (!w->chosen[task] || w->done[task])
+            continue;
+        w->missing[task]--;
+        count_enabled(w, task, +1);
+        offer(w, task);
+    }
+}
+
+static void lose(struct stream *w, uint32_t item)
+{
+    const od_hold_problem *p = w->g->p;
+    w->used -= p->size[item];
+    w->lacking += w->held[item] && w->left[item] > 0 ? p->size[item] : 0;
+    w->out->loads += w->dirty[item] ? p->load[item] : 0;
+    w->dirty[item] = false;
+    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
+        uint32_t task = w->g->user[i];
+        if (w->chosen[task] && !w->done[task] && w->missing[task] == 1)
+            count_enabled(w, task, -1);
+    }
+    w->there[item] = false;
+    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
+        uint32_t task = w->g->user[i];
+        if (!w->chosen[task] || w->done[task])
+            continue;
+        w->missing[task]++;
+        count_enabled(w, task, +1);
+    }
+}
+
+static bool is_used_by(const od_hold_problem *p, uint32_t item, uint32_t task)
+{
+    for (uint32_t u = p->first_use[task]; task != OD_NO_ITEM && u < p->first_use[task + 1]; u++)
+        if (p->use[u] == item)
+            return true;
+    return false;
+}
+
+/* What goes first: without a use, streams, with the least time left. What tasks in the window use goes last, the first of them first. */
+static double value_of(const struct stream *w, uint32_t item)
+{
+    static const double much = 1e30, most = 1e60;
+    if (w->last[item] + w->g->p->window > w->out->ntasks && w->last[item])
+        return most * w->last[item];
+    return w->left[item] <= 0 ? -1 : w->left[item] + (w->held[item] ? much : 0);
+}
+
+/* Makes room for an item that the task (or OD_NO_ITEM) needs. False: it does not fit. */
+static bool make_room(struct stream *w, double size, uint32_t task)
+{
+    const od_hold_problem *p = w->g->p;
+    while (w->used + size > p->memory) {
+        uint32_t victim = OD_NO_ITEM;
+        for (uint32_t i = 0; i < w->npresent; i++) {
+            uint32_t at = w->present[i];
+            if (!(task != OD_NO_ITEM && is_used_by(p, at, task)) &&
+                (victim == OD_NO_ITEM || value_of(w, at) < value_of(w, w->present[victim])))
+                victim = i;
+        }
+        if (victim == OD_NO_ITEM)
+            return false;
+        uint32_t item = w->present[victim];
+        w->present[victim] = w->present[--w->npresent];
+        lose(w, item);
+    }
+    return true;
+}
+
+static void load(struct stream *w, uint32_t item, uint32_t task)
+{
+    const od_hold_problem *p = w->g->p;
+    make_room(w, p->size[item], task);
+    w->out->loads += p->load[item];
+    bring(w, item);
+}
+
+/* --- running ------------------------------------------------------------------------------ */
+
+static void run(struct stream *w, uint32_t task)
+{
+    const od_hold_problem *p = w->g->p;
+    w->done[task] = true;
+    w->out->order[w->out->ntasks++] = task;
+    w->out->seconds += p->seconds[task];
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
+        w->left[p->use[u]] -= p->seconds[task];
+        if (w->left[p->use[u]] < p->seconds[task] * 1e-6)
+            w->left[p->use[u]] = 0;
+        w->dirty[p->use[u]] |= p->writes[u];
+        w->last[p->use[u]] = w->out->ntasks;
+    }
+    for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
+        uint32_t after = p->successor[s];
+        if (!w->chosen[after] || --w->unsat[after])
+            continue;
+        heap_push(w, w->ready, &w->nready, after);
+        count_enabled(w, after, +1);
+        offer(w, after);
+    }
+}
+
+static bool run_all(struct stream *w)
+{
+    bool any = false;
+    while (w->nrunnable && w->out->seconds < w->g->p->share) {
+        uint32_t task = heap_pop(w, w->runnable, &w->nrunnable);
+        w->is_runnable[task] = false;
+        if (w->done[task] || w->missing[task])
+            continue;
+        run(w, task);
+        any = true;
+    }
+    return any;
+}
+
+/* The load that makes most task time possible, or OD_NO_ITEM. */
+static uint32_t best_load(struct stream *w)
+{
+    const od_hold_problem *p = w->g->p;
+    uint32_t best = OD_NO_ITEM, kept = 0;
+    double most = 0;
+    for (uint32_t i = 0; i < w->nwanted; i++) {
+        uint32_t item = w->wanted[i];
+        double value = w->enabled[item] / p->load[item];
+        bool wanted = !w->there[item] && w->enabled[item] > 1e-12;
+        w->is_wanted[item] = wanted;
+        if (!wanted)
+            continue;
+        w->wanted[kept++] = item;
+        bool fits = w->held[item] || w->lacking <= 0 || w->used + p->size[item] + w->lacking <= p->memory;
+        if (fits && (best == OD_NO_ITEM || value > most * (1 + 1e-9) ||
+                     (value > most * (1 - 1e-9) && item < best))) {
+            best = item;
+            most = value;
+        }
+    }
+    w->nwanted = kept;
+    return best;
+}
+
+static double load_of(const struct stream *w, uint32_t task)
+{
+    const od_hold_problem *p = w->g->p;
+    double seconds = 0;
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
+        seconds += w->there[p->use[u]] ? 0 : p->load[p->use[u]];
+    return seconds;
+}
+
+/* Of the most urgent tasks the one that lacks least, or OD_NO_ITEM: there is none. */
+static uint32_t best_task(struct stream *w)
+{
+    enum { LOOK_AT = 64 };
+    uint32_t best = OD_NO_ITEM;
+    double least = 0;
+    while (w->nready && w->done[w->ready[0]])
+        heap_pop(w, w->ready, &w->nready);
+    for (uint32_t i = 0; i < w->nready && i < LOOK_AT; i++) {
+        uint32_t task = w->ready[i];
+        double seconds = w->done[task] ? 0 : load_of(w, task);
+        if (!w->done[task] && (best == OD_NO_ITEM || seconds < least ||
+                               (seconds == least && is_before(w, task, best)))) {
+            best = task;
+            least = seconds;
+        }
+    }
+    return best;
+}
+
+/* A task that lacks this item alone: what it uses must not go. */
+static uint32_t enabled_task(const struct stream *w, uint32_t item)
+{
+    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
+        uint32_t task = w->g->user[i];
+        if (w->chosen[task] && !w->done[task] && !w->unsat[task] && w->missing[task] == 1)
+            return task;
+    }
+    return OD_NO_ITEM;
+}
+
+static bool bring_more(struct stream *w)
+{
+    const od_hold_problem *p = w->g->p;
+    uint32_t item = best_load(w);
+    if (item != OD_NO_ITEM) {
+        load(w, item, enabled_task(w, item));
+        return true;
+    }
+    uint32_t task = best_task(w);
+    if (task == OD_NO_ITEM)
+        return false;
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
+        if (!w->there[p->use[u]])
+            load(w, p->use[u], task);
+    return true;
+}
+
+static void begin(struct stream *w)
+{
+    const od_hold_problem *p = w->g->p;
+    for (uint32_t t = 0; t < p->ntasks; t++) {
+        if (!w->chosen[t])
+            continue;
+        for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++)
+            w->unsat[p->successor[s]]++;
+        w->missing[t] = p->first_use[t + 1] - p->first_use[t];
+        for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++)
+            w->left[p->use[u]] += p->seconds[t];
+    }
+    for (uint32_t i = 0; i < p->nitems; i++)
+        w->lacking += w->held[i] ? p->size[i] : 0;
+    for (uint32_t t = 0; t < p->ntasks; t++) {
+        if (!w->chosen[t] || w->unsat[t])
+            continue;
+        heap_push(w, w->ready, &w->nready, t);
+        count_enabled(w, t, +1);
+        offer(w, t);
+    }
+    for (uint32_t i = 0; i < p->nitems; i++)
+        if (p->resident[i] && w->left[i] > 0 && w->used + p->size[i] <= p->memory)
+            bring(w, i);
+}
+
+static void stream(struct stream *w)
+{
+    const od_hold_problem *p = w->g->p;
+    begin(w);
+    do
+        run_all(w);
+    while (w->out->seconds < p->share && bring_more(w));
+    for (uint32_t i = 0; i < p->nitems; i++)
+        w->out->loads += w->dirty[i] ? p->load[i] : 0;
+}
+
+od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool *held, od_hold_result *result)
+{
+    const od_hold_problem *p = g->p;
+    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
+    struct stream w = {.g = g, .chosen = chosen, .held = held, .out = result};
+    result->ntasks = 0;
+    result->seconds = result->loads = result->held = 0;
+    w.unsat = calloc(nt, sizeof *w.unsat);
+    w.missing = calloc(nt, sizeof *w.missing);
+    w.done = calloc(nt, 1);
+    w.there = calloc(ni, 1);
+    w.dirty = calloc(ni, 1);
+    w.is_wanted = calloc(ni, 1);
+    w.left = calloc(ni, sizeof *w.left);
+    w.last = calloc(ni, sizeof *w.last);
+    w.enabled = calloc(ni, sizeof *w.enabled);
+    w.wanted = malloc(ni * sizeof *w.wanted);
+    w.present = malloc(ni * sizeof *w.present);
+    w.ready = malloc(nt * sizeof *w.ready);
+    w.runnable = malloc(nt * sizeof *w.runnable);
+    w.is_runnable = calloc(nt, 1);
+    bool ok = w.unsat && w.missing && w.done && w.there && w.dirty && w.is_wanted && w.left && w.last && w.enabled &&
+              w.wanted && w.present && w.ready && w.runnable && w.is_runnable;
+    if (ok)
+        stream(&w);
+    for (uint32_t i = 0; i < p->nitems; i++)
+        result->held += held[i] ? p->size[i] : 0;
+    free(w.unsat);
+    free(w.missing);
+    free(w.done);
+    free(w.there);
+    free(w.dirty);
+    free(w.is_wanted);
+    free(w.left);
+    free(w.last);
+    free(w.enabled);
+    free(w.wanted);
+    free(w.present);
+    free(w.ready);
+    free(w.runnable);
+    free(w.is_runnable);
+    return ok ? OD_OK : OD_ENOMEM;
+}

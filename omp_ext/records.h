@@ -8,26 +8,26 @@
 
 #include "omp_ext/abi.h"
 #include "omp_ext/detach.h"
-#include "sched/levels.h"
+#include "sched/engine.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 
 typedef struct od_record {
-    const void *task;      /* kmp_task_t */
-    od_task_entry entry;   /* the compiled task's code */
-    struct od_entry *code; /* what has been learnt about it */
-    od_detached detached;  /* its completion */
-    uint64_t number;       /* in the recording of the run (omp_ext/record.h), or 0 */
-    bool submitted;        /* the engine knows of it */
-    uint64_t created_ns;   /* od_tracing_creation() */
-    const char *name;      /* od_tracing_take_name() */
-    od_level *level;       /* as which the engine knows it */
-    double bottom;         /* seconds: its bottom level when it became ready */
-    bool in_place;         /* a target task that is not detached */
-    bool detachable;       /* it may be asked for an event when it runs */
-    int32_t flags;         /* of its allocation */
-    od_depend *depends;    /* malloc'ed copy */
+    const void *task;          /* kmp_task_t */
+    od_task_entry entry;       /* the compiled task's code */
+    struct od_entry *code;     /* what has been learnt about it */
+    od_detached detached;      /* its completion */
+    uint64_t number;           /* in the recording of the run (omp_ext/record.h), or 0 */
+    bool submitted;            /* the engine knows of it */
+    uint64_t created_ns;       /* od_tracing_creation() */
+    const char *name;          /* od_tracing_take_name() */
+    od_submission *submission; /* as which the engine knows it; NULL once a job has it */
+    double bottom;             /* seconds: its bottom level when it became ready */
+    bool in_place;             /* a target task that is not detached */
+    bool detachable;           /* it may be asked for an event when it runs */
+    int32_t flags;             /* of its allocation */
+    od_depend *depends;        /* malloc'ed copy */
     int32_t ndepends;
     struct od_record *next;
 } od_record;

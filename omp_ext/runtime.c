@@ -814,14 +814,14 @@ static od_status take_pools(void)
     return status;
 }
 
-/* What is not measured is taken for a PCIe link. */
+/* What is not measured is taken for a PCIe link. A slowed one is shared by all devices. */
 static void find_links(void)
 {
     unsigned n = runtime.backend.ndevices;
     bool slowed = runtime.options.link_bandwidth > 0;
     runtime.links = calloc((n + 1) * (n + 1), sizeof *runtime.links);
     for (unsigned i = 0; runtime.links && i < (n + 1) * (n + 1); i++)
-        runtime.links[i] = (od_link){slowed ? runtime.options.link_bandwidth : 12e9, 1e-6};
+        runtime.links[i] = (od_link){slowed ? runtime.options.link_bandwidth / n : 12e9, 1e-6};
     if (runtime.links && !slowed && runtime.options.cache)
         od_recall_links(&runtime.backend, runtime.links);
 }

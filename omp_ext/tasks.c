@@ -73,7 +73,8 @@ static od_level_use *scheduler_uses(const od_record *record, od_level_use *few)
     if (!uses)
         od_runtime_fatal("out of host memory for a task's dependences");
     for (size_t j = 0; j < n; j++)
-        uses[j] = (od_level_use){record->depends[j].base, record->depends[j].flags != OD_DEPEND_IN};
+        uses[j] = (od_level_use){record->depends[j].base, record->depends[j].flags != OD_DEPEND_IN,
+                                 record->depends[j].flags == OD_DEPEND_OUT};
     return uses;
 }
 
@@ -87,7 +88,8 @@ static void submit(od_record *record)
     record->submitted = true;
     record->number = od_record_create(record->depends, record->ndepends);
     od_recall_cost(record->code);
-    record->level = od_engine_submit(engine, od_entry_weight(record->code), uses, (uint32_t)record->ndepends);
+    record->submission =
+        od_engine_submit(engine, record->code, od_entry_weight(record->code), uses, (uint32_t)record->ndepends);
     od_runtime_unlock();
     if (uses != few)
         free(uses);
@@ -96,15 +98,21 @@ static void submit(od_record *record)
 /* The task is ready, or will never be. */
 static void unsubmit(od_record *record)
 {
-    od_level_use few[USES_AT_ONCE];
     if (!record->submitted)
         return;
-    od_level_use *uses = scheduler_uses(record, few);
     od_engine *engine = od_runtime_lock();
-    record->bottom = od_engine_unsubmit(engine, record->level, uses, (uint32_t)record->ndepends);
+    record->bottom = od_engine_unsubmit(engine, &record->submission);
     od_runtime_unlock();
-    if (uses != few)
-        free(uses);
+}
+
+/* No job has come of it: the program has run it itself, or nobody will. */
+static void withdraw(od_record *record)
+{
+    if (!record->submission)
+        return;
+    od_engine_withdraw(od_runtime_lock(), record->submission);
+    od_runtime_unlock();
+    record->submission = NULL;
 }
 
 /* libomp has discarded a task (cancel taskgroup) and gives its memory to a new one: its record is still there. */
@@ -113,6 +121,7 @@ static void forget_discarded(const void *task)
     od_record *stale = REAL(omp_get_cancellation)() ? od_records_take(task) : NULL;
     if (stale) {
         unsubmit(stale);
+        withdraw(stale);
         od_record_done(stale->number);
         od_record_free(stale);
     }
@@ -217,7 +226,7 @@ static int32_t priority_of(const od_record *record)
 }
 
 /* The job of a libomp task that is ready; its data are still to be named. */
-static od_job *make_job(od_job_kind kind, const od_record *record)
+static od_job *make_job(od_job_kind kind, od_record *record)
 {
     od_job *job = od_job_create(kind);
     if (!job)
@@ -227,13 +236,16 @@ static od_job *make_job(od_job_kind kind, const od_record *record)
     job->kmp_task = (void *)(uintptr_t)task;
     job->task.priority = priority_of(record);
     job->code = record->code;
+    job->task.kind = record->code;
+    job->task.submission = record->submission;
+    record->submission = NULL;
     job->number = record->number;
     job->task.created_ns = record->created_ns;
     job->name = record->name;
     return job;
 }
 
-static void submit_launch(const od_record *record, od_launch *launch)
+static void submit_launch(od_record *record, od_launch *launch)
 {
     od_uses uses = {0};
     od_job *job = make_job(OD_JOB_KERNEL, record);
@@ -263,7 +275,7 @@ static od_entry *entry_of(od_task_entry entry)
 }
 
 /* What capture mode has seen is carried out; then the task is complete. */
-static void dispatch(const od_record *record, od_capture *capture)
+static void dispatch(od_record *record, od_capture *capture)
 {
     switch (capture->what) {
     case OD_CAPTURED_LAUNCH:
@@ -291,6 +303,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
         unsubmit(record);
         host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
         record->entry(gtid, task);
+        withdraw(record);
         od_record_done(record->number);
         od_record_free(record);
         return 0;
@@ -315,6 +328,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
     od_self = saved;
     record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
     dispatch(record, &capture);
+    withdraw(record);
     od_record_free(record);
     return 0;
 }
@@ -452,6 +466,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
         submit_host_task(record, gtid, &uses);
     } else {
         run_in_place(record, gtid);
+        withdraw(record);
         od_detached_leave(record->detached.creator);
     }
     od_record_free(record);

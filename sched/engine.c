@@ -135,6 +135,10 @@ static void complete(od_engine *e, od_task *t)
         od_host_advance(e, d);
         od_memory_settle(e, d);
     }
+    if (e->config.policy->completed)
+        e->config.policy->completed(e->policy_state, t);
+    od_engine_free_submission(e, t->submission);
+    t->submission = NULL;
     e->config.driver_ops->complete_task(e->config.driver, t);
 }
 
@@ -230,6 +234,10 @@ void od_engine_task_give_back(od_engine *e, od_task *t, bool used)
         od_host_advance(e, t->access[i].datum);
         od_engine_release(e, t->access[i].datum);
     }
+    if (e->config.policy->completed) /* as far as the policy is concerned: another task comes */
+        e->config.policy->completed(e->policy_state, t);
+    od_engine_free_submission(e, t->submission);
+    t->submission = NULL;
     t->access = NULL;
     t->naccess = 0;
     t->external = true;
@@ -896,6 +904,7 @@ void od_engine_task_ready(od_engine *e, od_task *t)
     t->wait_seq = 0;
     t->patient_ns = 0;
     t->failed = false;
+    t->policy_data = NULL;
     t->link = (od_node){NULL, NULL};
     t->footprint = footprint(e, t);
     e->unfinished++;
@@ -956,10 +965,17 @@ static od_device_load device_load(void *engine, unsigned k)
 {
     const od_engine *e = engine;
     const od_device *device = &e->device[k];
-    od_device_load load = {.running = device->running, .seconds = device->running_seconds};
+    od_device_load load = {.running = device->running, .loads = device->loads, .seconds = device->running_seconds};
     add_load(&load, &device->committed);
     add_load(&load, &device->buffer);
     return load;
+}
+
+static const od_datum *find_datum(void *engine, uintptr_t base)
+{
+    const od_engine *e = engine;
+    const od_datum *d = od_directory_find(e->directory, base, 0);
+    return d && d->base == base ? d : NULL;
 }
 
 static void planned(void *engine, od_task *t, unsigned k)
@@ -1006,6 +1022,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     e->config = *config;
     if (!e->config.alignment)
         e->config.alignment = 256;
+    od_list_init(&e->submissions);
     od_list_init(&e->patient);
     od_list_init(&e->host_waiting);
     od_list_init(&e->host_ready);
@@ -1020,7 +1037,8 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                          .values = config->policy_values,
                          .engine = e,
                          .transfer_time = transfer_time,
-                         .load = device_load};
+                         .load = device_load,
+                         .find = find_datum};
     if (od_is_told(e)) {
         env.planned = planned;
         env.decided = decided;
@@ -1073,10 +1091,12 @@ void od_engine_destroy(od_engine *e)
         od_pool_destroy(e->device[k].pool);
     if (e->directory)
         od_directory_destroy(e->directory);
+    od_node *node;
+    while ((node = od_list_pop_front(&e->submissions)))
+        free(od_container_of(node, od_submission, link));
     od_forecast_destroy(e->forecast);
     od_levels_destroy(e->levels);
     free(e->link);
-    od_node *node;
     while ((node = od_list_pop_front(&e->spare_transfers)))
         free(od_container_of(node, od_transfer, link));
     free(e);

@@ -160,12 +160,16 @@ void od_engine_release(od_engine *engine, od_datum *datum);
 od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size, od_request_kind kind,
                                   od_request **request);
 
-/* A task with these depend items was submitted. What is known of it before it is ready guides eviction (sched/forecast.h) and
- * priorities (sched/levels.h), and never decides correctness. `weight`: predicted seconds. May return NULL. */
-od_level *od_engine_submit(od_engine *engine, double weight, const od_level_use *uses, uint32_t nuses);
+/* A task of this kind (od_task.kind) with these depend items was submitted. What is known of it before it is ready guides eviction (sched/forecast.h),
+ * priorities (sched/levels.h) and policies that plan ahead, and never decides correctness. `seconds`: predicted duration. NULL: out of memory, it
+ * is not known then; the functions below take that. */
+od_submission *od_engine_submit(od_engine *engine, const void *kind, double seconds, const od_level_use *uses,
+                                uint32_t nuses);
 /* It is ready now, or will never be: its bottom level in seconds, the longest path from its beginning through the tasks
- * submitted so far. */
-double od_engine_unsubmit(od_engine *engine, od_level *level, const od_level_use *uses, uint32_t nuses);
+ * submitted so far. What the policy needs of it remains: give it to the task (od_task.submission), or withdraw it. */
+double od_engine_unsubmit(od_engine *engine, od_submission **submission);
+/* No task of ours has come of it, or the program has run it itself and it is done. */
+void od_engine_withdraw(od_engine *engine, od_submission *submission);
 
 /* A task with `shows` binds its data to the device that it is given: their addresses there are shown to the program, and
  * they stay there until unbound. `write`: the program may write the datum there at any time; only that copy counts. */

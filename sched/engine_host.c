@@ -498,21 +498,59 @@ static void count_waiting(od_engine *e, int change)
                        .kind = OD_EVENT_WAITING, .ns = od_engine_now(e), .place = OD_HOST, .tasks = e->stats.waiting});
 }
 
-od_level *od_engine_submit(od_engine *e, double weight, const od_level_use *uses, uint32_t nuses)
+od_submission *od_engine_submit(od_engine *e, const void *kind, double seconds, const od_level_use *uses,
+                                uint32_t nuses)
 {
+    od_submission *s = malloc(sizeof *s + nuses * sizeof *uses);
+    if (!s)
+        return NULL;
+    *s = (od_submission){.kind = kind, .seconds = seconds, .nuses = nuses};
+    if (nuses)
+        memcpy(s->uses, uses, nuses * sizeof *uses);
+    od_list_push_back(&e->submissions, &s->link);
     e->stats.submitted++;
     count_waiting(e, +1);
     for (uint32_t i = 0; i < nuses; i++)
         forecast(e, uses[i].address, +1);
-    return od_levels_submit(e->levels, weight, uses, nuses);
+    s->level = od_levels_submit(e->levels, seconds, uses, nuses);
+    if (e->config.policy->submitted) {
+        uint64_t start = od_engine_cost_clock(e);
+        e->config.policy->submitted(e->policy_state, s);
+        e->stats.sched_ns += od_engine_cost_clock(e) - start;
+    }
+    return s;
 }
 
-double od_engine_unsubmit(od_engine *e, od_level *level, const od_level_use *uses, uint32_t nuses)
+double od_engine_unsubmit(od_engine *e, od_submission **submission)
 {
+    od_submission *s = *submission;
+    if (!s)
+        return 0;
     count_waiting(e, -1);
-    for (uint32_t i = 0; i < nuses; i++)
-        forecast(e, uses[i].address, -1);
-    return level ? od_levels_ready(e->levels, level) : 0;
+    for (uint32_t i = 0; i < s->nuses; i++)
+        forecast(e, s->uses[i].address, -1);
+    double level = s->level ? od_levels_ready(e->levels, s->level) : 0;
+    s->level = NULL;
+    if (!e->config.policy->submitted) {
+        od_engine_free_submission(e, s);
+        *submission = NULL;
+    }
+    return level;
+}
+
+void od_engine_free_submission(od_engine *e, od_submission *submission)
+{
+    if (!submission)
+        return;
+    od_list_remove(&e->submissions, &submission->link);
+    free(submission);
+}
+
+void od_engine_withdraw(od_engine *e, od_submission *submission)
+{
+    if (submission && e->config.policy->withdrawn)
+        e->config.policy->withdrawn(e->policy_state, submission);
+    od_engine_free_submission(e, submission);
 }
 
 void od_engine_bind(od_engine *e, od_datum *d, unsigned k, bool write)

@@ -52,6 +52,7 @@ struct od_engine {
     size_t in_policy;        /* tasks that the policy owns */
     size_t unfinished;       /* tasks from ready to done */
 
+    od_list submissions;  /* od_submission.link */
     od_list patient;      /* tasks that need a device and wait for what the program holds on devices */
     bool try_patient;     /* something of that has gone */
     od_list host_waiting; /* tasks for the host that wait for rights */
@@ -101,6 +102,8 @@ void od_memory_update_outside(od_engine *e, od_datum *d);
 
 /* engine_host.c */
 void od_host_advance(od_engine *e, od_datum *d);
+
+void od_engine_free_submission(od_engine *e, od_submission *submission);
 
 /* engine_loss.c */
 /* Forgets what lost devices held of the datum, as far as nothing is under way. */

@@ -23,6 +23,7 @@ typedef struct od_level od_level; /* one submitted task */
 typedef struct od_level_use {
     uintptr_t address;
     bool write;
+    bool overwrites; /* and does not look at what was there; does not matter to dependences */
 } od_level_use;
 
 od_levels *od_levels_create(void); /* NULL: out of memory */

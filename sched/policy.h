@@ -8,6 +8,9 @@
  * The contract, in the order of a task's life. All callbacks run under the engine's
  * lock: they must not block, and they must not call the engine back.
  *
+ * 0. `submitted(submission)`: the program has created a task with these depend items; it is not ready yet. Their base addresses
+ *    predict its data: a hint that may be wrong. The policy may use submission->policy_data. Later it is the
+ *    task->submission of one task, or `withdrawn(submission)` tells that no task comes of it, or none that is ours.
  * 1. `ready(task)`: all dependences are satisfied. The policy now owns the task and
  *    may use task->link and task->policy_data. Tasks that only one device may run (task->bound, a datum that
  *    is being written there) and lone tasks are placed by the engine and never come here.
@@ -22,7 +25,8 @@
  *    `datum->replica[k].buffered_uses` counts them.
  * 5. `started(task, k)` and `done(task, k)`: information only; also for tasks that the engine placed itself, not for
  *    host versions.
- * 6. `forget(datum)`: the datum leaves the directory; no task uses it; its id will be reused.
+ * 6. `completed(task)`: it is complete, wherever it ran, also where the engine placed it; nobody names it any more.
+ * 7. `forget(datum)`: the datum leaves the directory; no task uses it; its id will be reused.
  *
  * Which data count as inputs: accesses with OD_READ. A write-only access needs memory
  * but no load.
@@ -37,12 +41,24 @@
 #define OD_SCHED_POLICY_H
 
 #include "sched/event.h"
+#include "sched/levels.h"
 #include "sched/task.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 4, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 5, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
+
+/* A task that is known by its depend items, before it is ready. */
+struct od_submission {
+    const void *kind;  /* as od_task.kind */
+    double seconds;    /* predicted duration */
+    void *policy_data; /* the policy's own */
+    od_level *level;   /* engine only */
+    od_node link;      /* engine only */
+    uint32_t nuses;
+    od_level_use uses[];
+};
 
 /* What a user may write after the policy's name: OMPDARTS_SCHED=NAME:WORD,WORD=NUMBER. */
 typedef struct od_policy_option {
@@ -57,6 +73,7 @@ typedef struct od_policy_option {
 typedef struct od_device_load {
     unsigned queued;  /* tasks in its task buffer, or waiting for their loads */
     unsigned running; /* tasks */
+    unsigned loads;   /* under way to it */
     double seconds;   /* predicted duration of all of them */
 } od_device_load;
 
@@ -72,6 +89,8 @@ typedef struct od_policy_env {
      * would have to once contents exist; never 0. */
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
+    /* The datum with this base address, or NULL: there is none yet. */
+    const od_datum *(*find)(void *engine, uintptr_t base);
     double inbound; /* bytes/s from the host into all devices together, when all load at once */
     /* NULL where nobody listens (sched/event.h). A task has been planned for k; od_plan_append() tells it. */
     void (*planned)(void *engine, od_task *task, unsigned k);
@@ -93,9 +112,12 @@ typedef struct od_policy_ops {
     od_task *(*pop)(void *state, unsigned k);
     void (*incoming)(void *state, od_datum *datum, unsigned k);
     void (*evicted)(void *state, od_datum *datum, unsigned k);
-    void (*started)(void *state, od_task *task, unsigned k); /* may be NULL */
-    void (*done)(void *state, od_task *task, unsigned k);    /* may be NULL */
-    void (*forget)(void *state, od_datum *datum);            /* may be NULL */
+    void (*started)(void *state, od_task *task, unsigned k);   /* may be NULL */
+    void (*done)(void *state, od_task *task, unsigned k);      /* may be NULL */
+    void (*submitted)(void *state, od_submission *submission); /* may be NULL */
+    void (*withdrawn)(void *state, od_submission *submission); /* may be NULL */
+    void (*completed)(void *state, od_task *task);             /* may be NULL */
+    void (*forget)(void *state, od_datum *datum);              /* may be NULL */
 
     /* How many ready or planned tasks that the policy owns read the datum (0 where it does not know): lets
      * an eviction rule tell data without a future. May be NULL. */

@@ -34,6 +34,8 @@ typedef enum od_task_state {
     OD_TASK_DONE,
 } od_task_state;
 
+typedef struct od_submission od_submission; /* sched/policy.h */
+
 typedef struct od_task {
     uint64_t id; /* order of arrival, given by the engine */
     od_task_state state;
@@ -41,6 +43,7 @@ typedef struct od_task {
     int bound;         /* the one device that may run it, or OD_NOWHERE */
     int32_t priority;  /* higher is more urgent */
     double duration;   /* predicted, seconds */
+    const void *kind;  /* equal for tasks that do the same with their data: what the program calls; NULL: unknown */
     bool external;     /* a thread of the program runs it itself: it needs no device worker */
     bool shows;        /* its data are bound to the device that it is given, see od_engine_bind() */
     bool needs_device; /* its host version would not do what the program means: it waits for a device, in reason */
@@ -49,6 +52,8 @@ typedef struct od_task {
 
     od_node link;      /* in the one list that owns it: a policy's, a plan, a buffer */
     void *policy_data; /* the policy's own, while it owns the task */
+
+    od_submission *submission; /* as what it was known before it was ready, or NULL; the engine's once it is ready */
 
     struct od_task *outer; /* a running task whose thread waits for this one, or NULL */
 

@@ -210,7 +210,7 @@ static bool read_use(reader *in)
     if (!to_number(text, UINTPTR_MAX, &address) || !mode(colon + 1, &use_mode))
         return refuse(in, "not a depend item");
     r->uses = sim_grown(r->uses, r->nuses, &r->uses_capacity, sizeof *r->uses);
-    r->uses[r->nuses++] = (od_level_use){address, use_mode & OD_WRITE};
+    r->uses[r->nuses++] = (od_level_use){address, use_mode & OD_WRITE, use_mode == OD_WRITE};
     return true;
 }
 

@@ -18,7 +18,7 @@
 typedef struct node_state {
     uint32_t waiting_for; /* nodes before it that are not complete */
     uint32_t first_step;  /* its own requests, linked by sim_replay.next_step; plus one, 0: none */
-    od_level *level;
+    od_submission *submission;
     double earliest; /* when the threads of the program come to it */
     bool passed;     /* the thread has come to it */
     bool begun;      /* the engine does not count it as submitted any more */
@@ -351,9 +351,14 @@ static bool arrive(simulation *s, uint32_t n, uint32_t *blocked)
 static void unsubmit(simulation *s, uint32_t n)
 {
     const sim_node *node = &s->replay->r->nodes[n];
+    od_submission **submission = &s->replay->node[n].submission;
     if (node->nuses && !s->replay->node[n].begun)
-        od_engine_unsubmit(s->engine, s->replay->node[n].level, s->replay->r->uses + node->first_use, node->nuses);
-    s->replay->node[n].level = NULL;
+        od_engine_unsubmit(s->engine, submission);
+    if (node->task != SIM_NO_TASK)
+        s->task[node->task].submission = *submission;
+    else
+        od_engine_withdraw(s->engine, *submission);
+    *submission = NULL;
     s->replay->node[n].begun = true;
 }
 
@@ -470,9 +475,10 @@ static void create(simulation *s, uint32_t n)
     static const double weight = 1e-3; /* the recorded priorities count, not bottom levels */
     if (node->task != SIM_NO_TASK)
         s->task[node->task].created_ns = sim_now_ns();
+    const void *kind = node->task != SIM_NO_TASK ? s->task[node->task].kind : NULL;
     if (node->nuses)
-        s->replay->node[n].level =
-            od_engine_submit(s->engine, weight, s->replay->r->uses + node->first_use, node->nuses);
+        s->replay->node[n].submission =
+            od_engine_submit(s->engine, kind, weight, s->replay->r->uses + node->first_use, node->nuses);
 }
 
 static void note_ended(sim_replay *p, uint32_t n)

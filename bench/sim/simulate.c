@@ -172,7 +172,7 @@ static od_level_use *uses_of(const simulation *s, uint32_t t, od_level_use *uses
     const sim_task *task = &s->graph->tasks[t];
     for (uint32_t i = 0; i < task->naccess; i++) {
         const od_access *a = &s->access[task->first_access + i];
-        uses[i] = (od_level_use){a->datum->base, a->mode & OD_WRITE};
+        uses[i] = (od_level_use){a->datum->base, a->mode & OD_WRITE, a->mode == OD_WRITE};
     }
     return uses;
 }
@@ -183,16 +183,18 @@ enum { MOST_ACCESSES = 64 };
 static void submit_all(simulation *s)
 {
     od_level_use uses[MOST_ACCESSES];
-    for (uint32_t t = 0; s->level && t < s->graph->ntasks; t++)
-        s->level[t] = od_engine_submit(s->engine, s->task[t].duration, uses_of(s, t, uses), s->graph->tasks[t].naccess);
+    for (uint32_t t = 0; s->submission && t < s->graph->ntasks; t++)
+        s->submission[t] = od_engine_submit(s->engine, s->task[t].kind, s->task[t].duration, uses_of(s, t, uses),
+                                            s->graph->tasks[t].naccess);
 }
 
 static void make_ready(simulation *s, uint32_t t)
 {
-    od_level_use uses[MOST_ACCESSES];
     double bottom = 0;
-    if (s->level)
-        bottom = od_engine_unsubmit(s->engine, s->level[t], uses_of(s, t, uses), s->graph->tasks[t].naccess);
+    if (s->submission) {
+        bottom = od_engine_unsubmit(s->engine, &s->submission[t]);
+        s->task[t].submission = s->submission[t];
+    }
     s->task[t].priority = s->graph->has_priorities ? s->graph->tasks[t].priority : od_level_priority(bottom);
     for (uint32_t i = 0; i < s->task[t].naccess; i++)
         s->task[t].access[i].datum->pending++;
@@ -504,10 +506,10 @@ static od_status allocate(simulation *s)
     s->after = calloc(g->nbefore + 1, sizeof *s->after);
     s->seconds = calloc(g->ntasks + 1, sizeof *s->seconds);
     s->ready = calloc(g->ntasks + 1, sizeof *s->ready);
-    s->level = g->nbefore ? calloc(g->ntasks + 1, sizeof *s->level) : NULL;
+    s->submission = g->nbefore ? calloc(g->ntasks + 1, sizeof *s->submission) : NULL;
     bool all = s->datum && s->task && s->access && s->command && s->waiting_for && s->first_after && s->after &&
                s->seconds && s->ready;
-    return all && (s->level || !g->nbefore) ? OD_OK : OD_ENOMEM;
+    return all && (s->submission || !g->nbefore) ? OD_OK : OD_ENOMEM;
 }
 
 static void release(simulation *s)
@@ -523,7 +525,7 @@ static void release(simulation *s)
     free(s->after);
     free(s->seconds);
     free(s->ready);
-    free(s->level);
+    free(s->submission);
     free(s->wake.items);
     for (unsigned k = 0; k < s->machine->ndevices; k++)
         free(s->device[k].own);
@@ -564,6 +566,7 @@ static od_status make_tasks(simulation *s)
         s->seconds[t] = seconds;
         s->task[t] = (od_task){.bound = OD_NOWHERE,
                                .duration = seconds,
+                               .kind = &g->kernels[task->kernel],
                                .naccess = task->naccess,
                                .access = &s->access[task->first_access]};
         s->waiting_for[t] = task->nbefore;

@@ -68,7 +68,7 @@ typedef struct simulation {
     uint32_t *waiting_for;         /* by task: predecessors that have not ended */
     uint32_t *first_after, *after; /* successors */
     double *seconds;               /* by task: how long it runs */
-    od_level **level;
+    od_submission **submission;
     sim_replay *replay; /* NULL: not a recorded run */
     uint32_t *ready;    /* a queue of those that have become ready and that the engine does not know yet */
     uint32_t first_ready, nready;

@@ -28,7 +28,7 @@ typedef struct world {
     bool host_asked, host_answered, broken;
     uint64_t now;
     uint64_t created_ns[W_TASKS];
-    od_level *level[W_TASKS];
+    od_submission *submission[W_TASKS];
     told told;
 } world;
 
@@ -229,7 +229,8 @@ static uint32_t level_uses(const world *w, int t, od_level_use *uses)
 {
     const w_task *spec = &w->graph->task[t];
     for (int u = 0; u < spec->nuses; u++)
-        uses[u] = (od_level_use){w->datum[spec->use[u].datum]->base, (spec->use[u].mode & OD_WRITE) != 0};
+        uses[u] = (od_level_use){w->datum[spec->use[u].datum]->base, (spec->use[u].mode & OD_WRITE) != 0,
+                                 spec->use[u].mode == OD_WRITE};
     return (uint32_t)spec->nuses;
 }
 
@@ -240,16 +241,14 @@ static void create_tasks(world *w)
     for (int t = 0; t < w->graph->ntasks; t++) {
         w->created_ns[t] = w->now++;
         if (w->graph->task[t].after)
-            w->level[t] = od_engine_submit(w->engine, 1, uses, level_uses(w, t, uses));
+            w->submission[t] = od_engine_submit(w->engine, NULL, 1, uses, level_uses(w, t, uses));
     }
 }
 
 /* It is ready, or will never be. */
 static void unsubmit(world *w, int t)
 {
-    od_level_use uses[4];
-    if (w->graph->task[t].after)
-        od_engine_unsubmit(w->engine, w->level[t], uses, level_uses(w, t, uses));
+    od_engine_unsubmit(w->engine, &w->submission[t]);
 }
 
 static void submit(world *w, int t)
@@ -263,6 +262,7 @@ static void submit(world *w, int t)
                       .naccess = (uint32_t)spec->nuses,
                       .access = w->access[t],
                       .user = task,
+                      .submission = w->submission[t],
                       .created_ns = w->created_ns[t]};
     for (int u = 0; u < spec->nuses; u++) {
         od_datum *d = w->datum[spec->use[u].datum];

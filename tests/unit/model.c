@@ -103,6 +103,14 @@ void model_shuffle(model_graph *graph, uint64_t seed)
     }
 }
 
+model_graph model_sparse2d(uint32_t n, uint32_t percent, uint64_t seed)
+{
+    model_graph graph = model_gemm2d(n);
+    model_shuffle(&graph, seed);
+    graph.ntasks = n * n * percent / 100;
+    return graph;
+}
+
 /* --- dependences ---------------------------------------------------------- */
 
 struct edge {
@@ -201,7 +209,7 @@ struct world {
     od_datum **datum;
     od_task *task;
     od_access *access;
-    od_level **level;
+    od_submission **submission;
     struct edges edges;
     struct event *event;
     uint32_t nevents, capacity;
@@ -283,8 +291,14 @@ static uint32_t level_uses(const struct world *w, uint32_t t, od_level_use *uses
 {
     const model_task *task = &w->graph->task[t];
     for (uint32_t u = 0; u < task->nuses; u++)
-        uses[u] = (od_level_use){w->base[task->datum[u]], (task->mode[u] & OD_WRITE) != 0};
+        uses[u] = (od_level_use){w->base[task->datum[u]], (task->mode[u] & OD_WRITE) != 0, task->mode[u] == OD_WRITE};
     return task->nuses;
+}
+
+/* Tasks that use equally many data do the same. */
+static const void *kind_of(const struct world *w, uint32_t t)
+{
+    return (const char *)w->graph + w->graph->task[t].nuses;
 }
 
 /* A task that is submitted and not ready is known to the engine by its data. */
@@ -292,24 +306,19 @@ static void announce(struct world *w, uint32_t t)
 {
     od_level_use uses[MODEL_USES];
     uint32_t nuses = level_uses(w, t, uses);
-    w->level[t] = od_engine_submit(w->engine, w->graph->task[t].duration, uses, nuses);
-}
-
-static void arrive(struct world *w, uint32_t t)
-{
-    od_level_use uses[MODEL_USES];
-    od_engine_unsubmit(w->engine, w->level[t], uses, level_uses(w, t, uses));
+    w->submission[t] = od_engine_submit(w->engine, kind_of(w, t), w->graph->task[t].duration, uses, nuses);
 }
 
 static void submit(struct world *w, uint32_t t)
 {
     const model_task *spec = &w->graph->task[t];
-    if (w->graph->dependences)
-        arrive(w, t);
+    od_engine_unsubmit(w->engine, &w->submission[t]);
     od_task *task = &w->task[t];
     *task = (od_task){.bound = OD_NOWHERE,
                       .priority = spec->priority,
                       .duration = spec->duration,
+                      .kind = kind_of(w, t),
+                      .submission = w->submission[t],
                       .naccess = spec->nuses,
                       .access = &w->access[(size_t)t * MODEL_USES]};
     for (uint32_t u = 0; u < spec->nuses; u++) {
@@ -337,7 +346,7 @@ static void build(struct world *w)
                                .slots = 1,
                                .host_slots = 1,
                                .peer = m->peer_bandwidth > 0,
-                               .host_link = {m->bandwidth, 0},
+                               .host_link = {m->bandwidth / m->ndevices, 0}, /* when all load at once */
                                .peer_link = {m->peer_bandwidth, 0},
                                .policy = policy.ops,
                                .policy_values = policy.values,
@@ -408,7 +417,7 @@ model_result model_run(const model_graph *graph, const model_machine *machine)
     w.datum = zeroed(graph->ndata, sizeof *w.datum);
     w.task = zeroed(graph->ntasks, sizeof *w.task);
     w.access = zeroed((size_t)graph->ntasks * MODEL_USES, sizeof *w.access);
-    w.level = zeroed(graph->ntasks, sizeof *w.level);
+    w.submission = zeroed(graph->ntasks, sizeof *w.submission);
     w.base = zeroed(graph->ndata, sizeof *w.base);
     w.ready = zeroed(graph->ntasks, sizeof *w.ready);
     build(&w);
@@ -428,7 +437,7 @@ model_result model_run(const model_graph *graph, const model_machine *machine)
     free(w.datum);
     free(w.task);
     free(w.access);
-    free(w.level);
+    free(w.submission);
     free(w.base);
     free(w.ready);
     free(w.event);

@@ -50,6 +50,8 @@ model_graph model_gemm2d(uint32_t n);       /* C(i,j) = row i of A, column j of 
 model_graph model_gemm3d(uint32_t n);       /* n^3 tasks that read tiles of A, B and C */
 model_graph model_cholesky_set(uint32_t n); /* the tasks of the factorisation without their dependences, only reading */
 model_graph model_cholesky(uint32_t n);     /* the factorisation, priorities = bottom levels */
+/* So many of every hundred tasks of model_gemm2d(), chosen at random. */
+model_graph model_sparse2d(uint32_t n, uint32_t percent, uint64_t seed);
 /* Puts the tasks into a random order; not where they have dependences. */
 void model_shuffle(model_graph *graph, uint64_t seed);
 void model_free(model_graph *graph);

@@ -21,6 +21,7 @@ static inline od_datum *world_datum(uint32_t id, size_t size, unsigned ndevices)
     od_datum *datum = calloc(1, sizeof *datum + ndevices * sizeof datum->replica[0]);
     assert_non_null(datum);
     datum->id = id;
+    datum->base = 4096 * (uintptr_t)(id + 1);
     datum->size = size;
     datum->valid = OD_BIT(OD_HOST);
     datum->home = OD_NOWHERE;
@@ -67,6 +68,14 @@ static inline od_device_load world_load(void *engine, unsigned k)
     return loads ? loads->device[k] : (od_device_load){0};
 }
 
+/* There is no directory: what has not been used is not known. */
+static inline const od_datum *world_find(void *engine, uintptr_t base)
+{
+    (void)engine;
+    (void)base;
+    return NULL;
+}
+
 static inline od_policy_env world_env(unsigned ndevices, uint64_t seed, world_loads *loads)
 {
     return (od_policy_env){.ndevices = ndevices,
@@ -76,7 +85,8 @@ static inline od_policy_env world_env(unsigned ndevices, uint64_t seed, world_lo
                            .engine = loads,
                            .transfer_time = world_transfer_time,
                            .inbound = 50,
-                           .load = world_load};
+                           .load = world_load,
+                           .find = world_find};
 }
 
 static inline void *world_create(const od_policy_ops *ops, unsigned ndevices, uint64_t seed)

@@ -43,7 +43,7 @@ static task random_task(uint64_t *random)
 {
     task t = {.weight = (double)(1 + random_below(random, 9)), .nuses = (uint32_t)random_below(random, MAX_USES + 1)};
     for (uint32_t i = 0; i < t.nuses; i++)
-        t.use[i] = (od_level_use){1 + random_below(random, ADDRESSES), random_below(random, 2)};
+        t.use[i] = (od_level_use){.address = 1 + random_below(random, ADDRESSES), .write = random_below(random, 2)};
     return t;
 }
 
@@ -76,7 +76,7 @@ static void long_chains_and_many_addresses(void **state)
     enum { LENGTH = 200000 };
     od_levels *levels = od_levels_create();
     od_level **chain = calloc(LENGTH, sizeof *chain);
-    od_level_use use = {1, true};
+    od_level_use use = {.address = 1, .write = true};
     for (int i = 0; i < LENGTH; i++)
         chain[i] = od_levels_submit(levels, 1, &use, 1);
     double last = od_levels_ready(levels, chain[0]);

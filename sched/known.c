@@ -147,10 +147,9 @@ static void unlist_use(od_known_use *use)
         od_list_remove(list, &use->link);
 }
 
-/* Every use that has an item is given up. */
 static void clear_uses(od_known *known, od_known_task *task)
 {
-    for (uint32_t i = 0; i < task->nuses && task->uses[i].item; i++) {
+    for (uint32_t i = 0; i < task->nuses; i++) {
         od_known_use *use = &task->uses[i];
         unlist_use(use);
         if (od_list_contains(&use->reading))
@@ -158,18 +157,35 @@ static void clear_uses(od_known *known, od_known_task *task)
         if (use->item->writer == task)
             use->item->writer = NULL;
         drop_item(known, use->item);
-        use->item = NULL;
     }
+    task->nuses = 0;
 }
 
-static bool set_use(od_known *known, od_known_task *task, uint32_t i, uintptr_t base, od_mode mode)
+/* The task's use of the item, or NULL. */
+static od_known_use *find_use(od_known_task *task, uint32_t nuses, const od_known_item *item)
+{
+    for (uint32_t i = 0; item->last == task && i < nuses; i++)
+        if (task->uses[i].item == item)
+            return &task->uses[i];
+    return NULL;
+}
+
+/* Adds a use; several of one item are one. */
+static bool add_use(od_known *known, od_known_task *task, uintptr_t base, od_mode mode)
 {
     od_known_item *item = get_item(known, base);
     if (!item)
         return false;
+    od_known_use *use = find_use(task, task->nuses, item);
+    if (use) {
+        use->mode |= mode;
+        return true;
+    }
+    use = &task->uses[task->nuses++];
+    *use = (od_known_use){.item = item, .user = task, .mode = mode};
     item->nusers++;
-    task->uses[i] = (od_known_use){.item = item, .user = task, .mode = mode};
-    list_use(&task->uses[i], task->place == OD_NOWHERE ? &item->open : &item->claimed[task->place]);
+    item->last = task;
+    list_use(use, task->place == OD_NOWHERE ? &item->open : &item->claimed[task->place]);
     return true;
 }
 
@@ -204,33 +220,7 @@ static void free_task(od_known_task *task)
     free(task);
 }
 
-static void free_tasks(od_list *tasks)
-{
-    for (od_node *node; (node = od_list_pop_front(tasks));)
-        free_task(od_container_of(node, od_known_task, link));
-}
-
-void od_known_destroy(od_known *known)
-{
-    if (!known)
-        return;
-    free_tasks(&known->open);
-    free_tasks(&known->taken);
-    for (unsigned k = 0; known->claimed && k < known->ndevices; k++)
-        free_tasks(&known->claimed[k]);
-    for (size_t i = 0; known->bucket && i < (size_t)1 << known->bits; i++)
-        for (od_known_item *item = known->bucket[i], *next; item; item = next) {
-            next = item->next;
-            free(item);
-        }
-    free(known->bucket);
-    free(known->claimed);
-    free(known->claimed_seconds);
-    free(known->task_ids.free);
-    free(known->item_ids.free);
-    free(known);
-}
-
+/* With room for so many uses. */
 static od_known_task *new_task(od_known *known, uint32_t nuses)
 {
     od_known_task *task = calloc(1, sizeof *task + nuses * sizeof task->uses[0]);
@@ -239,7 +229,6 @@ static od_known_task *new_task(od_known *known, uint32_t nuses)
         return NULL;
     }
     task->place = OD_NOWHERE;
-    task->nuses = nuses;
     return task;
 }
 
@@ -310,6 +299,45 @@ static void leave_successors(od_known_task *task)
     task->nsuccessors = 0;
 }
 
+static void free_tasks(od_list *tasks)
+{
+    for (od_node *node; (node = od_list_pop_front(tasks));)
+        free_task(od_container_of(node, od_known_task, link));
+}
+
+static void leave_all(od_list *tasks)
+{
+    od_list_each(it, tasks)
+        leave_successors(od_container_of(it, od_known_task, link));
+}
+
+static void visit_lists(od_known *known, void (*visit)(od_list *tasks))
+{
+    visit(&known->open);
+    visit(&known->taken);
+    for (unsigned k = 0; known->claimed && k < known->ndevices; k++)
+        visit(&known->claimed[k]);
+}
+
+void od_known_destroy(od_known *known)
+{
+    if (!known)
+        return;
+    visit_lists(known, leave_all); /* first: it frees tasks that are gone */
+    visit_lists(known, free_tasks);
+    for (size_t i = 0; known->bucket && i < (size_t)1 << known->bits; i++)
+        for (od_known_item *item = known->bucket[i], *next; item; item = next) {
+            next = item->next;
+            free(item);
+        }
+    free(known->bucket);
+    free(known->claimed);
+    free(known->claimed_seconds);
+    free(known->task_ids.free);
+    free(known->item_ids.free);
+    free(known);
+}
+
 /* --- life of a task --------------------------------------------------------------------- */
 
 static void open_task(od_known *known, od_known_task *task)
@@ -334,6 +362,11 @@ static void leave(od_known *known, od_known_task *task)
     }
 }
 
+static od_mode mode_of(const od_level_use *use)
+{
+    return !use->write ? OD_READ : use->overwrites ? OD_WRITE : OD_READ_WRITE;
+}
+
 od_known_task *od_known_submit(od_known *known, const void *kind, double seconds, const od_level_use *uses,
                                uint32_t nuses)
 {
@@ -343,11 +376,11 @@ od_known_task *od_known_submit(od_known *known, const void *kind, double seconds
     task->kind = kind;
     task->seconds = seconds;
     for (uint32_t i = 0; i < nuses; i++)
-        if (!set_use(known, task, i, uses[i].address, uses[i].write ? OD_READ_WRITE : OD_READ)) {
+        if (!add_use(known, task, uses[i].address, mode_of(&uses[i]))) {
             discard(known, task);
             return NULL;
         }
-    for (uint32_t i = 0; i < nuses; i++)
+    for (uint32_t i = 0; i < task->nuses; i++)
         depend(&task->uses[i]);
     open_task(known, task);
     return task;
@@ -390,11 +423,11 @@ static od_known_task *make_ready_task(od_known *known, const od_task *task)
         return NULL;
     made->kind = task->kind;
     for (uint32_t i = 0; i < task->naccess; i++) {
-        if (!set_use(known, made, i, task->access[i].datum->base, task->access[i].mode)) {
+        if (!add_use(known, made, task->access[i].datum->base, task->access[i].mode)) {
             discard(known, made);
             return NULL;
         }
-        meet_datum(known, made->uses[i].item, task->access[i].datum);
+        meet_datum(known, made->uses[made->nuses - 1].item, task->access[i].datum);
     }
     return made;
 }

@@ -21,15 +21,16 @@
 
 typedef struct od_known_item {
     uintptr_t base;
-    const od_datum *datum; /* NULL: none is known of this base */
-    size_t size;           /* bytes; 0: not known yet */
-    uint32_t id;           /* dense, reused */
-    uint32_t nusers;       /* known tasks that use it */
-    struct od_known_task *writer; /* the last submitted one, unless it is done */
-    od_list readers;              /* od_known_use.reading: submitted since then and not done */
-    struct od_known_item *next;   /* in its bucket */
-    od_list open;                 /* od_known_use.link */
-    od_list claimed[];            /* by device: od_known_use.link */
+    const od_datum *datum;            /* NULL: none is known of this base */
+    size_t size;                      /* bytes; 0: not known yet */
+    uint32_t id;                      /* dense, reused */
+    uint32_t nusers;                  /* known tasks that use it */
+    const struct od_known_task *last; /* that began to use it; perhaps no longer there */
+    struct od_known_task *writer;     /* the last submitted one, unless it is done */
+    od_list readers;                  /* od_known_use.reading: submitted since then and not done */
+    struct od_known_item *next;       /* in its bucket */
+    od_list open;                     /* od_known_use.link */
+    od_list claimed[];                /* by device: od_known_use.link */
 } od_known_item;
 
 typedef struct od_known_use {

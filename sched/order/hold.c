@@ -6,14 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROLES = 24 };
+enum { MOST_ROLES = 24, KEPT = 4 };
+
+/* A candidate, ordered. */
+struct candidate {
+    od_hold_result result;
+    bool *there; /* by item: on the device at its end */
+};
 
 struct plan {
     od_hold_graph g;
     od_hold_growth growth;
     bool *chosen, *held, *partner;
     uint32_t *unsat;
-    od_hold_result best, tried;
+    struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
+    unsigned nkept;
 };
 
 /* --- the graph --------------------------------------------------------------------- */
@@ -131,18 +138,43 @@ static double worth(const od_hold_result *result)
 {
     if (result->ntasks == 0)
         return -1;
-    return result->loads > 0 ? result->seconds / result->loads : (double)INFINITY;
+    double transfers = result->loads + result->stores;
+    return transfers > 0 ? result->seconds / transfers : (double)INFINITY;
 }
 
+/* Roles may differ by name alone: one like this, as far as can be seen, is there already. */
+static bool is_kept(const struct plan *w, const od_hold_result *result)
+{
+    for (unsigned i = 0; i < w->nkept; i++) {
+        const od_hold_result *kept = &w->kept[i].result;
+        if (kept->ntasks == result->ntasks && fabs(worth(kept) - worth(result)) <= 1e-6 * worth(result))
+            return true;
+    }
+    return false;
+}
+
+/* Orders what has been chosen, and keeps it if it is one of the best. */
 static od_status try_candidate(struct plan *w, int role)
 {
-    od_status status = od_hold_stream(&w->g, w->chosen, w->held, &w->tried);
-    if (status || worth(&w->tried) <= worth(&w->best))
+    struct candidate tried = w->kept[KEPT];
+    od_status status = od_hold_stream(&w->g, w->chosen, w->held, &tried.result, tried.there);
+    if (status)
         return status;
-    od_hold_result kept = w->best;
-    w->best = w->tried;
-    w->best.role = role;
-    w->tried = kept;
+    tried.result.role = role;
+    w->kept[KEPT] = tried;
+    if (is_kept(w, &tried.result))
+        return OD_OK;
+    unsigned at = w->nkept;
+    while (at > 0 && worth(&tried.result) > worth(&w->kept[at - 1].result))
+        at--;
+    if (at == KEPT)
+        return OD_OK;
+    if (w->nkept < KEPT)
+        w->nkept++;
+    w->kept[KEPT] = w->kept[w->nkept - 1];
+    for (unsigned i = w->nkept - 1; i > at; i--)
+        w->kept[i] = w->kept[i - 1];
+    w->kept[at] = tried;
     return OD_OK;
 }
 
@@ -159,29 +191,53 @@ static uint32_t items_within(const od_hold_growth *growth, double bytes)
     return best;
 }
 
+/* How many of the grown items are enough for so many seconds of tasks. */
+static uint32_t items_for(const od_hold_growth *growth, double seconds)
+{
+    uint32_t n = 1;
+    while (n < growth->nitems && growth->seconds[n - 1] < seconds)
+        n++;
+    return n;
+}
+
 static od_status try_role(struct plan *w, int role)
 {
-    static const double slacks[] = {0.04, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5};
+    static const double slacks[] = {0.04, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5}, reaches[] = {1, 0.75, 0.5, 0.35, 0.25};
+    enum { SLACKS = sizeof slacks / sizeof *slacks, REACHES = sizeof reaches / sizeof *reaches };
     const od_hold_problem *p = w->g.p;
-    uint32_t last = 0;
+    uint32_t tried[SLACKS * REACHES], ntried = 0;
     od_status status = od_hold_grow(&w->g, role, p->memory * (1 - slacks[0]), &w->growth);
-    for (size_t i = 0; !status && w->growth.nitems && i < sizeof slacks / sizeof *slacks; i++) {
-        uint32_t n = items_within(&w->growth, p->memory * (1 - slacks[i]));
-        if (n == last)
+    size_t reach = p->first_successor[p->ntasks] ? 1 : REACHES;
+    for (size_t i = 0; !status && w->growth.nitems && i < SLACKS * reach; i++) {
+        uint32_t within = items_within(&w->growth, p->memory * (1 - slacks[i % SLACKS]));
+        uint32_t enough = items_for(&w->growth, reaches[i / SLACKS] * od_hold_reach(p)),
+                 n = within < enough ? within : enough;
+        bool again = false;
+        for (uint32_t j = 0; j < ntried; j++)
+            again |= tried[j] == n;
+        if (again)
             continue;
-        last = n;
+        tried[ntried++] = n;
         choose(w, n);
         status = try_candidate(w, role);
     }
     return status;
 }
 
-static od_status try_nothing(struct plan *w)
+/* All tasks, with nothing that is to stay. */
+static od_status order_all(struct plan *w, struct candidate *candidate)
 {
     const od_hold_problem *p = w->g.p;
     memset(w->held, 0, p->nitems + 1);
     memset(w->chosen, 1, p->ntasks + 1);
-    return try_candidate(w, OD_HOLD_NOTHING);
+    candidate->result.role = OD_HOLD_NOTHING;
+    return od_hold_stream(&w->g, w->chosen, w->held, &candidate->result, candidate->there);
+}
+
+static od_status try_nothing(struct plan *w)
+{
+    w->nkept = 1;
+    return order_all(w, &w->kept[0]);
 }
 
 static od_status try_all(struct plan *w)
@@ -191,7 +247,7 @@ static od_status try_all(struct plan *w)
     od_status status = OD_OK;
     for (unsigned i = 0; !status && i < n; i++)
         status = try_role(w, roles[i].role);
-    if (!status && w->best.ntasks == 0)
+    if (!status && (!w->nkept || w->kept[0].result.ntasks == 0))
         status = try_nothing(w);
     return status;
 }
@@ -209,11 +265,14 @@ static bool allocate(struct plan *w)
     w->unsat = malloc(nt * sizeof *w->unsat);
     w->held = malloc(ni);
     w->partner = malloc(ni);
-    w->best.order = malloc(nt * sizeof *w->best.order);
-    w->tried.order = malloc(nt * sizeof *w->tried.order);
-    return w->growth.item && w->growth.bytes && w->growth.seconds && w->growth.loads && w->growth.joined &&
-           w->chosen && w->unsat && w->held && w->partner && w->best.order && w->tried.order &&
-           list_users(&w->g) && measure_graph(&w->g);
+    bool ok = true;
+    for (unsigned i = 0; i <= KEPT; i++) {
+        w->kept[i].result.order = malloc(nt * sizeof *w->kept[i].result.order);
+        w->kept[i].there = calloc(ni, 1);
+        ok &= w->kept[i].result.order && w->kept[i].there;
+    }
+    return ok && w->growth.item && w->growth.bytes && w->growth.seconds && w->growth.loads && w->growth.joined &&
+           w->chosen && w->unsat && w->held && w->partner && list_users(&w->g) && measure_graph(&w->g);
 }
 
 static void release(struct plan *w)
@@ -231,18 +290,206 @@ static void release(struct plan *w)
     free(w->unsat);
     free(w->held);
     free(w->partner);
-    free(w->best.order);
-    free(w->tried.order);
+    for (unsigned i = 0; i <= KEPT; i++) {
+        free(w->kept[i].result.order);
+        free(w->kept[i].there);
+    }
+}
+
+/* --- what is left ----------------------------------------------------------------------- */
+
+/* The problem without the tasks that are `gone`. Items stay. */
+struct rest {
+    od_hold_problem p;
+    double *seconds;
+    uint32_t *kind, *first_use, *use, *first_successor, *successor, *number;
+    bool *writes;
+    uint32_t *origin; /* of each task, its number in the whole */
+};
+
+static bool make_rest(struct rest *r, const od_hold_problem *whole, const bool *gone)
+{
+    uint32_t nt = whole->ntasks + 1, nu = whole->first_use[whole->ntasks] + 1;
+    uint32_t ns = whole->first_successor[whole->ntasks] + 1, uses = 0, edges = 0;
+    *r = (struct rest){.p = *whole,
+                       .seconds = malloc(nt * sizeof *r->seconds),
+                       .kind = malloc(nt * sizeof *r->kind),
+                       .first_use = malloc((nt + 1) * sizeof *r->first_use),
+                       .use = malloc(nu * sizeof *r->use),
+                       .first_successor = malloc((nt + 1) * sizeof *r->first_successor),
+                       .successor = malloc(ns * sizeof *r->successor),
+                       .number = malloc(nt * sizeof *r->number),
+                       .writes = malloc(nu),
+                       .origin = malloc(nt * sizeof *r->origin)};
+    if (!r->seconds || !r->kind || !r->first_use || !r->use || !r->first_successor || !r->successor || !r->number ||
+        !r->writes || !r->origin)
+        return false;
+    r->p.ntasks = 0;
+    for (uint32_t t = 0; t < whole->ntasks; t++) {
+        if (gone[t])
+            continue;
+        uint32_t at = r->p.ntasks++;
+        r->number[t] = at;
+        r->origin[at] = t;
+        r->seconds[at] = whole->seconds[t];
+        r->kind[at] = whole->kind[t];
+        r->first_use[at] = uses;
+        for (uint32_t u = whole->first_use[t]; u < whole->first_use[t + 1]; u++, uses++) {
+            r->use[uses] = whole->use[u];
+            r->writes[uses] = whole->writes[u];
+        }
+    }
+    r->first_use[r->p.ntasks] = uses;
+    for (uint32_t at = 0; at < r->p.ntasks; at++) {
+        uint32_t t = r->origin[at];
+        r->first_successor[at] = edges;
+        for (uint32_t s = whole->first_successor[t]; s < whole->first_successor[t + 1]; s++)
+            if (!gone[whole->successor[s]])
+                r->successor[edges++] = r->number[whole->successor[s]];
+    }
+    r->first_successor[r->p.ntasks] = edges;
+    r->p.seconds = r->seconds;
+    r->p.kind = r->kind;
+    r->p.first_use = r->first_use;
+    r->p.use = r->use;
+    r->p.writes = r->writes;
+    r->p.first_successor = r->first_successor;
+    r->p.successor = r->successor;
+    return true;
+}
+
+static void free_rest(struct rest *r)
+{
+    free(r->seconds);
+    free(r->kind);
+    free(r->first_use);
+    free(r->use);
+    free(r->first_successor);
+    free(r->successor);
+    free(r->number);
+    free(r->writes);
+    free(r->origin);
+}
+
+/* The next phase of what is left, without trying many roles; its tasks are gone then. `there`: what the device ends with, or NULL. */
+static od_status plan_part(struct rest *r, bool *gone, od_hold_result *part, bool *there)
+{
+    struct plan w = {.g = {.p = &r->p}};
+    bool writes = false;
+    for (uint32_t u = 0; u < r->p.first_use[r->p.ntasks]; u++)
+        writes |= r->p.writes[u];
+    od_status status = allocate(&w) ? try_role(&w, writes ? OD_HOLD_WRITTEN : OD_HOLD_LAST) : OD_ENOMEM;
+    if (!status && !writes)
+        status = try_role(&w, OD_HOLD_FIRST);
+    if (!status && (!w.nkept || w.kept[0].result.ntasks == 0))
+        status = try_nothing(&w);
+    *part = w.kept[0].result;
+    for (uint32_t i = 0; !status && i < part->ntasks; i++)
+        gone[r->origin[part->order[i]]] = true;
+    if (!status && there)
+        memcpy(there, w.kept[0].there, r->p.nitems);
+    part->order = NULL;
+    release(&w);
+    return status;
+}
+
+/* Seconds of loads and stores until all that is not gone is done, in parts of so many seconds. Where the parts are those of one device,
+ * `there` is what it has at first. */
+static od_status roll_out(const od_hold_problem *problem, bool *gone, double share, bool *there, od_hold_result *sum)
+{
+    od_status status = OD_OK;
+    *sum = (od_hold_result){0};
+    for (bool any = true; any && !status;) {
+        struct rest rest;
+        od_hold_result part = {0};
+        status = make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
+        rest.p.share = share;
+        if (there)
+            rest.p.resident = there;
+        any = !status && rest.p.ntasks;
+        if (any)
+            status = plan_part(&rest, gone, &part, there);
+        any = any && part.ntasks;
+        sum->ntasks += part.ntasks;
+        sum->loads += part.loads;
+        sum->stores += part.stores;
+        free_rest(&rest);
+    }
+    return status;
+}
+
+od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads)
+{
+    double total = 0;
+    od_hold_result sum = {0};
+    bool *gone = calloc(problem->ntasks + 1, 1);
+    for (uint32_t t = 0; t < problem->ntasks; t++)
+        total += problem->seconds[t];
+    od_status status = gone ? roll_out(problem, gone, total / devices, NULL, &sum) : OD_ENOMEM;
+    *loads = sum.loads;
+    free(gone);
+    return status;
+}
+
+/* --- the best ---------------------------------------------------------------------------- */
+
+/* Transfers of the candidate and, roughly, of all that is left after it. */
+static od_status look_to_the_end(const od_hold_problem *p, struct candidate *candidate, double *transfers)
+{
+    const od_hold_result *result = &candidate->result;
+    od_hold_result sum = {0};
+    bool *gone = calloc(p->ntasks + 1, 1);
+    for (uint32_t i = 0; gone && i < result->ntasks; i++)
+        gone[result->order[i]] = true;
+    od_status status = gone ? roll_out(p, gone, p->share, candidate->there, &sum) : OD_ENOMEM;
+    *transfers = result->loads + result->stores + sum.loads + sum.stores;
+    free(gone);
+    return status;
+}
+
+/* A few phases before the end it matters what a phase leaves over. */
+static bool is_near_the_end(const struct plan *w)
+{
+    static const double phases = 4;
+    const od_hold_problem *p = w->g.p;
+    double left = 0;
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        left += p->seconds[t];
+    return left <= p->share && left <= phases * w->kept[0].result.seconds && w->kept[0].result.ntasks < p->ntasks;
+}
+
+static od_status choose_best(struct plan *w, unsigned *best)
+{
+    double least = 0, transfers;
+    od_status status = OD_OK;
+    bool near = is_near_the_end(w);
+    *best = 0;
+    for (unsigned i = 0; !status && near && i < w->nkept; i++) {
+        status = look_to_the_end(w->g.p, &w->kept[i], &transfers);
+        if (!status && (i == 0 || transfers < least * (1 - 1e-9))) {
+            least = transfers;
+            *best = i;
+        }
+    }
+    if (status || !near)
+        return status;
+    status = order_all(w, &w->kept[KEPT]);
+    if (!status && w->kept[KEPT].result.loads + w->kept[KEPT].result.stores < least)
+        *best = KEPT;
+    return status;
 }
 
 od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result)
 {
     struct plan w = {.g = {.p = problem}};
+    unsigned best = 0;
     od_status status = allocate(&w) ? try_all(&w) : OD_ENOMEM;
+    if (!status)
+        status = choose_best(&w, &best);
     if (!status) {
         uint32_t *order = result->order;
-        memcpy(order, w.best.order, w.best.ntasks * sizeof *order);
-        *result = w.best;
+        *result = w.kept[best].result;
+        memcpy(order, result->order, result->ntasks * sizeof *order);
         result->order = order;
     }
     release(&w);

@@ -37,6 +37,7 @@ typedef struct od_hold_problem {
     const double *size;              /* by item: bytes */
     const double *load;              /* by item: seconds to bring it, or to bring it home */
     const bool *resident;            /* by item: it is there */
+    const bool *fresh;               /* by item: the first of the tasks overwrites it, which needs no load */
     double memory;                   /* bytes of the device */
     uint32_t window;                 /* tasks whose data are there before they have run: a task buffer */
     double share;                    /* seconds of tasks that it is to get at most */
@@ -47,12 +48,16 @@ typedef struct od_hold_result {
     uint32_t ntasks;
     double seconds; /* of these tasks */
     double loads;   /* seconds of the loads that they need, predicted */
+    double stores;  /* seconds of what has to go back for it */
     double held;    /* bytes of H */
-    int role;       /* for those who want to know: number of the kind times 16 plus the position, or one of the following */
+    int role; /* for those who want to know: number of the kind times 16 plus the position, or one of the following */
 } od_hold_result;
 
 enum { OD_HOLD_FIRST = -1, OD_HOLD_LAST = -2, OD_HOLD_WRITTEN = -3, OD_HOLD_NOTHING = -4 };
 
 od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result);
+
+/* Seconds of loads when so many devices share the work of the problem equally, each a phase for its part; a rough plan. */
+od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads);
 
 #endif

@@ -19,9 +19,9 @@ struct pair {
 };
 
 struct candidate {
-    double gain;   /* seconds of its tasks that count */
-    double need;   /* seconds of new partners */
-    uint64_t hash; /* of them */
+    double gain;         /* seconds of its tasks that count */
+    double need;         /* seconds of new partners */
+    uint64_t hash;       /* of them */
     uint32_t first_task; /* that counts, plus one: by grow.next_task */
 };
 
@@ -35,9 +35,9 @@ struct group {
 struct grow {
     const od_hold_graph *g;
     int role;
-    uint32_t *item;   /* by task: that of the role */
-    uint32_t *unsat;  /* by task: what it still waits for */
-    uint32_t *next_task; /* by task: the next one of the same candidate that counts, plus one */
+    uint32_t *item;              /* by task: that of the role */
+    uint32_t *unsat;             /* by task: what it still waits for */
+    uint32_t *next_task;         /* by task: the next one of the same candidate that counts, plus one */
     struct candidate *candidate; /* by item */
     uint32_t *next_member;       /* by item */
     bool *is_held, *is_partner;  /* by item */
@@ -347,9 +347,9 @@ static bool grow(struct grow *w, double limit)
     if (!hold(w, first))
         return false;
     struct group *group;
-    while (w->seconds < p->share && (group = best_group(w, limit - w->bytes))) {
+    while (w->seconds < od_hold_reach(p) && (group = best_group(w, limit - w->bytes))) {
         uint32_t held = w->out->nitems;
-        for (uint32_t i = group->first, next; i && w->seconds < p->share; i = next) {
+        for (uint32_t i = group->first, next; i && w->seconds < od_hold_reach(p); i = next) {
             next = w->next_member[i - 1];
             if (w->bytes + p->size[i - 1] <= limit && !hold(w, i - 1))
                 return false;

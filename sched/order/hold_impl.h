@@ -28,14 +28,24 @@ typedef struct od_hold_growth {
 /* Seconds of the load that using the item costs. */
 static inline double od_hold_cost(const od_hold_problem *p, uint32_t item)
 {
-    return p->resident[item] ? 0 : p->load[item];
+    return p->resident[item] || p->fresh[item] ? 0 : p->load[item];
+}
+
+/* H grows until its tasks take so many seconds. Without dependences that may be more than the share: the streams then end before
+ * they have met all that could use them. With dependences tiles would be left half done. */
+static inline double od_hold_reach(const od_hold_problem *p)
+{
+    static const double times = 4;
+    return p->first_successor[p->ntasks] ? p->share : times * p->share;
 }
 
 /* The item of the task that has the role, or OD_NO_ITEM. */
 uint32_t od_hold_item(const od_hold_problem *p, uint32_t task, int role);
 od_status od_hold_grow(const od_hold_graph *graph, int role, double limit, od_hold_growth *growth);
 
-/* Orders those of the tasks that are `chosen` (by task), with items `held` (by item) staying. Ends when the share has been reached. */
-od_status od_hold_stream(const od_hold_graph *graph, const bool *chosen, const bool *held, od_hold_result *result);
+/* Orders those of the tasks that are `chosen` (by task), with items `held` (by item) staying. Ends when the share has been reached.
+ * `there` (by item): what is on the device then. */
+od_status od_hold_stream(const od_hold_graph *graph, const bool *chosen, const bool *held, od_hold_result *result,
+                         bool *there);
 
 #endif

@@ -9,6 +9,7 @@
 #include "sched/order/hold_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct stream {
     const od_hold_graph *g;
@@ -19,7 +20,7 @@ struct stream {
     bool *dirty;       /* by item: written here since it came */
     uint32_t *last;    /* by item: how many tasks had been ordered with the last that uses it */
     double *left;      /* by item: seconds of chosen tasks that use it and have not run */
-    double *enabled;   /* by item that is not there: seconds of the tasks that lack it alone, and nothing else */
+    double *enabled;   /* by item that is not there: tasks that lack it and nothing else */
     uint32_t *wanted;  /* items with `enabled`, perhaps no longer */
     bool *is_wanted;
     uint32_t nwanted;
@@ -30,7 +31,8 @@ struct stream {
     uint32_t *runnable; /* likewise, with their data */
     bool *is_runnable;  /* by task: it is in that heap */
     uint32_t nrunnable;
-    bool *done;          /* by task */
+    bool *done;           /* by task */
+    uint32_t released;    /* tasks of the order that have ended: those after them are in a task buffer */
     double used, lacking; /* bytes there, and of held items that are not */
     od_hold_result *out;
 };
@@ -84,7 +86,7 @@ static void count_enabled(struct stream *w, uint32_t task, int sign)
     if (w->missing[task] != 1 || w->unsat[task] || w->done[task])
         return;
     uint32_t item = lacking_item(w, task);
-    w->enabled[item] += sign * w->g->p->seconds[task];
+    w->enabled[item] += sign;
     if (sign > 0 && !w->is_wanted[item]) {
         w->is_wanted[item] = true;
         w->wanted[w->nwanted++] = item;
@@ -127,7 +129,7 @@ static void lose(struct stream *w, uint32_t item)
     const od_hold_problem *p = w->g->p;
     w->used -= p->size[item];
     w->lacking += w->held[item] && w->left[item] > 0 ? p->size[item] : 0;
-    w->out->loads += w->dirty[item] ? p->load[item] : 0;
+    w->out->stores += w->dirty[item] ? p->load[item] : 0;
     w->dirty[item] = false;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
@@ -186,11 +188,29 @@ static void load(struct stream *w, uint32_t item, uint32_t task)
 {
     const od_hold_problem *p = w->g->p;
     make_room(w, p->size[item], task);
-    w->out->loads += p->load[item];
+    w->out->loads += p->fresh[item] && !w->last[item] ? 0 : p->load[item];
     bring(w, item);
 }
 
 /* --- running ------------------------------------------------------------------------------ */
+
+/* The first task in the order that has not ended is over: what waited for it is ready. False: all are. */
+static bool release_next(struct stream *w)
+{
+    const od_hold_problem *p = w->g->p;
+    if (w->released == w->out->ntasks)
+        return false;
+    uint32_t task = w->out->order[w->released++];
+    for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
+        uint32_t after = p->successor[s];
+        if (!w->chosen[after] || --w->unsat[after])
+            continue;
+        heap_push(w, w->ready, &w->nready, after);
+        count_enabled(w, after, +1);
+        offer(w, after);
+    }
+    return true;
+}
 
 static void run(struct stream *w, uint32_t task)
 {
@@ -205,14 +225,8 @@ static void run(struct stream *w, uint32_t task)
         w->dirty[p->use[u]] |= p->writes[u];
         w->last[p->use[u]] = w->out->ntasks;
     }
-    for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
-        uint32_t after = p->successor[s];
-        if (!w->chosen[after] || --w->unsat[after])
-            continue;
-        heap_push(w, w->ready, &w->nready, after);
-        count_enabled(w, after, +1);
-        offer(w, after);
-    }
+    if (w->out->ntasks - w->released > p->window)
+        release_next(w);
 }
 
 static bool run_all(struct stream *w)
@@ -229,12 +243,25 @@ static bool run_all(struct stream *w)
     return any;
 }
 
+/* Of the most urgent task that lacks this item alone. */
+static double level_of(const struct stream *w, uint32_t item)
+{
+    double level = 0;
+    for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
+        uint32_t task = w->g->user[i];
+        bool enabled = w->chosen[task] && !w->done[task] && !w->unsat[task] && w->missing[task] == 1;
+        if (enabled && w->g->level[task] > level)
+            level = w->g->level[task];
+    }
+    return level;
+}
+
 /* The load that makes most task time possible, or OD_NO_ITEM. */
 static uint32_t best_load(struct stream *w)
 {
     const od_hold_problem *p = w->g->p;
     uint32_t best = OD_NO_ITEM, kept = 0;
-    double most = 0;
+    double most = 0, urgent = 0;
     for (uint32_t i = 0; i < w->nwanted; i++) {
         uint32_t item = w->wanted[i];
         double value = w->enabled[item] / p->load[item];
@@ -244,10 +271,13 @@ static uint32_t best_load(struct stream *w)
             continue;
         w->wanted[kept++] = item;
         bool fits = w->held[item] || w->lacking <= 0 || w->used + p->size[item] + w->lacking <= p->memory;
-        if (fits && (best == OD_NO_ITEM || value > most * (1 + 1e-9) ||
-                     (value > most * (1 - 1e-9) && item < best))) {
+        if (!fits || (best != OD_NO_ITEM && value < most * (1 - 1e-9)))
+            continue;
+        double level = level_of(w, item);
+        if (best == OD_NO_ITEM || value > most * (1 + 1e-9) || level > urgent || (level == urgent && item < best)) {
             best = item;
             most = value;
+            urgent = level;
         }
     }
     w->nwanted = kept;
@@ -274,8 +304,8 @@ static uint32_t best_task(struct stream *w)
     for (uint32_t i = 0; i < w->nready && i < LOOK_AT; i++) {
         uint32_t task = w->ready[i];
         double seconds = w->done[task] ? 0 : load_of(w, task);
-        if (!w->done[task] && (best == OD_NO_ITEM || seconds < least ||
-                               (seconds == least && is_before(w, task, best)))) {
+        if (!w->done[task] &&
+            (best == OD_NO_ITEM || seconds < least || (seconds == least && is_before(w, task, best)))) {
             best = task;
             least = seconds;
         }
@@ -340,25 +370,26 @@ static void begin(struct stream *w)
 static void stream(struct stream *w)
 {
     const od_hold_problem *p = w->g->p;
+    memset(w->there, 0, p->nitems);
     begin(w);
     do
         run_all(w);
-    while (w->out->seconds < p->share && bring_more(w));
+    while (w->out->seconds < p->share && (bring_more(w) || release_next(w)));
     for (uint32_t i = 0; i < p->nitems; i++)
-        w->out->loads += w->dirty[i] ? p->load[i] : 0;
+        w->out->stores += w->dirty[i] ? p->load[i] : 0;
 }
 
-od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool *held, od_hold_result *result)
+od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool *held, od_hold_result *result,
+                         bool *there)
 {
     const od_hold_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    struct stream w = {.g = g, .chosen = chosen, .held = held, .out = result};
+    struct stream w = {.g = g, .chosen = chosen, .held = held, .there = there, .out = result};
     result->ntasks = 0;
-    result->seconds = result->loads = result->held = 0;
+    result->seconds = result->loads = result->stores = result->held = 0;
     w.unsat = calloc(nt, sizeof *w.unsat);
     w.missing = calloc(nt, sizeof *w.missing);
     w.done = calloc(nt, 1);
-    w.there = calloc(ni, 1);
     w.dirty = calloc(ni, 1);
     w.is_wanted = calloc(ni, 1);
     w.left = calloc(ni, sizeof *w.left);
@@ -369,8 +400,8 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     w.ready = malloc(nt * sizeof *w.ready);
     w.runnable = malloc(nt * sizeof *w.runnable);
     w.is_runnable = calloc(nt, 1);
-    bool ok = w.unsat && w.missing && w.done && w.there && w.dirty && w.is_wanted && w.left && w.last && w.enabled &&
-              w.wanted && w.present && w.ready && w.runnable && w.is_runnable;
+    bool ok = w.unsat && w.missing && w.done && w.dirty && w.is_wanted && w.left && w.last && w.enabled && w.wanted &&
+              w.present && w.ready && w.runnable && w.is_runnable;
     if (ok)
         stream(&w);
     for (uint32_t i = 0; i < p->nitems; i++)
@@ -378,7 +409,6 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     free(w.unsat);
     free(w.missing);
     free(w.done);
-    free(w.there);
     free(w.dirty);
     free(w.is_wanted);
     free(w.left);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The open tasks as plain arrays; see scene.h. */
+#include "sched/scene.h"
+
+#include <stdlib.h>
+
+enum { MOST_KINDS = 64, IN_FLIGHT = 2 };
+
+/* What tasks must have in common to play the same part. */
+struct kind {
+    const void *kind;
+    uint32_t nuses;
+};
+
+/* While a scene is made. */
+struct maker {
+    od_scene *scene;
+    const od_policy_env *env;
+    const od_known *known;
+    unsigned k;
+    uint32_t *task_number, *item_number; /* by id of what is known: the number in the problem plus one */
+    struct kind kinds[MOST_KINDS];
+    uint32_t nuses;
+};
+
+/* Kinds beyond the first are one. */
+static uint32_t kind_of(struct maker *m, const od_known_task *task)
+{
+    od_hold_problem *p = &m->scene->problem;
+    for (uint32_t i = 0; i < p->nkinds; i++)
+        if (m->kinds[i].kind == task->kind && m->kinds[i].nuses == task->nuses)
+            return i;
+    if (p->nkinds == MOST_KINDS)
+        return MOST_KINDS - 1;
+    m->kinds[p->nkinds] = (struct kind){task->kind, task->nuses};
+    return p->nkinds++;
+}
+
+/* Bytes; what has not been seen yet is taken to be like the others. */
+static double size_of(const struct maker *m, const od_known_item *item)
+{
+    return item->size ? (double)item->size : m->known->mean_size;
+}
+
+static double load_seconds(const struct maker *m, const od_known_item *item)
+{
+    static const double latency = 1e-9; /* loads take some time, however short */
+    if (item->datum)
+        return m->env->transfer_time(m->env->engine, item->datum, m->k);
+    return latency + size_of(m, item) * m->env->ndevices / m->env->inbound;
+}
+
+/* It is on the device, or a task that is planned there will bring it. */
+static bool is_resident(const struct maker *m, const od_known_item *item)
+{
+    return item->claimed[m->k].count || (item->datum && od_datum_is_expected(item->datum, m->k));
+}
+
+static bool is_fresh(const od_known_item *item)
+{
+    const od_node *first = od_list_first(&item->open);
+    return first && od_container_of(first, od_known_use, link)->mode == OD_WRITE;
+}
+
+static uint32_t number_of(struct maker *m, const od_known_item *item)
+{
+    od_scene *scene = m->scene;
+    if (!m->item_number[item->id]) {
+        uint32_t i = scene->problem.nitems++;
+        m->item_number[item->id] = i + 1;
+        scene->size[i] = size_of(m, item);
+        scene->load[i] = load_seconds(m, item);
+        scene->resident[i] = is_resident(m, item);
+        scene->fresh[i] = is_fresh(item);
+    }
+    return m->item_number[item->id] - 1;
+}
+
+static void add_task(struct maker *m, od_known_task *task)
+{
+    static const double least = 1e-9; /* every task takes some time */
+    od_scene *scene = m->scene;
+    uint32_t t = scene->problem.ntasks++;
+    scene->task[t] = task;
+    m->task_number[task->id] = t + 1;
+    scene->seconds[t] = task->seconds > least ? task->seconds : least;
+    scene->kind[t] = kind_of(m, task);
+    for (uint32_t i = 0; i < task->nuses; i++) {
+        scene->use[m->nuses] = number_of(m, task->uses[i].item);
+        scene->writes[m->nuses++] = task->uses[i].mode & OD_WRITE;
+    }
+    scene->first_use[t + 1] = m->nuses;
+}
+
+/* Dependences against the order of submission, which wrong predictions may leave, are none here. */
+static void add_successors(struct maker *m)
+{
+    od_scene *scene = m->scene;
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < scene->problem.ntasks; t++) {
+        const od_known_task *task = scene->task[t];
+        for (uint32_t i = 0; i < task->nsuccessors; i++) {
+            const od_known_task *after = task->successors[i];
+            if (!after->gone && m->task_number[after->id] > t + 1)
+                scene->successor[count++] = m->task_number[after->id] - 1;
+        }
+        scene->first_successor[t + 1] = count;
+    }
+}
+
+static void *array(size_t count, size_t size, bool *ok)
+{
+    void *memory = calloc(count + 1, size);
+    *ok &= memory != NULL;
+    return memory;
+}
+
+static bool allocate(struct maker *m, size_t nuses, size_t nsuccessors)
+{
+    od_scene *s = m->scene;
+    size_t ntasks = m->known->open.count, nitems = m->known->nitems;
+    bool ok = true;
+    m->task_number = array(m->known->task_ids.bound, sizeof *m->task_number, &ok);
+    m->item_number = array(m->known->item_ids.bound, sizeof *m->item_number, &ok);
+    s->task = array(ntasks, sizeof *s->task, &ok);
+    s->seconds = array(ntasks, sizeof *s->seconds, &ok);
+    s->kind = array(ntasks, sizeof *s->kind, &ok);
+    s->first_use = array(ntasks + 1, sizeof *s->first_use, &ok);
+    s->use = array(nuses, sizeof *s->use, &ok);
+    s->writes = array(nuses, sizeof *s->writes, &ok);
+    s->first_successor = array(ntasks + 1, sizeof *s->first_successor, &ok);
+    s->successor = array(nsuccessors, sizeof *s->successor, &ok);
+    s->size = array(nitems, sizeof *s->size, &ok);
+    s->load = array(nitems, sizeof *s->load, &ok);
+    s->resident = array(nitems, sizeof *s->resident, &ok);
+    s->fresh = array(nitems, sizeof *s->fresh, &ok);
+    return ok;
+}
+
+static void fill(struct maker *m)
+{
+    od_scene *s = m->scene;
+    od_list_each(it, &m->known->open)
+        add_task(m, od_container_of(it, od_known_task, link));
+    add_successors(m);
+    s->problem.seconds = s->seconds;
+    s->problem.kind = s->kind;
+    s->problem.first_use = s->first_use;
+    s->problem.use = s->use;
+    s->problem.writes = s->writes;
+    s->problem.first_successor = s->first_successor;
+    s->problem.successor = s->successor;
+    s->problem.size = s->size;
+    s->problem.load = s->load;
+    s->problem.resident = s->resident;
+    s->problem.fresh = s->fresh;
+    s->problem.memory = (double)m->env->memory;
+    s->problem.window = m->env->buffer + IN_FLIGHT;
+}
+
+od_status od_scene_create(od_scene *scene, const od_known *known, const od_policy_env *env, unsigned k)
+{
+    struct maker m = {.scene = scene, .env = env, .known = known, .k = k};
+    size_t nuses = 0, nsuccessors = 0;
+    *scene = (od_scene){0};
+    od_list_each(it, &known->open) {
+        const od_known_task *task = od_container_of(it, od_known_task, link);
+        nuses += task->nuses;
+        nsuccessors += task->nsuccessors;
+    }
+    bool ok = allocate(&m, nuses, nsuccessors);
+    if (ok)
+        fill(&m);
+    else
+        od_scene_free(scene);
+    free(m.task_number);
+    free(m.item_number);
+    return ok ? OD_OK : OD_ENOMEM;
+}
+
+void od_scene_free(od_scene *scene)
+{
+    free(scene->task);
+    free(scene->seconds);
+    free(scene->kind);
+    free(scene->first_use);
+    free(scene->use);
+    free(scene->writes);
+    free(scene->first_successor);
+    free(scene->successor);
+    free(scene->size);
+    free(scene->load);
+    free(scene->resident);
+    free(scene->fresh);
+    *scene = (od_scene){0};
+}

@@ -95,7 +95,7 @@ static void make_data(struct load *load, uint32_t ndata, uint32_t ntasks)
     load->tasks = checked(calloc(ntasks, sizeof *load->tasks));
     for (uint32_t d = 0; d < ndata; d++) {
         od_datum *datum = checked(calloc(1, sizeof *datum + load->ndevices * sizeof datum->replica[0]));
-        *datum = (od_datum){.id = d, .size = 1, .valid = OD_BIT(OD_HOST), .home = OD_NOWHERE};
+        *datum = (od_datum){.id = d, .base = 1 + (uintptr_t)d, .size = 1, .valid = OD_BIT(OD_HOST), .home = OD_NOWHERE};
         for (unsigned k = 0; k < load->ndevices; k++)
             datum->replica[k].datum = datum;
         load->data[d] = datum;
@@ -222,6 +222,8 @@ static void run_task(struct load *load, const struct subject *subject, void *sta
         subject->ops->started(state, task, k);
     if (subject->ops->done)
         subject->ops->done(state, task, k);
+    if (subject->ops->completed)
+        subject->ops->completed(state, task);
 }
 
 static void run_all(struct load *load, const struct subject *subject, void *state)
@@ -240,6 +242,14 @@ static void run_all(struct load *load, const struct subject *subject, void *stat
     }
 }
 
+/* There is no directory: policies know what tasks have named. */
+static const od_datum *no_datum(void *engine, uintptr_t base)
+{
+    (void)engine;
+    (void)base;
+    return NULL;
+}
+
 static struct figures measure(struct load *load, const struct subject *subject)
 {
     void *state;
@@ -250,7 +260,8 @@ static struct figures measure(struct load *load, const struct subject *subject)
                          .values = subject->policy.values,
                          .transfer_time = unit_transfer,
                          .inbound = 1e4,
-                         .load = no_load};
+                         .load = no_load,
+                         .find = no_datum};
     double bytes = heap_bytes(), start = processor_seconds();
     if (od_policy_create(subject->ops, &env, &state))
         checked(NULL);

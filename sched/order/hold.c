@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROLES = 24, KEPT = 4 };
+enum {
+    MOST_ROLES = 24,
+    MANY_TASKS = 20000, /* then only so many roles are tried, those that promise most: */
+    FEW_ROLES = 3,
+    SMALL = 2000, /* tasks: all roles are tried even for rough plans */
+    KEPT = 8,     /* candidates */
+};
 
 /* A candidate, ordered. */
 struct candidate {
@@ -95,8 +101,10 @@ static unsigned list_roles(const od_hold_problem *p, struct role *roles)
     qsort(all, count, sizeof *all, most_seconds_first);
     if (any_writes)
         roles[n++].role = OD_HOLD_WRITTEN;
-    roles[n++].role = OD_HOLD_LAST;
-    roles[n++].role = OD_HOLD_FIRST;
+    if (p->nkinds > 1) { /* else positions of the kind */
+        roles[n++].role = OD_HOLD_LAST;
+        roles[n++].role = OD_HOLD_FIRST;
+    }
     for (unsigned i = 0; i < count && n < MOST_ROLES; i++)
         roles[n++] = all[i];
     return n;
@@ -240,13 +248,55 @@ static od_status try_nothing(struct plan *w)
     return order_all(w, &w->kept[0]);
 }
 
-static od_status try_all(struct plan *w)
+/* What growing alone promises: task time for each second of transfers, at best. */
+static od_status promise_of(struct plan *w, int role, double *promise)
 {
-    struct role roles[MOST_ROLES + 4];
+    const od_hold_problem *p = w->g.p;
+    od_status status = od_hold_grow(&w->g, role, p->memory, &w->growth);
+    *promise = 0;
+    for (uint32_t i = 0; !status && i < w->growth.nitems; i++)
+        *promise = fmax(*promise, w->growth.seconds[i] / fmax(w->growth.loads[i], 1e-12));
+    return status;
+}
+
+/* The roles to try: all, or those that promise most; of those that promise the same the one that is listed first. */
+static od_status choose_roles(struct plan *w, int *best, unsigned *count)
+{
+    struct role roles[MOST_ROLES];
+    double promises[FEW_ROLES], promise;
     unsigned n = list_roles(w->g.p, roles);
     od_status status = OD_OK;
+    *count = 0;
+    if (w->g.p->ntasks < MANY_TASKS || n <= FEW_ROLES) {
+        for (; *count < n; ++*count)
+            best[*count] = roles[*count].role;
+        return OD_OK;
+    }
+    for (unsigned i = 0; !status && i < n; i++) {
+        status = promise_of(w, roles[i].role, &promise);
+        unsigned at = *count;
+        while (at > 0 && promise > promises[at - 1] * (1 + 1e-9))
+            at--;
+        if (status || at == FEW_ROLES)
+            continue;
+        *count += *count < FEW_ROLES;
+        for (unsigned j = *count - 1; j > at; j--) {
+            best[j] = best[j - 1];
+            promises[j] = promises[j - 1];
+        }
+        best[at] = roles[i].role;
+        promises[at] = promise;
+    }
+    return status;
+}
+
+static od_status try_all(struct plan *w)
+{
+    int roles[MOST_ROLES];
+    unsigned n;
+    od_status status = choose_roles(w, roles, &n);
     for (unsigned i = 0; !status && i < n; i++)
-        status = try_role(w, roles[i].role);
+        status = try_role(w, roles[i]);
     if (!status && (!w->nkept || w->kept[0].result.ntasks == 0))
         status = try_nothing(w);
     return status;
@@ -371,16 +421,30 @@ static void free_rest(struct rest *r)
     free(r->origin);
 }
 
-/* The next phase of what is left, without trying many roles; its tasks are gone then. `there`: what the device ends with, or NULL. */
-static od_status plan_part(struct rest *r, bool *gone, od_hold_result *part, bool *there)
+/* What tasks write; where they only read, their first and last items. And the one that is given. */
+static unsigned usual_roles(const od_hold_problem *p, int given, struct role *roles)
+{
+    bool writes = false;
+    unsigned n = 0;
+    for (uint32_t u = 0; u < p->first_use[p->ntasks]; u++)
+        writes |= p->writes[u];
+    roles[n++].role = writes ? OD_HOLD_WRITTEN : OD_HOLD_LAST;
+    if (!writes)
+        roles[n++].role = OD_HOLD_FIRST;
+    if (given != OD_HOLD_NOTHING)
+        roles[n++].role = given;
+    return n;
+}
+
+/* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its tasks are gone then. `there`: what the device ends with, or NULL. */
+static od_status plan_part(struct rest *r, int role, bool *gone, od_hold_result *part, bool *there)
 {
     struct plan w = {.g = {.p = &r->p}};
-    bool writes = false;
-    for (uint32_t u = 0; u < r->p.first_use[r->p.ntasks]; u++)
-        writes |= r->p.writes[u];
-    od_status status = allocate(&w) ? try_role(&w, writes ? OD_HOLD_WRITTEN : OD_HOLD_LAST) : OD_ENOMEM;
-    if (!status && !writes)
-        status = try_role(&w, OD_HOLD_FIRST);
+    struct role roles[MOST_ROLES];
+    unsigned n = r->p.ntasks < SMALL ? list_roles(&r->p, roles) : usual_roles(&r->p, role, roles);
+    od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
+    for (unsigned i = 0; !status && i < n; i++)
+        status = try_role(&w, roles[i].role);
     if (!status && (!w.nkept || w.kept[0].result.ntasks == 0))
         status = try_nothing(&w);
     *part = w.kept[0].result;
@@ -395,7 +459,8 @@ static od_status plan_part(struct rest *r, bool *gone, od_hold_result *part, boo
 
 /* Seconds of loads and stores until all that is not gone is done, in parts of so many seconds. Where the parts are those of one device,
  * `there` is what it has at first. */
-static od_status roll_out(const od_hold_problem *problem, bool *gone, double share, bool *there, od_hold_result *sum)
+static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, double share, bool *there,
+                          od_hold_result *sum)
 {
     od_status status = OD_OK;
     *sum = (od_hold_result){0};
@@ -408,7 +473,7 @@ static od_status roll_out(const od_hold_problem *problem, bool *gone, double sha
             rest.p.resident = there;
         any = !status && rest.p.ntasks;
         if (any)
-            status = plan_part(&rest, gone, &part, there);
+            status = plan_part(&rest, role, gone, &part, there);
         any = any && part.ntasks;
         sum->ntasks += part.ntasks;
         sum->loads += part.loads;
@@ -425,7 +490,7 @@ od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, dou
     bool *gone = calloc(problem->ntasks + 1, 1);
     for (uint32_t t = 0; t < problem->ntasks; t++)
         total += problem->seconds[t];
-    od_status status = gone ? roll_out(problem, gone, total / devices, NULL, &sum) : OD_ENOMEM;
+    od_status status = gone ? roll_out(problem, OD_HOLD_NOTHING, gone, total / devices, NULL, &sum) : OD_ENOMEM;
     *loads = sum.loads;
     free(gone);
     return status;
@@ -441,21 +506,22 @@ static od_status look_to_the_end(const od_hold_problem *p, struct candidate *can
     bool *gone = calloc(p->ntasks + 1, 1);
     for (uint32_t i = 0; gone && i < result->ntasks; i++)
         gone[result->order[i]] = true;
-    od_status status = gone ? roll_out(p, gone, p->share, candidate->there, &sum) : OD_ENOMEM;
+    od_status status = gone ? roll_out(p, result->role, gone, p->share, candidate->there, &sum) : OD_ENOMEM;
     *transfers = result->loads + result->stores + sum.loads + sum.stores;
     free(gone);
     return status;
 }
 
-/* A few phases before the end it matters what a phase leaves over. */
+/* A few phases before the end it matters what a phase leaves over. Looking there takes time, which it must be worth. */
 static bool is_near_the_end(const struct plan *w)
 {
-    static const double phases = 4;
+    static const double phases = 4, cost = 3e-5 /* seconds per task */, most = 0.05;
     const od_hold_problem *p = w->g.p;
     double left = 0;
     for (uint32_t t = 0; t < p->ntasks; t++)
         left += p->seconds[t];
-    return left <= p->share && left <= phases * w->kept[0].result.seconds && w->kept[0].result.ntasks < p->ntasks;
+    return left <= p->share && left <= phases * w->kept[0].result.seconds && w->kept[0].result.ntasks < p->ntasks &&
+           cost * p->ntasks <= most * left;
 }
 
 static od_status choose_best(struct plan *w, unsigned *best)

@@ -35,13 +35,13 @@ struct group {
 struct grow {
     const od_hold_graph *g;
     int role;
-    uint32_t *item;              /* by task: that of the role */
-    uint32_t *unsat;             /* by task: what it still waits for */
-    uint32_t *next_task;         /* by task: the next one of the same candidate that counts, plus one */
-    struct candidate *candidate; /* by item */
-    uint32_t *next_member;       /* by item */
-    bool *is_held, *is_partner;  /* by item */
-    uint32_t *first_pair;        /* by item as partner, plus one */
+    uint32_t *item;                        /* by task: that of the role */
+    uint32_t *unsat;                       /* by task: what it still waits for */
+    uint32_t *next_task;                   /* by task: the next one of the same candidate that counts, plus one */
+    struct candidate *candidate;           /* by item */
+    uint32_t *next_member;                 /* by item */
+    bool *is_held, *is_partner, *is_dirty; /* by item */
+    uint32_t *first_pair;                  /* by item as partner, plus one */
     struct pair *pair;
     uint32_t npairs, room;
     uint32_t *listed; /* items that are or were candidates */
@@ -136,8 +136,12 @@ static void take_partner(struct grow *w, uint32_t item)
 static void join(struct grow *w, uint32_t task)
 {
     const od_hold_problem *p = w->g->p;
-    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
         take_partner(w, p->use[u]);
+        if (p->writes[u] && !w->is_dirty[p->use[u]])
+            w->loads += p->load[p->use[u]]; /* it has to go back */
+        w->is_dirty[p->use[u]] |= p->writes[u];
+    }
     w->seconds += p->seconds[task];
     w->out->joined[task] = w->out->nitems;
     w->stack[w->nstack++] = task;
@@ -382,6 +386,7 @@ od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_g
     w.next_member = calloc(ni, sizeof *w.next_member);
     w.is_held = calloc(ni, 1);
     w.is_partner = calloc(ni, 1);
+    w.is_dirty = calloc(ni, 1);
     w.is_listed = calloc(ni, 1);
     w.first_pair = calloc(ni, sizeof *w.first_pair);
     w.listed = malloc(ni * sizeof *w.listed);
@@ -389,7 +394,7 @@ od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_g
     growth->nitems = 0;
     memset(growth->joined, 0, nt * sizeof *growth->joined);
     bool ok = w.item && w.unsat && w.next_task && w.stack && w.chain && w.candidate && w.next_member && w.is_held &&
-              w.is_partner && w.is_listed && w.first_pair && w.listed && w.group;
+              w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed && w.group;
     for (uint32_t t = 0; ok && t < p->ntasks; t++)
         w.item[t] = od_hold_item(p, t, role);
     ok = ok && grow(&w, limit);
@@ -402,6 +407,7 @@ od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_g
     free(w.next_member);
     free(w.is_held);
     free(w.is_partner);
+    free(w.is_dirty);
     free(w.is_listed);
     free(w.first_pair);
     free(w.pair);

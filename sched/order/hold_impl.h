@@ -21,7 +21,7 @@ typedef struct od_hold_growth {
     uint32_t nitems;
     double *bytes;    /* of the items up to this one */
     double *seconds;  /* of the tasks with these */
-    double *loads;    /* predicted seconds of their loads, partners included */
+    double *loads;    /* predicted seconds of their loads and stores, partners included */
     uint32_t *joined; /* by task: how many items there were when it came to belong; 0: it does not */
 } od_hold_growth;
 

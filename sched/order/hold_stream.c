@@ -14,18 +14,23 @@
 struct stream {
     const od_hold_graph *g;
     const bool *chosen, *held;
-    uint32_t *unsat;   /* by task: chosen tasks that must come before */
-    uint32_t *missing; /* by task: items that are not there */
-    bool *there;       /* by item */
-    bool *dirty;       /* by item: written here since it came */
-    uint32_t *last;    /* by item: how many tasks had been ordered with the last that uses it */
-    double *left;      /* by item: seconds of chosen tasks that use it and have not run */
-    double *enabled;   /* by item that is not there: tasks that lack it and nothing else */
-    uint32_t *wanted;  /* items with `enabled`, perhaps no longer */
+    uint32_t *unsat;       /* by task: chosen tasks that must come before */
+    uint32_t *missing;     /* by task: items that are not there */
+    bool *there;           /* by item */
+    bool *dirty;           /* by item: written here since it came */
+    uint32_t *last;        /* by item: how many tasks had been ordered with the last that uses it */
+    double *left;          /* by item: seconds of chosen tasks that use it and have not run */
+    uint32_t *uses;        /* by item: the number of these tasks */
+    uint32_t *chosen_uses; /* by item: that number at first */
+    double *enabled;       /* by item that is not there: tasks that lack it and nothing else */
+    uint32_t *wanted;      /* items with `enabled`, perhaps no longer */
     bool *is_wanted;
     uint32_t nwanted;
-    uint32_t *present; /* items that are there */
-    uint32_t npresent;
+    uint32_t *present;  /* items that are there */
+    uint32_t *position; /* by item: its place there plus one, 0: it is not */
+    uint32_t npresent, cursor;
+    uint32_t *useless; /* items that are there and that no chosen task that is left uses */
+    uint32_t nuseless;
     uint32_t *ready; /* tasks that could run if their data were there, perhaps ordered already: a heap */
     uint32_t nready;
     uint32_t *runnable; /* likewise, with their data */
@@ -114,6 +119,7 @@ static void bring(struct stream *w, uint32_t item)
     w->there[item] = true;
     w->enabled[item] = 0;
     w->present[w->npresent++] = item;
+    w->position[item] = w->npresent;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
         if (!w->chosen[task] || w->done[task])
@@ -128,7 +134,7 @@ static void lose(struct stream *w, uint32_t item)
 {
     const od_hold_problem *p = w->g->p;
     w->used -= p->size[item];
-    w->lacking += w->held[item] && w->left[item] > 0 ? p->size[item] : 0;
+    w->lacking += w->held[item] && w->uses[item] ? p->size[item] : 0;
     w->out->stores += w->dirty[item] ? p->load[item] : 0;
     w->dirty[item] = false;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
@@ -154,34 +160,86 @@ static bool is_used_by(const od_hold_problem *p, uint32_t item, uint32_t task)
     return false;
 }
 
-/* What goes first: without a use, streams, with the least time left. What tasks in the window use goes last, the first of them first. */
+static void leave(struct stream *w, uint32_t item)
+{
+    uint32_t at = w->position[item] - 1, last = w->present[--w->npresent];
+    w->present[at] = last;
+    w->position[last] = at + 1;
+    w->position[item] = 0;
+    lose(w, item);
+}
+
+static bool is_in_window(const struct stream *w, uint32_t item)
+{
+    return w->last[item] && w->last[item] + w->g->p->window > w->out->ntasks;
+}
+
+enum { VICTIMS = 128 }; /* items that are looked at when one is to go */
+
+/* Tasks that use the item and have not been chosen. */
+static uint32_t other_uses(const struct stream *w, uint32_t item)
+{
+    return w->g->first_user[item + 1] - w->g->first_user[item] - w->chosen_uses[item];
+}
+
+/* An item that no chosen task will use, the one that the fewest others will, or OD_NO_ITEM. */
+static uint32_t useless_item(struct stream *w)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < w->nuseless && i < VICTIMS; i++) {
+        while (i < w->nuseless && !w->position[w->useless[i]]) /* it has gone with the window */
+            w->useless[i] = w->useless[--w->nuseless];
+        if (i < w->nuseless && !is_in_window(w, w->useless[i]) &&
+            (best == UINT32_MAX || other_uses(w, w->useless[i]) < other_uses(w, w->useless[best])))
+            best = i;
+    }
+    if (best == UINT32_MAX)
+        return OD_NO_ITEM;
+    uint32_t item = w->useless[best];
+    w->useless[best] = w->useless[--w->nuseless];
+    return item;
+}
+
+/* Streams go first, those with the least time left. What tasks in the window use goes last, the first of them first. */
 static double value_of(const struct stream *w, uint32_t item)
 {
     static const double much = 1e30, most = 1e60;
-    if (w->last[item] + w->g->p->window > w->out->ntasks && w->last[item])
+    if (is_in_window(w, item))
         return most * w->last[item];
-    return w->left[item] <= 0 ? -1 : w->left[item] + (w->held[item] ? much : 0);
+    return w->left[item] + (w->held[item] ? much : 0);
 }
 
-/* Makes room for an item that the task (or OD_NO_ITEM) needs. False: it does not fit. */
-static bool make_room(struct stream *w, double size, uint32_t task)
+/* Of a number of items that are there, others each time, the one that is best lost. */
+static uint32_t least_item(struct stream *w, uint32_t task)
 {
     const od_hold_problem *p = w->g->p;
-    while (w->used + size > p->memory) {
-        uint32_t victim = OD_NO_ITEM;
-        for (uint32_t i = 0; i < w->npresent; i++) {
-            uint32_t at = w->present[i];
-            if (!(task != OD_NO_ITEM && is_used_by(p, at, task)) &&
-                (victim == OD_NO_ITEM || value_of(w, at) < value_of(w, w->present[victim])))
-                victim = i;
+    uint32_t victim = OD_NO_ITEM, n = w->npresent < VICTIMS ? w->npresent : VICTIMS;
+    double least = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t item = w->present[(w->cursor + i) % w->npresent];
+        if (task != OD_NO_ITEM && is_used_by(p, item, task))
+            continue;
+        double value = value_of(w, item);
+        if (victim == OD_NO_ITEM || value < least) {
+            victim = item;
+            least = value;
         }
-        if (victim == OD_NO_ITEM)
-            return false;
-        uint32_t item = w->present[victim];
-        w->present[victim] = w->present[--w->npresent];
-        lose(w, item);
     }
-    return true;
+    w->cursor += n;
+    return victim;
+}
+
+/* Makes room for an item that the task (or OD_NO_ITEM) needs; where that is not possible more is there than there can be. */
+static void make_room(struct stream *w, double size, uint32_t task)
+{
+    while (w->used + size > w->g->p->memory) {
+        uint32_t victim = useless_item(w);
+        if (victim == OD_NO_ITEM)
+            victim = least_item(w, task);
+        if (victim == OD_NO_ITEM)
+            return;
+        leave(w, victim);
+    }
 }
 
 static void load(struct stream *w, uint32_t item, uint32_t task)
@@ -219,11 +277,12 @@ static void run(struct stream *w, uint32_t task)
     w->out->order[w->out->ntasks++] = task;
     w->out->seconds += p->seconds[task];
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
-        w->left[p->use[u]] -= p->seconds[task];
-        if (w->left[p->use[u]] < p->seconds[task] * 1e-6)
-            w->left[p->use[u]] = 0;
-        w->dirty[p->use[u]] |= p->writes[u];
-        w->last[p->use[u]] = w->out->ntasks;
+        uint32_t item = p->use[u];
+        w->left[item] -= p->seconds[task];
+        w->dirty[item] |= p->writes[u];
+        w->last[item] = w->out->ntasks;
+        if (--w->uses[item] == 0)
+            w->useless[w->nuseless++] = item;
     }
     if (w->out->ntasks - w->released > p->window)
         release_next(w);
@@ -350,8 +409,11 @@ static void begin(struct stream *w)
         for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++)
             w->unsat[p->successor[s]]++;
         w->missing[t] = p->first_use[t + 1] - p->first_use[t];
-        for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++)
+        for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++) {
             w->left[p->use[u]] += p->seconds[t];
+            w->uses[p->use[u]]++;
+            w->chosen_uses[p->use[u]]++;
+        }
     }
     for (uint32_t i = 0; i < p->nitems; i++)
         w->lacking += w->held[i] ? p->size[i] : 0;
@@ -363,7 +425,7 @@ static void begin(struct stream *w)
         offer(w, t);
     }
     for (uint32_t i = 0; i < p->nitems; i++)
-        if (p->resident[i] && w->left[i] > 0 && w->used + p->size[i] <= p->memory)
+        if (p->resident[i] && w->uses[i] && w->used + p->size[i] <= p->memory)
             bring(w, i);
 }
 
@@ -393,6 +455,10 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     w.dirty = calloc(ni, 1);
     w.is_wanted = calloc(ni, 1);
     w.left = calloc(ni, sizeof *w.left);
+    w.uses = calloc(ni, sizeof *w.uses);
+    w.chosen_uses = calloc(ni, sizeof *w.chosen_uses);
+    w.position = calloc(ni, sizeof *w.position);
+    w.useless = malloc(ni * sizeof *w.useless);
     w.last = calloc(ni, sizeof *w.last);
     w.enabled = calloc(ni, sizeof *w.enabled);
     w.wanted = malloc(ni * sizeof *w.wanted);
@@ -400,8 +466,9 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     w.ready = malloc(nt * sizeof *w.ready);
     w.runnable = malloc(nt * sizeof *w.runnable);
     w.is_runnable = calloc(nt, 1);
-    bool ok = w.unsat && w.missing && w.done && w.dirty && w.is_wanted && w.left && w.last && w.enabled && w.wanted &&
-              w.present && w.ready && w.runnable && w.is_runnable;
+    bool ok = w.unsat && w.missing && w.done && w.dirty && w.is_wanted && w.left && w.uses && w.chosen_uses &&
+              w.position && w.useless && w.last && w.enabled && w.wanted && w.present && w.ready && w.runnable &&
+              w.is_runnable;
     if (ok)
         stream(&w);
     for (uint32_t i = 0; i < p->nitems; i++)
@@ -412,6 +479,10 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     free(w.dirty);
     free(w.is_wanted);
     free(w.left);
+    free(w.uses);
+    free(w.chosen_uses);
+    free(w.position);
+    free(w.useless);
     free(w.last);
     free(w.enabled);
     free(w.wanted);

@@ -273,15 +273,16 @@ static overhead_config parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const overhead_config config = parse(argc, argv);
+    overhead_config config = parse(argc, argv);
     if (config.work != NULL) {
         return work(config.work);
     }
-    char program[PATH_MAX];
+    char program[PATH_MAX], library[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length < 0 || access(config.library, R_OK) != 0) {
+    if (length < 0 || realpath(config.library, library) == NULL || access(library, R_OK) != 0) {
         bench_fail("cannot read %s", length < 0 ? "/proc/self/exe" : config.library);
     }
+    config.library = library; /* the dynamic linker would look for a name without a slash elsewhere */
     program[length] = '\0';
     for (int w = 0; w < WORKS; w++) {
         measure(&config, program, works[w].name);

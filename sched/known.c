@@ -351,6 +351,7 @@ static void leave(od_known *known, od_known_task *task)
 {
     if (task->taken) {
         od_list_remove(&known->taken, &task->link);
+        known->taken_seconds = known->taken.count ? known->taken_seconds - task->seconds : 0;
     } else if (task->place == OD_NOWHERE) {
         od_list_remove(&known->open, &task->link);
         known->open_ready -= task->task != NULL;
@@ -499,6 +500,7 @@ void od_known_take(od_known *known, od_known_task *task)
         unblock_successors(task);
     task->taken = true;
     od_list_push_back(&known->taken, &task->link);
+    known->taken_seconds += task->seconds;
 }
 
 void od_known_done(od_known *known, od_known_task *task)

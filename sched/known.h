@@ -76,7 +76,7 @@ typedef struct od_known {
     od_list *claimed;    /* by device: not taken, in the order of claims */
     uint32_t open_ready; /* of these, ready */
     double open_seconds; /* of the open tasks */
-    double *claimed_seconds;
+    double *claimed_seconds, taken_seconds;
     uint64_t claims; /* so far */
     od_known_ids task_ids, item_ids;
     od_known_item **bucket; /* 2^bits, by base */

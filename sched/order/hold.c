@@ -186,26 +186,43 @@ static od_status try_candidate(struct plan *w, int role)
     return OD_OK;
 }
 
-/* Of the beginnings of H that take so many bytes at most the best one, at least half as large as the largest. */
-static uint32_t items_within(const od_hold_growth *growth, double bytes)
+static double total_seconds(const od_hold_problem *p)
 {
-    uint32_t n = growth->nitems;
-    while (n > 1 && growth->bytes[n - 1] > bytes)
-        n--;
-    uint32_t best = n;
-    for (uint32_t i = n; i > 1 && growth->bytes[i - 1] >= bytes / 2; i--)
-        if (growth->seconds[i - 1] * growth->loads[best - 1] > growth->seconds[best - 1] * growth->loads[i - 1])
-            best = i;
-    return best;
+    double total = 0;
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        total += p->seconds[t];
+    return total;
 }
 
-/* How many of the grown items are enough for so many seconds of tasks. */
+/* True where one device is to do all; sums are rounded. */
+static bool is_for_all(const od_hold_problem *p)
+{
+    return p->share >= total_seconds(p) * (1 - 1e-6);
+}
+
+/* How many of the grown items are enough for so many seconds of tasks, or all. */
 static uint32_t items_for(const od_hold_growth *growth, double seconds)
 {
     uint32_t n = 1;
     while (n < growth->nitems && growth->seconds[n - 1] < seconds)
         n++;
     return n;
+}
+
+/* The beginning of H that takes so many bytes at most and is enough for so many seconds, or else the best one of at least half
+ * its size: a remainder that is too small to be worth its loads would be left to somebody. */
+static uint32_t items_within(const od_hold_growth *growth, double bytes, double seconds)
+{
+    uint32_t n = growth->nitems, enough = items_for(growth, seconds);
+    while (n > 1 && growth->bytes[n - 1] > bytes)
+        n--;
+    if (n >= enough && seconds < (double)INFINITY)
+        return enough;
+    uint32_t best = n;
+    for (uint32_t i = n; i > 1 && growth->bytes[i - 1] >= bytes / 2; i--)
+        if (growth->seconds[i - 1] * growth->loads[best - 1] > growth->seconds[best - 1] * growth->loads[i - 1])
+            best = i;
+    return best;
 }
 
 static od_status try_role(struct plan *w, int role)
@@ -215,11 +232,11 @@ static od_status try_role(struct plan *w, int role)
     const od_hold_problem *p = w->g.p;
     uint32_t tried[SLACKS * REACHES], ntried = 0;
     od_status status = od_hold_grow(&w->g, role, p->memory * (1 - slacks[0]), &w->growth);
-    size_t reach = p->first_successor[p->ntasks] ? 1 : REACHES;
-    for (size_t i = 0; !status && w->growth.nitems && i < SLACKS * reach; i++) {
-        uint32_t within = items_within(&w->growth, p->memory * (1 - slacks[i % SLACKS]));
-        uint32_t enough = items_for(&w->growth, reaches[i / SLACKS] * od_hold_reach(p)),
-                 n = within < enough ? within : enough;
+    bool others_work = !is_for_all(p);
+    size_t n_reaches = p->first_successor[p->ntasks] || !others_work ? 1 : REACHES;
+    for (size_t i = 0; !status && w->growth.nitems && i < SLACKS * n_reaches; i++) {
+        uint32_t n =
+            items_within(&w->growth, p->memory * (1 - slacks[i % SLACKS]), reaches[i / SLACKS] * od_hold_reach(p));
         bool again = false;
         for (uint32_t j = 0; j < ntried; j++)
             again |= tried[j] == n;
@@ -485,12 +502,10 @@ static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, 
 
 od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads)
 {
-    double total = 0;
+    double share = total_seconds(problem) / devices;
     od_hold_result sum = {0};
     bool *gone = calloc(problem->ntasks + 1, 1);
-    for (uint32_t t = 0; t < problem->ntasks; t++)
-        total += problem->seconds[t];
-    od_status status = gone ? roll_out(problem, OD_HOLD_NOTHING, gone, total / devices, NULL, &sum) : OD_ENOMEM;
+    od_status status = gone ? roll_out(problem, OD_HOLD_NOTHING, gone, share, NULL, &sum) : OD_ENOMEM;
     *loads = sum.loads;
     free(gone);
     return status;
@@ -517,10 +532,8 @@ static bool is_near_the_end(const struct plan *w)
 {
     static const double phases = 4, cost = 3e-5 /* seconds per task */, most = 0.05;
     const od_hold_problem *p = w->g.p;
-    double left = 0;
-    for (uint32_t t = 0; t < p->ntasks; t++)
-        left += p->seconds[t];
-    return left <= p->share && left <= phases * w->kept[0].result.seconds && w->kept[0].result.ntasks < p->ntasks &&
+    double left = total_seconds(p);
+    return is_for_all(p) && left <= phases * w->kept[0].result.seconds && w->kept[0].result.ntasks < p->ntasks &&
            cost * p->ntasks <= most * left;
 }
 

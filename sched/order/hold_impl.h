@@ -35,8 +35,15 @@ static inline double od_hold_cost(const od_hold_problem *p, uint32_t item)
  * they have met all that could use them. With dependences tiles would be left half done. */
 static inline double od_hold_reach(const od_hold_problem *p)
 {
-    static const double times = 4;
-    return p->first_successor[p->ntasks] ? p->share : times * p->share;
+    static const double times = 4, rounding = 1 - 1e-6;
+    return rounding * (p->first_successor[p->ntasks] ? p->share : times * p->share);
+}
+
+/* The order ends when its tasks take so many seconds. With dependences a phase may be somewhat longer than the share, if it is whole then. */
+static inline double od_hold_limit(const od_hold_problem *p)
+{
+    static const double longer = 1.25, rounding = 1 - 1e-6;
+    return rounding * (p->first_successor[p->ntasks] ? longer * p->share : p->share);
 }
 
 /* The item of the task that has the role, or OD_NO_ITEM. */

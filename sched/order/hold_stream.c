@@ -291,7 +291,7 @@ static void run(struct stream *w, uint32_t task)
 static bool run_all(struct stream *w)
 {
     bool any = false;
-    while (w->nrunnable && w->out->seconds < w->g->p->share) {
+    while (w->nrunnable && w->out->seconds < od_hold_limit(w->g->p)) {
         uint32_t task = heap_pop(w, w->runnable, &w->nrunnable);
         w->is_runnable[task] = false;
         if (w->done[task] || w->missing[task])
@@ -436,7 +436,7 @@ static void stream(struct stream *w)
     begin(w);
     do
         run_all(w);
-    while (w->out->seconds < p->share && (bring_more(w) || release_next(w)));
+    while (w->out->seconds < od_hold_limit(p) && (bring_more(w) || release_next(w)));
     for (uint32_t i = 0; i < p->nitems; i++)
         w->out->stores += w->dirty[i] ? p->load[i] : 0;
 }

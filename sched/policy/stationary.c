@@ -147,10 +147,10 @@ static void choose_active(struct stationary *s)
 
 /* --- phases ---------------------------------------------------------------------------------- */
 
-/* Seconds of tasks for one device. */
+/* Seconds of tasks for one device that has none yet, so that all are busy equally long. */
 static double share_of(const struct stationary *s)
 {
-    double total = s->known->open_seconds;
+    double total = s->known->open_seconds + s->known->taken_seconds;
     for (unsigned k = 0; k < s->env.ndevices; k++)
         total += s->known->claimed_seconds[k];
     return total / s->active;

@@ -6,7 +6,7 @@
  * (sched/order/hold.h) finds to bring the most task time for each second of transfers, at most its share of the work. They are its own from then
  * on. A request takes the one of its ready tasks that lacks the fewest bytes, among equals by the planned order (with several devices by priority,
  * because others wait). Evicted is what the planned order uses last (rule belady): so what was chosen to stay stays. Where tasks of
- * other devices will wait for those of a phase, half of it is planned: the others begin sooner.
+ * other devices will wait for those of a long phase, half a share is planned: the others begin sooner.
  *
  * Devices rest where that is faster: the work is divided among as many as finish it soonest, by an estimate of their loads over what they
  * share, and of the time to compute.
@@ -171,14 +171,15 @@ static bool is_awaited(const od_hold_problem *p, const od_hold_result *phase)
     return awaited;
 }
 
+/* Half a share where others will wait for what they need, unless memory has made the phase as short as that. */
 static od_status find_phase(const struct stationary *s, od_scene *scene, od_hold_result *phase)
 {
     od_hold_problem *p = &scene->problem;
     p->share = share_of(s);
     od_status status = od_hold_plan(p, phase);
-    if (status || s->active == 1 || !is_awaited(p, phase))
+    if (status || s->active == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
         return status;
-    p->share = phase->seconds / 2;
+    p->share /= 2;
     return od_hold_plan(p, phase);
 }
 

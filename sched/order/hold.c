@@ -8,7 +8,7 @@
 
 enum {
     MOST_ROLES = 24,
-    MANY_TASKS = 20000, /* then only so many roles are tried, those that promise most: */
+    MANY_TASKS = 20000, /* then ends are not looked at, and only so many roles are tried, those that promise most: */
     FEW_ROLES = 3,
     SMALL = 2000, /* tasks: all roles are tried even for rough plans */
     KEPT = 8,     /* candidates */
@@ -533,8 +533,8 @@ static bool is_near_the_end(const struct plan *w)
     static const double phases = 4, cost = 3e-5 /* seconds per task */, most = 0.05;
     const od_hold_problem *p = w->g.p;
     double left = total_seconds(p);
-    return is_for_all(p) && left <= phases * w->kept[0].result.seconds && w->kept[0].result.ntasks < p->ntasks &&
-           cost * p->ntasks <= most * left;
+    return p->ntasks < MANY_TASKS && is_for_all(p) && left <= phases * w->kept[0].result.seconds &&
+           w->kept[0].result.ntasks < p->ntasks && cost * p->ntasks <= most * left;
 }
 
 static od_status choose_best(struct plan *w, unsigned *best)

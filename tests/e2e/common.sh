@@ -58,26 +58,33 @@ expect_exit() {
     head -n 20 "$work/out" "$work/err"
 }
 
-# plain CODE [VAR=VALUE…] PROGRAM ARGUMENTS… : without the library; its output goes to $work/plain. Stock libomp fails assertions
-# of its own at times (kmp_taskdeps.h): a run that a signal ends is tried again.
+# Stock libomp 19 counts references to the nodes of its dependence graph wrongly at times, without the library
+# (tests/e2e/programs/all_have_priorities: 1 run of 25 on one machine). Such a run says nothing of ours.
+is_libomps() {
+    [ "$1" -eq 134 ] && grep -q 'Assertion failure at kmp_taskdeps.h(26): n >= 0' "$work/err" && [ "$2" -lt 4 ] &&
+        echo "libomp's own assertion, tried again: kmp_taskdeps.h(26)"
+}
+
+# plain CODE [VAR=VALUE…] PROGRAM ARGUMENTS… : without the library; its output goes to $work/plain.
 plain() {
     local code=$1 status tries=0
     shift
-    while timeout $limit_s env "$@" >"$work/out" 2>"$work/err"; status=$?; [ $status -gt 128 ] && [ $((++tries)) -lt 4 ]; do
-        :
-    done
+    while timeout $limit_s env "$@" >"$work/out" 2>"$work/err"; status=$?; is_libomps $status $((++tries)); do :; done
     expect_exit "$code" $status "without the library: $*"
     cp "$work/out" "$work/plain"
 }
 
 # under CODE [VAR=VALUE…] PROGRAM ARGUMENTS… : with it; output goes to $work/out and $work/err, figures to $work/stats.
 under() {
-    local code=$1 status
+    local code=$1 status tries=0
     shift
-    rm -f "$work/stats"
-    timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
-        >"$work/out" 2>"$work/err"
-    status=$(exit_code $?)
+    while
+        rm -f "$work/stats"
+        timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
+            >"$work/out" 2>"$work/err"
+        status=$(exit_code $?)
+        is_libomps "$status" $((++tries))
+    do :; done
     ran=$*
     expect_exit "$code" $status "$ran"
 }

@@ -103,6 +103,7 @@ void od_memory_update_outside(od_engine *e, od_datum *d);
 /* engine_host.c */
 void od_host_advance(od_engine *e, od_datum *d);
 
+/* NULL: there is none. The policy has been told, or need not be. */
 void od_engine_free_submission(od_engine *e, od_submission *submission);
 
 /* engine_loss.c */

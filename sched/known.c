@@ -162,9 +162,9 @@ static void clear_uses(od_known *known, od_known_task *task)
 }
 
 /* The task's use of the item, or NULL. */
-static od_known_use *find_use(od_known_task *task, uint32_t nuses, const od_known_item *item)
+static od_known_use *find_use(od_known_task *task, const od_known_item *item)
 {
-    for (uint32_t i = 0; item->last == task && i < nuses; i++)
+    for (uint32_t i = 0; item->last == task && i < task->nuses; i++)
         if (task->uses[i].item == item)
             return &task->uses[i];
     return NULL;
@@ -176,7 +176,7 @@ static bool add_use(od_known *known, od_known_task *task, uintptr_t base, od_mod
     od_known_item *item = get_item(known, base);
     if (!item)
         return false;
-    od_known_use *use = find_use(task, task->nuses, item);
+    od_known_use *use = find_use(task, item);
     if (use) {
         use->mode |= mode;
         return true;
@@ -262,7 +262,6 @@ static void add_successor(od_known_task *before, od_known_task *after)
         before->capacity = capacity;
     }
     before->successors[before->nsuccessors++] = after;
-    after->blockers += is_open(before);
     after->before++;
 }
 
@@ -279,14 +278,6 @@ static void depend(od_known_use *use)
     for (od_node *node; (node = od_list_pop_front(&item->readers));)
         add_successor(od_container_of(node, od_known_use, reading)->user, use->user);
     item->writer = use->user;
-}
-
-/* It is open no longer. */
-static void unblock_successors(od_known_task *task)
-{
-    for (uint32_t i = 0; i < task->nsuccessors; i++)
-        if (!task->successors[i]->task)
-            task->successors[i]->blockers--;
 }
 
 static void leave_successors(od_known_task *task)
@@ -444,8 +435,6 @@ static od_known_task *replace(od_known *known, od_known_task *old, const od_task
     made->successors = successors;
     made->nsuccessors = old->nsuccessors;
     made->capacity = old->capacity;
-    for (uint32_t i = 0; !is_open(old) && i < made->nsuccessors; i++)
-        made->successors[i]->blockers += !made->successors[i]->task;
     old->successors = NULL;
     old->nsuccessors = 0;
     leave(known, old);
@@ -470,8 +459,6 @@ od_known_task *od_known_ready(od_known *known, od_known_task *submitted, od_task
             return NULL;
     }
     known_task->task = task;
-    known_task->priority = task->priority;
-    known_task->blockers = 0;
     known->open_ready += is_open(known_task);
     return known_task;
 }
@@ -481,8 +468,6 @@ void od_known_claim(od_known *known, od_known_task *task, unsigned k)
     for (uint32_t i = 0; i < task->nuses; i++)
         unlist_use(&task->uses[i]);
     leave(known, task);
-    if (task->place == OD_NOWHERE)
-        unblock_successors(task);
     task->place = (int)k;
     task->number = known->claims++;
     for (uint32_t i = 0; i < task->nuses; i++)
@@ -496,8 +481,6 @@ void od_known_take(od_known *known, od_known_task *task)
     for (uint32_t i = 0; i < task->nuses; i++)
         unlist_use(&task->uses[i]);
     leave(known, task);
-    if (task->place == OD_NOWHERE)
-        unblock_successors(task);
     task->taken = true;
     od_list_push_back(&known->taken, &task->link);
     known->taken_seconds += task->seconds;

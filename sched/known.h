@@ -45,15 +45,13 @@ typedef struct od_known_task {
     od_task *task; /* NULL: not ready yet */
     const void *kind;
     double seconds;
-    int32_t priority;
-    uint32_t id;       /* dense, reused */
-    int place;         /* the device that it is claimed for, or OD_NOWHERE */
-    bool taken;        /* with the engine */
-    bool gone;         /* done, or nothing came of it; tasks that it was to follow still name it */
-    uint32_t blockers; /* while it is not ready: tasks that must come before it and are open */
-    uint32_t before;   /* tasks that must come before it and are not done */
-    uint64_t number;   /* of its claim: places in the order of the device */
-    od_node link;      /* in od_known.open or od_known.claimed */
+    uint32_t id;     /* dense, reused */
+    int place;       /* the device that it is claimed for, or OD_NOWHERE */
+    bool taken;      /* with the engine */
+    bool gone;       /* done, or nothing came of it; tasks that it was to follow still name it */
+    uint32_t before; /* tasks that must come before it and are not done */
+    uint64_t number; /* of its claim: places in the order of the device */
+    od_node link;    /* in od_known.open or od_known.claimed */
     struct od_known_task **successors;
     uint32_t nsuccessors, capacity;
     uint32_t nuses;

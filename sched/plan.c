@@ -44,6 +44,17 @@ od_task *od_plan_pop(od_plan *plan)
     return task;
 }
 
+size_t od_plan_lacking(const od_task *task, unsigned k)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_datum *datum = task->access[i].datum;
+        if ((task->access[i].mode & OD_READ) && !od_datum_is_expected(datum, k))
+            bytes += datum->size;
+    }
+    return bytes;
+}
+
 /* How many planned tasks use the datum. */
 static uint32_t count_uses(const od_plan *plan, const od_datum *datum)
 {

@@ -24,6 +24,8 @@ void od_plan_append(od_plan *plan, od_task *task);
 /* Takes a task out again; it is OD_TASK_READY and nowhere afterwards. */
 void od_plan_remove(od_plan *plan, od_task *task);
 od_task *od_plan_pop(od_plan *plan); /* NULL: empty */
+/* Bytes that the task would have to load on device k and that no task in its buffer is bringing. */
+size_t od_plan_lacking(const od_task *task, unsigned k);
 bool od_plan_is_valid(const od_plan *plan);
 
 #endif

@@ -25,7 +25,8 @@
  *    `datum->replica[k].buffered_uses` counts them.
  * 5. `started(task, k)` and `done(task, k)`: information only; also for tasks that the engine placed itself, not for
  *    host versions.
- * 6. `completed(task)`: it is complete, wherever it ran, also where the engine placed it; nobody names it any more.
+ * 6. `completed(task)`: it is complete, wherever it ran, also where the engine placed it; nobody names it any more. So it is told of a
+ *    task that gives its data back while it runs: what becomes ready then is another one, without a submission.
  * 7. `forget(datum)`: the datum leaves the directory; no task uses it; its id will be reused.
  *
  * Which data count as inputs: accesses with OD_READ. A write-only access needs memory
@@ -49,7 +50,7 @@ enum { OD_POLICY_INTERFACE = 5, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 
-/* A task that is known by its depend items, before it is ready. */
+/* A task that is known by its depend items, before it is ready. The engine's: it is freed after `completed` or `withdrawn`. */
 struct od_submission {
     const void *kind;  /* as od_task.kind */
     double seconds;    /* predicted duration */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_KINDS = 64, IN_FLIGHT = 2 };
+enum { IN_FLIGHT = 2 }; /* tasks beyond a task buffer: one committed, one running */
 
 /* What tasks must have in common to play the same part. */
 struct kind {
@@ -19,7 +19,7 @@ struct maker {
     const od_known *known;
     unsigned k;
     uint32_t *task_number, *item_number; /* by id of what is known: the number in the problem plus one */
-    struct kind kinds[MOST_KINDS];
+    struct kind kinds[OD_HOLD_KINDS];
     uint32_t nuses;
 };
 
@@ -30,8 +30,8 @@ static uint32_t kind_of(struct maker *m, const od_known_task *task)
     for (uint32_t i = 0; i < p->nkinds; i++)
         if (m->kinds[i].kind == task->kind && m->kinds[i].nuses == task->nuses)
             return i;
-    if (p->nkinds == MOST_KINDS)
-        return MOST_KINDS - 1;
+    if (p->nkinds == OD_HOLD_KINDS)
+        return OD_HOLD_KINDS - 1;
     m->kinds[p->nkinds] = (struct kind){task->kind, task->nuses};
     return p->nkinds++;
 }

@@ -251,18 +251,6 @@ static void steal(struct static_policy *policy, unsigned k)
 
 /* --- request ----------------------------------------------------------------------------- */
 
-/* Bytes that would have to be loaded and that no task in the buffer is bringing. */
-static uint64_t missing_bytes(const od_task *task, unsigned k)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < task->naccess; i++) {
-        const od_datum *datum = task->access[i].datum;
-        if ((task->access[i].mode & OD_READ) && !od_datum_is_expected(datum, k))
-            bytes += datum->size;
-    }
-    return bytes;
-}
-
 /* Algorithm 2, within the first few tasks of the plan. NULL: no task is planned. */
 static od_task *choose(const struct static_policy *policy, unsigned k)
 {
@@ -271,7 +259,7 @@ static od_task *choose(const struct static_policy *policy, unsigned k)
     od_task *best = NULL;
     od_list_each(it, planned) {
         od_task *task = od_container_of(it, od_task, link);
-        uint64_t bytes = missing_bytes(task, k);
+        uint64_t bytes = od_plan_lacking(task, k);
         if (!best || bytes < fewest) {
             best = task;
             fewest = bytes;
@@ -290,8 +278,8 @@ static void tell_take(const struct static_policy *policy, unsigned k, od_task *t
     if (!policy->env.decided || turn == &task->link)
         return;
     const od_task *first = od_container_of(turn, od_task, link);
-    const od_score scores[] = {{"lacking_bytes", (double)missing_bytes(task, k)},
-                               {"first_lacking_bytes", (double)missing_bytes(first, k)}};
+    const od_score scores[] = {{"lacking_bytes", (double)od_plan_lacking(task, k)},
+                               {"first_lacking_bytes", (double)od_plan_lacking(first, k)}};
     policy->env.decided(policy->env.engine, &(od_decision){OD_DECISION_TAKE, k, .task = task, OD_SCORES(scores)});
 }
 

@@ -83,19 +83,18 @@ static int most_seconds_first(const void *a, const void *b)
 /* Argument positions of kinds, those with most work first, and those common to all kinds. Returns how many. */
 static unsigned list_roles(const od_hold_problem *p, struct role *roles)
 {
-    enum { MOST_KINDS = 64, POSITIONS = 16 };
-    double seconds[MOST_KINDS * POSITIONS] = {0};
-    struct role all[MOST_KINDS * POSITIONS];
+    enum { ALL = OD_HOLD_KINDS * OD_HOLD_POSITIONS };
+    double seconds[ALL] = {0};
+    struct role all[ALL];
     unsigned count = 0, n = 0;
     bool any_writes = false;
     for (uint32_t t = 0; t < p->ntasks; t++) {
-        for (uint32_t i = 0; i < POSITIONS && p->first_use[t] + i < p->first_use[t + 1]; i++) {
+        for (uint32_t i = 0; i < OD_HOLD_POSITIONS && p->first_use[t] + i < p->first_use[t + 1]; i++) {
             any_writes |= p->writes[p->first_use[t] + i];
-            if (p->kind[t] < MOST_KINDS)
-                seconds[p->kind[t] * POSITIONS + i] += p->seconds[t];
+            seconds[p->kind[t] * OD_HOLD_POSITIONS + i] += p->seconds[t];
         }
     }
-    for (unsigned i = 0; i < MOST_KINDS * POSITIONS; i++)
+    for (unsigned i = 0; i < ALL; i++)
         if (seconds[i] > 0)
             all[count++] = (struct role){(int)i, seconds[i]};
     qsort(all, count, sizeof *all, most_seconds_first);
@@ -492,7 +491,6 @@ static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, 
         if (any)
             status = plan_part(&rest, role, gone, &part, there);
         any = any && part.ntasks;
-        sum->ntasks += part.ntasks;
         sum->loads += part.loads;
         sum->stores += part.stores;
         free_rest(&rest);

@@ -9,8 +9,8 @@
  * Not published; "stationary" is the word for it in the design of accelerators.
  *
  * A candidate (a role, and how much memory is kept for streams) is ordered by simulating the device: the load that makes most
- * task time possible comes next, and held items come before streams once the latter's share of memory is full. The candidate with the most
- * task time per second of loads wins. One without H, which is what DARTS would do, is among them.
+ * tasks possible comes next, and held items come before streams once the latter's share of memory is full. The candidate with the most
+ * task time per second of transfers wins; a few phases before the end, the one with which all that is left needs the fewest, and there one without H is among them.
  *
  * Dependences: tasks come in an order in which each comes after those that it depends on. A task may be chosen if all those before it are chosen.
  * Deterministic. No threads, no engine: arrays in, arrays out.
@@ -28,7 +28,7 @@
 typedef struct od_hold_problem {
     uint32_t ntasks, nitems, nkinds;
     const double *seconds;           /* by task: predicted duration */
-    const uint32_t *kind;            /* by task: below nkinds */
+    const uint32_t *kind;            /* by task: below nkinds, which is OD_HOLD_KINDS at most */
     const uint32_t *first_use;       /* by task, and one more: its uses are first_use[t] .. first_use[t + 1] - 1 */
     const uint32_t *use;             /* the item */
     const bool *writes;              /* by use */
@@ -50,14 +50,18 @@ typedef struct od_hold_result {
     double loads;   /* seconds of the loads that they need, predicted */
     double stores;  /* seconds of what has to go back for it */
     double held;    /* bytes of H */
-    int role; /* for those who want to know: number of the kind times 16 plus the position, or one of the following */
+    int role; /* for those who want to know: number of the kind times OD_HOLD_POSITIONS plus the position, or one of the following */
 } od_hold_result;
 
+enum { OD_HOLD_KINDS = 64, OD_HOLD_POSITIONS = 16 }; /* positions beyond these are no roles */
 enum { OD_HOLD_FIRST = -1, OD_HOLD_LAST = -2, OD_HOLD_WRITTEN = -3, OD_HOLD_NOTHING = -4 };
 
+/* The best phase: tasks, each once and after those that it depends on, of about `share` seconds; at least one where there is any. The caller has
+ * set result->order. OD_ENOMEM: the result is undefined. Takes time linear in all tasks for each candidate, of which there are dozens. */
 od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result);
 
-/* Seconds of loads when so many devices share the work of the problem equally, each a phase for its part; a rough plan. */
+/* Seconds of loads, added up over all devices, when so many share the work of the problem equally, phase after phase; a rough plan. OD_ENOMEM: `*loads` is
+ * undefined. */
 od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads);
 
 #endif

@@ -27,14 +27,13 @@ struct candidate {
 
 struct group {
     uint64_t hash;
-    double gain, need, own, free_gain;
+    double need;          /* seconds of the partners that all members need */
     uint32_t first, last; /* candidates, by grow.next_member, plus one */
     uint32_t stamp;
 };
 
 struct grow {
     const od_hold_graph *g;
-    int role;
     uint32_t *item;                        /* by task: that of the role */
     uint32_t *unsat;                       /* by task: what it still waits for */
     uint32_t *next_task;                   /* by task: the next one of the same candidate that counts, plus one */
@@ -64,7 +63,8 @@ static uint64_t hash_of(uint32_t item)
     return x ^ x >> 31;
 }
 
-uint32_t od_hold_item(const od_hold_problem *p, uint32_t task, int role)
+/* The item of the task that has the role, or OD_NO_ITEM. */
+static uint32_t item_of(const od_hold_problem *p, uint32_t task, int role)
 {
     uint32_t first = p->first_use[task], end = p->first_use[task + 1];
     if (first == end)
@@ -78,8 +78,9 @@ uint32_t od_hold_item(const od_hold_problem *p, uint32_t task, int role)
             end--;
         return end > first ? p->use[end - 1] : OD_NO_ITEM;
     }
-    uint32_t position = (uint32_t)role % 16;
-    return (int)p->kind[task] == role / 16 && position < end - first ? p->use[first + position] : OD_NO_ITEM;
+    uint32_t position = (uint32_t)role % OD_HOLD_POSITIONS;
+    return (int)p->kind[task] == role / OD_HOLD_POSITIONS && position < end - first ? p->use[first + position]
+                                                                                    : OD_NO_ITEM;
 }
 
 /* --- counting ------------------------------------------------------------------- */
@@ -225,11 +226,8 @@ static void enter_group(struct grow *w, uint32_t item)
 {
     const struct candidate *c = &w->candidate[item];
     struct group *group = find_group(w, c->hash);
-    double own = own_load(w, item);
     if (group->stamp != w->stamp)
         *group = (struct group){.hash = c->hash, .need = c->need, .stamp = w->stamp};
-    group->gain += c->gain;
-    group->own += own;
     w->next_member[item] = 0;
     if (group->last)
         w->next_member[group->last - 1] = item + 1;
@@ -320,7 +318,7 @@ static bool hold(struct grow *w, uint32_t item)
     return ok;
 }
 
-/* The item with most work; resident ones and those of urgent tasks first among equals. */
+/* The item with the most task time for each second of loads, all partners included; the first one among equals. False: none fits. */
 static bool seed(struct grow *w, double limit, uint32_t *best)
 {
     double most = 0;
@@ -376,7 +374,7 @@ od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_g
 {
     const od_hold_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    struct grow w = {.g = g, .role = role, .out = growth, .ngroups = power_above(p->nitems)};
+    struct grow w = {.g = g, .out = growth, .ngroups = power_above(p->nitems)};
     w.item = malloc(nt * sizeof *w.item);
     w.unsat = malloc(nt * sizeof *w.unsat);
     w.next_task = calloc(nt, sizeof *w.next_task);
@@ -396,7 +394,7 @@ od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_g
     bool ok = w.item && w.unsat && w.next_task && w.stack && w.chain && w.candidate && w.next_member && w.is_held &&
               w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed && w.group;
     for (uint32_t t = 0; ok && t < p->ntasks; t++)
-        w.item[t] = od_hold_item(p, t, role);
+        w.item[t] = item_of(p, t, role);
     ok = ok && grow(&w, limit);
     free(w.item);
     free(w.unsat);

@@ -46,12 +46,11 @@ static inline double od_hold_limit(const od_hold_problem *p)
     return rounding * (p->first_successor[p->ntasks] ? longer * p->share : p->share);
 }
 
-/* The item of the task that has the role, or OD_NO_ITEM. */
-uint32_t od_hold_item(const od_hold_problem *p, uint32_t task, int role);
+/* Grows H of a role up to so many bytes; `growth` has room for all items and tasks. OD_ENOMEM: what it holds is undefined. */
 od_status od_hold_grow(const od_hold_graph *graph, int role, double limit, od_hold_growth *growth);
 
 /* Orders those of the tasks that are `chosen` (by task), with items `held` (by item) staying. Ends when the share has been reached.
- * `there` (by item): what is on the device then. */
+ * `there` (by item): what is on the device then. OD_ENOMEM: the result is undefined. */
 od_status od_hold_stream(const od_hold_graph *graph, const bool *chosen, const bool *held, od_hold_result *result,
                          bool *there);
 

@@ -2,10 +2,11 @@
 /*
  * The order of chosen tasks: the device is simulated, without time.
  *
- * As long as a task can run with what is there, the most urgent of them does. Otherwise the load comes that makes most task time possible
- * for its length; streams only take what memory the held items leave. Full memory loses what no chosen task will
+ * As long as a task can run with what is there, the most urgent of them does. Otherwise the load comes that makes most tasks possible
+ * for its length, the most urgent ones among equals; streams only take what memory the held items leave. Full memory loses what no chosen task will
  * use, then the stream with the least task time left, then held items.
  */
+#include "sched/heap.h"
 #include "sched/order/hold_impl.h"
 
 #include <stdlib.h>
@@ -31,47 +32,24 @@ struct stream {
     uint32_t npresent, cursor;
     uint32_t *useless; /* items that are there and that no chosen task that is left uses */
     uint32_t nuseless;
-    uint32_t *ready; /* tasks that could run if their data were there, perhaps ordered already: a heap */
-    uint32_t nready;
-    uint32_t *runnable; /* likewise, with their data */
-    bool *is_runnable;  /* by task: it is in that heap */
-    uint32_t nrunnable;
+    od_heap ready; /* tasks that could run if their data were there, perhaps ordered already: the most urgent first */
+    od_heap runnable;     /* likewise, with their data */
     bool *done;           /* by task */
     uint32_t released;    /* tasks of the order that have ended: those after them are in a task buffer */
     double used, lacking; /* bytes there, and of held items that are not */
     od_hold_result *out;
 };
 
-/* --- heaps of tasks, the most urgent first ----------------------------------------- */
-
+/* The most urgent first, and in the order of submission. */
 static bool is_before(const struct stream *w, uint32_t a, uint32_t b)
 {
     const double *level = w->g->level;
     return level[a] > level[b] || (level[a] == level[b] && a < b);
 }
 
-static void heap_push(const struct stream *w, uint32_t *heap, uint32_t *count, uint32_t task)
+static bool is_more_urgent(const void *owner, uint32_t a, uint32_t b)
 {
-    uint32_t at = (*count)++;
-    while (at > 0 && is_before(w, task, heap[(at - 1) / 2])) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = task;
-}
-
-static uint32_t heap_pop(const struct stream *w, uint32_t *heap, uint32_t *count)
-{
-    uint32_t first = heap[0], last = heap[--*count], at = 0;
-    for (uint32_t child; (child = 2 * at + 1) < *count; at = child) {
-        if (child + 1 < *count && is_before(w, heap[child + 1], heap[child]))
-            child++;
-        if (!is_before(w, heap[child], last))
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return first;
+    return is_before(owner, a, b);
 }
 
 /* --- what is there --------------------------------------------------------------------- */
@@ -100,10 +78,9 @@ static void count_enabled(struct stream *w, uint32_t task, int sign)
 
 static void offer(struct stream *w, uint32_t task)
 {
-    if (w->missing[task] || w->unsat[task] || w->done[task] || w->is_runnable[task])
+    if (w->missing[task] || w->unsat[task] || w->done[task] || od_heap_contains(&w->runnable, task))
         return;
-    w->is_runnable[task] = true;
-    heap_push(w, w->runnable, &w->nrunnable, task);
+    od_heap_push(&w->runnable, task);
 }
 
 static void bring(struct stream *w, uint32_t item)
@@ -263,7 +240,7 @@ static bool release_next(struct stream *w)
         uint32_t after = p->successor[s];
         if (!w->chosen[after] || --w->unsat[after])
             continue;
-        heap_push(w, w->ready, &w->nready, after);
+        od_heap_push(&w->ready, after);
         count_enabled(w, after, +1);
         offer(w, after);
     }
@@ -288,18 +265,20 @@ static void run(struct stream *w, uint32_t task)
         release_next(w);
 }
 
-static bool run_all(struct stream *w)
+static void run_all(struct stream *w)
 {
-    bool any = false;
-    while (w->nrunnable && w->out->seconds < od_hold_limit(w->g->p)) {
-        uint32_t task = heap_pop(w, w->runnable, &w->nrunnable);
-        w->is_runnable[task] = false;
-        if (w->done[task] || w->missing[task])
-            continue;
-        run(w, task);
-        any = true;
+    while (w->runnable.count && w->out->seconds < od_hold_limit(w->g->p)) {
+        uint32_t task = od_heap_first(&w->runnable);
+        od_heap_remove(&w->runnable, task);
+        if (!w->done[task] && !w->missing[task])
+            run(w, task);
     }
-    return any;
+}
+
+/* True where the task could run if one more item were there. */
+static bool lacks_one(const struct stream *w, uint32_t task)
+{
+    return w->chosen[task] && !w->done[task] && !w->unsat[task] && w->missing[task] == 1;
 }
 
 /* Of the most urgent task that lacks this item alone. */
@@ -308,14 +287,13 @@ static double level_of(const struct stream *w, uint32_t item)
     double level = 0;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
-        bool enabled = w->chosen[task] && !w->done[task] && !w->unsat[task] && w->missing[task] == 1;
-        if (enabled && w->g->level[task] > level)
+        if (lacks_one(w, task) && w->g->level[task] > level)
             level = w->g->level[task];
     }
     return level;
 }
 
-/* The load that makes most task time possible, or OD_NO_ITEM. */
+/* The load that makes most tasks possible for its length, or OD_NO_ITEM. */
 static uint32_t best_load(struct stream *w)
 {
     const od_hold_problem *p = w->g->p;
@@ -358,10 +336,10 @@ static uint32_t best_task(struct stream *w)
     enum { LOOK_AT = 64 };
     uint32_t best = OD_NO_ITEM;
     double least = 0;
-    while (w->nready && w->done[w->ready[0]])
-        heap_pop(w, w->ready, &w->nready);
-    for (uint32_t i = 0; i < w->nready && i < LOOK_AT; i++) {
-        uint32_t task = w->ready[i];
+    while (w->ready.count && w->done[od_heap_first(&w->ready)])
+        od_heap_remove(&w->ready, od_heap_first(&w->ready));
+    for (uint32_t i = 0; i < w->ready.count && i < LOOK_AT; i++) {
+        uint32_t task = w->ready.items[i];
         double seconds = w->done[task] ? 0 : load_of(w, task);
         if (!w->done[task] &&
             (best == OD_NO_ITEM || seconds < least || (seconds == least && is_before(w, task, best)))) {
@@ -377,7 +355,7 @@ static uint32_t enabled_task(const struct stream *w, uint32_t item)
 {
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
-        if (w->chosen[task] && !w->done[task] && !w->unsat[task] && w->missing[task] == 1)
+        if (lacks_one(w, task))
             return task;
     }
     return OD_NO_ITEM;
@@ -420,7 +398,7 @@ static void begin(struct stream *w)
     for (uint32_t t = 0; t < p->ntasks; t++) {
         if (!w->chosen[t] || w->unsat[t])
             continue;
-        heap_push(w, w->ready, &w->nready, t);
+        od_heap_push(&w->ready, t);
         count_enabled(w, t, +1);
         offer(w, t);
     }
@@ -463,12 +441,11 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     w.enabled = calloc(ni, sizeof *w.enabled);
     w.wanted = malloc(ni * sizeof *w.wanted);
     w.present = malloc(ni * sizeof *w.present);
-    w.ready = malloc(nt * sizeof *w.ready);
-    w.runnable = malloc(nt * sizeof *w.runnable);
-    w.is_runnable = calloc(nt, 1);
+    od_heap_init(&w.ready, is_more_urgent, &w);
+    od_heap_init(&w.runnable, is_more_urgent, &w);
     bool ok = w.unsat && w.missing && w.done && w.dirty && w.is_wanted && w.left && w.uses && w.chosen_uses &&
-              w.position && w.useless && w.last && w.enabled && w.wanted && w.present && w.ready && w.runnable &&
-              w.is_runnable;
+              w.position && w.useless && w.last && w.enabled && w.wanted && w.present &&
+              !od_heap_reserve(&w.ready, nt) && !od_heap_reserve(&w.runnable, nt);
     if (ok)
         stream(&w);
     for (uint32_t i = 0; i < p->nitems; i++)
@@ -487,8 +464,7 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     free(w.enabled);
     free(w.wanted);
     free(w.present);
-    free(w.ready);
-    free(w.runnable);
-    free(w.is_runnable);
+    od_heap_free(&w.ready);
+    od_heap_free(&w.runnable);
     return ok ? OD_OK : OD_ENOMEM;
 }

@@ -336,15 +336,6 @@ static bool is_idle(const struct stationary *s, unsigned k)
     return load.queued + load.running == 0;
 }
 
-static size_t lacking_bytes(const od_task *task, unsigned k)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < task->naccess; i++)
-        if ((task->access[i].mode & OD_READ) && !od_datum_is_expected(task->access[i].datum, k))
-            bytes += task->access[i].datum->size;
-    return bytes;
-}
-
 /* Of two tasks that lack equally much. */
 static bool comes_before(const struct stationary *s, const od_task *a, const od_task *b)
 {
@@ -362,7 +353,7 @@ static od_task *choose(const struct stationary *s, unsigned k)
     unsigned left = LOOK_AT;
     od_list_each(it, &s->ready[k].tasks) {
         od_task *task = od_container_of(it, od_task, link);
-        size_t bytes = lacking_bytes(task, k);
+        size_t bytes = od_plan_lacking(task, k);
         if (!best || bytes < fewest || (bytes == fewest && comes_before(s, task, best))) {
             best = task;
             fewest = bytes;

@@ -55,13 +55,15 @@ static struct {
     bool single_device;
     bool mandatory;
     uint64_t start_ns;
-    unsigned busy;      /* transfers and jobs that the driver is carrying out */
-    pid_t process;      /* whose threads we have */
-    bool inherited;     /* from the process that has forked this one: that one reports */
-    unsigned onlookers; /* threads that wait for `changed` and want to look after each event */
-    bool stopping;      /* and nothing new is started */
-    bool patient;       /* a thread counts the seconds of tasks that wait for what the program holds */
-    bool untidy;        /* the back-end has been told of host memory that it may keep nothing about */
+    unsigned busy;       /* transfers and jobs that the driver is carrying out */
+    pid_t process;       /* whose threads we have */
+    bool inherited;      /* from the process that has forked this one: that one reports */
+    unsigned onlookers;  /* threads that wait for `changed` and want to look after each event */
+    bool stopping;       /* and nothing new is started */
+    bool abandoned;      /* libomp is ending, and has been told all that it will be told */
+    atomic_uint telling; /* threads that tell libomp, without the lock, of what has completed */
+    bool patient;        /* a thread counts the seconds of tasks that wait for what the program holds */
+    bool untidy;         /* the back-end has been told of host memory that it may keep nothing about */
 } runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 typedef enum activity { UNSTARTED, OFF, ON, FORKED, ENDED } activity;
@@ -369,30 +371,48 @@ static void run_inline_jobs(void)
     inline_jobs.running = inline_jobs.allowed = false;
 }
 
-static void carry_out(od_job *jobs, od_waiter *waiters)
+typedef struct outbox {
+    od_job *jobs;
+    od_waiter *waiters;
+} outbox;
+
+/* Under the lock. Once libomp is ending, what completes stays where it is. */
+static outbox take_outbox(void)
 {
-    while (jobs) {
-        od_job *next = jobs->next;
-        finish_job(jobs);
-        jobs = next;
+    outbox out = {runtime.jobs_done, runtime.requests_done};
+    if (runtime.abandoned || (!out.jobs && !out.waiters))
+        return (outbox){0};
+    runtime.jobs_done = NULL;
+    runtime.jobs_done_end = &runtime.jobs_done;
+    runtime.requests_done = NULL;
+    atomic_fetch_add_explicit(&runtime.telling, 1, memory_order_relaxed);
+    return out;
+}
+
+/* Without the lock. */
+static void carry_out(outbox out)
+{
+    if (!out.jobs && !out.waiters)
+        return;
+    while (out.jobs) {
+        od_job *next = out.jobs->next;
+        finish_job(out.jobs);
+        out.jobs = next;
     }
-    while (waiters) {
-        od_waiter *next = waiters->next;
-        waiters->notify(waiters);
-        waiters = next;
+    while (out.waiters) {
+        od_waiter *next = out.waiters->next;
+        out.waiters->notify(out.waiters);
+        out.waiters = next;
     }
+    atomic_fetch_sub_explicit(&runtime.telling, 1, memory_order_release);
 }
 
 void od_runtime_unlock(void)
 {
-    od_job *jobs = runtime.jobs_done;
-    od_waiter *waiters = runtime.requests_done;
+    outbox out = take_outbox();
     uint64_t wakes = runtime.workers ? od_workers_take_wakes(runtime.workers) : 0;
     bool untidy = runtime.untidy;
     runtime.untidy = false;
-    runtime.jobs_done = NULL;
-    runtime.jobs_done_end = &runtime.jobs_done;
-    runtime.requests_done = NULL;
     if (runtime.onlookers)
         pthread_cond_broadcast(&runtime.changed);
     if (runtime.engine)
@@ -402,7 +422,7 @@ void od_runtime_unlock(void)
         runtime.backend.ops->tidy(runtime.backend.state);
     if (wakes)
         od_workers_wake(runtime.workers, wakes);
-    carry_out(jobs, waiters);
+    carry_out(out);
     run_inline_jobs();
 }
 
@@ -701,10 +721,25 @@ void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const
     pthread_mutex_unlock(&runtime.lock);
 }
 
-/* libomp ends, too, and runs and awaits what tasks it still has: those that will not run any more are complete. */
+/* The tasks of libomp's whose completion a thread of ours is in the middle of: a program that has waited for a task may end
+ * while the thread that has completed it is still at it. Under the lock, which is given away meanwhile. */
+static void await_tellers(void)
+{
+    static const struct timespec nap = {.tv_nsec = 20000};
+    uint64_t limit_ns = od_clock_ns() + EXIT_PATIENCE_S * UINT64_C(1000000000);
+    while (atomic_load_explicit(&runtime.telling, memory_order_acquire) && od_clock_ns() < limit_ns) {
+        pthread_mutex_unlock(&runtime.lock);
+        nanosleep(&nap, NULL);
+        pthread_mutex_lock(&runtime.lock);
+    }
+}
+
+/* libomp ends, too, and runs and awaits what tasks it still has: those that will not run any more are complete. Under the
+ * lock, which is gone at the end; what ends later is not told to libomp, which is no longer there. */
 static void abandon_jobs(void)
 {
     size_t n = 0;
+    runtime.abandoned = true;
     od_detached *tasks = malloc((runtime.live.count + 1) * sizeof *tasks);
     od_list_each(node, &runtime.live) {
         if (tasks)
@@ -742,6 +777,7 @@ static void stop(int status, void *arg)
         fflush(NULL);
         _exit(status);
     }
+    await_tellers();
     abandon_jobs();
     od_images_let_go();
 }
@@ -970,6 +1006,7 @@ static void revive(void)
         od_transfer_queues_abandon(runtime.transfers);
         runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         runtime.onlookers = 0;
+        atomic_store(&runtime.telling, 0);
         runtime.patient = false;
         runtime.inherited = true;
         od_tracing_abandon();

@@ -13,6 +13,7 @@
  */
 #include "sched/evict.h"
 #include "sched/policy.h"
+#include "sched/working.h"
 #include "tests/reference/reference.h"
 
 #include <malloc.h>
@@ -37,6 +38,9 @@ struct load {
     od_task *tasks;
     struct device device[OD_MAX_DEVICES];
     uint64_t loads;
+    od_policy_env env;
+    od_known *known; /* where the policy wants it */
+    od_working working;
 };
 
 struct subject {
@@ -224,6 +228,7 @@ static void run_task(struct load *load, const struct subject *subject, void *sta
         subject->ops->done(state, task, k);
     if (subject->ops->completed)
         subject->ops->completed(state, task);
+    od_known_follow_done(load->known, task);
 }
 
 static void run_all(struct load *load, const struct subject *subject, void *state)
@@ -231,9 +236,12 @@ static void run_all(struct load *load, const struct subject *subject, void *stat
     uint32_t done = 0;
     while (done < load->ntasks) {
         for (unsigned k = 0; k < load->ndevices; k++) {
+            double seconds;
+            od_working_update(&load->working, &load->env, load->known, &seconds);
             od_task *task = subject->ops->pop(state, k);
             if (!task)
                 continue;
+            od_known_follow_taken(load->known, task);
             task->state = OD_TASK_BUFFERED;
             task->place = (int)k;
             run_task(load, subject, state, task);
@@ -250,30 +258,47 @@ static const od_datum *no_datum(void *engine, uintptr_t base)
     return NULL;
 }
 
+static unsigned working(void *engine)
+{
+    return ((const struct load *)engine)->working.count;
+}
+
+static bool rests(void *engine, unsigned k)
+{
+    return k >= working(engine);
+}
+
 static struct figures measure(struct load *load, const struct subject *subject)
 {
     void *state;
-    od_policy_env env = {.ndevices = load->ndevices,
-                         .buffer = 5,
-                         .memory = load->device[0].room,
-                         .seed = 1,
-                         .values = subject->policy.values,
-                         .transfer_time = unit_transfer,
-                         .inbound = 1e4,
-                         .load = no_load,
-                         .find = no_datum};
+    load->env = (od_policy_env){.ndevices = load->ndevices,
+                                .buffer = 5,
+                                .memory = load->device[0].room,
+                                .seed = 1,
+                                .values = subject->policy.values,
+                                .transfer_time = unit_transfer,
+                                .inbound = 1e4,
+                                .load = no_load,
+                                .find = no_datum,
+                                .engine = load,
+                                .working = working,
+                                .rests = rests};
     double bytes = heap_bytes(), start = processor_seconds();
-    if (od_policy_create(subject->ops, &env, &state))
+    od_working_init(&load->working, &load->env, OD_WORKING_AS_POLICY, subject->ops->chooses_working);
+    load->known = subject->ops->wants_known ? checked(od_known_create(&load->env)) : NULL;
+    load->env.known = load->known;
+    if (od_policy_create(subject->ops, &load->env, &state))
         checked(NULL);
     for (uint32_t i = 0; i < load->ntasks; i++) {
         load->tasks[i].state = OD_TASK_READY;
-        if (subject->ops->ready(state, &load->tasks[i]))
+        if (od_known_follow_ready(load->known, &load->tasks[i]) || subject->ops->ready(state, &load->tasks[i]))
             checked(NULL);
     }
     bytes = heap_bytes() - bytes;
     run_all(load, subject, state);
     double seconds = processor_seconds() - start;
     subject->ops->destroy(state);
+    od_known_destroy(load->known);
     return (struct figures){.ns_per_task = seconds * 1e9 / load->ntasks,
                             .bytes_per_task = bytes / load->ntasks,
                             .loads_per_task = (double)load->loads / load->ntasks};

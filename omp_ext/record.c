@@ -595,8 +595,8 @@ void od_record_start(const char *path, const od_record_run *run)
     pthread_mutex_lock(&recorder.lock);
     put("ompdarts-graph %d", FORMAT_VERSION);
     end_line();
-    put("run devices=%u memory=%zu buffer=%u lookahead_ns=%.0f seed=%" PRIu64 " spill=%d", run->ndevices, run->memory,
-        run->buffer, run->lookahead * 1e9, run->seed, run->spill);
+    put("run devices=%u memory=%zu buffer=%u lookahead_ns=%.0f seed=%" PRIu64 " spill=%d working=%d", run->ndevices,
+        run->memory, run->buffer, run->lookahead * 1e9, run->seed, run->spill, run->working);
     end_line();
     put("policy %s", run->policy);
     end_line();

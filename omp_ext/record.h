@@ -19,6 +19,7 @@ typedef struct od_record_run {
     double lookahead; /* seconds */
     uint64_t seed;
     bool spill;
+    int working; /* as in od_engine_config */
     const char *policy, *evict;
     od_link host_link, peer_link; /* as the policy knows them */
 } od_record_run;

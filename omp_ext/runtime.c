@@ -637,6 +637,7 @@ static void record_start(void)
                          .lookahead = runtime.options.lookahead_s,
                          .seed = runtime.options.seed,
                          .spill = runtime.options.spill,
+                         .working = runtime.options.working,
                          .policy = runtime.options.sched,
                          .evict = runtime.options.evict};
     od_engine_links(runtime.engine, &run.host_link, &run.peer_link);
@@ -886,6 +887,7 @@ static od_status start_engine(void)
         .host_link = link_between(NULL, OD_HOST, 0),
         .peer_link = n > 1 ? link_between(NULL, 0, 1) : link_between(NULL, OD_HOST, 0),
         .policy = policy,
+        .working = runtime.options.working,
         .policy_values = runtime.policy.values,
         .evict = od_evict_find(runtime.options.evict),
         .seed = runtime.options.seed,

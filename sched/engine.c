@@ -122,6 +122,15 @@ void od_engine_leave_rights(od_task *t, int place)
 
 /* --- the end of a task -------------------------------------------------- */
 
+static void forget_task(od_engine *e, od_task *t)
+{
+    if (e->config.policy->completed)
+        e->config.policy->completed(e->policy_state, t);
+    od_known_follow_done(e->known, t);
+    od_engine_free_submission(e, t->submission);
+    t->submission = NULL;
+}
+
 static void complete(od_engine *e, od_task *t)
 {
     t->state = OD_TASK_DONE;
@@ -135,10 +144,7 @@ static void complete(od_engine *e, od_task *t)
         od_host_advance(e, d);
         od_memory_settle(e, d);
     }
-    if (e->config.policy->completed)
-        e->config.policy->completed(e->policy_state, t);
-    od_engine_free_submission(e, t->submission);
-    t->submission = NULL;
+    forget_task(e, t);
     e->config.driver_ops->complete_task(e->config.driver, t);
 }
 
@@ -234,10 +240,7 @@ void od_engine_task_give_back(od_engine *e, od_task *t, bool used)
         od_host_advance(e, t->access[i].datum);
         od_engine_release(e, t->access[i].datum);
     }
-    if (e->config.policy->completed) /* as far as the policy is concerned: another task comes */
-        e->config.policy->completed(e->policy_state, t);
-    od_engine_free_submission(e, t->submission);
-    t->submission = NULL;
+    forget_task(e, t); /* as far as the policy is concerned: another task comes */
     t->access = NULL;
     t->naccess = 0;
     t->external = true;
@@ -384,6 +387,7 @@ static void start(od_engine *e, od_task *t, unsigned k)
     for (uint32_t i = 0; i < t->naccess; i++)
         if (t->access[i].mode & OD_WRITE)
             od_memory_drop_all(e, t->access[i].datum, (int)k);
+    od_known_follow_taken(e->known, t);
     if (e->config.policy->started)
         e->config.policy->started(e->policy_state, t, k);
     e->config.driver_ops->start_task(e->config.driver, t, (int)k);
@@ -602,7 +606,11 @@ static od_task *ask_policy(od_engine *e, unsigned k)
     if (!e->in_policy)
         return NULL;
     uint64_t start_ns = od_engine_cost_clock(e);
+    if (!e->config.policy->places_at_arrival)
+        od_engine_choose_working(e);
     od_task *t = e->config.policy->pop(e->policy_state, k);
+    if (t)
+        od_known_follow_taken(e->known, t);
     e->stats.sched_ns += od_engine_cost_clock(e) - start_ns;
     if (t)
         e->in_policy--;
@@ -776,12 +784,12 @@ static size_t bytes_to_load(const od_task *t, unsigned k)
     return bytes;
 }
 
-/* A task with nothing beside it: a synchronous program. It goes where the fewest bytes must move. */
+/* A task with nothing beside it: a synchronous program. It goes where the fewest bytes must move, of the devices that work. */
 static unsigned cheapest_device(const od_engine *e, const od_task *t)
 {
     unsigned best = (unsigned)__builtin_ctzll(~e->lost);
     for (unsigned k = best + 1; k < e->config.ndevices; k++)
-        if (!od_device_is_lost(e, (int)k) && bytes_to_load(t, k) < bytes_to_load(t, best))
+        if (!od_device_is_lost(e, (int)k) && !od_engine_rests(e, k) && bytes_to_load(t, k) < bytes_to_load(t, best))
             best = k;
     return best;
 }
@@ -835,7 +843,11 @@ static void too_large(od_engine *e, od_task *t)
 static void give_to_policy(od_engine *e, od_task *t)
 {
     uint64_t start_ns = od_engine_cost_clock(e);
-    od_status status = e->config.policy->ready(e->policy_state, t);
+    od_status status = od_known_follow_ready(e->known, t);
+    if (!status && e->config.policy->places_at_arrival)
+        od_engine_choose_working(e);
+    if (!status)
+        status = e->config.policy->ready(e->policy_state, t);
     e->stats.sched_ns += od_engine_cost_clock(e) - start_ns;
     if (status) /* the policy is out of memory: the task runs all the same */
         od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
@@ -905,6 +917,7 @@ void od_engine_task_ready(od_engine *e, od_task *t)
     t->patient_ns = 0;
     t->failed = false;
     t->policy_data = NULL;
+    t->known = t->submission ? t->submission->known : NULL;
     t->link = (od_node){NULL, NULL};
     t->footprint = footprint(e, t);
     e->unfinished++;
@@ -971,6 +984,16 @@ static od_device_load device_load(void *engine, unsigned k)
     return load;
 }
 
+static unsigned working(void *engine)
+{
+    return od_engine_working(engine);
+}
+
+static bool rests(void *engine, unsigned k)
+{
+    return od_engine_rests(engine, k);
+}
+
 static const od_datum *find_datum(void *engine, uintptr_t base)
 {
     const od_engine *e = engine;
@@ -1030,27 +1053,34 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     od_list_init(&e->outside);
     od_list_init(&e->transfers);
     od_list_init(&e->spare_transfers);
-    od_policy_env env = {.ndevices = config->ndevices,
-                         .buffer = config->buffer,
-                         .memory = config->memory,
-                         .seed = config->seed,
-                         .values = config->policy_values,
-                         .engine = e,
-                         .transfer_time = transfer_time,
-                         .load = device_load,
-                         .find = find_datum};
-    if (od_is_told(e)) {
-        env.planned = planned;
-        env.decided = decided;
-    }
+    e->env = (od_policy_env){.ndevices = config->ndevices,
+                             .buffer = config->buffer,
+                             .memory = config->memory,
+                             .seed = config->seed,
+                             .values = config->policy_values,
+                             .engine = e,
+                             .transfer_time = transfer_time,
+                             .load = device_load,
+                             .find = find_datum,
+                             .working = working,
+                             .rests = rests,
+                             .planned = od_is_told(e) ? planned : NULL,
+                             .decided = od_is_told(e) ? decided : NULL};
     e->directory = od_directory_create(config->ndevices);
     e->forecast = od_forecast_create();
     e->levels = od_levels_create();
     od_status status = make_links(e) && e->directory && e->forecast && e->levels ? make_devices(e) : OD_ENOMEM;
     for (unsigned k = 0; !status && k < config->ndevices; k++)
-        env.inbound += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+        e->env.inbound += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+    od_working_init(&e->working, &e->env, config->working, config->policy->chooses_working);
+    if (!status && (e->working.chooses || config->policy->wants_known)) {
+        e->known = od_known_create(&e->env);
+        e->env.known = config->policy->wants_known ? e->known : NULL;
+        status = e->known ? OD_OK : OD_ENOMEM;
+    }
     if (!status)
-        status = od_policy_create(config->policy, &env, &e->policy_state);
+        status = od_policy_create(config->policy, &e->env, &e->policy_state);
+    e->env.values = NULL; /* not kept */
     if (status) {
         e->policy_state = NULL;
         od_engine_destroy(e);
@@ -1087,6 +1117,7 @@ void od_engine_destroy(od_engine *e)
     discard_unfinished(e);
     if (e->policy_state)
         e->config.policy->destroy(e->policy_state);
+    od_known_destroy(e->known);
     for (unsigned k = 0; k < e->config.ndevices; k++)
         od_pool_destroy(e->device[k].pool);
     if (e->directory)

@@ -107,6 +107,7 @@ typedef struct od_engine_config {
     const od_policy_ops *policy;
     const uint64_t *policy_values; /* of its options; NULL: as if omitted. Not kept */
     const od_evict_ops *evict;
+    int working; /* devices that work, the others rest; OD_WORKING_AS_POLICY or OD_WORKING_CHOSEN (sched/working.h) */
     uint64_t seed;
     const od_driver_ops *driver_ops;
     void *driver;

@@ -415,6 +415,8 @@ static od_status forget(od_engine *e, od_datum *d)
     od_memory_let_go(e, d);
     if (e->config.policy->forget)
         e->config.policy->forget(e->policy_state, d);
+    if (e->known)
+        od_known_forget(e->known, d);
     od_directory_remove(e->directory, d);
     return OD_OK;
 }
@@ -513,11 +515,12 @@ od_submission *od_engine_submit(od_engine *e, const void *kind, double seconds, 
     for (uint32_t i = 0; i < nuses; i++)
         forecast(e, uses[i].address, +1);
     s->level = od_levels_submit(e->levels, seconds, uses, nuses);
-    if (e->config.policy->submitted) {
-        uint64_t start = od_engine_cost_clock(e);
+    uint64_t start = od_engine_cost_clock(e);
+    if (e->known)
+        s->known = od_known_submit(e->known, kind, seconds, uses, nuses);
+    if (e->config.policy->submitted)
         e->config.policy->submitted(e->policy_state, s);
-        e->stats.sched_ns += od_engine_cost_clock(e) - start;
-    }
+    e->stats.sched_ns += od_engine_cost_clock(e) - start;
     return s;
 }
 
@@ -531,7 +534,7 @@ double od_engine_unsubmit(od_engine *e, od_submission **submission)
         forecast(e, s->uses[i].address, -1);
     double level = s->level ? od_levels_ready(e->levels, s->level) : 0;
     s->level = NULL;
-    if (!e->config.policy->submitted) {
+    if (!e->config.policy->submitted && !e->known) {
         od_engine_free_submission(e, s);
         *submission = NULL;
     }
@@ -550,6 +553,8 @@ void od_engine_withdraw(od_engine *e, od_submission *submission)
 {
     if (submission && e->config.policy->withdrawn)
         e->config.policy->withdrawn(e->policy_state, submission);
+    if (submission && submission->known)
+        od_known_done(e->known, submission->known);
     od_engine_free_submission(e, submission);
 }
 

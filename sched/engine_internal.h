@@ -14,6 +14,8 @@
 #include "memmgr/pool.h"
 #include "sched/engine.h"
 #include "sched/forecast.h"
+#include "sched/known.h"
+#include "sched/working.h"
 
 enum { OD_MOST_AHEAD = 64 }; /* tasks in a task buffer with lookahead, however short */
 
@@ -43,6 +45,9 @@ struct od_engine {
     od_levels *levels;
     od_device device[OD_MAX_DEVICES];
     void *policy_state;
+    od_policy_env env;
+    od_known *known; /* NULL: nobody wants it */
+    od_working working;
 
     uint64_t todo;           /* devices to look at before the event ends */
     uint64_t rights_waiters; /* devices whose head waits for rights */
@@ -105,6 +110,11 @@ void od_host_advance(od_engine *e, od_datum *d);
 
 /* NULL: there is none. The policy has been told, or need not be. */
 void od_engine_free_submission(od_engine *e, od_submission *submission);
+
+/* engine_working.c */
+unsigned od_engine_working(const od_engine *e);
+bool od_engine_rests(const od_engine *e, unsigned k);
+void od_engine_choose_working(od_engine *e);
 
 /* engine_loss.c */
 /* Forgets what lost devices held of the datum, as far as nothing is under way. */

@@ -260,6 +260,8 @@ bool od_engine_is_valid(const od_engine *e)
     }
     EXPECT(tasks_are_valid(&e->patient, OD_TASK_READY, OD_NOWHERE));
     EXPECT(tasks_are_valid(&e->storing, OD_TASK_STORING, OD_NOWHERE));
+    if (e->known && !od_known_is_valid(e->known))
+        return false;
     return !e->config.policy->is_valid || e->config.policy->is_valid(e->policy_state);
 }
 

@@ -29,7 +29,7 @@ typedef enum od_event_kind {
     /* Decisions. */
     OD_EVENT_LOAD,     /* `datum` is to come to device `place`; scores: reload 0 or 1 */
     OD_EVENT_EVICT,    /* `datum` leaves device `place`, for `reason`; scores: the rule's numbers */
-    OD_EVENT_DECISION, /* the policy has chosen `datum` or `task` for device `place`: see od_decision */
+    OD_EVENT_DECISION, /* the policy has chosen `datum` or `task` for device `place`: see od_decision_kind */
     /* State. */
     OD_EVENT_WAITING, /* so many `tasks` have been submitted (od_engine_submit) and are not ready now */
     OD_EVENT_MEMORY,  /* device `place` has `bytes` in use now */
@@ -68,10 +68,12 @@ typedef enum od_decision_kind {
     OD_DECISION_PLAN,  /* a part of a batch goes to the device, `task` is its first */
     OD_DECISION_TAKE,  /* `task` comes before others that were planned for the device earlier */
     OD_DECISION_STEAL, /* tasks of another device, the score `from`, go to the device, `task` is their first */
+    OD_DECISION_REST, /* the engine's: the first so many devices work, the score `working_devices`; about no task and no datum */
     OD_DECISION_KINDS
 } od_decision_kind;
 
-/* What a policy has chosen, told as it does. Either datum or task is NULL; the task is still the policy's. */
+/* What a policy has chosen, told as it does. Either datum or task is NULL; the task is still the policy's. OD_DECISION_REST is none
+ * of these. */
 typedef struct od_decision {
     od_decision_kind kind;
     unsigned k; /* the device */

@@ -495,6 +495,34 @@ void od_known_done(od_known *known, od_known_task *task)
     discard(known, task);
 }
 
+/* --- what the engine tells ---------------------------------------------------------------- */
+
+od_status od_known_follow_ready(od_known *known, od_task *task)
+{
+    if (!known)
+        return OD_OK;
+    od_known_task *ready = od_known_ready(known, task->known, task);
+    if (!ready)
+        return OD_ENOMEM;
+    task->known = ready;
+    if (task->submission)
+        task->submission->known = ready;
+    return OD_OK;
+}
+
+void od_known_follow_taken(od_known *known, od_task *task)
+{
+    if (task->known && !task->known->taken)
+        od_known_take(known, task->known);
+}
+
+void od_known_follow_done(od_known *known, od_task *task)
+{
+    if (task->known)
+        od_known_done(known, task->known);
+    task->known = NULL;
+}
+
 /* --- check ------------------------------------------------------------------------------- */
 
 /* Of long lists the beginning. */

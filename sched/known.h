@@ -99,6 +99,11 @@ void od_known_take(od_known *known, od_known_task *task);
 /* It is done or will never come. */
 void od_known_done(od_known *known, od_known_task *task);
 
+/* The life of a task as the engine follows it, by task->known; nothing where `known` is NULL, or the task is not in it. */
+od_status od_known_follow_ready(od_known *known, od_task *task); /* OD_ENOMEM: all is as before */
+void od_known_follow_taken(od_known *known, od_task *task);
+void od_known_follow_done(od_known *known, od_task *task);
+
 od_known_item *od_known_find(const od_known *known, uintptr_t base); /* NULL: nobody uses it */
 void od_known_forget(od_known *known, const od_datum *datum);
 bool od_known_is_valid(const od_known *known);

@@ -46,17 +46,18 @@
 #include "sched/task.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 5, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 6, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 
 /* A task that is known by its depend items, before it is ready. The engine's: it is freed after `completed` or `withdrawn`. */
 struct od_submission {
-    const void *kind;  /* as od_task.kind */
-    double seconds;    /* predicted duration */
-    void *policy_data; /* the policy's own */
-    od_level *level;   /* engine only */
-    od_node link;      /* engine only */
+    const void *kind;            /* as od_task.kind */
+    double seconds;              /* predicted duration */
+    void *policy_data;           /* the policy's own */
+    od_level *level;             /* engine only */
+    struct od_known_task *known; /* likewise */
+    od_node link;                /* engine only */
     uint32_t nuses;
     od_level_use uses[];
 };
@@ -93,6 +94,13 @@ typedef struct od_policy_env {
     /* The datum with this base address, or NULL: there is none yet. */
     const od_datum *(*find)(void *engine, uintptr_t base);
     double inbound; /* bytes/s from the host into all devices together, when all load at once */
+    /* All tasks that the engine has been told of and that are not done (sched/known.h); NULL unless the policy asks for it. The engine
+     * adds, takes and removes tasks; the policy may claim them for devices. */
+    struct od_known *known;
+    /* How many devices are to work (OMPDARTS_WORKING), and whether k is one that rests: of it nothing new is asked. `ready`
+     * plans nothing for it, and `pop` gives it only what had been planned for it before. NULL: all work. */
+    unsigned (*working)(void *engine);
+    bool (*rests)(void *engine, unsigned k);
     /* NULL where nobody listens (sched/event.h). A task has been planned for k; od_plan_append() tells it. */
     void (*planned)(void *engine, od_task *task, unsigned k);
     /* Likewise: the policy has made a choice, because of these numbers. They are not worked out where this is NULL. */
@@ -105,6 +113,8 @@ typedef struct od_policy_ops {
     const char *description;    /* one line */
     const char *default_evict;  /* what OMPDARTS_EVICT=auto means with this policy */
     bool places_at_arrival; /* `ready` decides on a task's device for good: no device takes what another might run */
+    bool wants_known;       /* env.known */
+    bool chooses_working;   /* unless the user says otherwise devices rest where fewer would finish sooner */
     const od_policy_option *options; /* up to a row without a name, at most OD_POLICY_OPTIONS_MAX; NULL: none */
 
     od_status (*create)(const od_policy_env *env, void **state);
@@ -132,6 +142,16 @@ typedef struct od_policy_ops {
     /* Checks every invariant of its structures; tests and debug builds call it after every event. May be NULL. */
     bool (*is_valid)(void *state);
 } od_policy_ops;
+
+static inline bool od_policy_rests(const od_policy_env *env, unsigned k)
+{
+    return env->rests && env->rests(env->engine, k);
+}
+
+static inline unsigned od_policy_working(const od_policy_env *env)
+{
+    return env->working ? env->working(env->engine) : env->ndevices;
+}
 
 void od_policy_register(const od_policy_ops *ops);
 const od_policy_ops *od_policy_find(const char *name); /* NULL: unknown */

@@ -82,7 +82,7 @@ static unsigned best_device(const struct static_policy *policy, uint64_t left, o
     bool any = false;
     for (unsigned k = 0; k < policy->env.ndevices; k++) {
         uint64_t bytes = 0;
-        if (!(left & OD_BIT(k)))
+        if (!(left & OD_BIT(k)) || od_policy_rests(&policy->env, k))
             continue;
         for (uint32_t i = 0; i < count; i++)
             bytes += bytes_on(tasks[i], k);
@@ -124,7 +124,7 @@ static void tell_part(const struct static_policy *policy, unsigned k, uint32_t b
     }
     const od_score scores[] = {{"tasks", count},
                                {"batch_tasks", batch},
-                               {"parts", policy->env.ndevices},
+                               {"parts", od_policy_working(&policy->env)},
                                {"work_s", work},
                                {"data_bytes", (double)bytes_of_data(policy, tasks, count)},
                                {"bytes_here", found}};
@@ -135,10 +135,11 @@ static void tell_part(const struct static_policy *policy, unsigned k, uint32_t b
 static void hand_out(struct static_policy *policy, od_task **tasks, const uint32_t *begin)
 {
     uint64_t left = UINT64_MAX;
-    for (unsigned part = 0; part < policy->env.ndevices; part++) {
+    unsigned parts = od_policy_working(&policy->env);
+    for (unsigned part = 0; part < parts; part++) {
         unsigned k = best_device(policy, left, tasks + begin[part], begin[part + 1] - begin[part]);
         left &= ~OD_BIT(k);
-        tell_part(policy, k, begin[policy->env.ndevices], tasks + begin[part], begin[part + 1] - begin[part]);
+        tell_part(policy, k, begin[parts], tasks + begin[part], begin[part + 1] - begin[part]);
         for (uint32_t i = begin[part]; i < begin[part + 1]; i++) {
             od_list_remove(&policy->arrived, &tasks[i]->link);
             od_static_plans_append(policy->plans, tasks[i], k);
@@ -155,7 +156,7 @@ static od_status order_tasks(const struct static_policy *policy, const od_static
         return OD_ENOMEM;
     od_static_job job = {.batch = &batch->batch,
                          .memory = batch->memory,
-                         .parts = policy->env.ndevices,
+                         .parts = od_policy_working(&policy->env),
                          .values = policy->values,
                          .data = policy->planner_data};
     od_status status = policy->planner(&job, order, begin);
@@ -287,9 +288,10 @@ od_task *od_static_pop(void *state, unsigned k)
 {
     struct static_policy *policy = state;
     const od_list *planned = &policy->plans->device[k].plan.tasks;
-    if (!planned->count && policy->arrived.count)
+    bool works = !od_policy_rests(&policy->env, k);
+    if (works && !planned->count && policy->arrived.count)
         plan_batch(policy, k);
-    if (!planned->count && policy->values[OD_STATIC_STEAL])
+    if (works && !planned->count && policy->values[OD_STATIC_STEAL])
         steal(policy, k);
     od_task *task = choose(policy, k);
     if (!task)

@@ -53,7 +53,8 @@ typedef struct od_task {
     od_node link;      /* in the one list that owns it: a policy's, a plan, a buffer */
     void *policy_data; /* the policy's own, while it owns the task */
 
-    od_submission *submission; /* as what it was known before it was ready, or NULL; the engine's once it is ready */
+    struct od_known_task *known; /* its place in what is known (sched/known.h), or NULL; the engine's */
+    od_submission *submission;   /* as what it was known before it was ready, or NULL; the engine's once it is ready */
 
     struct od_task *outer; /* a running task whose thread waits for this one, or NULL */
 

@@ -179,9 +179,10 @@ static char *put_place(char *at, const char *name, int place)
     return od_put_u64(at, (uint64_t)place);
 }
 
-static char *put_scores(char *at, const od_event *event)
+/* From the one with this number on. */
+static char *put_scores(char *at, const od_event *event, unsigned first)
 {
-    for (unsigned i = 0; i < event->nscores; i++)
+    for (unsigned i = first; i < event->nscores; i++)
         at = od_put_number(member(at, event->scores[i].name), event->scores[i].value);
     return at;
 }
@@ -460,7 +461,7 @@ static void write_eviction(json *t, const od_event *event)
     char *at = begin_instant(t, event->place, OD_EVICTIONS, event->ns, od_event_name(event->kind));
     at = put_datum(od_put(at, ",\"cat\":\"evict\""), event->datum);
     at = string(at, "reason", od_evict_reason_name((od_evict_reason)event->reason));
-    end(t, od_put(put_scores(at, event), "}"));
+    end(t, od_put(put_scores(at, event, 0), "}"));
 }
 
 static void write_decision(json *t, const od_event *event)
@@ -470,9 +471,11 @@ static void write_decision(json *t, const od_event *event)
     at = od_put(at, ",\"cat\":\"decision\"");
     if (event->datum)
         at = put_datum(at, event->datum);
-    else
+    else if (event->task)
         at = od_put_u64(args(at, "task"), about_task(t, event->task).number);
-    end(t, od_put(put_scores(at, event), "}"));
+    else
+        at = od_put_number(args(at, event->scores[0].name), event->scores[0].value);
+    end(t, od_put(put_scores(at, event, !event->datum && !event->task), "}"));
 }
 
 static void write_stall(json *t, const od_event *event)

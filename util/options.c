@@ -204,6 +204,28 @@ static od_status parse_seconds(const od_option_spec *spec, const char *text, voi
     return OD_OK;
 }
 
+od_status od_parse_working(const char *text, int *count)
+{
+    uint64_t number;
+    if (strcmp(text, "policy") == 0)
+        *count = 0;
+    else if (strcmp(text, "auto") == 0)
+        *count = -1;
+    else if (strcmp(text, "all") == 0)
+        *count = INT_MAX;
+    else if (parse_integer(text, 1, INT_MAX, &number) == OD_OK)
+        *count = (int)number;
+    else
+        return OD_EINVAL;
+    return OD_OK;
+}
+
+static od_status parse_working(const od_option_spec *spec, const char *text, void *value)
+{
+    (void)spec;
+    return od_parse_working(text, value);
+}
+
 static od_status parse_flag(const od_option_spec *spec, const char *text, void *value)
 {
     (void)spec;
@@ -317,7 +339,8 @@ static const od_option_spec table[] = {
      "Eviction rule: which tile leaves a full device; auto takes what suits the policy.", "evict", parse_evict,
      MEMBER(evict)},
     {PREFIX "DEVICES", "list", "all", "devices",
-     "all, or a whole number >= 1 and at most the devices that exist, or a list of their numbers such as 0,2 or 2*1 or 0*4",
+     "all, or a whole number >= 1 and at most the devices that exist, or a list of their numbers such as 0,2 or 2*1 or "
+     "0*4",
      "How many of the devices to use, or which; NUMBER*TIMES divides one into logical devices with a share of its "
      "memory "
      "each.",
@@ -339,6 +362,10 @@ static const od_option_spec table[] = {
      "Work that the task buffer of a device may hold in addition while nothing is being loaded there and ready tasks "
      "abound.",
      "lookahead", parse_seconds, MEMBER(lookahead_s)},
+    {PREFIX "WORKING", "choice", "policy", "devices", "policy, auto, all, or a whole number >= 1",
+     "How many devices work, the others rest: auto estimates from the known tasks with how many they finish soonest; "
+     "policy does so for policies that plan with it (stationary), the others use all.",
+     "working", parse_working, MEMBER(working)},
     {PREFIX "COHERENCE", "choice", "auto", "", "auto|strict|depend",
      "When a device may keep a copy outside a data region: auto where the depend clauses allow it, "
      "strict never, depend always.",
@@ -366,7 +393,8 @@ static const od_option_spec table[] = {
     {PREFIX "RECORD", "path", "0", "", "0 (off), or a file in a folder that can be written",
      "Records the run for `ompdarts sim --graph` (docs/graph-format.md).", "record", parse_path, MEMBER(record)},
     {PREFIX "TRACE", "path", "0", "", "0 (off), or a file in a folder that can be written",
-     "Writes tasks, transfers, evictions and decisions to this file, for Perfetto and `ompdarts report`; to FILE.paje for "
+     "Writes tasks, transfers, evictions and decisions to this file, for Perfetto and `ompdarts report`; to FILE.paje "
+     "for "
      "ViTE (docs/trace-format.md).",
      "trace", parse_path, MEMBER(trace)},
     {PREFIX "SUMMARY", "flag", "0", "", "0|1", "Prints a summary on standard error when the program ends.", "summary",

@@ -67,6 +67,7 @@ typedef struct od_options {
     size_t mem_limit;          /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
     uint32_t task_buffer;      /* OMPDARTS_TASK_BUFFER: tasks per device */
     double lookahead_s;        /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
+    int working;               /* OMPDARTS_WORKING: devices, 0 as the policy prefers, -1 chosen for any policy */
     od_coherence coherence;    /* OMPDARTS_COHERENCE */
     bool spill;                /* OMPDARTS_SPILL */
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
@@ -121,6 +122,9 @@ od_status od_options_parse(od_options *options, const char *const *known_policie
  * two for Ki, Mi, Gi, Ti; a bare number is bytes. A fraction (1.5G) and a trailing B are
  * allowed; parts of a byte are cut off. OD_EINVAL when malformed, negative or too large for size_t. */
 od_status od_parse_size(const char *text, size_t *bytes);
+
+/* Reads how many devices are to work: policy (0), auto (-1), all, or a number. OD_EINVAL: it is none of these. */
+od_status od_parse_working(const char *text, int *count);
 
 /* The value of environment variable `name`, or NULL: for the few names that are
  * not ours (OMP_TARGET_OFFLOAD); kept here so that only this file calls getenv. */

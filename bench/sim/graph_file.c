@@ -132,6 +132,7 @@ static bool read_run(reader *in)
 {
     sim_recording *r = in->r;
     uint64_t devices, memory, buffer, lookahead, spill;
+    const char *text;
     bool ok = setting(in, "devices", OD_MAX_DEVICES, &devices) && setting(in, "memory", SIZE_MAX, &memory) &&
               setting(in, "buffer", UINT32_MAX, &buffer) && setting(in, "lookahead_ns", UINT64_MAX, &lookahead) &&
               setting(in, "seed", UINT64_MAX, &r->seed) && setting(in, "spill", 1, &spill);
@@ -142,6 +143,9 @@ static bool read_run(reader *in)
     r->buffer = (unsigned)buffer;
     r->lookahead = (double)lookahead * 1e-9;
     r->spill = spill;
+    text = word(in);
+    if (text && sscanf(text, "working=%d", &r->working) != 1)
+        return refuse(in, "not the settings of a run");
     return true;
 }
 

@@ -31,6 +31,8 @@ typedef struct command {
     size_t memory; /* 0: all data fit */
     unsigned devices, buffer, repeat;
     double lookahead; /* seconds; negative: not given */
+    int working;      /* as in od_engine_config */
+    bool working_given;
     uint64_t seed;
     bool seed_given;
     sim_cost cost;
@@ -56,6 +58,7 @@ static void print_usage(FILE *file)
           "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
           "  --buffer B             tasks per task buffer (default: 3)\n"
           "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
+          "  --working N            devices that work, the others rest: policy (default), auto, all, or a number\n"
           "  --seed S               of all random choices (default: 1)\n"
           "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
           "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
@@ -102,6 +105,7 @@ enum {
     DEVICES = 256,
     BUFFER,
     LOOKAHEAD,
+    WORKING,
     SEED,
     REPEAT,
     MEMORY,
@@ -127,6 +131,7 @@ static const struct option long_options[] = {
     {"evict", required_argument, NULL, RULE},
     {"buffer", required_argument, NULL, BUFFER},
     {"lookahead", required_argument, NULL, LOOKAHEAD},
+    {"working", required_argument, NULL, WORKING},
     {"seed", required_argument, NULL, SEED},
     {"repeat", required_argument, NULL, REPEAT},
     {"sched-time", required_argument, NULL, COST},
@@ -177,6 +182,14 @@ static bool take_lookahead(command *c)
     return false;
 }
 
+static bool take_working(command *c)
+{
+    c->working_given = od_parse_working(optarg, &c->working) == OD_OK;
+    if (!c->working_given)
+        fprintf(stderr, "ompdarts sim: --working %s: not policy, auto, all or a number from 1\n", optarg);
+    return c->working_given;
+}
+
 /* False: refused, with a message. */
 static bool take_option(command *c, int option)
 {
@@ -225,6 +238,8 @@ static bool take_option(command *c, int option)
         return true;
     case LOOKAHEAD:
         return take_lookahead(c);
+    case WORKING:
+        return take_working(c);
     case REPEAT:
         if (!take_number("repeat", 1, 1000000, &number))
             return false;
@@ -269,6 +284,7 @@ static void follow_recording(command *c)
     c->devices = c->devices ? c->devices : r->ndevices;
     c->buffer = c->buffer ? c->buffer : r->buffer;
     c->lookahead = c->lookahead >= 0 ? c->lookahead : r->lookahead;
+    c->working = c->working_given ? c->working : r->working;
     c->seed = c->seed_given ? c->seed : r->seed;
 }
 
@@ -473,6 +489,7 @@ static int run_once(const command *c, uint64_t seed)
                            .memory = c->memory ? c->memory : enough(&graph),
                            .buffer = c->buffer,
                            .lookahead = c->lookahead,
+                           .working = c->working,
                            .policy = c->policy,
                            .policy_text = c->policy_text,
                            .evict = c->evict,

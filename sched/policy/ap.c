@@ -5,28 +5,38 @@
 
 #include <stdlib.h>
 
+struct ap {
+    od_policy_env env;
+    od_queue queue;
+};
+
 static od_status ap_create(const od_policy_env *env, void **state)
 {
-    (void)env;
-    *state = calloc(1, sizeof(od_queue));
-    return *state ? OD_OK : OD_ENOMEM;
+    struct ap *ap = calloc(1, sizeof *ap);
+    if (!ap)
+        return OD_ENOMEM;
+    ap->env = *env;
+    *state = ap;
+    return OD_OK;
 }
 
 static void ap_destroy(void *state)
 {
-    od_queue_clear(state);
-    free(state);
+    struct ap *ap = state;
+    od_queue_clear(&ap->queue);
+    free(ap);
 }
 
 static od_status ap_ready(void *state, od_task *task)
 {
-    return od_queue_push(state, task);
+    struct ap *ap = state;
+    return od_queue_push(&ap->queue, task);
 }
 
 static od_task *ap_pop(void *state, unsigned k)
 {
-    (void)k;
-    return od_queue_pop(state);
+    struct ap *ap = state;
+    return od_policy_rests(&ap->env, k) ? NULL : od_queue_pop(&ap->queue);
 }
 
 static void ap_ignore_datum(void *state, od_datum *datum, unsigned k)
@@ -38,7 +48,8 @@ static void ap_ignore_datum(void *state, od_datum *datum, unsigned k)
 
 static bool ap_is_valid(void *state)
 {
-    return od_queue_is_valid(state);
+    const struct ap *ap = state;
+    return od_queue_is_valid(&ap->queue);
 }
 
 static const od_policy_ops ap_ops = {

@@ -198,7 +198,7 @@ static struct darts_device *direct_push(struct darts *darts, od_task *task)
     struct darts_device *best = NULL;
     for (uint64_t left = od_needs_lacking(darts->needs, task, &bytes, lacking); left; left &= left - 1) {
         unsigned k = (unsigned)__builtin_ctzll(left);
-        if (!goes_there(darts, lacking[k], bytes))
+        if (!goes_there(darts, lacking[k], bytes) || od_policy_rests(&darts->env, k))
             continue;
         size_t count = queued(darts, k);
         if (!best || count < fewest) {
@@ -370,9 +370,10 @@ static od_task *darts_pop(void *state, unsigned k)
 {
     struct darts *darts = state;
     struct darts_device *device = &darts->device[k];
-    if (device->plan.tasks.count == 0)
+    bool works = !od_policy_rests(&darts->env, k);
+    if (works && device->plan.tasks.count == 0)
         refill(darts, &device->plan);
-    if (device->plan.tasks.count == 0 && may_steal(darts, k))
+    if (works && device->plan.tasks.count == 0 && may_steal(darts, k))
         steal(darts, device);
     return od_needs_pop(darts->needs, &device->plan);
 }

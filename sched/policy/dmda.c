@@ -16,6 +16,7 @@
 #include "sched/policy.h"
 #include "sched/ready.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const od_policy_option options[] = {
@@ -138,15 +139,19 @@ static void tell_place(const struct dmda *dmda, od_task *task, unsigned k, doubl
 {
     unsigned other = k;
     double next = 0;
-    if (!dmda->env.decided || dmda->env.ndevices == 1)
+    if (!dmda->env.decided)
         return;
     for (unsigned j = 0; j < dmda->env.ndevices; j++) {
-        double later = j == k ? 0 : completion(dmda, task, j);
-        if (j != k && (other == k || later < next)) {
+        if (j == k || od_policy_rests(&dmda->env, j))
+            continue;
+        double later = completion(dmda, task, j);
+        if (other == k || later < next) {
             other = j;
             next = later;
         }
     }
+    if (other == k)
+        return;
     struct loads loads = loads_of(dmda, task, k);
     const od_score scores[] = {{"completion_s", seconds},    {"other", other},
                                {"other_completion_s", next}, {"given_s", given(dmda, k)},
@@ -158,9 +163,9 @@ static od_status dmda_ready(void *state, od_task *task)
 {
     struct dmda *dmda = state;
     unsigned best = 0;
-    double earliest = completion(dmda, task, 0);
-    for (unsigned k = 1; k < dmda->env.ndevices; k++) {
-        double seconds = completion(dmda, task, k);
+    double earliest = (double)INFINITY;
+    for (unsigned k = 0; k < dmda->env.ndevices; k++) {
+        double seconds = od_policy_rests(&dmda->env, k) ? (double)INFINITY : completion(dmda, task, k);
         if (seconds < earliest) {
             best = k;
             earliest = seconds;

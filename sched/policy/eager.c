@@ -9,28 +9,34 @@
 #include <assert.h>
 #include <stdlib.h>
 
+struct eager {
+    od_policy_env env;
+    od_list queue; /* od_task.link */
+};
+
 static od_status eager_create(const od_policy_env *env, void **state)
 {
-    (void)env;
-    od_list *queue = malloc(sizeof *queue);
-    if (!queue)
+    struct eager *eager = malloc(sizeof *eager);
+    if (!eager)
         return OD_ENOMEM;
-    od_list_init(queue);
-    *state = queue;
+    eager->env = *env;
+    od_list_init(&eager->queue);
+    *state = eager;
     return OD_OK;
 }
 
 static od_status eager_ready(void *state, od_task *task)
 {
+    struct eager *eager = state;
     assert(task->bound == OD_NOWHERE);
-    od_list_push_back(state, &task->link);
+    od_list_push_back(&eager->queue, &task->link);
     return OD_OK;
 }
 
 static od_task *eager_pop(void *state, unsigned k)
 {
-    (void)k;
-    od_node *node = od_list_pop_front(state);
+    struct eager *eager = state;
+    od_node *node = od_policy_rests(&eager->env, k) ? NULL : od_list_pop_front(&eager->queue);
     return node ? od_container_of(node, od_task, link) : NULL;
 }
 
@@ -44,7 +50,7 @@ static void eager_ignore_datum(void *state, od_datum *datum, unsigned k)
 
 static bool eager_is_valid(void *state)
 {
-    const od_list *queue = state;
+    const od_list *queue = &((const struct eager *)state)->queue;
     size_t count = 0;
     od_list_each(it, queue)
         count += it->next->prev == it;

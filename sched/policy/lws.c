@@ -95,7 +95,7 @@ static unsigned emptiest(const struct lws *lws)
     size_t fewest = SIZE_MAX;
     for (unsigned k = 0; k < lws->env.ndevices; k++) {
         size_t count = count_tasks(lws, k);
-        if (count < fewest) {
+        if (count < fewest && !od_policy_rests(&lws->env, k)) {
             best = k;
             fewest = count;
         }
@@ -119,8 +119,9 @@ static od_status lws_ready(void *state, od_task *task)
     if (status)
         return status;
     struct end end = releaser(lws, task);
-    unsigned k = end.number ? end.k : emptiest(lws);
-    tell_place(lws, task, k, end.number > 0);
+    bool released = end.number && !od_policy_rests(&lws->env, end.k);
+    unsigned k = released ? end.k : emptiest(lws);
+    tell_place(lws, task, k, released);
     return od_queue_push(&lws->queue[k], task);
 }
 
@@ -170,7 +171,8 @@ static void steal(struct lws *lws, unsigned k)
 static od_task *lws_pop(void *state, unsigned k)
 {
     struct lws *lws = state;
-    if (od_queue_count(&lws->queue[k]) == 0 && lws->env.load(lws->env.engine, k).queued == 0)
+    if (od_queue_count(&lws->queue[k]) == 0 && lws->env.load(lws->env.engine, k).queued == 0 &&
+        !od_policy_rests(&lws->env, k))
         steal(lws, k);
     return od_queue_pop(&lws->queue[k]);
 }

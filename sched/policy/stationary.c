@@ -8,8 +8,7 @@
  * because others wait). Evicted is what the planned order uses last (rule belady): so what was chosen to stay stays. Where tasks of
  * other devices will wait for those of a long phase, half a share is planned: the others begin sooner.
  *
- * Devices rest where that is faster: the work is divided among as many as finish it soonest, by an estimate of their loads over what they
- * share, and of the time to compute.
+ * The work is divided among the devices that work; the others rest (sched/working.h).
  *
  * A device that has no ready task takes over what another one was going to do with one item, if no loads are under way (then they cost nobody
  * anything) and the other has more to do than they take. Not published.
@@ -18,25 +17,19 @@
 #include "sched/plan.h"
 #include "sched/scene.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-enum option { ACTIVE, STEAL };
+enum option { STEAL };
 
 static const od_policy_option options[] = {
-    [ACTIVE] = {"active", "so many devices work, the others rest; 0: as many as finish soonest", true, 0, 0},
     [STEAL] = {"steal", "0: devices take nothing over from others", true, 1, 1},
     {0},
 };
 
 struct stationary {
     od_policy_env env;
-    od_known *known;
-    bool steals;      /* option */
-    bool chooses;     /* how many devices work */
-    unsigned active;  /* that many, the first ones */
-    size_t estimated; /* open tasks when that was chosen */
-    od_plan ready[];  /* by device: its tasks that are ready, in the order in which they became so */
+    bool steals;     /* option */
+    od_plan ready[]; /* by device: its tasks that are ready, in the order in which they became so */
 };
 
 /* --- life cycle ------------------------------------------------------------------ */
@@ -44,105 +37,31 @@ struct stationary {
 static od_status stationary_create(const od_policy_env *env, void **state)
 {
     struct stationary *s = calloc(1, sizeof *s + env->ndevices * sizeof s->ready[0]);
-    od_known *known = od_known_create(env);
-    if (!s || !known) {
-        od_known_destroy(known);
-        free(s);
+    if (!s)
         return OD_ENOMEM;
-    }
-    uint64_t active = env->values[ACTIVE];
     s->env = *env;
-    s->known = known;
     s->steals = env->values[STEAL];
-    s->chooses = !active && env->ndevices > 1;
-    s->active = active && active < env->ndevices ? (unsigned)active : env->ndevices;
     for (unsigned k = 0; k < env->ndevices; k++)
         od_plan_init(&s->ready[k], env, k);
     *state = s;
     return OD_OK;
 }
 
-static void stationary_destroy(void *state)
-{
-    struct stationary *s = state;
-    od_known_destroy(s->known);
-    free(s);
-}
-
-/* What is known of a task, or NULL. */
-static od_known_task *known_as(const od_task *task)
-{
-    return task->submission ? task->submission->policy_data : task->policy_data;
-}
-
 /* --- arrival ------------------------------------------------------------------------ */
-
-static void stationary_submitted(void *state, od_submission *submission)
-{
-    struct stationary *s = state;
-    submission->policy_data =
-        od_known_submit(s->known, submission->kind, submission->seconds, submission->uses, submission->nuses);
-}
-
-static void stationary_withdrawn(void *state, od_submission *submission)
-{
-    struct stationary *s = state;
-    if (submission->policy_data)
-        od_known_done(s->known, submission->policy_data);
-}
 
 static od_status stationary_ready(void *state, od_task *task)
 {
     struct stationary *s = state;
-    od_known_task *known = od_known_ready(s->known, known_as(task), task);
-    if (!known)
-        return OD_ENOMEM;
-    task->policy_data = known;
-    if (task->submission)
-        task->submission->policy_data = known;
-    if (known->place != OD_NOWHERE)
-        od_plan_append(&s->ready[known->place], task);
+    if (task->known->place != OD_NOWHERE)
+        od_plan_append(&s->ready[task->known->place], task);
     return OD_OK;
 }
 
 static void claim(struct stationary *s, od_known_task *known, unsigned k)
 {
-    od_known_claim(s->known, known, k);
+    od_known_claim(s->env.known, known, k);
     if (known->task)
         od_plan_append(&s->ready[k], known->task);
-}
-
-/* --- how many devices work --------------------------------------------------------------- */
-
-/* Seconds until so many devices have done all: what is shorter, loads or work, is not quite hidden behind the other. */
-static double finish_seconds(const struct stationary *s, const od_scene *scene, unsigned devices)
-{
-    static const double not_hidden = 0.6; /* over the factorisations and products of docs/performance.md */
-    double loads, work = s->known->open_seconds / devices;
-    if (od_hold_estimate(&scene->problem, devices, &loads))
-        return (double)INFINITY;
-    loads /= s->env.ndevices; /* links are as fast as when all devices load; so many share what there is */
-    return fmax(work, loads) + not_hidden * fmin(work, loads);
-}
-
-/* When clearly more work is known than the last time. */
-static void choose_active(struct stationary *s)
-{
-    static const double clearly = 0.97; /* one device more must bring that */
-    od_scene scene;
-    size_t open = s->known->open.count;
-    double least = (double)INFINITY;
-    if (!s->chooses || open < s->estimated + s->estimated / 4 + 8 || od_scene_create(&scene, s->known, &s->env, 0))
-        return;
-    s->estimated = open;
-    for (unsigned n = 1; n <= s->env.ndevices; n += 1 + n / 4) {
-        double seconds = finish_seconds(s, &scene, n);
-        if (seconds < clearly * least) {
-            least = seconds;
-            s->active = n;
-        }
-    }
-    od_scene_free(&scene);
 }
 
 /* --- phases ---------------------------------------------------------------------------------- */
@@ -150,10 +69,11 @@ static void choose_active(struct stationary *s)
 /* Seconds of tasks for one device that has none yet, so that all are busy equally long. */
 static double share_of(const struct stationary *s)
 {
-    double total = s->known->open_seconds + s->known->taken_seconds;
+    const od_known *known = s->env.known;
+    double total = known->open_seconds + known->taken_seconds;
     for (unsigned k = 0; k < s->env.ndevices; k++)
-        total += s->known->claimed_seconds[k];
-    return total / s->active;
+        total += known->claimed_seconds[k];
+    return total / od_policy_working(&s->env);
 }
 
 /* True where tasks outside the phase wait for tasks in it. */
@@ -177,7 +97,7 @@ static od_status find_phase(const struct stationary *s, od_scene *scene, od_hold
     od_hold_problem *p = &scene->problem;
     p->share = share_of(s);
     od_status status = od_hold_plan(p, phase);
-    if (status || s->active == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
+    if (status || od_policy_working(&s->env) == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
         return status;
     p->share /= 2;
     return od_hold_plan(p, phase);
@@ -190,8 +110,11 @@ static void tell_phase(const struct stationary *s, const od_scene *scene, const 
         first = scene->task[phase->order[i]]->task;
     if (!first)
         return;
-    const od_score scores[] = {{"tasks", phase->ntasks},   {"work_s", phase->seconds},  {"load_s", phase->loads},
-                               {"store_s", phase->stores}, {"held_bytes", phase->held}, {"active_devices", s->active}};
+    const od_score scores[] = {{"tasks", phase->ntasks},
+                               {"work_s", phase->seconds},
+                               {"load_s", phase->loads},
+                               {"store_s", phase->stores},
+                               {"held_bytes", phase->held}};
     s->env.decided(s->env.engine, &(od_decision){OD_DECISION_PLAN, k, .task = first, OD_SCORES(scores)});
 }
 
@@ -199,8 +122,8 @@ static void tell_phase(const struct stationary *s, const od_scene *scene, const 
 static bool plan_best(struct stationary *s, unsigned k)
 {
     od_scene scene;
-    od_hold_result phase = {.order = malloc((s->known->open.count + 1) * sizeof *phase.order)};
-    if (!phase.order || od_scene_create(&scene, s->known, &s->env, k)) {
+    od_hold_result phase = {.order = malloc((s->env.known->open.count + 1) * sizeof *phase.order)};
+    if (!phase.order || od_scene_create(&scene, s->env.known, &s->env, k)) {
         free(phase.order);
         return false;
     }
@@ -217,7 +140,7 @@ static bool plan_best(struct stationary *s, unsigned k)
 static void plan_phase(struct stationary *s, unsigned k)
 {
     if (!plan_best(s, k))
-        claim(s, od_container_of(od_list_first(&s->known->open), od_known_task, link), k);
+        claim(s, od_container_of(od_list_first(&s->env.known->open), od_known_task, link), k);
 }
 
 /* --- taking over ------------------------------------------------------------------------------- */
@@ -237,7 +160,7 @@ static double lacking_seconds(const struct stationary *s, const od_task *task, u
     for (uint32_t i = 0; i < task->naccess; i++)
         if ((task->access[i].mode & OD_READ) && !od_datum_is_expected(task->access[i].datum, k))
             seconds += s->env.transfer_time(s->env.engine, task->access[i].datum, k);
-    return seconds * s->active / s->env.ndevices; /* the others do not load */
+    return seconds * od_policy_working(&s->env) / s->env.ndevices; /* the others do not load */
 }
 
 static bool is_loading(const struct stationary *s)
@@ -325,7 +248,7 @@ static void steal(struct stationary *s, unsigned thief)
         const od_score scores[] = {{"from", victim}, {"backlog_s", seconds}, {"load_s", loads}};
         s->env.decided(s->env.engine, &(od_decision){OD_DECISION_STEAL, thief, .task = task, OD_SCORES(scores)});
     }
-    take_over(s, known_as(task), thief);
+    take_over(s, task->known, thief);
 }
 
 /* --- request -------------------------------------------------------------------------------------- */
@@ -339,9 +262,9 @@ static bool is_idle(const struct stationary *s, unsigned k)
 /* Of two tasks that lack equally much. */
 static bool comes_before(const struct stationary *s, const od_task *a, const od_task *b)
 {
-    if (s->active > 1 && a->priority != b->priority)
+    if (od_policy_working(&s->env) > 1 && a->priority != b->priority)
         return a->priority > b->priority;
-    return known_as(a)->number < known_as(b)->number;
+    return a->known->number < b->known->number;
 }
 
 /* The ready task that lacks the fewest bytes, of those that became ready first; NULL: there is none. */
@@ -367,17 +290,15 @@ static od_task *choose(const struct stationary *s, unsigned k)
 /* Ready tasks are never left to nobody: a device that has nothing to do plans until it has one. */
 static bool needs_phase(const struct stationary *s, unsigned k)
 {
-    if (s->ready[k].tasks.count || !s->known->open.count)
+    if (s->ready[k].tasks.count || !s->env.known->open.count)
         return false;
-    return !s->known->claimed[k].count || (s->known->open_ready && is_idle(s, k));
+    return !s->env.known->claimed[k].count || (s->env.known->open_ready && is_idle(s, k));
 }
 
 static od_task *stationary_pop(void *state, unsigned k)
 {
     struct stationary *s = state;
-    if (needs_phase(s, k))
-        choose_active(s);
-    bool rests = k >= s->active;
+    bool rests = od_policy_rests(&s->env, k);
     while (!rests && needs_phase(s, k))
         plan_phase(s, k);
     if (!rests && !s->ready[k].tasks.count && s->steals)
@@ -386,7 +307,6 @@ static od_task *stationary_pop(void *state, unsigned k)
     if (!task)
         return NULL;
     od_plan_remove(&s->ready[k], task);
-    od_known_take(s->known, known_as(task));
     return task;
 }
 
@@ -400,33 +320,10 @@ static void stationary_moved(void *state, od_datum *datum, unsigned k)
     (void)k;
 }
 
-/* A task that the engine has placed itself is met here for the first time. */
-static void stationary_started(void *state, od_task *task, unsigned k)
-{
-    struct stationary *s = state;
-    od_known_task *known = known_as(task);
-    (void)k;
-    if (known && !known->taken)
-        od_known_take(s->known, known);
-}
-
-static void stationary_completed(void *state, od_task *task)
-{
-    struct stationary *s = state;
-    if (known_as(task))
-        od_known_done(s->known, known_as(task));
-}
-
-static void stationary_forget(void *state, od_datum *datum)
-{
-    struct stationary *s = state;
-    od_known_forget(s->known, datum);
-}
-
 static uint32_t stationary_future_uses(void *state, const od_datum *datum)
 {
     const struct stationary *s = state;
-    const od_known_item *item = od_known_find(s->known, datum->base);
+    const od_known_item *item = od_known_find(s->env.known, datum->base);
     size_t uses = item ? item->open.count : 0;
     for (unsigned k = 0; item && k < s->env.ndevices; k++)
         uses += item->claimed[k].count;
@@ -436,7 +333,7 @@ static uint32_t stationary_future_uses(void *state, const od_datum *datum)
 static uint64_t stationary_next_use(void *state, const od_datum *datum, unsigned k)
 {
     const struct stationary *s = state;
-    const od_known_item *item = od_known_find(s->known, datum->base);
+    const od_known_item *item = od_known_find(s->env.known, datum->base);
     const od_node *first = item ? od_list_first(&item->claimed[k]) : NULL;
     return first ? od_container_of(first, od_known_use, link)->user->number : OD_NEVER;
 }
@@ -448,7 +345,7 @@ static bool stationary_is_valid(void *state)
     for (unsigned k = 0; k < s->env.ndevices; k++)
         if (s->ready[k].tasks.count < LONG && !od_plan_is_valid(&s->ready[k]))
             return false;
-    return od_known_is_valid(s->known);
+    return true;
 }
 
 static const od_policy_ops stationary_ops = {
@@ -456,18 +353,15 @@ static const od_policy_ops stationary_ops = {
     .name = "stationary",
     .description = "some data stay, the others stream past them: phases planned over all known tasks",
     .default_evict = "belady",
+    .wants_known = true,
+    .chooses_working = true,
     .options = options,
     .create = stationary_create,
-    .destroy = stationary_destroy,
+    .destroy = free,
     .ready = stationary_ready,
     .pop = stationary_pop,
     .incoming = stationary_moved,
     .evicted = stationary_moved,
-    .started = stationary_started,
-    .submitted = stationary_submitted,
-    .withdrawn = stationary_withdrawn,
-    .completed = stationary_completed,
-    .forget = stationary_forget,
     .future_uses = stationary_future_uses,
     .next_use = stationary_next_use,
     .is_valid = stationary_is_valid,

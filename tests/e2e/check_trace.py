@@ -73,15 +73,15 @@ def check_task(task):
     expect(times == sorted(times), f"{task}: states out of order")
 
 
-DECISIONS = {"load": "datum", "place": "task", "plan": "task", "take": "task", "steal": "task"}
+DECISIONS = {"load": "datum", "place": "task", "plan": "task", "take": "task", "steal": "task", "rest": None}
 
 
 def check_decision(decision, devices, numbers):
     """About a datum, or a task that there is (of `numbers`, where all have run); for a device; with finite numbers."""
     args = dict(decision["args"])
     expect(2 <= decision["pid"] < 2 + devices, f"{decision}: not for a device")
-    about = DECISIONS.get(decision["name"])
-    expect(about in args and len({"datum", "task"} & set(args)) == 1, f"{decision}: about what?")
+    about = DECISIONS[decision["name"]]
+    expect({"datum", "task"} & set(args) == ({about} if about else set()), f"{decision}: about what?")
     expect(numbers is None or about != "task" or args["task"] in numbers, f"{decision}: there is no such task")
     scores = {name: value for name, value in args.items() if name not in ("datum", "size", "task")}
     finite = all(isinstance(score, (int, float)) and math.isfinite(score) for score in scores.values())

@@ -168,6 +168,7 @@ class Settings:
             "OMPDARTS_DEVICES": str(rng.randint(1, 4)),
             "OMPDARTS_TASK_BUFFER": str(rng.choice((1, 2, 3, 5, 8))),
             "OMPDARTS_LOOKAHEAD": rng.choice(("0", "0.012", "1")),
+            "OMPDARTS_WORKING": rng.choice(("policy", "auto", "1", "2")),
             "OMPDARTS_COHERENCE": rng.choice(("auto", "auto", "strict") + (("depend",) if world.depend_mode else ())),
             "OMPDARTS_SEED": str(rng.randint(0, 9999)),
             "OMP_NUM_THREADS": str(rng.choice((1, 2, 3, 4, 4, 8))),

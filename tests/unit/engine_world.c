@@ -376,6 +376,7 @@ static bool build(world *w)
                                .alignment = 1,
                                .buffer = m->buffer,
                                .lookahead = m->lookahead,
+                               .working = m->working,
                                .slots = m->slots,
                                .host_slots = 1,
                                .peer = m->peer,

@@ -44,6 +44,7 @@ typedef struct w_machine {
     size_t memory;
     unsigned buffer, slots;
     double lookahead; /* seconds */
+    int working;      /* as in od_engine_config */
     bool peer;
     unsigned losses;     /* bit k: device k is lost at some moment */
     bool never_gives_up; /* no loss can take the only copy of a datum */

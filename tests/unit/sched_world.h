@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "sched/evict.h"
+#include "sched/known.h"
 #include "sched/policy.h"
 
 #include <stdlib.h>
@@ -87,6 +88,18 @@ static inline od_policy_env world_env(unsigned ndevices, uint64_t seed, world_lo
                            .inbound = 50,
                            .load = world_load,
                            .find = world_find};
+}
+
+/* `known` stays the caller's to destroy, after the policy: it is there where the policy wants it. */
+static inline void *world_create_with(const od_policy_ops *ops, unsigned ndevices, uint64_t seed, od_known **known)
+{
+    od_policy_env env = world_env(ndevices, seed, NULL);
+    void *state = NULL;
+    *known = ops->wants_known ? od_known_create(&env) : NULL;
+    assert_true(*known || !ops->wants_known);
+    env.known = *known;
+    assert_int_equal(od_policy_create(ops, &env, &state), OD_OK);
+    return state;
 }
 
 static inline void *world_create(const od_policy_ops *ops, unsigned ndevices, uint64_t seed)

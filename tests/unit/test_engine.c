@@ -320,6 +320,7 @@ static void random_graphs_in_random_orders(void **state)
                        .memory = 3 + below(&g, 8),
                        .buffer = 1 + below(&g, 4),
                        .lookahead = below(&g, 3), /* tasks of one second */
+                       .working = (int)below(&g, 6) - 1,
                        .slots = 1 + below(&g, 2),
                        .peer = below(&g, 2),
                        .failing_task = below(&g, 4) ? -1 : 0};

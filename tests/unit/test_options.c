@@ -392,7 +392,7 @@ static void the_table_is_complete(void **state)
     const od_option_spec *table = od_option_table(&count);
 
     (void)state;
-    assert_int_equal(count, 26);
+    assert_int_equal(count, 27);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(strncmp(table[i].name, "OMPDARTS_", 9), 0);
         assert_true(*table[i].type && *table[i].default_value && *table[i].allowed && *table[i].help);

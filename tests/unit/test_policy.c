@@ -92,7 +92,7 @@ static void test_options_of_policies(void **unused)
 enum { DATA = 20, TASKS = 300, DEVICES = 3 };
 
 /* Lets every device ask until none is given anything; returns how many tasks were given out. */
-static uint32_t drain(const od_policy_ops *ops, void *state, bool given[TASKS])
+static uint32_t drain(const od_policy_ops *ops, void *state, od_known *known, bool given[TASKS])
 {
     uint32_t count = 0;
     for (bool any = true; any;) {
@@ -102,6 +102,7 @@ static uint32_t drain(const od_policy_ops *ops, void *state, bool given[TASKS])
             world_check(ops, state);
             if (!task)
                 continue;
+            od_known_follow_taken(known, task);
             assert_false(given[task->id]);
             given[task->id] = any = true;
             count++;
@@ -116,7 +117,8 @@ static void starve_once(const od_policy_ops *ops, uint64_t seed)
     od_datum *data[DATA];
     od_task *tasks[TASKS];
     bool given[TASKS] = {false};
-    void *state = world_create(ops, DEVICES, seed);
+    od_known *known;
+    void *state = world_create_with(ops, DEVICES, seed, &known);
     for (uint32_t d = 0; d < DATA; d++)
         data[d] = world_datum(d, 1 + world_random(&seed, 4), DEVICES);
     uint32_t count = 0;
@@ -124,6 +126,7 @@ static void starve_once(const od_policy_ops *ops, uint64_t seed)
         uint32_t first = world_random(&seed, DATA - 4), reads[] = {first, first + 1, first + 2, first + 3};
         tasks[i] = world_task(i, data, reads, world_random(&seed, 5));
         tasks[i]->priority = (int32_t)world_random(&seed, 5);
+        assert_int_equal(od_known_follow_ready(known, tasks[i]), OD_OK);
         assert_int_equal(ops->ready(state, tasks[i]), OD_OK);
         od_datum *datum = data[world_random(&seed, DATA)];
         unsigned k = world_random(&seed, DEVICES);
@@ -132,11 +135,12 @@ static void starve_once(const od_policy_ops *ops, uint64_t seed)
         (comes ? ops->incoming : ops->evicted)(state, datum, k);
         world_check(ops, state);
         if (i == TASKS / 2)
-            count += drain(ops, state, given);
+            count += drain(ops, state, known, given);
     }
-    count += drain(ops, state, given);
+    count += drain(ops, state, known, given);
     assert_int_equal(count, TASKS);
     ops->destroy(state);
+    od_known_destroy(known);
     for (uint32_t i = 0; i < TASKS; i++)
         world_task_free(tasks[i]);
     for (uint32_t d = 0; d < DATA; d++)
@@ -163,7 +167,7 @@ static void test_plugin(void **unused)
     for (uint64_t seed = 1; seed <= 20; seed++)
         starve_once(choice.ops, seed * 7919);
     refuse_choice("plugin:" TEST_PLUGIN ":speed=7", "'speed=7' is no option; allowed: window[=N]");
-    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 5");
+    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 6");
 }
 
 static void test_destroy_with_tasks_left(void **unused)
@@ -172,10 +176,13 @@ static void test_destroy_with_tasks_left(void **unused)
     od_datum *data[1] = {world_datum(0, 1, 1)};
     for (const char *const *name = od_policy_names(); *name; name++) {
         const od_policy_ops *ops = od_policy_find(*name);
-        void *state = world_create(ops, 1, 1);
+        od_known *known;
+        void *state = world_create_with(ops, 1, 1, &known);
         od_task *task = world_task(0, data, (uint32_t[]){0}, 1);
+        assert_int_equal(od_known_follow_ready(known, task), OD_OK);
         assert_int_equal(ops->ready(state, task), OD_OK);
         ops->destroy(state);
+        od_known_destroy(known);
         world_task_free(task);
         data[0]->replica[0].planned_uses = 0;
     }

@@ -11,10 +11,13 @@
 
 #include <cmocka.h>
 
+#include <inttypes.h>
+
 #include "model.h"
 #include "random.h"
 #include "sched/known.h"
 #include "sched/order/hold.h"
+#include "sched/working.h"
 
 /* --- loads ------------------------------------------------------------------- */
 
@@ -108,6 +111,28 @@ static unsigned devices_at_work(const model_result *result)
     return count;
 }
 
+/* What rests gets nothing, whatever the policy; and each of those that are to work gets something. */
+static void test_devices_rest_under_every_policy(void **unused)
+{
+    (void)unused;
+    model_graph graph = model_cholesky(10);
+    for (const char *const *name = od_policy_names(); *name; name++) {
+        model_machine machine = unit_machine(*name, 4, 40);
+        machine.working = OD_WORKING_CHOSEN;
+        machine.bandwidth = 500;
+        model_result chosen = model_run(&graph, &machine);
+        assert_in_range(devices_at_work(&chosen), 1, 3);
+        for (int n = 1; n <= 4; n++) {
+            machine.working = n;
+            model_result result = model_run(&graph, &machine);
+            for (int k = 0; k < 4; k++)
+                if ((result.tasks[k] > 0) != (k < n))
+                    fail_msg("%s, %d devices: %" PRIu64 " tasks on device %d", *name, n, (uint64_t)result.tasks[k], k);
+        }
+    }
+    model_free(&graph);
+}
+
 /* On one narrow bus eight devices would mostly wait for each other's copies. */
 static void test_devices_rest(void **unused)
 {
@@ -116,11 +141,12 @@ static void test_devices_rest(void **unused)
     model_machine machine = unit_machine("stationary", 8, 100);
     machine.bandwidth = 500; /* two tasks' time for a load */
     model_result chosen = model_run(&graph, &machine);
-    machine.policy = "stationary:active=8";
+    machine.working = 8;
     model_result all = model_run(&graph, &machine);
-    machine.policy = "stationary:active=2,steal=0";
+    machine.working = 2;
+    machine.policy = "stationary:steal=0";
     model_result two = model_run(&graph, &machine);
-    machine.policy = "stationary:active=1";
+    machine.working = 1;
     model_result one = model_run(&graph, &machine);
     print_message("%u devices: %.0f ms; 8: %.0f ms; 1: %.0f ms\n", devices_at_work(&chosen), 1e3 * chosen.makespan,
                   1e3 * all.makespan, 1e3 * one.makespan);
@@ -367,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_other_sizes),
         cmocka_unit_test(test_loads_on_several_devices),
         cmocka_unit_test(test_looks_ahead),
+        cmocka_unit_test(test_devices_rest_under_every_policy),
         cmocka_unit_test(test_devices_rest),
         cmocka_unit_test(test_devices_work),
         cmocka_unit_test(test_plans_are_plans),

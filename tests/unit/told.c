@@ -130,6 +130,8 @@ static bool scores_are_sound(const od_event *event)
 static bool choice_is_open(const told *t, const od_event *event, size_t number)
 {
     bool loads = event->reason == OD_DECISION_LOAD;
+    if (event->reason == OD_DECISION_REST)
+        return !event->datum && !event->task;
     if ((event->datum != NULL) != loads || (event->task != NULL) == loads)
         return false;
     if (loads)

@@ -231,13 +231,22 @@ static void run_task(struct load *load, const struct subject *subject, void *sta
     od_known_follow_done(load->known, task);
 }
 
+static void choose_working(struct load *load)
+{
+    od_working_estimate estimate;
+    if (!od_working_is_due(&load->working, load->known))
+        return;
+    checked(od_working_begin(&load->working, &load->env, load->known, &estimate) ? NULL : load);
+    od_working_find(&estimate);
+    od_working_end(&load->working, &estimate);
+}
+
 static void run_all(struct load *load, const struct subject *subject, void *state)
 {
     uint32_t done = 0;
     while (done < load->ntasks) {
         for (unsigned k = 0; k < load->ndevices; k++) {
-            double seconds;
-            od_working_update(&load->working, &load->env, load->known, &seconds);
+            choose_working(load);
             od_task *task = subject->ops->pop(state, k);
             if (!task)
                 continue;

@@ -15,6 +15,7 @@
 #include "omp_ext/entry.h"
 #include "omp_ext/images.h"
 #include "omp_ext/interrupt.h"
+#include "omp_ext/planner.h"
 #include "omp_ext/progress.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
@@ -46,6 +47,7 @@ static struct {
     od_engine *engine;
     od_transfer_queues *transfers;
     od_workers *workers;
+    od_planner *planner;
     od_devices devices;
     int virtual_number;
     od_link *links;                     /* between places, from row to column, the host as the last one */
@@ -239,7 +241,15 @@ static void fatal(void *driver, const char *message)
     od_runtime_fatal(message);
 }
 
+static bool start_aside(void *driver, od_aside *aside, size_t tasks)
+{
+    enum { FEW = 64 }; /* planning takes no longer than waking a thread */
+    (void)driver;
+    return tasks >= FEW && od_planner_submit(runtime.planner, aside);
+}
+
 static od_driver_ops driver_ops = {
+    .start_aside = start_aside,
     .start_transfer = start_transfer,
     .start_task = start_task,
     .complete_task = complete_task,
@@ -294,6 +304,12 @@ static void job_done(od_job *job, od_status status)
     if (measured && job->code)
         od_entry_record(job->code, job->seconds);
     od_engine_task_done(runtime.engine, &job->task, status);
+    od_runtime_unlock();
+}
+
+static void aside_done(od_aside *aside)
+{
+    od_engine_aside_done(od_runtime_lock(), aside);
     od_runtime_unlock();
 }
 
@@ -904,7 +920,8 @@ static bool start_threads(void)
                                     .done = transfer_done};
     runtime.process = getpid();
     runtime.workers = od_workers_create(&runtime.lock, runtime.backend.ndevices + 1, &workers_ops);
-    if (!runtime.workers || od_transfer_queues_create(&transfers, &runtime.transfers))
+    runtime.planner = od_planner_create(&runtime.lock, aside_done);
+    if (!runtime.workers || !runtime.planner || od_transfer_queues_create(&transfers, &runtime.transfers))
         return false;
     if (runtime.options.watchdog_s > 0)
         od_watchdog_start(runtime.options.watchdog_s);
@@ -1005,6 +1022,8 @@ static void revive(void)
     pthread_mutex_lock(&runtime.lock);
     if (atomic_load(&state) == FORKED) {
         od_workers_abandon(runtime.workers);
+        od_planner_abandon(runtime.planner);
+        od_engine_abandon_asides(runtime.engine);
         od_transfer_queues_abandon(runtime.transfers);
         runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         runtime.onlookers = 0;

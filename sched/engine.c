@@ -606,9 +606,8 @@ static od_task *ask_policy(od_engine *e, unsigned k)
     if (!e->in_policy)
         return NULL;
     uint64_t start_ns = od_engine_cost_clock(e);
-    if (!e->config.policy->places_at_arrival)
-        od_engine_choose_working(e);
-    od_task *t = e->config.policy->pop(e->policy_state, k);
+    bool chosen = e->config.policy->places_at_arrival || od_engine_choose_working(e);
+    od_task *t = chosen ? e->config.policy->pop(e->policy_state, k) : NULL;
     if (t)
         od_known_follow_taken(e->known, t);
     e->stats.sched_ns += od_engine_cost_clock(e) - start_ns;
@@ -984,6 +983,11 @@ static od_device_load device_load(void *engine, unsigned k)
     return load;
 }
 
+static void aside(void *engine, od_aside *work, size_t tasks)
+{
+    od_engine_aside(engine, work, tasks);
+}
+
 static unsigned working(void *engine)
 {
     return od_engine_working(engine);
@@ -1046,6 +1050,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     if (!e->config.alignment)
         e->config.alignment = 256;
     od_list_init(&e->submissions);
+    od_list_init(&e->asides);
     od_list_init(&e->patient);
     od_list_init(&e->host_waiting);
     od_list_init(&e->host_ready);
@@ -1064,6 +1069,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                              .find = find_datum,
                              .working = working,
                              .rests = rests,
+                             .aside = aside,
                              .planned = od_is_told(e) ? planned : NULL,
                              .decided = od_is_told(e) ? decided : NULL};
     e->directory = od_directory_create(config->ndevices);
@@ -1115,6 +1121,7 @@ void od_engine_destroy(od_engine *e)
     if (!e)
         return;
     discard_unfinished(e);
+    od_engine_abandon_asides(e);
     if (e->policy_state)
         e->config.policy->destroy(e->policy_state);
     od_known_destroy(e->known);

@@ -12,6 +12,7 @@
 #define OD_SCHED_ENGINE_INTERNAL_H
 
 #include "memmgr/pool.h"
+#include "sched/aside.h"
 #include "sched/engine.h"
 #include "sched/forecast.h"
 #include "sched/known.h"
@@ -48,6 +49,7 @@ struct od_engine {
     od_policy_env env;
     od_known *known; /* NULL: nobody wants it */
     od_working working;
+    od_list asides; /* od_aside.link: under way */
 
     uint64_t todo;           /* devices to look at before the event ends */
     uint64_t rights_waiters; /* devices whose head waits for rights */
@@ -114,7 +116,12 @@ void od_engine_free_submission(od_engine *e, od_submission *submission);
 /* engine_working.c */
 unsigned od_engine_working(const od_engine *e);
 bool od_engine_rests(const od_engine *e, unsigned k);
-void od_engine_choose_working(od_engine *e);
+/* False: nobody is to be given anything before it is known. */
+bool od_engine_choose_working(od_engine *e);
+
+/* engine_aside.c */
+/* About so many tasks; 0: at once. */
+void od_engine_aside(od_engine *e, od_aside *aside, size_t tasks);
 
 /* engine_loss.c */
 /* Forgets what lost devices held of the datum, as far as nothing is under way. */

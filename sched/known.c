@@ -232,20 +232,36 @@ static od_known_task *new_task(od_known *known, uint32_t nuses)
     return task;
 }
 
+static void free_if_unneeded(od_known_task *task)
+{
+    if (task->gone && !task->before && !task->pins)
+        free_task(task);
+}
+
+void od_known_pin(od_known_task *task)
+{
+    task->pins++;
+}
+
+void od_known_unpin(od_known_task *task)
+{
+    task->pins--;
+    free_if_unneeded(task);
+}
+
 static void discard(od_known *known, od_known_task *task)
 {
     clear_uses(known, task);
     free_id(&known->task_ids, task->id);
     task->gone = true;
-    if (!task->before)
-        free_task(task);
+    free_if_unneeded(task);
 }
 
 /* --- dependences ---------------------------------------------------------------------- */
 
-static bool is_open(const od_known_task *task)
+bool od_known_is_open(const od_known_task *task)
 {
-    return task->place == OD_NOWHERE && !task->taken;
+    return task->place == OD_NOWHERE && !task->taken && !task->gone;
 }
 
 /* Without memory for it the dependence is not known. */
@@ -284,8 +300,8 @@ static void leave_successors(od_known_task *task)
 {
     for (uint32_t i = 0; i < task->nsuccessors; i++) {
         od_known_task *after = task->successors[i];
-        if (--after->before == 0 && after->gone)
-            free_task(after);
+        after->before--;
+        free_if_unneeded(after);
     }
     task->nsuccessors = 0;
 }
@@ -459,7 +475,7 @@ od_known_task *od_known_ready(od_known *known, od_known_task *submitted, od_task
             return NULL;
     }
     known_task->task = task;
-    known->open_ready += is_open(known_task);
+    known->open_ready += od_known_is_open(known_task);
     return known_task;
 }
 

@@ -48,6 +48,7 @@ typedef struct od_known_task {
     uint32_t id;     /* dense, reused */
     int place;       /* the device that it is claimed for, or OD_NOWHERE */
     bool taken;      /* with the engine */
+    uint32_t pins;   /* plans under way that name it: it is not freed */
     bool gone;       /* done, or nothing came of it; tasks that it was to follow still name it */
     uint32_t before; /* tasks that must come before it and are not done */
     uint64_t number; /* of its claim: places in the order of the device */
@@ -96,6 +97,11 @@ od_known_task *od_known_ready(od_known *known, od_known_task *submitted, od_task
 void od_known_claim(od_known *known, od_known_task *task, unsigned k);
 /* It has left the plan, or runs without ever having been in one. */
 void od_known_take(od_known *known, od_known_task *task);
+/* It stays in memory, though it may be gone then, until it is unpinned. */
+void od_known_pin(od_known_task *task);
+void od_known_unpin(od_known_task *task);
+/* Not planned for a device, not with the engine, and not gone. */
+bool od_known_is_open(const od_known_task *task);
 /* It is done or will never come. */
 void od_known_done(od_known *known, od_known_task *task);
 

@@ -82,6 +82,7 @@ static void add_task(struct maker *m, od_known_task *task)
     od_scene *scene = m->scene;
     uint32_t t = scene->problem.ntasks++;
     scene->task[t] = task;
+    od_known_pin(task);
     m->task_number[task->id] = t + 1;
     scene->seconds[t] = task->seconds > least ? task->seconds : least;
     scene->kind[t] = kind_of(m, task);
@@ -180,6 +181,8 @@ od_status od_scene_create(od_scene *scene, const od_known *known, const od_polic
 
 void od_scene_free(od_scene *scene)
 {
+    for (uint32_t t = 0; t < scene->problem.ntasks; t++)
+        od_known_unpin(scene->task[t]);
     free(scene->task);
     free(scene->seconds);
     free(scene->kind);

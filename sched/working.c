@@ -2,8 +2,6 @@
 /* How many devices work; see working.h. */
 #include "sched/working.h"
 
-#include "sched/scene.h"
-
 #include <math.h>
 
 void od_working_init(od_working *w, const od_policy_env *env, int count, bool policy_chooses)
@@ -15,34 +13,53 @@ void od_working_init(od_working *w, const od_policy_env *env, int count, bool po
 }
 
 /* Seconds until so many devices have done all: what is shorter, loads or work, is not quite hidden behind the other. */
-static double finish_seconds(const od_policy_env *env, const od_known *known, const od_scene *scene, unsigned devices)
+static double finish_seconds(const od_working_estimate *estimate, unsigned devices)
 {
     static const double not_hidden = 0.6; /* over the factorisations and products of docs/performance.md */
-    double loads, work = known->open_seconds / devices;
-    if (od_hold_estimate(&scene->problem, devices, &loads))
+    double loads, work = estimate->work / devices;
+    if (od_hold_estimate(&estimate->scene.problem, devices, &loads))
         return (double)INFINITY;
-    loads /= env->ndevices; /* links are as fast as when all devices load; so many share what there is */
+    loads /= estimate->ndevices; /* links are as fast as when all devices load; so many share what there is */
     return fmax(work, loads) + not_hidden * fmin(work, loads);
 }
 
-bool od_working_update(od_working *w, const od_policy_env *env, const od_known *known, double *seconds)
+bool od_working_is_due(od_working *w, const od_known *known)
+{
+    if (!w->chooses || w->under_way)
+        return false;
+    if (!known->nitems)
+        w->estimated = 0; /* what comes next is another batch */
+    return known->open.count >= w->estimated + w->estimated / 4 + 8;
+}
+
+od_status od_working_begin(od_working *w, const od_policy_env *env, od_known *known, od_working_estimate *estimate)
+{
+    *estimate =
+        (od_working_estimate){.ndevices = env->ndevices, .seconds = (double)INFINITY, .work = known->open_seconds};
+    if (od_scene_create(&estimate->scene, known, env, 0))
+        return OD_ENOMEM;
+    w->first = !w->estimated;
+    w->estimated = known->open.count;
+    w->under_way = true;
+    return OD_OK;
+}
+
+void od_working_find(od_working_estimate *estimate)
 {
     static const double clearly = 0.97; /* one device more must bring that */
-    od_scene scene;
-    size_t open = w->chooses ? known->open.count : 0;
-    if (w->chooses && !known->nitems)
-        w->estimated = 0; /* what comes next is another batch */
-    if (open < w->estimated + w->estimated / 4 + 8 || od_scene_create(&scene, known, env, 0))
-        return false;
-    w->estimated = open;
-    *seconds = (double)INFINITY;
-    for (unsigned n = 1; n <= env->ndevices; n += 1 + n / 4) {
-        double finish = finish_seconds(env, known, &scene, n);
-        if (finish < clearly * *seconds) {
-            *seconds = finish;
-            w->count = n;
+    for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
+        double seconds = finish_seconds(estimate, n);
+        if (seconds < clearly * estimate->seconds) {
+            estimate->seconds = seconds;
+            estimate->count = n;
         }
     }
-    od_scene_free(&scene);
-    return *seconds < (double)INFINITY;
+}
+
+void od_working_end(od_working *w, od_working_estimate *estimate)
+{
+    w->under_way = false;
+    if (estimate->count)
+        w->count = estimate->count;
+    od_scene_free(&estimate->scene);
 }

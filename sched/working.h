@@ -9,19 +9,35 @@
 #ifndef OD_SCHED_WORKING_H
 #define OD_SCHED_WORKING_H
 
-#include "sched/known.h"
+#include "sched/scene.h"
 
 enum { OD_WORKING_AS_POLICY = 0, OD_WORKING_CHOSEN = -1 }; /* else: so many, at most all */
 
 typedef struct od_working {
     bool chooses;
+    bool under_way;   /* an estimate */
+    bool first;       /* it is the first one of this batch: better wait for it */
     unsigned count;   /* of devices that work */
-    size_t estimated; /* open tasks when that was chosen */
+    size_t estimated; /* open tasks when that was last chosen, or was begun to be; 0: never for what is known now */
 } od_working;
 
+typedef struct od_working_estimate {
+    od_scene scene;
+    unsigned ndevices;
+    unsigned count; /* of devices that finish soonest */
+    double seconds; /* until they do; infinite: there was no memory for the estimate */
+    double work;    /* seconds of all tasks */
+} od_working_estimate;
+
 void od_working_init(od_working *working, const od_policy_env *env, int count, bool policy_chooses);
-/* Chooses anew where clearly more work is known than the last time. True: `*seconds` is what that many devices are expected to
- * need for it. */
-bool od_working_update(od_working *working, const od_policy_env *env, const od_known *known, double *seconds);
+/* True where clearly more work is known than the last time, and no estimate is under way. */
+bool od_working_is_due(od_working *working, const od_known *known);
+/* Begins an estimate, of what is known now. OD_ENOMEM: it has not begun. */
+od_status od_working_begin(od_working *working, const od_policy_env *env, od_known *known,
+                           od_working_estimate *estimate);
+/* Needs nothing but the estimate. */
+void od_working_find(od_working_estimate *estimate);
+/* Adopts what was found; the estimate is free then. */
+void od_working_end(od_working *working, od_working_estimate *estimate);
 
 #endif

@@ -28,8 +28,10 @@ static const od_policy_option options[] = {
 
 struct stationary {
     od_policy_env env;
-    bool steals;     /* option */
-    od_plan ready[]; /* by device: its tasks that are ready, in the order in which they became so */
+    bool steals;             /* option */
+    bool plans;              /* a phase is being planned; one at a time, for tasks are planned once */
+    double planning_seconds; /* what the last one took */
+    od_plan ready[];         /* by device: its tasks that are ready, in the order in which they became so */
 };
 
 /* --- life cycle ------------------------------------------------------------------ */
@@ -91,56 +93,93 @@ static bool is_awaited(const od_hold_problem *p, const od_hold_result *phase)
     return awaited;
 }
 
+struct planning {
+    od_aside aside;
+    struct stationary *s;
+    unsigned k;
+    bool alone; /* it is the only device that works */
+    od_scene scene;
+    od_hold_result phase;
+    od_status status;
+};
+
 /* Half a share where others will wait for what they need, unless memory has made the phase as short as that. */
-static od_status find_phase(const struct stationary *s, od_scene *scene, od_hold_result *phase)
+static void find_phase(od_aside *aside)
 {
-    od_hold_problem *p = &scene->problem;
-    p->share = share_of(s);
-    od_status status = od_hold_plan(p, phase);
-    if (status || od_policy_working(&s->env) == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
-        return status;
+    struct planning *planning = od_container_of(aside, struct planning, aside);
+    od_hold_problem *p = &planning->scene.problem;
+    od_hold_result *phase = &planning->phase;
+    planning->status = od_hold_plan(p, phase);
+    if (planning->status || planning->alone || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
+        return;
     p->share /= 2;
-    return od_hold_plan(p, phase);
+    planning->status = od_hold_plan(p, phase);
 }
 
-static void tell_phase(const struct stationary *s, const od_scene *scene, const od_hold_result *phase, unsigned k)
+/* Of the phase, the tasks that are still open; those that are not have been placed by the engine meanwhile, or are gone. */
+static bool claim_phase(struct planning *planning)
 {
+    const od_hold_result *phase = &planning->phase;
+    struct stationary *s = planning->s;
     od_task *first = NULL;
-    for (uint32_t i = 0; s->env.decided && !first && i < phase->ntasks; i++)
-        first = scene->task[phase->order[i]]->task;
-    if (!first)
-        return;
+    bool any = false;
+    for (uint32_t i = 0; i < phase->ntasks; i++) {
+        od_known_task *known = planning->scene.task[phase->order[i]];
+        if (!od_known_is_open(known))
+            continue;
+        first = first ? first : known->task;
+        claim(s, known, planning->k);
+        any = true;
+    }
     const od_score scores[] = {{"tasks", phase->ntasks},
                                {"work_s", phase->seconds},
                                {"load_s", phase->loads},
                                {"store_s", phase->stores},
                                {"held_bytes", phase->held}};
-    s->env.decided(s->env.engine, &(od_decision){OD_DECISION_PLAN, k, .task = first, OD_SCORES(scores)});
+    if (first && s->env.decided)
+        s->env.decided(s->env.engine, &(od_decision){OD_DECISION_PLAN, planning->k, .task = first, OD_SCORES(scores)});
+    return any;
 }
 
-/* False: there was no memory for planning, or nothing came of it. */
-static bool plan_best(struct stationary *s, unsigned k)
+static void claim_first(struct stationary *s, unsigned k)
 {
-    od_scene scene;
-    od_hold_result phase = {.order = malloc((s->env.known->open.count + 1) * sizeof *phase.order)};
-    if (!phase.order || od_scene_create(&scene, s->env.known, &s->env, k)) {
-        free(phase.order);
-        return false;
-    }
-    bool found = find_phase(s, &scene, &phase) == OD_OK && phase.ntasks > 0;
-    if (found)
-        tell_phase(s, &scene, &phase, k);
-    for (uint32_t i = 0; found && i < phase.ntasks; i++)
-        claim(s, scene.task[phase.order[i]], k);
-    od_scene_free(&scene);
-    free(phase.order);
-    return found;
+    const od_list *open = &s->env.known->open;
+    if (open->count)
+        claim(s, od_container_of(od_list_first(open), od_known_task, link), k);
+}
+
+static void end_planning(od_aside *aside, bool carried_out)
+{
+    struct planning *planning = od_container_of(aside, struct planning, aside);
+    struct stationary *s = planning->s;
+    s->plans = false;
+    s->planning_seconds = aside->seconds;
+    if (carried_out && (planning->status || !claim_phase(planning)))
+        claim_first(s, planning->k);
+    od_scene_free(&planning->scene);
+    free(planning->phase.order);
+    free(planning);
 }
 
 static void plan_phase(struct stationary *s, unsigned k)
 {
-    if (!plan_best(s, k))
-        claim(s, od_container_of(od_list_first(&s->env.known->open), od_known_task, link), k);
+    size_t open = s->env.known->open.count;
+    struct planning *planning = malloc(sizeof *planning);
+    uint32_t *order = malloc((open + 1) * sizeof *order);
+    if (!planning || !order || od_scene_create(&planning->scene, s->env.known, &s->env, k)) {
+        free(planning);
+        free(order);
+        claim_first(s, k);
+        return;
+    }
+    planning->aside = (od_aside){.run = find_phase, .done = end_planning};
+    planning->s = s;
+    planning->k = k;
+    planning->alone = od_policy_working(&s->env) == 1;
+    planning->phase = (od_hold_result){.order = order};
+    planning->scene.problem.share = share_of(s);
+    s->plans = true;
+    od_policy_aside(&s->env, &planning->aside, open);
 }
 
 /* --- taking over ------------------------------------------------------------------------------- */
@@ -295,13 +334,23 @@ static bool needs_phase(const struct stationary *s, unsigned k)
     return !s->env.known->claimed[k].count || (s->env.known->open_ready && is_idle(s, k));
 }
 
+/* What the device has left to do takes little longer than planning: the next phase is planned meanwhile. */
+static bool runs_out(const struct stationary *s, unsigned k)
+{
+    static const double times = 2;
+    double left = s->env.known->claimed_seconds[k] + s->env.load(s->env.engine, k).seconds;
+    return s->env.known->open.count && left < times * s->planning_seconds;
+}
+
 static od_task *stationary_pop(void *state, unsigned k)
 {
     struct stationary *s = state;
-    bool rests = od_policy_rests(&s->env, k);
-    while (!rests && needs_phase(s, k))
+    bool works = !od_policy_rests(&s->env, k);
+    while (works && !s->plans && needs_phase(s, k))
         plan_phase(s, k);
-    if (!rests && !s->ready[k].tasks.count && s->steals)
+    if (works && !s->plans && runs_out(s, k))
+        plan_phase(s, k);
+    if (works && !s->plans && !s->ready[k].tasks.count && s->steals)
         steal(s, k);
     od_task *task = choose(s, k);
     if (!task)

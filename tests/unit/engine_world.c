@@ -19,6 +19,8 @@ typedef struct world {
     bool submitted[W_TASKS], completed[W_TASKS], failed_once[W_TASKS];
     od_transfer *transfer[64];
     int ntransfers;
+    od_aside *aside[8];
+    int nasides;
     int running[W_TASKS];
     int nrunning;
     w_contents current[W_DATA]; /* of what has completed on a device or the host */
@@ -112,6 +114,17 @@ static void complete_request(void *driver, od_request *request)
     od_request_destroy(request);
 }
 
+static bool start_aside(void *driver, od_aside *aside, size_t tasks)
+{
+    world *w = driver;
+    if (!w->machine->aside || w->nasides == (int)(sizeof w->aside / sizeof *w->aside))
+        return false;
+    if (!tasks)
+        BREAK(w, "a plan of no tasks");
+    w->aside[w->nasides++] = aside;
+    return true;
+}
+
 static uint64_t now_ns(void *driver)
 {
     return ((world *)driver)->now++;
@@ -155,6 +168,7 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .start_task = start_task,
                                          .complete_task = complete_task,
                                          .complete_request = complete_request,
+                                         .start_aside = start_aside,
                                          .now_ns = now_ns,
                                          .let_go = let_go,
                                          .event = event,
@@ -215,6 +229,14 @@ static void end_task(world *w, int i)
             w->current[use->datum] = *here;
     }
     od_engine_task_done(w->engine, task, OD_OK);
+}
+
+static void end_aside(world *w, int i)
+{
+    od_aside *aside = w->aside[i];
+    w->aside[i] = w->aside[--w->nasides];
+    aside->run(aside);
+    od_engine_aside_done(w->engine, aside);
 }
 
 static bool is_ready(const world *w, int t)
@@ -313,7 +335,8 @@ static bool step(world *w, w_choose choose, void *arg)
     unsigned nready = ready_tasks(w, ready);
     unsigned ntransfers = (unsigned)w->ntransfers, nrunning = (unsigned)w->nrunning;
     unsigned ndoomed = (unsigned)__builtin_popcount(w->machine->losses & ~w->lost);
-    unsigned n = nready + ntransfers + nrunning + host_may_ask(w);
+    unsigned nasides = (unsigned)w->nasides;
+    unsigned n = nready + ntransfers + nrunning + nasides + host_may_ask(w);
     if (!n)
         return false;
     n += ndoomed;
@@ -324,7 +347,9 @@ static bool step(world *w, w_choose choose, void *arg)
         end_transfer(w, (int)c);
     else if ((c -= ntransfers) < nrunning)
         end_task(w, (int)c);
-    else if ((c -= nrunning) < ndoomed)
+    else if ((c -= nrunning) < nasides)
+        end_aside(w, (int)c);
+    else if ((c -= nasides) < ndoomed)
         lose_device(w, (unsigned)__builtin_ctz(w->machine->losses & ~w->lost));
     else
         host_ask(w);

@@ -50,10 +50,13 @@ static double load_seconds(const struct maker *m, const od_known_item *item)
     return latency + size_of(m, item) * m->env->ndevices / m->env->inbound;
 }
 
-/* It is on the device, or a task that is planned there will bring it. */
-static bool is_resident(const struct maker *m, const od_known_item *item)
+static uint64_t copies_of(const struct maker *m, const od_known_item *item)
 {
-    return item->claimed[m->k].count || (item->datum && od_datum_is_expected(item->datum, m->k));
+    uint64_t copies = 0;
+    for (unsigned k = 0; k < m->env->ndevices; k++)
+        if (item->claimed[k].count || (item->datum && od_datum_is_expected(item->datum, k)))
+            copies |= OD_BIT(k);
+    return copies;
 }
 
 static bool is_fresh(const od_known_item *item)
@@ -70,7 +73,8 @@ static uint32_t number_of(struct maker *m, const od_known_item *item)
         m->item_number[item->id] = i + 1;
         scene->size[i] = size_of(m, item);
         scene->load[i] = load_seconds(m, item);
-        scene->resident[i] = is_resident(m, item);
+        scene->copies[i] = copies_of(m, item);
+        scene->resident[i] = scene->copies[i] & OD_BIT(m->k);
         scene->fresh[i] = is_fresh(item);
     }
     return m->item_number[item->id] - 1;
@@ -134,6 +138,7 @@ static bool allocate(struct maker *m, size_t nuses, size_t nsuccessors)
     s->size = array(nitems, sizeof *s->size, &ok);
     s->load = array(nitems, sizeof *s->load, &ok);
     s->resident = array(nitems, sizeof *s->resident, &ok);
+    s->copies = array(nitems, sizeof *s->copies, &ok);
     s->fresh = array(nitems, sizeof *s->fresh, &ok);
     return ok;
 }
@@ -194,6 +199,7 @@ void od_scene_free(od_scene *scene)
     free(scene->size);
     free(scene->load);
     free(scene->resident);
+    free(scene->copies);
     free(scene->fresh);
     *scene = (od_scene){0};
 }

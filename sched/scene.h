@@ -15,6 +15,7 @@ typedef struct od_scene {
     double *seconds, *size, *load;
     uint32_t *kind, *first_use, *use, *first_successor, *successor;
     bool *writes, *resident, *fresh;
+    uint64_t *copies; /* by item, bit k: device k has it, or a task that is planned there will bring it */
 } od_scene;
 
 /* Of device k. OD_ENOMEM: there is none, nothing is to be freed. */

@@ -12,14 +12,15 @@ void od_working_init(od_working *w, const od_policy_env *env, int count, bool po
         w->count = (unsigned)count;
 }
 
-/* Seconds until so many devices have done all: what is shorter, loads or work, is not quite hidden behind the other. */
-static double finish_seconds(const od_working_estimate *estimate, unsigned devices)
+/* What is shorter, loads or work, is not quite hidden behind the other. */
+double od_working_finish_seconds(const od_scene *scene, double work, unsigned ndevices, unsigned working)
 {
     static const double not_hidden = 0.6; /* over the factorisations and products of docs/performance.md */
-    double loads, work = estimate->work / devices;
-    if (od_hold_estimate(&estimate->scene.problem, devices, &loads))
+    double loads;
+    if (od_hold_estimate(&scene->problem, working, &loads))
         return (double)INFINITY;
-    loads /= estimate->ndevices; /* links are as fast as when all devices load; so many share what there is */
+    loads /= ndevices; /* links are as fast as when all devices load; so many share what there is */
+    work /= working;
     return fmax(work, loads) + not_hidden * fmin(work, loads);
 }
 
@@ -48,7 +49,7 @@ void od_working_find(od_working_estimate *estimate)
 {
     static const double clearly = 0.97; /* one device more must bring that */
     for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
-        double seconds = finish_seconds(estimate, n);
+        double seconds = od_working_finish_seconds(&estimate->scene, estimate->work, estimate->ndevices, n);
         if (seconds < clearly * estimate->seconds) {
             estimate->seconds = seconds;
             estimate->count = n;

@@ -35,6 +35,8 @@ bool od_working_is_due(od_working *working, const od_known *known);
 /* Begins an estimate, of what is known now. OD_ENOMEM: it has not begun. */
 od_status od_working_begin(od_working *working, const od_policy_env *env, od_known *known,
                            od_working_estimate *estimate);
+/* Seconds until so many of `ndevices` devices have done all of the scene, which is `work` seconds of tasks. Infinite: out of memory. */
+double od_working_finish_seconds(const od_scene *scene, double work, unsigned ndevices, unsigned working);
 /* Needs nothing but the estimate. */
 void od_working_find(od_working_estimate *estimate);
 /* Adopts what was found; the estimate is free then. */

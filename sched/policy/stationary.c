@@ -8,14 +8,18 @@
  * because others wait). Evicted is what the planned order uses last (rule belady): so what was chosen to stay stays. Where tasks of
  * other devices will wait for those of a long phase, half a share is planned: the others begin sooner.
  *
+ * Where several devices have nothing yet and tasks wait for each other, all of them may be planned jointly instead (sched/order/list.h), if that is
+ * expected to end sooner: then each device follows its part of that plan.
+ *
  * The work is divided among the devices that work; the others rest (sched/working.h).
  *
  * A device that has no ready task takes over what another one was going to do with one item, if no loads are under way (then they cost nobody
  * anything) and the other has more to do than they take. Not published.
  */
 #include "sched/known.h"
+#include "sched/order/list.h"
 #include "sched/plan.h"
-#include "sched/scene.h"
+#include "sched/working.h"
 
 #include <stdlib.h>
 
@@ -29,7 +33,8 @@ static const od_policy_option options[] = {
 struct stationary {
     od_policy_env env;
     bool steals;             /* option */
-    bool plans;              /* a phase is being planned; one at a time, for tasks are planned once */
+    bool plans;              /* something is being planned; one at a time, for tasks are planned once */
+    bool in_order;           /* the last plan was a joint one: each device follows its order, and takes nothing over */
     double planning_seconds; /* what the last one took */
     od_plan ready[];         /* by device: its tasks that are ready, in the order in which they became so */
 };
@@ -97,47 +102,85 @@ struct planning {
     od_aside aside;
     struct stationary *s;
     unsigned k;
-    bool alone; /* it is the only device that works */
+    unsigned ndevices, working;
+    bool jointly; /* what all devices do may be planned together; then: it has been */
+    double work;  /* seconds of all tasks */
     od_scene scene;
     od_hold_result phase;
+    od_list_plan list;
     od_status status;
 };
 
 /* Half a share where others will wait for what they need, unless memory has made the phase as short as that. */
-static void find_phase(od_aside *aside)
+static od_status find_phase(struct planning *planning)
 {
-    struct planning *planning = od_container_of(aside, struct planning, aside);
     od_hold_problem *p = &planning->scene.problem;
     od_hold_result *phase = &planning->phase;
-    planning->status = od_hold_plan(p, phase);
-    if (planning->status || planning->alone || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
-        return;
+    od_status status = od_hold_plan(p, phase);
+    if (status || planning->working == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
+        return status;
     p->share /= 2;
-    planning->status = od_hold_plan(p, phase);
+    return od_hold_plan(p, phase);
 }
 
-/* Of the phase, the tasks that are still open; those that are not have been placed by the engine meanwhile, or are gone. */
-static bool claim_phase(struct planning *planning)
+/* Long chains of tasks that need each other's results: all devices would wait for those of one phase. */
+static bool find_joint_plan(struct planning *planning)
+{
+    /* Over the factorisations of docs/performance.md a few devices are done sooner than is estimated for phases, more devices later. */
+    enum { FEW = 3 };
+    double times = planning->working <= FEW ? 1.15 : 0.92;
+    const od_list_problem problem = {&planning->scene.problem, planning->scene.copies, planning->ndevices};
+    if (od_list_plan_best(&problem, planning->working, &planning->list))
+        return false;
+    double phases = od_working_finish_seconds(&planning->scene, planning->work, planning->ndevices, planning->working);
+    return times * planning->list.seconds < phases;
+}
+
+static void find_plan(od_aside *aside)
+{
+    struct planning *planning = od_container_of(aside, struct planning, aside);
+    planning->jointly = planning->jointly && find_joint_plan(planning);
+    planning->status = planning->jointly ? OD_OK : find_phase(planning);
+}
+
+static void tell_plan(const struct planning *planning, od_task *first, unsigned k)
 {
     const od_hold_result *phase = &planning->phase;
+    const od_policy_env *env = &planning->s->env;
+    const od_score joint[] = {{"tasks", planning->scene.problem.ntasks}, {"finish_s", planning->list.seconds}};
+    const od_score own[] = {{"tasks", phase->ntasks},
+                            {"work_s", phase->seconds},
+                            {"load_s", phase->loads},
+                            {"store_s", phase->stores},
+                            {"held_bytes", phase->held}};
+    if (!env->decided || !first)
+        return;
+    if (planning->jointly)
+        env->decided(env->engine, &(od_decision){OD_DECISION_PLAN, k, .task = first, OD_SCORES(joint)});
+    else
+        env->decided(env->engine, &(od_decision){OD_DECISION_PLAN, k, .task = first, OD_SCORES(own)});
+}
+
+/* The tasks that are still open; those that are not have been placed by the engine meanwhile, or are gone. False: none is. */
+static bool claim_plan(struct planning *planning)
+{
     struct stationary *s = planning->s;
-    od_task *first = NULL;
+    uint32_t count = planning->jointly ? planning->scene.problem.ntasks : planning->phase.ntasks;
+    od_task *first[OD_MAX_DEVICES] = {NULL};
     bool any = false;
-    for (uint32_t i = 0; i < phase->ntasks; i++) {
-        od_known_task *known = planning->scene.task[phase->order[i]];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t t = planning->jointly ? planning->list.order[i] : planning->phase.order[i];
+        unsigned k = planning->jointly ? planning->list.place[t] : planning->k;
+        od_known_task *known = planning->scene.task[t];
         if (!od_known_is_open(known))
             continue;
-        first = first ? first : known->task;
-        claim(s, known, planning->k);
+        first[k] = first[k] ? first[k] : known->task;
+        claim(s, known, k);
         any = true;
     }
-    const od_score scores[] = {{"tasks", phase->ntasks},
-                               {"work_s", phase->seconds},
-                               {"load_s", phase->loads},
-                               {"store_s", phase->stores},
-                               {"held_bytes", phase->held}};
-    if (first && s->env.decided)
-        s->env.decided(s->env.engine, &(od_decision){OD_DECISION_PLAN, planning->k, .task = first, OD_SCORES(scores)});
+    s->in_order = planning->jointly;
+    for (unsigned k = 0; k < planning->ndevices; k++)
+        tell_plan(planning, first[k], k);
     return any;
 }
 
@@ -148,38 +191,70 @@ static void claim_first(struct stationary *s, unsigned k)
         claim(s, od_container_of(od_list_first(open), od_known_task, link), k);
 }
 
+static void free_planning(struct planning *planning)
+{
+    od_scene_free(&planning->scene);
+    free(planning->phase.order);
+    free(planning->list.order);
+    free(planning->list.place);
+    free(planning);
+}
+
 static void end_planning(od_aside *aside, bool carried_out)
 {
     struct planning *planning = od_container_of(aside, struct planning, aside);
     struct stationary *s = planning->s;
     s->plans = false;
     s->planning_seconds = aside->seconds;
-    if (carried_out && (planning->status || !claim_phase(planning)))
+    if (carried_out && (planning->status || !claim_plan(planning)))
         claim_first(s, planning->k);
-    od_scene_free(&planning->scene);
-    free(planning->phase.order);
-    free(planning);
+    free_planning(planning);
 }
 
-static void plan_phase(struct stationary *s, unsigned k)
+/* Several devices that have nothing yet, tasks that wait for each other, and not more than can be simulated some dozen times. */
+static bool may_plan_jointly(const struct stationary *s, const od_hold_problem *p)
 {
-    size_t open = s->env.known->open.count;
-    struct planning *planning = malloc(sizeof *planning);
-    uint32_t *order = malloc((open + 1) * sizeof *order);
-    if (!planning || !order || od_scene_create(&planning->scene, s->env.known, &s->env, k)) {
+    enum { MOST_TASKS = 32768 };
+    size_t claimed = 0;
+    for (unsigned k = 0; k < s->env.ndevices; k++)
+        claimed += s->env.known->claimed[k].count;
+    return od_policy_working(&s->env) > 1 && !claimed && p->first_successor[p->ntasks] && p->ntasks <= MOST_TASKS;
+}
+
+static struct planning *make_planning(struct stationary *s, unsigned k)
+{
+    struct planning *planning = calloc(1, sizeof *planning);
+    if (!planning || od_scene_create(&planning->scene, s->env.known, &s->env, k)) {
         free(planning);
-        free(order);
-        claim_first(s, k);
-        return;
+        return NULL;
     }
-    planning->aside = (od_aside){.run = find_phase, .done = end_planning};
+    od_hold_problem *p = &planning->scene.problem;
+    planning->aside = (od_aside){.run = find_plan, .done = end_planning};
     planning->s = s;
     planning->k = k;
-    planning->alone = od_policy_working(&s->env) == 1;
-    planning->phase = (od_hold_result){.order = order};
-    planning->scene.problem.share = share_of(s);
-    s->plans = true;
-    od_policy_aside(&s->env, &planning->aside, open);
+    planning->ndevices = s->env.ndevices;
+    planning->working = od_policy_working(&s->env);
+    planning->jointly = may_plan_jointly(s, p);
+    planning->work = s->env.known->open_seconds;
+    planning->phase.order = malloc((p->ntasks + 1) * sizeof *planning->phase.order);
+    p->share = share_of(s);
+    size_t listed = planning->jointly ? p->ntasks + 1 : 1;
+    planning->list.order = malloc(listed * sizeof *planning->list.order);
+    planning->list.place = malloc(listed * sizeof *planning->list.place);
+    if (planning->phase.order && planning->list.order && planning->list.place)
+        return planning;
+    free_planning(planning);
+    return NULL;
+}
+
+static void plan(struct stationary *s, unsigned k)
+{
+    struct planning *planning = make_planning(s, k);
+    s->plans = planning != NULL;
+    if (planning)
+        od_policy_aside(&s->env, &planning->aside, s->env.known->open.count);
+    else
+        claim_first(s, k);
 }
 
 /* --- taking over ------------------------------------------------------------------------------- */
@@ -301,7 +376,7 @@ static bool is_idle(const struct stationary *s, unsigned k)
 /* Of two tasks that lack equally much. */
 static bool comes_before(const struct stationary *s, const od_task *a, const od_task *b)
 {
-    if (od_policy_working(&s->env) > 1 && a->priority != b->priority)
+    if (!s->in_order && od_policy_working(&s->env) > 1 && a->priority != b->priority)
         return a->priority > b->priority;
     return a->known->number < b->known->number;
 }
@@ -315,7 +390,7 @@ static od_task *choose(const struct stationary *s, unsigned k)
     unsigned left = LOOK_AT;
     od_list_each(it, &s->ready[k].tasks) {
         od_task *task = od_container_of(it, od_task, link);
-        size_t bytes = od_plan_lacking(task, k);
+        size_t bytes = s->in_order ? 0 : od_plan_lacking(task, k);
         if (!best || bytes < fewest || (bytes == fewest && comes_before(s, task, best))) {
             best = task;
             fewest = bytes;
@@ -347,10 +422,10 @@ static od_task *stationary_pop(void *state, unsigned k)
     struct stationary *s = state;
     bool works = !od_policy_rests(&s->env, k);
     while (works && !s->plans && needs_phase(s, k))
-        plan_phase(s, k);
+        plan(s, k);
     if (works && !s->plans && runs_out(s, k))
-        plan_phase(s, k);
-    if (works && !s->plans && !s->ready[k].tasks.count && s->steals)
+        plan(s, k);
+    if (works && !s->plans && !s->in_order && !s->ready[k].tasks.count && s->steals)
         steal(s, k);
     od_task *task = choose(s, k);
     if (!task)

@@ -12,11 +12,13 @@
 #include <cmocka.h>
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "model.h"
 #include "random.h"
 #include "sched/known.h"
 #include "sched/order/hold.h"
+#include "sched/order/list.h"
 #include "sched/working.h"
 
 /* --- loads ------------------------------------------------------------------- */
@@ -111,7 +113,8 @@ static unsigned devices_at_work(const model_result *result)
     return count;
 }
 
-/* What rests gets nothing, whatever the policy; and each of those that are to work gets something. */
+/* What rests gets nothing, whatever the policy; and each of those that are to work gets something, unless the policy finds that fewer
+ * are enough. */
 static void test_devices_rest_under_every_policy(void **unused)
 {
     (void)unused;
@@ -125,8 +128,9 @@ static void test_devices_rest_under_every_policy(void **unused)
         for (int n = 1; n <= 4; n++) {
             machine.working = n;
             model_result result = model_run(&graph, &machine);
+            bool may_leave = od_policy_find(*name)->chooses_working;
             for (int k = 0; k < 4; k++)
-                if ((result.tasks[k] > 0) != (k < n))
+                if (k < n ? result.tasks[k] == 0 && (k == 0 || !may_leave) : result.tasks[k] > 0)
                     fail_msg("%s, %d devices: %" PRIu64 " tasks on device %d", *name, n, (uint64_t)result.tasks[k], k);
         }
     }
@@ -276,6 +280,55 @@ static void test_plans_are_plans(void **unused)
     }
 }
 
+/* Every task once, after those that it waits for, on a device that there is; not sooner than work and chains allow. */
+static void check_list(const struct problem *q, unsigned devices, const od_list_plan *plan)
+{
+    uint32_t place[TASKS];
+    double level[TASKS], work = 0, chain = 0;
+    bool met[TASKS] = {false};
+    for (uint32_t i = 0; i < q->p.ntasks; i++) {
+        uint32_t t = plan->order[i];
+        assert_true(t < q->p.ntasks && !met[t] && plan->place[t] < devices);
+        met[t] = true;
+        place[t] = i;
+    }
+    for (uint32_t t = q->p.ntasks; t-- > 0;) {
+        level[t] = 0;
+        for (uint32_t e = q->p.first_successor[t]; e < q->p.first_successor[t + 1]; e++) {
+            assert_true(place[t] < place[q->p.successor[e]]);
+            level[t] = fmax(level[t], level[q->p.successor[e]]);
+        }
+        level[t] += q->seconds[t];
+        work += q->seconds[t];
+        chain = fmax(chain, level[t]);
+    }
+    assert_true(plan->seconds >= work / devices * (1 - 1e-9) && plan->seconds >= chain * (1 - 1e-9));
+}
+
+static void test_joint_plans_are_plans(void **unused)
+{
+    (void)unused;
+    enum { PROBLEMS = 2000 };
+    uint64_t random = 5;
+    static struct problem q;
+    for (int i = 0; i < PROBLEMS; i++) {
+        uint32_t order[2][TASKS + 1];
+        unsigned place[2][TASKS + 1], devices = 1 + (unsigned)random_below(&random, 8);
+        uint64_t copies[TASKS] = {0};
+        make_problem(&q, &random);
+        assert_true(q.p.nitems <= TASKS);
+        for (uint32_t item = 0; item < q.p.nitems; item++)
+            copies[item] = random_below(&random, 2) ? random_below(&random, UINT64_C(1) << devices) : 0;
+        od_list_plan plan = {place[0], order[0], 0}, again = {place[1], order[1], 0};
+        const od_list_problem problem = {&q.p, copies, devices};
+        assert_int_equal(od_list_plan_best(&problem, devices, &plan), OD_OK);
+        check_list(&q, devices, &plan);
+        assert_int_equal(od_list_plan_best(&problem, devices, &again), OD_OK);
+        assert_memory_equal(order[0], order[1], q.p.ntasks * sizeof order[0][0]);
+        assert_memory_equal(place[0], place[1], q.p.ntasks * sizeof place[0][0]);
+    }
+}
+
 /* --- what is known ---------------------------------------------------------------------- */
 
 enum { KNOWN = 24, DATA = 6, DEVICES = 3 };
@@ -397,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_devices_rest),
         cmocka_unit_test(test_devices_work),
         cmocka_unit_test(test_plans_are_plans),
+        cmocka_unit_test(test_joint_plans_are_plans),
         cmocka_unit_test(test_known_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

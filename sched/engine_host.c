@@ -105,7 +105,7 @@ static bool serve_pull(od_engine *e, od_request_item *item)
         return item->moved;
     if (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)))
         return true;
-    return d->transfers ? false : move_part(e, item, holder(e, d), OD_HOST);
+    return d->transfers ? false : move_part(e, item, d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : holder(e, d), OD_HOST);
 }
 
 static bool serve_push(od_engine *e, od_request_item *item)

@@ -367,15 +367,15 @@ static void write_back(od_engine *e, od_datum *d, int from, int to)
         &(od_transfer){.datum = d, .kind = OD_WRITE_BACK, .from = from, .to = to, .bytes = d->size, .demanded = true});
 }
 
-/* Makes the program's memory current. True: it is, or nothing is to be kept; false: under way. */
+/* Makes the program's memory current, from the spill area where that has the contents: no link is needed then. True: it is, or nothing is to be
+ * kept; false: under way. */
 bool od_memory_store(od_engine *e, od_datum *d)
 {
     if (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)))
         return true;
     if (d->stores || od_datum_is_stranded(e, d))
         return false;
-    int source = device_source(e, d, OD_HOST);
-    write_back(e, d, source == OD_NOWHERE ? OD_SPILL : source, OD_HOST);
+    write_back(e, d, d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : device_source(e, d, OD_HOST), OD_HOST);
     return false;
 }
 

@@ -62,6 +62,8 @@ static void start_transfer(void *driver, od_transfer *x)
     w->transfer[w->ntransfers++] = x;
     if (x->from == OD_HOST || x->to == OD_HOST)
         w->touched[datum_index(w, x->datum)] = true;
+    if (x->to == OD_HOST && x->from < OD_SPILL && (x->datum->valid & OD_BIT(OD_SPILL)))
+        BREAK(w, "datum %d goes home from device %d, though it has been spilled", datum_index(w, x->datum), x->from);
 }
 
 /* Of a datum's own memory, or of a spill area's, which no datum's base is. */

@@ -511,6 +511,29 @@ void od_known_done(od_known *known, od_known_task *task)
     discard(known, task);
 }
 
+/* Returns the sum of all. */
+static double predict(const od_durations *d, const od_list *tasks)
+{
+    double sum = 0;
+    uint32_t i = 0;
+    od_list_each(it, tasks) {
+        od_known_task *task = od_container_of(it, od_known_task, link);
+        if (i == d->nkinds || d->kind[i] != task->kind) /* neighbours are often of one kind */
+            i = od_durations_find(d, task->kind);
+        if (i < d->nkinds)
+            task->seconds = d->seconds[i];
+        sum += task->seconds;
+    }
+    return sum;
+}
+
+void od_known_predict(od_known *known)
+{
+    known->open_seconds = predict(&known->durations, &known->open);
+    for (unsigned k = 0; k < known->ndevices; k++)
+        known->claimed_seconds[k] = predict(&known->durations, &known->claimed[k]);
+}
+
 /* --- what the engine tells ---------------------------------------------------------------- */
 
 od_status od_known_follow_ready(od_known *known, od_task *task)
@@ -520,6 +543,7 @@ od_status od_known_follow_ready(od_known *known, od_task *task)
     od_known_task *ready = od_known_ready(known, task->known, task);
     if (!ready)
         return OD_ENOMEM;
+    od_durations_note(&known->durations, task->kind, task->duration);
     task->known = ready;
     if (task->submission)
         task->submission->known = ready;

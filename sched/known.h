@@ -16,6 +16,7 @@
 #ifndef OD_SCHED_KNOWN_H
 #define OD_SCHED_KNOWN_H
 
+#include "sched/durations.h"
 #include "sched/levels.h"
 #include "sched/policy.h"
 
@@ -82,7 +83,8 @@ typedef struct od_known {
     unsigned bits;
     uint32_t nitems;
     double mean_size; /* of data, bytes */
-    uint64_t sized;   /* data that it is the mean of */
+    od_durations durations;
+    uint64_t sized; /* data that it is the mean of */
 } od_known;
 
 od_known *od_known_create(const od_policy_env *env); /* NULL: out of memory */
@@ -102,6 +104,8 @@ void od_known_pin(od_known_task *task);
 void od_known_unpin(od_known_task *task);
 /* Not planned for a device, not with the engine, and not gone. */
 bool od_known_is_open(const od_known_task *task);
+/* Open and claimed tasks take what is known by now of their kind. */
+void od_known_predict(od_known *known);
 /* It is done or will never come. */
 void od_known_done(od_known *known, od_known_task *task);
 

@@ -35,6 +35,7 @@ bool od_working_is_due(od_working *w, const od_known *known)
 
 od_status od_working_begin(od_working *w, const od_policy_env *env, od_known *known, od_working_estimate *estimate)
 {
+    od_known_predict(known);
     *estimate =
         (od_working_estimate){.ndevices = env->ndevices, .seconds = (double)INFINITY, .work = known->open_seconds};
     if (od_scene_create(&estimate->scene, known, env, 0))

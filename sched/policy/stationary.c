@@ -224,6 +224,7 @@ static bool may_plan_jointly(const struct stationary *s, const od_hold_problem *
 static struct planning *make_planning(struct stationary *s, unsigned k)
 {
     struct planning *planning = calloc(1, sizeof *planning);
+    od_known_predict(s->env.known);
     if (!planning || od_scene_create(&planning->scene, s->env.known, &s->env, k)) {
         free(planning);
         return NULL;

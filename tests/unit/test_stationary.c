@@ -439,6 +439,35 @@ static void test_known_graph(void **unused)
         free(s.data[d]);
 }
 
+/* Tasks of one kind take what the latest ready one is predicted to, whether open or claimed; others what was predicted for them. */
+static void test_durations(void **unused)
+{
+    (void)unused;
+    static const char kinds[OD_DURATIONS_KINDS + 1];
+    const od_policy_env env = {.ndevices = DEVICES, .find = find_nothing};
+    od_known *known = od_known_create(&env);
+    assert_non_null(known);
+    od_known_task *open = od_known_submit(known, &kinds[0], 1, NULL, 0);
+    od_known_task *claimed = od_known_submit(known, &kinds[0], 2, NULL, 0);
+    od_known_task *other = od_known_submit(known, &kinds[1], 3, NULL, 0);
+    od_known_task *without = od_known_submit(known, NULL, 4, NULL, 0);
+    od_known_claim(known, claimed, 1);
+    od_known_predict(known);
+    assert_true(open->seconds == 1 && claimed->seconds == 2 && known->open_seconds == 1 + 3 + 4);
+    od_durations_note(&known->durations, &kinds[0], 7);
+    od_durations_note(&known->durations, &kinds[0], 5);
+    od_durations_note(&known->durations, NULL, 9);
+    od_known_predict(known);
+    assert_true(open->seconds == 5 && claimed->seconds == 5 && other->seconds == 3 && without->seconds == 4);
+    assert_true(known->open_seconds == 5 + 3 + 4 && known->claimed_seconds[1] == 5);
+    for (size_t i = 2; i < sizeof kinds; i++)
+        od_durations_note(&known->durations, &kinds[i], 1);
+    od_durations_note(&known->durations, &kinds[1], 6); /* one kind too many */
+    od_known_predict(known);
+    assert_true(open->seconds == 5 && other->seconds == 3);
+    od_known_destroy(known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +481,7 @@ int main(void)
         cmocka_unit_test(test_plans_are_plans),
         cmocka_unit_test(test_joint_plans_are_plans),
         cmocka_unit_test(test_known_graph),
+        cmocka_unit_test(test_durations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

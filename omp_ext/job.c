@@ -220,7 +220,7 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     od_job *job = make_sync_job(call, &uses);
     if (!job)
         od_runtime_fatal("out of host memory for a launch");
-    job->number = od_record_create(NULL, 0);
+    job->number = od_record_create(0, NULL, 0);
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
     uint64_t owner = od_record_own(job->number);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FORMAT_VERSION = 2, FLUSH_BYTES = 1 << 16, FIRST_BUCKETS = 1024 };
+enum { FORMAT_VERSION = 3, FLUSH_BYTES = 1 << 16, FIRST_BUCKETS = 1024 };
 
 typedef struct numbers {
     uint64_t *item;
@@ -328,12 +328,12 @@ static void put_before(uint64_t number)
 
 /* --- tasks --------------------------------------------------------------------- */
 
-static uint64_t create(const od_depend *depends, int32_t ndepends)
+static uint64_t create(double seconds, const od_depend *depends, int32_t ndepends)
 {
     uint64_t thread = thread_number(), number = add_node();
     if (!number)
         return 0;
-    put("create %" PRIu64 " %.9f %d", number, now(), ndepends);
+    put("create %" PRIu64 " %.9f %.9f %d", number, now(), seconds, ndepends);
     for (int32_t j = 0; j < ndepends; j++) {
         use *u = depends[j].flags & OD_DEPEND_ALL_MEMORY ? NULL : use_of(depends[j].base, thread);
         if (u)
@@ -346,11 +346,11 @@ static uint64_t create(const od_depend *depends, int32_t ndepends)
     return number;
 }
 
-uint64_t od_record_create(const od_depend *depends, int32_t ndepends)
+uint64_t od_record_create(double seconds, const od_depend *depends, int32_t ndepends)
 {
     if (!begin())
         return 0;
-    uint64_t number = create(depends, ndepends);
+    uint64_t number = create(seconds, depends, ndepends);
     end();
     return number;
 }
@@ -420,7 +420,7 @@ void od_record_ready(od_job *job, const void *code)
         return;
     const od_task *task = &job->task;
     if (!job->number)
-        job->number = create(NULL, 0);
+        job->number = create(0, NULL, 0);
     uint32_t kernel = kernel_index(code, task->shows);
     for (uint32_t i = 0; i < task->naccess; i++)
         datum_index(task->access[i].datum);
@@ -479,7 +479,7 @@ void od_record_gave_back(od_job *job)
         return;
     uint64_t old = job->number;
     put_ran(job, od_clock_ns());
-    job->number = create(NULL, 0);
+    job->number = create(0, NULL, 0);
     if (old && job->number)
         add_before(job->number, old);
     end();

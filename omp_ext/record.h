@@ -31,8 +31,9 @@ void od_record_end(const od_device_stats *stats, unsigned ndevices);
 /* The run was interrupted: what is known so far, without an end. */
 void od_record_interrupt(void);
 
-/* A task was created; its number, or 0: nothing is recorded. `depends` orders it after earlier ones of this thread. */
-uint64_t od_record_create(const od_depend *depends, int32_t ndepends);
+/* A task was created; its number, or 0: nothing is recorded. `seconds`: as it is submitted to the scheduler; 0: it is not. `depends`
+ * orders it after earlier ones of this thread. */
+uint64_t od_record_create(double seconds, const od_depend *depends, int32_t ndepends);
 /* The job, whose data and priority are known, is ready. `code`: its kernel. A job without a number is given one. */
 void od_record_ready(od_job *job, const void *code);
 /* It has run and its results are where coherence wants them. */

@@ -25,6 +25,7 @@ typedef struct od_record {
     od_submission *submission; /* as which the engine knows it; NULL once a job has it */
     double bottom;             /* seconds: its bottom level when it became ready */
     bool in_place;             /* a target task that is not detached */
+    bool shares_nothing;       /* a target task whose code uses nothing of the program: a data construct */
     bool detachable;           /* it may be asked for an event when it runs */
     int32_t flags;             /* of its allocation */
     od_depend *depends;        /* malloc'ed copy */

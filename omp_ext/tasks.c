@@ -78,6 +78,7 @@ static od_level_use *scheduler_uses(const od_record *record, od_level_use *few)
     return uses;
 }
 
+/* The scheduler is not told of data constructs: no device needs data for them, so they are no reason to keep any there. */
 static void submit(od_record *record)
 {
     od_level_use few[USES_AT_ONCE];
@@ -85,11 +86,12 @@ static void submit(od_record *record)
         return;
     od_level_use *uses = scheduler_uses(record, few);
     od_engine *engine = od_runtime_lock();
-    record->submitted = true;
-    record->number = od_record_create(record->depends, record->ndepends);
     od_recall_cost(record->code);
-    record->submission =
-        od_engine_submit(engine, record->code, od_entry_weight(record->code), uses, (uint32_t)record->ndepends);
+    double seconds = record->shares_nothing ? 0 : od_entry_weight(record->code);
+    record->submitted = seconds > 0;
+    record->number = od_record_create(seconds, record->depends, record->ndepends);
+    if (record->submitted)
+        record->submission = od_engine_submit(engine, record->code, seconds, uses, (uint32_t)record->ndepends);
     od_runtime_unlock();
     if (uses != few)
         free(uses);
@@ -316,7 +318,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
     }
     unsubmit(record);
     if (!record->number)
-        record->number = od_record_create(NULL, 0);
+        record->number = od_record_create(0, NULL, 0);
     od_capture capture = {.what = OD_CAPTURED_NOTHING};
     if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
         host_access(record->depends, record->ndepends);
@@ -349,6 +351,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
                           .entry = entry,
                           .code = entry_of(entry),
                           .flags = flags,
+                          .shares_nothing = shareds == 0,
                           .created_ns = od_tracing_creation(),
                           .name = od_tracing_take_name()};
     forget_discarded(task);

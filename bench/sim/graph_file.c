@@ -223,11 +223,13 @@ static bool read_create(reader *in)
     sim_recording *r = in->r;
     uint64_t id;
     uint32_t count;
-    double at;
-    if (!number(in, UINT32_MAX - 1, &id) || id != (uint64_t)r->nnodes + 1 || !seconds(in, &at) || !count32(in, &count))
+    double at, predicted;
+    if (!number(in, UINT32_MAX - 1, &id) || id != (uint64_t)r->nnodes + 1 || !seconds(in, &at) ||
+        !seconds(in, &predicted) || !count32(in, &count))
         return refuse(in, "not the next task that is created");
     r->nodes = sim_grown(r->nodes, r->nnodes, &r->nodes_capacity, sizeof *r->nodes);
-    r->nodes[r->nnodes++] = (sim_node){.task = SIM_NO_TASK, .first_use = r->nuses, .nuses = count};
+    r->nodes[r->nnodes++] =
+        (sim_node){.task = SIM_NO_TASK, .first_use = r->nuses, .nuses = count, .seconds = predicted};
     sim_step *step = add_step(in, SIM_CREATE);
     step->at = at;
     step->node = r->nnodes - 1;

@@ -12,7 +12,7 @@
 #include "sched/engine.h"
 #include "util/status.h"
 
-enum { SIM_GRAPH_VERSION = 2, SIM_NO_TASK = UINT32_MAX };
+enum { SIM_GRAPH_VERSION = 3, SIM_NO_TASK = UINT32_MAX };
 
 typedef enum sim_step_kind {
     SIM_CREATE, /* the program creates a task */
@@ -44,11 +44,12 @@ typedef struct sim_node {
     uint32_t task;                  /* of the graph, or SIM_NO_TASK */
     uint32_t first_before, nbefore; /* nodes, all lower in the order of arrival */
     uint32_t first_use, nuses;
-    double ready; /* when it was, seconds */
-    double ran;   /* when its run ended, seconds */
-    bool ended;   /* so far in the file */
-    double end;   /* then, seconds */
-    double delay; /* until it was ready, from the end of the last of those before it: threads had to come to it */
+    double seconds; /* as it was submitted; 0: it was not */
+    double ready;   /* when it was, seconds */
+    double ran;     /* when its run ended, seconds */
+    bool ended;     /* so far in the file */
+    double end;     /* then, seconds */
+    double delay;   /* until it was ready, from the end of the last of those before it: threads had to come to it */
 } sim_node;
 
 typedef struct sim_copy {

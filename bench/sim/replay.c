@@ -352,7 +352,7 @@ static void unsubmit(simulation *s, uint32_t n)
 {
     const sim_node *node = &s->replay->r->nodes[n];
     od_submission **submission = &s->replay->node[n].submission;
-    if (node->nuses && !s->replay->node[n].begun)
+    if (node->seconds > 0 && !s->replay->node[n].begun)
         od_engine_unsubmit(s->engine, submission);
     if (node->task != SIM_NO_TASK)
         s->task[node->task].submission = *submission;
@@ -472,13 +472,12 @@ uint32_t sim_replay_rank(simulation *s, const od_transfer *x)
 static void create(simulation *s, uint32_t n)
 {
     const sim_node *node = &s->replay->r->nodes[n];
-    static const double weight = 1e-3; /* the recorded priorities count, not bottom levels */
     if (node->task != SIM_NO_TASK)
         s->task[node->task].created_ns = sim_now_ns();
     const void *kind = node->task != SIM_NO_TASK ? s->task[node->task].kind : NULL;
-    if (node->nuses)
+    if (node->seconds > 0)
         s->replay->node[n].submission =
-            od_engine_submit(s->engine, kind, weight, s->replay->r->uses + node->first_use, node->nuses);
+            od_engine_submit(s->engine, kind, node->seconds, s->replay->r->uses + node->first_use, node->nuses);
 }
 
 static void note_ended(sim_replay *p, uint32_t n)

@@ -62,7 +62,7 @@ replay() {
     fail "$ran: $difference"
 }
 
-for pair in "eager lru" "darts luf" "dmdas lru"; do
+for pair in "eager lru" "darts luf" "dmdas lru" "stationary belady"; do
     for devices in 1 2 3; do
         # shellcheck disable=SC2086
         replay $devices $pair 300Ki 16384 "$E2E_BENCH/cholesky" 6 64
@@ -89,6 +89,12 @@ for style in task region blas; do
         done
     done
 done
+
+# The scheduler is told of the tasks that use data on a device, and not of those that open and close regions.
+under 0 OMP_NUM_THREADS=4 OMPDARTS_RECORD="$work/graph" OMPDARTS_MEM_LIMIT=250K "$E2E_BENCH/lu" --style region 6 64
+told=$(awk '$1 == "create" { told[$2] = $4 > 0 } $1 == "task" { tasks++; wrong += !told[$2]; told[$2] = 0 }
+    END { for (t in told) wrong += told[t]; print tasks + 0, wrong + 0 }' "$work/graph")
+[ "$told" = "91 0" ] || fail "lu --style region: tasks, and how many the scheduler was told of wrongly: $told"
 under 0 OMP_NUM_THREADS=1 OMPDARTS_RECORD="$work/graph" "$E2E_BENCH/cholesky" 4 64
 
 # refused FILE MESSAGE
@@ -105,8 +111,8 @@ for cut in $(seq 1 10) 20 $((lines / 2)) $((lines - 1)); do
 done
 sed 3d "$work/graph" >"$work/cut"
 refused "$work/cut" "lines are missing"
-sed '1s/[0-9]*$/3/' "$work/graph" >"$work/cut"
-refused "$work/cut" "format version 3"
+sed '1s/[0-9]*$/4/' "$work/graph" >"$work/cut"
+refused "$work/cut" "format version 4"
 refused "$0" "not a recorded run"
 refused "$work/none" "No such file"
 finish

@@ -333,7 +333,7 @@ static uint64_t create(double seconds, const od_depend *depends, int32_t ndepend
     uint64_t thread = thread_number(), number = add_node();
     if (!number)
         return 0;
-    put("create %" PRIu64 " %.9f %.9f %d", number, now(), seconds, ndepends);
+    put("create %" PRIu64 " %.9f %.17g %d", number, now(), seconds, ndepends);
     for (int32_t j = 0; j < ndepends; j++) {
         use *u = depends[j].flags & OD_DEPEND_ALL_MEMORY ? NULL : use_of(depends[j].base, thread);
         if (u)
@@ -425,7 +425,7 @@ void od_record_ready(od_job *job, const void *code)
     for (uint32_t i = 0; i < task->naccess; i++)
         datum_index(task->access[i].datum);
     if (job->number) {
-        put("task %" PRIu64 " %.9f %u %d %.9f %u", job->number, now(), kernel, task->priority, task->duration,
+        put("task %" PRIu64 " %.9f %u %d %.17g %u", job->number, now(), kernel, task->priority, task->duration,
             task->naccess);
         for (uint32_t i = 0; i < task->naccess; i++) {
             const od_datum *d = task->access[i].datum;

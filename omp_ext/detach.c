@@ -38,33 +38,46 @@ void od_detached_complete(od_detached task)
 
 /* --- waiting -------------------------------------------------------------- */
 
-enum { PAUSE_AFTER_NS = 200000000, PAUSE_NS = 100000 }; /* as libomp does, which sleeps after 200 ms */
+/* As libomp does, which sleeps after 200 ms. While tasks end it naps, which the kernel makes some 50 us: who sleeps longer releases
+ * successors late, and devices take other tasks out of turn meanwhile. */
+enum { PAUSE_AFTER_NS = 200000000, PAUSE_NS = 100000, NAP_NS = 1000 };
 
-/* Runs tasks of the team, or else gives the processor away. *since_ns: when the waiting began; 0: now. */
-static void do_other_things(od_ident *ident, int32_t gtid, uint64_t *since_ns)
+typedef struct waiting {
+    uint64_t since_ns; /* 0: it begins now */
+    uint64_t idle_ns;  /* since when nothing has ended */
+    uint64_t pending;  /* tasks of the team, then */
+} waiting;
+
+/* Runs tasks of the team, or else gives the processor away. */
+static void do_other_things(od_ident *ident, int32_t gtid, const od_team *team, waiting *w)
 {
-    static const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    if (!*since_ns)
-        *since_ns = od_clock_ns();
+    uint64_t pending = atomic_load_explicit(&team->pending, memory_order_relaxed), now = od_clock_ns();
+    if (!w->since_ns)
+        w->since_ns = now;
+    if (w->since_ns == now || pending != w->pending)
+        w->idle_ns = now;
+    w->pending = pending;
     REAL(__kmpc_omp_taskyield)(ident, gtid, 0);
-    if (od_clock_ns() - *since_ns < PAUSE_AFTER_NS)
+    bool idle = od_clock_ns() - w->idle_ns >= PAUSE_AFTER_NS;
+    if (od_clock_ns() - w->since_ns < PAUSE_AFTER_NS)
         sched_yield();
     else
-        nanosleep(&pause, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = idle ? PAUSE_NS : NAP_NS}, NULL);
 }
 
 /* libomp's taskwait never gives the processor away: it comes when devices have no more of this thread's tasks. */
 static void await_pending(od_ident *ident, int32_t gtid, const od_member *member)
 {
-    uint64_t since_ns = 0;
+    waiting w = {0};
     while (atomic_load_explicit(&member->pending, memory_order_acquire))
-        do_other_things(ident, gtid, &since_ns);
+        do_other_things(ident, gtid, member->team, &w);
 }
 
 static void await_team(od_ident *ident, int32_t gtid, const od_member *member)
 {
     od_team *team = member->team;
-    uint64_t since_ns = 0, before = atomic_fetch_add(&team->arrivals, 1);
+    waiting w = {0};
+    uint64_t before = atomic_fetch_add(&team->arrivals, 1);
     uint64_t all = (before / member->nthreads + 1) * member->nthreads;
     while (atomic_load_explicit(&team->opened, memory_order_acquire) < all &&
            !atomic_load_explicit(&team->cancelled, memory_order_relaxed)) {
@@ -74,7 +87,7 @@ static void await_team(od_ident *ident, int32_t gtid, const od_member *member)
             !atomic_load_explicit(&team->pending, memory_order_acquire))
             atomic_store_explicit(&team->opened, all, memory_order_release);
         else
-            do_other_things(ident, gtid, &since_ns);
+            do_other_things(ident, gtid, team, &w);
     }
 }
 

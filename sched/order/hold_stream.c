@@ -24,6 +24,8 @@ struct stream {
     uint32_t *uses;        /* by item: the number of these tasks */
     uint32_t *chosen_uses; /* by item: that number at first */
     double *enabled;       /* by item that is not there: tasks that lack it and nothing else */
+    double *urgent;        /* by item that is not there: the level of the most urgent of these tasks */
+    uint32_t *nurgent;     /* by item: how many have it; 0: `urgent` is not known */
     uint32_t *wanted;      /* items with `enabled`, perhaps no longer */
     bool *is_wanted;
     uint32_t nwanted;
@@ -63,12 +65,25 @@ static uint32_t lacking_item(const struct stream *w, uint32_t task)
     return OD_NO_ITEM;
 }
 
+/* Keeps the highest level of those that lack the item alone, or forgets it. */
+static void count_urgent(struct stream *w, uint32_t item, double level, int sign)
+{
+    bool known = w->nurgent[item] || (sign > 0 && w->enabled[item] <= 0);
+    if (known && sign > 0 && (!w->nurgent[item] || level > w->urgent[item])) {
+        w->urgent[item] = level;
+        w->nurgent[item] = 1;
+    } else if (w->nurgent[item] && level == w->urgent[item]) {
+        w->nurgent[item] = sign > 0 ? w->nurgent[item] + 1 : w->nurgent[item] - 1;
+    }
+}
+
 /* The task lacks one item, or no longer. */
 static void count_enabled(struct stream *w, uint32_t task, int sign)
 {
     if (w->missing[task] != 1 || w->unsat[task] || w->done[task])
         return;
     uint32_t item = lacking_item(w, task);
+    count_urgent(w, item, w->g->level[task], sign);
     w->enabled[item] += sign;
     if (sign > 0 && !w->is_wanted[item]) {
         w->is_wanted[item] = true;
@@ -95,6 +110,7 @@ static void bring(struct stream *w, uint32_t item)
     }
     w->there[item] = true;
     w->enabled[item] = 0;
+    w->nurgent[item] = 0;
     w->present[w->npresent++] = item;
     w->position[item] = w->npresent;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
@@ -282,15 +298,20 @@ static bool lacks_one(const struct stream *w, uint32_t task)
 }
 
 /* Of the most urgent task that lacks this item alone. */
-static double level_of(const struct stream *w, uint32_t item)
+static double level_of(struct stream *w, uint32_t item)
 {
-    double level = 0;
+    if (w->nurgent[item])
+        return w->urgent[item];
+    w->urgent[item] = 0;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
         uint32_t task = w->g->user[i];
-        if (lacks_one(w, task) && w->g->level[task] > level)
-            level = w->g->level[task];
+        double level = w->g->level[task];
+        if (!lacks_one(w, task) || level < w->urgent[item])
+            continue;
+        w->nurgent[item] = level > w->urgent[item] ? 1 : w->nurgent[item] + 1;
+        w->urgent[item] = level;
     }
-    return level;
+    return w->urgent[item];
 }
 
 /* The load that makes most tasks possible for its length, or OD_NO_ITEM. */
@@ -439,12 +460,14 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     w.useless = malloc(ni * sizeof *w.useless);
     w.last = calloc(ni, sizeof *w.last);
     w.enabled = calloc(ni, sizeof *w.enabled);
+    w.urgent = calloc(ni, sizeof *w.urgent);
+    w.nurgent = calloc(ni, sizeof *w.nurgent);
     w.wanted = malloc(ni * sizeof *w.wanted);
     w.present = malloc(ni * sizeof *w.present);
     od_heap_init(&w.ready, is_more_urgent, &w);
     od_heap_init(&w.runnable, is_more_urgent, &w);
     bool ok = w.unsat && w.missing && w.done && w.dirty && w.is_wanted && w.left && w.uses && w.chosen_uses &&
-              w.position && w.useless && w.last && w.enabled && w.wanted && w.present &&
+              w.position && w.useless && w.last && w.enabled && w.urgent && w.nurgent && w.wanted && w.present &&
               !od_heap_reserve(&w.ready, nt) && !od_heap_reserve(&w.runnable, nt);
     if (ok)
         stream(&w);
@@ -462,6 +485,8 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     free(w.useless);
     free(w.last);
     free(w.enabled);
+    free(w.urgent);
+    free(w.nurgent);
     free(w.wanted);
     free(w.present);
     od_heap_free(&w.ready);

@@ -20,6 +20,7 @@ struct pair {
 
 struct candidate {
     double gain;         /* seconds of its tasks that count */
+    double level;        /* of the most urgent of them */
     double need;         /* seconds of new partners */
     uint64_t hash;       /* of them */
     uint32_t first_task; /* that counts, plus one: by grow.next_task */
@@ -162,6 +163,7 @@ static bool count(struct grow *w, uint32_t task)
         w->listed[w->nlisted++] = item;
     w->is_listed[item] = true;
     c->gain += p->seconds[task];
+    c->level = fmax(c->level, w->g->level[task]);
     w->next_task[task] = c->first_task;
     c->first_task = task + 1;
     bool ok = true;
@@ -258,14 +260,6 @@ static double worth_of(const struct grow *w, const struct group *group, double r
     return gain > 0 ? worth(gain, fmax(group->need, 0) + own) : 0;
 }
 
-static double level_of(const struct grow *w, const struct group *group)
-{
-    double level = 0;
-    for (uint32_t t = w->candidate[group->first - 1].first_task; t; t = w->next_task[t - 1])
-        level = fmax(level, w->g->level[t - 1]);
-    return level;
-}
-
 /* The candidates as groups; the best of them, or NULL. */
 static struct group *best_group(struct grow *w, double room)
 {
@@ -288,7 +282,7 @@ static struct group *best_group(struct grow *w, double room)
         struct group *group = find_group(w, w->candidate[w->listed[i]].hash);
         if (group->first != w->listed[i] + 1)
             continue;
-        double value = worth_of(w, group, room), urgent = level_of(w, group);
+        double value = worth_of(w, group, room), urgent = w->candidate[w->listed[i]].level;
         if (value > most * (1 + 1e-9) || (value >= most * (1 - 1e-9) && value > 0 && urgent > level)) {
             best = group;
             most = value;

@@ -24,9 +24,11 @@ struct plan {
     od_hold_graph g;
     od_hold_growth growth;
     bool *chosen, *held, *partner;
+    bool *used, *written; /* by item: by a chosen task */
     uint32_t *unsat;
+    double seconds, transfers;       /* of the chosen tasks, with each item loaded and stored once at most */
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
-    unsigned nkept;
+    unsigned nkept, most;            /* at most so many are kept */
 };
 
 /* --- the graph --------------------------------------------------------------------- */
@@ -120,12 +122,31 @@ static bool is_covered(const struct plan *w, uint32_t task)
     return true;
 }
 
+/* Adds the task to what the chosen ones need at least. */
+static void add_needs(struct plan *w, uint32_t task)
+{
+    const od_hold_problem *p = w->g.p;
+    w->seconds += p->seconds[task];
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
+        uint32_t item = p->use[u];
+        if (!w->used[item])
+            w->transfers += od_hold_cost(p, item);
+        if (p->writes[u] && !w->written[item])
+            w->transfers += p->load[item];
+        w->used[item] = true;
+        w->written[item] |= p->writes[u];
+    }
+}
+
 /* The tasks of the first `n` items that were grown, and all others that use nothing beyond what these use. */
 static void choose(struct plan *w, uint32_t n)
 {
     const od_hold_problem *p = w->g.p;
     memset(w->held, 0, p->nitems + 1);
     memset(w->partner, 0, p->nitems + 1);
+    memset(w->used, 0, p->nitems + 1);
+    memset(w->written, 0, p->nitems + 1);
+    w->seconds = w->transfers = 0;
     for (uint32_t i = 0; i < n; i++)
         w->held[w->growth.item[i]] = true;
     memcpy(w->unsat, w->g.indegree, (p->ntasks + 1) * sizeof *w->unsat);
@@ -136,7 +157,10 @@ static void choose(struct plan *w, uint32_t n)
     }
     for (uint32_t t = 0; t < p->ntasks; t++) {
         w->chosen[t] = w->chosen[t] || (!w->unsat[t] && is_covered(w, t));
-        for (uint32_t s = p->first_successor[t]; w->chosen[t] && s < p->first_successor[t + 1]; s++)
+        if (!w->chosen[t])
+            continue;
+        add_needs(w, t);
+        for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++)
             w->unsat[p->successor[s]]--;
     }
 }
@@ -160,11 +184,26 @@ static bool is_kept(const struct plan *w, const od_hold_result *result)
     return false;
 }
 
+/* Worth what has been chosen must exceed to be kept. */
+static double least_worth(const struct plan *w)
+{
+    return w->nkept == w->most ? worth(&w->kept[w->nkept - 1].result) : 0;
+}
+
+/* True where it cannot be worth more than what is kept: not even if nothing were loaded twice. A phase that ends early may load less. */
+static bool is_hopeless(const struct plan *w)
+{
+    static const double rounding = 1 + 1e-9;
+    return w->seconds <= od_hold_limit(w->g.p) && rounding * w->seconds <= least_worth(w) * w->transfers;
+}
+
 /* Orders what has been chosen, and keeps it if it is one of the best. */
 static od_status try_candidate(struct plan *w, int role)
 {
     struct candidate tried = w->kept[KEPT];
-    od_status status = od_hold_stream(&w->g, w->chosen, w->held, &tried.result, tried.there);
+    if (is_hopeless(w))
+        return OD_OK;
+    od_status status = od_hold_stream(&w->g, w->chosen, w->held, least_worth(w), &tried.result, tried.there);
     if (status)
         return status;
     tried.result.role = role;
@@ -174,9 +213,9 @@ static od_status try_candidate(struct plan *w, int role)
     unsigned at = w->nkept;
     while (at > 0 && worth(&tried.result) > worth(&w->kept[at - 1].result))
         at--;
-    if (at == KEPT)
+    if (at == w->most)
         return OD_OK;
-    if (w->nkept < KEPT)
+    if (w->nkept < w->most)
         w->nkept++;
     w->kept[KEPT] = w->kept[w->nkept - 1];
     for (unsigned i = w->nkept - 1; i > at; i--)
@@ -255,7 +294,7 @@ static od_status order_all(struct plan *w, struct candidate *candidate)
     memset(w->held, 0, p->nitems + 1);
     memset(w->chosen, 1, p->ntasks + 1);
     candidate->result.role = OD_HOLD_NOTHING;
-    return od_hold_stream(&w->g, w->chosen, w->held, &candidate->result, candidate->there);
+    return od_hold_stream(&w->g, w->chosen, w->held, 0, &candidate->result, candidate->there);
 }
 
 static od_status try_nothing(struct plan *w)
@@ -331,6 +370,8 @@ static bool allocate(struct plan *w)
     w->unsat = malloc(nt * sizeof *w->unsat);
     w->held = malloc(ni);
     w->partner = malloc(ni);
+    w->used = malloc(ni);
+    w->written = malloc(ni);
     bool ok = true;
     for (unsigned i = 0; i <= KEPT; i++) {
         w->kept[i].result.order = malloc(nt * sizeof *w->kept[i].result.order);
@@ -338,7 +379,8 @@ static bool allocate(struct plan *w)
         ok &= w->kept[i].result.order && w->kept[i].there;
     }
     return ok && w->growth.item && w->growth.bytes && w->growth.seconds && w->growth.loads && w->growth.joined &&
-           w->chosen && w->unsat && w->held && w->partner && list_users(&w->g) && measure_graph(&w->g);
+           w->chosen && w->unsat && w->held && w->partner && w->used && w->written && list_users(&w->g) &&
+           measure_graph(&w->g);
 }
 
 static void release(struct plan *w)
@@ -356,6 +398,8 @@ static void release(struct plan *w)
     free(w->unsat);
     free(w->held);
     free(w->partner);
+    free(w->used);
+    free(w->written);
     for (unsigned i = 0; i <= KEPT; i++) {
         free(w->kept[i].result.order);
         free(w->kept[i].there);
@@ -455,7 +499,7 @@ static unsigned usual_roles(const od_hold_problem *p, int given, struct role *ro
 /* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its tasks are gone then. `there`: what the device ends with, or NULL. */
 static od_status plan_part(struct rest *r, int role, bool *gone, od_hold_result *part, bool *there)
 {
-    struct plan w = {.g = {.p = &r->p}};
+    struct plan w = {.g = {.p = &r->p}, .most = 1};
     struct role roles[MOST_ROLES];
     unsigned n = r->p.ntasks < SMALL ? list_roles(&r->p, roles) : usual_roles(&r->p, role, roles);
     od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
@@ -525,14 +569,20 @@ static od_status look_to_the_end(const od_hold_problem *p, struct candidate *can
     return status;
 }
 
-/* A few phases before the end it matters what a phase leaves over. Looking there takes time, which it must be worth. */
+/* Looking there takes time, which it must be worth. */
+static bool may_look_to_the_end(const od_hold_problem *p)
+{
+    static const double cost = 3e-5 /* seconds per task */, most = 0.05;
+    return p->ntasks < MANY_TASKS && is_for_all(p) && cost * p->ntasks <= most * total_seconds(p);
+}
+
+/* A few phases before the end it matters what a phase leaves over. */
 static bool is_near_the_end(const struct plan *w)
 {
-    static const double phases = 4, cost = 3e-5 /* seconds per task */, most = 0.05;
+    static const double phases = 4;
     const od_hold_problem *p = w->g.p;
-    double left = total_seconds(p);
-    return p->ntasks < MANY_TASKS && is_for_all(p) && left <= phases * w->kept[0].result.seconds &&
-           w->kept[0].result.ntasks < p->ntasks && cost * p->ntasks <= most * left;
+    return may_look_to_the_end(p) && total_seconds(p) <= phases * w->kept[0].result.seconds &&
+           w->kept[0].result.ntasks < p->ntasks;
 }
 
 static od_status choose_best(struct plan *w, unsigned *best)
@@ -558,7 +608,7 @@ static od_status choose_best(struct plan *w, unsigned *best)
 
 od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result)
 {
-    struct plan w = {.g = {.p = problem}};
+    struct plan w = {.g = {.p = problem}, .most = may_look_to_the_end(problem) ? KEPT : 1};
     unsigned best = 0;
     od_status status = allocate(&w) ? try_all(&w) : OD_ENOMEM;
     if (!status)

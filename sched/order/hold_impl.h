@@ -49,9 +49,10 @@ static inline double od_hold_limit(const od_hold_problem *p)
 /* Grows H of a role up to so many bytes; `growth` has room for all items and tasks. OD_ENOMEM: what it holds is undefined. */
 od_status od_hold_grow(const od_hold_graph *graph, int role, double limit, od_hold_growth *growth);
 
-/* Orders those of the tasks that are `chosen` (by task), with items `held` (by item) staying. Ends when the share has been reached.
+/* Orders those of the tasks that are `chosen` (by task), with items `held` (by item) staying. Ends when the share has been reached,
+ * or without any task once it is clear that less than `worth` seconds of tasks will come for each of transfers.
  * `there` (by item): what is on the device then. OD_ENOMEM: the result is undefined. */
-od_status od_hold_stream(const od_hold_graph *graph, const bool *chosen, const bool *held, od_hold_result *result,
-                         bool *there);
+od_status od_hold_stream(const od_hold_graph *graph, const bool *chosen, const bool *held, double worth,
+                         od_hold_result *result, bool *there);
 
 #endif

@@ -9,6 +9,7 @@
 #include "sched/heap.h"
 #include "sched/order/hold_impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,8 @@ struct stream {
     bool *done;           /* by task */
     uint32_t released;    /* tasks of the order that have ended: those after them are in a task buffer */
     double used, lacking; /* bytes there, and of held items that are not */
+    double most_seconds;  /* of tasks that the order can have */
+    double worth;         /* seconds of tasks for each of transfers that it must have */
     od_hold_result *out;
 };
 
@@ -402,18 +405,22 @@ static bool bring_more(struct stream *w)
 static void begin(struct stream *w)
 {
     const od_hold_problem *p = w->g->p;
+    double longest = 0;
     for (uint32_t t = 0; t < p->ntasks; t++) {
         if (!w->chosen[t])
             continue;
         for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++)
             w->unsat[p->successor[s]]++;
         w->missing[t] = p->first_use[t + 1] - p->first_use[t];
+        w->most_seconds += p->seconds[t];
+        longest = fmax(longest, p->seconds[t]);
         for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++) {
             w->left[p->use[u]] += p->seconds[t];
             w->uses[p->use[u]]++;
             w->chosen_uses[p->use[u]]++;
         }
     }
+    w->most_seconds = fmin(w->most_seconds, od_hold_limit(p) + longest);
     for (uint32_t i = 0; i < p->nitems; i++)
         w->lacking += w->held[i] ? p->size[i] : 0;
     for (uint32_t t = 0; t < p->ntasks; t++) {
@@ -428,6 +435,12 @@ static void begin(struct stream *w)
             bring(w, i);
 }
 
+static bool is_hopeless(const struct stream *w)
+{
+    static const double rounding = 1 + 1e-9;
+    return rounding * w->most_seconds < w->worth * (w->out->loads + w->out->stores);
+}
+
 static void stream(struct stream *w)
 {
     const od_hold_problem *p = w->g->p;
@@ -435,17 +448,19 @@ static void stream(struct stream *w)
     begin(w);
     do
         run_all(w);
-    while (w->out->seconds < od_hold_limit(p) && (bring_more(w) || release_next(w)));
+    while (w->out->seconds < od_hold_limit(p) && !is_hopeless(w) && (bring_more(w) || release_next(w)));
+    if (is_hopeless(w))
+        w->out->ntasks = 0;
     for (uint32_t i = 0; i < p->nitems; i++)
         w->out->stores += w->dirty[i] ? p->load[i] : 0;
 }
 
-od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool *held, od_hold_result *result,
-                         bool *there)
+od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool *held, double worth,
+                         od_hold_result *result, bool *there)
 {
     const od_hold_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    struct stream w = {.g = g, .chosen = chosen, .held = held, .there = there, .out = result};
+    struct stream w = {.g = g, .chosen = chosen, .held = held, .worth = worth, .there = there, .out = result};
     result->ntasks = 0;
     result->seconds = result->loads = result->stores = result->held = 0;
     w.unsat = calloc(nt, sizeof *w.unsat);

@@ -287,20 +287,20 @@ static od_status try_role(struct plan *w, int role)
     return status;
 }
 
-/* All tasks, with nothing that is to stay. */
-static od_status order_all(struct plan *w, struct candidate *candidate)
+/* All tasks, with nothing that is to stay; none if it takes more than so many seconds of transfers. */
+static od_status order_all(struct plan *w, double most, struct candidate *candidate)
 {
     const od_hold_problem *p = w->g.p;
     memset(w->held, 0, p->nitems + 1);
     memset(w->chosen, 1, p->ntasks + 1);
     candidate->result.role = OD_HOLD_NOTHING;
-    return od_hold_stream(&w->g, w->chosen, w->held, 0, &candidate->result, candidate->there);
+    return od_hold_stream(&w->g, w->chosen, w->held, total_seconds(p) / most, &candidate->result, candidate->there);
 }
 
 static od_status try_nothing(struct plan *w)
 {
     w->nkept = 1;
-    return order_all(w, &w->kept[0]);
+    return order_all(w, (double)INFINITY, &w->kept[0]);
 }
 
 /* What growing alone promises: task time for each second of transfers, at best. */
@@ -517,14 +517,14 @@ static od_status plan_part(struct rest *r, int role, bool *gone, od_hold_result 
     return status;
 }
 
-/* Seconds of loads and stores until all that is not gone is done, in parts of so many seconds. Where the parts are those of one device,
- * `there` is what it has at first. */
-static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, double share, bool *there,
+/* Seconds of loads and stores until all that is not gone is done, in parts of so many seconds, or until they are more than `most`. Where the
+ * parts are those of one device, `there` is what it has at first. */
+static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, double share, double most, bool *there,
                           od_hold_result *sum)
 {
     od_status status = OD_OK;
     *sum = (od_hold_result){0};
-    for (bool any = true; any && !status;) {
+    for (bool any = true; any && !status && sum->loads + sum->stores <= most;) {
         struct rest rest;
         od_hold_result part = {0};
         status = make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
@@ -547,7 +547,7 @@ od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, dou
     double share = total_seconds(problem) / devices;
     od_hold_result sum = {0};
     bool *gone = calloc(problem->ntasks + 1, 1);
-    od_status status = gone ? roll_out(problem, OD_HOLD_NOTHING, gone, share, NULL, &sum) : OD_ENOMEM;
+    od_status status = gone ? roll_out(problem, OD_HOLD_NOTHING, gone, share, (double)INFINITY, NULL, &sum) : OD_ENOMEM;
     *loads = sum.loads;
     free(gone);
     return status;
@@ -555,16 +555,17 @@ od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, dou
 
 /* --- the best ---------------------------------------------------------------------------- */
 
-/* Transfers of the candidate and, roughly, of all that is left after it. */
-static od_status look_to_the_end(const od_hold_problem *p, struct candidate *candidate, double *transfers)
+/* Transfers of the candidate and, roughly, of all that is left after it; where that is more than `most`, a part of them that is. */
+static od_status look_to_the_end(const od_hold_problem *p, struct candidate *candidate, double most, double *transfers)
 {
     const od_hold_result *result = &candidate->result;
+    double own = result->loads + result->stores;
     od_hold_result sum = {0};
     bool *gone = calloc(p->ntasks + 1, 1);
     for (uint32_t i = 0; gone && i < result->ntasks; i++)
         gone[result->order[i]] = true;
-    od_status status = gone ? roll_out(p, result->role, gone, p->share, candidate->there, &sum) : OD_ENOMEM;
-    *transfers = result->loads + result->stores + sum.loads + sum.stores;
+    od_status status = gone ? roll_out(p, result->role, gone, p->share, most - own, candidate->there, &sum) : OD_ENOMEM;
+    *transfers = own + sum.loads + sum.stores;
     free(gone);
     return status;
 }
@@ -587,21 +588,21 @@ static bool is_near_the_end(const struct plan *w)
 
 static od_status choose_best(struct plan *w, unsigned *best)
 {
-    double least = 0, transfers;
+    double least = (double)INFINITY, transfers;
     od_status status = OD_OK;
     bool near = is_near_the_end(w);
     *best = 0;
     for (unsigned i = 0; !status && near && i < w->nkept; i++) {
-        status = look_to_the_end(w->g.p, &w->kept[i], &transfers);
-        if (!status && (i == 0 || transfers < least * (1 - 1e-9))) {
+        status = look_to_the_end(w->g.p, &w->kept[i], least, &transfers);
+        if (!status && transfers < least * (1 - 1e-9)) {
             least = transfers;
             *best = i;
         }
     }
     if (status || !near)
         return status;
-    status = order_all(w, &w->kept[KEPT]);
-    if (!status && w->kept[KEPT].result.loads + w->kept[KEPT].result.stores < least)
+    status = order_all(w, least, &w->kept[KEPT]);
+    if (!status && w->kept[KEPT].result.ntasks && w->kept[KEPT].result.loads + w->kept[KEPT].result.stores < least)
         *best = KEPT;
     return status;
 }

@@ -29,6 +29,7 @@ struct plan {
     double seconds, transfers;       /* of the chosen tasks, with each item loaded and stored once at most */
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
+    bool rough;                      /* a few sizes of H are enough */
 };
 
 /* --- the graph --------------------------------------------------------------------- */
@@ -266,13 +267,20 @@ static uint32_t items_within(const od_hold_growth *growth, double bytes, double 
 static od_status try_role(struct plan *w, int role)
 {
     static const double slacks[] = {0.04, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5}, reaches[] = {1, 0.75, 0.5, 0.35, 0.25};
-    enum { SLACKS = sizeof slacks / sizeof *slacks, REACHES = sizeof reaches / sizeof *reaches };
+    enum {
+        SLACKS = sizeof slacks / sizeof *slacks,
+        REACHES = sizeof reaches / sizeof *reaches,
+        FEW_SLACKS = 3,
+        FEW_REACHES = 2
+    };
     const od_hold_problem *p = w->g.p;
     uint32_t tried[SLACKS * REACHES], ntried = 0;
     od_status status = od_hold_grow(&w->g, role, p->memory * (1 - slacks[0]), &w->growth);
     bool others_work = !is_for_all(p);
     size_t n_reaches = p->first_successor[p->ntasks] || !others_work ? 1 : REACHES;
     for (size_t i = 0; !status && w->growth.nitems && i < SLACKS * n_reaches; i++) {
+        if (w->rough && (i % SLACKS % FEW_SLACKS || i / SLACKS % FEW_REACHES))
+            continue;
         uint32_t n =
             items_within(&w->growth, p->memory * (1 - slacks[i % SLACKS]), reaches[i / SLACKS] * od_hold_reach(p));
         bool again = false;
@@ -499,7 +507,7 @@ static unsigned usual_roles(const od_hold_problem *p, int given, struct role *ro
 /* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its tasks are gone then. `there`: what the device ends with, or NULL. */
 static od_status plan_part(struct rest *r, int role, bool *gone, od_hold_result *part, bool *there)
 {
-    struct plan w = {.g = {.p = &r->p}, .most = 1};
+    struct plan w = {.g = {.p = &r->p}, .most = 1, .rough = r->p.ntasks >= MANY_TASKS};
     struct role roles[MOST_ROLES];
     unsigned n = r->p.ntasks < SMALL ? list_roles(&r->p, roles) : usual_roles(&r->p, role, roles);
     od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;

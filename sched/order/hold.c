@@ -12,17 +12,34 @@ enum {
     FEW_ROLES = 3,
     SMALL = 2000, /* tasks: all roles are tried even for rough plans */
     KEPT = 8,     /* candidates */
+    SLACKS = 7,
+    REACHES = 5,
+    SIZES = SLACKS * REACHES,
+};
+
+/* Shares of memory that H leaves to streams, and of what it is to reach. */
+static const double slacks[SLACKS] = {0.04, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5};
+static const double reaches[REACHES] = {1, 0.75, 0.5, 0.35, 0.25};
+
+/* A role with its H. */
+struct grown {
+    int role;
+    od_hold_growth growth;
+    uint32_t size[SIZES]; /* how many items of H are tried */
+    unsigned nsizes;
 };
 
 /* A candidate, ordered. */
 struct candidate {
     od_hold_result result;
-    bool *there; /* by item: on the device at its end */
+    unsigned number; /* the lower one counts of two that are worth the same */
+    bool *there;     /* by item: on the device at its end */
 };
 
 struct plan {
     od_hold_graph g;
-    od_hold_growth growth;
+    struct grown grown[MOST_ROLES];
+    unsigned ngrown;
     bool *chosen, *held, *partner;
     bool *used, *written; /* by item: by a chosen task */
     uint32_t *unsat;
@@ -140,7 +157,7 @@ static void add_needs(struct plan *w, uint32_t task)
 }
 
 /* The tasks of the first `n` items that were grown, and all others that use nothing beyond what these use. */
-static void choose(struct plan *w, uint32_t n)
+static void choose(struct plan *w, const od_hold_growth *growth, uint32_t n)
 {
     const od_hold_problem *p = w->g.p;
     memset(w->held, 0, p->nitems + 1);
@@ -149,10 +166,10 @@ static void choose(struct plan *w, uint32_t n)
     memset(w->written, 0, p->nitems + 1);
     w->seconds = w->transfers = 0;
     for (uint32_t i = 0; i < n; i++)
-        w->held[w->growth.item[i]] = true;
+        w->held[growth->item[i]] = true;
     memcpy(w->unsat, w->g.indegree, (p->ntasks + 1) * sizeof *w->unsat);
     for (uint32_t t = 0; t < p->ntasks; t++) {
-        w->chosen[t] = w->growth.joined[t] > 0 && w->growth.joined[t] <= n;
+        w->chosen[t] = growth->joined[t] > 0 && growth->joined[t] <= n;
         for (uint32_t u = p->first_use[t]; w->chosen[t] && u < p->first_use[t + 1]; u++)
             w->partner[p->use[u]] = true;
     }
@@ -174,45 +191,62 @@ static double worth(const od_hold_result *result)
     return transfers > 0 ? result->seconds / transfers : (double)INFINITY;
 }
 
-/* Roles may differ by name alone: one like this, as far as can be seen, is there already. */
-static bool is_kept(const struct plan *w, const od_hold_result *result)
+/* Roles may differ by name alone: these are the same, as far as can be seen. */
+static bool are_alike(const od_hold_result *a, const od_hold_result *b)
 {
-    for (unsigned i = 0; i < w->nkept; i++) {
-        const od_hold_result *kept = &w->kept[i].result;
-        if (kept->ntasks == result->ntasks && fabs(worth(kept) - worth(result)) <= 1e-6 * worth(result))
+    return a->ntasks == b->ntasks && fabs(worth(a) - worth(b)) <= 1e-6 * worth(b);
+}
+
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+    double x = worth(&a->result), y = worth(&b->result);
+    if (x == y || are_alike(&a->result, &b->result))
+        return a->number < b->number;
+    return x > y;
+}
+
+static bool is_kept(const struct plan *w, const struct candidate *tried)
+{
+    for (unsigned i = 0; i < w->nkept; i++)
+        if (are_alike(&w->kept[i].result, &tried->result) && w->kept[i].number < tried->number)
             return true;
-    }
     return false;
 }
 
-/* Worth what has been chosen must exceed to be kept. */
-static double least_worth(const struct plan *w)
+/* Worth what the candidate of this number must have to be kept. */
+static double least_worth(const struct plan *w, unsigned number)
 {
-    return w->nkept == w->most ? worth(&w->kept[w->nkept - 1].result) : 0;
+    static const double alike = 1 - 2e-6;
+    if (w->nkept < w->most)
+        return 0;
+    const struct candidate *last = &w->kept[w->nkept - 1];
+    return number < last->number ? alike * worth(&last->result) : worth(&last->result);
 }
 
-/* True where it cannot be worth more than what is kept: not even if nothing were loaded twice. A phase that ends early may load less. */
-static bool is_hopeless(const struct plan *w)
+/* True where it cannot be worth that: not even if nothing were loaded twice. A phase that ends early may load less. */
+static bool is_hopeless(const struct plan *w, double least)
 {
     static const double rounding = 1 + 1e-9;
-    return w->seconds <= od_hold_limit(w->g.p) && rounding * w->seconds <= least_worth(w) * w->transfers;
+    return w->seconds <= od_hold_limit(w->g.p) && rounding * w->seconds <= least * w->transfers;
 }
 
 /* Orders what has been chosen, and keeps it if it is one of the best. */
-static od_status try_candidate(struct plan *w, int role)
+static od_status try_candidate(struct plan *w, int role, unsigned number)
 {
     struct candidate tried = w->kept[KEPT];
-    if (is_hopeless(w))
+    double least = least_worth(w, number);
+    if (is_hopeless(w, least))
         return OD_OK;
-    od_status status = od_hold_stream(&w->g, w->chosen, w->held, least_worth(w), &tried.result, tried.there);
+    od_status status = od_hold_stream(&w->g, w->chosen, w->held, least, &tried.result, tried.there);
     if (status)
         return status;
     tried.result.role = role;
+    tried.number = number;
     w->kept[KEPT] = tried;
-    if (is_kept(w, &tried.result))
+    if (is_kept(w, &tried))
         return OD_OK;
     unsigned at = w->nkept;
-    while (at > 0 && worth(&tried.result) > worth(&w->kept[at - 1].result))
+    while (at > 0 && is_better(&tried, &w->kept[at - 1]))
         at--;
     if (at == w->most)
         return OD_OK;
@@ -264,34 +298,61 @@ static uint32_t items_within(const od_hold_growth *growth, double bytes, double 
     return best;
 }
 
-static od_status try_role(struct plan *w, int role)
+/* The sizes of H to try, each once. */
+static void list_sizes(const struct plan *w, struct grown *grown)
 {
-    static const double slacks[] = {0.04, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5}, reaches[] = {1, 0.75, 0.5, 0.35, 0.25};
-    enum {
-        SLACKS = sizeof slacks / sizeof *slacks,
-        REACHES = sizeof reaches / sizeof *reaches,
-        FEW_SLACKS = 3,
-        FEW_REACHES = 2
-    };
+    enum { FEW_SLACKS = 3, FEW_REACHES = 2 }; /* for rough plans one of so many */
     const od_hold_problem *p = w->g.p;
-    uint32_t tried[SLACKS * REACHES], ntried = 0;
-    od_status status = od_hold_grow(&w->g, role, p->memory * (1 - slacks[0]), &w->growth);
-    bool others_work = !is_for_all(p);
-    size_t n_reaches = p->first_successor[p->ntasks] || !others_work ? 1 : REACHES;
-    for (size_t i = 0; !status && w->growth.nitems && i < SLACKS * n_reaches; i++) {
-        if (w->rough && (i % SLACKS % FEW_SLACKS || i / SLACKS % FEW_REACHES))
-            continue;
-        uint32_t n =
-            items_within(&w->growth, p->memory * (1 - slacks[i % SLACKS]), reaches[i / SLACKS] * od_hold_reach(p));
-        bool again = false;
-        for (uint32_t j = 0; j < ntried; j++)
-            again |= tried[j] == n;
-        if (again)
-            continue;
-        tried[ntried++] = n;
-        choose(w, n);
-        status = try_candidate(w, role);
+    unsigned nreaches = p->first_successor[p->ntasks] || is_for_all(p) ? 1 : REACHES;
+    grown->nsizes = 0;
+    for (unsigned i = 0; grown->growth.nitems && i < SLACKS * nreaches; i++) {
+        double bytes = p->memory * (1 - slacks[i % SLACKS]), seconds = reaches[i / SLACKS] * od_hold_reach(p);
+        bool again = w->rough && (i % SLACKS % FEW_SLACKS || i / SLACKS % FEW_REACHES);
+        uint32_t n = again ? 0 : items_within(&grown->growth, bytes, seconds);
+        for (unsigned j = 0; j < grown->nsizes; j++)
+            again |= grown->size[j] == n;
+        if (!again)
+            grown->size[grown->nsizes++] = n;
     }
+}
+
+static od_status try_size(struct plan *w, unsigned r, unsigned i)
+{
+    const struct grown *grown = &w->grown[r];
+    choose(w, &grown->growth, grown->size[i]);
+    return try_candidate(w, grown->role, r * SIZES + i);
+}
+
+/* One that is neither large nor small. */
+static unsigned usual_size(const struct grown *grown)
+{
+    enum { USUAL = SLACKS / 2 };
+    return grown->nsizes > USUAL ? USUAL : 0;
+}
+
+static od_status try_sizes(struct plan *w, unsigned r, bool all)
+{
+    od_status status = OD_OK;
+    for (unsigned i = 0; !status && i < w->grown[r].nsizes; i++)
+        if (all || i != usual_size(&w->grown[r]))
+            status = try_size(w, r, i);
+    return status;
+}
+
+/* Where only the best candidate counts the role comes first of which one candidate is the best: most of the others can be given up early then. */
+static od_status try_grown(struct plan *w)
+{
+    bool in_turn = w->most > 1;
+    od_status status = OD_OK;
+    for (unsigned r = 0; !status && !in_turn && r < w->ngrown; r++)
+        if (w->grown[r].nsizes)
+            status = try_size(w, r, usual_size(&w->grown[r]));
+    unsigned first = !in_turn && w->nkept ? w->kept[0].number / SIZES : 0;
+    if (!status && w->ngrown)
+        status = try_sizes(w, first, in_turn);
+    for (unsigned r = 0; !status && r < w->ngrown; r++)
+        if (r != first)
+            status = try_sizes(w, r, in_turn);
     return status;
 }
 
@@ -311,69 +372,97 @@ static od_status try_nothing(struct plan *w)
     return order_all(w, (double)INFINITY, &w->kept[0]);
 }
 
-/* What growing alone promises: task time for each second of transfers, at best. */
-static od_status promise_of(struct plan *w, int role, double *promise)
+/* --- growing ------------------------------------------------------------------------------ */
+
+static bool allocate_growth(const od_hold_problem *p, od_hold_growth *growth)
 {
-    const od_hold_problem *p = w->g.p;
-    od_status status = od_hold_grow(&w->g, role, p->memory, &w->growth);
-    *promise = 0;
-    for (uint32_t i = 0; !status && i < w->growth.nitems; i++)
-        *promise = fmax(*promise, w->growth.seconds[i] / fmax(w->growth.loads[i], 1e-12));
-    return status;
+    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
+    if (growth->item)
+        return true;
+    growth->item = malloc(ni * sizeof *growth->item);
+    growth->bytes = malloc(ni * sizeof *growth->bytes);
+    growth->seconds = malloc(ni * sizeof *growth->seconds);
+    growth->loads = malloc(ni * sizeof *growth->loads);
+    growth->joined = malloc(nt * sizeof *growth->joined);
+    return growth->item && growth->bytes && growth->seconds && growth->loads && growth->joined;
 }
 
-/* The roles to try: all, or those that promise most; of those that promise the same the one that is listed first. */
-static od_status choose_roles(struct plan *w, int *best, unsigned *count)
+static void free_growth(od_hold_growth *growth)
 {
-    struct role roles[MOST_ROLES];
-    double promises[FEW_ROLES], promise;
-    unsigned n = list_roles(w->g.p, roles);
+    free(growth->item);
+    free(growth->bytes);
+    free(growth->seconds);
+    free(growth->loads);
+    free(growth->joined);
+}
+
+/* Puts H of the role behind the others. */
+static od_status grow(struct plan *w, int role, double limit)
+{
+    struct grown *grown = &w->grown[w->ngrown];
+    grown->role = role;
+    return allocate_growth(w->g.p, &grown->growth) ? od_hold_grow(&w->g, role, limit, &grown->growth) : OD_ENOMEM;
+}
+
+/* What growing alone promises: task time for each second of transfers, at best. */
+static double promise_of(const od_hold_growth *growth)
+{
+    double promise = 0;
+    for (uint32_t i = 0; i < growth->nitems; i++)
+        promise = fmax(promise, growth->seconds[i] / fmax(growth->loads[i], 1e-12));
+    return promise;
+}
+
+/* Moves the roles that promise most to the front; of those that promise the same the one that is listed first. */
+static od_status sort_roles(struct plan *w, struct role *roles, unsigned n)
+{
+    double promises[MOST_ROLES];
     od_status status = OD_OK;
-    *count = 0;
-    if (w->g.p->ntasks < MANY_TASKS || n <= FEW_ROLES) {
-        for (; *count < n; ++*count)
-            best[*count] = roles[*count].role;
-        return OD_OK;
-    }
     for (unsigned i = 0; !status && i < n; i++) {
-        status = promise_of(w, roles[i].role, &promise);
-        unsigned at = *count;
-        while (at > 0 && promise > promises[at - 1] * (1 + 1e-9))
-            at--;
-        if (status || at == FEW_ROLES)
-            continue;
-        *count += *count < FEW_ROLES;
-        for (unsigned j = *count - 1; j > at; j--) {
-            best[j] = best[j - 1];
-            promises[j] = promises[j - 1];
+        struct role role = roles[i];
+        status = grow(w, role.role, w->g.p->memory);
+        double promise = status ? 0 : promise_of(&w->grown[w->ngrown].growth);
+        unsigned at = i;
+        for (; at > 0 && promise > promises[at - 1] * (1 + 1e-9); at--) {
+            roles[at] = roles[at - 1];
+            promises[at] = promises[at - 1];
         }
-        best[at] = roles[i].role;
+        roles[at] = role;
         promises[at] = promise;
     }
     return status;
 }
 
-static od_status try_all(struct plan *w)
+static od_status try_roles(struct plan *w, const struct role *roles, unsigned n)
 {
-    int roles[MOST_ROLES];
-    unsigned n;
-    od_status status = choose_roles(w, roles, &n);
-    for (unsigned i = 0; !status && i < n; i++)
-        status = try_role(w, roles[i]);
+    od_status status = OD_OK;
+    for (unsigned i = 0; !status && i < n; i++) {
+        status = grow(w, roles[i].role, w->g.p->memory * (1 - slacks[0]));
+        if (!status)
+            list_sizes(w, &w->grown[w->ngrown++]);
+    }
+    if (!status)
+        status = try_grown(w);
     if (!status && (!w->nkept || w->kept[0].result.ntasks == 0))
         status = try_nothing(w);
     return status;
+}
+
+/* All roles, or those that promise most. */
+static od_status try_all(struct plan *w)
+{
+    struct role roles[MOST_ROLES];
+    unsigned n = list_roles(w->g.p, roles);
+    if (w->g.p->ntasks < MANY_TASKS || n <= FEW_ROLES)
+        return try_roles(w, roles, n);
+    od_status status = sort_roles(w, roles, n);
+    return status ? status : try_roles(w, roles, FEW_ROLES);
 }
 
 static bool allocate(struct plan *w)
 {
     const od_hold_problem *p = w->g.p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    w->growth.item = malloc(ni * sizeof *w->growth.item);
-    w->growth.bytes = malloc(ni * sizeof *w->growth.bytes);
-    w->growth.seconds = malloc(ni * sizeof *w->growth.seconds);
-    w->growth.loads = malloc(ni * sizeof *w->growth.loads);
-    w->growth.joined = malloc(nt * sizeof *w->growth.joined);
     w->chosen = malloc(nt);
     w->unsat = malloc(nt * sizeof *w->unsat);
     w->held = malloc(ni);
@@ -382,12 +471,13 @@ static bool allocate(struct plan *w)
     w->written = malloc(ni);
     bool ok = true;
     for (unsigned i = 0; i <= KEPT; i++) {
+        if (i >= w->most && i < KEPT)
+            continue;
         w->kept[i].result.order = malloc(nt * sizeof *w->kept[i].result.order);
         w->kept[i].there = calloc(ni, 1);
         ok &= w->kept[i].result.order && w->kept[i].there;
     }
-    return ok && w->growth.item && w->growth.bytes && w->growth.seconds && w->growth.loads && w->growth.joined &&
-           w->chosen && w->unsat && w->held && w->partner && w->used && w->written && list_users(&w->g) &&
+    return ok && w->chosen && w->unsat && w->held && w->partner && w->used && w->written && list_users(&w->g) &&
            measure_graph(&w->g);
 }
 
@@ -397,11 +487,8 @@ static void release(struct plan *w)
     free(w->g.user);
     free(w->g.indegree);
     free(w->g.level);
-    free(w->growth.item);
-    free(w->growth.bytes);
-    free(w->growth.seconds);
-    free(w->growth.loads);
-    free(w->growth.joined);
+    for (unsigned i = 0; i < MOST_ROLES; i++)
+        free_growth(&w->grown[i].growth);
     free(w->chosen);
     free(w->unsat);
     free(w->held);
@@ -511,10 +598,8 @@ static od_status plan_part(struct rest *r, int role, bool *gone, od_hold_result 
     struct role roles[MOST_ROLES];
     unsigned n = r->p.ntasks < SMALL ? list_roles(&r->p, roles) : usual_roles(&r->p, role, roles);
     od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
-    for (unsigned i = 0; !status && i < n; i++)
-        status = try_role(&w, roles[i].role);
-    if (!status && (!w.nkept || w.kept[0].result.ntasks == 0))
-        status = try_nothing(&w);
+    if (!status)
+        status = try_roles(&w, roles, n);
     *part = w.kept[0].result;
     for (uint32_t i = 0; !status && i < part->ntasks; i++)
         gone[r->origin[part->order[i]]] = true;

@@ -30,7 +30,12 @@ struct group {
     uint64_t hash;
     double need;          /* seconds of the partners that all members need */
     uint32_t first, last; /* candidates, by grow.next_member, plus one */
-    uint32_t stamp;
+};
+
+/* Of the hash table of groups. */
+struct slot {
+    uint32_t stamp; /* others than the last one: it is empty */
+    uint32_t group;
 };
 
 struct grow {
@@ -47,8 +52,10 @@ struct grow {
     uint32_t *listed; /* items that are or were candidates */
     bool *is_listed;
     uint32_t nlisted;
-    struct group *group; /* a hash table */
-    uint32_t ngroups, stamp;
+    struct group *group; /* in the order of their first members */
+    uint32_t ngroups;
+    struct slot *slot; /* a hash table of them */
+    uint32_t nslots, stamp;
     uint32_t *stack; /* tasks that have come to belong */
     uint32_t nstack;
     uint32_t *chain; /* tasks about to count */
@@ -211,12 +218,18 @@ static bool settle(struct grow *w)
 
 /* --- groups -------------------------------------------------------------------------- */
 
-static struct group *find_group(struct grow *w, uint64_t hash)
+/* The group with this hash, perhaps a new one without members. */
+static struct group *find_group(struct grow *w, uint64_t hash, double need)
 {
-    uint32_t at = (uint32_t)(hash >> 20) & (w->ngroups - 1);
-    while (w->group[at].stamp == w->stamp && w->group[at].hash != hash)
-        at = (at + 1) & (w->ngroups - 1);
-    return &w->group[at];
+    uint32_t at = (uint32_t)(hash >> 20) & (w->nslots - 1);
+    while (w->slot[at].stamp == w->stamp && w->group[w->slot[at].group].hash != hash)
+        at = (at + 1) & (w->nslots - 1);
+    struct slot *slot = &w->slot[at];
+    if (slot->stamp != w->stamp) {
+        *slot = (struct slot){.stamp = w->stamp, .group = w->ngroups++};
+        w->group[slot->group] = (struct group){.hash = hash, .need = need};
+    }
+    return &w->group[slot->group];
 }
 
 static double own_load(const struct grow *w, uint32_t item)
@@ -227,9 +240,7 @@ static double own_load(const struct grow *w, uint32_t item)
 static void enter_group(struct grow *w, uint32_t item)
 {
     const struct candidate *c = &w->candidate[item];
-    struct group *group = find_group(w, c->hash);
-    if (group->stamp != w->stamp)
-        *group = (struct group){.hash = c->hash, .need = c->need, .stamp = w->stamp};
+    struct group *group = find_group(w, c->hash, c->need);
     w->next_member[item] = 0;
     if (group->last)
         w->next_member[group->last - 1] = item + 1;
@@ -267,6 +278,7 @@ static struct group *best_group(struct grow *w, double room)
     double most = 0, level = 0;
     uint32_t kept = 0;
     w->stamp++;
+    w->ngroups = 0;
     for (uint32_t i = 0; i < w->nlisted; i++) {
         uint32_t item = w->listed[i];
         if (w->is_held[item])
@@ -276,13 +288,9 @@ static struct group *best_group(struct grow *w, double room)
             enter_group(w, item);
     }
     w->nlisted = kept;
-    for (uint32_t i = 0; i < kept; i++) {
-        if (w->candidate[w->listed[i]].gain <= 0)
-            continue;
-        struct group *group = find_group(w, w->candidate[w->listed[i]].hash);
-        if (group->first != w->listed[i] + 1)
-            continue;
-        double value = worth_of(w, group, room), urgent = w->candidate[w->listed[i]].level;
+    for (uint32_t i = 0; i < w->ngroups; i++) {
+        struct group *group = &w->group[i];
+        double value = worth_of(w, group, room), urgent = w->candidate[group->first - 1].level;
         if (value > most * (1 + 1e-9) || (value >= most * (1 - 1e-9) && value > 0 && urgent > level)) {
             best = group;
             most = value;
@@ -368,7 +376,7 @@ od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_g
 {
     const od_hold_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    struct grow w = {.g = g, .out = growth, .ngroups = power_above(p->nitems)};
+    struct grow w = {.g = g, .out = growth, .nslots = power_above(p->nitems)};
     w.item = malloc(nt * sizeof *w.item);
     w.unsat = malloc(nt * sizeof *w.unsat);
     w.next_task = calloc(nt, sizeof *w.next_task);
@@ -382,11 +390,12 @@ od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_g
     w.is_listed = calloc(ni, 1);
     w.first_pair = calloc(ni, sizeof *w.first_pair);
     w.listed = malloc(ni * sizeof *w.listed);
-    w.group = calloc(w.ngroups, sizeof *w.group);
+    w.group = malloc(ni * sizeof *w.group);
+    w.slot = calloc(w.nslots, sizeof *w.slot);
     growth->nitems = 0;
     memset(growth->joined, 0, nt * sizeof *growth->joined);
     bool ok = w.item && w.unsat && w.next_task && w.stack && w.chain && w.candidate && w.next_member && w.is_held &&
-              w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed && w.group;
+              w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed && w.group && w.slot;
     for (uint32_t t = 0; ok && t < p->ntasks; t++)
         w.item[t] = item_of(p, t, role);
     ok = ok && grow(&w, limit);
@@ -405,5 +414,6 @@ od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_g
     free(w.pair);
     free(w.listed);
     free(w.group);
+    free(w.slot);
     return ok ? OD_OK : OD_ENOMEM;
 }

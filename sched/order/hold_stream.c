@@ -326,14 +326,15 @@ static uint32_t best_load(struct stream *w)
     for (uint32_t i = 0; i < w->nwanted; i++) {
         uint32_t item = w->wanted[i];
         double value = w->enabled[item] / p->load[item];
-        bool wanted = !w->there[item] && w->enabled[item] > 1e-12;
-        w->is_wanted[item] = wanted;
-        if (!wanted)
+        if (w->there[item] || w->enabled[item] <= 1e-12) {
+            w->is_wanted[item] = false;
             continue;
+        }
         w->wanted[kept++] = item;
-        bool fits = w->held[item] || w->lacking <= 0 || w->used + p->size[item] + w->lacking <= p->memory;
-        if (!fits || (best != OD_NO_ITEM && value < most * (1 - 1e-9)))
+        if (best != OD_NO_ITEM && value < most * (1 - 1e-9))
             continue;
+        if (!w->held[item] && w->lacking > 0 && w->used + p->size[item] + w->lacking > p->memory)
+            continue; /* it does not fit */
         double level = level_of(w, item);
         if (best == OD_NO_ITEM || value > most * (1 + 1e-9) || level > urgent || (level == urgent && item < best)) {
             best = item;

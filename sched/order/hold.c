@@ -27,6 +27,7 @@ struct grown {
     od_hold_growth growth;
     uint32_t size[SIZES]; /* how many items of H are tried */
     unsigned nsizes;
+    unsigned safe; /* the one that leaves most to streams */
 };
 
 /* A candidate, ordered. */
@@ -313,6 +314,8 @@ static void list_sizes(const struct plan *w, struct grown *grown)
             again |= grown->size[j] == n;
         if (!again)
             grown->size[grown->nsizes++] = n;
+        if (i < SLACKS)
+            grown->safe = grown->nsizes - 1;
     }
 }
 
@@ -323,18 +326,11 @@ static od_status try_size(struct plan *w, unsigned r, unsigned i)
     return try_candidate(w, grown->role, r * SIZES + i);
 }
 
-/* One that is neither large nor small. */
-static unsigned usual_size(const struct grown *grown)
-{
-    enum { USUAL = SLACKS / 2 };
-    return grown->nsizes > USUAL ? USUAL : 0;
-}
-
 static od_status try_sizes(struct plan *w, unsigned r, bool all)
 {
     od_status status = OD_OK;
     for (unsigned i = 0; !status && i < w->grown[r].nsizes; i++)
-        if (all || i != usual_size(&w->grown[r]))
+        if (all || i != w->grown[r].safe)
             status = try_size(w, r, i);
     return status;
 }
@@ -346,7 +342,7 @@ static od_status try_grown(struct plan *w)
     od_status status = OD_OK;
     for (unsigned r = 0; !status && !in_turn && r < w->ngrown; r++)
         if (w->grown[r].nsizes)
-            status = try_size(w, r, usual_size(&w->grown[r]));
+            status = try_size(w, r, w->grown[r].safe);
     unsigned first = !in_turn && w->nkept ? w->kept[0].number / SIZES : 0;
     if (!status && w->ngrown)
         status = try_sizes(w, first, in_turn);

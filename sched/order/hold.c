@@ -45,6 +45,7 @@ struct plan {
     bool *used, *written; /* by item: by a chosen task */
     uint32_t *unsat;
     double seconds, transfers;       /* of the chosen tasks, with each item loaded and stored once at most */
+    double largest;                  /* seconds that any H had, or any choice of tasks */
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
     bool rough;                      /* a few sizes of H are enough */
@@ -323,6 +324,7 @@ static od_status try_size(struct plan *w, unsigned r, unsigned i)
 {
     const struct grown *grown = &w->grown[r];
     choose(w, &grown->growth, grown->size[i]);
+    w->largest = fmax(w->largest, w->seconds);
     return try_candidate(w, grown->role, r * SIZES + i);
 }
 
@@ -365,6 +367,7 @@ static od_status order_all(struct plan *w, double most, struct candidate *candid
 static od_status try_nothing(struct plan *w)
 {
     w->nkept = 1;
+    w->largest = fmax(w->largest, total_seconds(w->g.p));
     return order_all(w, (double)INFINITY, &w->kept[0]);
 }
 
@@ -434,8 +437,11 @@ static od_status try_roles(struct plan *w, const struct role *roles, unsigned n)
     od_status status = OD_OK;
     for (unsigned i = 0; !status && i < n; i++) {
         status = grow(w, roles[i].role, w->g.p->memory * (1 - slacks[0]));
-        if (!status)
-            list_sizes(w, &w->grown[w->ngrown++]);
+        if (status)
+            break;
+        const od_hold_growth *growth = &w->grown[w->ngrown].growth;
+        w->largest = fmax(w->largest, growth->nitems ? growth->seconds[growth->nitems - 1] : 0);
+        list_sizes(w, &w->grown[w->ngrown++]);
     }
     if (!status)
         status = try_grown(w);
@@ -587,8 +593,15 @@ static unsigned usual_roles(const od_hold_problem *p, int given, struct role *ro
     return n;
 }
 
+/* A phase of what is left, or several. */
+struct part {
+    uint32_t ntasks;
+    double transfers, loads; /* seconds */
+    double largest;          /* as in struct plan */
+};
+
 /* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its tasks are gone then. `there`: what the device ends with, or NULL. */
-static od_status plan_part(struct rest *r, int role, bool *gone, od_hold_result *part, bool *there)
+static od_status plan_part(struct rest *r, int role, bool *gone, struct part *part, bool *there)
 {
     struct plan w = {.g = {.p = &r->p}, .most = 1, .rough = r->p.ntasks >= MANY_TASKS};
     struct role roles[MOST_ROLES];
@@ -596,12 +609,12 @@ static od_status plan_part(struct rest *r, int role, bool *gone, od_hold_result 
     od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
     if (!status)
         status = try_roles(&w, roles, n);
-    *part = w.kept[0].result;
-    for (uint32_t i = 0; !status && i < part->ntasks; i++)
-        gone[r->origin[part->order[i]]] = true;
+    const od_hold_result *phase = &w.kept[0].result;
+    *part = (struct part){phase->ntasks, phase->loads + phase->stores, phase->loads, w.largest};
+    for (uint32_t i = 0; !status && i < phase->ntasks; i++)
+        gone[r->origin[phase->order[i]]] = true;
     if (!status && there)
         memcpy(there, w.kept[0].there, r->p.nitems);
-    part->order = NULL;
     release(&w);
     return status;
 }
@@ -609,35 +622,49 @@ static od_status plan_part(struct rest *r, int role, bool *gone, od_hold_result 
 /* Seconds of loads and stores until all that is not gone is done, in parts of so many seconds, or until they are more than `most`. Where the
  * parts are those of one device, `there` is what it has at first. */
 static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, double share, double most, bool *there,
-                          od_hold_result *sum)
+                          struct part *sum)
 {
     od_status status = OD_OK;
-    *sum = (od_hold_result){0};
-    for (bool any = true; any && !status && sum->loads + sum->stores <= most;) {
+    *sum = (struct part){0};
+    for (bool any = true; any && !status && sum->transfers <= most;) {
         struct rest rest;
-        od_hold_result part = {0};
+        struct part part = {0};
         status = make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
         rest.p.share = share;
         if (there)
             rest.p.resident = there;
-        any = !status && rest.p.ntasks;
-        if (any)
+        if (!status && rest.p.ntasks)
             status = plan_part(&rest, role, gone, &part, there);
-        any = any && part.ntasks;
+        any = part.ntasks;
+        sum->ntasks += part.ntasks;
+        sum->transfers += part.transfers;
         sum->loads += part.loads;
-        sum->stores += part.stores;
+        sum->largest = fmax(sum->largest, part.largest);
         free_rest(&rest);
     }
     return status;
 }
 
+/* True where the last estimate would be the same with this share: it did not limit anything. */
+static bool is_known(const od_hold_memo *memo, double share)
+{
+    static const double rounding = 1 - 2e-6;
+    return memo && memo->largest > 0 && memo->largest < rounding * share;
+}
+
 od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads)
 {
     double share = total_seconds(problem) / devices;
-    od_hold_result sum = {0};
+    struct part sum = {0};
+    if (is_known(problem->memo, share)) {
+        *loads = problem->memo->loads;
+        return OD_OK;
+    }
     bool *gone = calloc(problem->ntasks + 1, 1);
     od_status status = gone ? roll_out(problem, OD_HOLD_NOTHING, gone, share, (double)INFINITY, NULL, &sum) : OD_ENOMEM;
     *loads = sum.loads;
+    if (!status && problem->memo)
+        *problem->memo = (od_hold_memo){sum.loads, sum.largest};
     free(gone);
     return status;
 }
@@ -649,12 +676,12 @@ static od_status look_to_the_end(const od_hold_problem *p, struct candidate *can
 {
     const od_hold_result *result = &candidate->result;
     double own = result->loads + result->stores;
-    od_hold_result sum = {0};
+    struct part sum = {0};
     bool *gone = calloc(p->ntasks + 1, 1);
     for (uint32_t i = 0; gone && i < result->ntasks; i++)
         gone[result->order[i]] = true;
     od_status status = gone ? roll_out(p, result->role, gone, p->share, most - own, candidate->there, &sum) : OD_ENOMEM;
-    *transfers = own + sum.loads + sum.stores;
+    *transfers = own + sum.transfers;
     free(gone);
     return status;
 }

@@ -24,6 +24,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What estimates of one problem, for different numbers of devices, tell each other; all zeros at first. */
+typedef struct od_hold_memo {
+    double loads; /* that were estimated */
+    double
+        largest; /* seconds of tasks that one device could have been given at once: any share above these makes no difference. 0: nothing is known */
+} od_hold_memo;
+
 /* The open tasks and what they use. All arrays are the caller's. */
 typedef struct od_hold_problem {
     uint32_t ntasks, nitems, nkinds;
@@ -41,6 +48,7 @@ typedef struct od_hold_problem {
     double memory;                   /* bytes of the device */
     uint32_t window;                 /* tasks whose data are there before they have run: a task buffer */
     double share;                    /* seconds of tasks that it is to get at most */
+    od_hold_memo *memo;              /* or NULL; for estimates */
 } od_hold_problem;
 
 typedef struct od_hold_result {
@@ -60,8 +68,8 @@ enum { OD_HOLD_FIRST = -1, OD_HOLD_LAST = -2, OD_HOLD_WRITTEN = -3, OD_HOLD_NOTH
  * set result->order. OD_ENOMEM: the result is undefined. Takes time linear in all tasks for each candidate, of which there are dozens. */
 od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result);
 
-/* Seconds of loads, added up over all devices, when so many share the work of the problem equally, phase after phase; a rough plan. OD_ENOMEM: `*loads` is
- * undefined. */
+/* Seconds of loads, added up over all devices, when so many share the work of the problem equally, phase after phase; a rough plan. With a memo
+ * estimates for more and more devices are free as long as memory limits the phases, not the share. OD_ENOMEM: `*loads` is undefined. */
 od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads);
 
 #endif

@@ -329,6 +329,30 @@ static void test_joint_plans_are_plans(void **unused)
     }
 }
 
+/* What one estimate tells the next does not change it. */
+static void test_estimates_share_a_memo(void **unused)
+{
+    (void)unused;
+    enum { PROBLEMS = 1000, COUNTS = 8 };
+    uint64_t random = 12;
+    unsigned told = 0;
+    static struct problem q;
+    for (int i = 0; i < PROBLEMS; i++) {
+        od_hold_memo memo = {0};
+        make_problem(&q, &random);
+        for (unsigned n = 1; n <= COUNTS; n++) {
+            double plain, loads, largest = memo.largest;
+            q.p.memo = NULL;
+            assert_int_equal(od_hold_estimate(&q.p, n, &plain), OD_OK);
+            q.p.memo = &memo;
+            assert_int_equal(od_hold_estimate(&q.p, n, &loads), OD_OK);
+            assert_true(loads == plain);
+            told += n > 1 && q.p.ntasks && memo.largest == largest;
+        }
+    }
+    assert_true(told > 0);
+}
+
 /* --- what is known ---------------------------------------------------------------------- */
 
 enum { KNOWN = 24, DATA = 6, DEVICES = 3 };
@@ -480,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_devices_work),
         cmocka_unit_test(test_plans_are_plans),
         cmocka_unit_test(test_joint_plans_are_plans),
+        cmocka_unit_test(test_estimates_share_a_memo),
         cmocka_unit_test(test_known_graph),
         cmocka_unit_test(test_durations),
     };

@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    MOST_ROLES = 24,
     MANY_TASKS = 20000, /* then ends are not looked at, and only so many roles are tried, those that promise most: */
     FEW_ROLES = 3,
     SMALL = 2000, /* tasks: all roles are tried even for rough plans */
@@ -39,151 +38,16 @@ struct candidate {
 
 struct plan {
     od_hold_graph g;
-    struct grown grown[MOST_ROLES];
+    struct grown grown[OD_HOLD_ROLES];
     unsigned ngrown;
-    bool *chosen, *held, *partner;
-    bool *used, *written; /* by item: by a chosen task */
-    uint32_t *unsat;
-    double seconds, transfers;       /* of the chosen tasks, with each item loaded and stored once at most */
+    od_hold_choice choice;
     double largest;                  /* seconds that any H had, or any choice of tasks */
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
     bool rough;                      /* a few sizes of H are enough */
 };
 
-/* --- the graph --------------------------------------------------------------------- */
-
-static bool list_users(od_hold_graph *g)
-{
-    const od_hold_problem *p = g->p;
-    uint32_t nuses = p->first_use[p->ntasks];
-    g->first_user = calloc(p->nitems + 2, sizeof *g->first_user);
-    g->user = malloc((nuses + 1) * sizeof *g->user);
-    if (!g->first_user || !g->user)
-        return false;
-    for (uint32_t u = 0; u < nuses; u++)
-        g->first_user[p->use[u] + 2]++;
-    for (uint32_t i = 2; i < p->nitems + 2; i++)
-        g->first_user[i] += g->first_user[i - 1];
-    for (uint32_t t = 0; t < p->ntasks; t++)
-        for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++)
-            g->user[g->first_user[p->use[u] + 1]++] = t;
-    return true;
-}
-
-static bool measure_graph(od_hold_graph *g)
-{
-    const od_hold_problem *p = g->p;
-    g->indegree = calloc(p->ntasks + 1, sizeof *g->indegree);
-    g->level = malloc((p->ntasks + 1) * sizeof *g->level);
-    if (!g->indegree || !g->level)
-        return false;
-    for (uint32_t t = p->ntasks; t-- > 0;) {
-        double below = 0;
-        for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++) {
-            g->indegree[p->successor[s]]++;
-            below = fmax(below, g->level[p->successor[s]]);
-        }
-        g->level[t] = p->seconds[t] + below;
-    }
-    return true;
-}
-
-/* --- roles --------------------------------------------------------------------------- */
-
-struct role {
-    int role;
-    double seconds; /* of the tasks that have it */
-};
-
-static int most_seconds_first(const void *a, const void *b)
-{
-    const struct role *x = a, *y = b;
-    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
-}
-
-/* Argument positions of kinds, those with most work first, and those common to all kinds. Returns how many. */
-static unsigned list_roles(const od_hold_problem *p, struct role *roles)
-{
-    enum { ALL = OD_HOLD_KINDS * OD_HOLD_POSITIONS };
-    double seconds[ALL] = {0};
-    struct role all[ALL];
-    unsigned count = 0, n = 0;
-    bool any_writes = false;
-    for (uint32_t t = 0; t < p->ntasks; t++) {
-        for (uint32_t i = 0; i < OD_HOLD_POSITIONS && p->first_use[t] + i < p->first_use[t + 1]; i++) {
-            any_writes |= p->writes[p->first_use[t] + i];
-            seconds[p->kind[t] * OD_HOLD_POSITIONS + i] += p->seconds[t];
-        }
-    }
-    for (unsigned i = 0; i < ALL; i++)
-        if (seconds[i] > 0)
-            all[count++] = (struct role){(int)i, seconds[i]};
-    qsort(all, count, sizeof *all, most_seconds_first);
-    if (any_writes)
-        roles[n++].role = OD_HOLD_WRITTEN;
-    if (p->nkinds > 1) { /* else positions of the kind */
-        roles[n++].role = OD_HOLD_LAST;
-        roles[n++].role = OD_HOLD_FIRST;
-    }
-    for (unsigned i = 0; i < count && n < MOST_ROLES; i++)
-        roles[n++] = all[i];
-    return n;
-}
-
 /* --- candidates ------------------------------------------------------------------------ */
-
-static bool is_covered(const struct plan *w, uint32_t task)
-{
-    const od_hold_problem *p = w->g.p;
-    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
-        if (!w->held[p->use[u]] && !w->partner[p->use[u]])
-            return false;
-    return true;
-}
-
-/* Adds the task to what the chosen ones need at least. */
-static void add_needs(struct plan *w, uint32_t task)
-{
-    const od_hold_problem *p = w->g.p;
-    w->seconds += p->seconds[task];
-    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
-        uint32_t item = p->use[u];
-        if (!w->used[item])
-            w->transfers += od_hold_cost(p, item);
-        if (p->writes[u] && !w->written[item])
-            w->transfers += p->load[item];
-        w->used[item] = true;
-        w->written[item] |= p->writes[u];
-    }
-}
-
-/* The tasks of the first `n` items that were grown, and all others that use nothing beyond what these use. */
-static void choose(struct plan *w, const od_hold_growth *growth, uint32_t n)
-{
-    const od_hold_problem *p = w->g.p;
-    memset(w->held, 0, p->nitems + 1);
-    memset(w->partner, 0, p->nitems + 1);
-    memset(w->used, 0, p->nitems + 1);
-    memset(w->written, 0, p->nitems + 1);
-    w->seconds = w->transfers = 0;
-    for (uint32_t i = 0; i < n; i++)
-        w->held[growth->item[i]] = true;
-    memcpy(w->unsat, w->g.indegree, (p->ntasks + 1) * sizeof *w->unsat);
-    for (uint32_t t = 0; t < p->ntasks; t++) {
-        w->chosen[t] = growth->joined[t] > 0 && growth->joined[t] <= n;
-        for (uint32_t u = p->first_use[t]; w->chosen[t] && u < p->first_use[t + 1]; u++)
-            w->partner[p->use[u]] = true;
-    }
-    for (uint32_t t = 0; t < p->ntasks; t++) {
-        w->chosen[t] = w->chosen[t] || (!w->unsat[t] && is_covered(w, t));
-        if (!w->chosen[t])
-            continue;
-        add_needs(w, t);
-        for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++)
-            w->unsat[p->successor[s]]--;
-    }
-}
 
 static double worth(const od_hold_result *result)
 {
@@ -229,7 +93,7 @@ static double least_worth(const struct plan *w, unsigned number)
 static bool is_hopeless(const struct plan *w, double least)
 {
     static const double rounding = 1 + 1e-9;
-    return w->seconds <= od_hold_limit(w->g.p) && rounding * w->seconds <= least * w->transfers;
+    return w->choice.seconds <= od_hold_limit(w->g.p) && rounding * w->choice.seconds <= least * w->choice.transfers;
 }
 
 /* Orders what has been chosen, and keeps it if it is one of the best. */
@@ -239,7 +103,7 @@ static od_status try_candidate(struct plan *w, int role, unsigned number)
     double least = least_worth(w, number);
     if (is_hopeless(w, least))
         return OD_OK;
-    od_status status = od_hold_stream(&w->g, w->chosen, w->held, least, &tried.result, tried.there);
+    od_status status = od_hold_stream(&w->g, &w->choice, least, &tried.result, tried.there);
     if (status)
         return status;
     tried.result.role = role;
@@ -323,8 +187,8 @@ static void list_sizes(const struct plan *w, struct grown *grown)
 static od_status try_size(struct plan *w, unsigned r, unsigned i)
 {
     const struct grown *grown = &w->grown[r];
-    choose(w, &grown->growth, grown->size[i]);
-    w->largest = fmax(w->largest, w->seconds);
+    od_hold_choose(&w->g, &grown->growth, grown->size[i], &w->choice);
+    w->largest = fmax(w->largest, w->choice.seconds);
     return try_candidate(w, grown->role, r * SIZES + i);
 }
 
@@ -358,10 +222,9 @@ static od_status try_grown(struct plan *w)
 static od_status order_all(struct plan *w, double most, struct candidate *candidate)
 {
     const od_hold_problem *p = w->g.p;
-    memset(w->held, 0, p->nitems + 1);
-    memset(w->chosen, 1, p->ntasks + 1);
+    od_hold_choose_all(p, &w->choice);
     candidate->result.role = OD_HOLD_NOTHING;
-    return od_hold_stream(&w->g, w->chosen, w->held, total_seconds(p) / most, &candidate->result, candidate->there);
+    return od_hold_stream(&w->g, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
 }
 
 static od_status try_nothing(struct plan *w)
@@ -373,34 +236,12 @@ static od_status try_nothing(struct plan *w)
 
 /* --- growing ------------------------------------------------------------------------------ */
 
-static bool allocate_growth(const od_hold_problem *p, od_hold_growth *growth)
-{
-    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    if (growth->item)
-        return true;
-    growth->item = malloc(ni * sizeof *growth->item);
-    growth->bytes = malloc(ni * sizeof *growth->bytes);
-    growth->seconds = malloc(ni * sizeof *growth->seconds);
-    growth->loads = malloc(ni * sizeof *growth->loads);
-    growth->joined = malloc(nt * sizeof *growth->joined);
-    return growth->item && growth->bytes && growth->seconds && growth->loads && growth->joined;
-}
-
-static void free_growth(od_hold_growth *growth)
-{
-    free(growth->item);
-    free(growth->bytes);
-    free(growth->seconds);
-    free(growth->loads);
-    free(growth->joined);
-}
-
 /* Puts H of the role behind the others. */
 static od_status grow(struct plan *w, int role, double limit)
 {
     struct grown *grown = &w->grown[w->ngrown];
     grown->role = role;
-    return allocate_growth(w->g.p, &grown->growth) ? od_hold_grow(&w->g, role, limit, &grown->growth) : OD_ENOMEM;
+    return od_hold_grow(&w->g, role, limit, &grown->growth);
 }
 
 /* What growing alone promises: task time for each second of transfers, at best. */
@@ -413,12 +254,12 @@ static double promise_of(const od_hold_growth *growth)
 }
 
 /* Moves the roles that promise most to the front; of those that promise the same the one that is listed first. */
-static od_status sort_roles(struct plan *w, struct role *roles, unsigned n)
+static od_status sort_roles(struct plan *w, od_hold_role *roles, unsigned n)
 {
-    double promises[MOST_ROLES];
+    double promises[OD_HOLD_ROLES];
     od_status status = OD_OK;
     for (unsigned i = 0; !status && i < n; i++) {
-        struct role role = roles[i];
+        od_hold_role role = roles[i];
         status = grow(w, role.role, w->g.p->memory);
         double promise = status ? 0 : promise_of(&w->grown[w->ngrown].growth);
         unsigned at = i;
@@ -432,14 +273,15 @@ static od_status sort_roles(struct plan *w, struct role *roles, unsigned n)
     return status;
 }
 
-static od_status try_roles(struct plan *w, const struct role *roles, unsigned n)
+static od_status try_roles(struct plan *w, const od_hold_role *roles, unsigned n)
 {
     od_status status = OD_OK;
     for (unsigned i = 0; !status && i < n; i++) {
         status = grow(w, roles[i].role, w->g.p->memory * (1 - slacks[0]));
         if (status)
             break;
-        const od_hold_growth *growth = &w->grown[w->ngrown].growth;
+        od_hold_growth *growth = &w->grown[w->ngrown].growth;
+        od_hold_look_around(&w->g, growth, &w->choice);
         w->largest = fmax(w->largest, growth->nitems ? growth->seconds[growth->nitems - 1] : 0);
         list_sizes(w, &w->grown[w->ngrown++]);
     }
@@ -453,8 +295,8 @@ static od_status try_roles(struct plan *w, const struct role *roles, unsigned n)
 /* All roles, or those that promise most. */
 static od_status try_all(struct plan *w)
 {
-    struct role roles[MOST_ROLES];
-    unsigned n = list_roles(w->g.p, roles);
+    od_hold_role roles[OD_HOLD_ROLES];
+    unsigned n = od_hold_list_roles(w->g.p, roles);
     if (w->g.p->ntasks < MANY_TASKS || n <= FEW_ROLES)
         return try_roles(w, roles, n);
     od_status status = sort_roles(w, roles, n);
@@ -465,12 +307,6 @@ static bool allocate(struct plan *w)
 {
     const od_hold_problem *p = w->g.p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    w->chosen = malloc(nt);
-    w->unsat = malloc(nt * sizeof *w->unsat);
-    w->held = malloc(ni);
-    w->partner = malloc(ni);
-    w->used = malloc(ni);
-    w->written = malloc(ni);
     bool ok = true;
     for (unsigned i = 0; i <= KEPT; i++) {
         if (i >= w->most && i < KEPT)
@@ -479,24 +315,15 @@ static bool allocate(struct plan *w)
         w->kept[i].there = calloc(ni, 1);
         ok &= w->kept[i].result.order && w->kept[i].there;
     }
-    return ok && w->chosen && w->unsat && w->held && w->partner && w->used && w->written && list_users(&w->g) &&
-           measure_graph(&w->g);
+    return ok && od_hold_make_choice(p, &w->choice) && od_hold_make_graph(&w->g);
 }
 
 static void release(struct plan *w)
 {
-    free(w->g.first_user);
-    free(w->g.user);
-    free(w->g.indegree);
-    free(w->g.level);
-    for (unsigned i = 0; i < MOST_ROLES; i++)
-        free_growth(&w->grown[i].growth);
-    free(w->chosen);
-    free(w->unsat);
-    free(w->held);
-    free(w->partner);
-    free(w->used);
-    free(w->written);
+    od_hold_free_graph(&w->g);
+    for (unsigned i = 0; i < OD_HOLD_ROLES; i++)
+        od_hold_free_growth(&w->grown[i].growth);
+    od_hold_free_choice(&w->choice);
     for (unsigned i = 0; i <= KEPT; i++) {
         free(w->kept[i].result.order);
         free(w->kept[i].there);
@@ -504,94 +331,6 @@ static void release(struct plan *w)
 }
 
 /* --- what is left ----------------------------------------------------------------------- */
-
-/* The problem without the tasks that are `gone`. Items stay. */
-struct rest {
-    od_hold_problem p;
-    double *seconds;
-    uint32_t *kind, *first_use, *use, *first_successor, *successor, *number;
-    bool *writes;
-    uint32_t *origin; /* of each task, its number in the whole */
-};
-
-static bool make_rest(struct rest *r, const od_hold_problem *whole, const bool *gone)
-{
-    uint32_t nt = whole->ntasks + 1, nu = whole->first_use[whole->ntasks] + 1;
-    uint32_t ns = whole->first_successor[whole->ntasks] + 1, uses = 0, edges = 0;
-    *r = (struct rest){.p = *whole,
-                       .seconds = malloc(nt * sizeof *r->seconds),
-                       .kind = malloc(nt * sizeof *r->kind),
-                       .first_use = malloc((nt + 1) * sizeof *r->first_use),
-                       .use = malloc(nu * sizeof *r->use),
-                       .first_successor = malloc((nt + 1) * sizeof *r->first_successor),
-                       .successor = malloc(ns * sizeof *r->successor),
-                       .number = malloc(nt * sizeof *r->number),
-                       .writes = malloc(nu),
-                       .origin = malloc(nt * sizeof *r->origin)};
-    if (!r->seconds || !r->kind || !r->first_use || !r->use || !r->first_successor || !r->successor || !r->number ||
-        !r->writes || !r->origin)
-        return false;
-    r->p.ntasks = 0;
-    for (uint32_t t = 0; t < whole->ntasks; t++) {
-        if (gone[t])
-            continue;
-        uint32_t at = r->p.ntasks++;
-        r->number[t] = at;
-        r->origin[at] = t;
-        r->seconds[at] = whole->seconds[t];
-        r->kind[at] = whole->kind[t];
-        r->first_use[at] = uses;
-        for (uint32_t u = whole->first_use[t]; u < whole->first_use[t + 1]; u++, uses++) {
-            r->use[uses] = whole->use[u];
-            r->writes[uses] = whole->writes[u];
-        }
-    }
-    r->first_use[r->p.ntasks] = uses;
-    for (uint32_t at = 0; at < r->p.ntasks; at++) {
-        uint32_t t = r->origin[at];
-        r->first_successor[at] = edges;
-        for (uint32_t s = whole->first_successor[t]; s < whole->first_successor[t + 1]; s++)
-            if (!gone[whole->successor[s]])
-                r->successor[edges++] = r->number[whole->successor[s]];
-    }
-    r->first_successor[r->p.ntasks] = edges;
-    r->p.seconds = r->seconds;
-    r->p.kind = r->kind;
-    r->p.first_use = r->first_use;
-    r->p.use = r->use;
-    r->p.writes = r->writes;
-    r->p.first_successor = r->first_successor;
-    r->p.successor = r->successor;
-    return true;
-}
-
-static void free_rest(struct rest *r)
-{
-    free(r->seconds);
-    free(r->kind);
-    free(r->first_use);
-    free(r->use);
-    free(r->first_successor);
-    free(r->successor);
-    free(r->number);
-    free(r->writes);
-    free(r->origin);
-}
-
-/* What tasks write; where they only read, their first and last items. And the one that is given. */
-static unsigned usual_roles(const od_hold_problem *p, int given, struct role *roles)
-{
-    bool writes = false;
-    unsigned n = 0;
-    for (uint32_t u = 0; u < p->first_use[p->ntasks]; u++)
-        writes |= p->writes[u];
-    roles[n++].role = writes ? OD_HOLD_WRITTEN : OD_HOLD_LAST;
-    if (!writes)
-        roles[n++].role = OD_HOLD_FIRST;
-    if (given != OD_HOLD_NOTHING)
-        roles[n++].role = given;
-    return n;
-}
 
 /* A phase of what is left, or several. */
 struct part {
@@ -601,11 +340,11 @@ struct part {
 };
 
 /* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its tasks are gone then. `there`: what the device ends with, or NULL. */
-static od_status plan_part(struct rest *r, int role, bool *gone, struct part *part, bool *there)
+static od_status plan_part(od_hold_rest *r, int role, bool *gone, struct part *part, bool *there)
 {
     struct plan w = {.g = {.p = &r->p}, .most = 1, .rough = r->p.ntasks >= MANY_TASKS};
-    struct role roles[MOST_ROLES];
-    unsigned n = r->p.ntasks < SMALL ? list_roles(&r->p, roles) : usual_roles(&r->p, role, roles);
+    od_hold_role roles[OD_HOLD_ROLES];
+    unsigned n = r->p.ntasks < SMALL ? od_hold_list_roles(&r->p, roles) : od_hold_usual_roles(&r->p, role, roles);
     od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
     if (!status)
         status = try_roles(&w, roles, n);
@@ -627,9 +366,9 @@ static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, 
     od_status status = OD_OK;
     *sum = (struct part){0};
     for (bool any = true; any && !status && sum->transfers <= most;) {
-        struct rest rest;
+        od_hold_rest rest;
         struct part part = {0};
-        status = make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
+        status = od_hold_make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
         rest.p.share = share;
         if (there)
             rest.p.resident = there;
@@ -640,7 +379,7 @@ static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, 
         sum->transfers += part.transfers;
         sum->loads += part.loads;
         sum->largest = fmax(sum->largest, part.largest);
-        free_rest(&rest);
+        od_hold_free_rest(&rest);
     }
     return status;
 }

@@ -372,6 +372,29 @@ static uint32_t power_above(uint32_t n)
     return power;
 }
 
+static bool allocate_growth(const od_hold_problem *p, od_hold_growth *growth)
+{
+    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
+    if (growth->item)
+        return true;
+    growth->item = malloc(ni * sizeof *growth->item);
+    growth->bytes = malloc(ni * sizeof *growth->bytes);
+    growth->seconds = malloc(ni * sizeof *growth->seconds);
+    growth->loads = malloc(ni * sizeof *growth->loads);
+    growth->joined = malloc(nt * sizeof *growth->joined);
+    return growth->item && growth->bytes && growth->seconds && growth->loads && growth->joined;
+}
+
+void od_hold_free_growth(od_hold_growth *growth)
+{
+    free(growth->item);
+    free(growth->bytes);
+    free(growth->seconds);
+    free(growth->loads);
+    free(growth->joined);
+    free(growth->task);
+}
+
 od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_growth *growth)
 {
     const od_hold_problem *p = g->p;
@@ -392,12 +415,14 @@ od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_g
     w.listed = malloc(ni * sizeof *w.listed);
     w.group = malloc(ni * sizeof *w.group);
     w.slot = calloc(w.nslots, sizeof *w.slot);
-    growth->nitems = 0;
-    memset(growth->joined, 0, nt * sizeof *growth->joined);
-    bool ok = w.item && w.unsat && w.next_task && w.stack && w.chain && w.candidate && w.next_member && w.is_held &&
-              w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed && w.group && w.slot;
+    bool ok = allocate_growth(p, growth) && w.item && w.unsat && w.next_task && w.stack && w.chain && w.candidate &&
+              w.next_member && w.is_held && w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed &&
+              w.group && w.slot;
     for (uint32_t t = 0; ok && t < p->ntasks; t++)
         w.item[t] = item_of(p, t, role);
+    growth->nitems = 0;
+    if (ok)
+        memset(growth->joined, 0, nt * sizeof *growth->joined);
     ok = ok && grow(&w, limit);
     free(w.item);
     free(w.unsat);

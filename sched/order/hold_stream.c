@@ -15,19 +15,20 @@
 
 struct stream {
     const od_hold_graph *g;
-    const bool *chosen, *held;
-    uint32_t *unsat;       /* by task: chosen tasks that must come before */
-    uint32_t *missing;     /* by task: items that are not there */
-    bool *there;           /* by item */
-    bool *dirty;           /* by item: written here since it came */
-    uint32_t *last;        /* by item: how many tasks had been ordered with the last that uses it */
-    double *left;          /* by item: seconds of chosen tasks that use it and have not run */
-    uint32_t *uses;        /* by item: the number of these tasks */
-    uint32_t *chosen_uses; /* by item: that number at first */
-    double *enabled;       /* by item that is not there: tasks that lack it and nothing else */
-    double *urgent;        /* by item that is not there: the level of the most urgent of these tasks */
-    uint32_t *nurgent;     /* by item: how many have it; 0: `urgent` is not known */
-    uint32_t *wanted;      /* items with `enabled`, perhaps no longer */
+    const od_hold_choice *choice;
+    const bool *chosen, *held; /* its */
+    uint32_t *unsat;           /* by task: chosen tasks that must come before */
+    uint32_t *missing;         /* by task: items that are not there */
+    bool *there;               /* by item */
+    bool *dirty;               /* by item: written here since it came */
+    uint32_t *last;            /* by item: how many tasks had been ordered with the last that uses it */
+    double *left;              /* by item: seconds of chosen tasks that use it and have not run */
+    uint32_t *uses;            /* by item: the number of these tasks */
+    uint32_t *chosen_uses;     /* by item: that number at first */
+    double *enabled;           /* by item that is not there: tasks that lack it and nothing else */
+    double *urgent;            /* by item that is not there: the level of the most urgent of these tasks */
+    uint32_t *nurgent;         /* by item: how many have it; 0: `urgent` is not known */
+    uint32_t *wanted;          /* items with `enabled`, perhaps no longer */
     bool *is_wanted;
     uint32_t nwanted;
     uint32_t *present;  /* items that are there */
@@ -407,9 +408,8 @@ static void begin(struct stream *w)
 {
     const od_hold_problem *p = w->g->p;
     double longest = 0;
-    for (uint32_t t = 0; t < p->ntasks; t++) {
-        if (!w->chosen[t])
-            continue;
+    for (uint32_t i = 0; i < w->choice->ntasks; i++) {
+        uint32_t t = w->choice->task[i];
         for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++)
             w->unsat[p->successor[s]]++;
         w->missing[t] = p->first_use[t + 1] - p->first_use[t];
@@ -424,8 +424,9 @@ static void begin(struct stream *w)
     w->most_seconds = fmin(w->most_seconds, od_hold_limit(p) + longest);
     for (uint32_t i = 0; i < p->nitems; i++)
         w->lacking += w->held[i] ? p->size[i] : 0;
-    for (uint32_t t = 0; t < p->ntasks; t++) {
-        if (!w->chosen[t] || w->unsat[t])
+    for (uint32_t i = 0; i < w->choice->ntasks; i++) {
+        uint32_t t = w->choice->task[i];
+        if (w->unsat[t])
             continue;
         od_heap_push(&w->ready, t);
         count_enabled(w, t, +1);
@@ -456,12 +457,18 @@ static void stream(struct stream *w)
         w->out->stores += w->dirty[i] ? p->load[i] : 0;
 }
 
-od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool *held, double worth,
-                         od_hold_result *result, bool *there)
+od_status od_hold_stream(const od_hold_graph *g, const od_hold_choice *choice, double worth, od_hold_result *result,
+                         bool *there)
 {
     const od_hold_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    struct stream w = {.g = g, .chosen = chosen, .held = held, .worth = worth, .there = there, .out = result};
+    struct stream w = {.g = g,
+                       .choice = choice,
+                       .chosen = choice->chosen,
+                       .held = choice->held,
+                       .worth = worth,
+                       .there = there,
+                       .out = result};
     result->ntasks = 0;
     result->seconds = result->loads = result->stores = result->held = 0;
     w.unsat = calloc(nt, sizeof *w.unsat);
@@ -488,7 +495,7 @@ od_status od_hold_stream(const od_hold_graph *g, const bool *chosen, const bool 
     if (ok)
         stream(&w);
     for (uint32_t i = 0; i < p->nitems; i++)
-        result->held += held[i] ? p->size[i] : 0;
+        result->held += w.held[i] ? p->size[i] : 0;
     free(w.unsat);
     free(w.missing);
     free(w.done);

@@ -20,7 +20,8 @@ struct maker {
     unsigned k;
     uint32_t *task_number, *item_number; /* by id of what is known: the number in the problem plus one */
     struct kind kinds[OD_HOLD_KINDS];
-    uint32_t nuses;
+    uint32_t nuses, nsuccessors;
+    size_t use_room, successor_room;
 };
 
 /* Kinds beyond the first are one. */
@@ -80,10 +81,46 @@ static uint32_t number_of(struct maker *m, const od_known_item *item)
     return m->item_number[item->id] - 1;
 }
 
-static void add_task(struct maker *m, od_known_task *task)
+static bool widen(uint32_t **array, size_t *room)
+{
+    size_t wider = 2 * *room + 64;
+    uint32_t *grown = realloc(*array, wider * sizeof *grown);
+    if (!grown)
+        return false;
+    *array = grown;
+    *room = wider;
+    return true;
+}
+
+/* Room for so many uses more. */
+static bool reserve_uses(struct maker *m, uint32_t count)
+{
+    od_scene *scene = m->scene;
+    while (m->nuses + count > m->use_room) {
+        if (!widen(&scene->use, &m->use_room))
+            return false;
+        bool *writes = realloc(scene->writes, m->use_room);
+        if (!writes)
+            return false;
+        scene->writes = writes;
+    }
+    return true;
+}
+
+static bool reserve_successors(struct maker *m, uint32_t count)
+{
+    while (m->nsuccessors + count > m->successor_room)
+        if (!widen(&m->scene->successor, &m->successor_room))
+            return false;
+    return true;
+}
+
+static bool add_task(struct maker *m, od_known_task *task)
 {
     static const double least = 1e-9; /* every task takes some time */
     od_scene *scene = m->scene;
+    if (!reserve_uses(m, task->nuses))
+        return false;
     uint32_t t = scene->problem.ntasks++;
     scene->task[t] = task;
     od_known_pin(task);
@@ -95,22 +132,25 @@ static void add_task(struct maker *m, od_known_task *task)
         scene->writes[m->nuses++] = task->uses[i].mode & OD_WRITE;
     }
     scene->first_use[t + 1] = m->nuses;
+    return true;
 }
 
 /* Dependences against the order of submission, which wrong predictions may leave, are none here. */
-static void add_successors(struct maker *m)
+static bool add_successors(struct maker *m)
 {
     od_scene *scene = m->scene;
-    uint32_t count = 0;
     for (uint32_t t = 0; t < scene->problem.ntasks; t++) {
         const od_known_task *task = scene->task[t];
+        if (!reserve_successors(m, task->nsuccessors))
+            return false;
         for (uint32_t i = 0; i < task->nsuccessors; i++) {
             const od_known_task *after = task->successors[i];
             if (!after->gone && m->task_number[after->id] > t + 1)
-                scene->successor[count++] = m->task_number[after->id] - 1;
+                scene->successor[m->nsuccessors++] = m->task_number[after->id] - 1;
         }
-        scene->first_successor[t + 1] = count;
+        scene->first_successor[t + 1] = m->nsuccessors;
     }
+    return true;
 }
 
 static void *array(size_t count, size_t size, bool *ok)
@@ -120,7 +160,7 @@ static void *array(size_t count, size_t size, bool *ok)
     return memory;
 }
 
-static bool allocate(struct maker *m, size_t nuses, size_t nsuccessors)
+static bool allocate(struct maker *m)
 {
     od_scene *s = m->scene;
     size_t ntasks = m->known->open.count, nitems = m->known->nitems;
@@ -131,24 +171,23 @@ static bool allocate(struct maker *m, size_t nuses, size_t nsuccessors)
     s->seconds = array(ntasks, sizeof *s->seconds, &ok);
     s->kind = array(ntasks, sizeof *s->kind, &ok);
     s->first_use = array(ntasks + 1, sizeof *s->first_use, &ok);
-    s->use = array(nuses, sizeof *s->use, &ok);
-    s->writes = array(nuses, sizeof *s->writes, &ok);
     s->first_successor = array(ntasks + 1, sizeof *s->first_successor, &ok);
-    s->successor = array(nsuccessors, sizeof *s->successor, &ok);
     s->size = array(nitems, sizeof *s->size, &ok);
     s->load = array(nitems, sizeof *s->load, &ok);
     s->resident = array(nitems, sizeof *s->resident, &ok);
     s->copies = array(nitems, sizeof *s->copies, &ok);
     s->fresh = array(nitems, sizeof *s->fresh, &ok);
-    return ok;
+    return ok && reserve_uses(m, 1) && reserve_successors(m, 1);
 }
 
-static void fill(struct maker *m)
+static bool fill(struct maker *m)
 {
     od_scene *s = m->scene;
     od_list_each(it, &m->known->open)
-        add_task(m, od_container_of(it, od_known_task, link));
-    add_successors(m);
+        if (!add_task(m, od_container_of(it, od_known_task, link)))
+            return false;
+    if (!add_successors(m))
+        return false;
     s->problem.seconds = s->seconds;
     s->problem.kind = s->kind;
     s->problem.first_use = s->first_use;
@@ -162,22 +201,15 @@ static void fill(struct maker *m)
     s->problem.fresh = s->fresh;
     s->problem.memory = (double)m->env->memory;
     s->problem.window = m->env->buffer + IN_FLIGHT;
+    return true;
 }
 
 od_status od_scene_create(od_scene *scene, const od_known *known, const od_policy_env *env, unsigned k)
 {
     struct maker m = {.scene = scene, .env = env, .known = known, .k = k};
-    size_t nuses = 0, nsuccessors = 0;
     *scene = (od_scene){0};
-    od_list_each(it, &known->open) {
-        const od_known_task *task = od_container_of(it, od_known_task, link);
-        nuses += task->nuses;
-        nsuccessors += task->nsuccessors;
-    }
-    bool ok = allocate(&m, nuses, nsuccessors);
-    if (ok)
-        fill(&m);
-    else
+    bool ok = allocate(&m) && fill(&m);
+    if (!ok)
         od_scene_free(scene);
     free(m.task_number);
     free(m.item_number);

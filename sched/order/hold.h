@@ -65,7 +65,8 @@ enum { OD_HOLD_KINDS = 64, OD_HOLD_POSITIONS = 16 }; /* positions beyond these a
 enum { OD_HOLD_FIRST = -1, OD_HOLD_LAST = -2, OD_HOLD_WRITTEN = -3, OD_HOLD_NOTHING = -4 };
 
 /* The best phase: tasks, each once and after those that it depends on, of about `share` seconds; at least one where there is any. The caller has
- * set result->order. OD_ENOMEM: the result is undefined. Takes time linear in all tasks for each candidate, of which there are dozens. */
+ * set result->order. OD_ENOMEM: the result is undefined. Takes time linear in all tasks for each role;
+ * the dozens of candidates look at the tasks around H only. */
 od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result);
 
 /* Seconds of loads, added up over all devices, when so many share the work of the problem equally, phase after phase; a rough plan. With a memo

@@ -49,6 +49,7 @@ od_status od_working_begin(od_working *w, const od_policy_env *env, od_known *kn
 void od_working_find(od_working_estimate *estimate)
 {
     static const double clearly = 0.97; /* one device more must bring that */
+    estimate->scene.problem.memo = &estimate->memo;
     for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
         double seconds = od_working_finish_seconds(&estimate->scene, estimate->work, estimate->ndevices, n);
         if (seconds < clearly * estimate->seconds) {

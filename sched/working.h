@@ -23,6 +23,7 @@ typedef struct od_working {
 
 typedef struct od_working_estimate {
     od_scene scene;
+    od_hold_memo memo;
     unsigned ndevices;
     unsigned count; /* of devices that finish soonest */
     double seconds; /* until they do; infinite: there was no memory for the estimate */

@@ -382,13 +382,23 @@ static bool comes_before(const struct stationary *s, const od_task *a, const od_
     return a->known->number < b->known->number;
 }
 
+/* The task that is next in the planned order, if it is ready and lacks nothing: none is better then. */
+static od_task *next_in_order(const struct stationary *s, unsigned k)
+{
+    const od_node *first = od_policy_working(&s->env) == 1 ? od_list_first(&s->env.known->claimed[k]) : NULL;
+    od_task *task = first ? od_container_of(first, od_known_task, link)->task : NULL;
+    return task && od_plan_lacking(task, k) == 0 ? task : NULL;
+}
+
 /* The ready task that lacks the fewest bytes, of those that became ready first; NULL: there is none. */
 static od_task *choose(const struct stationary *s, unsigned k)
 {
     enum { LOOK_AT = 256 };
-    od_task *best = NULL;
+    od_task *best = next_in_order(s, k);
     size_t fewest = 0;
     unsigned left = LOOK_AT;
+    if (best)
+        return best;
     od_list_each(it, &s->ready[k].tasks) {
         od_task *task = od_container_of(it, od_task, link);
         size_t bytes = s->in_order ? 0 : od_plan_lacking(task, k);

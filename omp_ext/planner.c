@@ -2,6 +2,7 @@
 /* The thread that plans. See planner.h. */
 #include "omp_ext/planner.h"
 
+#include "memmgr/clock.h"
 #include "util/thread.h"
 
 #include <stdlib.h>
@@ -26,7 +27,9 @@ static void *plan(void *arg)
         if (!planner->first)
             planner->last = &planner->first;
         pthread_mutex_unlock(planner->lock);
+        uint64_t start_ns = od_clock_ns();
         aside->run(aside);
+        aside->seconds = (double)(od_clock_ns() - start_ns) * 1e-9;
         planner->done(aside);
         pthread_mutex_lock(planner->lock);
     }

@@ -509,6 +509,15 @@ void od_record_copied(const od_transfer *x)
     end();
 }
 
+void od_record_planned(double seconds)
+{
+    if (!begin())
+        return;
+    put("plan %.9f %.9f", now(), seconds);
+    end_line();
+    end();
+}
+
 /* --- what the program asks and awaits --------------------------------------------- */
 
 uint64_t od_record_own(uint64_t number)

@@ -243,9 +243,8 @@ static void fatal(void *driver, const char *message)
 
 static bool start_aside(void *driver, od_aside *aside, size_t tasks)
 {
-    enum { FEW = 64 }; /* planning takes no longer than waking a thread */
     (void)driver;
-    return tasks >= FEW && od_planner_submit(runtime.planner, aside);
+    return tasks >= OD_ASIDE_FEW && od_planner_submit(runtime.planner, aside);
 }
 
 static od_driver_ops driver_ops = {
@@ -309,7 +308,9 @@ static void job_done(od_job *job, od_status status)
 
 static void aside_done(od_aside *aside)
 {
-    od_engine_aside_done(od_runtime_lock(), aside);
+    od_engine *engine = od_runtime_lock();
+    od_record_planned(aside->seconds);
+    od_engine_aside_done(engine, aside);
     od_runtime_unlock();
 }
 

@@ -199,7 +199,7 @@ od_status od_engine_region_close(od_engine *engine, uintptr_t base, size_t size,
 /* The caller has filled priority, duration, bound, external, outer, access, user and created_ns; data come from
  * od_engine_datum(), each once. The task is the engine's until complete_task. */
 void od_engine_task_ready(od_engine *engine, od_task *task);
-/* It has run (od_driver_ops.start_aside). */
+/* It has run (od_driver_ops.start_aside), and its `seconds` are set. */
 void od_engine_aside_done(od_engine *engine, od_aside *aside);
 /* What is under way aside will never end: a fork has left the thread behind. */
 void od_engine_abandon_asides(od_engine *engine);

@@ -5,18 +5,18 @@
 static void finish(od_engine *e, od_aside *aside, bool carried_out)
 {
     od_list_remove(&e->asides, &aside->link);
-    aside->seconds = (double)(od_engine_now(e) - aside->start_ns) * 1e-9;
     aside->done(aside, carried_out);
 }
 
 void od_engine_aside(od_engine *e, od_aside *aside, size_t tasks)
 {
     const od_driver_ops *ops = e->config.driver_ops;
-    aside->start_ns = od_engine_now(e);
     od_list_push_back(&e->asides, &aside->link);
     if (tasks && ops->start_aside && ops->start_aside(e->config.driver, aside, tasks))
         return;
+    uint64_t start_ns = od_engine_now(e);
     aside->run(aside);
+    aside->seconds = (double)(od_engine_now(e) - start_ns) * 1e-9;
     finish(e, aside, true);
 }
 

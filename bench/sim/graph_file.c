@@ -363,6 +363,14 @@ static bool read_copy(reader *in)
     return true;
 }
 
+static bool read_plan(reader *in)
+{
+    sim_recording *r = in->r;
+    r->plans = sim_grown(r->plans, r->nplans, &r->plans_capacity, sizeof *r->plans);
+    sim_plan *plan = &r->plans[r->nplans++];
+    return seconds(in, &plan->end) && seconds(in, &plan->seconds);
+}
+
 static bool read_done(reader *in)
 {
     uint32_t self;
@@ -500,11 +508,11 @@ static const struct {
     const char *name;
     bool (*read)(reader *in);
 } records[] = {
-    {"create", read_create}, {"task", read_task},   {"ran", read_ran},       {"done", read_done},
-    {"copy", read_copy},     {"datum", read_datum}, {"kernel", read_kernel}, {"sync", read_sync},
-    {"resume", read_resume}, {"wait", read_wait},   {"open", read_open},     {"close", read_close},
-    {"range", read_range},   {"run", read_run},     {"policy", read_policy}, {"eviction", read_eviction},
-    {"moved", read_moved},   {"end", read_end},     {"links", read_links},
+    {"create", read_create},     {"task", read_task},     {"ran", read_ran},     {"done", read_done},
+    {"copy", read_copy},         {"plan", read_plan},     {"datum", read_datum}, {"kernel", read_kernel},
+    {"sync", read_sync},         {"resume", read_resume}, {"wait", read_wait},   {"open", read_open},
+    {"close", read_close},       {"range", read_range},   {"run", read_run},     {"policy", read_policy},
+    {"eviction", read_eviction}, {"moved", read_moved},   {"end", read_end},     {"links", read_links},
 };
 
 static bool read_line(reader *in)
@@ -601,6 +609,7 @@ void sim_recording_free(sim_recording *recording)
     free(recording->before);
     free(recording->uses);
     free(recording->copies);
+    free(recording->plans);
     free(recording->predicted);
     free(recording->home);
     *recording = (sim_recording){0};

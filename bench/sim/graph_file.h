@@ -58,6 +58,12 @@ typedef struct sim_copy {
     double end;   /* seconds */
 } sim_copy;
 
+/* Something planned aside. */
+typedef struct sim_plan {
+    double end;     /* seconds: when it was there */
+    double seconds; /* that it took */
+} sim_plan;
+
 typedef struct sim_recording {
     unsigned ndevices, buffer;
     double lookahead; /* seconds */
@@ -72,11 +78,12 @@ typedef struct sim_recording {
     uint32_t *before;
     od_level_use *uses;
     sim_copy *copies;  /* in the order of their ends */
+    sim_plan *plans;   /* in the order of their ends */
     double *predicted; /* seconds, by task */
     bool *home;        /* by access of the graph: the datum may stay on no device afterwards */
-    uint32_t nsteps, nnodes, nbefore, nuses, ncopies;
-    uint32_t steps_capacity, nodes_capacity, before_capacity, uses_capacity, copies_capacity, predicted_capacity,
-        home_capacity;
+    uint32_t nsteps, nnodes, nbefore, nuses, ncopies, nplans;
+    uint32_t steps_capacity, nodes_capacity, before_capacity, uses_capacity, copies_capacity, plans_capacity,
+        predicted_capacity, home_capacity;
     uint64_t h2d_bytes, d2h_bytes, d2d_bytes; /* moved by the recorded run, all devices */
 } sim_recording;
 

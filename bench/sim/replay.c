@@ -59,9 +59,11 @@ struct sim_replay {
     copy *copies;                 /* sorted */
     event *events;                /* in their recorded order */
     uint32_t nevents, next_event; /* all before next_event have happened, or are awaited no more */
-    uint32_t *ready_event, *ran_event, *copy_event, *step_event; /* by node, node, copy, step */
-    bool same;        /* the settings are those of the recorded run: copies that race go in its order */
-    double at, clock; /* the thread: recorded time, and when that was here */
+    uint32_t *ready_event, *ran_event, *copy_event, *step_event, *plan_event; /* by node, node, copy, step, plan */
+    od_aside **aside;                                                         /* by plan */
+    uint32_t nasides, first_aside; /* those from first_aside on have no actor yet */
+    bool same;                     /* the settings are those of the recorded run: copies that race go in its order */
+    double at, clock;              /* the thread: recorded time, and when that was here */
 };
 
 /* --- waiting ------------------------------------------------------------------- */
@@ -400,6 +402,31 @@ static void note_ready(sim_replay *p, uint32_t n)
         p->next_event++;
 }
 
+/* --- what is planned aside ---------------------------------------------------------------- */
+
+bool sim_replay_start_aside(simulation *s, od_aside *aside, size_t tasks)
+{
+    sim_replay *p = s->replay;
+    if (!p->same || tasks < OD_ASIDE_FEW || p->nasides == p->r->nplans)
+        return false;
+    p->aside[p->nasides++] = aside;
+    return true;
+}
+
+static void aside_main(int argc, char **argv)
+{
+    simulation *s = sim_running();
+    uint32_t i = sim_actor_number(argc, argv);
+    sg_sem_t own = borrow_semaphore(s->replay);
+    await_turn(s, own, s->replay->plan_event[i]);
+    od_aside *aside = s->replay->aside[i];
+    aside->run(aside);
+    aside->seconds = s->replay->r->plans[i].seconds;
+    od_engine_aside_done(s->engine, aside);
+    sim_after_event(s);
+    give_semaphore_back(s->replay, own);
+}
+
 static void begin(simulation *s, uint32_t n)
 {
     sim_replay *p = s->replay;
@@ -425,6 +452,8 @@ void sim_replay_advance(simulation *s)
     sim_replay *p = s->replay;
     while (p->first_ready < p->nready)
         begin(s, p->ready[p->first_ready++]);
+    while (p->first_aside < p->nasides)
+        sim_start_actor("plan", s->machine->platform->memory, aside_main, p->first_aside++, false);
     for (uint32_t i = 0; i < p->nwaiting; i++)
         sim_wake(s, p->waiting[i]);
     p->nwaiting = 0;
@@ -605,7 +634,7 @@ static void add_event(sim_replay *p, double at, uint32_t *index)
 static od_status order_events(sim_replay *p)
 {
     const sim_recording *r = p->r;
-    size_t most = 2 * (size_t)r->nnodes + r->ncopies + r->nsteps + 1;
+    size_t most = 2 * (size_t)r->nnodes + r->ncopies + r->nsteps + r->nplans + 1;
     p->events = calloc(most, sizeof *p->events);
     p->ready_event = calloc(most, sizeof *p->ready_event);
     if (!p->events || !p->ready_event)
@@ -613,6 +642,7 @@ static od_status order_events(sim_replay *p)
     p->ran_event = p->ready_event + r->nnodes;
     p->copy_event = p->ran_event + r->nnodes;
     p->step_event = p->copy_event + r->ncopies;
+    p->plan_event = p->step_event + r->nsteps;
     for (uint32_t n = 0; n < r->nnodes; n++)
         if (r->nodes[n].task != SIM_NO_TASK) {
             add_event(p, r->nodes[n].ready, &p->ready_event[n]);
@@ -623,6 +653,8 @@ static od_status order_events(sim_replay *p)
     for (uint32_t i = 0; i < r->nsteps; i++)
         if (r->steps[i].kind == SIM_SYNC || r->steps[i].kind >= SIM_OPEN)
             add_event(p, r->steps[i].at, &p->step_event[i]);
+    for (uint32_t i = 0; i < r->nplans; i++)
+        add_event(p, r->plans[i].end, &p->plan_event[i]);
     qsort(p->events, p->nevents, sizeof *p->events, compare_events);
     for (uint32_t i = 0; i < p->nevents; i++)
         *p->events[i].index = i;
@@ -651,8 +683,9 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     p->ready = calloc(2 * (size_t)r->nnodes + 1, sizeof *p->ready);
     p->ended = calloc((size_t)r->nnodes + 1, sizeof *p->ended);
     p->copies = calloc((size_t)r->ncopies + 1, sizeof *p->copies);
-    if (!p->copies || !p->node || !p->node_of || !p->first_after || !p->after || !p->next_step || !p->ready ||
-        !p->ended)
+    p->aside = calloc((size_t)r->nplans + 1, sizeof(od_aside *));
+    if (!p->copies || !p->aside || !p->node || !p->node_of || !p->first_after || !p->after || !p->next_step ||
+        !p->ready || !p->ended)
         return OD_ENOMEM;
     for (uint32_t i = 0; i < r->ncopies; i++)
         p->copies[i] = (copy){s->graph->data[r->copies[i].datum].base, r->copies[i].to, i, false};
@@ -671,6 +704,7 @@ void sim_replay_destroy(sim_replay *p)
         sg_sem_destroy(p->spare[--p->nspare]);
     free(p->spare);
     free(p->node);
+    free(p->aside);
     free(p->node_of);
     free(p->first_after);
     free(p->after);

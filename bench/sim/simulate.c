@@ -117,6 +117,11 @@ static void fatal(void *driver, const char *message)
     sim_fail(driver, message);
 }
 
+static bool start_aside(void *driver, od_aside *aside, size_t tasks)
+{
+    return sim_replay_start_aside(driver, aside, tasks);
+}
+
 static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .start_task = start_task,
                                          .complete_task = complete_task,
@@ -596,6 +601,7 @@ static od_status make_engine(simulation *s)
                                .driver = s};
     s->ops = driver_ops;
     s->ops.event = m->timeline ? event : NULL;
+    s->ops.start_aside = m->recording ? start_aside : NULL;
     return od_engine_create(&config, &s->engine);
 }
 

@@ -49,13 +49,16 @@ od_status od_working_begin(od_working *w, const od_policy_env *env, od_known *kn
 void od_working_find(od_working_estimate *estimate)
 {
     static const double clearly = 0.97; /* one device more must bring that */
+    static const double others = 0.05; /* so much longer each of the others makes it by what they wait for each other */
+    double least = (double)INFINITY;
     estimate->scene.problem.memo = &estimate->memo;
     for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
         double seconds = od_working_finish_seconds(&estimate->scene, estimate->work, estimate->ndevices, n);
-        if (seconds < clearly * estimate->seconds) {
-            estimate->seconds = seconds;
-            estimate->count = n;
-        }
+        if (seconds * (1 + others * (n - 1)) >= clearly * least)
+            continue;
+        least = seconds * (1 + others * (n - 1));
+        estimate->seconds = seconds;
+        estimate->count = n;
     }
 }
 

@@ -70,7 +70,7 @@ static bool find_joint_plan(struct planning *planning)
 {
     /* Over the factorisations of docs/performance.md a few devices are done sooner than is estimated for phases, more devices later. */
     enum { FEW = 3 };
-    double times = planning->working <= FEW ? 1.15 : 0.92;
+    double times = planning->working <= FEW ? 1.15 : 1;
     const od_list_problem problem = {&planning->scene.problem, planning->scene.copies, planning->ndevices};
     if (od_list_plan_best(&problem, planning->working, &planning->list))
         return false;

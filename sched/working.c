@@ -13,15 +13,16 @@ void od_working_init(od_working *w, const od_policy_env *env, int count, bool po
 }
 
 /* What is shorter, loads or work, is not quite hidden behind the other. */
-double od_working_finish_seconds(const od_scene *scene, double work, unsigned ndevices, unsigned working)
+double od_working_finish(double work, double loads)
 {
     static const double not_hidden = 0.6; /* over the factorisations and products of docs/performance.md */
-    double loads;
-    if (od_hold_estimate(&scene->problem, working, &loads))
-        return (double)INFINITY;
-    loads /= ndevices; /* links are as fast as when all devices load; so many share what there is */
-    work /= working;
     return fmax(work, loads) + not_hidden * fmin(work, loads);
+}
+
+double od_working_loads(const od_scene *scene, unsigned ndevices, unsigned working)
+{
+    double loads;
+    return od_hold_estimate(&scene->problem, working, &loads) ? (double)INFINITY : loads / ndevices;
 }
 
 bool od_working_is_due(od_working *w, const od_known *known)
@@ -53,7 +54,8 @@ void od_working_find(od_working_estimate *estimate)
     double least = (double)INFINITY;
     estimate->scene.problem.memo = &estimate->memo;
     for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
-        double seconds = od_working_finish_seconds(&estimate->scene, estimate->work, estimate->ndevices, n);
+        double loads = od_working_loads(&estimate->scene, estimate->ndevices, n);
+        double seconds = od_working_finish(estimate->work / n, loads);
         if (seconds * (1 + others * (n - 1)) >= clearly * least)
             continue;
         least = seconds * (1 + others * (n - 1));

@@ -36,8 +36,11 @@ bool od_working_is_due(od_working *working, const od_known *known);
 /* Begins an estimate, of what is known now. OD_ENOMEM: it has not begun. */
 od_status od_working_begin(od_working *working, const od_policy_env *env, od_known *known,
                            od_working_estimate *estimate);
-/* Seconds until so many of `ndevices` devices have done all of the scene, which is `work` seconds of tasks. Infinite: out of memory. */
-double od_working_finish_seconds(const od_scene *scene, double work, unsigned ndevices, unsigned working);
+/* Seconds that the way which `ndevices` devices share is busy with loads, when so many of them work phase after phase. (Links are
+ * told as fast as when all load; so many share what there is.) Infinite: out of memory. */
+double od_working_loads(const od_scene *scene, unsigned ndevices, unsigned working);
+/* Seconds until all is done: each device works so long, and loads take so long. */
+double od_working_finish(double work, double loads);
 /* Needs nothing but the estimate. */
 void od_working_find(od_working_estimate *estimate);
 /* Adopts what was found; the estimate is free then. */

@@ -319,21 +319,20 @@ static od_status make_with(const od_list_problem *problem, unsigned devices, dou
 
 od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_list_plan *plan)
 {
-    static const double buses[] = {0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8},
-                        clearly = 0.98; /* a device more must bring that */
+    static const double buses[] = {8, 6, 4, 3, 2, 1.5, 1, 0.5, 0.25, 0};
+    static const double clearly = 0.99; /* a smaller weight, which loads more, or a device more must bring that */
     enum { BUSES = sizeof buses / sizeof *buses };
     unsigned best_devices = 1;
     double best_bus = buses[0], least = (double)INFINITY;
     od_status status = OD_OK;
     for (unsigned n = 1; n <= most; n += 1 + n / 4) {
-        double least_before = least;
         for (unsigned i = 0; !status && i < BUSES; i++) {
             status = make_with(problem, n, buses[i], plan);
-            if (!status && plan->seconds < least && plan->seconds < clearly * least_before) {
-                least = plan->seconds;
-                best_devices = n;
-                best_bus = buses[i];
-            }
+            if (status || plan->seconds >= clearly * least)
+                continue;
+            least = plan->seconds;
+            best_devices = n;
+            best_bus = buses[i];
         }
     }
     return status ? status : make_with(problem, best_devices, best_bus, plan);

@@ -65,17 +65,19 @@ static od_status find_phase(struct planning *planning)
     return od_hold_plan(p, phase);
 }
 
-/* Long chains of tasks that need each other's results: all devices would wait for those of one phase. */
+/* Long chains of tasks that need each other's results: all devices would wait for those of one phase. A few devices do so only where
+ * loads take little time beside work; else phases are better, which load less. */
 static bool find_joint_plan(struct planning *planning)
 {
-    /* Over the factorisations of docs/performance.md a few devices are done sooner than is estimated for phases, more devices later. */
+    static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
-    double times = planning->working <= FEW ? 1.15 : 1;
     const od_list_problem problem = {&planning->scene.problem, planning->scene.copies, planning->ndevices};
-    if (od_list_plan_best(&problem, planning->working, &planning->list))
+    double work = planning->work / planning->working;
+    double loads = od_working_loads(&planning->scene, planning->ndevices, planning->working);
+    if ((planning->working <= FEW && loads > little * work) ||
+        od_list_plan_best(&problem, planning->working, &planning->list))
         return false;
-    double phases = od_working_finish_seconds(&planning->scene, planning->work, planning->ndevices, planning->working);
-    return times * planning->list.seconds < phases;
+    return planning->list.seconds < od_working_finish(work, loads);
 }
 
 static void find_plan(od_aside *aside)

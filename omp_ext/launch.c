@@ -58,18 +58,37 @@ static bool is_always(const od_map_args *args, int32_t i, int64_t direction)
     return (args->types[i] & OD_MAP_ALWAYS) && (args->types[i] & direction) && args->sizes[i] > 0;
 }
 
-/* depend(in: x) next to map(tofrom: x), which begins at `begin` and stands for [base, base+size): x is only read. */
-static bool is_only_read(uintptr_t begin, uintptr_t base, size_t size, const od_depend *depends, int32_t ndepends)
+static bool is_in_an_argument(od_engine *engine, const od_map_args *args, uintptr_t address)
 {
-    bool named = false;
+    uintptr_t base;
+    size_t size;
+    for (int32_t i = 0; i < args->count; i++)
+        if (od_arg_range(engine, args, i, &base, &size) && address >= base && address < base + size)
+            return true;
+    return false;
+}
+
+/* depend(in: x) next to map(tofrom: x), which begins at `begin`: x is only read. Not where the task names something else as
+ * written that it does not map: that stands for data that cannot be known. Nor beside map(from: x): nothing is there to be read. */
+static bool is_only_read(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends,
+                         int32_t ndepends)
+{
+    uintptr_t begin = begin_of(args, i), base = begin;
+    size_t size = 0;
+    bool named = false, undefined = (args->types[i] & OD_MAP_FROM) && !(args->types[i] & OD_MAP_TO);
+    for (int32_t j = 0; j < ndepends; j++)
+        named |= depends[j].base == begin;
+    if (!named || undefined)
+        return false;
+    od_arg_range(engine, args, i, &base, &size);
     for (int32_t j = 0; j < ndepends; j++) {
         bool inside = depends[j].base >= base && depends[j].base < base + size;
         bool writes = depends[j].flags != OD_DEPEND_IN;
-        if (writes && (inside || (depends[j].flags & OD_DEPEND_ALL_MEMORY)))
+        if (writes &&
+            (inside || (depends[j].flags & OD_DEPEND_ALL_MEMORY) || !is_in_an_argument(engine, args, depends[j].base)))
             return false;
-        named |= depends[j].base == begin;
     }
-    return named;
+    return true;
 }
 
 od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends, int32_t ndepends)
@@ -84,11 +103,8 @@ od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const
     /* In a region the map type says nothing about the use of what is present. */
     if (mode == 0 || (in_region && (mode != OD_READ || coherence != OD_COHERENCE_DEPEND)))
         mode = OD_READ_WRITE;
-    uintptr_t base = begin;
-    size_t size = 0;
-    od_arg_range(engine, args, i, &base, &size);
-    return coherence != OD_COHERENCE_STRICT && is_only_read(begin, base, size, depends, ndepends) ? OD_READ
-                                                                                                  : (od_mode)mode;
+    return coherence != OD_COHERENCE_STRICT && is_only_read(engine, args, i, depends, ndepends) ? OD_READ
+                                                                                                : (od_mode)mode;
 }
 
 /* map(alloc: x) of what is not present is scratch memory: libomptarget makes it for the launch. */

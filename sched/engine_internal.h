@@ -114,6 +114,7 @@ void od_host_advance(od_engine *e, od_datum *d);
 void od_engine_free_submission(od_engine *e, od_submission *submission);
 
 /* engine_working.c */
+/* How many of the devices that are not lost work, at least one: the first ones, the others rest. */
 unsigned od_engine_working(const od_engine *e);
 bool od_engine_rests(const od_engine *e, unsigned k);
 /* False: nobody is to be given anything before it is known. */

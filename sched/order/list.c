@@ -3,18 +3,20 @@
 #include "sched/order/list.h"
 
 #include "memmgr/datum.h"
+#include "sched/heap.h"
+#include "sched/order/hold_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct device {
     double free_at;          /* end of the task that it runs, or ran */
     double backlog;          /* seconds of the tasks that it has been given and not begun */
     double bytes;            /* of what is there */
     uint32_t oldest, newest; /* of the items there by their last use, plus one */
-    uint32_t *queue;         /* a heap of tasks, the most urgent first */
-    uint32_t nqueue;
-    uint32_t *committed; /* a ring of tasks whose data have been asked for */
+    od_heap queue;           /* of tasks, the most urgent first */
+    uint32_t *committed;     /* a ring of tasks whose data have been asked for */
     uint32_t first, ncommitted;
     uint32_t running; /* plus one; 0: none */
 };
@@ -26,13 +28,13 @@ struct replica {
 };
 
 struct list {
-    const od_hold_problem *p;
+    const od_hold_graph *g;
+    const od_hold_problem *p; /* of the graph */
     unsigned n;
     uint32_t window; /* tasks whose data are asked for before they run */
     double share_of_load, bus;
     struct device *device;
-    uint32_t *queues, *rings;
-    double *level;           /* by task: seconds to the end of the graph, its own included */
+    uint32_t *rings;
     double *own;             /* by task: seconds of the way that it was expected to take */
     double *arrival;         /* by task: when its inputs are there */
     uint32_t *unsat;         /* by task */
@@ -46,36 +48,11 @@ struct list {
     od_list_plan *plan;
 };
 
-/* --- queues: heaps by level --------------------------------------------------------- */
-
-static bool is_more_urgent(const struct list *w, uint32_t a, uint32_t b)
+/* The owner: levels by task. */
+static bool is_more_urgent(const void *owner, uint32_t a, uint32_t b)
 {
-    return w->level[a] > w->level[b] || (w->level[a] >= w->level[b] && a < b);
-}
-
-static void push(const struct list *w, struct device *d, uint32_t task)
-{
-    uint32_t at = d->nqueue++;
-    while (at && is_more_urgent(w, task, d->queue[(at - 1) / 2])) {
-        d->queue[at] = d->queue[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    d->queue[at] = task;
-}
-
-static uint32_t pop(const struct list *w, struct device *d)
-{
-    uint32_t top = d->queue[0], last = d->queue[--d->nqueue], at = 0, child;
-    while ((child = 2 * at + 1) < d->nqueue) {
-        if (child + 1 < d->nqueue && is_more_urgent(w, d->queue[child + 1], d->queue[child]))
-            child++;
-        if (!is_more_urgent(w, d->queue[child], last))
-            break;
-        d->queue[at] = d->queue[child];
-        at = child;
-    }
-    d->queue[at] = last;
-    return top;
+    const double *level = owner;
+    return level[a] > level[b] || (level[a] >= level[b] && a < b);
 }
 
 /* --- memory: least recently used items leave ------------------------------------------------ */
@@ -151,7 +128,7 @@ static void place(struct list *w, uint32_t task, double now)
         w->asked[p->use[u]] |= OD_BIT(best);
     w->plan->place[task] = best;
     w->device[best].backlog += p->seconds[task];
-    push(w, &w->device[best], task);
+    od_heap_push(&w->device[best].queue, task);
 }
 
 /* --- simulated time ------------------------------------------------------------------------ */
@@ -188,8 +165,9 @@ static void advance(struct list *w, unsigned k, double now)
 {
     struct device *d = &w->device[k];
     uint32_t window = w->window;
-    while (d->ncommitted < window && d->nqueue) {
-        uint32_t task = pop(w, d);
+    while (d->ncommitted < window && d->queue.count) {
+        uint32_t task = od_heap_first(&d->queue);
+        od_heap_remove(&d->queue, task);
         bring(w, task, k, now);
         d->committed[(d->first + d->ncommitted++) % window] = task;
     }
@@ -252,14 +230,7 @@ static void begin(struct list *w, const uint64_t *copies)
 static void simulate(struct list *w)
 {
     const od_hold_problem *p = w->p;
-    for (uint32_t t = p->ntasks; t-- > 0;) {
-        double below = 0;
-        for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++) {
-            w->unsat[p->successor[s]]++;
-            below = fmax(below, w->level[p->successor[s]]);
-        }
-        w->level[t] = p->seconds[t] + below;
-    }
+    memcpy(w->unsat, w->g->indegree, p->ntasks * sizeof *w->unsat);
     for (uint32_t t = 0; t < p->ntasks; t++)
         if (!w->unsat[t])
             place(w, t, 0);
@@ -272,41 +243,41 @@ static void simulate(struct list *w)
     }
 }
 
-static od_status make_with(const od_list_problem *problem, unsigned devices, double bus, od_list_plan *plan)
+static od_status make_with(const od_list_problem *problem, const od_hold_graph *g, unsigned devices, double bus,
+                           od_list_plan *plan)
 {
-    const od_hold_problem *p = problem->tasks;
+    const od_hold_problem *p = g->p;
     size_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    struct list w = {.p = p,
+    struct list w = {.g = g,
+                     .p = p,
                      .n = devices,
                      .window = p->window ? p->window : 1,
                      .share_of_load = 1.0 / problem->devices,
                      .bus = bus,
                      .plan = plan};
     w.device = calloc(devices, sizeof *w.device);
-    w.queues = malloc(devices * nt * sizeof *w.queues);
     w.rings = malloc(devices * (size_t)w.window * sizeof *w.rings);
-    w.level = malloc(nt * sizeof *w.level);
     w.own = malloc(nt * sizeof *w.own);
     w.arrival = malloc(nt * sizeof *w.arrival);
-    w.unsat = calloc(nt, sizeof *w.unsat);
+    w.unsat = malloc(nt * sizeof *w.unsat);
     w.there = calloc(ni, sizeof *w.there);
     w.asked = calloc(ni, sizeof *w.asked);
     w.made = calloc(ni, sizeof *w.made);
     w.replica = calloc(ni * devices, sizeof *w.replica);
-    bool ok = w.device && w.queues && w.rings && w.level && w.own && w.arrival && w.unsat && w.there && w.asked &&
-              w.made && w.replica;
+    bool ok = w.device && w.rings && w.own && w.arrival && w.unsat && w.there && w.asked && w.made && w.replica;
     for (unsigned k = 0; ok && k < devices; k++) {
-        w.device[k].queue = w.queues + k * nt;
+        od_heap_init(&w.device[k].queue, is_more_urgent, g->level);
+        ok = od_heap_reserve(&w.device[k].queue, p->ntasks) == OD_OK;
         w.device[k].committed = w.rings + k * (size_t)w.window;
     }
     if (ok) {
         begin(&w, problem->copies);
         simulate(&w);
     }
+    for (unsigned k = 0; w.device && k < devices; k++)
+        od_heap_free(&w.device[k].queue);
     free(w.device);
-    free(w.queues);
     free(w.rings);
-    free(w.level);
     free(w.own);
     free(w.arrival);
     free(w.unsat);
@@ -324,10 +295,11 @@ od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_li
     enum { BUSES = sizeof buses / sizeof *buses };
     unsigned best_devices = 1;
     double best_bus = buses[0], least = (double)INFINITY;
-    od_status status = OD_OK;
+    od_hold_graph g = {.p = problem->tasks};
+    od_status status = od_hold_make_graph(&g) ? OD_OK : OD_ENOMEM;
     for (unsigned n = 1; n <= most; n += 1 + n / 4) {
         for (unsigned i = 0; !status && i < BUSES; i++) {
-            status = make_with(problem, n, buses[i], plan);
+            status = make_with(problem, &g, n, buses[i], plan);
             if (status || plan->seconds >= clearly * least)
                 continue;
             least = plan->seconds;
@@ -335,5 +307,8 @@ od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_li
             best_bus = buses[i];
         }
     }
-    return status ? status : make_with(problem, best_devices, best_bus, plan);
+    if (!status)
+        status = make_with(problem, &g, best_devices, best_bus, plan);
+    od_hold_free_graph(&g);
+    return status;
 }

@@ -204,7 +204,7 @@ static void print_help(const bench_program *program)
            "The matrix has NTILES x NTILES tiles of TILE x TILE elements.\n\n"
            "  --style task|region|blas  task: every task maps its tiles (default)\n"
            "                            region: the same inside enter data / exit data\n"
-           "                            blas: host tasks around use_device_ptr and a BLAS call\n"
+           "                            blas: host tasks around use_device_ptr and a BLAS call, inside these\n"
            "  --type float|double       precision (default float)\n",
            program->name, program->summary);
     if (program->default_depth != 0) {

@@ -23,7 +23,7 @@ enum { BENCH_EXIT_WRONG = 1, BENCH_EXIT_USAGE = 2 };
 typedef enum bench_style {
     BENCH_TASK,   /* target nowait depend, every task maps its own tiles */
     BENCH_REGION, /* the same between enter data and exit data of every tile */
-    BENCH_BLAS,   /* host task depend around target data use_device_ptr and a BLAS call */
+    BENCH_BLAS,   /* host task depend around target data use_device_ptr and a BLAS call, in such regions */
 } bench_style;
 
 typedef struct bench_config {

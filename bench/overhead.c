@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What the library costs a program that offloads nothing.
+ * What the library costs a program for which it can do nothing: one that offloads nothing, or one small target region
+ * after the other.
  *
  * Started without --work it runs itself with --work, again and again, in pairs: once with the library preloaded, once
  * without, the order changing from pair to pair. Each pair gives two ratios, of the time that passed and of the
  * processor time (user and system), start and end of the process included. Printed are their medians and quartiles.
- * `overhead` has no device code at all; in `overhead-target`, the same program, there is a target region that never runs.
+ * `overhead` has no device code at all; in `overhead-target`, the same program, there is a target region that never
+ * runs, and further works are synchronous target regions on next to no data.
  */
 #include "common.h"
 
@@ -18,12 +20,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DEFAULT_PAIRS = 31, MAX_PAIRS = 10000, LENGTH = 1 << 15, LOOPS = 10000, TASKS = 200000, TASK_LENGTH = 1 << 11 };
+enum {
+    DEFAULT_PAIRS = 31,
+    MAX_PAIRS = 10000,
+    LENGTH = 1 << 15,
+    LOOPS = 10000,
+    TASKS = 200000,
+    TASK_LENGTH = 1 << 11,
+    SYNCS = 100000,
+    SYNC_LENGTH = 16
+};
 
 static const char *const name = "overhead";
 
 typedef struct overhead_config {
-    const char *work; /* NULL: all of them, in pairs */
+    const char *work; /* NULL: in pairs */
+    const char *only; /* NULL: all of them */
     const char *library;
     bool json;
     size_t pairs;
@@ -36,7 +48,7 @@ static void offload(double *x)
 {
 #ifdef BENCH_DEVICE_CODE
     if (getenv("OVERHEAD_OFFLOAD") != NULL) {
-#pragma omp target map(tofrom : x[0 : LENGTH])
+#pragma omp target map(tofrom : x [0:LENGTH])
         x[0] += 1;
     }
 #else
@@ -109,10 +121,50 @@ static double start(double *x)
     return x[0];
 }
 
+#ifdef BENCH_DEVICE_CODE
+static double sync_none(double *x)
+{
+    for (int i = 0; i < SYNCS; i++) {
+#pragma omp target
+        {
+        }
+    }
+    return x[0] + 1;
+}
+
+static void add_ones(double *x)
+{
+    for (int i = 0; i < SYNCS; i++) {
+#pragma omp target map(tofrom : x[0 : SYNC_LENGTH])
+        x[0] += 1;
+    }
+}
+
+static double sync_mapped(double *x)
+{
+    x[0] = 0;
+    add_ones(x);
+    return (int)x[0] == SYNCS;
+}
+
+static double sync_present(double *x)
+{
+    x[0] = 0;
+#pragma omp target data map(tofrom : x[0 : SYNC_LENGTH])
+    add_ones(x);
+    return (int)x[0] == SYNCS;
+}
+#endif
+
 static const struct {
     const char *name;
-    double (*run)(double *x);
-} works[] = {{"loops", loops}, {"tasks", tasks}, {"depend", depend}, {"start", start}};
+    double (*run)(double *x); /* greater than zero: right */
+} works[] = {
+    {"loops", loops},    {"tasks", tasks},          {"depend", depend},      {"start", start},
+#ifdef BENCH_DEVICE_CODE
+    {"none", sync_none}, {"present", sync_present}, {"mapped", sync_mapped},
+#endif
+};
 
 enum { WORKS = sizeof works / sizeof *works };
 
@@ -127,7 +179,7 @@ static int work(const char *which)
             return ok ? EXIT_SUCCESS : BENCH_EXIT_WRONG;
         }
     }
-    bench_fail("--work must be loops, tasks, depend or start, not '%s'", which);
+    bench_fail("there is no work '%s' (see --help)", which);
 }
 
 /* --- pairs ---------------------------------------------------------------- */
@@ -191,7 +243,7 @@ static void report(const overhead_config *config, const char *which, spread wall
                name, which, config->pairs, plain.wall, plain.cpu, wall.low, wall.median, wall.high, cpu.low, cpu.median,
                cpu.high);
     } else {
-        printf("%-6s  %8.2f ms without  time x %.4f (%.4f .. %.4f)  processor time x %.4f (%.4f .. %.4f)\n", which,
+        printf("%-7s  %8.2f ms without  time x %.4f (%.4f .. %.4f)  processor time x %.4f (%.4f .. %.4f)\n", which,
                1e3 * plain.wall, wall.median, wall.low, wall.high, cpu.median, cpu.low, cpu.high);
     }
     fflush(stdout);
@@ -226,23 +278,24 @@ static void measure(const overhead_config *config, const char *program, const ch
 static void print_help(void)
 {
     printf("Usage: %s [OPTION]... LIBRARY\n"
-           "Time of a program that offloads nothing with LIBRARY (libompdarts.so) preloaded, over that without.\n\n"
+           "Time of a program with LIBRARY (libompdarts.so) preloaded, over that without.\n\n"
            "  --pairs N    runs with and without it (default %d)\n"
            "  --json       print a line of JSON for each kind of work\n"
-           "  --work KIND  only do the work, in this process: loops, tasks, depend or start\n"
+           "  --only KIND  only this work\n"
+           "  --work KIND  only do the work, once, in this process\n"
            "  --help       print this text\n\n"
+           "Works: loops, tasks, depend, start: nothing is offloaded. In overhead-target also %d synchronous target\n"
+           "regions without data (none), on data of a data region (present), on data that each maps (mapped).\n\n"
            "Exit code: 0 right, 1 wrong result, 2 bad command line, or a run failed.\n",
-           name, DEFAULT_PAIRS);
+           name, DEFAULT_PAIRS, SYNCS);
 }
 
 static overhead_config parse(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"pairs", required_argument, NULL, 'p'},
-        {"work", required_argument, NULL, 'w'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"pairs", required_argument, NULL, 'p'}, {"only", required_argument, NULL, 'o'},
+        {"work", required_argument, NULL, 'w'},  {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
     };
     overhead_config config = {.pairs = DEFAULT_PAIRS};
     int option;
@@ -250,6 +303,9 @@ static overhead_config parse(int argc, char **argv)
         switch (option) {
         case 'p':
             config.pairs = bench_number("--pairs", optarg, 1, MAX_PAIRS);
+            break;
+        case 'o':
+            config.only = optarg;
             break;
         case 'w':
             config.work = optarg;
@@ -284,8 +340,15 @@ int main(int argc, char **argv)
     }
     config.library = library; /* the dynamic linker would look for a name without a slash elsewhere */
     program[length] = '\0';
+    int measured = 0;
     for (int w = 0; w < WORKS; w++) {
-        measure(&config, program, works[w].name);
+        if (config.only == NULL || strcmp(config.only, works[w].name) == 0) {
+            measure(&config, program, works[w].name);
+            measured++;
+        }
+    }
+    if (measured == 0) {
+        bench_fail("there is no work '%s' (see --help)", config.only);
     }
     return EXIT_SUCCESS;
 }

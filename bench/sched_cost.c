@@ -12,8 +12,8 @@
  * Of R runs the fastest counts. --plain measures the plain versions of the policies (tests/reference) instead: full scans, so mind the number of tasks.
  */
 #include "sched/evict.h"
+#include "sched/phase/working.h"
 #include "sched/policy.h"
-#include "sched/working.h"
 #include "tests/reference/reference.h"
 
 #include <malloc.h>
@@ -191,7 +191,7 @@ static void make_room(struct load *load, const struct subject *subject, void *st
     od_list_remove(&device->resident, &replica->lru);
     replica->state = OD_ABSENT;
     device->room++;
-    subject->ops->evicted(state, replica->datum, k);
+    od_policy_evicted(subject->ops, state, replica->datum, k);
 }
 
 static void bring(struct load *load, const struct subject *subject, void *state, const od_task *task)
@@ -208,7 +208,7 @@ static void bring(struct load *load, const struct subject *subject, void *state,
             device->room--;
             load->loads++;
             replica->state = OD_PRESENT;
-            subject->ops->incoming(state, replica->datum, k);
+            od_policy_incoming(subject->ops, state, replica->datum, k);
         }
         od_list_push_back(&device->resident, &replica->lru);
     }
@@ -226,8 +226,6 @@ static void run_task(struct load *load, const struct subject *subject, void *sta
         subject->ops->started(state, task, k);
     if (subject->ops->done)
         subject->ops->done(state, task, k);
-    if (subject->ops->completed)
-        subject->ops->completed(state, task);
     od_known_follow_done(load->known, task);
 }
 
@@ -259,14 +257,6 @@ static void run_all(struct load *load, const struct subject *subject, void *stat
     }
 }
 
-/* There is no directory: policies know what tasks have named. */
-static const od_datum *no_datum(void *engine, uintptr_t base)
-{
-    (void)engine;
-    (void)base;
-    return NULL;
-}
-
 static unsigned working(void *engine)
 {
     return ((const struct load *)engine)->working.count;
@@ -288,13 +278,12 @@ static struct figures measure(struct load *load, const struct subject *subject)
                                 .transfer_time = unit_transfer,
                                 .inbound = 1e4,
                                 .load = no_load,
-                                .find = no_datum,
                                 .engine = load,
                                 .working = working,
                                 .rests = rests};
     double bytes = heap_bytes(), start = processor_seconds();
     od_working_init(&load->working, &load->env, OD_WORKING_AS_POLICY, subject->ops->chooses_working);
-    load->known = subject->ops->wants_known ? checked(od_known_create(&load->env)) : NULL;
+    load->known = subject->ops->wants_known ? checked(od_known_create(load->ndevices, NULL, NULL)) : NULL;
     load->env.known = load->known;
     if (od_policy_create(subject->ops, &load->env, &state))
         checked(NULL);

@@ -9,7 +9,12 @@ endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/omp_ext/ompdarts.h)
     install(FILES omp_ext/ompdarts.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
-foreach(header sched/policy.h sched/aside.h sched/durations.h sched/event.h sched/known.h sched/levels.h sched/task.h memmgr/datum.h util/list.h util/status.h)
+set(policy_headers
+    sched/policy.h sched/aside.h sched/event.h sched/registry.h sched/task.h
+    sched/graph/durations.h sched/graph/known.h sched/graph/levels.h
+    memmgr/data/datum.h memmgr/data/presence.h memmgr/data/relocation.h
+    util/container/list.h util/status.h)
+foreach(header IN LISTS policy_headers)
     cmake_path(GET header PARENT_PATH folder)
     install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ompdarts/${folder})
 endforeach()

@@ -54,6 +54,7 @@ enum {
     OD_DEPEND_OUT = 2,
     OD_DEPEND_INOUT = 3,
     OD_DEPEND_MUTEXINOUTSET = 4,
+    OD_DEPEND_INOUTSET = 8,
     OD_DEPEND_ALL_MEMORY = 0x80
 };
 
@@ -93,11 +94,17 @@ enum { OD_KERNEL_ARGS_VERSION_MIN = 2, OD_KERNEL_ARGS_VERSION_MAX = 3, OD_KERNEL
 #define OD_MAP_HOLD INT64_C(0x2000)
 #define OD_MAP_ATTACH INT64_C(0x4000) /* LLVM 22: the base is a pointer's address, to be made to lead to the begin */
 #define OD_MAP_NON_CONTIG (INT64_C(1) << 44)
+/* Our own marks, in lists that libomptarget does not get: a member, of which its struct counts the references; a struct that
+ * the kernel only reads; what has a mapper, of which only the components that stand behind it are mapped. */
+#define OD_MAP_PART (INT64_C(1) << 45)
+#define OD_MAP_READS (INT64_C(1) << 46)
+#define OD_MAP_STANDS (INT64_C(1) << 47)
+#define OD_MAP_FOREIGN (INT64_C(1) << 43) /* libomptarget's own (omp_ext/foreign.h) */
 #define OD_MAP_MEMBER_OF ((int64_t)UINT64_C(0xffff000000000000))
 #define OD_MAP_MEMBER_OF_ENTRY(i) ((int64_t)((uint64_t)(i) + 1) << 48)
 
 /* Entries with one of these map no range of the host's memory. */
-#define OD_MAP_NO_RANGE (OD_MAP_LITERAL | OD_MAP_PRIVATE | OD_MAP_ATTACH)
+#define OD_MAP_NO_RANGE (OD_MAP_LITERAL | OD_MAP_PRIVATE | OD_MAP_ATTACH | OD_MAP_FOREIGN)
 
 enum { OD_DEVICE_DEFAULT = -1 };
 

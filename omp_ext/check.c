@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/check.h"
 
-#include "memmgr/guard.h"
+#include "memmgr/data/guard.h"
 #include "omp_ext/entry.h"
 #include "omp_ext/images.h"
 #include "omp_ext/source.h"

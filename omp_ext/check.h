@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Check mode (OMPDARTS_CHECK): a host access to data of which a device copy is kept is found when it happens, by page
- * protection (memmgr/guard.h), and told with the datum, the code that used it on a device, and the code that touches it.
+ * protection (memmgr/data/guard.h), and told with the datum, the code that used it on a device, and the code that touches it.
  * Off, every function returns at once.
  */
 #ifndef OD_OMP_EXT_CHECK_H
 #define OD_OMP_EXT_CHECK_H
 
-#include "memmgr/directory.h"
+#include "memmgr/data/directory.h"
 #include "util/options.h"
 
 enum { OD_EXIT_CHECK = 88 }; /* exit code after a finding */

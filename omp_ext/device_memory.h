@@ -17,7 +17,7 @@
 int od_device_of_address(uintptr_t address);
 
 enum { OD_FIRST_DEVICE = INT_MAX }; /* our first one, whichever it is: not yet chosen when the program is loaded */
-/* Host ranges that libomptarget itself holds on a device: constructs that touch one pass through, to there. */
+/* Host ranges that libomptarget itself holds on a device: entries of map lists that name one are its own, foreign.h. */
 bool od_foreign_add(uintptr_t base, size_t size, int device);
 void od_foreign_remove(uintptr_t base);
 int od_foreign_device(uintptr_t base, size_t size); /* -1: none overlaps */

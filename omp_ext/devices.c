@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/devices.h"
 
-#include "memmgr/cuda/module.h"
+#include "memmgr/device/cuda/module.h"
 #include "omp_ext/real.h"
 
 #include <dlfcn.h>

@@ -7,7 +7,7 @@
 #ifndef OD_OMP_EXT_DEVICES_H
 #define OD_OMP_EXT_DEVICES_H
 
-#include "memmgr/backend.h"
+#include "memmgr/device/backend.h"
 #include "util/options.h"
 
 typedef struct od_devices {

@@ -11,7 +11,7 @@
 #define OD_OMP_EXT_ENTRY_H
 
 #include "omp_ext/abi.h"
-#include "sched/cost.h"
+#include "sched/graph/cost.h"
 #include "sched/task.h"
 
 #include <pthread.h>
@@ -22,8 +22,8 @@ enum { OD_MAX_LEARNT_DEPENDS = 16 };
 typedef enum od_entry_kind {
     OD_ENTRY_UNKNOWN,  /* not seen yet */
     OD_ENTRY_HOST,     /* has run without offloading */
-    OD_ENTRY_OFFLOADS, /* a target task, or a host task that only works on addresses shown by use_device_ptr */
-    OD_ENTRY_IN_PLACE, /* a host task that offloads in other ways: what it does between cannot be seen */
+    OD_ENTRY_OFFLOADS, /* a target task, or a host task all of whose offloaded data lie in regions: they can be reserved */
+    OD_ENTRY_IN_PLACE, /* a host task that offloads in other ways */
 } od_entry_kind;
 
 typedef struct od_learnt_depend {

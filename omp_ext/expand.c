@@ -2,9 +2,9 @@
 /* Mappers, non-contiguous sections, attachments. See expand.h. */
 #include "omp_ext/expand.h"
 
+#include "omp_ext/fatal.h"
 #include "omp_ext/real.h"
 #include "omp_ext/runtime.h"
-#include "omp_ext/structs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void *grown(void *array, int32_t capacity)
 {
     void *more = realloc(array, (size_t)capacity * sizeof(void *));
     if (!more)
-        od_runtime_fatal("out of host memory for a map list");
+        od_fatal("out of host memory for a map list");
     return more;
 }
 
@@ -67,7 +67,7 @@ int64_t __tgt_mapper_num_components(void *handle)
 
 static bool is_attachment(const od_map_args *args, int32_t i)
 {
-    return (args->types[i] & (OD_MAP_ATTACH | OD_MAP_PTR_AND_OBJ)) == OD_MAP_ATTACH;
+    return (args->types[i] & (OD_MAP_ATTACH | OD_MAP_PTR_AND_OBJ | OD_MAP_FOREIGN)) == OD_MAP_ATTACH;
 }
 
 /* The list itself maps the memory that the pointer is in. */
@@ -84,8 +84,6 @@ static bool maps_pointer(const od_map_args *args, uintptr_t slot)
 
 static bool is_present(uintptr_t address)
 {
-    if (od_structs_is_open(address, 1))
-        return true;
     od_engine *engine = od_runtime_lock();
     bool in_region = od_directory_find_region(od_engine_directory(engine), address, 0);
     od_runtime_unlock();
@@ -177,7 +175,7 @@ static void expand_mapper(components *c, const od_map_args *args, int32_t i)
     int64_t type = args->types[i];
     int32_t param = c->list.count;
     if (type & OD_MAP_PARAM)
-        push(c, args->bases[i], args->begins[i], args->sizes[i], OD_MAP_PARAM);
+        push(c, args->bases[i], args->begins[i], args->sizes[i], OD_MAP_PARAM | OD_MAP_STANDS);
     c->first = c->list.count;
     function_of(args->mappers[i])(c, args->bases[i], args->begins[i], args->sizes[i], type,
                                   args->names ? args->names[i] : NULL);

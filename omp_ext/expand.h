@@ -18,6 +18,14 @@
 
 #include <stdbool.h>
 
+/* Entry i of an expanded list maps a range of the host's memory: it may be an attachment as well. */
+static inline bool od_entry_maps(const od_map_args *args, int32_t i)
+{
+    int64_t type = args->types[i];
+    bool object = (type & OD_MAP_PTR_AND_OBJ) && !(type & (OD_MAP_LITERAL | OD_MAP_FOREIGN));
+    return object ? args->sizes[i] > 0 : !(type & OD_MAP_NO_RANGE);
+}
+
 bool od_is_compound(const od_map_args *args);
 
 /* The list without such entries. In a kernel's list one with a mapper stays itself, as a parent. *expanded owns its

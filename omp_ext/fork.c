@@ -7,17 +7,18 @@
 #include "omp_ext/check.h"
 #include "omp_ext/device_memory.h"
 #include "omp_ext/entry.h"
+#include "omp_ext/events.h"
 #include "omp_ext/images.h"
 #include "omp_ext/queue.h"
 #include "omp_ext/record.h"
 #include "omp_ext/records.h"
 #include "omp_ext/runtime.h"
-#include "omp_ext/structs.h"
 
 /* The locks below the runtime's. */
 static void visit_locks(int (*visit)(pthread_mutex_t *lock))
 {
-    od_structs_locks(visit);
+    od_team_locks(visit);
+    od_events_locks(visit);
     od_entry_locks(visit);
     od_records_locks(visit);
     od_device_memory_locks(visit);

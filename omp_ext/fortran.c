@@ -2,6 +2,7 @@
 /* Sections of Fortran arrays. See fortran.h. */
 #include "omp_ext/fortran.h"
 
+#include "omp_ext/fatal.h"
 #include "omp_ext/launch.h"
 
 #include <stdlib.h>
@@ -101,6 +102,17 @@ static bool has_gaps(const descriptor *d)
 
 enum { MAX_RANK = 15 };
 
+enum { VERSION = 20180515 }; /* CFI_VERSION */
+
+bool od_fortran_is_descriptor(uintptr_t base, size_t size)
+{
+    descriptor d;
+    if (size < sizeof d || (size - sizeof d) % sizeof(dimension) || base % _Alignof(descriptor))
+        return false;
+    memcpy(&d, (const void *)base, sizeof d);
+    return d.version == VERSION && d.rank <= MAX_RANK && size == sizeof d + d.rank * sizeof(dimension);
+}
+
 /* What leads to pointee i is a descriptor of an array with gaps. */
 static bool is_scattered(const od_kernel_args *args, uint32_t i)
 {
@@ -129,7 +141,7 @@ static void *copy_ranges(od_kernel_args *args)
     size_t n = args->count;
     void **begins = malloc(n * (sizeof *args->begins + sizeof *args->sizes));
     if (!begins)
-        od_runtime_fatal("out of host memory for a map list");
+        od_fatal("out of host memory for a map list");
     int64_t *sizes = (int64_t *)(void *)(begins + n);
     memcpy(begins, args->begins, n * sizeof *begins);
     memcpy(sizes, args->sizes, n * sizeof *sizes);

@@ -4,6 +4,7 @@
 
 #include "omp_ext/device_memory.h"
 #include "omp_ext/entry.h"
+#include "omp_ext/fatal.h"
 #include "omp_ext/real.h"
 #include "omp_ext/runtime.h"
 
@@ -53,7 +54,7 @@ static bool new_entity(const od_bin_desc *desc, size_t i, entity *e)
 
 static bool get_entity(const od_bin_desc *desc, size_t i, entity *e)
 {
-    return od_real_llvm_version()[0] == '1' ? old_entity(desc, i, e) : new_entity(desc, i, e);
+    return od_real_is_old() ? old_entity(desc, i, e) : new_entity(desc, i, e);
 }
 
 static bool names_kernel(const od_bin_desc *desc, const void *kernel, const char **name)
@@ -75,6 +76,14 @@ const char *od_images_kernel_name(const void *kernel)
         continue;
     pthread_mutex_unlock(&lock);
     return name;
+}
+
+bool od_images_exist(void)
+{
+    pthread_mutex_lock(&lock);
+    bool exist = images != NULL;
+    pthread_mutex_unlock(&lock);
+    return exist;
 }
 
 unsigned od_images_machine(void)
@@ -102,19 +111,27 @@ static void note_entity(const entity *e)
         return;
     od_runtime_single_device();
     if (!od_foreign_add((uintptr_t)e->address, e->size, OD_FIRST_DEVICE))
-        od_runtime_fatal("out of host memory for the program's device variables");
+        od_fatal("out of host memory for the program's device variables");
 }
 
 static void add_image(od_bin_desc *desc)
 {
     image *new = malloc(sizeof *new);
     if (!new)
-        od_runtime_fatal("out of host memory for the program's device code");
+        od_fatal("out of host memory for the program's device code");
     new->desc = desc;
     pthread_mutex_lock(&lock);
     new->next = images;
     images = new;
     pthread_mutex_unlock(&lock);
+}
+
+static bool is_only_image(const od_bin_desc *desc)
+{
+    pthread_mutex_lock(&lock);
+    bool only = images && images->desc == desc && !images->next;
+    pthread_mutex_unlock(&lock);
+    return only;
 }
 
 static void remove_image(const od_bin_desc *desc)
@@ -133,7 +150,7 @@ static void remove_image(const od_bin_desc *desc)
 void __tgt_register_lib(od_bin_desc *desc)
 {
     entity e;
-    od_runtime_load_late();
+    od_runtime_load();
     for (size_t i = 0; get_entity(desc, i, &e); i++)
         note_entity(&e);
     add_image(desc);
@@ -151,6 +168,8 @@ static bool is_of(const od_job *job, const void *desc)
 void __tgt_unregister_lib(od_bin_desc *desc)
 {
     entity e;
+    if (is_only_image(desc))
+        od_runtime_last_image();
     od_runtime_await_jobs(is_of, desc);
     od_entry_forget_library(desc);
     for (size_t i = 0; get_entity(desc, i, &e); i++)

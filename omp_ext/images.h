@@ -7,10 +7,14 @@
 #define OD_OMP_EXT_IMAGES_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 /* The name that clang has given to a target region: __omp_offloading_<ids>_<function>_l<line>. NULL: not known. May be called
  * from a signal handler that interrupts the program's own code. */
 const char *od_images_kernel_name(const void *kernel);
+
+/* True while the program has device code. */
+bool od_images_exist(void);
 
 /* The ELF machine of the first device image: what kind of device it is for. 0: not known. */
 unsigned od_images_machine(void);

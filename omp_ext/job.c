@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Jobs. A captured target task runs on a worker of its device; a learnt host task
- * too, with its own launches and data constructs answered by its device; a synchronous
- * construct is granted a device and runs on the thread that met it.
- *
- * A host task's data are predicted from its depend list. When it turns out to need
- * others, and uses none at that moment, it gives back what it has and becomes ready
- * again (od_engine_task_retry), so that no job holds data while it waits for more.
+ * Jobs. A captured target task runs on a worker of its device; a synchronous construct is granted a device and runs on the
+ * thread that met it; constructs inside a host task use what has been reserved for it (reservation.h).
  */
 #include "omp_ext/job.h"
 
-#include "memmgr/clock.h"
+#include "omp_ext/fatal.h"
 #include "omp_ext/queue.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
 #include "omp_ext/record.h"
+#include "omp_ext/reservation.h"
 #include "omp_ext/structs.h"
 #include "omp_ext/tracing.h"
+#include "util/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -34,7 +31,46 @@ od_job *od_job_create(od_job_kind kind)
     job->task.external = kind == OD_JOB_SYNC;
     job->task.user = job;
     job->task.created_ns = od_tracing_creation();
-    job->name = kind == OD_JOB_SYNC ? od_tracing_take_name() : NULL; /* others are made when their tasks are ready */
+    if (kind == OD_JOB_SYNC) { /* others are made when their tasks are ready */
+        const char *own = od_tracing_take_name();
+        job->name = own ? own : od_self.body_name;
+    }
+    return job;
+}
+
+/* A program that gives priorities gives them all: with OMPDARTS_PRIORITY=auto bottom levels count in programs without. */
+static int32_t priority_of(const od_record *record)
+{
+    static atomic_bool given;
+    const od_kmp_task *task = record->task;
+    od_priority_mode mode = od_runtime_options()->priority;
+    bool clause = record->flags & OD_TASK_PRIORITY;
+    if (mode == OD_PRIORITY_NONE)
+        return 0;
+    if (clause)
+        atomic_store_explicit(&given, true, memory_order_relaxed);
+    if (clause || mode == OD_PRIORITY_CLAUSE || atomic_load_explicit(&given, memory_order_relaxed))
+        return clause ? task->data.priority : 0;
+    return od_level_priority(record->bottom);
+}
+
+od_job *od_job_create_for(od_job_kind kind, od_record *record)
+{
+    od_job *job = od_job_create(kind);
+    if (!job)
+        od_fatal("out of host memory for a task");
+    const od_kmp_task *task = record->task;
+    job->entry = record->entry;
+    job->kmp_task = (void *)(uintptr_t)task;
+    job->task.priority = priority_of(record);
+    job->code = record->code;
+    job->task.kind = record->code;
+    job->task.submission = record->submission;
+    record->submission = NULL;
+    job->number = record->number; /* its end is recorded with the job */
+    record->number = 0;
+    job->task.created_ns = record->created_ns;
+    job->name = record->name;
     return job;
 }
 
@@ -42,7 +78,6 @@ void od_job_destroy(od_job *job)
 {
     od_launch_free(&job->launch);
     free(job->task.access);
-    free(job->depends);
     free(job);
 }
 
@@ -54,9 +89,9 @@ static size_t total_bytes(const od_uses *uses)
     return bytes;
 }
 
-void od_job_submit(od_job *job, od_uses *uses, const void *code)
+/* Under the lock. */
+static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *code)
 {
-    od_engine *engine = job->kind == OD_JOB_KERNEL ? od_runtime_lock_inline() : od_runtime_lock();
     job->cost = od_entry_get(code, total_bytes(uses));
     od_recall_cost(job->cost);
     if (job->cost && job->launch.call.ident)
@@ -65,12 +100,131 @@ void od_job_submit(od_job *job, od_uses *uses, const void *code)
     job->task.access = uses->access;
     job->task.naccess = uses->count;
     *uses = (od_uses){0};
-    od_runtime_check_limit(&job->task);
     if (job->detached.event)
         od_runtime_note_job(job);
     od_record_ready(job, code);
     od_engine_task_ready(engine, &job->task);
+}
+
+void od_job_submit(od_job *job, od_uses *uses, const void *code)
+{
+    submit(job->kind == OD_JOB_KERNEL ? od_runtime_lock_inline() : od_runtime_lock(), job, uses, code);
     od_runtime_unlock();
+}
+
+/* --- too large for every device ---------------------------------------- */
+
+static bool is_bound(const od_task *task)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (task->access[i].datum->bound)
+            return true;
+    return false;
+}
+
+static bool is_spilled(const od_task *task)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (od_datum_is_spilled(task->access[i].datum))
+            return true;
+    return false;
+}
+
+/* The host version could not run with right results: it knows neither device memory nor spill areas, and what it writes after our
+ * return would not reach a copy whose device address the program holds. */
+static bool needs_device(od_job *job)
+{
+    od_runtime_lock();
+    bool needs = job->task.bound != OD_NOWHERE || is_bound(&job->task) || (job->task.uses_spill && is_spilled(&job->task));
+    od_runtime_unlock();
+    return needs && job->launch.storage;
+}
+
+static unsigned device_outside_pool(const od_job *job)
+{
+    int device = job->task.bound;
+    for (uint32_t i = 0; i < job->task.naccess && device == OD_NOWHERE; i++)
+        if (job->task.access[i].datum->bound)
+            device = job->task.access[i].datum->home;
+    return device == OD_NOWHERE ? 0 : (unsigned)device;
+}
+
+/* A launch for which there is no memory ends the process, by libomptarget's rules. */
+static bool has_memory(const od_job *job, int device)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < job->task.naccess; i++)
+        bytes += job->task.access[i].datum->size;
+    void *probe = REAL(omp_target_alloc)(bytes, device);
+    if (probe)
+        REAL(omp_target_free)(probe, device);
+    return probe;
+}
+
+static int initial_device(void)
+{
+    return REAL(omp_get_initial_device)();
+}
+
+static char *host_contents(const od_datum *d)
+{
+    od_runtime_lock();
+    char *contents = od_launch_host_contents(d);
+    od_runtime_unlock();
+    return contents;
+}
+
+/* In memory beside the pool. NULL: there is none. */
+static void *copy_to_device(const od_access *access, int device)
+{
+    const od_datum *d = access->datum;
+    void *copy = REAL(omp_target_alloc)(d->size, device);
+    int failed = copy ? REAL(omp_target_memcpy)(copy, host_contents(d), d->size, 0, 0, device, initial_device()) : 0;
+    if (failed)
+        REAL(omp_target_free)(copy, device);
+    return failed ? NULL : copy;
+}
+
+static void drop_copy(const od_access *access, void *copy, int device, bool done)
+{
+    const od_datum *d = access->datum;
+    if (done && (access->mode & OD_WRITE) &&
+        REAL(omp_target_memcpy)(host_contents(d), copy, d->size, 0, 0, initial_device(), device))
+        od_fatal("a copy from a device has failed");
+    REAL(omp_target_free)(copy, device);
+}
+
+/* Structs lead to other data: with copies of all of them. False: there is no memory, or the kernel has failed. */
+static bool run_copies(const od_job *job, int device)
+{
+    uint32_t n = job->task.naccess, made = 0;
+    void **copy = calloc(n + 1, sizeof *copy);
+    while (copy && made < n && (copy[made] = copy_to_device(&job->task.access[made], device)))
+        made++;
+    bool done = copy && made == n && !od_launch_run_copies(&job->launch, job->task.access, copy, device);
+    for (uint32_t i = 0; i < made; i++)
+        drop_copy(&job->task.access[i], copy[i], device, done);
+    free(copy);
+    return done;
+}
+
+/* A task that fits on no device beside what is there. Its data are in host memory, and the kernel runs on a device all the same:
+ * libomptarget finds memory for it outside of the pool. False: there is none, or no need; the host version can run. */
+static bool run_outside_pool(od_job *job)
+{
+    if (!needs_device(job))
+        return false;
+    int device = od_runtime_device_number(device_outside_pool(job));
+    bool done = job->launch.call.structs ? run_copies(job, device)
+                                         : has_memory(job, device) &&
+                                               !od_launch_as_written(&job->launch, job->task.access, device);
+    od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
+           done ? "libomptarget has run it in memory of its own" : "its host version runs on the program's memory");
+    if (!done && job->task.uses_spill) {
+        od_launch_unspill(job->task.access, job->task.naccess);
+        job->task.uses_spill = false;
+    }
+    return done;
 }
 
 /* --- on a worker -------------------------------------------------------- */
@@ -85,18 +239,13 @@ static od_status run_kernel(od_job *job, int place, void **handle)
     return failed ? OD_EDEVICE : OD_OK;
 }
 
-/* Calls compiled code with the given meaning of its constructs. */
-static od_status call_entry(od_job *job, od_thread_mode mode, int place)
+/* Calls a target task's code, whose launch answers that the host version is to run. */
+static void call_host_version(od_job *job)
 {
     od_thread saved = od_self;
-    bool is_kernel = mode == OD_HOST_VERSION && job->kind == OD_JOB_KERNEL;
-    od_self = (od_thread){.mode = mode, .job = job, .place = place, .kernels = is_kernel};
-    if (mode == OD_ON_DEVICE)
-        od_queue_enter((unsigned)place);
+    od_self = (od_thread){.mode = OD_HOST_VERSION, .job = job, .place = OD_HOST, .kernels = 1};
     job->entry(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
-    od_status status = od_queue_leave_ticket(&job->ticket);
     od_self = saved;
-    return status;
 }
 
 /* The last end of a kernel on each device: those that are queued behind it begin then. */
@@ -119,7 +268,8 @@ static atomic_bool launches_wait;
 
 bool od_job_blocks(const od_job *job, int place)
 {
-    return place == OD_HOST || job->kind != OD_JOB_KERNEL || job->launch.call.structs || atomic_load(&launches_wait);
+    (void)job;
+    return place == OD_HOST || atomic_load(&launches_wait);
 }
 
 od_status od_job_poll(od_job *job)
@@ -144,20 +294,19 @@ od_status od_job_poll(od_job *job)
 
 od_status od_job_run(od_job *job, int place)
 {
-    od_status status;
+    od_status status = OD_OK;
     job->start_ns = od_clock_ns();
     job->running_on = place;
-    if (place == OD_HOST) {
-        od_structs_to_host(job->launch.call.structs);
-        status = call_entry(job, OD_HOST_VERSION, OD_HOST);
-    } else if (job->kind == OD_JOB_KERNEL) {
-        status = run_kernel(job, place, &job->handle);
-        if (!status && !job->handle && !job->launch.call.structs)
-            atomic_store(&launches_wait, true);
+    if (place == OD_HOST && job->kind == OD_JOB_KERNEL && run_outside_pool(job)) {
+        status = OD_OK;
+    } else if (place == OD_HOST) {
+        call_host_version(job);
     } else {
-        status = call_entry(job, OD_ON_DEVICE, place);
+        status = run_kernel(job, place, &job->handle);
+        if (!status && !job->handle)
+            atomic_store(&launches_wait, true);
     }
-    if (!status && (job->handle || job->ticket))
+    if (!status && job->handle)
         return OD_EBUSY;
     note_time(job, place);
     return status;
@@ -165,23 +314,33 @@ od_status od_job_run(od_job *job, int place)
 
 /* --- on the program's thread -------------------------------------------- */
 
-int od_job_wait_granted(od_job *job)
+static int wait_granted_and_unlock(od_job *job)
 {
-    od_runtime_lock();
+    od_runtime_revoke_for(job);
     od_runtime_wait(&job->granted);
     int place = job->granted_place;
     od_runtime_unlock();
     return place;
 }
 
+int od_job_acquire(od_job *job, od_uses *uses, const void *code)
+{
+    od_runtime_note_grant(true);
+    submit(od_runtime_lock_to_wait(&job->granted), job, uses, code);
+    return wait_granted_and_unlock(job);
+}
+
 void od_job_end_sync(od_job *job, od_status status)
 {
-    od_engine *engine = od_runtime_lock();
+    const bool *flag = status ? &job->granted : &job->completed;
+    od_engine *engine = od_runtime_lock_to_wait(flag);
     job->granted = false;
     od_engine_task_done(engine, &job->task, status);
-    od_runtime_wait(status ? &job->granted : &job->completed);
-    if (!status)
+    od_runtime_wait(flag);
+    if (!status) {
         od_record_waited(job->number);
+        od_runtime_note_grant(false);
+    }
     od_runtime_unlock();
 }
 
@@ -191,11 +350,14 @@ static od_job *make_sync_job(const od_kernel_call *call, od_uses *uses)
     if (!job)
         return NULL;
     od_status status = od_launch_copy(&job->launch, call);
+    job->task.uses_spill = true;
     if (!status) {
         od_map_args map = od_kernel_map_args(&job->launch.call.args);
         od_args_push_always(&map);
         status = od_args_resolve(&map, NULL, 0, uses, job->launch.access_of);
     }
+    if (!status)
+        od_structs_relocate(job->launch.call.structs, job->launch.access_of, uses->access);
     if (status) {
         od_job_destroy(job);
         return NULL;
@@ -203,15 +365,12 @@ static od_job *make_sync_job(const od_kernel_call *call, od_uses *uses)
     return job;
 }
 
-/* The host version of a synchronous region runs after our return: what it writes would not reach a copy whose device
- * address the program holds. */
-static void refuse_bound(const od_task *task)
+static void leave_structs(od_structs *structs)
 {
-    for (uint32_t i = 0; i < task->naccess; i++)
-        if (task->access[i].datum->bound)
-            od_runtime_fatal(
-                "a target region fits on no device beside the data whose device addresses the program holds "
-                "(use_device_ptr); raise OMPDARTS_MEM_LIMIT");
+    if (structs) {
+        od_engine *engine = od_runtime_lock();
+        od_runtime_request_and_unlock(engine, od_structs_leave(engine, structs));
+    }
 }
 
 int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
@@ -219,7 +378,7 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     od_uses uses = {0};
     od_job *job = make_sync_job(call, &uses);
     if (!job)
-        od_runtime_fatal("out of host memory for a launch");
+        od_fatal("out of host memory for a launch");
     job->number = od_record_create(0, NULL, 0);
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
@@ -232,20 +391,17 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     od_runtime_unlock();
     job->task.bound = od_launch_bound(&job->launch);
     job->task.outer = outer ? &outer->task : NULL;
-    od_job_submit(job, &uses, call->kernel);
-    int place = od_job_wait_granted(job);
+    int place = od_job_acquire(job, &uses, call->kernel);
     while (place != OD_HOST && run_kernel(job, place, NULL)) { /* it is granted another place, at last the host */
         od_job_end_sync(job, OD_EDEVICE);
         place = job->granted_place;
     }
-    if (place == OD_HOST) { /* data are there: the caller goes on there */
-        refuse_bound(&job->task);
-        od_structs_to_host(job->launch.call.structs);
-    }
+    int failed = place == OD_HOST && !run_outside_pool(job); /* data are there: the caller goes on there */
     od_job_end_sync(job, OD_OK);
     od_runtime_request(after);
+    leave_structs(job->launch.call.structs);
     od_job_destroy(job);
-    return place == OD_HOST;
+    return failed;
 }
 
 /* --- inside a job that has a device ------------------------------------- */
@@ -267,7 +423,7 @@ static bool covers(od_engine *engine, const od_job *job, const od_map_args *args
         access_of[i] = -1;
         if (od_arg_classify(args, i) != OD_ARG_DATUM || !od_arg_range(engine, args, i, &base, &size))
             continue;
-        od_mode mode = od_arg_mode(engine, args, i, job->depends, job->ndepends);
+        od_mode mode = od_arg_mode(engine, args, i, od_self.depends, od_self.ndepends);
         for (uint32_t j = 0; j < job->task.naccess && access_of[i] < 0; j++) {
             const od_access *a = &job->task.access[j];
             if (base >= a->datum->base && base + size <= a->datum->base + a->datum->size && suits(a, mode))
@@ -279,78 +435,6 @@ static bool covers(od_engine *engine, const od_job *job, const od_map_args *args
     return true;
 }
 
-void od_job_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, const od_map_args *args)
-{
-    for (int32_t j = 0; j < ndepends && j < OD_MAX_LEARNT_DEPENDS; j++)
-        for (int32_t i = 0; i < args->count; i++) {
-            if ((uintptr_t)args->begins[i] != depends[j].base || (args->types[i] & OD_MAP_NO_RANGE) ||
-                args->sizes[i] <= 0)
-                continue;
-            entry->depend[j].size = (size_t)args->sizes[i];
-            entry->depend[j].mode = depends[j].flags == OD_DEPEND_IN ? OD_READ : OD_READ_WRITE;
-        }
-}
-
-/* What the job has written (accesses whose data the caller holds; not locked) and no device may keep goes home, as at the end of a task: whoever reads it next may write to the
- * device's copy. */
-static void bring_home(const od_access *written, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        od_datum *d = written[i].datum;
-        od_engine *engine = od_runtime_lock();
-        bool goes_home = (written[i].mode & OD_WRITE) && !d->keep;
-        od_runtime_unlock();
-        if (goes_home)
-            od_runtime_host_range(d->base, d->size, OD_REQUEST_READ);
-        od_runtime_lock();
-        od_engine_release(engine, d);
-        od_runtime_unlock();
-    }
-}
-
-/* Gives back what the job holds, asks for the construct's data instead, and waits for them. */
-static void retry(od_job *job, const od_map_args *args)
-{
-    od_uses uses = {0};
-    od_log(OD_LOG_DEBUG, "omp",
-           "host task %p needs %d data, other than the %u predicted: gives them back and asks again",
-           (void *)(uintptr_t)job->entry, args->count, job->task.naccess);
-    od_queue_leave(); /* what it has queued uses the data */
-    od_engine *engine = od_runtime_lock();
-    od_access *old = job->task.access;
-    uint32_t count = od_self.used ? job->task.naccess : 0;
-    for (uint32_t i = 0; i < count; i++) /* held until they are home */
-        old[i].datum->pending++;
-    od_record_gave_back(job);
-    od_engine_task_give_back(engine, &job->task, od_self.used);
-    od_runtime_unlock();
-    od_self.used = false;
-    bring_home(old, count);
-    free(old);
-    if (od_args_resolve(args, job->depends, job->ndepends, &uses, NULL))
-        od_runtime_fatal("out of host memory for a task's data");
-    od_runtime_lock();
-    od_uses_trust(&uses, job->depends, job->ndepends, false);
-    od_job_learn(od_entry_get((const void *)(uintptr_t)job->entry, 0), job->depends, job->ndepends, args);
-    job->granted = false;
-    job->task.access = uses.access;
-    job->task.naccess = uses.count;
-    od_record_ready(job, (const void *)(uintptr_t)job->entry);
-    od_engine_task_ready(engine, &job->task);
-    od_runtime_unlock();
-    od_self.place = od_job_wait_granted(job);
-    if (od_self.place == OD_HOST)
-        od_self.mode = OD_HOST_VERSION;
-    else
-        od_queue_enter((unsigned)od_self.place);
-}
-
-/* What it has been shown before, and used, has been given back by the program; what acquire() holds beside it has not. */
-static bool may_retry(void)
-{
-    return !od_self.shown && !(od_self.used && od_self.holds);
-}
-
 static bool own(const od_job *job, const od_map_args *args, int32_t *access_of)
 {
     od_engine *engine = od_runtime_lock();
@@ -359,49 +443,46 @@ static bool own(const od_job *job, const od_map_args *args, int32_t *access_of)
     return all;
 }
 
-bool od_job_adopt(const od_map_args *args)
+bool od_job_owns(const od_map_args *args)
 {
-    od_job *job = od_self.job;
     int32_t *access_of = malloc(((size_t)args->count + 1) * sizeof *access_of);
     if (!access_of)
-        od_runtime_fatal("out of host memory for a construct");
-    bool all = own(job, args, access_of);
-    if (!all && may_retry()) {
-        retry(job, args);
-        all = true;
-    }
+        od_fatal("out of host memory for a construct");
+    bool all = own(od_self.job, args, access_of);
     free(access_of);
     return all;
+}
+
+/* The data are the job's. 0: done. */
+static int launch_on_own(od_job *job, od_launch *launch)
+{
+    od_map_args map = od_kernel_map_args(&launch->call.args);
+    od_self.used = true;
+    od_args_push_always(&map);
+    int failed = od_launch_run(launch, job->task.access, (unsigned)od_self.place, NULL);
+    if (!failed)
+        od_args_fetch_always(&map);
+    return failed;
 }
 
 int od_job_launch_inside(const od_kernel_call *call)
 {
     od_job *job = od_self.job;
     od_launch launch;
+    if (call->structs) { /* its data are more than the list says: a task of its own inside this one */
+        od_queue_drain();
+        return od_job_launch_sync(call, job);
+    }
     if (od_launch_copy(&launch, call))
-        od_runtime_fatal("out of host memory for a launch");
+        od_fatal("out of host memory for a launch");
     od_map_args map = od_kernel_map_args(&launch.call.args);
-    bool all = own(job, &map, launch.access_of);
-    if (!all && may_retry()) {
-        retry(job, &map);
-        if (od_self.mode == OD_HOST_VERSION) {
-            od_launch_free(&launch);
-            return 1;
-        }
-        all = own(job, &map, launch.access_of);
-    }
-    int failed = 1;
+    int bound = od_launch_bound(&launch);
+    bool all = (bound == OD_NOWHERE || bound == od_self.place) && own(job, &map, launch.access_of);
     od_queue_drain();
-    if (all) {
-        od_self.used = true;
-        od_args_push_always(&map);
-        failed = od_launch_run(&launch, job->task.access, (unsigned)od_self.place, NULL);
-        if (!failed)
-            od_args_fetch_always(&map);
-    }
-    if (failed) {                   /* as a task of its own it may use other data, or fail */
-        launch.call.structs = NULL; /* the other launch takes them */
-        failed = od_job_launch_sync(call, job);
+    int failed = all ? launch_on_own(job, &launch) : 1;
+    if (failed) { /* as a task of its own it may use other data, or fail */
+        od_reservation_give_up();
+        failed = od_job_launch_sync(call, od_self.job);
     }
     od_launch_free(&launch);
     return failed;

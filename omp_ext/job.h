@@ -4,15 +4,17 @@
 #define OD_OMP_EXT_JOB_H
 
 #include "omp_ext/launch.h"
+#include "omp_ext/records.h"
 
 /* A job with no data yet. NULL: out of memory. */
 od_job *od_job_create(od_job_kind kind);
+/* The job of a libomp task that is ready; its data are still to be named. Takes the record's submission. */
+od_job *od_job_create_for(od_job_kind kind, od_record *record);
 
-/* Gives a job its data (taken over from `uses`) and to the engine. `cost`: whose duration predicts it. */
+/* Gives a job its data (taken over from `uses`) and to the engine. `code`: whose duration predicts it. */
 void od_job_submit(od_job *job, od_uses *uses, const void *code);
-
-/* Waits until a SYNC job (or a retried host task) may run. Returns its place. */
-int od_job_wait_granted(od_job *job);
+/* Likewise a SYNC job, and waits until it may run. Returns its place. */
+int od_job_acquire(od_job *job, od_uses *uses, const void *code);
 /* Ends the run of a SYNC job and waits until its results are where coherence wants them. */
 void od_job_end_sync(od_job *job, od_status status);
 
@@ -20,13 +22,10 @@ void od_job_end_sync(od_job *job, od_status status);
  * running, or NULL. 0: done on a device; else the caller runs the host version. */
 int od_job_launch_sync(const od_kernel_call *call, od_job *outer);
 
-/* A launch inside a job that has a device: on its own data directly, else after getting others. */
+/* A launch inside a host task that has a reservation: on its data, else as a task of its own. */
 int od_job_launch_inside(const od_kernel_call *call);
 
-/* Makes the data of a construct those of the calling thread's job. True: they are (again) its own, on
- * od_self.place; false: it holds others that are in use, treat the construct as one of a plain thread. */
-bool od_job_adopt(const od_map_args *args);
-/* Remembers which depend items of a host task name which data. */
-void od_job_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, const od_map_args *args);
+/* True where the data of a construct are reserved for the host task that runs on the calling thread. */
+bool od_job_owns(const od_map_args *args);
 
 #endif

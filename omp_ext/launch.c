@@ -3,12 +3,21 @@
 #define _POSIX_C_SOURCE 200809L
 #include "omp_ext/launch.h"
 
+#include "memmgr/data/attach.h"
+#include "memmgr/data/mappings.h"
+#include "memmgr/data/spans.h"
+#include "memmgr/data/spill.h"
 #include "omp_ext/device_memory.h"
 #include "omp_ext/expand.h"
+#include "omp_ext/fatal.h"
+#include "omp_ext/foreign.h"
+#include "omp_ext/lend.h"
+#include "omp_ext/ompt.h"
 #include "omp_ext/real.h"
 #include "omp_ext/record.h"
 #include "omp_ext/serial.h"
 #include "omp_ext/structs.h"
+#include "util/container/index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +34,8 @@ od_map_args od_kernel_map_args(const od_kernel_args *args)
 od_arg_class od_arg_classify(const od_map_args *args, int32_t i)
 {
     int64_t type = args->types[i];
+    if (type & OD_MAP_FOREIGN) /* nothing is done with it */
+        return OD_ARG_VALUE;
     if ((args->mappers && args->mappers[i]) || (type & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF | OD_MAP_NON_CONTIG)))
         return OD_ARG_ODD;
     if (type & OD_MAP_LITERAL)
@@ -39,23 +50,10 @@ static uintptr_t begin_of(const od_map_args *args, int32_t i)
     return (uintptr_t)args->begins[i];
 }
 
-bool od_arg_range(od_engine *engine, const od_map_args *args, int32_t i, uintptr_t *base, size_t *size)
-{
-    *base = begin_of(args, i);
-    *size = (size_t)args->sizes[i];
-    if (*size)
-        return true;
-    od_region *region = od_directory_find_region(od_engine_directory(engine), *base, 0);
-    if (!region)
-        return false;
-    *base = region->base;
-    *size = region->size;
-    return true;
-}
-
 static bool is_always(const od_map_args *args, int32_t i, int64_t direction)
 {
-    return (args->types[i] & OD_MAP_ALWAYS) && (args->types[i] & direction) && args->sizes[i] > 0;
+    bool ours = !(args->types[i] & OD_MAP_FOREIGN);
+    return ours && (args->types[i] & OD_MAP_ALWAYS) && (args->types[i] & direction) && args->sizes[i] > 0;
 }
 
 static bool is_in_an_argument(od_engine *engine, const od_map_args *args, uintptr_t address)
@@ -68,14 +66,17 @@ static bool is_in_an_argument(od_engine *engine, const od_map_args *args, uintpt
     return false;
 }
 
-/* depend(in: x) next to map(tofrom: x), which begins at `begin`: x is only read. Not where the task names something else as
- * written that it does not map: that stands for data that cannot be known. Nor beside map(from: x): nothing is there to be read. */
+/* depend(in: x) next to map(tofrom: x), which begins at `begin`: x is only read where the task names something else that it
+ * maps as written. A task that names nothing as written writes without saying where: perhaps a part of x that no other
+ * task uses. One that names what it does not map: that stands for data that cannot be known. Nor is map(from: x) only read: nothing is there
+ * to be read. */
 static bool is_only_read(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends,
                          int32_t ndepends)
 {
     uintptr_t begin = begin_of(args, i), base = begin;
     size_t size = 0;
-    bool named = false, undefined = (args->types[i] & OD_MAP_FROM) && !(args->types[i] & OD_MAP_TO);
+    bool named = false, says_written = false;
+    bool undefined = (args->types[i] & OD_MAP_FROM) && !(args->types[i] & OD_MAP_TO);
     for (int32_t j = 0; j < ndepends; j++)
         named |= depends[j].base == begin;
     if (!named || undefined)
@@ -83,21 +84,26 @@ static bool is_only_read(od_engine *engine, const od_map_args *args, int32_t i, 
     od_arg_range(engine, args, i, &base, &size);
     for (int32_t j = 0; j < ndepends; j++) {
         bool inside = depends[j].base >= base && depends[j].base < base + size;
-        bool writes = depends[j].flags != OD_DEPEND_IN;
-        if (writes &&
-            (inside || (depends[j].flags & OD_DEPEND_ALL_MEMORY) || !is_in_an_argument(engine, args, depends[j].base)))
+        if (depends[j].flags == OD_DEPEND_IN)
+            continue;
+        if (inside || (depends[j].flags & OD_DEPEND_ALL_MEMORY) || !is_in_an_argument(engine, args, depends[j].base))
             return false;
+        says_written = true;
     }
-    return true;
+    return says_written;
 }
 
-od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends, int32_t ndepends)
+/* How the datum is used to which an argument refers. */
+static od_mode mode_of(od_engine *engine, const od_map_args *args, const od_reference *reference,
+                       const od_depend *depends, int32_t ndepends)
 {
+    int32_t i = reference->entry;
     int64_t type = args->types[i];
-    uintptr_t begin = begin_of(args, i);
-    bool in_region = od_directory_find_region(od_engine_directory(engine), begin, (size_t)args->sizes[i]) != NULL;
+    bool in_region = reference->region != NULL;
     unsigned mode = ((type & OD_MAP_TO) ? OD_READ : 0u) | ((type & OD_MAP_FROM) ? OD_WRITE : 0u);
     od_coherence coherence = od_runtime_options()->coherence;
+    if (type & OD_MAP_READS)
+        return OD_READ;
     if (in_region && is_always(args, i, OD_MAP_TO)) /* the push writes */
         return OD_READ_WRITE;
     /* In a region the map type says nothing about the use of what is present. */
@@ -107,11 +113,16 @@ od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const
                                                                                                 : (od_mode)mode;
 }
 
-/* map(alloc: x) of what is not present is scratch memory: libomptarget makes it for the launch. */
-static bool is_scratch(od_engine *engine, const od_map_args *args, int32_t i)
+od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends, int32_t ndepends)
 {
-    return !(args->types[i] & (OD_MAP_TO | OD_MAP_FROM)) && args->sizes[i] &&
-           !od_directory_find_region(od_engine_directory(engine), begin_of(args, i), (size_t)args->sizes[i]);
+    od_reference reference = od_refer(engine, args, i);
+    return mode_of(engine, args, &reference, depends, ndepends);
+}
+
+/* map(alloc: x) of what is not present is scratch memory: libomptarget makes it for the launch. */
+static bool is_scratch(const od_map_args *args, const od_reference *reference)
+{
+    return !(args->types[reference->entry] & (OD_MAP_TO | OD_MAP_FROM)) && reference->size && !reference->region;
 }
 
 static bool is_in_region(uintptr_t begin, size_t size)
@@ -121,6 +132,8 @@ static bool is_in_region(uintptr_t begin, size_t size)
     od_runtime_unlock();
     return inside;
 }
+
+enum { LONG_LIST = 16 }; /* in shorter ones each entry is compared with each other one */
 
 /* Two items of one construct that overlap, the later one not inside the earlier: libomptarget has rules for that, unless
  * both are present. */
@@ -136,11 +149,35 @@ static bool is_extended(const od_map_args *args, int32_t i)
     return false;
 }
 
+/* One of them: only what lies in no earlier item counts for later ones. */
+static bool any_is_extended(const od_map_args *args)
+{
+    od_mappings made;
+    bool any = false;
+    if (od_mappings_init(&made, (uint32_t)args->count))
+        od_fatal("out of host memory for a map list");
+    for (int32_t i = 0; i < args->count && !any; i++) {
+        od_mapping m = {begin_of(args, i), (size_t)args->sizes[i], begin_of(args, i)};
+        const od_mapping *found;
+        if (!m.size || od_arg_classify(args, i) != OD_ARG_DATUM)
+            continue;
+        od_relation relation = od_presence_find(od_mappings_near(&made, m.begin), m.begin, m.size, &found);
+        if (relation == OD_APART)
+            od_mappings_add(&made, m);
+        any = relation == OD_ACROSS && !is_in_region(m.begin, m.size);
+    }
+    od_mappings_free(&made);
+    return any;
+}
+
 bool od_args_are_simple(const od_map_args *args)
 {
+    bool is_long = args->count > LONG_LIST;
+    if (is_long && any_is_extended(args))
+        return false;
     for (int32_t i = 0; i < args->count; i++) {
         od_arg_class class = od_arg_classify(args, i);
-        if (class == OD_ARG_ODD || (class == OD_ARG_DATUM && is_extended(args, i)))
+        if (class == OD_ARG_ODD || (!is_long && class == OD_ARG_DATUM && is_extended(args, i)))
             return false;
         bool attachment = args->types[i] & OD_MAP_ATTACH; /* of a pointer at its base */
         uintptr_t address = attachment ? (uintptr_t)args->bases[i] : begin_of(args, i);
@@ -157,20 +194,36 @@ int od_args_device(const od_map_args *args)
     od_map_args room = {0};
     const od_map_args *all = od_expanded(args, &room);
     for (int32_t i = 0; i < all->count && device < 0; i++)
-        device = od_foreign_device(begin_of(all, i), (size_t)all->sizes[i]);
+        device = od_foreign_entry_device(all, i);
     od_expand_free(&room);
     return device >= 0 ? device : od_runtime_device_number(0);
+}
+
+static void bring_outside_home(const od_map_args *args)
+{
+    bool pointers = false; /* that lead to what cannot be known */
+    for (int32_t i = 0; i < args->count; i++) {
+        if (!od_entry_maps(args, i))
+            continue;
+        pointers |= args->sizes[i] == 0;
+        od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_OUTSIDE);
+    }
+    if (pointers)
+        od_runtime_synchronise();
 }
 
 void od_args_bring_home(const od_map_args *args)
 {
     od_map_args room = {0};
-    const od_map_args *all = od_expanded(args, &room);
-    od_structs_bring_home(all);
-    for (int32_t i = 0; i < all->count; i++)
-        if (!(all->types[i] & OD_MAP_NO_RANGE))
-            od_runtime_host_range(begin_of(all, i), all->sizes[i] > 0 ? (size_t)all->sizes[i] : 1, OD_REQUEST_WRITE);
+    bring_outside_home(od_expanded(args, &room));
     od_expand_free(&room);
+}
+
+void od_args_bring_foreign_home(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        if ((args->types[i] & OD_MAP_FOREIGN) && args->sizes[i] > 0)
+            od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_OUTSIDE);
 }
 
 /* --- data --------------------------------------------------------------- */
@@ -188,22 +241,41 @@ static od_status grow(od_uses *uses)
     return OD_OK;
 }
 
-/* Adds a held datum; one that is there already keeps its first hold and the union of the modes. */
-static od_status add_use(od_engine *engine, od_uses *uses, od_datum *datum, od_mode mode, int32_t *index)
+/* What helps to resolve a long list. */
+typedef struct resolution {
+    bool is_long;
+    od_index index; /* of the uses */
+    od_span *spans; /* of what overlaps; malloc'ed */
+    size_t nspans;
+    od_own_entries own; /* all NULL: no need */
+} resolution;
+
+static uint32_t find_use(const resolution *r, const od_uses *uses, const od_datum *datum)
 {
+    if (r->is_long)
+        return od_index_find(&r->index, datum->id);
     for (uint32_t j = 0; j < uses->count; j++)
-        if (uses->access[j].datum == datum) {
-            uses->access[j].mode |= mode;
-            od_engine_release(engine, datum);
-            *index = (int32_t)j;
-            return OD_OK;
-        }
-    if (grow(uses)) {
+        if (uses->access[j].datum == datum)
+            return j;
+    return OD_NO_POSITION;
+}
+
+/* Adds a held datum; one that is there already keeps its first hold and the union of the modes. */
+static od_status add_use(od_engine *engine, resolution *r, od_uses *uses, od_datum *datum, od_mode mode, int32_t *index)
+{
+    uint32_t found = find_use(r, uses, datum);
+    if (found != OD_NO_POSITION) {
+        uses->access[found].mode |= mode;
+        od_engine_release(engine, datum);
+        *index = (int32_t)found;
+        return OD_OK;
+    }
+    if (grow(uses) || (r->is_long && od_index_add(&r->index, datum->id, uses->count))) {
         od_engine_release(engine, datum);
         return OD_ENOMEM;
     }
     *index = (int32_t)uses->count;
-    uses->access[uses->count++] = (od_access){datum, mode};
+    uses->access[uses->count++] = (od_access){.datum = datum, .mode = mode};
     return OD_OK;
 }
 
@@ -220,12 +292,15 @@ static void widen(od_engine *engine, const od_map_args *args, uintptr_t *base, s
     while (grown) {
         grown = false;
         for (int32_t j = 0; j < args->count; j++) {
-            uintptr_t begin;
-            size_t bytes;
-            if (!concerns(args, j) || !od_arg_range(engine, args, j, &begin, &bytes))
+            if (!concerns(args, j))
                 continue;
-            uintptr_t end = begin + bytes, last = *base + *size;
-            if (begin >= last || end <= *base || (begin >= *base && end <= last))
+            uintptr_t begin = begin_of(args, j), end = begin + (uintptr_t)args->sizes[j], last = *base + *size;
+            if (begin == end || (args->types[j] & OD_MAP_IMPLICIT)) {
+                od_reference other = od_refer_to_regions(engine, args, j);
+                begin = other.base;
+                end = begin + other.size;
+            }
+            if (begin == end || begin >= last || end <= *base || (begin >= *base && end <= last))
                 continue;
             *base = begin < *base ? begin : *base;
             *size = (end > last ? end : last) - *base;
@@ -234,24 +309,85 @@ static void widen(od_engine *engine, const od_map_args *args, uintptr_t *base, s
     }
 }
 
-static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends,
-                             int32_t ndepends, od_uses *uses, int32_t *index)
+/* The spans of a long list's ranges, from which `widen` could be answered for each of them. Locked. */
+static od_status find_spans(od_engine *engine, const od_map_args *args, resolution *r)
 {
-    uintptr_t base;
-    size_t size;
+    r->spans = malloc((size_t)args->count * sizeof *r->spans);
+    if (!r->spans)
+        return OD_ENOMEM;
+    for (int32_t i = 0; i < args->count; i++) {
+        od_reference other = concerns(args, i) ? od_refer_to_regions(engine, args, i) : (od_reference){0};
+        if (other.size)
+            r->spans[r->nspans++] = (od_span){other.base, other.base + other.size};
+    }
+    r->nspans = od_spans_make(r->spans, r->nspans);
+    return OD_OK;
+}
+
+/* Pointers that lead to nothing that the list maps are many in a long list, or few. */
+static bool has_many_addresses(const od_map_args *args)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < args->count && n < LONG_LIST; i++)
+        n += args->sizes[i] == 0 && args->begins[i] && concerns(args, i);
+    return n == LONG_LIST;
+}
+
+static od_status begin_resolution(const od_map_args *args, resolution *r)
+{
+    *r = (resolution){.is_long = args->count > LONG_LIST};
+    if (!r->is_long)
+        return OD_OK;
+    od_engine *engine = od_runtime_lock();
+    od_status status = find_spans(engine, args, r);
+    if (!status && has_many_addresses(args))
+        status = od_own_entries_find(engine, args, &r->own);
+    od_runtime_unlock();
+    return status;
+}
+
+static void end_resolution(resolution *r)
+{
+    free(r->spans);
+    od_own_entries_free(&r->own);
+    od_index_free(&r->index);
+}
+
+static void widen_in(od_engine *engine, const od_map_args *args, const resolution *r, uintptr_t *base, size_t *size)
+{
+    od_span range = {*base, *base + *size};
+    if (!r->is_long) {
+        widen(engine, args, base, size);
+        return;
+    }
+    od_spans_widen(r->spans, r->nspans, &range);
+    *base = range.begin;
+    *size = range.end - range.begin;
+}
+
+typedef struct depend_items {
+    const od_depend *all;
+    int32_t count;
+} depend_items;
+
+static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t i, depend_items depends, resolution *r,
+                             od_uses *uses, int32_t *index)
+{
+    od_reference reference = od_refer_among(engine, args, r->own.all ? &r->own : NULL, i);
+    uintptr_t base = reference.base;
+    size_t size = reference.size, own = size;
     od_datum *datum;
     *index = -1;
-    if (is_scratch(engine, args, i) || !od_arg_range(engine, args, i, &base, &size))
+    if (!size || is_scratch(args, &reference))
         return OD_OK;
-    size_t own = size;
-    widen(engine, args, &base, &size);
-    od_mode mode = od_arg_mode(engine, args, i, depends, ndepends);
+    widen_in(engine, args, r, &base, &size);
+    od_mode mode = mode_of(engine, args, &reference, depends.all, depends.count);
     od_status status = od_engine_datum(engine, base, size, &datum);
     if (status)
         return status;
     if (datum->size > own) /* a part is written: the rest must be there */
         mode |= OD_READ;
-    return add_use(engine, uses, datum, mode, index);
+    return add_use(engine, r, uses, datum, mode, index);
 }
 
 enum { BOUND_TRIES = 10000 }; /* a tenth of a millisecond each: another thread may be about to let it go */
@@ -266,41 +402,46 @@ void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries
     bool bound = od_engine_range_is_bound(engine, base, size);
     od_runtime_unlock();
     if (bound && tries > BOUND_TRIES)
-        od_runtime_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
+        od_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
+    od_runtime_revoke_all();
     od_runtime_host_range(base, size, OD_REQUEST_SETTLE);
     nanosleep(&(struct timespec){.tv_nsec = 100 * 1000},
               NULL); /* tasks that are ready but have not run hold it still */
 }
 
+/* OD_EFULL: the data of argument *i are in use in another way. */
+static od_status resolve_all(const od_map_args *args, depend_items depends, od_uses *uses, int32_t *access_of,
+                             int32_t *i)
+{
+    resolution r;
+    od_status status = begin_resolution(args, &r);
+    for (*i = 0; *i < args->count && !status; ++*i) {
+        int32_t index = -1;
+        if (concerns(args, *i)) {
+            od_engine *engine = od_runtime_lock();
+            status = resolve_arg(engine, args, *i, depends, &r, uses, &index);
+            od_runtime_unlock();
+        }
+        if (access_of)
+            access_of[*i] = index;
+    }
+    *i -= status != OD_OK;
+    end_resolution(&r);
+    return status;
+}
+
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
                           int32_t *access_of)
 {
-    od_status status = OD_OK;
-    int32_t i = 0, index;
+    od_status status;
+    int32_t i;
     unsigned tries = 0;
-    while (i < args->count && !status) {
-        if (access_of)
-            access_of[i] = -1;
-        if (!concerns(args, i)) {
-            i++;
-            continue;
-        }
-        od_engine *engine = od_runtime_lock();
-        status = resolve_arg(engine, args, i, depends, ndepends, uses, &index);
-        od_runtime_unlock();
-        if (status == OD_EFULL) {
-            od_uses_release(uses);
-            od_args_wait_for_overlap(args, i, tries++);
-            status = OD_OK;
-            i = 0;
-            continue;
-        }
-        if (access_of)
-            access_of[i] = index;
-        i++;
-    }
-    if (status)
+    while ((status = resolve_all(args, (depend_items){depends, ndepends}, uses, access_of, &i))) {
         od_uses_release(uses);
+        if (status != OD_EFULL)
+            break;
+        od_args_wait_for_overlap(args, i, tries++);
+    }
     return status;
 }
 
@@ -336,7 +477,7 @@ static void move_always(const od_map_args *args, int64_t direction, od_request_k
         }
         od_runtime_unlock();
         if (status)
-            od_runtime_fatal("out of host memory for map(always)");
+            od_fatal("out of host memory for map(always)");
         if (request)
             request->inside = od_self.mode == OD_ON_DEVICE;
         od_runtime_request(request);
@@ -360,7 +501,7 @@ od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, co
         n += is_always(args, i, OD_MAP_FROM) && access_of[i] >= 0;
     od_request *request = n ? od_request_create(n) : NULL;
     if (n && !request)
-        od_runtime_fatal("out of host memory for map(always)");
+        od_fatal("out of host memory for map(always)");
     n = 0;
     for (int32_t i = 0; request && i < args->count; i++) {
         if (!is_always(args, i, OD_MAP_FROM) || access_of[i] < 0)
@@ -537,6 +678,10 @@ void od_launch_free(od_launch *launch)
 int od_launch_bound(const od_launch *launch)
 {
     const od_kernel_args *args = &launch->call.args;
+    od_map_args map = od_kernel_map_args(args);
+    int foreign = od_foreign_place(&map);
+    if (foreign != OD_NOWHERE)
+        return foreign;
     for (uint32_t i = 0; i < args->count; i++) {
         if (!(args->types[i] & OD_MAP_LITERAL))
             continue;
@@ -565,6 +710,8 @@ static od_kernel_args copy_to_rewrite(const od_launch *launch)
     args.begins = memcpy(launch->rewritten + n, args.begins, n * sizeof *args.begins);
     args.sizes = memcpy(launch->rewritten + 2 * n, args.sizes, n * sizeof *args.sizes);
     args.types = memcpy(launch->rewritten + 3 * n, args.types, n * sizeof *args.types);
+    for (size_t i = 0; i < n; i++)
+        args.types[i] &= ~OD_MAP_FOREIGN;
     return args;
 }
 
@@ -588,7 +735,9 @@ static int carry_out(const od_kernel_call *call, int64_t device, od_kernel_args 
     od_self.kernels++;
     od_self.launching = handle != NULL;
     od_self.async_handle = NULL;
+    const void *before = od_ompt_at(call->from);
     int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
+    od_ompt_at(before);
     od_self.launching = false;
     od_self.kernels--;
     od_serial_end_kernel(own);
@@ -612,39 +761,81 @@ int od_launch_run(const od_launch *launch, const od_access *access, unsigned k, 
     const od_kernel_call *call = &launch->call;
     od_kernel_args args = copy_to_rewrite(launch);
     rewrite(&args, launch->access_of, access, k);
-    if (call->structs)
-        od_structs_build(call->structs, &args, launch->access_of, access, k);
+    if (call->structs && od_structs_fill(call->structs, &args, launch->access_of, access, k))
+        return 1;
     args.count -= launch->hidden + od_structs_hidden(call->structs);
-    if (call->structs) /* what the kernel changed in them is read when it has ended */
-        handle = NULL;
     args.flags = handle ? args.flags | OD_KERNEL_NOWAIT : args.flags & ~(uint64_t)OD_KERNEL_NOWAIT;
-    int failed = carry_out(call, od_runtime_device_number(k), &args, handle);
-    if (call->structs && !failed)
-        od_structs_merge(call->structs);
-    return failed;
+    return carry_out(call, od_runtime_device_number(k), &args, handle);
+}
+
+char *od_launch_host_contents(const od_datum *d)
+{
+    return od_datum_is_spilled(d) ? od_spill_address(d->region->spill, d->base) : (char *)d->base;
+}
+
+/* Data of regions are mapped as a whole: what is named may be a part of them, or nothing but the pointer. */
+static void map_regions_data(od_kernel_args *args, const int32_t *access_of, const od_access *access)
+{
+    od_runtime_lock();
+    for (uint32_t i = 0; i < args->count; i++) {
+        const od_datum *d = access_of[i] >= 0 ? access[access_of[i]].datum : NULL;
+        if (!d || !d->region)
+            continue;
+        ptrdiff_t shift = (char *)args->bases[i] - (char *)d->base;
+        args->begins[i] = od_launch_host_contents(d);
+        args->bases[i] = (char *)args->begins[i] + shift;
+        args->sizes[i] = (int64_t)d->size;
+        args->types[i] &= ~(OD_MAP_FROM | OD_MAP_ALWAYS | OD_MAP_PRESENT | OD_MAP_HOLD);
+        args->types[i] |= OD_MAP_TO | ((access[access_of[i]].mode & OD_WRITE) ? OD_MAP_FROM : 0);
+    }
+    od_runtime_unlock();
+}
+
+int od_launch_as_written(const od_launch *launch, const od_access *access, int64_t device)
+{
+    od_kernel_args args = copy_to_rewrite(launch);
+    args.count -= launch->hidden;
+    args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    map_regions_data(&args, launch->access_of, access);
+    return carry_out(&launch->call, device, &args, NULL);
+}
+
+int od_launch_run_copies(const od_launch *launch, const od_access *access, void *const *copy, int device)
+{
+    const od_structs *structs = launch->call.structs;
+    od_kernel_args args = copy_to_rewrite(launch);
+    for (uint32_t i = 0; i < args.count; i++) {
+        int32_t j = launch->access_of[i];
+        if (j >= 0)
+            make_literal(&args, i, (uintptr_t)copy[j] + ((uintptr_t)args.bases[i] - access[j].datum->base));
+    }
+    od_structs_fill_copies(structs, &args, launch->access_of, access, copy, device);
+    args.count -= launch->hidden + od_structs_hidden(structs);
+    args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    return carry_out(&launch->call, device, &args, NULL);
+}
+
+void od_launch_unspill(const od_access *access, uint32_t naccess)
+{
+    od_runtime_lock();
+    for (uint32_t i = 0; i < naccess; i++) {
+        const od_datum *d = access[i].datum;
+        if (od_datum_is_spilled(d))
+            od_attachments_deliver(d->region->attachments, d->base, d->size, od_launch_host_contents(d));
+    }
+    od_runtime_unlock();
 }
 
 int od_launch_pass_through(const od_kernel_call *call, int64_t device)
 {
-    const od_kernel_args *args = &call->args;
-    od_map_args map = od_kernel_map_args(args);
+    od_map_args map = od_kernel_map_args(&call->args);
+    od_kernel_args args = call->args;
+    args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
     od_args_bring_home(&map);
-    int64_t *types = malloc((args->count + 1) * sizeof *types);
-    if (!types)
-        od_runtime_fatal("out of host memory for a launch");
-    od_engine *engine = od_runtime_lock();
-    for (uint32_t i = 0; i < args->count; i++) { /* what our regions hold is present: its contents go in and out */
-        bool ours = !(args->types[i] & OD_MAP_NO_RANGE) && args->sizes[i] &&
-                    (od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i],
-                                              (size_t)args->sizes[i]) ||
-                     od_structs_is_open((uintptr_t)args->begins[i], (size_t)args->sizes[i]));
-        types[i] = args->types[i] | (ours && device < 0 ? OD_MAP_TO | OD_MAP_FROM : 0);
-    }
-    od_runtime_unlock();
-    od_kernel_args widened = *args;
-    widened.types = types;
-    widened.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    int failed = carry_out(call, device < 0 ? od_args_device(&map) : device, &widened, NULL);
-    free(types);
+    if (device >= 0)
+        return carry_out(call, device, &args, NULL);
+    od_lent *lent = od_lend(&map, od_args_device(&map), false);
+    int failed = carry_out(call, od_args_device(&map), &args, NULL);
+    od_lend_end(lent);
     return failed;
 }

@@ -5,11 +5,13 @@
  *
  * An argument is *simple* when its pointer can be replaced by a literal device pointer: a
  * whole range or a section, mapped without members, mappers or attached pointers; structs.h makes simple ones of structs.
- * A construct with any other kind of argument passes through to libomptarget, after the data that it touches have been brought home.
+ * A construct with any other kind of argument passes through to libomptarget, after the data that it touches outside of
+ * regions have been brought home; those of regions are lent (lend.h).
  */
 #ifndef OD_OMP_EXT_LAUNCH_H
 #define OD_OMP_EXT_LAUNCH_H
 
+#include "omp_ext/refer.h"
 #include "omp_ext/thread.h"
 
 typedef enum od_arg_class {
@@ -27,8 +29,6 @@ typedef struct od_uses {
 } od_uses;
 
 od_arg_class od_arg_classify(const od_map_args *args, int32_t i);
-/* The host range of argument i; a zero-length one stands for the region around it. False: there is none. Locked. */
-bool od_arg_range(od_engine *engine, const od_map_args *args, int32_t i, uintptr_t *base, size_t *size);
 /* How the argument's datum is used, narrowed by the depend items. Locked. */
 od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends, int32_t ndepends);
 
@@ -38,8 +38,11 @@ od_map_args od_kernel_map_args(const od_kernel_args *args);
 bool od_args_are_simple(const od_map_args *args);
 /* The OpenMP device on which an odd construct must run. */
 int od_args_device(const od_map_args *args);
-/* Brings home, and forgets, what the construct touches. Blocks. */
+/* Before a construct passes through: brings home, and forgets, what it touches outside of regions. In regions the
+ * program's own memory is none of ours, or the data are lent (lend.h). Blocks. */
 void od_args_bring_home(const od_map_args *args);
+/* Likewise what marked entries name: libomptarget may copy it. */
+void od_args_bring_foreign_home(const od_map_args *args);
 
 /* Resolves all data arguments: each use's datum comes held. access_of[i] (may be NULL) gets the index per argument.
  * Blocks where ranges overlap in another way than before. Not locked. */
@@ -67,9 +70,18 @@ void od_launch_free(od_launch *launch);
 /* Starts the kernel on device k and waits for its end. 0: done. */
 int od_launch_run(const od_launch *launch, const od_access *access, unsigned k, void **handle);
 
-/* The device that a literal pointer among the arguments belongs to, else the only one in use, as our index, or OD_NOWHERE. */
+/* The device of an argument that is no datum of ours, else the only one in use, as our index, or OD_NOWHERE. */
 int od_launch_bound(const od_launch *launch);
 
+/* Carries out a launch whose data are on no device on OpenMP's device: libomptarget copies, data of regions from and to where
+ * they are spilled. */
+int od_launch_as_written(const od_launch *launch, const od_access *access, int64_t device);
+/* Likewise on copies of the data that are on OpenMP's device already, copy[i] of access[i]. */
+int od_launch_run_copies(const od_launch *launch, const od_access *access, void *const *copy, int device);
+/* Where the contents of a datum are while it is on no device. Locked. */
+char *od_launch_host_contents(const od_datum *d);
+/* The program's memory gets what is spilled of a launch's data: its host version will run. */
+void od_launch_unspill(const od_access *access, uint32_t naccess);
 /* Passes a call through to libomptarget as written. */
 int od_launch_pass_through(const od_kernel_call *call, int64_t device);
 

@@ -2,7 +2,7 @@
 /* The thread that plans. See planner.h. */
 #include "omp_ext/planner.h"
 
-#include "memmgr/clock.h"
+#include "util/clock.h"
 #include "util/thread.h"
 
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /* See progress.h. */
 #include "omp_ext/progress.h"
 
-#include "memmgr/clock.h"
 #include "omp_ext/runtime.h"
-#include "sched/progress.h"
+#include "sched/report/progress.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "util/thread.h"
 

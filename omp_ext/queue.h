@@ -7,6 +7,7 @@
 #ifndef OD_OMP_EXT_QUEUE_H
 #define OD_OMP_EXT_QUEUE_H
 
+#include "memmgr/device/backend.h"
 #include "omp_ext/runtime.h"
 
 /* Device k becomes current on the calling thread, until od_queue_leave(). */

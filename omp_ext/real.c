@@ -18,6 +18,7 @@ static const struct {
     OD_REAL_FUNCTIONS(X)
 #undef X
         {"__kmpc_fork_call", offsetof(od_real, __kmpc_fork_call)},
+    {"__kmpc_fork_teams", offsetof(od_real, __kmpc_fork_teams)},
 };
 
 /* In a library that the program opened later, for itself. Its names are the only way to reach it. It stays when the program
@@ -97,4 +98,9 @@ const char *od_real_llvm_version(void)
         return "";
     const char *version = strstr(info.dli_fname, marker);
     return version ? version + sizeof marker - 1 : "";
+}
+
+bool od_real_is_old(void)
+{
+    return od_real_llvm_version()[0] == '1';
 }

@@ -48,7 +48,12 @@
     X(void *, omp_get_mapped_ptr, (const void *, int))                                                                 \
     X(void, __kmpc_omp_task_begin_if0, (od_ident *, int32_t, void *))                                                  \
     X(void, __kmpc_omp_task_complete_if0, (od_ident *, int32_t, void *))                                               \
+    X(void, __kmpc_push_num_teams, (od_ident *, int32_t, int32_t, int32_t))                                            \
+    X(void, __kmpc_push_num_teams_51, (od_ident *, int32_t, int32_t, int32_t, int32_t))                                \
     X(void, kmp_set_defaults, (const char *))                                                                          \
+    X(void, omp_set_num_threads, (int))                                                                                \
+    X(int, omp_get_num_procs, (void))                                                                                  \
+    X(int, omp_get_max_threads, (void))                                                                                \
     X(int, omp_get_cancellation, (void))                                                                               \
     X(int, omp_in_explicit_task, (void))                                                                               \
     X(int, omp_get_num_threads, (void))                                                                                \
@@ -69,7 +74,9 @@
     X(int32_t, __kmpc_omp_taskyield, (od_ident *, int32_t, int32_t))                                                   \
     X(void, __kmpc_omp_taskwait_deps_51, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *, int32_t))   \
     X(void, __kmpc_omp_wait_deps, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *))                   \
+    X(void, __kmpc_taskgroup, (od_ident *, int32_t))                                                                   \
     X(void, __kmpc_end_taskgroup, (od_ident *, int32_t))                                                               \
+    X(void, __kmpc_task_reduction_modifier_fini, (od_ident *, int32_t, int32_t))                                       \
     X(void, __kmpc_barrier, (od_ident *, int32_t))                                                                     \
     X(int32_t, __kmpc_cancel, (od_ident *, int32_t, int32_t))                                                          \
     X(int32_t, __kmpc_cancel_barrier, (od_ident *, int32_t))                                                           \
@@ -87,7 +94,8 @@ typedef struct od_real {
 #define X(type, name, parameters) type(*name) parameters;
     OD_REAL_FUNCTIONS(X)
 #undef X
-    void *__kmpc_fork_call; /* variadic */
+    void *__kmpc_fork_call; /* variadic, as the next */
+    void *__kmpc_fork_teams;
 } od_real;
 
 extern od_real od_real_table __attribute__((visibility("hidden")));
@@ -103,6 +111,8 @@ void od_real_late(const char *name);
 
 /* "19.1" from the file name of the libomptarget in use, or "" where it does not tell. */
 const char *od_real_llvm_version(void);
+/* LLVM 19, not 22: for what libomptarget does differently. */
+bool od_real_is_old(void);
 
 #define REAL(name) (od_real_table.name ? od_real_table.name : (od_real_late(#name), od_real_table.name))
 

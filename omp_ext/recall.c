@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "omp_ext/recall.h"
 
-#include "memmgr/clock.h"
 #include "omp_ext/images.h"
+#include "util/clock.h"
 #include "util/history.h"
 #include "util/log.h"
 

@@ -8,9 +8,9 @@
 #ifndef OD_OMP_EXT_RECALL_H
 #define OD_OMP_EXT_RECALL_H
 
-#include "memmgr/backend.h"
+#include "memmgr/device/backend.h"
 #include "omp_ext/entry.h"
-#include "sched/engine.h"
+#include "sched/engine/engine.h"
 
 void od_recall_start(void);
 

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "omp_ext/record.h"
 
-#include "memmgr/clock.h"
 #include "omp_ext/images.h"
+#include "util/clock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -271,8 +271,7 @@ static use *use_of(uintptr_t address, uint64_t thread)
 /* Tasks of one kind that need no order among themselves form a group: each comes after all of the group before. */
 static void order(uint64_t number, use *u, int32_t kind)
 {
-    enum { INOUTSET = 8 };
-    bool shared = kind == OD_DEPEND_IN || kind == INOUTSET;
+    bool shared = kind == OD_DEPEND_IN || kind == OD_DEPEND_INOUTSET;
     if (!shared || u->kind != kind) {
         numbers old = u->previous;
         u->previous = u->current;
@@ -473,18 +472,6 @@ void od_record_ran(const od_job *job)
     end();
 }
 
-void od_record_gave_back(od_job *job)
-{
-    if (!begin())
-        return;
-    uint64_t old = job->number;
-    put_ran(job, od_clock_ns());
-    job->number = create(0, NULL, 0);
-    if (old && job->number)
-        add_before(job->number, old);
-    end();
-}
-
 void od_record_done(uint64_t number)
 {
     if (!number || !begin())
@@ -561,7 +548,7 @@ void od_record_range(uintptr_t base, size_t size, od_request_kind kind)
     static const char *const names[] = {
         [OD_REQUEST_READ] = "read",     [OD_REQUEST_WRITE] = "write", [OD_REQUEST_DISCARD] = "discard",
         [OD_REQUEST_PULL] = "pull",     [OD_REQUEST_PUSH] = "push",   [OD_REQUEST_SNAPSHOT] = "snapshot",
-        [OD_REQUEST_SETTLE] = "settle",
+        [OD_REQUEST_SETTLE] = "settle", [OD_REQUEST_OUTSIDE] = "outside",
     };
     if (!begin())
         return;

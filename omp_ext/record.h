@@ -38,8 +38,6 @@ uint64_t od_record_create(double seconds, const od_depend *depends, int32_t ndep
 void od_record_ready(od_job *job, const void *code);
 /* It has run and its results are where coherence wants them. */
 void od_record_ran(const od_job *job);
-/* It gave its data back and will be ready again, as a task of its own. */
-void od_record_gave_back(od_job *job);
 /* A task that the engine never knew has ended, or has named all its requests. */
 void od_record_done(uint64_t number);
 /* Requests of the calling thread belong to this task (0: the thread waits for each). Returns whose they were. */

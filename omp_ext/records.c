@@ -2,6 +2,8 @@
 /* Records of libomp tasks by address. See records.h. */
 #include "omp_ext/records.h"
 
+#include "omp_ext/reservation.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -69,6 +71,8 @@ od_record *od_records_take(const void *task)
 
 void od_record_free(od_record *record)
 {
+    if (record->gate)
+        od_gate_release(record->gate);
     free(record->depends);
     free(record);
 }

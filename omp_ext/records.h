@@ -8,7 +8,7 @@
 
 #include "omp_ext/abi.h"
 #include "omp_ext/detach.h"
-#include "sched/engine.h"
+#include "sched/engine/engine.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -25,10 +25,12 @@ typedef struct od_record {
     od_submission *submission; /* as which the engine knows it; NULL once a job has it */
     double bottom;             /* seconds: its bottom level when it became ready */
     bool in_place;             /* a target task that is not detached */
+    bool at_end;               /* a host task made after exit() has been called */
     bool shares_nothing;       /* a target task whose code uses nothing of the program: a data construct */
     bool detachable;           /* it may be asked for an event when it runs */
+    struct od_gate *gate;      /* of a host task that is given a reservation (reservation.h), or NULL */
     int32_t flags;             /* of its allocation */
-    od_depend *depends;        /* malloc'ed copy */
+    od_depend *depends;        /* malloc'ed copy, with room for one more */
     int32_t ndepends;
     struct od_record *next;
 } od_record;

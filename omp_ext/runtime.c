@@ -3,28 +3,39 @@
  * The runtime: start, stop, the lock, and the engine's commands carried out.
  *
  * See runtime.h for who may do what under the lock. Everything starts at the first construct that could be
- * scheduled, and ends in an atexit handler, which runs before the program's device images are unloaded.
+ * scheduled. When the process begins to end (a handler of exit()) what is under way is awaited, and from then on nothing is left to
+ * other threads; constructs in destructors of static objects and in other exit handlers are still carried out. All ends with the
+ * last of the program's device images, before that is unloaded.
  */
 #define _GNU_SOURCE
 #include "omp_ext/runtime.h"
 
-#include "memmgr/clock.h"
+#include "memmgr/data/attach.h"
+#include "memmgr/device/host_copy.h"
+#include "omp_ext/call.h"
 #include "omp_ext/check.h"
 #include "omp_ext/device_memory.h"
 #include "omp_ext/devices.h"
 #include "omp_ext/entry.h"
+#include "omp_ext/fatal.h"
 #include "omp_ext/images.h"
+#include "omp_ext/info.h"
 #include "omp_ext/interrupt.h"
+#include "omp_ext/own_copies.h"
 #include "omp_ext/planner.h"
 #include "omp_ext/progress.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
 #include "omp_ext/record.h"
+#include "omp_ext/reservation.h"
+#include "omp_ext/structs.h"
 #include "omp_ext/thread.h"
 #include "omp_ext/tracing.h"
 #include "omp_ext/watchdog.h"
 #include "omp_ext/workers.h"
-#include "sched/report.h"
+#include "sched/report/report.h"
+#include "util/clock.h"
+#include "util/fair.h"
 #include "util/thread.h"
 
 #include <assert.h>
@@ -46,13 +57,18 @@ static struct {
     od_backend backend;
     od_engine *engine;
     od_transfer_queues *transfers;
+    od_host_copies *host_copies;
     od_workers *workers;
     od_planner *planner;
     od_devices devices;
     int virtual_number;
+    int kernel_threads;                 /* od_runtime_kernel_threads() */
     od_link *links;                     /* between places, from row to column, the host as the last one */
     od_job *jobs_done, **jobs_done_end; /* outbox: completed jobs */
     od_waiter *requests_done;           /* outbox: completed requests with a notify */
+    od_gate *gates;                     /* outbox: gates to be opened */
+    od_list reserved;                   /* od_job.live: reservations that have been granted and have not begun */
+    unsigned waiting;                   /* threads of the program that wait for `changed` */
     od_list live;                       /* od_job.live: submitted, with an event, not complete */
     bool single_device;
     bool mandatory;
@@ -71,13 +87,8 @@ static struct {
 typedef enum activity { UNSTARTED, OFF, ON, FORKED, ENDED } activity;
 static atomic_int state = OFF; /* an activity; UNSTARTED once the library has been loaded with all it needs */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool ending; /* exit() has been called */
 atomic_bool od_runtime_watches;
-
-_Noreturn void od_runtime_fatal(const char *message)
-{
-    od_log(OD_LOG_ERROR, "runtime", "%s; the program cannot go on with right results and is stopped", message);
-    abort();
-}
 
 static _Noreturn void refuse(const char *message)
 {
@@ -86,7 +97,7 @@ static _Noreturn void refuse(const char *message)
     _exit(EXIT_BAD_CONFIGURATION);
 }
 
-static _Thread_local unsigned own_jobs; /* that the calling thread is inside of */
+static _Thread_local unsigned own_jobs __attribute__((tls_model("initial-exec"))); /* that the calling thread is inside of */
 
 static od_status run_job(od_job *job, int place)
 {
@@ -98,7 +109,39 @@ static od_status run_job(od_job *job, int place)
 
 static void job_done(od_job *job, od_status status);
 
+/* What the calling thread will wait for, and nobody else does: it looks before it sleeps. */
+static _Thread_local const bool *awaited __attribute__((tls_model("initial-exec")));
+
+/* Under the lock. */
+static void set_flag(bool *flag)
+{
+    *flag = true;
+    if (flag != awaited)
+        pthread_cond_broadcast(&runtime.changed);
+}
+
 /* --- the driver table --------------------------------------------------- */
+
+static _Thread_local bool helps_to_copy __attribute__((tls_model("initial-exec"))); /* the calling thread, as soon as it waits */
+/* The host's memory never holds a device's addresses, not even for a moment. */
+static void prepare_landing(od_transfer *transfer)
+{
+    const od_datum *d = transfer->datum;
+    if (!od_attachments_overlap(od_datum_attachments(d), d->base + transfer->offset, transfer->bytes))
+        return;
+    transfer->landing = malloc(transfer->bytes);
+    if (!transfer->landing)
+        od_fatal("out of host memory for the contents of a struct");
+}
+
+static void submit_transfer(od_transfer *transfer)
+{
+    bool within_host = transfer->from >= OD_SPILL && transfer->to >= OD_SPILL;
+    if (!within_host)
+        od_transfer_submit(runtime.transfers, transfer);
+    else if (od_host_copies_submit(runtime.host_copies, transfer, helps_to_copy))
+        od_fatal("a thread that copies could not be started");
+}
 
 static void start_transfer(void *driver, od_transfer *transfer)
 {
@@ -106,16 +149,19 @@ static void start_transfer(void *driver, od_transfer *transfer)
     if (runtime.stopping)
         return;
     runtime.busy++;
-    if (transfer->to == OD_HOST)
+    if (transfer->to == OD_HOST) {
         od_check_before_store(transfer->datum);
-    od_transfer_submit(runtime.transfers, transfer);
+        prepare_landing(transfer);
+    }
+    if (!od_own_copies_add(runtime.transfers, transfer))
+        submit_transfer(transfer);
 }
 
 /* Jobs that the calling thread is to run itself, because its event started them and they are short. */
 static _Thread_local struct {
     bool allowed, running;
     od_job *first, **last;
-} inline_jobs;
+} inline_jobs __attribute__((tls_model("initial-exec")));
 
 enum { SHORT_RUNS = 8 }; /* so many runs before a kernel's duration is believed */
 static const double short_seconds = 20e-6;
@@ -133,6 +179,28 @@ static void note_user(const od_task *task, const od_entry *user)
         task->access[i].datum->user = user;
 }
 
+/* The gate opens at the next unlock. */
+static void open_gate(od_job *job)
+{
+    od_list_remove(&runtime.live, &job->live);
+    job->detached = (od_detached){0};
+    job->gate->next = runtime.gates;
+    runtime.gates = job->gate;
+}
+
+static void start_patience(void);
+
+static void grant_reservation(od_job *job)
+{
+    open_gate(job);
+    job->granted = true;
+    job->gate->job = job;
+    od_list_push_back(&runtime.reserved, &job->live);
+    if (runtime.waiting) /* from now on they wait in reason only */
+        pthread_cond_broadcast(&runtime.changed);
+    start_patience();
+}
+
 static void start_task(void *driver, od_task *task, int place)
 {
     (void)driver;
@@ -140,13 +208,16 @@ static void start_task(void *driver, od_task *task, int place)
     if (runtime.stopping)
         return;
     if (place == OD_HOST && runtime.mandatory)
-        od_runtime_fatal("a target region cannot run on a device, and OMP_TARGET_OFFLOAD=mandatory forbids the host");
+        od_fatal("a target region cannot run on a device, and OMP_TARGET_OFFLOAD=mandatory forbids the host");
     if (place != OD_HOST)
         note_user(task, job->cost);
-    if (job->kind == OD_JOB_SYNC || (job->kind == OD_JOB_HOST_TASK && task->external)) {
-        job->granted_place = place;
-        job->granted = true;
-        pthread_cond_broadcast(&runtime.changed);
+    job->granted_place = place;
+    if (job->kind == OD_JOB_SYNC) {
+        set_flag(&job->granted);
+        return;
+    }
+    if (job->kind == OD_JOB_RESERVATION) {
+        grant_reservation(job);
         return;
     }
     runtime.busy++;
@@ -158,7 +229,7 @@ static void start_task(void *driver, od_task *task, int place)
     }
     unsigned index = place == OD_HOST ? runtime.backend.ndevices : (unsigned)place;
     if (od_workers_submit(runtime.workers, index, place, job))
-        od_runtime_fatal("a worker thread could not be started");
+        od_fatal("a worker thread could not be started");
 }
 
 static void complete_task(void *driver, od_task *task)
@@ -166,11 +237,12 @@ static void complete_task(void *driver, od_task *task)
     (void)driver;
     od_job *job = task->user;
     od_record_ran(job);
-    if (job->detached.event)
+    if (job->kind == OD_JOB_RESERVATION && !job->granted)
+        open_gate(job); /* it was declined */
+    else if (job->detached.event)
         od_list_remove(&runtime.live, &job->live);
     if (job->kind == OD_JOB_SYNC) {
-        job->completed = true;
-        pthread_cond_broadcast(&runtime.changed);
+        set_flag(&job->completed);
         return;
     }
     job->next = NULL;
@@ -182,14 +254,60 @@ static void complete_request(void *driver, od_request *request)
 {
     (void)driver;
     od_waiter *waiter = request->user;
+    if (!waiter->notify) {
+        set_flag(&waiter->done);
+        return;
+    }
     waiter->done = true;
-    if (waiter->notify) {
-        waiter->next = runtime.requests_done;
-        runtime.requests_done = waiter;
-    } else {
-        pthread_cond_broadcast(&runtime.changed);
+    waiter->next = runtime.requests_done;
+    runtime.requests_done = waiter;
+}
+
+/* Under the lock, as what follows. */
+static void revoke_reservation(od_job *job)
+{
+    od_list_remove(&runtime.reserved, &job->live);
+    job->gate->job = NULL;
+    od_engine_task_give_up(runtime.engine, &job->task, false);
+}
+
+/* Reservations that were granted before this moment and have not begun. */
+static void revoke_reservations(uint64_t before_ns)
+{
+    od_node *node;
+    while ((node = od_list_first(&runtime.reserved))) {
+        od_job *job = od_container_of(node, od_job, live);
+        if (job->task.start_ns >= before_ns)
+            break;
+        revoke_reservation(job);
     }
 }
+
+void od_runtime_revoke_all(void)
+{
+    od_runtime_lock();
+    revoke_reservations(UINT64_MAX);
+    od_runtime_unlock();
+}
+
+static od_job *find_conflicting(const od_task *task)
+{
+    od_list_each(node, &runtime.reserved) {
+        od_job *job = od_container_of(node, od_job, live);
+        if (od_engine_tasks_conflict(&job->task, task))
+            return job;
+    }
+    return NULL;
+}
+
+void od_runtime_revoke_for(const od_job *waiting)
+{
+    od_job *job;
+    while (!waiting->granted && (job = find_conflicting(&waiting->task)))
+        revoke_reservation(job);
+}
+
+enum { RESERVED_NS = 1000000000 }; /* a team that has no thread for a task by then may have none for long */
 
 static void *count_seconds(void *arg)
 {
@@ -197,10 +315,21 @@ static void *count_seconds(void *arg)
     for (bool more = true; more && !od_runtime_ended();) {
         nanosleep(&(struct timespec){.tv_nsec = 500 * 1000 * 1000}, NULL);
         od_engine *engine = od_runtime_lock();
-        more = runtime.patient = !runtime.stopping && od_engine_lose_patience(engine);
+        more = !runtime.stopping;
+        if (more)
+            revoke_reservations(od_clock_ns() - RESERVED_NS);
+        more = more && (od_engine_lose_patience(engine) || runtime.reserved.count);
+        runtime.patient = more;
         od_runtime_unlock();
     }
     return NULL;
+}
+
+static void start_patience(void)
+{
+    if (!runtime.patient && od_thread_start(NULL, "od-patience", count_seconds, NULL))
+        od_fatal("a thread could not be started");
+    runtime.patient = true;
 }
 
 static bool waits_for_program(void *driver, const od_task *task)
@@ -208,9 +337,7 @@ static bool waits_for_program(void *driver, const od_task *task)
     (void)driver;
     if (!od_job_has_rivals(task->user))
         return false;
-    if (!runtime.patient && od_thread_start(NULL, "od-patience", count_seconds, NULL))
-        od_runtime_fatal("a thread could not be started");
-    runtime.patient = true;
+    start_patience();
     return true;
 }
 
@@ -238,7 +365,7 @@ static void fatal(void *driver, const char *message)
 {
     (void)driver;
     od_engine_dump(runtime.engine, stderr);
-    od_runtime_fatal(message);
+    od_fatal(message);
 }
 
 static bool start_aside(void *driver, od_aside *aside, size_t tasks)
@@ -279,29 +406,57 @@ void od_runtime_probe(int place)
     od_runtime_unlock();
 }
 
-static void transfer_done(void *arg, od_transfer *transfer, od_status status)
+/* What has come home around attached pointers goes where it belongs. */
+static void land(od_transfer *transfer, od_status status)
 {
-    (void)arg;
-    if (status) {
-        od_runtime_probe(transfer->from);
-        od_runtime_probe(transfer->to);
-    }
-    od_engine *engine = od_runtime_lock();
+    const od_datum *d = transfer->datum;
+    if (transfer->landing && !status)
+        od_attachments_deliver(od_datum_attachments(d), d->base + transfer->offset, transfer->bytes, transfer->landing);
+    free(transfer->landing);
+    transfer->landing = NULL;
+}
+
+static void probe_both(const od_transfer *transfer)
+{
+    od_runtime_probe(transfer->from);
+    od_runtime_probe(transfer->to);
+}
+
+/* Under the lock. */
+static void end_transfer(od_transfer *transfer, od_status status)
+{
     runtime.busy--;
     if (!status)
         od_record_copied(transfer);
-    od_engine_transfer_done(engine, transfer, status);
+    land(transfer, status);
+    od_engine_transfer_done(runtime.engine, transfer, status);
+}
+
+static void transfer_done(void *arg, od_transfer *transfer, od_status status)
+{
+    (void)arg;
+    if (status)
+        probe_both(transfer);
+    od_runtime_lock();
+    end_transfer(transfer, status);
     od_runtime_unlock();
+}
+
+static void note_duration(const od_job *job)
+{
+    if (job->task.place == OD_HOST || job->seconds <= 0)
+        return;
+    if (job->cost)
+        od_entry_record(job->cost, job->seconds);
+    if (job->code)
+        od_entry_record(job->code, job->seconds);
 }
 
 static void job_done(od_job *job, od_status status)
 {
     runtime.busy--;
-    bool measured = !status && job->task.place != OD_HOST && job->seconds > 0;
-    if (measured && job->cost)
-        od_entry_record(job->cost, job->seconds);
-    if (measured && job->code)
-        od_entry_record(job->code, job->seconds);
+    if (!status)
+        note_duration(job);
     od_engine_task_done(runtime.engine, &job->task, status);
     od_runtime_unlock();
 }
@@ -357,13 +512,49 @@ static void notify_group(od_waiter *waiter)
     free(waiter);
 }
 
+static group *new_group(od_detached task)
+{
+    group *g = calloc(1, sizeof *g);
+    if (!g)
+        od_fatal("out of host memory for requests");
+    atomic_init(&g->pending, 1); /* whoever fills it */
+    g->task = task;
+    return g;
+}
+
+/* Locked. NULL: nothing to do. */
+static void join_group(group *g, od_engine *engine, od_request *request)
+{
+    if (!request)
+        return;
+    od_waiter *waiter = calloc(1, sizeof *waiter);
+    if (!waiter)
+        od_fatal("out of host memory for requests");
+    *waiter = (od_waiter){.notify = notify_group, .group = g, .request = request};
+    request->user = waiter;
+    atomic_fetch_add(&g->pending, 1);
+    od_engine_request(engine, request);
+}
+
 static void finish_job(od_job *job)
 {
     od_detached task = job->detached;
     od_request *after = job->after;
+    od_structs *structs = job->launch.call.structs;
+    group *g = after || structs ? new_group(task) : NULL;
+    if (g) {
+        od_engine *engine = od_runtime_lock();
+        join_group(g, engine, after);
+        join_group(g, engine, od_structs_leave(engine, structs));
+        od_runtime_unlock();
+    }
+    if (job->gate)
+        od_gate_release(job->gate);
+    if (job->destructor)
+        job->destructor(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
     od_job_destroy(job);
-    if (after)
-        od_runtime_request_async(&after, 1, task);
+    if (g)
+        leave_group(g);
     else
         od_detached_complete(task);
 }
@@ -391,17 +582,24 @@ static void run_inline_jobs(void)
 typedef struct outbox {
     od_job *jobs;
     od_waiter *waiters;
+    od_gate *gates;
 } outbox;
+
+static bool is_empty(const outbox *out)
+{
+    return !out->jobs && !out->waiters && !out->gates;
+}
 
 /* Under the lock. Once libomp is ending, what completes stays where it is. */
 static outbox take_outbox(void)
 {
-    outbox out = {runtime.jobs_done, runtime.requests_done};
-    if (runtime.abandoned || (!out.jobs && !out.waiters))
+    outbox out = {runtime.jobs_done, runtime.requests_done, runtime.gates};
+    if (runtime.abandoned || is_empty(&out))
         return (outbox){0};
     runtime.jobs_done = NULL;
     runtime.jobs_done_end = &runtime.jobs_done;
     runtime.requests_done = NULL;
+    runtime.gates = NULL;
     atomic_fetch_add_explicit(&runtime.telling, 1, memory_order_relaxed);
     return out;
 }
@@ -409,8 +607,13 @@ static outbox take_outbox(void)
 /* Without the lock. */
 static void carry_out(outbox out)
 {
-    if (!out.jobs && !out.waiters)
+    if (is_empty(&out))
         return;
+    while (out.gates) { /* a gate may be gone as soon as it is open */
+        od_gate *next = out.gates->next;
+        od_detached_complete(out.gates->detached);
+        out.gates = next;
+    }
     while (out.jobs) {
         od_job *next = out.jobs->next;
         finish_job(out.jobs);
@@ -424,9 +627,9 @@ static void carry_out(outbox out)
     atomic_fetch_sub_explicit(&runtime.telling, 1, memory_order_release);
 }
 
-void od_runtime_unlock(void)
+/* What has been noted for libomp stays noted. */
+static void release_lock(void)
 {
-    outbox out = take_outbox();
     uint64_t wakes = runtime.workers ? od_workers_take_wakes(runtime.workers) : 0;
     bool untidy = runtime.untidy;
     runtime.untidy = false;
@@ -439,37 +642,165 @@ void od_runtime_unlock(void)
         runtime.backend.ops->tidy(runtime.backend.state);
     if (wakes)
         od_workers_wake(runtime.workers, wakes);
+}
+
+void od_runtime_unlock(void)
+{
+    outbox out = take_outbox();
+    release_lock();
     carry_out(out);
     run_inline_jobs();
 }
 
+/* What has been reserved for tasks that have not begun may be what the calling thread waits for, and it may be the thread that
+ * would run them. */
+static void wait_beside_reservations(void)
+{
+    enum { WAIT_NS = 2000000 };
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_nsec += WAIT_NS;
+    limit.tv_sec += limit.tv_nsec / 1000000000;
+    limit.tv_nsec %= 1000000000;
+    if (pthread_cond_timedwait(&runtime.changed, &runtime.lock, &limit))
+        revoke_reservations(UINT64_MAX);
+}
+
+static void prepare_to_wait(const bool *flag)
+{
+    awaited = flag;
+    od_own_copies_open();
+}
+
+od_engine *od_runtime_lock_to_wait(const bool *flag)
+{
+    prepare_to_wait(flag);
+    return od_runtime_lock();
+}
+
+/* Under the lock, which is given away meanwhile. Nothing is told to libomp in between: it might run a task of the program's here, which
+ * might wait for what these copies bring. */
+static void make_own_copies(void)
+{
+    od_own_copies copies = od_own_copies_take();
+    release_lock();
+    od_own_copies_make(runtime.transfers, &copies);
+    for (unsigned i = 0; i < copies.count; i++)
+        if (copies.status[i])
+            probe_both(copies.transfer[i]);
+    od_engine *engine = od_runtime_lock();
+    od_own_copies_open();
+    od_engine_hold(engine); /* they are one event */
+    for (unsigned i = 0; i < copies.count; i++)
+        end_transfer(copies.transfer[i], copies.status[i]);
+    od_engine_resume(engine);
+}
+
+/* The calling thread need not wait any longer: what it has not copied is for the others. Under the lock. */
+static void leave_own_copies(void)
+{
+    od_own_copies copies = od_own_copies_take();
+    for (unsigned i = 0; i < copies.count; i++)
+        submit_transfer(copies.transfer[i]);
+}
+
+/* Constructs that the calling thread waits for or has been granted. */
+static _Thread_local unsigned own_grants;
+
+void od_runtime_note_grant(bool begins)
+{
+    own_grants += begins ? 1u : -1u;
+}
+
+bool od_runtime_may_run_tasks(void)
+{
+    return !own_grants && !od_self.job && !od_self.holds;
+}
+
 void od_runtime_wait(const bool *flag)
 {
+    od_runtime_note_grant(true);
+    while (!*flag && od_own_copies_are_left())
+        make_own_copies();
+    leave_own_copies();
+    runtime.waiting++;
     while (!*flag) {
         /* Commands noted so far may be what lets the flag be set. */
         od_runtime_unlock();
+        od_host_copies_help(runtime.host_copies);
         pthread_mutex_lock(&runtime.lock);
-        if (!*flag)
+        if (!*flag && runtime.reserved.count)
+            wait_beside_reservations();
+        else if (!*flag)
             pthread_cond_wait(&runtime.changed, &runtime.lock);
     }
+    runtime.waiting--;
+    awaited = NULL;
+    od_runtime_note_grant(false);
+}
+
+/* --- reservations ------------------------------------------------------- */
+
+od_job *od_runtime_take_reservation(od_gate *gate)
+{
+    pthread_mutex_lock(&runtime.lock);
+    od_job *job = gate->job;
+    if (job) {
+        gate->job = NULL;
+        od_list_remove(&runtime.reserved, &job->live);
+        job->start_ns = od_clock_ns();
+        job->running_on = job->granted_place;
+    }
+    od_runtime_unlock();
+    return job;
+}
+
+void od_runtime_end_reservation(od_job *job, bool used)
+{
+    od_engine *engine = od_runtime_lock();
+    if (used) {
+        note_duration(job);
+        od_engine_task_done(engine, &job->task, OD_OK);
+    } else {
+        od_engine_task_give_up(engine, &job->task, false);
+    }
+    od_runtime_unlock();
+}
+
+void od_runtime_watch_reservation(od_job *job)
+{
+    od_runtime_lock();
+    runtime.busy++;
+    od_runtime_note_job(job);
+    if (od_workers_watch(runtime.workers, (unsigned)job->granted_place, job))
+        od_fatal("a worker thread could not be started");
+    od_runtime_unlock();
 }
 
 /* --- requests ----------------------------------------------------------- */
 
 /* Under the lock, which is gone at the end. A job that waits here keeps no device from running tasks: one of them may have the
  * right to what is asked for. */
-static void request_and_unlock(od_engine *engine, od_request *request)
+void od_runtime_request_and_unlock(od_engine *engine, od_request *request)
 {
+    if (!request) {
+        od_runtime_unlock();
+        return;
+    }
     od_task *asker = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
     od_waiter waiter = {.request = request};
     request->user = &waiter;
+    prepare_to_wait(&waiter.done);
     if (asker)
         od_engine_task_block(engine, asker, true);
+    helps_to_copy = true;
     od_engine_request(engine, request);
+    helps_to_copy = false;
     od_runtime_wait(&waiter.done);
     if (asker)
         od_engine_task_block(engine, asker, false);
     od_runtime_unlock();
+    od_host_copies_help(runtime.host_copies); /* what others wait for, of what it has promised to carry */
     od_request_destroy(request);
 }
 
@@ -477,28 +808,16 @@ void od_runtime_request(od_request *request)
 {
     if (!request)
         return;
-    request_and_unlock(od_runtime_lock(), request);
+    od_runtime_request_and_unlock(od_runtime_lock(), request);
     od_record_resume();
 }
 
 void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task)
 {
-    group *g = calloc(1, sizeof *g);
-    if (!g)
-        od_runtime_fatal("out of host memory for a data construct");
-    atomic_init(&g->pending, 1); /* this function's own */
-    g->task = task;
+    group *g = new_group(task);
     for (size_t i = 0; i < n; i++) {
-        if (!requests[i])
-            continue;
-        od_waiter *waiter = calloc(1, sizeof *waiter);
-        if (!waiter)
-            od_runtime_fatal("out of host memory for a data construct");
-        *waiter = (od_waiter){.notify = notify_group, .group = g, .request = requests[i]};
-        requests[i]->user = waiter;
-        atomic_fetch_add(&g->pending, 1);
         od_engine *engine = od_runtime_lock();
-        od_engine_request(engine, requests[i]);
+        join_group(g, engine, requests[i]);
         od_runtime_unlock();
     }
     leave_group(g);
@@ -512,9 +831,9 @@ void od_runtime_synchronise(void)
     od_engine *engine = od_runtime_lock();
     od_record_sync();
     if (od_engine_sync_request(engine, &request))
-        od_runtime_fatal("out of host memory at a synchronisation point");
+        od_fatal("out of host memory at a synchronisation point");
     if (request) /* in one step: another thread's must not take it for a task that still uses the data */
-        request_and_unlock(engine, request);
+        od_runtime_request_and_unlock(engine, request);
     else
         od_runtime_unlock();
     od_record_resume();
@@ -529,32 +848,13 @@ void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
     od_status status = od_engine_range_request(engine, base, size, kind, &request);
     od_runtime_unlock();
     if (status)
-        od_runtime_fatal("out of host memory for a data construct");
+        od_fatal("out of host memory for a data construct");
     od_runtime_request(request);
 }
 
 void od_runtime_note_job(od_job *job)
 {
     od_list_push_back(&runtime.live, &job->live);
-}
-
-/* --- bad input that shows late ------------------------------------------- */
-
-void od_runtime_check_limit(const od_task *task)
-{
-    char message[256];
-    od_engine_stats stats;
-    size_t limit = runtime.options.mem_limit;
-    od_engine_stats_get(runtime.engine, &stats);
-    for (uint32_t i = 0; limit && !stats.tasks && i < task->naccess; i++) {
-        if (task->access[i].datum->size <= runtime.backend.pool_bytes[0])
-            continue;
-        snprintf(message, sizeof message,
-                 "OMPDARTS_MEM_LIMIT=%zu: smaller than one tile of the first task; allowed: at least %zu bytes (one "
-                 "tile), better the sum of a task's tiles",
-                 limit, task->access[i].datum->size);
-        refuse(message);
-    }
 }
 
 /* --- asking ------------------------------------------------------------- */
@@ -580,6 +880,11 @@ int od_runtime_device_index(int n)
         if (runtime.devices.number[k] == n)
             return (int)k;
     return OD_NOWHERE;
+}
+
+int od_runtime_kernel_threads(void)
+{
+    return runtime.kernel_threads;
 }
 
 int od_runtime_virtual_number(void)
@@ -701,16 +1006,22 @@ static bool is_quiet(const void *arg)
     return runtime.busy <= own_jobs;
 }
 
-/* The caller is an onlooker. */
+/* The caller is an onlooker. Seconds are the process's own: what has not had its turn yet is waited for. */
 static bool wait_for(bool (*condition)(const void *arg), const void *arg)
 {
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += EXIT_PATIENCE_S;
-    while (!condition(arg))
-        if (pthread_cond_timedwait(&runtime.changed, &runtime.lock, &limit))
-            return condition(arg);
-    return true;
+    od_fair fair;
+    uint64_t left_ns = EXIT_PATIENCE_S * OD_NS_PER_S;
+    od_fair_begin(&fair, 0, false);
+    while (!condition(arg) && left_ns) {
+        struct timespec limit;
+        clock_gettime(CLOCK_REALTIME, &limit);
+        limit.tv_sec++;
+        while (!condition(arg) && !pthread_cond_timedwait(&runtime.changed, &runtime.lock, &limit))
+            continue;
+        uint64_t lap_ns = od_fair_lap(&fair);
+        left_ns -= lap_ns < left_ns ? lap_ns : left_ns;
+    }
+    return condition(arg);
 }
 
 typedef struct job_filter {
@@ -765,21 +1076,18 @@ static void abandon_jobs(void)
     }
     pthread_mutex_unlock(&runtime.lock);
     for (size_t i = 0; i < n; i++)
-        od_detached_complete(tasks[i]);
+        od_detached_tell((od_detached){.event = tasks[i].event});
     free(tasks);
+    od_team_abandon_all();
 }
 
-/* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. Other threads may
- * be in the middle of anything: nothing is torn down, the process ends with its threads. */
-static void stop(int status, void *arg)
+/* Other threads may be in the middle of anything: nothing is torn down, the process ends with its threads. */
+static void stop(int status)
 {
-    (void)arg;
     if (getpid() != runtime.process || atomic_exchange(&state, ENDED) != ON)
         return;
     pthread_mutex_lock(&runtime.lock);
     runtime.onlookers++;
-    if (!own_jobs)
-        wait_for(is_idle, NULL);
     runtime.stopping = true;
     wait_for(is_quiet, NULL);
     od_transfer_queues_halt(runtime.transfers);
@@ -798,6 +1106,44 @@ static void stop(int status, void *arg)
     await_tellers();
     abandon_jobs();
     od_images_let_go();
+}
+
+/* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. When nothing is under way
+ * any more, it goes on as long as the program may still need it. */
+static void begin_to_end(int status, void *arg)
+{
+    bool idle;
+    (void)arg;
+    if (getpid() != runtime.process || atomic_load(&state) != ON || atomic_exchange(&ending, true))
+        return;
+    pthread_mutex_lock(&runtime.lock);
+    runtime.onlookers++;
+    idle = !own_jobs && !od_self.job && wait_for(is_idle, NULL);
+    runtime.onlookers--;
+    if (idle)
+        await_tellers();
+    pthread_mutex_unlock(&runtime.lock);
+    if (!idle) {
+        stop(status);
+        return;
+    }
+    od_runtime_synchronise();
+    od_recall_save(); /* while the names of kernels are known, also those of libraries that go first */
+}
+
+void od_runtime_last_image(void)
+{
+    if (atomic_load(&ending))
+        stop(0);
+}
+
+/* What a library's constructor registers for exit() is called after all destructors of libraries: it may have been there that all
+ * started. Libraries that were there before ours have theirs called after this. */
+__attribute__((destructor)) static void unload(void)
+{
+    begin_to_end(0, NULL);
+    if (!od_images_exist())
+        stop(0);
 }
 
 /* A signal has arrived, and the process may be anywhere: only a moment is spent on the lock. */
@@ -834,6 +1180,11 @@ static void report_interrupted(int signal)
     od_record_interrupt();
     od_tracing_end();
     report();
+}
+
+bool od_runtime_ending(void)
+{
+    return atomic_load_explicit(&ending, memory_order_acquire);
 }
 
 bool od_runtime_ended(void)
@@ -922,7 +1273,9 @@ static bool start_threads(void)
     runtime.process = getpid();
     runtime.workers = od_workers_create(&runtime.lock, runtime.backend.ndevices + 1, &workers_ops);
     runtime.planner = od_planner_create(&runtime.lock, aside_done);
-    if (!runtime.workers || !runtime.planner || od_transfer_queues_create(&transfers, &runtime.transfers))
+    runtime.host_copies = od_host_copies_create(transfer_done, NULL);
+    if (!runtime.workers || !runtime.planner || !runtime.host_copies ||
+        od_transfer_queues_create(&transfers, &runtime.transfers))
         return false;
     if (runtime.options.watchdog_s > 0)
         od_watchdog_start(runtime.options.watchdog_s);
@@ -947,6 +1300,15 @@ static void start_or_refuse(void)
         refuse("the scheduler could not be started: out of memory or threads");
 }
 
+/* The processors are there for all workers together; a program that wants fewer threads gets fewer. */
+static int share_processors(void)
+{
+    int threads = REAL(omp_get_num_procs)(), wanted = REAL(omp_get_max_threads)();
+    unsigned n = runtime.backend.ops->start ? runtime.options.host_workers : runtime.backend.ndevices;
+    threads = (wanted < threads ? wanted : threads) / (n ? (int)n : 1);
+    return threads > 0 ? threads : 1;
+}
+
 static void start(void)
 {
     int available = REAL(omp_get_num_devices)();
@@ -959,6 +1321,7 @@ static void start(void)
     }
     runtime.jobs_done_end = &runtime.jobs_done;
     od_list_init(&runtime.live);
+    od_list_init(&runtime.reserved);
     /* libomp looks only at the first task of each queue for one that a waiting thread may run. Detached tasks complete in
      * any order, and then that need not be one: threads would wait for each other for ever. */
     REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
@@ -966,14 +1329,16 @@ static void start(void)
         od_recall_start();
     choose_devices((unsigned)available);
     start_or_refuse();
+    runtime.kernel_threads = share_processors();
     runtime.start_ns = od_clock_ns();
     od_check_start(runtime.options.check);
     record_start();
     trace_start();
+    od_info_start();
     if (runtime.options.progress)
         od_progress_start(runtime.start_ns);
     od_images_hold();
-    on_exit(stop, NULL);
+    on_exit(begin_to_end, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, back-end %s, policy %s, eviction %s",
            runtime.backend.ndevices, runtime.backend.pool_bytes[0], runtime.backend.ops->name, runtime.options.sched,
            runtime.options.evict);
@@ -999,7 +1364,7 @@ void od_runtime_after_fork(bool child)
 static void give_up_inherited(void)
 {
     if (od_directory_has_regions(od_engine_directory(runtime.engine)))
-        od_runtime_fatal(
+        od_fatal(
             "this process was forked while target tasks were under way and data regions were open, and now "
             "it offloads");
     od_log(OD_LOG_WARNING, "runtime",
@@ -1026,6 +1391,7 @@ static void revive(void)
         od_planner_abandon(runtime.planner);
         od_engine_abandon_asides(runtime.engine);
         od_transfer_queues_abandon(runtime.transfers);
+        od_host_copies_abandon(runtime.host_copies);
         runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         runtime.onlookers = 0;
         atomic_store(&runtime.telling, 0);
@@ -1039,7 +1405,7 @@ static void revive(void)
         else if (start_threads())
             atomic_store_explicit(&state, ON, memory_order_release);
         else
-            od_runtime_fatal("the threads of the scheduler could not be started after a fork");
+            od_fatal("the threads of the scheduler could not be started after a fork");
     }
     pthread_mutex_unlock(&runtime.lock);
 }
@@ -1148,22 +1514,28 @@ static void configure(void)
     }
 }
 
-void od_runtime_load(void)
+static void load_next(void)
 {
     const char *missing;
+    od_thread_note_places();
     if (od_real_resolve(&missing))
         configure();
     else if (missing)
         od_log(OD_LOG_WARNING, "runtime", "the OpenMP runtime has no %s: ompdarts is off", missing);
 }
 
-void od_runtime_load_late(void)
+static void forward_where_idle(void)
 {
-    if (!loaded && od_real_resolve_opened())
-        configure();
+    bool idle = od_runtime_is_idle();
+    __atomic_store_n(&od_forward_fork_call, idle ? od_real_table.__kmpc_fork_call : NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&od_forward_fork_teams, idle ? od_real_table.__kmpc_fork_teams : NULL, __ATOMIC_RELAXED);
 }
 
-__attribute__((constructor(2000))) static void load(void)
+__attribute__((constructor)) void od_runtime_load(void)
 {
-    od_runtime_load();
+    static pthread_once_t next = PTHREAD_ONCE_INIT;
+    pthread_once(&next, load_next);
+    if (!loaded && od_real_resolve_opened())
+        configure();
+    forward_where_idle();
 }

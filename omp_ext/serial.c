@@ -2,6 +2,8 @@
 /* Around libomp's count of tasks in teams of one thread. See serial.h. */
 #include "omp_ext/serial.h"
 
+#include "omp_ext/fatal.h"
+#include "omp_ext/ompt.h"
 #include "omp_ext/real.h"
 #include "omp_ext/thread.h"
 
@@ -37,7 +39,7 @@ void od_serial_before_barrier(od_ident *ident, int32_t gtid)
 od_kernel_task od_serial_begin_kernel(void)
 {
     od_kernel_task own = {0};
-    if (!od_self.family.tracked || !od_self.family.has_children || !od_serial_is_alone())
+    if (!od_self.family.parent || !od_self.family.has_children || !od_serial_is_alone())
         return own;
     int32_t gtid = REAL(__kmpc_global_thread_num)(NULL), flags = OD_TASK_TIED | OD_TASK_DETACHABLE;
     own.task = REAL(__kmpc_omp_task_alloc)(NULL, gtid, flags, sizeof(od_kmp_task), 0, do_nothing);
@@ -57,6 +59,9 @@ void od_serial_end_kernel(od_kernel_task own)
 
 /* --- taskloop --------------------------------------------------------------- */
 
+/* Ours (sync.c): libomp's would not be told of the detached tasks that end meanwhile. */
+int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid);
+
 /* The pattern of the copies, allocated anew with the program's own flags while nothing is under way; the first one ends
  * without having done anything. */
 static void *uncounted_pattern(od_ident *ident, int32_t gtid, od_kmp_task *pattern)
@@ -64,7 +69,7 @@ static void *uncounted_pattern(od_ident *ident, int32_t gtid, od_kmp_task *patte
     od_allocation made = od_self.allocated;
     char *contents = malloc(made.size + made.shareds);
     if (!contents)
-        od_runtime_fatal("out of host memory for a taskloop");
+        od_fatal("out of host memory for a taskloop");
     memcpy(contents, pattern, made.size);
     if (made.shareds)
         memcpy(contents + made.size, pattern->shareds, made.shareds);
@@ -73,7 +78,7 @@ static void *uncounted_pattern(od_ident *ident, int32_t gtid, od_kmp_task *patte
     if (made.flags & OD_TASK_DESTRUCTORS)
         pattern->destructor = (void *)(uintptr_t)do_nothing;
     REAL(__kmpc_omp_task)(ident, gtid, pattern);
-    REAL(__kmpc_omp_taskwait)(ident, gtid);
+    __kmpc_omp_taskwait(ident, gtid);
 
     od_kmp_task *copy = REAL(__kmpc_omp_task_alloc)(ident, gtid, made.flags, made.size, made.shareds, entry);
     void *shareds = copy->shareds;
@@ -109,8 +114,15 @@ static loop begin_loop(od_ident *ident, int32_t gtid, loop l)
 void __kmpc_taskloop(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
                      int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, void *duplicate)
 {
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_taskloop)
+        (ident, gtid, task, condition, lower, upper, stride, nogroup, schedule, grain, duplicate);
+        return;
+    }
     loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
+    od_detach_note_task();
     od_self.serial_loops += l.serial;
+    OD_PROGRAM_CALL;
     REAL(__kmpc_taskloop)
     (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, duplicate);
     od_self.serial_loops -= l.serial;
@@ -120,8 +132,15 @@ void __kmpc_taskloop_5(od_ident *ident, int32_t gtid, void *task, int32_t condit
                        int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, int32_t modifier,
                        void *duplicate)
 {
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_taskloop_5)
+        (ident, gtid, task, condition, lower, upper, stride, nogroup, schedule, grain, modifier, duplicate);
+        return;
+    }
     loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
+    od_detach_note_task();
     od_self.serial_loops += l.serial;
+    OD_PROGRAM_CALL;
     REAL(__kmpc_taskloop_5)
     (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, modifier, duplicate);
     od_self.serial_loops -= l.serial;

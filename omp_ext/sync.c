@@ -3,17 +3,24 @@
  * Synchronisation points: after a taskwait, a taskgroup, a barrier or a parallel region, what
  * finished tasks wrote outside regions is on the host, and device copies that the host may now change are forgotten.
  */
+#include "omp_ext/call.h"
+#include "omp_ext/kernel.h"
+#include "omp_ext/ompt.h"
 #include "omp_ext/real.h"
+#include "omp_ext/reservation.h"
 #include "omp_ext/serial.h"
 #include "omp_ext/thread.h"
 #include "omp_ext/watchdog.h"
 
 #include <stdarg.h>
+#include <string.h>
 
-/* The calling thread begins or ends to wait for other tasks. A job that does so keeps no device from running them. */
+/* The calling thread begins or ends to wait for other tasks. A host task that does so holds no data which they may need, but
+ * those whose addresses it is shown, and keeps no device from running them. */
 static void note_wait(bool waits)
 {
     od_watchdog_note_wait(waits);
+    od_reservation_give_up();
     if (od_self.mode != OD_ON_DEVICE)
         return;
     od_engine *engine = od_runtime_lock();
@@ -30,13 +37,46 @@ static void synchronise(void)
 
 int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
 {
+    int32_t result;
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskwait)(ident, gtid);
     note_wait(true);
-    int32_t result = REAL(__kmpc_omp_taskwait)(ident, gtid);
+    od_detach_await_children(ident);
+    {
+        OD_PROGRAM_CALL;
+        result = REAL(__kmpc_omp_taskwait)(ident, gtid);
+    }
     note_wait(false);
     synchronise();
     return result;
+}
+
+int32_t __kmpc_omp_taskyield(od_ident *ident, int32_t gtid, int32_t end_part)
+{
+    if (od_runtime_is_idle())
+        return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
+    if (!od_self.kernels)
+        od_detach_pass_on();
+    OD_PROGRAM_CALL;
+    return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
+}
+
+/* All threads of a program see the same begins and ends: it is idle from the start, or until a library brings device code. */
+static bool has_groups(void)
+{
+    return od_runtime_offloads() && !od_self.kernels;
+}
+
+void __kmpc_taskgroup(od_ident *ident, int32_t gtid)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_taskgroup)(ident, gtid);
+        return;
+    }
+    if (has_groups())
+        od_detach_begin_group();
+    OD_PROGRAM_CALL;
+    REAL(__kmpc_taskgroup)(ident, gtid);
 }
 
 void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
@@ -46,12 +86,18 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
         return;
     }
     note_wait(true);
-    REAL(__kmpc_end_taskgroup)(ident, gtid);
+    od_detach_await_group(ident);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_end_taskgroup)(ident, gtid);
+    }
+    if (!od_self.kernels)
+        od_detach_end_group();
     note_wait(false);
     synchronise();
 }
 
-/* True where barriers are none of ours. All threads of a team must agree: so a region that was begun with ours ends with them. */
+/* True where barriers, and regions that begin, are none of ours. All threads of a team must agree: so a region that was begun with ours ends with them. */
 static bool is_as_written(void)
 {
     return od_runtime_is_idle() && !od_member_self;
@@ -77,16 +123,23 @@ void __kmpc_barrier(od_ident *ident, int32_t gtid)
         return;
     }
     before_barrier(ident, gtid);
-    REAL(__kmpc_barrier)(ident, gtid);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_barrier)(ident, gtid);
+    }
     after_barrier();
 }
 
 int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 {
+    int32_t cancelled;
     if (is_as_written())
         return REAL(__kmpc_cancel_barrier)(ident, gtid);
     before_barrier(ident, gtid);
-    int32_t cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
+    {
+        OD_PROGRAM_CALL;
+        cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
+    }
     after_barrier();
     return cancelled;
 }
@@ -94,9 +147,14 @@ int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 /* All threads of the team get to know of it at the next cancellation point. */
 int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
 {
+    if (is_as_written())
+        return REAL(__kmpc_cancel)(ident, gtid, kind);
+    OD_PROGRAM_CALL;
     int32_t cancelled = REAL(__kmpc_cancel)(ident, gtid, kind);
-    if (cancelled && kind == OD_CANCEL_PARALLEL && od_member_self && !od_self.kernels)
+    if (cancelled && kind == OD_CANCEL_PARALLEL && od_member_self && !od_self.kernels) {
         atomic_store(&od_member_self->team->cancelled, true);
+        od_team_wake_all(od_member_self->team);
+    }
     return cancelled;
 }
 
@@ -104,18 +162,25 @@ int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
 int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
                       void *lock)
 {
-    if (!is_as_written()) {
-        before_barrier(ident, gtid);
-        od_watchdog_note_wait(false);
-    }
+    if (is_as_written())
+        return REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock);
+    before_barrier(ident, gtid);
+    od_watchdog_note_wait(false);
+    OD_PROGRAM_CALL;
     return REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock);
 }
 
 void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 {
-    REAL(__kmpc_end_reduce)(ident, gtid, lock);
-    if (!od_runtime_is_idle())
-        synchronise();
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_end_reduce)(ident, gtid, lock);
+        return;
+    }
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_end_reduce)(ident, gtid, lock);
+    }
+    synchronise();
 }
 
 /* Has barriers inside. */
@@ -126,90 +191,99 @@ void __kmpc_copyprivate(od_ident *ident, int32_t gtid, size_t size, void *data, 
         return;
     }
     before_barrier(ident, gtid);
-    REAL(__kmpc_copyprivate)(ident, gtid, size, data, copy, is_source);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_copyprivate)(ident, gtid, size, data, copy, is_source);
+    }
     after_barrier();
+}
+
+/* Ends the taskgroup of a reduction(task, …) clause. */
+void __kmpc_task_reduction_modifier_fini(od_ident *ident, int32_t gtid, int32_t is_worksharing)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_task_reduction_modifier_fini)(ident, gtid, is_worksharing);
+        return;
+    }
+    od_detach_await_children(ident);
+    OD_PROGRAM_CALL;
+    REAL(__kmpc_task_reduction_modifier_fini)(ident, gtid, is_worksharing);
 }
 
 void __kmpc_serialized_parallel(od_ident *ident, int32_t gtid)
 {
+    if (is_as_written()) {
+        REAL(__kmpc_serialized_parallel)(ident, gtid);
+        return;
+    }
     od_detach_before_region(ident);
+    OD_PROGRAM_CALL;
     REAL(__kmpc_serialized_parallel)(ident, gtid);
+    if (od_runtime_offloads() && !od_self.kernels)
+        od_serialized_begin();
 }
 
 void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
 {
-    REAL(__kmpc_end_serialized_parallel)(ident, gtid);
-    synchronise();
-}
-
-void __kmpc_fork_call_if(od_ident *ident, int32_t count, void *outlined, int32_t condition, void *args)
-{
-    od_member *outer = od_member_self;
-    od_member_self = NULL; /* its team's barriers are not those of this thread's */
-    REAL(__kmpc_fork_call_if)(ident, count, outlined, condition, args);
-    od_member_self = outer;
+    if (is_as_written()) {
+        REAL(__kmpc_end_serialized_parallel)(ident, gtid);
+        return;
+    }
+    if (!od_self.kernels)
+        od_serialized_end(ident);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_end_serialized_parallel)(ident, gtid);
+    }
     synchronise();
 }
 
 /* --- parallel regions ----------------------------------------------------- */
 
-enum { MAX_FORK_ARGS = 128 };
-
-typedef void (*fork_call)(od_ident *, int32_t, void *, ...);
-typedef void (*outlined_region)(int32_t *gtid, int32_t *tid, ...);
-
-/* A parallel region as the program wrote it: the call is variadic, its arguments are passed on one by one. */
+/* A parallel region as the program wrote it: the call is variadic. */
 typedef struct region {
     od_ident *ident;
-    outlined_region outlined;
-    int32_t count;
-    od_team team;
-    void *args[MAX_FORK_ARGS]; /* NULL up to the next of 8, 32, 128 */
+    void (*outlined)(void);
+    size_t count;
+    void *const *args; /* `count` */
+    od_team *team;
+    const void *from; /* of the program, where it is called */
 } region;
 
-#define A8(a, i) a[i], a[i + 1], a[i + 2], a[i + 3], a[i + 4], a[i + 5], a[i + 6], a[i + 7]
-#define A32(a, i) A8(a, i), A8(a, i + 8), A8(a, i + 16), A8(a, i + 24)
-#define A128(a) A32(a, 0), A32(a, 32), A32(a, 64), A32(a, 96)
-
-static int32_t passed(int32_t count)
+/* Calls function(leading…, the region's arguments…). */
+static void call_with_args(const region *r, void (*function)(void), size_t nleading, void *const *leading)
 {
-    return count <= 8 ? 8 : count <= 32 ? 32 : MAX_FORK_ARGS;
+    size_t count = nleading + r->count;
+    void *words[count > OD_CALL_MIN ? count : OD_CALL_MIN];
+    memset(words, 0, OD_CALL_MIN * sizeof *words);
+    memcpy(words, leading, nleading * sizeof *words);
+    if (r->count)
+        memcpy(words + nleading, r->args, r->count * sizeof *words);
+    od_call(function, count, words);
 }
 
-/* The callee looks at `count` arguments; mostly they are few. */
 static void call_outlined(const region *r, int32_t *gtid, int32_t *tid)
 {
-    if (passed(r->count) == 8)
-        r->outlined(gtid, tid, A8(r->args, 0));
-    else if (passed(r->count) == 32)
-        r->outlined(gtid, tid, A32(r->args, 0));
-    else
-        r->outlined(gtid, tid, A128(r->args));
+    call_with_args(r, r->outlined, 2, (void *[]){gtid, tid});
 }
 
-static void fork_as_written(const region *r)
+static void fork_as_written(const region *r, void *real)
 {
-    fork_call real = (fork_call)REAL(__kmpc_fork_call);
-    void *outlined = (void *)(uintptr_t)r->outlined;
-    if (passed(r->count) == 8)
-        real(r->ident, r->count, outlined, A8(r->args, 0));
-    else if (passed(r->count) == 32)
-        real(r->ident, r->count, outlined, A32(r->args, 0));
-    else
-        real(r->ident, r->count, outlined, A128(r->args));
+    void *leading[] = {r->ident, (void *)r->count, (void *)(uintptr_t)r->outlined};
+    call_with_args(r, (void (*)(void))(uintptr_t)real, 3, leading);
 }
 
 /* The barrier that ends a region is none of __kmpc_barrier's. In a team of one there is none, but a wait for its tasks. */
 static void run_region(int32_t *gtid, int32_t *tid, region *r)
 {
     od_member member;
-    od_member_begin(&member, &r->team);
+    od_member_begin(&member, r->team, *tid);
     call_outlined(r, gtid, tid);
     od_watchdog_note_wait(true);
     od_detach_before_barrier(r->ident, *gtid);
     if (member.nthreads == 1)
         REAL(__kmpc_barrier)(r->ident, *gtid);
-    od_member_end(r->ident, *gtid, &member);
+    od_member_end(r->ident, &member);
     od_watchdog_note_wait(false);
 }
 
@@ -221,28 +295,87 @@ static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
     od_self.kernels--;
 }
 
-void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...);
-void __kmpc_fork_call(od_ident *ident, int32_t count, void *outlined, ...)
+typedef void (*fork_call)(od_ident *, int32_t, void *, ...);
+
+static void fork_team(region *r)
 {
-    region r; /* not initialised as a whole: it is large */
-    va_list list;
-    if (count > MAX_FORK_ARGS)
-        od_runtime_fatal("a parallel region with more than 128 shared variables is not supported");
-    r.ident = ident;
-    r.outlined = (outlined_region)outlined;
-    r.count = count;
-    r.team = (od_team){0};
-    va_start(list, outlined);
-    for (int32_t i = 0; i < passed(count); i++)
-        r.args[i] = i < count ? va_arg(list, void *) : NULL;
-    va_end(list);
+    const void *outlined = (const void *)(uintptr_t)r->outlined;
+    r->team = od_region_begin(outlined);
+    ((fork_call)REAL(__kmpc_fork_call))(r->ident, 1, (void *)run_region, r);
+    od_region_end(r->team, outlined);
+}
+
+static void fork_threads(region *r)
+{
     fork_call real = (fork_call)REAL(__kmpc_fork_call);
-    od_detach_before_region(ident);
+    OD_PROGRAM_CALL_FROM(r->from);
     if (od_self.kernels)
-        real(ident, 1, (void *)run_region_of_kernel, &r);
+        real(r->ident, 1, (void *)run_region_of_kernel, r);
     else if (od_runtime_offloads() || od_member_self)
-        real(ident, 1, (void *)run_region, &r);
+        fork_team(r);
     else
-        fork_as_written(&r);
+        fork_as_written(r, REAL(__kmpc_fork_call));
+}
+
+static void begin_region(region *r)
+{
+    od_reservation_give_up(); /* the region's threads may use the same data */
+    od_detach_before_region(r->ident);
+    od_kernel_before_region();
+    fork_threads(r);
     synchronise();
+}
+
+void OD_FORK_CALL(od_ident *ident, int32_t count, void *outlined, ...);
+void OD_FORK_CALL(od_ident *ident, int32_t count, void *outlined, ...)
+{
+    va_list list;
+    size_t n = count > 0 ? (size_t)count : 0;
+    void *args[n + 1];
+    va_start(list, outlined);
+    for (size_t i = 0; i < n; i++)
+        args[i] = va_arg(list, void *);
+    va_end(list);
+    region r = {.ident = ident,
+                .outlined = (void (*)(void))(uintptr_t)outlined,
+                .count = n,
+                .args = args,
+                .from = __builtin_return_address(0)};
+    begin_region(&r);
+}
+
+/* A league of teams, in a kernel or in the program. */
+void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...);
+void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
+{
+    va_list list;
+    size_t n = count > 0 ? (size_t)count : 0;
+    void *args[n + 1];
+    va_start(list, outlined);
+    for (size_t i = 0; i < n; i++)
+        args[i] = va_arg(list, void *);
+    va_end(list);
+    region r = {.ident = ident, .outlined = (void (*)(void))(uintptr_t)outlined, .count = n, .args = args};
+    od_kernel_before_league(ident);
+    OD_PROGRAM_CALL;
+    fork_as_written(&r, REAL(__kmpc_fork_teams));
+}
+
+/* With `args` NULL the region shares nothing, else it gets that one pointer. */
+void __kmpc_fork_call_if(od_ident *ident, int32_t count, void *outlined, int32_t condition, void *args)
+{
+    region r = {.ident = ident,
+                .outlined = (void (*)(void))(uintptr_t)outlined,
+                .count = args != NULL,
+                .args = &args,
+                .from = __builtin_return_address(0)};
+    int32_t gtid = REAL(__kmpc_global_thread_num)(ident), zero = 0;
+    (void)count;
+    if (condition) {
+        begin_region(&r);
+        return;
+    }
+    __kmpc_serialized_parallel(ident, gtid);
+    call_outlined(&r, &gtid, &zero);
+    __kmpc_end_serialized_parallel(ident, gtid);
 }

@@ -3,9 +3,15 @@
  * Kernel launches, and the default device.
  */
 #include "omp_ext/expand.h"
+#include "omp_ext/fatal.h"
+#include "omp_ext/foreign.h"
 #include "omp_ext/fortran.h"
 #include "omp_ext/job.h"
+#include "omp_ext/info.h"
+#include "omp_ext/ompt.h"
 #include "omp_ext/real.h"
+#include "omp_ext/reservation.h"
+#include "omp_ext/refuse.h"
 #include "omp_ext/structs.h"
 #include "omp_ext/virtual.h"
 
@@ -23,11 +29,18 @@ void omp_set_default_device(int device)
     atomic_store(&program_sets_default, true);
 }
 
+/* The device whose addresses the calling code is shown: it may name that to the device's libraries. */
+static int shown_device(void)
+{
+    if (od_self.mode == OD_ON_DEVICE && od_self.shown)
+        return od_self.place;
+    return od_self.mode == OD_PLAIN && od_self.holds && !(od_self.shown_host & 1) ? od_self.held_place : OD_NOWHERE;
+}
+
 int omp_get_default_device(void)
 {
-    if (od_self.mode == OD_ON_DEVICE && od_self.place != OD_HOST)
-        return od_runtime_device_number((unsigned)od_self.place);
-    return REAL(omp_get_default_device)();
+    int k = od_runtime_started() ? shown_device() : OD_NOWHERE;
+    return k == OD_NOWHERE ? REAL(omp_get_default_device)() : od_runtime_device_number((unsigned)k);
 }
 
 static bool is_in_region(const od_map_args *given)
@@ -36,12 +49,12 @@ static bool is_in_region(const od_map_args *given)
     od_map_args room = {0};
     const od_map_args *args = od_expanded(given, &room);
     od_engine *engine = od_runtime_lock();
+    od_region *region;
     for (int32_t i = 0; i < args->count && !inside; i++)
         inside = !(args->types[i] & OD_MAP_NO_RANGE) &&
-                 od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], 0);
+                 od_directory_refer(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i],
+                                    &region) != OD_APART;
     od_runtime_unlock();
-    for (int32_t i = 0; i < args->count && !inside; i++)
-        inside = !(args->types[i] & OD_MAP_NO_RANGE) && od_structs_is_open((uintptr_t)args->begins[i], 1);
     od_expand_free(&room);
     return inside;
 }
@@ -69,7 +82,7 @@ bool od_is_virtual(int64_t *device, const od_map_args *args)
 /* The process has begun to end while this task was being captured: libomptarget may have unloaded the device code. */
 bool od_is_too_late(void)
 {
-    if (od_self.mode != OD_CAPTURE || !od_runtime_ended())
+    if (od_self.mode != OD_CAPTURE || !od_runtime_ending())
         return false;
     od_self.capture->what = OD_CAPTURED_DONE;
     return true;
@@ -81,17 +94,24 @@ void od_note_offload(bool suited)
     od_self.unsuited |= !suited;
 }
 
-/* True where all data of a launch lie in open regions: the host may not look at them meanwhile. */
-static bool all_in_regions(const od_map_args *args)
+/* True where all data of a construct lie in open regions: the host's own are others. Locked. */
+static bool all_in_regions(od_engine *engine, const od_map_args *args)
 {
     bool all = true;
-    od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; i < args->count; i++)
-        if (od_arg_classify(args, i) == OD_ARG_DATUM &&
-            !od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]))
+        if (od_arg_classify(args, i) == OD_ARG_DATUM && !od_refer(engine, args, i).region)
             all = false;
-    od_runtime_unlock();
     return all;
+}
+
+void od_learn_offload(const od_map_args *args, bool suited)
+{
+    if (!od_self.learning)
+        return;
+    od_engine *engine = od_runtime_lock();
+    od_note_offload(suited && all_in_regions(engine, args));
+    od_reservation_learn(od_self.learning, od_self.depends, od_self.ndepends, args);
+    od_runtime_unlock();
 }
 
 /* --- launches ----------------------------------------------------------- */
@@ -104,13 +124,14 @@ static bool is_known_version(const od_kernel_args *args)
 static int capture(const od_kernel_call *call)
 {
     if (od_launch_copy(&od_self.capture->launch, call))
-        od_runtime_fatal("out of host memory for a launch");
+        od_fatal("out of host memory for a launch");
     od_self.capture->what = OD_CAPTURED_LAUNCH;
     return 0;
 }
 
 static int pass_through(const od_kernel_call *call, int64_t device)
 {
+    od_reservation_give_up();
     int failed = od_launch_pass_through(call, device);
     if (od_self.mode == OD_CAPTURE && !failed)
         od_self.capture->what = OD_CAPTURED_DONE;
@@ -122,25 +143,52 @@ static int pass_through(const od_kernel_call *call, int64_t device)
 static int plain_launch(const od_kernel_call *call)
 {
     od_map_args map = od_kernel_map_args(&call->args);
-    if (od_self.learning)
-        od_note_offload(!call->structs && all_in_regions(&map));
+    od_learn_offload(&map, !call->structs);
     return od_job_launch_sync(call, NULL);
 }
 
-/* Turns the structs of the call's map list into simple arguments. False: it must pass through. */
-static bool make_simple(od_kernel_call *call)
+/* Ends the program where the call's map list is wrong. */
+static od_flattened flatten(od_kernel_call *call, od_kernel_args *flat)
+{
+    od_map_args given = od_kernel_map_args(&call->args), room = {0};
+    const od_map_args *list = od_expanded(&given, &room);
+    od_refusal refusal = od_find_refused(OD_NAMING_ENTER, list);
+    if (refusal.found)
+        od_refuse_kernel(call, &refusal);
+    od_flattened how = od_structs_flatten(&call->args, list, flat, &call->structs);
+    od_expand_free(&room);
+    return how;
+}
+
+/* Turns the structs of the call's map list into simple arguments, and marks what is libomptarget's: *marked are then
+ * the call's map types. False: it must pass through. */
+static bool make_simple(od_kernel_call *call, int64_t **marked)
 {
     od_kernel_args flat;
-    od_flattened how = od_structs_flatten(&call->args, &flat, &call->structs);
+    od_map_args written = od_kernel_map_args(&call->args);
+    od_foreignness foreign = od_foreign_mark(&written, false, marked);
+    if (foreign == OD_FOREIGN_ENTANGLED)
+        return false;
+    if (foreign == OD_FOREIGN_MARKED) {
+        written.types = call->args.types = *marked;
+        od_args_bring_foreign_home(&written);
+    }
+    od_flattened how = flatten(call, &flat);
     if (how == OD_FLAT_IMPOSSIBLE)
         return false;
-    od_map_args map = od_kernel_map_args(how == OD_FLAT_DONE ? &flat : &call->args);
-    if (!od_args_are_simple(&map)) {
-        od_structs_free(call->structs);
-        return false;
-    }
+    od_kernel_args given = call->args;
     if (how == OD_FLAT_DONE)
         call->args = flat;
+    od_map_args map = od_kernel_map_args(&call->args);
+    if (!od_args_are_simple(&map)) {
+        od_structs_free(call->structs);
+        call->structs = NULL;
+        call->args = given;
+        return false;
+    }
+    if (call->structs) /* a task of its own: nothing is held while it waits for its data */
+        od_reservation_give_up();
+    od_structs_enter(call->structs);
     return true;
 }
 
@@ -156,6 +204,14 @@ static int schedule(const od_kernel_call *call)
     }
 }
 
+static int as_written(const od_kernel_call *call, int64_t device, od_kernel_args *args)
+{
+    const void *before = od_ompt_at(call->from);
+    int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
+    od_ompt_at(before);
+    return failed;
+}
+
 int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
                         od_kernel_args *args)
 {
@@ -163,21 +219,29 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
         return 1;
     if (od_is_too_late())
         return 0;
+    od_kernel_call call = {.ident = ident,
+                           .teams = teams,
+                           .threads = threads,
+                           .kernel = kernel,
+                           .from = __builtin_return_address(0)};
     if (!od_runtime_active() || !is_known_version(args))
-        return REAL(__tgt_target_kernel)(ident, device, teams, threads, kernel, args);
-    od_kernel_call call = {ident, teams, threads, kernel, *args, NULL};
+        return as_written(&call, device, args);
+    call.args = *args;
     od_map_args map = od_kernel_map_args(args);
+    od_info_tell(OD_INFO_KERNEL, ident, device, &map);
     bool is_virtual = od_is_virtual(&device, &map);
     if (!is_virtual)
         return pass_through(&call, device);
     void *widened = od_fortran_widen(&call.args);
+    int64_t *marked = NULL;
     int failed;
-    if (make_simple(&call)) {
+    if (make_simple(&call, &marked)) {
         failed = schedule(&call);
     } else {
         call.args = *args;
         failed = pass_through(&call, OD_DEVICE_DEFAULT);
     }
+    free(marked);
     free(widened);
     return failed;
 }

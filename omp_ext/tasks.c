@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Tasks: target tasks become detached ordinary tasks that only tell what they would launch, and host tasks
- * with depend clauses meet current data on the host.
+ * Tasks: target tasks become detached ordinary tasks that only tell what they would launch.
  *
  * A target task is allocated detachable, with target_trampoline() as its entry. libomp tracks its
  * dependences; when it is ready, the trampoline asks for its completion event, runs the compiled entry in capture mode, gives
  * the launch to the engine and returns. The task completes in libomp when the engine has completed it. One that libomp
- * discards never asks, and completes as usual.
- *
- * A host task's entry is exchanged when it is submitted with dependences. Its first run, in place, learns whether it
- * offloads from inside; if so, later instances are detached and run on a device worker.
+ * discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c.
  */
 
+#include "omp_ext/fatal.h"
 #include "omp_ext/job.h"
 
+#include "omp_ext/ompt.h"
 #include "omp_ext/real.h"
 #include "omp_ext/recall.h"
 #include "omp_ext/record.h"
 #include "omp_ext/records.h"
 #include "omp_ext/serial.h"
+#include "omp_ext/structs.h"
+#include "omp_ext/tasks.h"
 #include "omp_ext/tracing.h"
 #include "omp_ext/virtual.h"
 #include "util/tsan.h"
@@ -41,14 +41,11 @@ static void bring_home(const od_depend *depend, od_request_kind kind)
         status = od_engine_range_request(engine, d->base, d->size, kind, &request);
     od_runtime_unlock();
     if (status)
-        od_runtime_fatal("out of host memory for a host task");
+        od_fatal("out of host memory for a host task");
     od_runtime_request(request);
 }
 
-/* The host is about to use what tasks before it have written, or has just written what tasks after it will use. With
- * OMPDARTS_COHERENCE=depend that is what the items name; otherwise it may be anything that was written by a task
- * before one of them: order goes from task to task, names do not. */
-static void host_access(const od_depend *depends, int32_t ndepends)
+void od_task_host_access(const od_depend *depends, int32_t ndepends)
 {
     if (!od_runtime_started())
         return;
@@ -71,7 +68,7 @@ static od_level_use *scheduler_uses(const od_record *record, od_level_use *few)
     size_t n = (size_t)record->ndepends;
     od_level_use *uses = n > USES_AT_ONCE ? malloc(n * sizeof *uses) : few;
     if (!uses)
-        od_runtime_fatal("out of host memory for a task's dependences");
+        od_fatal("out of host memory for a task's dependences");
     for (size_t j = 0; j < n; j++)
         uses[j] = (od_level_use){record->depends[j].base, record->depends[j].flags != OD_DEPEND_IN,
                                  record->depends[j].flags == OD_DEPEND_OUT};
@@ -79,7 +76,7 @@ static od_level_use *scheduler_uses(const od_record *record, od_level_use *few)
 }
 
 /* The scheduler is not told of data constructs: no device needs data for them, so they are no reason to keep any there. */
-static void submit(od_record *record)
+void od_task_submit(od_record *record)
 {
     od_level_use few[USES_AT_ONCE];
     if (!od_runtime_started())
@@ -97,8 +94,7 @@ static void submit(od_record *record)
         free(uses);
 }
 
-/* The task is ready, or will never be. */
-static void unsubmit(od_record *record)
+void od_task_unsubmit(od_record *record)
 {
     if (!record->submitted)
         return;
@@ -107,8 +103,7 @@ static void unsubmit(od_record *record)
     od_runtime_unlock();
 }
 
-/* No job has come of it: the program has run it itself, or nobody will. */
-static void withdraw(od_record *record)
+void od_task_withdraw(od_record *record)
 {
     if (!record->submission)
         return;
@@ -122,8 +117,8 @@ static void forget_discarded(const void *task)
 {
     od_record *stale = REAL(omp_get_cancellation)() ? od_records_take(task) : NULL;
     if (stale) {
-        unsubmit(stale);
-        withdraw(stale);
+        od_task_unsubmit(stale);
+        od_task_withdraw(stale);
         od_record_done(stale->number);
         od_record_free(stale);
     }
@@ -134,29 +129,34 @@ static void forget_discarded(const void *task)
 /* libomp's barriers wait for a detached task only if its parent is an implicit task. So an explicit task that has created
  * target tasks, or others that may be detached, waits for them at its end. Its entry is exchanged for that; part_id, which compiled code uses in untied tasks
  * alone, tells the trampoline which entry it was, in the copies that a taskloop makes, too. */
-static void end_family(int32_t gtid)
+void od_task_end_family(int32_t gtid)
 {
-    if (od_self.family.has_children)
-        REAL(__kmpc_omp_taskwait)(NULL, gtid);
+    if (!od_self.family.has_children)
+        return;
+    od_detach_await_children(NULL);
+    REAL(__kmpc_omp_taskwait)(NULL, gtid);
 }
 
-/* True where somebody waits for a detached task that is created now, before the next barrier ends. */
-static bool is_awaited(void)
+bool od_task_is_awaited(void)
 {
-    return od_self.family.tracked || !REAL(omp_in_explicit_task)();
+    const od_parent *parent = od_self.family.parent;
+    return parent ? od_parent_runs(parent) : !REAL(omp_in_explicit_task)();
 }
 
 static int32_t parent_trampoline(int32_t gtid, void *task)
 {
     OD_TSAN_ACQUIRE(task); /* its memory was another task's, which libomp knows and nobody tells */
     od_kmp_task *t = task;
+    od_parent self;
     od_family outer = od_self.family;
     const od_entry *code = od_entry_numbered(t->part_id);
-    od_self.family = (od_family){.tracked = true};
+    od_detach_task_begins();
+    od_parent_begin(&self);
+    od_self.family = (od_family){.parent = &self};
     t->part_id = 0;
     OD_TSAN_RELEASE(task);
     ((od_task_entry)(uintptr_t)code->code)(gtid, task);
-    end_family(gtid);
+    od_task_end_family(gtid);
     od_self.family = outer;
     return 0;
 }
@@ -177,86 +177,90 @@ static void untrack(od_kmp_task *task)
     task->part_id = 0;
 }
 
+typedef struct od_undeferred {
+    od_family outer; /* of the task around it */
+    od_parent self;
+} od_undeferred;
+
 /* Compiled code calls an undeferred task's entry itself. */
 void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
 {
-    if (od_runtime_offloads() && !od_self.kernels) {
-        od_family *outer = malloc(sizeof *outer);
-        if (!outer)
-            od_runtime_fatal("out of host memory for a task");
-        *outer = od_self.family;
-        od_self.family = (od_family){.tracked = true, .outer = outer};
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
+        return;
     }
-    REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
+    }
+    if (!od_runtime_offloads() || od_self.kernels)
+        return;
+    od_undeferred *own = malloc(sizeof *own);
+    if (!own)
+        od_fatal("out of host memory for a task");
+    own->outer = od_self.family;
+    od_parent_begin(&own->self);
+    od_self.family = (od_family){.parent = &own->self, .undeferred = own};
 }
 
 void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
 {
-    od_family *outer = od_self.kernels ? NULL : od_self.family.outer;
-    if (outer) {
-        end_family(gtid);
-        od_self.family = *outer;
-        free(outer);
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
+        return;
     }
+    od_undeferred *own = od_self.kernels ? NULL : od_self.family.undeferred;
+    if (own) {
+        od_task_end_family(gtid);
+        od_self.family = own->outer;
+        free(own);
+    }
+    OD_PROGRAM_CALL;
     REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
 }
 
 /* A task that we complete. libomp 19 never ends to complete one where all tasks of the team had priorities: those are in no
  * queue of a thread, and the rest of the completion is put into such a queue. So libomp is not told of them; the scheduler
  * is. */
-static int32_t detachable(int32_t flags)
+int32_t od_task_detachable(int32_t flags)
 {
     return (flags | OD_TASK_DETACHABLE) & ~OD_TASK_PRIORITY;
 }
 
 /* --- target tasks ------------------------------------------------------- */
 
-/* A program that gives priorities gives them all: with OMPDARTS_PRIORITY=auto bottom levels count in programs without. */
-static int32_t priority_of(const od_record *record)
+static int32_t destroy_nothing(int32_t gtid, void *task)
 {
-    static atomic_bool given;
-    const od_kmp_task *task = record->task;
-    od_priority_mode mode = od_runtime_options()->priority;
-    bool clause = record->flags & OD_TASK_PRIORITY;
-    if (mode == OD_PRIORITY_NONE)
-        return 0;
-    if (clause)
-        atomic_store_explicit(&given, true, memory_order_relaxed);
-    if (clause || mode == OD_PRIORITY_CLAUSE || atomic_load_explicit(&given, memory_order_relaxed))
-        return clause ? task->data.priority : 0;
-    return od_level_priority(record->bottom);
+    (void)gtid;
+    (void)task;
+    return 0;
 }
 
-/* The job of a libomp task that is ready; its data are still to be named. */
-static od_job *make_job(od_job_kind kind, od_record *record)
+/* libomp would destroy the task's private objects at the end of the trampoline, before the kernel or the host version uses
+ * them. Returns what does it, or NULL: there is nothing to destroy. */
+static od_task_entry take_destructor(const od_record *record)
 {
-    od_job *job = od_job_create(kind);
-    if (!job)
-        od_runtime_fatal("out of host memory for a task");
-    const od_kmp_task *task = record->task;
-    job->entry = record->entry;
-    job->kmp_task = (void *)(uintptr_t)task;
-    job->task.priority = priority_of(record);
-    job->code = record->code;
-    job->task.kind = record->code;
-    job->task.submission = record->submission;
-    record->submission = NULL;
-    job->number = record->number;
-    job->task.created_ns = record->created_ns;
-    job->name = record->name;
-    return job;
+    od_kmp_task *task = (void *)(uintptr_t)record->task;
+    if (!(record->flags & OD_TASK_DESTRUCTORS))
+        return NULL;
+    od_task_entry destructor = (od_task_entry)(uintptr_t)task->destructor;
+    task->destructor = (void *)(uintptr_t)destroy_nothing;
+    return destructor;
 }
 
 static void submit_launch(od_record *record, od_launch *launch)
 {
     od_uses uses = {0};
-    od_job *job = make_job(OD_JOB_KERNEL, record);
+    od_job *job = od_job_create_for(OD_JOB_KERNEL, record);
     job->launch = *launch;
+    job->task.uses_spill = true;
     job->detached = record->detached;
+    job->destructor = take_destructor(record);
     od_map_args map = od_kernel_map_args(&job->launch.call.args);
     od_args_push_always(&map);
     if (od_args_resolve(&map, record->depends, record->ndepends, &uses, job->launch.access_of))
-        od_runtime_fatal("out of host memory for a task's data");
+        od_fatal("out of host memory for a task's data");
+    od_structs_relocate(launch->call.structs, job->launch.access_of, uses.access);
     od_uses_save(&uses, record->depends, record->ndepends);
     od_runtime_lock();
     od_uses_trust(&uses, record->depends, record->ndepends, false);
@@ -268,11 +272,11 @@ static void submit_launch(od_record *record, od_launch *launch)
     od_job_submit(job, &uses, launch->call.kernel);
 }
 
-static od_entry *entry_of(od_task_entry entry)
+od_entry *od_task_code(od_task_entry entry)
 {
     od_entry *known = od_entry_get((const void *)(uintptr_t)entry, 0);
     if (!known)
-        od_runtime_fatal("out of host memory for a task");
+        od_fatal("out of host memory for a task");
     return known;
 }
 
@@ -289,39 +293,40 @@ static void dispatch(od_record *record, od_capture *capture)
         free(capture->requests);
         return;
     case OD_CAPTURED_NOTHING: /* if(0): the region has just run on the host */
-        host_access(record->depends, record->ndepends);
+        od_task_host_access(record->depends, record->ndepends);
         break;
     case OD_CAPTURED_DONE:
         break;
     }
     od_record_done(record->number);
-    od_detached_complete(record->detached);
+    od_detached_tell(record->detached);
 }
 
 static int32_t target_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_records_take(task);
+    od_detach_task_begins();
     if (record->in_place) {
-        unsubmit(record);
-        host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
+        od_task_unsubmit(record);
+        od_task_host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
         record->entry(gtid, task);
-        withdraw(record);
+        od_task_withdraw(record);
         od_record_done(record->number);
         od_record_free(record);
         return 0;
     }
     record->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
-    if (od_runtime_ended()) {
-        od_detached_complete(record->detached);
+    if (od_runtime_ending()) {
+        od_detached_tell(record->detached);
         od_record_free(record);
         return 0;
     }
-    unsubmit(record);
+    od_task_unsubmit(record);
     if (!record->number)
         record->number = od_record_create(0, NULL, 0);
     od_capture capture = {.what = OD_CAPTURED_NOTHING};
     if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
-        host_access(record->depends, record->ndepends);
+        od_task_host_access(record->depends, record->ndepends);
     od_thread saved = od_self;
     od_self = (od_thread){.mode = OD_CAPTURE, .capture = &capture, .own_default_device = saved.own_default_device};
     uint64_t owner = od_record_own(record->number);
@@ -330,7 +335,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
     od_self = saved;
     record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
     dispatch(record, &capture);
-    withdraw(record);
+    od_task_withdraw(record);
     od_record_free(record);
     return 0;
 }
@@ -340,151 +345,37 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
 {
     if (!od_runtime_active())
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
-    int32_t ordinary = detachable(flags) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
+    int32_t ordinary = od_task_detachable(flags) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
     od_record *record = calloc(1, sizeof *record);
     if (!record)
-        od_runtime_fatal("out of host memory for a task");
+        od_fatal("out of host memory for a task");
     od_self.unsuited = true;
     od_self.family.has_children = true;
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
     *record = (od_record){.task = task,
                           .entry = entry,
-                          .code = entry_of(entry),
+                          .code = od_task_code(entry),
                           .flags = flags,
                           .shares_nothing = shareds == 0,
                           .created_ns = od_tracing_creation(),
                           .name = od_tracing_take_name()};
     forget_discarded(task);
-    record->in_place = od_self.serial_loops > 0 || !is_awaited();
+    record->in_place = od_self.serial_loops > 0 || !od_task_is_awaited() || od_runtime_ending();
     if (!record->in_place)
-        record->detached.creator = od_detached_join();
+        record->detached = od_detached_join();
     od_records_add(record);
     return task;
 }
 
-/* --- host tasks --------------------------------------------------------- */
+/* --- creation ------------------------------------------------------------------ */
 
-/* The datum that a depend item of a learnt host task names: a known one that begins there, or a new one of the learnt
- * size where the item itself has that size. Locked. NULL: cannot be told before it runs. */
-static od_datum *predict_datum(od_engine *engine, const od_depend *depend, size_t learnt)
-{
-    od_datum *d = od_directory_find(od_engine_directory(engine), depend->base, 0);
-    size_t size = d && d->base == depend->base ? d->size : depend->length == learnt ? learnt : 0;
-    return size && !od_engine_datum(engine, depend->base, size, &d) ? d : NULL;
-}
-
-static void add_predicted(od_engine *engine, od_uses *uses, od_datum *d, od_mode mode)
-{
-    uint32_t i = 0;
-    while (i < uses->count && uses->access[i].datum != d)
-        i++;
-    if (i < uses->count)
-        od_engine_release(engine, d);
-    else
-        uses->access[uses->count++] = (od_access){d, 0};
-    uses->access[i].mode |= mode;
-}
-
-/* The data of a learnt host task, from its depend list. False: not all can be told. */
-static bool predict(const od_record *record, od_uses *uses)
-{
-    bool all = true;
-    uses->access = calloc((size_t)record->ndepends + 1, sizeof *uses->access);
-    if (!uses->access)
-        return false;
-    od_engine *engine = od_runtime_lock();
-    for (int32_t j = 0; all && j < record->ndepends && j < OD_MAX_LEARNT_DEPENDS; j++) {
-        const od_learnt_depend *learnt = &record->code->depend[j];
-        od_datum *d = learnt->size ? predict_datum(engine, &record->depends[j], learnt->size) : NULL;
-        if (d)
-            add_predicted(engine, uses, d, learnt->mode);
-        all = d || !learnt->size;
-    }
-    if (all)
-        od_uses_trust(uses, record->depends, record->ndepends, false);
-    od_runtime_unlock();
-    if (!all)
-        od_uses_release(uses);
-    return all;
-}
-
-static void submit_host_task(od_record *record, int32_t gtid, od_uses *uses)
-{
-    od_uses_save(uses, record->depends, record->ndepends);
-    od_job *job = make_job(OD_JOB_HOST_TASK, record);
-    job->detached = record->detached;
-    job->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, job->kmp_task);
-    job->depends = record->depends;
-    job->ndepends = record->ndepends;
-    record->depends = NULL;
-    job->task.needs_device = true; /* it works on device addresses, which a library may be given */
-    od_job_submit(job, uses, (const void *)(uintptr_t)record->entry);
-}
-
-/* What its first run has shown. */
-static void conclude(od_entry *entry)
-{
-    if (!od_self.offloads)
-        entry->kind = OD_ENTRY_HOST;
-    else
-        entry->kind = od_self.unsuited ? OD_ENTRY_IN_PLACE : OD_ENTRY_OFFLOADS;
-}
-
-static void run_in_place(const od_record *record, int32_t gtid)
-{
-    od_thread saved = od_self;
-    od_entry_kind kind = record->code->kind;
-    od_record_resume();
-    if (kind != OD_ENTRY_OFFLOADS) /* else it looks at its data through device addresses only */
-        host_access(record->depends, record->ndepends);
-    od_self = (od_thread){.mode = OD_PLAIN,
-                          .learning = kind == OD_ENTRY_UNKNOWN ? record->code : NULL,
-                          .depends = record->depends,
-                          .ndepends = record->ndepends,
-                          .family = {.tracked = true},
-                          .serial_loops = saved.serial_loops,
-                          .own_default_device = saved.own_default_device};
-    record->entry(gtid, (void *)(uintptr_t)record->task);
-    end_family(gtid);
-    if (kind == OD_ENTRY_UNKNOWN)
-        conclude(record->code);
-    od_record_done(record->number);
-    od_self = saved;
-}
-
-static int32_t host_trampoline(int32_t gtid, void *task)
-{
-    od_uses uses = {0};
-    od_record *record = od_records_take(task);
-    ((od_kmp_task *)task)->entry = record->entry; /* an untied task comes in parts: the next ones run as they are */
-    OD_TSAN_RELEASE(task);
-    if (od_runtime_ended()) {
-        od_detached_leave(record->detached.creator);
-        od_record_free(record);
-        return 0;
-    }
-    unsubmit(record);
-    bool schedulable = record->detachable && od_runtime_started() && record->code->kind == OD_ENTRY_OFFLOADS;
-    if (schedulable && predict(record, &uses)) {
-        submit_host_task(record, gtid, &uses);
-    } else {
-        run_in_place(record, gtid);
-        withdraw(record);
-        od_detached_leave(record->detached.creator);
-    }
-    od_record_free(record);
-    return 0;
-}
-
-/* A task with a depend clause may turn out to offload: until its code has shown that it does not, it is made
- * detachable (one that is never asked for its event completes as usual). */
+/* A host task that leaves work of its own on a device completes when that has ended. */
 static bool may_detach(int32_t flags, const od_entry *code)
 {
-    if ((flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0)) || !(flags & OD_TASK_TIED))
-        return false;
-    od_entry_kind kind = code->kind;
-    bool may_offload = kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS;
-    return code->has_depends && !od_self.serial_loops && may_offload && is_awaited();
+    bool can = (flags & OD_TASK_TIED) && !(flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_MERGED_IF0));
+    bool may_offload = code->kind == OD_ENTRY_UNKNOWN || code->kind == OD_ENTRY_OFFLOADS;
+    return can && may_offload && code->has_depends && od_runtime_started() && od_runtime_backend()->ops->queues &&
+           !od_self.serial_loops && od_task_is_awaited() && !od_runtime_ending();
 }
 
 void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
@@ -493,9 +384,9 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     if (od_runtime_is_idle() || !od_runtime_offloads() || od_self.kernels)
         return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
     od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
-    const od_entry *code = entry_of(entry);
+    const od_entry *code = od_task_code(entry);
     bool detach = may_detach(flags, code);
-    int32_t given = detach ? detachable(flags) : od_serial_flags(flags);
+    int32_t given = detach ? od_task_detachable(flags) : od_serial_flags(flags);
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
     forget_discarded(task);
     OD_TSAN_ACQUIRE(task); /* libomp has given out the memory of a task that has ended */
@@ -517,24 +408,9 @@ static bool needs_no_record(const od_kmp_task *task)
 
 static od_record *record_host_task(od_kmp_task *task)
 {
+    bool known = od_self.allocated.task == task;
     untrack(task);
-    od_record *record = calloc(1, sizeof *record);
-    if (!record)
-        od_runtime_fatal("out of host memory for a task");
-    bool may_be_detached = od_self.detachable == task;
-    *record = (od_record){.task = task,
-                          .entry = task->entry,
-                          .code = entry_of(task->entry),
-                          .detachable = may_be_detached,
-                          .flags = may_be_detached ? od_self.allocated.flags : 0,
-                          .created_ns = od_tracing_creation(),
-                          .name = od_tracing_take_name()};
-    if (may_be_detached)
-        record->detached.creator = od_detached_join();
-    record->code->has_depends = true;
-    task->entry = host_trampoline;
-    od_records_add(record);
-    return record;
+    return od_host_task_record(task, known ? od_self.allocated.flags : 0, od_self.detachable == task);
 }
 
 static void copy_depends(od_record *record, int32_t n, const od_depend *depends, int32_t n_noalias,
@@ -543,7 +419,7 @@ static void copy_depends(od_record *record, int32_t n, const od_depend *depends,
     size_t total = (size_t)n + (size_t)n_noalias;
     record->depends = malloc((total + 1) * sizeof *record->depends);
     if (!record->depends)
-        od_runtime_fatal("out of host memory for a task's dependences");
+        od_fatal("out of host memory for a task's dependences");
     if (n)
         memcpy(record->depends, depends, (size_t)n * sizeof *depends);
     if (n_noalias)
@@ -560,24 +436,66 @@ static void order_mutexinoutset(od_record *record)
             record->depends[j].flags = OD_DEPEND_INOUT;
 }
 
+/* A record that has got the task's dependences; libomp reads these before it may run the task. */
+static int32_t give_to_libomp(od_ident *ident, int32_t gtid, od_record *record, int32_t ndepends, const void *from)
+{
+    int32_t noalias = record->ndepends - ndepends;
+    if (od_host_task_is_gated(record))
+        noalias += od_host_task_submit_gate(ident, gtid, record);
+    void *task = (void *)(uintptr_t)record->task;
+    OD_PROGRAM_CALL_FROM(from);
+    return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, record->depends, noalias,
+                                           record->depends + ndepends);
+}
+
+typedef struct submission {
+    void *task;
+    od_depend *depends, *noalias;
+    int32_t ndepends, n_noalias;
+    const void *from; /* of the program, where it is submitted */
+} submission;
+
+static int32_t submit_as_written(od_ident *ident, int32_t gtid, const submission *s)
+{
+    OD_PROGRAM_CALL_FROM(s->from);
+    return REAL(__kmpc_omp_task_with_deps)(ident, gtid, s->task, s->ndepends, s->depends, s->n_noalias, s->noalias);
+}
+
+static int32_t submit_task(od_ident *ident, int32_t gtid, const submission *s)
+{
+    od_record *record = od_records_find(s->task);
+    if (!record && s->ndepends + s->n_noalias > 0 && !needs_no_record(s->task))
+        record = record_host_task(s->task);
+    if (!record)
+        return submit_as_written(ident, gtid, s);
+    copy_depends(record, s->ndepends, s->depends, s->n_noalias, s->noalias);
+    order_mutexinoutset(record);
+    od_task_submit(record);
+    return give_to_libomp(ident, gtid, record, s->ndepends, s->from);
+}
+
 int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int32_t ndepends, od_depend *depends,
                                   int32_t n_noalias, od_depend *noalias)
 {
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
-    if (od_runtime_offloads() && !od_self.kernels) {
-        od_record *record = od_records_find(task);
-        if (!record && ndepends + n_noalias > 0 && !needs_no_record(task))
-            record = record_host_task(task);
-        if (record) {
-            copy_depends(record, ndepends, depends, n_noalias, noalias);
-            order_mutexinoutset(record);
-            submit(record);
-            depends = record->depends; /* libomp reads them before it may run the task */
-            noalias = record->depends + ndepends;
-        }
-    }
-    return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
+    submission s = {task, depends, noalias, ndepends, n_noalias, __builtin_return_address(0)};
+    if (!od_runtime_offloads() || od_self.kernels)
+        return submit_as_written(ident, gtid, &s);
+    int32_t result = submit_task(ident, gtid, &s);
+    od_detach_note_task();
+    return result;
+}
+
+int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
+{
+    if (od_runtime_is_idle())
+        return REAL(__kmpc_omp_task)(ident, gtid, task);
+    OD_PROGRAM_CALL;
+    int32_t result = REAL(__kmpc_omp_task)(ident, gtid, task);
+    if (!od_self.kernels)
+        od_detach_note_task();
+    return result;
 }
 
 /* --- waiting with dependences ------------------------------------------- */
@@ -588,20 +506,36 @@ static void after_wait(int32_t ndepends, const od_depend *depends, int32_t n_noa
     bool as_job = od_self.mode == OD_ON_DEVICE && od_runtime_options()->coherence == OD_COHERENCE_DEPEND;
     if (od_self.kernels || as_job)
         return;
-    host_access(depends, ndepends);
-    host_access(noalias, n_noalias);
+    od_task_host_access(depends, ndepends);
+    od_task_host_access(noalias, n_noalias);
 }
 
 void __kmpc_omp_taskwait_deps_51(od_ident *ident, int32_t gtid, int32_t ndepends, od_depend *depends, int32_t n_noalias,
                                  od_depend *noalias, int32_t has_no_wait)
 {
-    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, ndepends, depends, n_noalias, noalias, has_no_wait);
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, ndepends, depends, n_noalias, noalias, has_no_wait);
+        return;
+    }
+    od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, ndepends, depends, n_noalias, noalias, has_no_wait);
+    }
     after_wait(ndepends, depends, n_noalias, noalias);
 }
 
 void __kmpc_omp_wait_deps(od_ident *ident, int32_t gtid, int32_t ndepends, od_depend *depends, int32_t n_noalias,
                           od_depend *noalias)
 {
-    REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
+        return;
+    }
+    od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
+    }
     after_wait(ndepends, depends, n_noalias, noalias);
 }

@@ -5,11 +5,13 @@
  *   PLAIN         the program's own code: constructs are carried out, and waited for
  *   CAPTURE       our trampoline runs a target task's entry to learn its launch: nothing is carried out
  *   HOST_VERSION  a region's host version runs: a launch answers "not on a device"
- *   ON_DEVICE     a job has been given a device: its launches go there
+ *   ON_DEVICE     a host task whose data are reserved on a device (reservation.h): its constructs use them there
  */
 #ifndef OD_OMP_EXT_THREAD_H
 #define OD_OMP_EXT_THREAD_H
 
+#include "memmgr/device/backend.h"
+#include "omp_ext/detach.h"
 #include "omp_ext/entry.h"
 #include "omp_ext/runtime.h"
 #include "omp_ext/serial.h"
@@ -33,9 +35,9 @@ typedef struct od_capture {
 
 /* An explicit task and the target tasks that it creates. */
 typedef struct od_family {
-    bool tracked;            /* its end will wait for them */
     bool has_children;       /* there are some */
-    struct od_family *outer; /* of the task around an undeferred one; malloc'ed */
+    od_parent *parent;       /* the task, whose end will wait for them; NULL: an implicit one, whose member has it */
+    struct od_undeferred *undeferred; /* it is one; malloc'ed */
 } od_family;
 
 typedef struct od_thread {
@@ -52,11 +54,13 @@ typedef struct od_thread {
     const void *detachable;  /* the task allocated last, if we have made it detachable */
     od_allocation allocated; /* the task allocated last */
     const char *task_name;   /* od_tracing_name() of the next scheduled task that it creates, or NULL */
+    const char *body_name;   /* of the host task that runs here: its constructs' where they have none, or NULL */
     od_family family;        /* of the explicit task that runs here (tasks.c) */
     unsigned serial_loops;   /* taskloops of teams of one thread that run here (serial.h) */
     unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */
     int held_place;          /* and the device of these */
     uint64_t shown_host;     /* one bit per such construct, the innermost lowest: it was shown host addresses */
+    struct od_reach *reach;  /* of the innermost such construct in whose data pointers are attached, or NULL */
     bool entered;            /* a device is current on the thread (queue.h) */
     unsigned entered_place;  /* which one of ours */
     od_queue *queue;         /* of it, that the program has been given, or NULL */

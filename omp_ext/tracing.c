@@ -3,10 +3,10 @@
 #define _GNU_SOURCE
 #include "omp_ext/tracing.h"
 
-#include "memmgr/clock.h"
 #include "omp_ext/runtime.h"
 #include "omp_ext/source.h"
 #include "omp_ext/thread.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #include <errno.h>

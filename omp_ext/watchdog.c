@@ -2,8 +2,9 @@
 /* The watchdog. See watchdog.h. */
 #include "omp_ext/watchdog.h"
 
-#include "memmgr/clock.h"
 #include "omp_ext/runtime.h"
+#include "util/clock.h"
+#include "util/fair.h"
 #include "util/thread.h"
 
 #include <stdatomic.h>
@@ -70,8 +71,9 @@ enum { MORE_PATIENCE = 6 }; /* times as long with threads that spin */
 static void *watch(void *arg)
 {
     (void)arg;
-    uint64_t well_ns = od_clock_ns(), last_ns = well_ns;
-    bool spun = false;
+    uint64_t last_ns = od_clock_ns(), ill_ns = 0;
+    od_fair fair;
+    bool spun = false, counts = false;
     while (!od_runtime_ended()) {
         nanosleep(&(struct timespec){0, 50 * 1000 * 1000}, NULL);
         const od_engine *engine = od_runtime_lock();
@@ -80,9 +82,14 @@ static void *watch(void *arg)
         last_ns = now;
         spun = is == SPINNING || (spun && is != WELL);
         if (is == WELL)
-            well_ns = now;
-        if ((double)(now - well_ns) > patience_s * (double)OD_NS_PER_S * (spun ? MORE_PATIENCE : 1))
-            dump_and_abort(engine, now - well_ns);
+            ill_ns = 0;
+        else if (counts)
+            ill_ns += od_fair_lap(&fair);
+        else
+            od_fair_begin(&fair, 0, false);
+        counts = is != WELL;
+        if ((double)ill_ns > patience_s * (double)OD_NS_PER_S * (spun ? MORE_PATIENCE : 1))
+            dump_and_abort(engine, ill_ns);
         od_runtime_unlock();
     }
     return NULL;

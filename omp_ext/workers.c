@@ -2,6 +2,7 @@
 /* Threads that run started jobs. See workers.h. */
 #include "omp_ext/workers.h"
 
+#include "omp_ext/fatal.h"
 #include "util/thread.h"
 
 #include <stdio.h>
@@ -65,7 +66,7 @@ static void leave_to_others(queue *q)
     if (q->idle)
         pthread_cond_signal(&q->wake);
     else if (spawn(q))
-        od_runtime_fatal("a worker thread could not be started");
+        od_fatal("a worker thread could not be started");
 }
 
 /* Runs a job as far as its thread is needed; it comes to the jobs under way if it goes on without. */
@@ -125,10 +126,13 @@ static void rest(queue *q)
     q->asking--;
 }
 
+static _Thread_local bool is_worker;
+
 static void *work(void *arg)
 {
     queue *q = arg;
     od_workers *w = q->workers;
+    is_worker = true;
     od_thread_nap_short();
     pthread_mutex_lock(w->lock);
     for (;;) {
@@ -158,6 +162,11 @@ od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_
     return w;
 }
 
+bool od_workers_have_me(void)
+{
+    return is_worker;
+}
+
 void od_workers_abandon(od_workers *w)
 {
     free(w);
@@ -177,6 +186,16 @@ od_status od_workers_submit(od_workers *w, unsigned index, int place, od_job *jo
     }
     w->wakes |= UINT64_C(1) << index;
     return OD_OK;
+}
+
+od_status od_workers_watch(od_workers *w, unsigned index, od_job *job)
+{
+    queue *q = &w->queue[index];
+    q->place = (int)index;
+    job->next = NULL;
+    append(&q->under_way, job);
+    w->wakes |= UINT64_C(1) << index;
+    return q->idle ? OD_OK : spawn(q);
 }
 
 uint64_t od_workers_take_wakes(od_workers *w)

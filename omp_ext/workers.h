@@ -27,6 +27,10 @@ od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_
 void od_workers_abandon(od_workers *workers);
 /* The thread is woken by od_workers_wake(), not here: under the lock it would only wait for that. */
 od_status od_workers_submit(od_workers *workers, unsigned index, int place, od_job *job);
+/* Whether the calling thread is one of these. */
+bool od_workers_have_me(void);
+/* A job that goes on by itself on device `index` is to be asked for its end. */
+od_status od_workers_watch(od_workers *workers, unsigned index, od_job *job);
 /* Which queues have been given jobs since the last call, one bit each. */
 uint64_t od_workers_take_wakes(od_workers *workers);
 /* Wakes a thread of each of these queues. Without the lock. */

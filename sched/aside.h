@@ -3,7 +3,7 @@
 #ifndef OD_SCHED_ASIDE_H
 #define OD_SCHED_ASIDE_H
 
-#include "util/list.h"
+#include "util/container/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>

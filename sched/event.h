@@ -11,7 +11,7 @@
 
 #include "sched/task.h"
 
-typedef struct od_transfer od_transfer; /* memmgr/transfer.h */
+typedef struct od_transfer od_transfer; /* memmgr/data/transfer.h */
 
 typedef enum od_event_kind {
     /* Life of a task (sched/task.h). `place`: where it is planned, buffered, committed, or runs. */

@@ -4,21 +4,34 @@
 
 #include "sched/registry.h"
 
-static od_registry rules = {.kind = "eviction rule"};
+#include <pthread.h>
 
-void od_evict_register(const od_evict_ops *ops)
+extern const od_evict_ops *const __start_od_evict_rules[] __attribute__((visibility("hidden")));
+extern const od_evict_ops *const __stop_od_evict_rules[] __attribute__((visibility("hidden")));
+
+static od_registry registry = {.kind = "eviction rule"};
+
+static void add_own(void)
 {
-    od_registry_add(&rules, ops->name, ops, ops->interface_version, OD_EVICT_INTERFACE);
+    for (const od_evict_ops *const *ops = __start_od_evict_rules; ops < __stop_od_evict_rules; ops++)
+        od_registry_add(&registry, (*ops)->name, *ops, (*ops)->interface_version, OD_EVICT_INTERFACE);
+}
+
+static od_registry *rules(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, add_own);
+    return &registry;
 }
 
 const od_evict_ops *od_evict_find(const char *name)
 {
-    return od_registry_find(&rules, name);
+    return od_registry_find(rules(), name);
 }
 
 const char *const *od_evict_names(void)
 {
-    return rules.names;
+    return rules()->names;
 }
 
 static bool task_uses(const od_task *task, const od_datum *datum)

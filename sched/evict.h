@@ -39,14 +39,9 @@ typedef struct od_evict_ops {
     unsigned (*explain)(const od_evict_query *query, const od_replica *victim, od_score *scores);
 } od_evict_ops;
 
-void od_evict_register(const od_evict_ops *ops);
 const od_evict_ops *od_evict_find(const char *name);
 const char *const *od_evict_names(void); /* sorted, NULL-terminated */
 
-#define OD_REGISTER_EVICT(ops)                                                                                         \
-    __attribute__((constructor(1000))) static void od_register_##ops(void)                                             \
-    {                                                                                                                  \
-        od_evict_register(&(ops));                                                                                     \
-    }
+#define OD_REGISTER_EVICT(ops) OD_REGISTER(od_evict_rules, od_evict_ops, ops)
 
 #endif

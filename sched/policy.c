@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,21 +16,43 @@
 
 enum { MAX_TEXT = 1024 };
 
-static od_registry policies = {.kind = "policy"};
+extern const od_policy_ops *const __start_od_policies[] __attribute__((visibility("hidden")));
+extern const od_policy_ops *const __stop_od_policies[] __attribute__((visibility("hidden")));
+
+static od_registry registry = {.kind = "policy"};
+
+static void add(const od_policy_ops *ops)
+{
+    od_registry_add(&registry, ops->name, ops, ops->interface_version, OD_POLICY_INTERFACE);
+}
+
+static void add_own(void)
+{
+    for (const od_policy_ops *const *ops = __start_od_policies; ops < __stop_od_policies; ops++)
+        add(*ops);
+}
+
+static od_registry *policies(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, add_own);
+    return &registry;
+}
 
 void od_policy_register(const od_policy_ops *ops)
 {
-    od_registry_add(&policies, ops->name, ops, ops->interface_version, OD_POLICY_INTERFACE);
+    policies();
+    add(ops);
 }
 
 const od_policy_ops *od_policy_find(const char *name)
 {
-    return od_registry_find(&policies, name);
+    return od_registry_find(policies(), name);
 }
 
 const char *const *od_policy_names(void)
 {
-    return policies.names;
+    return policies()->names;
 }
 
 /* --- options ---------------------------------------------------------------- */

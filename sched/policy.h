@@ -8,9 +8,6 @@
  * The contract, in the order of a task's life. All callbacks run under the engine's
  * lock: they must not block, and they must not call the engine back.
  *
- * 0. `submitted(submission)`: the program has created a task with these depend items; it is not ready yet. Their base addresses
- *    predict its data: a hint that may be wrong. The policy may use submission->policy_data. Later it is the
- *    task->submission of one task, or `withdrawn(submission)` tells that no task comes of it, or none that is ours.
  * 1. `ready(task)`: all dependences are satisfied. The policy now owns the task and
  *    may use task->link and task->policy_data. Tasks that only one device may run (task->bound, a datum that
  *    is being written there) and lone tasks are placed by the engine and never come here.
@@ -25,9 +22,10 @@
  *    `datum->replica[k].buffered_uses` counts them.
  * 5. `started(task, k)` and `done(task, k)`: information only; also for tasks that the engine placed itself, not for
  *    host versions.
- * 6. `completed(task)`: it is complete, wherever it ran, also where the engine placed it; nobody names it any more. So it is told of a
- *    task that gives its data back while it runs: what becomes ready then is another one, without a submission.
- * 7. `forget(datum)`: the datum leaves the directory; no task uses it; its id will be reused.
+ * 6. `forget(datum)`: the datum leaves the directory; no task uses it; its id will be reused.
+ *
+ * Tasks that are not ready yet: a policy that wants to plan ahead sets `wants_known` and finds them in env.known
+ * (sched/graph/known.h).
  *
  * Which data count as inputs: accesses with OD_READ. A write-only access needs memory
  * but no load.
@@ -43,25 +41,13 @@
 
 #include "sched/aside.h"
 #include "sched/event.h"
-#include "sched/levels.h"
+#include "sched/registry.h"
 #include "sched/task.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 6, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 7, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
-
-/* A task that is known by its depend items, before it is ready. The engine's: it is freed after `completed` or `withdrawn`. */
-struct od_submission {
-    const void *kind;            /* as od_task.kind */
-    double seconds;              /* predicted duration */
-    void *policy_data;           /* the policy's own */
-    od_level *level;             /* engine only */
-    struct od_known_task *known; /* likewise */
-    od_node link;                /* engine only */
-    uint32_t nuses;
-    od_level_use uses[];
-};
 
 /* What a user may write after the policy's name: OMPDARTS_SCHED=NAME:WORD,WORD=NUMBER. */
 typedef struct od_policy_option {
@@ -92,18 +78,16 @@ typedef struct od_policy_env {
      * would have to once contents exist; never 0. */
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
-    /* The datum with this base address, or NULL: there is none yet. */
-    const od_datum *(*find)(void *engine, uintptr_t base);
     double inbound; /* bytes/s from the host into all devices together, when all load at once */
-    /* All tasks that the engine has been told of and that are not done (sched/known.h); NULL unless the policy asks for it. The engine
-     * adds, takes and removes tasks; the policy may claim them for devices. */
+    /* All tasks that the engine has been told of and that are not done (sched/graph/known.h); NULL unless the policy
+     * asks for it. The engine adds, takes and removes tasks; the policy may claim them for devices. */
     struct od_known *known;
-    /* How many devices are to work (OMPDARTS_WORKING), and whether k is one that rests: of it nothing new is asked. `ready`
-     * plans nothing for it, and `pop` gives it only what had been planned for it before. NULL: all work. */
+    /* How many devices are to work (OMPDARTS_WORKING), and whether k is one that rests: of it nothing new is asked.
+     * `ready` plans nothing for it, and `pop` gives it only what had been planned for it before. NULL: all work. */
     unsigned (*working)(void *engine);
     bool (*rests)(void *engine, unsigned k);
-    /* Has it run while tasks go on, then `done` under the lock, and every device asks again; at once, `done` included, where that is
-     * about few tasks or cannot be. NULL: use od_policy_aside(). */
+    /* Has it run while tasks go on, then `done` under the lock, and every device asks again; at once, `done`
+     * included, where that is about few tasks or cannot be. NULL: use od_policy_aside(). */
     void (*aside)(void *engine, od_aside *aside, size_t tasks);
     /* NULL where nobody listens (sched/event.h). A task has been planned for k; od_plan_append() tells it. */
     void (*planned)(void *engine, od_task *task, unsigned k);
@@ -125,22 +109,19 @@ typedef struct od_policy_ops {
     void (*destroy)(void *state);
     od_status (*ready)(void *state, od_task *task); /* OD_ENOMEM: the task stays the caller's, which runs it anyhow */
     od_task *(*pop)(void *state, unsigned k);
-    void (*incoming)(void *state, od_datum *datum, unsigned k);
-    void (*evicted)(void *state, od_datum *datum, unsigned k);
-    void (*started)(void *state, od_task *task, unsigned k);   /* may be NULL */
-    void (*done)(void *state, od_task *task, unsigned k);      /* may be NULL */
-    void (*submitted)(void *state, od_submission *submission); /* may be NULL */
-    void (*withdrawn)(void *state, od_submission *submission); /* may be NULL */
-    void (*completed)(void *state, od_task *task);             /* may be NULL */
-    void (*forget)(void *state, od_datum *datum);              /* may be NULL */
+    void (*incoming)(void *state, od_datum *datum, unsigned k); /* may be NULL */
+    void (*evicted)(void *state, od_datum *datum, unsigned k);  /* may be NULL */
+    void (*started)(void *state, od_task *task, unsigned k);    /* may be NULL */
+    void (*done)(void *state, od_task *task, unsigned k);       /* may be NULL */
+    void (*forget)(void *state, od_datum *datum);               /* may be NULL */
 
     /* How many ready or planned tasks that the policy owns read the datum (0 where it does not know): lets
      * an eviction rule tell data without a future. May be NULL. */
     uint32_t (*future_uses)(void *state, const od_datum *datum);
 
-    /* Where in the planned order of device k the first task is that uses the datum, of those that the policy still owns;
-     * OD_NEVER: none, or not known. Only for comparing data on one device: follows every change of the
-     * order (tasks taken out of turn, stolen, added). Lets an eviction rule follow Belady. May be NULL. */
+    /* Where in the planned order of device k the first task is that uses the datum, of those that the policy still
+     * owns; OD_NEVER: none, or not known. Only for comparing data on one device: follows every change of the order
+     * (tasks taken out of turn, stolen, added). Lets an eviction rule follow Belady. May be NULL. */
     uint64_t (*next_use)(void *state, const od_datum *datum, unsigned k);
 
     /* Checks every invariant of its structures; tests and debug builds call it after every event. May be NULL. */
@@ -167,6 +148,19 @@ static inline unsigned od_policy_working(const od_policy_env *env)
     return env->working ? env->working(env->engine) : env->ndevices;
 }
 
+/* For those who call a policy: callbacks that may be missing. */
+static inline void od_policy_incoming(const od_policy_ops *ops, void *state, od_datum *datum, unsigned k)
+{
+    if (ops->incoming)
+        ops->incoming(state, datum, k);
+}
+
+static inline void od_policy_evicted(const od_policy_ops *ops, void *state, od_datum *datum, unsigned k)
+{
+    if (ops->evicted)
+        ops->evicted(state, datum, k);
+}
+
 void od_policy_register(const od_policy_ops *ops);
 const od_policy_ops *od_policy_find(const char *name); /* NULL: unknown */
 const char *const *od_policy_names(void);              /* sorted, NULL-terminated */
@@ -183,10 +177,6 @@ od_status od_policy_choose(const char *text, od_policy_choice *choice, char *err
 /* Creates the policy; env->values NULL: all options as if omitted. */
 od_status od_policy_create(const od_policy_ops *ops, const od_policy_env *env, void **state);
 
-#define OD_REGISTER_POLICY(ops)                                                                                        \
-    __attribute__((constructor(1000))) static void od_register_##ops(void)                                             \
-    {                                                                                                                  \
-        od_policy_register(&(ops));                                                                                    \
-    }
+#define OD_REGISTER_POLICY(ops) OD_REGISTER(od_policies, od_policy_ops, ops)
 
 #endif

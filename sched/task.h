@@ -10,7 +10,7 @@
 #ifndef OD_SCHED_TASK_H
 #define OD_SCHED_TASK_H
 
-#include "memmgr/datum.h"
+#include "memmgr/data/relocation.h"
 
 typedef enum od_mode {
     OD_READ = 1,  /* old contents are needed: a load if they are not there */
@@ -21,6 +21,7 @@ typedef enum od_mode {
 typedef struct od_access {
     od_datum *datum;
     od_mode mode;
+    const od_relocations *relocations; /* what words of it must hold on a device, or NULL; the driver's */
 } od_access;
 
 typedef enum od_task_state {
@@ -34,7 +35,7 @@ typedef enum od_task_state {
     OD_TASK_DONE,
 } od_task_state;
 
-typedef struct od_submission od_submission; /* sched/policy.h */
+typedef struct od_submission od_submission; /* the engine's; od_engine_submit() */
 
 typedef struct od_task {
     uint64_t id; /* order of arrival, given by the engine */
@@ -46,14 +47,17 @@ typedef struct od_task {
     const void *kind;  /* equal for tasks that do the same with their data: what the program calls; NULL: unknown */
     bool external;     /* a thread of the program runs it itself: it needs no device worker */
     bool shows;        /* its data are bound to the device that it is given, see od_engine_bind() */
+    bool advisory;     /* a reservation, which saves time: completed at once (`failed`) where no device has room */
     bool needs_device; /* its host version would not do what the program means: it waits for a device, in reason */
+    bool uses_spill;   /* where no device has room it uses data of regions in their spill area; the driver takes that back where
+                        * the host version had to run on the program's memory */
     uint32_t naccess;
     od_access *access; /* distinct data */
 
     od_node link;      /* in the one list that owns it: a policy's, a plan, a buffer */
     void *policy_data; /* the policy's own, while it owns the task */
 
-    struct od_known_task *known; /* its place in what is known (sched/known.h), or NULL; the engine's */
+    struct od_known_task *known; /* its place in what is known (sched/graph/known.h), or NULL; the engine's */
     od_submission *submission;   /* as what it was known before it was ready, or NULL; the engine's once it is ready */
 
     struct od_task *outer; /* a running task whose thread waits for this one, or NULL */
@@ -64,6 +68,7 @@ typedef struct od_task {
     unsigned compactions;      /* how often its own replicas have been moved out of each other's way */
     uint64_t patient_ns;       /* since when it has waited for what the program holds on devices, 0: it has not */
     bool prefetched;           /* its loads have been asked for */
+    uint32_t waits_for;        /* of `access`, which it was found to wait for last: the next look begins there */
     bool failed;               /* the device could not run it, or no device can: its host version does */
     int device;                /* the device that it was given to, for statistics */
     uint64_t start_ns, end_ns; /* of its run, by the driver's clock */

@@ -8,6 +8,7 @@
  */
 #include "sched/evict.h"
 #include "sched/policy.h"
+#include "tools/bench_results.h"
 #include "tools/tools.h"
 #include "util/log.h"
 #include "util/options.h"
@@ -59,14 +60,6 @@ static const char usage[] =
     "Exit status: 0 success; 1 a run failed, a result was wrong, or results could not be written; 2 the command line\n"
     "was refused.\n";
 
-enum { MAX_POLICIES = 16, MAX_KERNELS = 4, MAX_ROUNDS = 1000, MAX_TILES = 4096, MAX_TILE = 32768 };
-
-/* Tiles of the data that devices work on, in units of one tile; n tiles along each side. */
-typedef struct kernel {
-    const char *name;
-    double (*data)(double n);
-} kernel;
-
 static double lower_half(double n)
 {
     return n * (n + 1) / 2;
@@ -88,39 +81,9 @@ static double three_squares(double n)
     return 3 * n * n;
 }
 
-static const kernel kernels[MAX_KERNELS] = {
+static const bench_kernel kernels[MAX_KERNELS] = {
     {"cholesky", lower_half}, {"lu", square}, {"gemm2d", block_rows}, {"gemm3d", three_squares}};
 static const char *const kernel_names[] = {"cholesky", "lu", "gemm2d", "gemm3d", NULL};
-
-typedef struct policy {
-    char label[300]; /* as the user wrote it */
-    char sched[256];
-    char evict[32]; /* "auto" where none was named */
-} policy;
-
-typedef struct request {
-    const kernel *kernels[MAX_KERNELS];
-    size_t nkernels;
-    policy policies[MAX_POLICIES];
-    size_t npolicies;
-    unsigned tiles, tile, rounds;
-    size_t memory;  /* bytes of each device; 0: `percent` of the data */
-    double percent; /* of the data */
-    const char *devices, *link_bandwidth, *style, *type, *target, *output;
-} request;
-
-/* What the runs of one kernel under one policy have shown. */
-typedef struct result {
-    double seconds[MAX_ROUNDS]; /* of the timed rounds so far */
-    unsigned rounds;
-    double flop;
-    char checksum[32];
-    /* Of the traced run, over all devices. */
-    char evict[32]; /* the rule in use */
-    double traced_s, residual;
-    double tasks, host_tasks, in_bytes, out_bytes, peer_bytes, loads, reloads, evictions;
-    double stalled; /* share of the devices' time */
-} result;
 
 /* --- the command line ------------------------------------------------------------- */
 
@@ -143,7 +106,7 @@ static bool parse_count(const char *option, const char *text, unsigned low, unsi
     return refuse(option, text, allowed);
 }
 
-static bool parse_memory(const char *text, request *r)
+static bool parse_memory(const char *text, bench_request *r)
 {
     static const char allowed[] = "a size > 0 such as 60M, or a share such as 25%";
     char *end;
@@ -156,12 +119,12 @@ static bool parse_memory(const char *text, request *r)
     return (od_parse_size(text, &r->memory) == OD_OK && r->memory > 0) || refuse("--mem", text, allowed);
 }
 
-static bool parse_policy(const char *text, request *r)
+static bool parse_policy(const char *text, bench_request *r)
 {
     const char *plus = strrchr(text, '+');
     if (plus && strchr(plus, '/')) /* of a plug-in's path */
         plus = NULL;
-    policy *p = &r->policies[r->npolicies];
+    bench_policy *p = &r->policies[r->npolicies];
     size_t length = plus ? (size_t)(plus - text) : strlen(text);
     od_policy_choice choice;
     char error[1024], name[sizeof p->sched];
@@ -207,7 +170,7 @@ static bool parse_word(const char *option, const char *text, const char *const *
 
 enum { MEMORY = 256, DEVICES, LINK, STYLE, TYPE, TARGET };
 
-static bool take_option(int option, request *r)
+static bool take_option(int option, bench_request *r)
 {
     static const char *const styles[] = {"task", "region", "blas", NULL}, *const types[] = {"float", "double", NULL},
                              *const targets[] = {"host", "nvptx", NULL};
@@ -241,7 +204,7 @@ static bool take_option(int option, request *r)
     }
 }
 
-static bool take_kernel(const char *name, request *r)
+static bool take_kernel(const char *name, bench_request *r)
 {
     for (size_t i = 0; i < MAX_KERNELS; i++) {
         if (strcmp(name, kernels[i].name) != 0)
@@ -256,7 +219,7 @@ static bool take_kernel(const char *name, request *r)
     return false;
 }
 
-static bool take_defaults(request *r)
+static bool take_defaults(bench_request *r)
 {
     if (r->nkernels == 0 && (!take_kernel("cholesky", r) || !take_kernel("gemm2d", r)))
         return false;
@@ -265,7 +228,7 @@ static bool take_defaults(request *r)
 }
 
 /* OD_EXIT_REFUSED, or 0; `help`: that was all. */
-static int parse(int argc, char **argv, request *r, bool *help)
+static int parse(int argc, char **argv, bench_request *r, bool *help)
 {
     static const struct option options[] = {{"policy", required_argument, NULL, 'p'},
                                             {"tiles", required_argument, NULL, 'n'},
@@ -303,19 +266,9 @@ static int parse(int argc, char **argv, request *r, bool *help)
 
 /* --- one run ------------------------------------------------------------------------ */
 
-static uint64_t data_bytes(const request *r, const kernel *k)
-{
-    double element = strcmp(r->type, "double") == 0 ? 8 : 4;
-    return (uint64_t)(k->data(r->tiles) * r->tile * r->tile * element);
-}
-
-static size_t memory_bytes(const request *r, const kernel *k)
-{
-    return r->memory ? r->memory : (size_t)((double)data_bytes(r, k) * r->percent / 100);
-}
-
 /* FOLDER/KERNEL-NUMBER-POLICY.ENDING, where NUMBER keeps apart what the policy's name alone might not. */
-static void result_path(char path[PATH_MAX], const request *r, const kernel *k, size_t p, const char *ending)
+static void result_path(char path[PATH_MAX], const bench_request *r, const bench_kernel *k, size_t p,
+                        const char *ending)
 {
     int start = snprintf(path, PATH_MAX, "%s/", r->output);
     snprintf(path + start, PATH_MAX - (size_t)start, "%s-%zu-%s.%s", k->name, p + 1, r->policies[p].label, ending);
@@ -379,7 +332,7 @@ static cJSON *read_json(const char *path)
     return json;
 }
 
-static bool take_statistics(const char *path, result *out)
+static bool take_statistics(const char *path, bench_result *out)
 {
     cJSON *stats = read_json(path);
     const cJSON *totals = cJSON_GetObjectItemCaseSensitive(stats, "totals");
@@ -405,7 +358,7 @@ static bool take_statistics(const char *path, result *out)
 }
 
 /* The line of JSON that the program printed. All runs of a kernel must have the same result, to the last bit. */
-static bool take_line(const char *line, bool timed, const char *expected, result *out)
+static bool take_line(const char *line, bool timed, const char *expected, bench_result *out)
 {
     cJSON *json = cJSON_Parse(line);
     const char *checksum = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "checksum"));
@@ -438,8 +391,8 @@ static bool is_gone(const char *path)
 }
 
 /* One run; a timed one, or the first one, which is traced and checks its result. */
-static bool run_once(const request *r, const kernel *k, size_t p, const char *program, bool timed, const char *expected,
-                     result *out)
+static bool run_once(const bench_request *r, const bench_kernel *k, size_t p, const char *program, bool timed,
+                     const char *expected, bench_result *out)
 {
     char command[PATH_MAX], sched[300], evict[48], memory[48], devices[300], link[300], stats[PATH_MAX + 16],
         trace[PATH_MAX + 16], statistics[PATH_MAX], events[PATH_MAX], tiles[16], tile[16], line[4096];
@@ -447,7 +400,7 @@ static bool run_once(const request *r, const kernel *k, size_t p, const char *pr
     command[length < 0 ? 0 : length] = '\0';
     snprintf(sched, sizeof sched, "--sched=%s", r->policies[p].sched);
     snprintf(evict, sizeof evict, "--evict=%s", r->policies[p].evict);
-    snprintf(memory, sizeof memory, "--mem=%zu", memory_bytes(r, k));
+    snprintf(memory, sizeof memory, "--mem=%zu", od_bench_memory_bytes(r, k));
     snprintf(devices, sizeof devices, "--devices=%s", r->devices);
     snprintf(link, sizeof link, "--link-bandwidth=%s", r->link_bandwidth);
     result_path(statistics, r, k, p, "stats.json");
@@ -498,7 +451,7 @@ static bool run_once(const request *r, const kernel *k, size_t p, const char *pr
 /* --- all runs ----------------------------------------------------------------------- */
 
 /* On a terminal the cursor stays at the beginning of the line, for messages. */
-static void tell(const request *r, const kernel *k, size_t p, unsigned round)
+static void tell(const bench_request *r, const bench_kernel *k, size_t p, unsigned round)
 {
     bool terminal = isatty(STDERR_FILENO);
     char what[48];
@@ -513,7 +466,7 @@ static void tell_end(void)
         fputs("\r\033[K", stderr);
 }
 
-static void warn_of_host_tasks(const request *r, const kernel *k, const result *results)
+static void warn_of_host_tasks(const bench_request *r, const bench_kernel *k, const bench_result *results)
 {
     for (size_t p = 0; p < r->npolicies; p++)
         if (results[p].host_tasks > 0)
@@ -521,7 +474,7 @@ static void warn_of_host_tasks(const request *r, const kernel *k, const result *
                           r->policies[p].label, results[p].host_tasks, results[p].tasks);
 }
 
-static bool run_kernel(const request *r, const kernel *k, result *results)
+static bool run_kernel(const bench_request *r, const bench_kernel *k, bench_result *results)
 {
     char name[64], program[PATH_MAX];
     snprintf(name, sizeof name, "%s%s", k->name, strcmp(r->target, "nvptx") == 0 ? "-nvptx" : "");
@@ -547,100 +500,8 @@ static bool run_kernel(const request *r, const kernel *k, result *results)
 
 /* --- results ------------------------------------------------------------------------- */
 
-static int compare_seconds(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const result *x)
-{
-    unsigned n = x->rounds;
-    double sorted[MAX_ROUNDS];
-    memcpy(sorted, x->seconds, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_seconds);
-    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-}
-
-static void print_table(const request *r, const kernel *k, const result *results)
-{
-    int width = (int)strlen("policy");
-    for (size_t p = 0; p < r->npolicies; p++)
-        if ((int)strlen(r->policies[p].label) > width)
-            width = (int)strlen(r->policies[p].label);
-    printf("%s: %u x %u tiles of %u x %u %ss, %.1f MB of data, %.1f MB on each device; median of %u runs\n", k->name,
-           r->tiles, r->tiles, r->tile, r->tile, r->type, (double)data_bytes(r, k) * 1e-6,
-           (double)memory_bytes(r, k) * 1e-6, r->rounds);
-    printf("%-*s %9s %8s %9s %9s %9s %9s %8s %8s %9s %8s %7s\n", width, "policy", "time s", "speedup", "GFlop/s",
-           "MB in", "MB out", "MB peer", "loads", "reloads", "evictions", "stall %", "on host");
-    for (size_t p = 0; p < r->npolicies; p++) {
-        const result *x = &results[p];
-        printf("%-*s %9.3f %8.2f %9.2f %9.1f %9.1f %9.1f %8.0f %8.0f %9.0f %8.1f %7.0f\n", width, r->policies[p].label,
-               median(x), median(&results[0]) / median(x), x->flop / median(x) * 1e-9, x->in_bytes * 1e-6,
-               x->out_bytes * 1e-6, x->peer_bytes * 1e-6, x->loads, x->reloads, x->evictions, 100 * x->stalled,
-               x->host_tasks);
-    }
-    printf("\n");
-}
-
-static cJSON *describe_run(const policy *p, const result *x)
-{
-    cJSON *run = cJSON_CreateObject();
-    cJSON_AddStringToObject(run, "policy", p->sched);
-    cJSON_AddStringToObject(run, "eviction", x->evict);
-    cJSON_AddItemToObject(run, "seconds", cJSON_CreateDoubleArray(x->seconds, (int)x->rounds));
-    cJSON_AddNumberToObject(run, "median_s", median(x));
-    cJSON_AddNumberToObject(run, "gflops", x->flop / median(x) * 1e-9);
-    cJSON_AddNumberToObject(run, "residual", x->residual);
-    cJSON_AddStringToObject(run, "checksum", x->checksum);
-    cJSON_AddNumberToObject(run, "tasks", x->tasks);
-    cJSON_AddNumberToObject(run, "host_tasks", x->host_tasks);
-    cJSON_AddNumberToObject(run, "h2d_bytes", x->in_bytes);
-    cJSON_AddNumberToObject(run, "d2h_bytes", x->out_bytes);
-    cJSON_AddNumberToObject(run, "d2d_bytes", x->peer_bytes);
-    cJSON_AddNumberToObject(run, "loads", x->loads);
-    cJSON_AddNumberToObject(run, "reloads", x->reloads);
-    cJSON_AddNumberToObject(run, "evictions", x->evictions);
-    cJSON_AddNumberToObject(run, "stalled", x->stalled);
-    return run;
-}
-
-static void describe_kernel(cJSON *all, const request *r, const kernel *k, const result *results)
-{
-    cJSON *of = cJSON_CreateObject();
-    cJSON_AddStringToObject(of, "kernel", k->name);
-    cJSON_AddStringToObject(of, "style", r->style);
-    cJSON_AddStringToObject(of, "type", r->type);
-    cJSON_AddStringToObject(of, "target", r->target);
-    cJSON_AddStringToObject(of, "devices", r->devices);
-    cJSON_AddStringToObject(of, "link_bandwidth", r->link_bandwidth);
-    cJSON_AddNumberToObject(of, "tiles", r->tiles);
-    cJSON_AddNumberToObject(of, "tile", r->tile);
-    cJSON_AddNumberToObject(of, "data_bytes", (double)data_bytes(r, k));
-    cJSON_AddNumberToObject(of, "memory_bytes", (double)memory_bytes(r, k));
-    cJSON *runs = cJSON_AddArrayToObject(of, "runs");
-    for (size_t p = 0; p < r->npolicies; p++)
-        cJSON_AddItemToArray(runs, describe_run(&r->policies[p], &results[p]));
-    cJSON_AddItemToArray(all, of);
-}
-
-static bool write_results(const request *r, const cJSON *results)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/results.json", r->output);
-    char *text = cJSON_Print(results);
-    FILE *file = fopen(path, "we");
-    bool done = text && file && fprintf(file, "%s\n", text) > 0;
-    if (file && fclose(file))
-        done = false;
-    free(text);
-    if (!done)
-        od_tool_error("bench: %s: %s", path, strerror(errno));
-    return done;
-}
-
 /* By `ompdarts report`: all policies side by side. */
-static bool write_report(const request *r, const kernel *k)
+static bool write_report(const bench_request *r, const bench_kernel *k)
 {
     char paths[MAX_POLICIES][PATH_MAX], page[PATH_MAX];
     char *argv[MAX_POLICIES + 5] = {"report", "-o", page, "--"};
@@ -663,17 +524,17 @@ static bool make_folder(const char *path)
     return false;
 }
 
-static bool run_kernels(const request *r, result *results, cJSON *all)
+static bool run_kernels(const bench_request *r, bench_result *results, cJSON *all)
 {
     for (size_t i = 0; i < r->nkernels; i++) {
-        const kernel *k = r->kernels[i];
+        const bench_kernel *k = r->kernels[i];
         memset(results, 0, r->npolicies * sizeof *results);
         if (!run_kernel(r, k, results))
             return false;
-        print_table(r, k, results);
+        od_bench_print(r, k, results);
         fflush(stdout);
-        describe_kernel(cJSON_GetObjectItemCaseSensitive(all, "kernels"), r, k, results);
-        if (!write_results(r, all) || !write_report(r, k))
+        od_bench_describe(cJSON_GetObjectItemCaseSensitive(all, "kernels"), r, k, results);
+        if (!od_bench_write(r, all) || !write_report(r, k))
             return false;
     }
     return true;
@@ -681,16 +542,16 @@ static bool run_kernels(const request *r, result *results, cJSON *all)
 
 int od_tool_bench(int argc, char **argv)
 {
-    request r = {.tiles = 16,
-                 .tile = 256,
-                 .rounds = 3,
-                 .percent = 25,
-                 .devices = "all",
-                 .link_bandwidth = "0",
-                 .style = "task",
-                 .type = "float",
-                 .target = "host",
-                 .output = "ompdarts-bench"};
+    bench_request r = {.tiles = 16,
+                       .tile = 256,
+                       .rounds = 3,
+                       .percent = 25,
+                       .devices = "all",
+                       .link_bandwidth = "0",
+                       .style = "task",
+                       .type = "float",
+                       .target = "host",
+                       .output = "ompdarts-bench"};
     bool help = false;
     int status = parse(argc, argv, &r, &help);
     if (status || help)
@@ -698,7 +559,7 @@ int od_tool_bench(int argc, char **argv)
     od_log_set_level(OD_LOG_WARNING);
     if (!make_folder(r.output))
         return OD_EXIT_REFUSED;
-    result *results = calloc(r.npolicies, sizeof *results);
+    bench_result *results = calloc(r.npolicies, sizeof *results);
     cJSON *all = cJSON_CreateObject();
     cJSON_AddNumberToObject(all, "schema_version", 1);
     cJSON_AddStringToObject(all, "ompdarts_version", OMPDARTS_VERSION);

@@ -6,7 +6,7 @@
 #include "sched/policy.h"
 #include "tools/tools.h"
 
-#include "memmgr/cuda/module.h"
+#include "memmgr/device/cuda/module.h"
 #include "util/options.h"
 
 #include <limits.h>

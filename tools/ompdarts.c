@@ -6,22 +6,9 @@
 #include "util/options.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* From the folder of the installed command to that of the library. */
-#ifndef OMPDARTS_LIBRARY_SUBDIR
-#define OMPDARTS_LIBRARY_SUBDIR "../lib"
-#endif
-/* To that of the programs that it starts. */
-#ifndef OMPDARTS_HELPER_SUBDIR
-#define OMPDARTS_HELPER_SUBDIR "../libexec/ompdarts"
-#endif
 
 static const char usage[] =
     "Usage: ompdarts COMMAND [ARGUMENTS]\n"
@@ -52,119 +39,6 @@ static const command commands[] = {{"run", od_tool_run},     {"env", od_tool_env
                                    {"bench", od_tool_bench}, {"sim", od_tool_sim}, {"report", od_tool_report},
                                    {"trace", od_tool_trace}};
 static const char *const command_names[] = {"run", "env", "info", "bench", "sim", "report", "trace", NULL};
-
-void od_tool_error(const char *format, ...)
-{
-    char text[2048];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "ompdarts: %s\n", text);
-}
-
-void od_tool_unknown(const char *what, const char *text, const char *const *known)
-{
-    char all[512] = "", name[256];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text); /* of an option with its value */
-    const char *nearest = od_nearest_name(name, known);
-
-    if (nearest) {
-        od_tool_error("unknown %s '%s', did you mean '%s'?", what, name, nearest);
-        return;
-    }
-    for (size_t length = 0; *known && length < sizeof all; known++)
-        length += (size_t)snprintf(all + length, sizeof all - length, " %s", *known);
-    od_tool_error("unknown %s '%s'; there are:%s", what, name, all);
-}
-
-void od_tool_bad_argument(char *const *argv, const char *const *known)
-{
-    for (size_t i = 1; argv[i]; i++) {
-        bool found = false;
-        for (size_t j = 0; known[j]; j++)
-            found |= strcmp(argv[i], known[j]) == 0;
-        if (!found) {
-            od_tool_unknown("argument", argv[i], known);
-            return;
-        }
-    }
-    od_tool_error("%s takes one argument", argv[0]);
-}
-
-static void unknown_long_option(const char *text, const struct option *options)
-{
-    enum { MOST = 64 };
-    char names[MOST][32];
-    const char *known[MOST + 1];
-    size_t count = 0;
-
-    for (; options[count].name && count < MOST; count++) {
-        snprintf(names[count], sizeof names[count], "--%s", options[count].name);
-        known[count] = names[count];
-    }
-    known[count] = NULL;
-    od_tool_unknown("option", text, known);
-}
-
-void od_tool_bad_option(char *const *argv, int result, const struct option *options)
-{
-    const char *text = argv[optind - 1], *next = argv[optind];
-    bool is_long = strncmp(text, "--", 2) == 0;
-
-    if (optopt && optopt < 256 && next && next[0] == '-' && next[1] != '-' && strchr(next, optopt))
-        is_long = false; /* one of several letters: getopt has not gone on yet */
-    if (!is_long)
-        od_tool_error(result == ':' ? "option '-%c' needs a value" : "unknown option '-%c'; --help lists all", optopt);
-    else if (result == ':')
-        od_tool_error("option '%s' needs a value", text);
-    else if (optopt)
-        od_tool_error("option '%.*s' takes no value", (int)strcspn(text, "="), text);
-    else
-        unknown_long_option(text, options);
-}
-
-bool od_tool_folder(char *path, size_t size)
-{
-    ssize_t length = readlink("/proc/self/exe", path, size - 1);
-
-    if (length < 0)
-        return false;
-    path[length] = '\0';
-    *strrchr(path, '/') = '\0';
-    return true;
-}
-
-bool od_tool_find_library(char *path, size_t size)
-{
-    static const char *const folders[] = {".", OMPDARTS_LIBRARY_SUBDIR};
-    char command_path[PATH_MAX];
-
-    if (!od_tool_folder(command_path, sizeof command_path))
-        return false;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        char candidate[2 * PATH_MAX], resolved[PATH_MAX];
-        snprintf(candidate, sizeof candidate, "%s/%s/libompdarts.so", command_path, folders[i]);
-        if (realpath(candidate, resolved) && (size_t)snprintf(path, size, "%s", resolved) < size)
-            return true;
-    }
-    return false;
-}
-
-bool od_tool_find_helper(const char *name, char *path, size_t size)
-{
-    /* In the build tree the simulator lies beside this command, the kernels in bench/. */
-    static const char *const folders[] = {OMPDARTS_HELPER_SUBDIR, "bench", "."};
-    char command_path[PATH_MAX];
-
-    if (!od_tool_folder(command_path, sizeof command_path))
-        return false;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if ((size_t)snprintf(path, size, "%s/%s/%s", command_path, folders[i], name) < size && access(path, X_OK) == 0)
-            return true;
-    return false;
-}
 
 /* What could not be printed is a failure. */
 static int flushed(int status)

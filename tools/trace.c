@@ -3,7 +3,7 @@
  * `ompdarts trace convert`: from Perfetto's format to that of Paje, by telling the writer of the library what the trace tells.
  */
 #include "trace/trace.h"
-#include "memmgr/transfer.h"
+#include "memmgr/data/transfer.h"
 #include "tools/tools.h"
 #include "tools/trace_file.h"
 

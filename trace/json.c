@@ -7,7 +7,7 @@
  */
 #include "trace/format.h"
 
-#include "memmgr/transfer.h"
+#include "memmgr/data/transfer.h"
 #include "trace/sink.h"
 #include "trace/text.h"
 #include "util/log.h"

@@ -12,7 +12,7 @@
  */
 #include "trace/format.h"
 
-#include "memmgr/transfer.h"
+#include "memmgr/data/transfer.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * Containers: the run, in it the host and the devices, in these the lanes of each kind of work, whose states are what runs
  * there. Memory in use is a variable of a device, waiting tasks one of the host; evictions are events of a device.
  */
-#include "memmgr/transfer.h"
+#include "memmgr/data/transfer.h"
 #include "trace/format.h"
 #include "trace/sink.h"
 #include "trace/text.h"

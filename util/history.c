@@ -303,7 +303,7 @@ static bool make_folders(char *path)
 od_status od_history_path(char *path, size_t size)
 {
     char host[256] = "localhost";
-    const char *cache = od_environment("XDG_CACHE_HOME"), *home = od_environment("HOME");
+    const char *cache = od_environment_trusted("XDG_CACHE_HOME"), *home = od_environment_trusted("HOME");
     int length = -1;
     gethostname(host, sizeof host - 1);
     if (cache && *cache == '/')

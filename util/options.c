@@ -10,12 +10,15 @@
  */
 #include "util/options.h"
 
+#include "util/nearest.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +27,6 @@
 enum {
     MAX_DIGITS = 24, /* of a number: 10^24 times the largest unit fits 128 bits */
     MAX_SECONDS = 1000000,
-    MAX_NAME = 64,     /* of names compared by od_nearest_name() */
     SHOWN_BYTES = 100, /* of a user's text in a message */
 };
 
@@ -281,7 +283,7 @@ static od_status parse_evict(const od_option_spec *spec, const char *text, void 
 
 /* Writes nothing, but tries: only making a file tells whether it can be made. A file that
  * is not a plain one (a terminal, /dev/stdout) is written in place, all others through a
- * temporary file beside them (sched/report.c). */
+ * temporary file beside them (sched/report/report.c). */
 static bool is_writable(const char *path)
 {
     struct stat info;
@@ -433,51 +435,6 @@ const od_option_spec *od_option_table(size_t *count)
     return table;
 }
 
-/* --- near misses ---------------------------------------------------------- */
-
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-/* Levenshtein's distance, without regard to case; names longer than MAX_NAME are far from all. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[MAX_NAME + 1];
-    size_t length = strlen(b);
-
-    if (length > MAX_NAME || strlen(a) > MAX_NAME)
-        return UINT_MAX;
-    for (unsigned j = 0; j <= length; j++)
-        row[j] = j;
-    for (unsigned i = 0; a[i]; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; j++) {
-            bool same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
-            unsigned replaced = diagonal + (same ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = least(replaced, least(diagonal, row[j]) + 1);
-        }
-    }
-    return row[length];
-}
-
-const char *od_nearest_name(const char *text, const char *const *known)
-{
-    const char *nearest = NULL;
-    unsigned closest = least((unsigned)strlen(text) / 3, 3) + 1;
-
-    for (; *known; known++) {
-        unsigned d = distance(text, *known);
-        if (d < closest) {
-            closest = d;
-            nearest = *known;
-        }
-    }
-    return nearest;
-}
-
 /* --- messages -------------------------------------------------------------- */
 
 /* `text` fit for a one-line message: cut, and without control characters. */
@@ -550,6 +507,16 @@ const char *od_environment(const char *name)
     return getenv(name);
 }
 
+static bool is_trusted(void)
+{
+    return getauxval(AT_SECURE) == 0;
+}
+
+const char *od_environment_trusted(const char *name)
+{
+    return is_trusted() ? getenv(name) : NULL;
+}
+
 void od_environment_default(const char *name, const char *value)
 {
     setenv(name, value, 0);
@@ -572,18 +539,23 @@ static void warn_unknown(const char *name)
 static void warn_about_unknown_variables(void)
 {
     for (char **entry = environ; entry && *entry; entry++) {
-        char name[MAX_NAME + 1];
+        char name[OD_NEAREST_LONGEST + 1];
         size_t length = strcspn(*entry, "=");
         if (strncmp(*entry, PREFIX, sizeof PREFIX - 1) != 0)
             continue;
-        snprintf(name, sizeof name, "%.*s", (int)least((unsigned)length, MAX_NAME), *entry);
+        if (!is_trusted()) {
+            od_log(OD_LOG_WARNING, "options",
+                   "the program runs with other rights than its caller's: all " PREFIX " variables are ignored");
+            return;
+        }
+        snprintf(name, sizeof name, "%.*s", (int)(length < OD_NEAREST_LONGEST ? length : OD_NEAREST_LONGEST), *entry);
         warn_unknown(name);
     }
 }
 
 static od_status parse_row(const od_option_spec *spec, od_options *options, char *error, size_t size)
 {
-    const char *text = getenv(spec->name);
+    const char *text = od_environment_trusted(spec->name);
 
     if (!text || !*text)
         text = spec->default_value;

@@ -130,10 +130,11 @@ od_status od_parse_working(const char *text, int *count);
  * not ours (OMP_TARGET_OFFLOAD); kept here so that only this file calls getenv. */
 const char *od_environment(const char *name);
 
+/* Like it, but NULL in a program that runs with other rights than its caller's (AT_SECURE: setuid, setgid, file capabilities):
+ * for names of files, which would be written or loaded with these rights. Our own variables count as unset there, too. */
+const char *od_environment_trusted(const char *name);
+
 /* Sets environment variable `name` of this process to `value` where the user has not set it. */
 void od_environment_default(const char *name, const char *value);
-
-/* The word of `known` (NULL-terminated) that `text` was probably meant to be, or NULL. */
-const char *od_nearest_name(const char *text, const char *const *known);
 
 #endif

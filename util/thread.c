@@ -1,13 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Threads that take no signals. See thread.h. */
-#define _GNU_SOURCE 1 /* pthread_setname_np */
+#define _GNU_SOURCE 1 /* pthread_setname_np, affinity */
 
 #include "util/thread.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
+
+enum { MOST_CPUS = 8192 }; /* that Linux may be built for */
+
+/* Where the process's threads may run; empty: not known. Written before there are threads. */
+static struct {
+    size_t size; /* bytes of `cpus`, or 0 */
+    union {
+        cpu_set_t set;
+        unsigned char bytes[MOST_CPUS / 8];
+    } cpus;
+} places;
+
+void od_thread_note_places(void)
+{
+    if (sched_getaffinity(0, sizeof places.cpus, &places.cpus.set) == 0)
+        places.size = sizeof places.cpus;
+}
+
+static int create(pthread_t *started, void *(*run)(void *), void *arg)
+{
+    pthread_attr_t attributes;
+    int error = 1;
+    if (places.size && !pthread_attr_init(&attributes)) {
+        if (!pthread_attr_setaffinity_np(&attributes, places.size, &places.cpus.set))
+            error = pthread_create(started, &attributes, run, arg);
+        pthread_attr_destroy(&attributes);
+    }
+    return error ? pthread_create(started, NULL, run, arg) : 0; /* processors may have been taken away since */
+}
 
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
@@ -17,7 +49,7 @@ od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void
 
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
-    int error = pthread_create(&started, NULL, run, arg);
+    int error = create(&started, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
         return OD_ENOMEM;
@@ -28,6 +60,12 @@ od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void
     else
         pthread_detach(started);
     return OD_OK;
+}
+
+void od_thread_go_anywhere(void)
+{
+    if (places.size)
+        sched_setaffinity(0, places.size, &places.cpus.set);
 }
 
 od_status od_condition_init(pthread_cond_t *condition)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Threads of the library inside somebody else's program: they leave its signals to its own threads.
+ * Threads of the library inside somebody else's program: they leave its signals to its own threads, and run wherever
+ * the process may run, not only where the program has bound the thread that starts them.
  */
 #ifndef OD_UTIL_THREAD_H
 #define OD_UTIL_THREAD_H
@@ -9,6 +10,10 @@
 
 #include <pthread.h>
 
+/* Notes where the process may run: when the library is loaded, before anybody binds a thread. */
+void od_thread_note_places(void);
+/* The calling thread, which is one of ours, has been bound by somebody: it may run anywhere again. */
+void od_thread_go_anywhere(void);
 /* Starts a thread that debuggers show by `name` (at most 15 characters count). `thread` NULL: it is detached and ends
  * with the process. OD_ENOMEM: out of threads. */
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);

@@ -5,7 +5,7 @@
 usage: starpu.py [--sim PATH] [--policies P,P+RULE,...] [--platform NAME] [--buffer B] [--lookahead S]
 
 Prints a table in Markdown: GFlop/s (MB from the host + MB between GPUs). StarPU's figures were measured with its master branch of
-August 2026 over SimGrid 3.32, kernel times as in bench/platforms/v100.times, 500 MiB of memory per GPU for the products and
+August 2026 over SimGrid 3.32, kernel times as in sim/platforms/v100.times, 500 MiB of memory per GPU for the products and
 2000 MiB for the factorisations. In --policies a comma inside a policy's options is written as a semicolon.
 """
 

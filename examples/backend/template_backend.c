@@ -3,7 +3,7 @@
  * Template of a back-end: "devices" whose memory is the host's, from malloc.
  *
  * Copy this file to begin a back-end for another kind of device. A back-end is a
- * constant table of functions and one opaque state; memmgr/backend.h is the contract, this
+ * constant table of functions and one opaque state; memmgr/device/backend.h is the contract, this
  * is the walk through it. It runs and is tested (tests/unit/test_backend.c), so what it
  * shows is true.
  *
@@ -15,7 +15,7 @@
  *   4. od_backend_release()        calls free once per device, then destroy
  *
  * The core never asks a back-end for memory again after step 2: replicas are
- * carved out of the pool by memmgr/pool.c.
+ * carved out of the pool by memmgr/data/pool.c.
  */
 #include "template_backend.h"
 

@@ -5,7 +5,7 @@
 #ifndef TEMPLATE_BACKEND_H
 #define TEMPLATE_BACKEND_H
 
-#include "memmgr/backend.h"
+#include "memmgr/device/backend.h"
 
 /* Fills `backend`. The caller takes the pools next, and in the end calls od_backend_release(). */
 od_status template_backend(od_backend *backend);

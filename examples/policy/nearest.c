@@ -84,13 +84,6 @@ static od_task *nearest_pop(void *state, unsigned k)
     return best;
 }
 
-static void nearest_ignore_datum(void *state, od_datum *datum, unsigned k)
-{
-    (void)state;
-    (void)datum;
-    (void)k;
-}
-
 const od_policy_ops ompdarts_policy = {
     .interface_version = OD_POLICY_INTERFACE,
     .name = "nearest",
@@ -101,6 +94,4 @@ const od_policy_ops ompdarts_policy = {
     .destroy = free,
     .ready = nearest_ready,
     .pop = nearest_pop,
-    .incoming = nearest_ignore_datum,
-    .evicted = nearest_ignore_datum,
 };

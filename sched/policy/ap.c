@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ap: PaRSEC's absolute priority (thesis, 5.1.2): one shared queue by priority; whoever asks gets the head. */
 #include "sched/policy.h"
-#include "sched/queue.h"
+#include "sched/policy/queue.h"
 
 #include <stdlib.h>
 
@@ -39,13 +39,6 @@ static od_task *ap_pop(void *state, unsigned k)
     return od_policy_rests(&ap->env, k) ? NULL : od_queue_pop(&ap->queue);
 }
 
-static void ap_ignore_datum(void *state, od_datum *datum, unsigned k)
-{
-    (void)state;
-    (void)datum;
-    (void)k;
-}
-
 static bool ap_is_valid(void *state)
 {
     const struct ap *ap = state;
@@ -61,8 +54,6 @@ static const od_policy_ops ap_ops = {
     .destroy = ap_destroy,
     .ready = ap_ready,
     .pop = ap_pop,
-    .incoming = ap_ignore_datum,
-    .evicted = ap_ignore_datum,
     .is_valid = ap_is_valid,
 };
 

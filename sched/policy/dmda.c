@@ -14,7 +14,7 @@
  * so many times more.
  */
 #include "sched/policy.h"
-#include "sched/ready.h"
+#include "sched/policy/ready.h"
 
 #include <math.h>
 #include <stdlib.h>

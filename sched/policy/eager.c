@@ -40,14 +40,6 @@ static od_task *eager_pop(void *state, unsigned k)
     return node ? od_container_of(node, od_task, link) : NULL;
 }
 
-/* A shared queue does not care where data are. */
-static void eager_ignore_datum(void *state, od_datum *datum, unsigned k)
-{
-    (void)state;
-    (void)datum;
-    (void)k;
-}
-
 static bool eager_is_valid(void *state)
 {
     const od_list *queue = &((const struct eager *)state)->queue;
@@ -66,8 +58,6 @@ static const od_policy_ops eager_ops = {
     .destroy = free,
     .ready = eager_ready,
     .pop = eager_pop,
-    .incoming = eager_ignore_datum,
-    .evicted = eager_ignore_datum,
     .is_valid = eager_is_valid,
 };
 

@@ -8,7 +8,7 @@
  * takes the later half of the queue of its next neighbour that has any.
  */
 #include "sched/policy.h"
-#include "sched/queue.h"
+#include "sched/policy/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -193,13 +193,6 @@ static void lws_done(void *state, od_task *task, unsigned k)
     }
 }
 
-static void lws_ignore_datum(void *state, od_datum *datum, unsigned k)
-{
-    (void)state;
-    (void)datum;
-    (void)k;
-}
-
 static void lws_forget(void *state, od_datum *datum)
 {
     struct lws *lws = state;
@@ -227,8 +220,6 @@ static const od_policy_ops lws_ops = {
     .destroy = lws_destroy,
     .ready = lws_ready,
     .pop = lws_pop,
-    .incoming = lws_ignore_datum,
-    .evicted = lws_ignore_datum,
     .done = lws_done,
     .forget = lws_forget,
     .is_valid = lws_is_valid,

@@ -199,8 +199,7 @@ for part in "policies" "eviction rules" LLVM devices machine limits; do
 done
 
 # --- the whole project ----------------------------------------------------------------------------
-readers=$(cd "$source_folder" && grep -lwE 'getenv|secure_getenv|environ' util/*.c memmgr/*.c sched/*.c sched/*/*.c \
-    omp_ext/*.c tools/*.c 2>/dev/null)
+readers=$(cd "$source_folder" && grep -rlwE --include='*.c' 'getenv|secure_getenv|environ' util memmgr sched omp_ext tools)
 [ "$readers" = util/options.c ] || fail "only util/options.c may read the environment, not: $readers"
 
 [ $failures -eq 0 ] && echo "all right"

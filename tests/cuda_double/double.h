@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A test double of NVIDIA's driver library: what memmgr/cuda/driver.h declares, on ordinary host memory.
+ * A test double of NVIDIA's driver library: what memmgr/device/cuda/driver.h declares, on ordinary host memory.
  *
  * Its purpose is to catch our back-end when it misuses the API, and to let it meet errors that a healthy GPU does not
  * give. So work is done late and by other threads, as on a device, and what CUDA leaves undefined ends the process.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What the doubles of libcuda and libcublas offer beyond memmgr/cuda/driver.h. The declarations are our own, so that no
- * installation of CUDA is needed; names and numbers are those of cuda.h and cublas_v2.h.
+ * What the doubles of libcuda and libcublas offer beyond memmgr/device/cuda/driver.h. The declarations are our own,
+ * so that no installation of CUDA is needed; names and numbers are those of cuda.h and cublas_v2.h.
  */
 #ifndef CUDA_DOUBLE_FUNCTIONS_H
 #define CUDA_DOUBLE_FUNCTIONS_H
 
-#include "memmgr/cuda/driver.h"
+#include "memmgr/device/cuda/driver.h"
 
 /* FUNCTION(member, name in libcuda, argument types): what programs and the double of cuBLAS call. */
 #define CD_MORE_CU_FUNCTIONS(FUNCTION)                                                                                 \

@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 { sed '/<\/body>/,$d' "$page"; echo "<script>"; cat "$(dirname "$0")/report_page.js"; echo "</script></body></html>"; } >"$work/tested.html"
-HOME=$work timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --window-size="$width",900 \
+HOME=$work timeout 240 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --window-size="$width",900 \
     --enable-logging=stderr --virtual-time-budget=5000 "$@" --dump-dom "file://$work/tested.html" >"$work/dom" 2>"$work/console"
 if ! grep -q 'data-test="all right"' "$work/dom"; then
     echo "$page: $(grep -o 'data-test="[^"]*"' "$work/dom" || tail -n 3 "$work/console")"

@@ -3,6 +3,7 @@
 # What the end-to-end drivers share. From the environment (CMakeLists.txt sets them):
 #   E2E_COMMAND  the `ompdarts` command        E2E_LIBRARY   libompdarts.so
 #   E2E_BENCH    folder of the bench programs  E2E_PROGRAMS  folder of the small ones
+#   E2E_PATIENT  timeout(1) in a program's own seconds (tests/patient.c); timeout itself where it is not built
 #   E2E_SKIP     why this test cannot run here
 # Each run with the library has the watchdog on. A driver ends with `finish`; exit codes: 0 right, 1 wrong, 77 skipped.
 set -u
@@ -26,6 +27,8 @@ preload=${sanitizer:+$sanitizer:}$E2E_LIBRARY
 # A program's own crashes are not for the sanitizer to report.
 own_crashes=("ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_segv=0:handle_abort=0" "TSAN_OPTIONS=${TSAN_OPTIONS-}:handle_segv=0:handle_abort=0"
     "UBSAN_OPTIONS=${UBSAN_OPTIONS-}:handle_segv=0:handle_abort=0")
+patient=timeout
+[ ! -x "${E2E_PATIENT-}" ] || patient=$E2E_PATIENT
 limit_s=60
 [ -z "$sanitizer" ] || limit_s=300
 
@@ -69,7 +72,7 @@ is_libomps() {
 plain() {
     local code=$1 status tries=0
     shift
-    while timeout $limit_s env "$@" >"$work/out" 2>"$work/err"; status=$?; is_libomps $status $((++tries)); do :; done
+    while "$patient" $limit_s env "$@" >"$work/out" 2>"$work/err"; status=$?; is_libomps $status $((++tries)); do :; done
     expect_exit "$code" $status "without the library: $*"
     cp "$work/out" "$work/plain"
 }
@@ -80,7 +83,7 @@ under() {
     shift
     while
         rm -f "$work/stats"
-        timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
+        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
             >"$work/out" 2>"$work/err"
         status=$(exit_code $?)
         is_libomps "$status" $((++tries))

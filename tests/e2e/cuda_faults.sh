@@ -19,7 +19,7 @@ try() {
     shift
     rm -f "$work/stats"
     {
-        timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" OMPDARTS_SUMMARY=1 \
+        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" OMPDARTS_SUMMARY=1 \
             "$@" >"$work/out" 2>"$work/err"
         status=$?
     } 2>/dev/null # the shell's own word on aborted programs

@@ -22,7 +22,7 @@ try() {
     shift
     rm -f "$work/stats"
     {
-        timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
+        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
             >"$work/out" 2>"$work/err"
         status=$(exit_code $?)
     } 2>/dev/null # the shell's own word on aborted programs

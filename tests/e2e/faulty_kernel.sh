@@ -30,7 +30,7 @@ for every in 5 2 1; do
     same_checksum
 done
 # What must not fall back stops.
-timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 FAULTY_EVERY=5 OMP_TARGET_OFFLOAD=mandatory \
+"$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 FAULTY_EVERY=5 OMP_TARGET_OFFLOAD=mandatory \
     "$E2E_BENCH/cholesky" 6 32 >"$work/out" 2>"$work/err" && fail "OMP_TARGET_OFFLOAD=mandatory: was not stopped"
 ran="OMP_TARGET_OFFLOAD=mandatory, faulty kernels"
 says mandatory

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,15 +63,36 @@ int __tgt_target_kernel(void *ident, int64_t device, int32_t teams, int32_t thre
     return real(ident, device, teams, threads, kernel, args);
 }
 
+/* True where this copy has failed before: a second failure by chance, or on another thread, is not what is tried. */
+static bool has_failed(const void *to, const void *from)
+{
+    enum { MOST = 64 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct pair {
+        const void *to, *from;
+    } failed[MOST];
+    static unsigned next;
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < MOST && !found; i++) {
+        found = failed[i].to == to && failed[i].from == from;
+        if (found)
+            failed[i] = (struct pair){NULL, NULL};
+    }
+    if (!found)
+        failed[next++ % MOST] = (struct pair){to, from};
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
                       int from_device)
 {
     static atomic_uint calls;
-    static _Thread_local bool again; /* so that a copy does not fail three times by chance */
     unsigned every = setting("FAULTY_COPY_EVERY");
     bool due = bytes > 64 && is_due(&calls, every);
-    again = due && (every == 1 || !again);
-    if (again || is_lost(to_device) || is_lost(from_device))
+    bool fails = due && (every == 1 || !has_failed((char *)to + to_offset, (const char *)from + from_offset));
+    if (fails || is_lost(to_device) || is_lost(from_device))
         return 1;
     copy *real;
     find("omp_target_memcpy", &real);

@@ -15,7 +15,7 @@ unset LIBOMP_NUM_HIDDEN_HELPER_THREADS
 under 0 "$program"
 same_output
 export LIBOMP_USE_HIDDEN_HELPER_TASK=0
-if timeout 60 "$program" >"$work/out" 2>"$work/err"; then
+if "$patient" 60 "$program" >"$work/out" 2>"$work/err"; then
     echo "without the library: right"
 else
     echo "without the library: $(grep -m 1 Assertion "$work/err")"

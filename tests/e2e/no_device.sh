@@ -41,7 +41,7 @@ on_host() {
     under 0 OMPDARTS_CHECK=1 OMPDARTS_SUMMARY=1 "$1"
     same_output
     [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
-    timeout $limit_s env OMP_TARGET_OFFLOAD=mandatory "$1" >"$work/plain" 2>"$work/plain.err"
+    "$patient" $limit_s env OMP_TARGET_OFFLOAD=mandatory "$1" >"$work/plain" 2>"$work/plain.err"
     under $? "${own_crashes[@]}" OMP_TARGET_OFFLOAD=mandatory OMPDARTS_LOG=off "$1"
     same_output
     if [ -z "$sanitizer" ]; then
@@ -56,7 +56,7 @@ on_host "$work/other_machine"
 if "$E2E_CLANG" -std=gnu17 -O1 -fopenmp --offload-arch=sm_90 --cuda-path="${CUDA_PATH:-/usr/local/cuda}" \
     --libomptarget-nvptx-bc-path="$E2E_LLVM_LIBDIR/libomptarget-nvptx-sm_90.bc" "-L$E2E_LLVM_LIBDIR" \
     "-Wl,-rpath,$E2E_LLVM_LIBDIR" "$sources/programs/offload_policy.c" -o "$work/nvptx" 2>"$work/err"; then
-    timeout $limit_s "$work/nvptx" >"$work/out" 2>&1
+    "$patient" $limit_s "$work/nvptx" >"$work/out" 2>&1
     if grep -q "devices 0" "$work/out"; then
         on_host "$work/nvptx"
     else

@@ -9,9 +9,9 @@
 # untouched PROGRAM ARGUMENTS… : output, errors and exit code are those without the library
 untouched() {
     local expected status
-    timeout $limit_s "$@" >"$work/plain" 2>"$work/plain.err"
+    "$patient" $limit_s "$@" >"$work/plain" 2>"$work/plain.err"
     expected=$?
-    timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_STATS="$work/stats" OMPDARTS_SUMMARY=1 "$@" >"$work/out" \
+    "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_STATS="$work/stats" OMPDARTS_SUMMARY=1 "$@" >"$work/out" \
         2>"$work/err"
     status=$?
     ran=$*

@@ -47,7 +47,7 @@ under 0 OMPDARTS_CACHE=0 XDG_CACHE_HOME="$work/none" "${program[@]}"
 [ ! -e "$work/none" ] || fail "$ran: wrote measurements"
 
 for i in 1 2 3 4; do
-    LD_PRELOAD="$preload" timeout $limit_s "${program[@]}" >"$work/out.$i" 2>"$work/err.$i" &
+    LD_PRELOAD="$preload" "$patient" $limit_s "${program[@]}" >"$work/out.$i" 2>"$work/err.$i" &
 done
 wait
 for i in 1 2 3 4; do

@@ -21,8 +21,17 @@ for settings in OMPDARTS_SCHED=eager OMPDARTS_COHERENCE=strict OMPDARTS_JITTER=0
     stats "stats.host_tasks == 1"
 done
 
+# Not even the first array fits, and there has been output: nothing is refused, and that is said once.
+for variant in task sync region enter_nowait; do
+    plain 0 "$E2E_PROGRAMS/less_than_one_array" $variant
+    under 0 OMPDARTS_MEM_LIMIT=4Ki "$E2E_PROGRAMS/less_than_one_array" $variant
+    same_output
+    stats "stats.host_tasks == stats.tasks"
+    [ "$(grep -c '^ompdarts: ' "$work/err")" -eq 1 ] || fail "$ran: not one message: $(cat "$work/err")"
+done
+
 ran="OMP_TARGET_OFFLOAD=mandatory $program"
-timeout $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_MEM_LIMIT=24Ki OMP_TARGET_OFFLOAD=mandatory \
+"$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_MEM_LIMIT=24Ki OMP_TARGET_OFFLOAD=mandatory \
     "$program" >"$work/out" 2>"$work/err" && fail "$ran: was not stopped"
 says "mandatory"
 grep -q "end of main" "$work/out" && fail "$ran: went on"

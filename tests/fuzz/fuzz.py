@@ -14,6 +14,7 @@ import sys
 sys.dont_write_bytecode = True  # the folder may be read-only, and holds sources only
 
 import argparse
+import collections
 import concurrent.futures
 import datetime
 import hashlib
@@ -23,8 +24,9 @@ import tempfile
 import time
 
 from emit import source
-from grammar import generate
+from grammar import generate, of_scenes
 from model import judge
+from program import productions
 from run import CompileError, Lab, Settings, listed
 from shrink import shrink
 
@@ -52,6 +54,10 @@ def arguments():
     parser.add_argument("--max-failures", type=int, default=20, help="stop after so many")
     parser.add_argument("--steady-only", action="store_true",
                         help="print all failures, but exit with 0 where none happened again in 10 further runs")
+    parser.add_argument("--scenes", type=lambda text: text.split(","),
+                        help="programs of nothing but such scenes (scene_*.py), separated by commas")
+    parser.add_argument("--productions", type=lambda text: text.split(","), default=(),
+                        help="`all`, or names of those that are not drawn by default, separated by commas")
     parser.add_argument("--one", type=int, metavar="SEED", help="this program only")
     parser.add_argument("--print", action="store_true", help="print the program of --one instead of running it")
     return parser.parse_args()
@@ -72,7 +78,8 @@ class Failure:
 
 def grammar_digest():
     """Seeds mean something for one state of these files only."""
-    texts = b"".join((HERE / name).read_bytes() for name in ("program.py", "model.py", "grammar.py"))
+    files = sorted(path for stem in ("program", "model", "grammar", "scene") for path in HERE.glob(stem + "*.py"))
+    texts = b"".join(path.read_bytes() for path in files)
     return hashlib.sha256(texts).hexdigest()[:8]
 
 
@@ -89,12 +96,13 @@ def make_lab(options, folder):
 
 
 def run_batch(options, folder, pairs, seeds):
-    """(runs, invalid seeds with a reason, failures) of some seeds."""
+    """(runs, invalid seeds with a reason, failures, how often each production was used) of some seeds."""
     lab = make_lab(options, folder)
-    programs = [generate(seed) for seed in seeds]
-    parts = {}  # an executable with device globals uses one device only
+    programs = [generated(seed, options) for seed in seeds]
+    parts = {}  # an executable with device globals uses one device only; C++ is not C
     for seed, (program, _, _) in zip(seeds, programs):
-        parts.setdefault(any(array.kind == "global" for array in program.arrays), []).append(seed)
+        parts.setdefault((any(array.kind == "global" for array in program.arrays), program.cpp,
+                          any(scene.place for scene in program.scenes())), []).append(seed)
     if len(parts) > 1:
         return joined([run_batch(options, folder, pairs, part) for part in parts.values()])
     name = f"batch{seeds[0]}"
@@ -102,17 +110,24 @@ def run_batch(options, folder, pairs, seeds):
         path = lab.build([(program, readable) for program, _, readable in programs], name)
     except CompileError as error:
         if len(seeds) == 1:
-            return 0, [(seeds[0], f"does not compile: {error}")], []
+            return 0, [(seeds[0], f"does not compile: {error}")], [], collections.Counter()
         return joined([run_batch(options, folder, pairs, [seed]) for seed in seeds])
     results = [run_program(lab, path, number, generated, pairs, options) for number, generated in enumerate(programs)]
-    for suffix in ("", ".c"):
-        (lab.folder / (name + suffix)).unlink()
+    for file in [path, *lab.folder.glob(name + ".*")]:
+        file.unlink()
     invalid = [(program.seed, why) for (program, _, _), (_, why, _) in zip(programs, results) if why]
-    return sum(runs for runs, _, _ in results), invalid, [failure for _, _, failure in results if failure]
+    uses = collections.Counter(name for (program, _, _), (_, why, _) in zip(programs, results) if not why
+                               for name in productions(program))
+    return sum(runs for runs, _, _ in results), invalid, [failure for _, _, failure in results if failure], uses
+
+
+def generated(seed, options):
+    return of_scenes(seed, options.scenes) if options.scenes else generate(seed, options.productions)
 
 
 def joined(results):
-    return sum(r[0] for r in results), sum((r[1] for r in results), []), sum((r[2] for r in results), [])
+    return (sum(r[0] for r in results), sum((r[1] for r in results), []), sum((r[2] for r in results), []),
+            sum((r[3] for r in results), collections.Counter()))
 
 
 def run_program(lab, path, number, generated, pairs, options):
@@ -121,7 +136,7 @@ def run_program(lab, path, number, generated, pairs, options):
     right = lab.plain(path, number)
     again = lab.plain(path, number, threads=2)
     if not right.same(again):
-        return 0, (again if right.code == 0 else right).difference(right), None
+        return 0, (again if right.is_right() else right).difference(right), None
     rng = random.Random(f"{program.seed}/settings")
     for runs, settings in enumerate(Settings(*pairs, double_of(options)).draw(rng, world, options.settings)):
         outcome = lab.under(path, number, settings)
@@ -131,7 +146,7 @@ def run_program(lab, path, number, generated, pairs, options):
             for threads in (1, 2, 3, 4, 8) * 5:  # libomp's own faults may be rare
                 again = lab.plain(path, number, threads)
                 if not right.same(again):
-                    return runs + 1, (again if right.code == 0 else right).difference(right), None
+                    return runs + 1, (again if right.is_right() else right).difference(right), None
             failure = Failure(program.seed, program, readable, settings, outcome.difference(right), "")
             if outcome.threads:
                 failure.threads = outcome.threads + outcome.err.decode(errors="replace")
@@ -198,11 +213,12 @@ class Report:
         self.options = options
         self.begin = time.monotonic()
         self.programs = self.runs = 0
-        self.invalid, self.failures = [], []
+        self.invalid, self.failures, self.uses = [], [], collections.Counter()
         self.shown = self.begin
 
     def add(self, seeds, result):
-        runs, invalid, failures = result
+        runs, invalid, failures, uses = result
+        self.uses += uses
         self.programs += len(seeds)
         self.runs += runs
         for seed, why in invalid:
@@ -274,6 +290,7 @@ def fuzz(options, folder):
                 report.add(seeds, future.result())
                 last = max(last, seeds[-1])
     report.log(options.first, last)
+    print("productions: " + ", ".join(f"{name} {count}" for name, count in sorted(report.uses.items())))
     print(report.line())
     return 1 if any(failure.is_steady or not options.steady_only for failure in report.failures) else 0
 
@@ -283,7 +300,7 @@ def main():
     if options.one is not None:
         options.first, options.count, options.batch = options.one, 1, 1
     if options.print:
-        program, _, readable = generate(options.first)
+        program, _, readable = generated(options.first, options)
         print(source([(program, readable)]))
         return 0
     with tempfile.TemporaryDirectory(prefix="ompdarts-fuzz-") as folder:

@@ -312,6 +312,41 @@ class Roots(Statement):
 
 
 @dataclass
+class Step:
+    """C text (scene.py)."""
+
+    text: str = ""
+
+
+@dataclass
+class Block(Step):
+    """`text` opens it."""
+
+    body: list = field(default_factory=list)
+    close: str = "}"
+
+
+@dataclass
+class Scene(Statement):
+    """A piece of a program with variables of its own: file-scope text, declarations, steps, and what ends it.
+
+    `last` ends the program, mostly in a way that the runtime must report. `place` is where its code is: the program, or a
+    shared library that is linked or opened. `devices` says whether it names devices. `cost`: steps of other statements
+    that take as long."""
+
+    kind: str = ""
+    top: list = field(default_factory=list)
+    setup: list = field(default_factory=list)
+    steps: list = field(default_factory=list)
+    tear: list = field(default_factory=list)
+    last: bool = False
+    place: str = ""
+    devices: bool = False
+    cost: int = 20
+    uses: list = field(default_factory=list)  # names of what was drawn, for the report
+
+
+@dataclass
 class Program:
     seed: int
     arrays: list
@@ -319,6 +354,15 @@ class Program:
     type: str = "int64_t"
     work: int = 1  # repetitions inside each element operation
     tokens: int = 4
+    cpp: bool = False
+
+    def scenes(self):
+        return [statement for statement in self.walk() if isinstance(statement, Scene)]
+
+    @property
+    def wrong(self):
+        """It ends in a way that the runtime must report."""
+        return any(scene.last for scene in self.scenes())
 
     def walk(self, body=None):
         """All statements, outer before inner."""
@@ -331,11 +375,26 @@ class Program:
         return sum(1 for _ in self.walk())
 
 
+def productions(program):
+    """Names of what a program uses, each use once: statements, clauses, kinds of arrays, what scenes have drawn."""
+    names = ["C++" if program.cpp else "C"] + [f"{array.kind} array" for array in program.arrays]
+    for statement in program.walk():
+        names.append(f"scene {statement.kind}" if isinstance(statement, Scene) else type(statement).__name__.lower())
+        names += [f"{statement.kind}: {use}" for use in statement.uses] if isinstance(statement, Scene) else []
+        names += [f"scene in {statement.place} library"] if getattr(statement, "place", "") else []
+        names += [name for name in ("nowait", "depends", "shape", "parent", "by_default", "defaultmap")
+                  if getattr(statement, name, None)]
+        for item in getattr(statement, "items", []):
+            names += [f"map {item.map}"] if item.map else []
+            names += [name for name in ("always", "present", "close", "hold", "zero", "alias") if getattr(item, name)]
+    return names
+
+
 def clone(node):
     """A deep copy; several times faster than copy.deepcopy for these trees."""
     if isinstance(node, list):
         return [clone(item) for item in node]
-    if isinstance(node, (Program, Array, Section, Item, Op, Depend, Statement)):
+    if isinstance(node, (Program, Array, Section, Item, Op, Depend, Statement, Step)):
         twin = object.__new__(type(node))
         for f in fields(node):
             setattr(twin, f.name, clone(getattr(node, f.name)))

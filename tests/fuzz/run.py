@@ -7,12 +7,12 @@ import re
 import shutil
 import subprocess
 
-from emit import source
+from emit import PLACES, sources
 from program import Associate, Cancelled, Data, Motion, Target
 
 # Programs take a fraction of a second. What takes eight is asked where it is, before the watchdog ends it after ten.
 SLOW_S, TIMEOUT_S = 8, 60
-FLAGS = ["-std=gnu17", "-O1", "-g", "-fopenmp", "-fopenmp-version=52", "-fno-crash-diagnostics",
+FLAGS = ["-O1", "-g", "-fopenmp", "-fopenmp-version=52", "-fno-crash-diagnostics",
          "-Wno-pass-failed"]
 
 
@@ -29,6 +29,7 @@ class Lab:
         if double:
             self.clean["LD_LIBRARY_PATH"] = ":".join(filter(None, (double, self.clean.get("LD_LIBRARY_PATH"))))
             self.clean["CUDA_DOUBLE_MEMORY"] = "1Gi"
+        self.wrong = {}  # path -> numbers of the programs that end in an error
         self.cancelling = {}  # path -> numbers of the programs that cancel something
         loaded = subprocess.run(["ldd", library], capture_output=True, text=True, check=False).stdout
         runtime = re.search(r"=> (\S*libclang_rt\.\S*)", loaded)
@@ -37,21 +38,32 @@ class Lab:
     def build(self, programs, name):
         """(program, readable) pairs as one executable."""
         path = self.folder / name
-        text = self.folder / (name + ".c")
-        text.write_text(source(programs), encoding="utf-8")
-        command = [self.clang, *FLAGS, f"-fopenmp-targets={self.triple}", str(text), "-o", str(path),
-                   f"-L{self.libdir}", f"-Wl,-rpath,{self.libdir}", "-lpthread"]
+        texts, libraries = sources(programs), []
+        cpp = any(program.cpp for program, _ in programs)
+        language = ["-x", "c++", "-std=gnu++17", "-lstdc++"] if cpp else ["-std=gnu17"]
+        for place in [place for place in PLACES if place in texts]:
+            library = self.folder / f"{name}.{place}.so"
+            self.compile(texts[place], library, [*language, "-shared", "-fPIC"])
+            libraries += [str(library)] if place == "linked" else [f'-DOPENED="{library}"']
+        self.compile(texts[""], path, language, libraries)
+        self.cancelling[path] = {number for number, (program, _) in enumerate(programs)
+                                 if any(isinstance(statement, Cancelled) for statement in program.walk())}
+        self.wrong[path] = {number for number, (program, _) in enumerate(programs) if program.wrong}
+        return path
+
+    def compile(self, source_text, path, language, more=()):
+        text = path.with_name(path.name + ".c")
+        text.write_text(source_text, encoding="utf-8")
+        command = [self.clang, *FLAGS, f"-fopenmp-targets={self.triple}", *language, str(text), "-x", "none", *more,
+                   "-o", str(path), f"-L{self.libdir}", f"-Wl,-rpath,{self.libdir}", "-lpthread", "-ldl"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error:" in line] or ["no message"]
             raise CompileError(errors[0])
-        self.cancelling[path] = {number for number, (program, _) in enumerate(programs)
-                                 if any(isinstance(statement, Cancelled) for statement in program.walk())}
-        return path
 
     def run(self, path, number, settings, *more):
         cancels = {"OMP_CANCELLATION": "true"} if number in self.cancelling[path] else {}
-        with subprocess.Popen([str(path), str(number), *more], env={**self.clean, **cancels, **settings},
+        with subprocess.Popen([str(path), str(number), *more], env={**self.clean, **cancels, **settings, "FUZZ_PROGRAM": str(number)},
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             threads = ""
             try:
@@ -64,10 +76,12 @@ class Lab:
                     process.kill()
                     out, err = process.communicate()
                     return Outcome("timeout", out, err, threads)
-        return Outcome(process.returncode, out, err, threads)
+        return Outcome(process.returncode, out, err, threads, number in self.wrong[path])
 
     def plain(self, path, number, threads=4):
-        return self.run(path, number, {"OMP_NUM_THREADS": str(threads)})
+        """Device memory holds other garbage with each number of threads."""
+        return self.run(path, number, {"OMP_NUM_THREADS": str(threads), "MALLOC_PERTURB_": str(85 * threads % 256),
+                                       "LIBOMPTARGET_MEMORY_MANAGER_THRESHOLD": "0"})
 
     def under(self, path, number, settings):
         return self.run(path, number, {"LD_PRELOAD": self.preload, "OMPDARTS_WATCHDOG": "10", "OMPDARTS_CACHE": "0",
@@ -101,17 +115,32 @@ class CompileError(Exception):
 class Outcome:
     """What a run gave; `threads` are its backtraces after SLOW_S, if it took so long."""
 
-    def __init__(self, code, out, err, threads=""):
+    def __init__(self, code, out, err, threads="", wrong=False):
         self.code, self.out, self.err, self.threads = code, out, err, threads
+        self.wrong = wrong  # the program may end in an error
+
+    def is_right(self):
+        return self.code == 0 or self.wrong and self.first_error() != ""
+
+    def first_error(self):
+        """The first line in which libomptarget, or we in its place, says what is wrong; addresses taken out."""
+        lines = [line for line in self.err.decode(errors="replace").splitlines()
+                 if re.match(r"omptarget (message|error|fatal)|ompdarts: .*(not possible|error)", line)]
+        return re.sub("0x[0-9a-f]+", "ADDRESS", lines[0]) if lines else ""
 
     def is_stock_fault(self):
         return any(fault in self.err for fault in STOCK_FAULTS)
 
     def same(self, other):
+        if self.wrong and self.code != 0:
+            return self.is_right() and (self.code, self.first_error()) == (other.code, other.first_error())
         return self.code == 0 and other.code == 0 and self.out == other.out
 
     def difference(self, right):
         """One line that says how this differs from the right outcome."""
+        if self.wrong and (self.code != 0 or right.code != 0):
+            return (f"ends with {self.code}, '{self.first_error()[:150]}' instead of {right.code}, "
+                    f"'{right.first_error()[:150]}'")
         if self.code != 0:
             lines = self.err.decode(errors="replace").strip().splitlines() or ["no message"]
             telling = [line for line in lines if re.search("[Aa]ssert|error|ompdarts", line)] or lines
@@ -139,6 +168,8 @@ def listed(command, title):
 
 def only_clauses(program):
     """Devices are named in device clauses only, by no call and not as the default device: they may be taken as hints."""
+    if any(scene.devices for scene in program.scenes()):
+        return False
     if any(array.kind == "device" and array.device is not None for array in program.arrays):
         return False
     if any(isinstance(s, Associate) and program.arrays[s.array].device is not None for s in program.walk()):
@@ -178,7 +209,7 @@ class Settings:
         memory = self.memory(rng, world)
         if memory:
             settings["OMPDARTS_MEM_LIMIT"] = str(memory)
-        delays = [delay for delay in ("0.0002", "0.001", "0.004") if float(delay) * world.steps < 0.5]
+        delays = [delay for delay in ("0.0002", "0.001", "0.004") if float(delay) * world.cost < 0.5]
         if delays and rng.random() < 0.5:
             settings["OMPDARTS_JITTER"] = rng.choice(delays)
         if rng.random() < 0.1:
@@ -208,6 +239,8 @@ class Settings:
     def memory(rng, world):
         """From just enough for one section to ample (0). What is too large for a device runs on the host, which the
         model permits unless a kernel's writes are to be discarded."""
+        if world.scenes:
+            return rng.choice((1 << 20, 0, 0))
         if world.binds:
             return 0
         if world.discards:

@@ -7,7 +7,7 @@ import time
 
 from emit import source
 from model import Invalid, judge
-from program import Code, Index, Loop, Parallel, Roots, clone
+from program import Block, Code, Index, Loop, Parallel, Roots, Scene, clone
 
 BATCH = 8
 PLAIN = (("nowait", False), ("condition", None), ("device", None), ("form", "target"), ("flags", ""), ("kernel", True),
@@ -122,6 +122,10 @@ def edits(statement):
             yield lambda s, at=at: setattr(s.ops[at], "src", -1)
             yield lambda s, at=at: setattr(s.ops[at], "n", 1)
             yield lambda s, at=at: setattr(s.ops[at], "k", Index(1))
+    elif isinstance(statement, Scene):
+        for path in step_paths(statement.steps):
+            yield lambda s, path=path: drop_step(s.steps, path)
+            yield lambda s, path=path: hoist_step(s.steps, path)
     elif hasattr(statement, "items"):
         for at in range(len(statement.items)):
             yield lambda s, at=at: s.items.pop(at)
@@ -141,6 +145,28 @@ def edits(statement):
     if isinstance(statement, Roots):
         for at in range(len(statement.threads)):
             yield lambda s, at=at: s.threads.pop(at)
+
+
+def step_paths(steps):
+    """The places of all steps, outer before inner: lists of indices."""
+    for at, step in enumerate(steps):
+        yield [at]
+        if isinstance(step, Block):
+            yield from ([at] + path for path in step_paths(step.body))
+
+
+def drop_step(steps, path):
+    for at in path[:-1]:
+        steps = steps[at].body
+    del steps[path[-1]]
+
+
+def hoist_step(steps, path):
+    """A block is replaced by its body."""
+    for at in path[:-1]:
+        steps = steps[at].body
+    block = steps[path[-1]]
+    steps[path[-1]:path[-1] + 1] = block.body if isinstance(block, Block) else [block]
 
 
 def drop_item(code, at):

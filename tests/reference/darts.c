@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * darts with full scans: Algorithms 9, 11 and 12 of the thesis, opti, the threshold, and what sched/policy/darts.c adds.
+ * darts with full scans: Algorithms 9, 11 and 12 of the thesis, opti, the threshold, and what
+ * sched/policy/darts/darts.c adds.
  *
- * The random orders are those of the fast version. A datum's place in the order changes when it leaves a device, so that
- * this is the one thing to be remembered from event to event.
+ * The random orders are those of the fast version. A datum's place in the order changes when it leaves a device, so
+ * that this is the one thing to be remembered from event to event.
  */
 #include "reference.h"
 
-#include "sched/needs.h"
+#include "sched/policy/darts/needs.h"
 
 #include <math.h>
 #include <stdlib.h>

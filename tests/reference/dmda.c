@@ -2,7 +2,7 @@
 /* dmda, dmdar and dmdas with full scans (thesis, Algorithms 1, 2 and 6). */
 #include "reference.h"
 
-#include "sched/plan.h"
+#include "sched/policy/plan.h"
 
 #include <stdlib.h>
 
@@ -125,13 +125,6 @@ static od_task *pop_urgent_and_ready(void *state, unsigned k)
     return best ? take(naive, best) : NULL;
 }
 
-static void naive_ignore_datum(void *state, od_datum *datum, unsigned k)
-{
-    (void)state;
-    (void)datum;
-    (void)k;
-}
-
 const od_policy_ops od_reference_dmda = {
     .interface_version = OD_POLICY_INTERFACE,
     .name = "dmda",
@@ -140,8 +133,6 @@ const od_policy_ops od_reference_dmda = {
     .destroy = free,
     .ready = naive_ready,
     .pop = pop_first,
-    .incoming = naive_ignore_datum,
-    .evicted = naive_ignore_datum,
 };
 
 const od_policy_ops od_reference_dmdar = {
@@ -152,8 +143,6 @@ const od_policy_ops od_reference_dmdar = {
     .destroy = free,
     .ready = naive_ready,
     .pop = pop_ready,
-    .incoming = naive_ignore_datum,
-    .evicted = naive_ignore_datum,
 };
 
 const od_policy_ops od_reference_dmdas = {
@@ -164,6 +153,4 @@ const od_policy_ops od_reference_dmdas = {
     .destroy = free,
     .ready = naive_ready,
     .pop = pop_urgent_and_ready,
-    .incoming = naive_ignore_datum,
-    .evicted = naive_ignore_datum,
 };

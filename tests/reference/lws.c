@@ -132,13 +132,6 @@ static void naive_done(void *state, od_task *task, unsigned k)
         abort();
 }
 
-static void naive_ignore_datum(void *state, od_datum *datum, unsigned k)
-{
-    (void)state;
-    (void)datum;
-    (void)k;
-}
-
 const od_policy_ops od_reference_lws = {
     .interface_version = OD_POLICY_INTERFACE,
     .name = "lws",
@@ -147,7 +140,5 @@ const od_policy_ops od_reference_lws = {
     .destroy = naive_destroy,
     .ready = naive_ready,
     .pop = naive_pop,
-    .incoming = naive_ignore_datum,
-    .evicted = naive_ignore_datum,
     .done = naive_done,
 };

@@ -48,13 +48,6 @@ static od_task *pop_most_urgent(void *state, unsigned k)
     return best ? take(tasks, best) : NULL;
 }
 
-static void naive_ignore_datum(void *state, od_datum *datum, unsigned k)
-{
-    (void)state;
-    (void)datum;
-    (void)k;
-}
-
 const od_policy_ops od_reference_eager = {
     .interface_version = OD_POLICY_INTERFACE,
     .name = "eager",
@@ -63,8 +56,6 @@ const od_policy_ops od_reference_eager = {
     .destroy = naive_destroy,
     .ready = naive_ready,
     .pop = pop_oldest,
-    .incoming = naive_ignore_datum,
-    .evicted = naive_ignore_datum,
 };
 
 const od_policy_ops od_reference_ap = {
@@ -75,6 +66,4 @@ const od_policy_ops od_reference_ap = {
     .destroy = naive_destroy,
     .ready = naive_ready,
     .pop = pop_most_urgent,
-    .incoming = naive_ignore_datum,
-    .evicted = naive_ignore_datum,
 };

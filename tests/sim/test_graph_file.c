@@ -5,7 +5,7 @@
  */
 #include "world.h"
 
-#include "bench/sim/graph_file.h"
+#include "sim/graph/graph_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -115,12 +116,62 @@ static void test_refused(void **unused)
     assert_true(world_in_child(is_refused, (void *)(uintptr_t)"/nowhere/node.xml"));
 }
 
+/* The platform pcie with its first `from` replaced by `to`, or what `to` says alone, in a file of its own. */
+typedef struct change {
+    const char *from, *to, *expected;
+} change;
+
+static bool is_refused_changed(void *argument)
+{
+    static char text[1 << 16], path[] = "/tmp/ompdarts-platform-XXXXXX";
+    const change *c = argument;
+    char error[1024] = "";
+    sim_platform p;
+    FILE *original = fopen(SIM_PLATFORMS "/pcie.xml", "r"), *file = fdopen(mkstemp(path), "w");
+    text[original ? fread(text, 1, sizeof text - 1, original) : 0] = '\0';
+    const char *at = c->from ? strstr(text, c->from) : NULL;
+    if (at)
+        fprintf(file, "%.*s%s%s", (int)(at - text), text, c->to, at + strlen(c->from));
+    else
+        fputs(c->to, file);
+    fclose(original);
+    fclose(file);
+    bool ok = sim_platform_load(path, &p, error, sizeof error) == OD_EINVAL && strstr(error, c->expected) &&
+              !strchr(error, '\n');
+    unlink(path);
+    if (!ok)
+        fprintf(stderr, "'%s' instead of '%s'\n", error, c->expected);
+    return ok && (!c->from || at);
+}
+
+static void test_malformed(void **unused)
+{
+    (void)unused;
+    change changes[] = {
+        {NULL, "", "Parse error"},
+        {NULL, "hello\n", "Parse error"},
+        {"</platform>", "", "Parse error"},
+        {"<route", "<rout", "Parse error"},
+        {"12GBps", "fast", "cannot parse number:fast"},
+        {"\"gpu1\"", "\"gpu2\"", "Refusing to create a second host"},
+        {"<link_ctn id=\"latency\"/><link_ctn id=\"bus-in\"/>", "", "not a platform that SimGrid can use"},
+        {"<route src=\"ram\" dst=\"gpu0\" symmetrical=\"NO\">", "<route src=\"gpu0\" dst=\"gpu0\" symmetrical=\"NO\">",
+         "no route between ram and gpu0"},
+        {"\"peak\" value=\"13250\"", "\"peak\" value=\"much\"", "property peak"},
+        {"\"slots\" value=\"1\"", "\"slots\" value=\"0\"", "property slots"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        if (!world_in_child(is_refused_changed, &changes[i]))
+            fail_msg("change %zu", i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_malformed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,8 @@
 #ifndef OD_TESTS_SIM_WORLD_H
 #define OD_TESTS_SIM_WORLD_H
 
-#include "bench/sim/bounds.h"
-#include "bench/sim/simulate.h"
+#include "sim/bounds.h"
+#include "sim/simulate.h"
 
 /* cmocka.h wants these before it. */
 #include <setjmp.h>

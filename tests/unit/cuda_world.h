@@ -7,7 +7,7 @@
 #ifndef TESTS_UNIT_CUDA_WORLD_H
 #define TESTS_UNIT_CUDA_WORLD_H
 
-#include "memmgr/cuda/module.h"
+#include "memmgr/device/cuda/module.h"
 #include "tests/cuda_double/functions.h"
 
 #include <cjson/cJSON.h>

@@ -12,8 +12,9 @@ typedef struct world {
     const w_machine *machine;
     od_engine *engine;
     od_datum *datum[W_DATA];
-    od_task task[W_TASKS];
-    od_access access[W_TASKS][4];
+    od_task task[W_TASKS], reservation[W_TASKS];
+    od_access access[W_TASKS][4], reserved[W_TASKS][4];
+    bool alone[W_TASKS]; /* its reservation was declined, or has been given up */
     w_contents contents[W_DATA][W_PLACES];
     w_contents before[W_TASKS][W_DATA], after[W_TASKS][W_DATA]; /* of a serial execution */
     bool submitted[W_TASKS], completed[W_TASKS], failed_once[W_TASKS];
@@ -52,6 +53,23 @@ static int datum_index(const world *w, const od_datum *d)
         if (w->datum[i] == d)
             return i;
     return -1;
+}
+
+static bool is_reservation(const world *w, const od_task *task)
+{
+    return task >= w->reservation && task < w->reservation + W_TASKS;
+}
+
+static int task_index(const world *w, const od_task *task)
+{
+    return (int)(is_reservation(w, task) ? task - w->reservation : task - w->task);
+}
+
+/* The task that does the work of task t now. */
+static od_task *active(world *w, int t)
+{
+    bool reserves = (w->machine->reserving & (1u << t)) && !w->alone[t];
+    return reserves ? &w->reservation[t] : &w->task[t];
 }
 
 /* --- the driver table ---------------------------------------------------- */
@@ -98,7 +116,7 @@ static void check_reads(world *w, int t, int place)
 static void start_task(void *driver, od_task *task, int place)
 {
     world *w = driver;
-    int t = (int)(task - w->task);
+    int t = task_index(w, task);
     check_reads(w, t, place);
     w->running[w->nrunning++] = t;
 }
@@ -106,7 +124,10 @@ static void start_task(void *driver, od_task *task, int place)
 static void complete_task(void *driver, od_task *task)
 {
     world *w = driver;
-    w->completed[task - w->task] = true;
+    int t = task_index(w, task);
+    w->completed[t] = !task->failed;
+    w->submitted[t] = w->completed[t];
+    w->alone[t] |= task->failed;
 }
 
 static void complete_request(void *driver, od_request *request)
@@ -163,7 +184,10 @@ static void fatal(void *driver, const char *message)
 static void event(void *driver, const od_event *event)
 {
     world *w = driver;
-    told_event(&w->told, event, event->task ? (size_t)(event->task - w->task) : 0, w->machine->memory);
+    size_t number = 0;
+    if (event->task)
+        number = (size_t)task_index(w, event->task) + (is_reservation(w, event->task) ? W_TASKS : 0);
+    told_event(&w->told, event, number, w->machine->memory);
 }
 
 static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
@@ -208,11 +232,15 @@ static void end_transfer(world *w, int i)
     od_engine_transfer_done(w->engine, x, OD_OK);
 }
 
-static void end_task(world *w, int i)
+static void end_task(world *w, int i, bool gives_up)
 {
     int t = w->running[i];
-    od_task *task = &w->task[t];
+    od_task *task = active(w, t);
     w->running[i] = w->running[--w->nrunning];
+    if (is_reservation(w, task) && (gives_up || is_lost(w, task->place))) {
+        od_engine_task_give_up(w->engine, task, false);
+        return;
+    }
     bool fails = t == w->machine->failing_task && task->place != OD_HOST && !w->failed_once[t];
     if (fails || is_lost(w, task->place)) {
         w->failed_once[t] |= fails;
@@ -278,21 +306,24 @@ static void unsubmit(world *w, int t)
 static void submit(world *w, int t)
 {
     const w_task *spec = &w->graph->task[t];
-    od_task *task = &w->task[t];
-    unsubmit(w, t);
+    od_task *task = active(w, t);
+    od_access *access = is_reservation(w, task) ? w->reserved[t] : w->access[t];
+    if (!w->alone[t])
+        unsubmit(w, t);
     *task = (od_task){.bound = OD_NOWHERE,
                       .duration = 1,
                       .priority = t % 2,
                       .naccess = (uint32_t)spec->nuses,
-                      .access = w->access[t],
+                      .access = access,
+                      .advisory = is_reservation(w, task),
                       .user = task,
-                      .submission = w->submission[t],
+                      .submission = w->alone[t] ? NULL : w->submission[t],
                       .created_ns = w->created_ns[t]};
     for (int u = 0; u < spec->nuses; u++) {
         od_datum *d = w->datum[spec->use[u].datum];
         d->pending++;
         d->keep = w->graph->keep || w->graph->region;
-        w->access[t][u] = (od_access){d, spec->use[u].mode};
+        access[u] = (od_access){.datum = d, .mode = spec->use[u].mode};
     }
     w->submitted[t] = true;
     od_engine_task_ready(w->engine, task);
@@ -348,7 +379,7 @@ static bool step(world *w, w_choose choose, void *arg)
     else if ((c -= nready) < ntransfers)
         end_transfer(w, (int)c);
     else if ((c -= ntransfers) < nrunning)
-        end_task(w, (int)c);
+        end_task(w, (int)c, w->machine->reserving && choose(arg, 2));
     else if ((c -= nrunning) < nasides)
         end_aside(w, (int)c);
     else if ((c -= nasides) < ndoomed)
@@ -391,6 +422,11 @@ static size_t region_bytes(const world *w)
     return datum_base(w->graph->ndata) - datum_base(0);
 }
 
+static od_section region_section(const world *w)
+{
+    return (od_section){.begin = datum_base(0), .size = region_bytes(w), .origin = datum_base(0)};
+}
+
 static bool build(world *w)
 {
     const w_machine *m = w->machine;
@@ -419,7 +455,8 @@ static bool build(world *w)
                                .driver = w};
     if (od_engine_create(&config, &w->engine))
         return false;
-    if (w->graph->region && od_engine_region_open(w->engine, datum_base(0), region_bytes(w), false))
+    od_section section = region_section(w);
+    if (w->graph->region && od_engine_region_open(w->engine, &section, false))
         return false;
     for (int d = 0; d < w->graph->ndata; d++) {
         if (od_engine_datum(w->engine, datum_base(d), w->graph->size[d], &w->datum[d]))
@@ -460,7 +497,8 @@ static void check_end(world *w)
 static void synchronise(world *w, w_choose choose, void *arg)
 {
     od_request *r;
-    if (w->graph->region ? od_engine_region_close(w->engine, datum_base(0), region_bytes(w), true, false, &r)
+    od_section section = region_section(w);
+    if (w->graph->region ? od_engine_region_close(w->engine, &section, true, false, &r)
                          : od_engine_sync_request(w->engine, &r))
         BREAK(w, "out of memory");
     if (r)

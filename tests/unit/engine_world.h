@@ -10,7 +10,7 @@
 #ifndef OD_TESTS_ENGINE_WORLD_H
 #define OD_TESTS_ENGINE_WORLD_H
 
-#include "sched/engine.h"
+#include "sched/engine/engine.h"
 
 enum { W_TASKS = 8, W_DATA = 8, W_PLACES = 4 + 2 }; /* devices 0..3, the spill area, the host */
 
@@ -52,6 +52,7 @@ typedef struct w_machine {
     const char *policy;  /* as OMPDARTS_SCHED */
     const char *evict;   /* NULL: what suits the policy */
     int failing_task;    /* its device run fails, or -1 */
+    unsigned reserving;  /* bit t: task t makes a reservation first, and runs as part of it, or without it */
     uint64_t *decisions; /* NULL, or by od_decision_kind: those of the policy are added */
 } w_machine;
 

@@ -8,7 +8,7 @@
 #ifndef TESTS_UNIT_MODEL_H
 #define TESTS_UNIT_MODEL_H
 
-#include "sched/engine.h"
+#include "sched/engine/engine.h"
 
 enum { MODEL_USES = 6, MODEL_DEVICES = 8 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The algorithms of sched/order/ straight from their pseudo-code: full scans over small batches, sets of data as
- * bit masks, nothing kept between two steps. And the number of loads of an order in the model of the papers.
+ * The algorithms of sched/policy/batch/order/ straight from their pseudo-code: full scans over small batches, sets of
+ * data as bit masks, nothing kept between two steps. And the number of loads of an order in the model of the papers.
  */
 #ifndef TESTS_UNIT_ORDER_REFERENCE_H
 #define TESTS_UNIT_ORDER_REFERENCE_H
 
-#include "sched/order/order.h"
+#include "sched/policy/batch/order/order.h"
 
 enum { REF_TASKS = 32, REF_DATA = 24 };
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "sched/evict.h"
-#include "sched/known.h"
+#include "sched/graph/known.h"
 #include "sched/policy.h"
 
 #include <stdlib.h>
@@ -69,14 +69,6 @@ static inline od_device_load world_load(void *engine, unsigned k)
     return loads ? loads->device[k] : (od_device_load){0};
 }
 
-/* There is no directory: what has not been used is not known. */
-static inline const od_datum *world_find(void *engine, uintptr_t base)
-{
-    (void)engine;
-    (void)base;
-    return NULL;
-}
-
 static inline od_policy_env world_env(unsigned ndevices, uint64_t seed, world_loads *loads)
 {
     return (od_policy_env){.ndevices = ndevices,
@@ -86,8 +78,7 @@ static inline od_policy_env world_env(unsigned ndevices, uint64_t seed, world_lo
                            .engine = loads,
                            .transfer_time = world_transfer_time,
                            .inbound = 50,
-                           .load = world_load,
-                           .find = world_find};
+                           .load = world_load};
 }
 
 /* `known` stays the caller's to destroy, after the policy: it is there where the policy wants it. */
@@ -95,7 +86,7 @@ static inline void *world_create_with(const od_policy_ops *ops, unsigned ndevice
 {
     od_policy_env env = world_env(ndevices, seed, NULL);
     void *state = NULL;
-    *known = ops->wants_known ? od_known_create(&env) : NULL;
+    *known = ops->wants_known ? od_known_create(ndevices, NULL, NULL) : NULL;
     assert_true(*known || !ops->wants_known);
     env.known = *known;
     assert_int_equal(od_policy_create(ops, &env, &state), OD_OK);

@@ -5,7 +5,7 @@
  */
 #include "examples/backend/template_backend.c" /* no part of the library */
 
-#include "memmgr/transfer.h"
+#include "memmgr/data/transfer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

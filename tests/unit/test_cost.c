@@ -2,7 +2,7 @@
 /* Robust means: outliers, cold starts, and code that really becomes slower. */
 #include "random.h"
 
-#include "sched/cost.h"
+#include "sched/graph/cost.h"
 
 #include <math.h>
 #include <setjmp.h>

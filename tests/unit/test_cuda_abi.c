@@ -3,7 +3,7 @@
  * Our declarations of the CUDA driver API against those of cuda.h: numbers, sizes, and which functions its plain names
  * stand for. Skipped where no cuda.h is installed.
  */
-#include "memmgr/cuda/driver.h"
+#include "memmgr/device/cuda/driver.h"
 
 #include <stdio.h>
 

@@ -5,8 +5,8 @@
  */
 #include "tests/unit/cuda_world.h"
 
-#include "memmgr/cuda/cuda.h"
-#include "memmgr/transfer.h"
+#include "memmgr/device/cuda/cuda.h"
+#include "memmgr/device/transfer_queues.h"
 #include "tests/unit/random.h"
 
 #include <dlfcn.h>

@@ -6,7 +6,7 @@
  */
 #include "tests/unit/cuda_world.h"
 
-#include "memmgr/cuda/cuda.h"
+#include "memmgr/device/cuda/cuda.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /*
  * Directory: random sequences against plain arrays of ranges, and the edge cases.
  */
-#include "memmgr/directory.h"
+#include "memmgr/data/directory.h"
 
 #include "random.h"
 
@@ -107,23 +107,17 @@ static void remove_one(od_directory *dir, model *m, uint64_t *random)
 
 static void open_one(od_directory *dir, model *m, uintptr_t base, size_t size, bool undefined)
 {
-    od_region *known = model_find_region(m, base, size), *region = NULL;
-    uint32_t references = known ? known->references : 0;
-    bool opened = false;
-    od_status status = od_directory_open(dir, base, size, undefined, &region, &opened);
-    if (known) {
-        assert_int_equal(status, OD_OK);
-        assert_false(opened);
-        assert_ptr_equal(region, known);
-        assert_int_equal(known->references, references + 1);
-    } else if (model_touches_region(m, base, size)) {
+    od_mapping mapping = {base, size, base};
+    od_region *region = NULL;
+    od_status status = od_directory_open(dir, &mapping, undefined, &region);
+    if (model_touches_region(m, base, size)) {
         assert_int_equal(status, OD_EINVAL);
-    } else {
-        assert_int_equal(status, OD_OK);
-        assert_true(opened);
-        assert_int_equal(region->references, 1);
-        m->regions[m->nregions++] = region;
+        return;
     }
+    assert_int_equal(status, OD_OK);
+    assert_int_equal(region->references, 0);
+    region->references = 1;
+    m->regions[m->nregions++] = region;
 }
 
 static void close_one(od_directory *dir, model *m, uint64_t *random)
@@ -293,30 +287,23 @@ static void test_region_points_its_data(void **state)
     od_directory *dir = directory_with((const uintptr_t[]){100, 200, 300}, 3, 100);
     od_region *region, *again;
     od_datum *fresh;
-    bool opened;
     /* The first and last datum stick out. */
-    assert_int_equal(od_directory_open(dir, 150, 200, true, &region, &opened), OD_OK);
-    assert_true(opened);
+    assert_int_equal(od_directory_open(dir, &(od_mapping){150, 200, 50}, true, &region), OD_OK);
     assert_null(od_directory_find(dir, 100, 1)->region);
     assert_ptr_equal(od_directory_find(dir, 200, 1)->region, region);
     assert_null(od_directory_find(dir, 300, 1)->region);
     assert_int_equal(od_directory_find(dir, 200, 1)->valid, OD_BIT(OD_HOST));
 
-    assert_int_equal(od_directory_open(dir, 160, 10, false, &again, &opened), OD_OK);
-    assert_false(opened);
-    assert_ptr_equal(again, region);
-    assert_int_equal(region->references, 2);
-    assert_true(region->undefined);
-    assert_int_equal(od_directory_open(dir, 140, 20, false, &again, &opened), OD_EINVAL);
-    assert_int_equal(od_directory_open(dir, 100, 1000, false, &again, &opened), OD_EINVAL);
-    assert_int_equal(od_directory_open(dir, 500, 0, false, &again, &opened), OD_EINVAL);
+    assert_int_equal(od_directory_open(dir, &(od_mapping){160, 10, 160}, false, &again), OD_EINVAL);
+    assert_int_equal(od_directory_open(dir, &(od_mapping){140, 20, 140}, false, &again), OD_EINVAL);
+    assert_int_equal(od_directory_open(dir, &(od_mapping){100, 1000, 100}, false, &again), OD_EINVAL);
+    assert_int_equal(od_directory_open(dir, &(od_mapping){500, 0, 500}, false, &again), OD_EINVAL);
     assert_true(od_directory_is_valid(dir));
 
     od_directory_remove(dir, od_directory_find(dir, 200, 1));
     assert_int_equal(od_directory_add(dir, 210, 10, &fresh), OD_OK);
     assert_ptr_equal(fresh->region, region);
     assert_int_equal(fresh->valid, 0);
-    region->references = 0;
     od_directory_close(dir, region);
     assert_null(fresh->region);
     assert_null(od_directory_find_region(dir, 210, 10));
@@ -325,12 +312,45 @@ static void test_region_points_its_data(void **state)
     od_directory_destroy(NULL);
 }
 
+/* Two regions, with origins outside: [100, 120) from 80, [150, 160) from 170. */
+static void test_sections_refer_to_regions(void **state)
+{
+    (void)state;
+    od_directory *dir = od_directory_create(NDEVICES);
+    od_region *first, *second, *found;
+    assert_int_equal(od_directory_refer(dir, 100, 1, &found), OD_APART);
+    assert_int_equal(od_directory_open(dir, &(od_mapping){150, 10, 170}, false, &second), OD_OK);
+    assert_int_equal(od_directory_open(dir, &(od_mapping){100, 20, 80}, false, &first), OD_OK);
+    const struct {
+        uintptr_t begin;
+        size_t size;
+        od_relation relation;
+        const od_region *region;
+    } cases[] = {
+        {100, 20, OD_INSIDE, first}, {119, 1, OD_INSIDE, first},  {119, 2, OD_ACROSS, first},  {99, 2, OD_ACROSS, first},
+        {99, 1, OD_APART, NULL},     {120, 30, OD_APART, NULL},   {120, 31, OD_ACROSS, second}, {90, 90, OD_ACROSS, first},
+        {79, 0, OD_APART, NULL},     {80, 0, OD_INSIDE, first},   {119, 0, OD_INSIDE, first},  {120, 0, OD_APART, NULL},
+        {149, 0, OD_APART, NULL},    {160, 0, OD_INSIDE, second}, {169, 0, OD_INSIDE, second}, {170, 0, OD_APART, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(od_directory_refer(dir, cases[i].begin, cases[i].size, &found), cases[i].relation);
+        assert_ptr_equal(found, cases[i].region);
+    }
+    od_section across = {.begin = 99, .size = 2}, implicit = {.begin = 99, .size = 2, .implicit = true};
+    assert_int_equal(od_directory_judge(dir, OD_NAMING_ENTER, &across, &found), OD_VERDICT_REFUSE);
+    assert_null(found);
+    assert_int_equal(od_directory_judge(dir, OD_NAMING_ENTER, &implicit, &found), OD_VERDICT_USE);
+    assert_ptr_equal(found, first);
+    od_directory_destroy(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_sequences),          cmocka_unit_test(test_neighbours_do_not_overlap),
         cmocka_unit_test(test_ends_of_the_address_space), cmocka_unit_test(test_empty_range_visits_nothing),
         cmocka_unit_test(test_ids_are_dense_and_reused),  cmocka_unit_test(test_region_points_its_data),
+        cmocka_unit_test(test_sections_refer_to_regions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,6 +189,26 @@ static void every_order_with_a_lost_device(void **state)
 }
 
 /* Tasks that only read: there is always another copy, and nothing may be given up. */
+/* Each is used or given up, in every order; one is too large for a device, and declined. */
+static void every_order_of_reservations(void **state)
+{
+    (void)state;
+    w_graph graph = {.ntasks = 4,
+                     .ndata = 3,
+                     .size = {1, 1, 4},
+                     .task = {{2, {{0, OD_READ_WRITE}, {1, OD_READ}}, 0},
+                              {1, {{1, OD_READ_WRITE}}, 0},
+                              {2, {{0, OD_READ_WRITE}, {1, OD_READ_WRITE}}, 0},
+                              {1, {{2, OD_READ_WRITE}}, 0}},
+                     .region = true,
+                     .host_reads = -1};
+    w_add_dependences(&graph);
+    w_machine machine = two_devices;
+    machine.memory = 3;
+    machine.reserving = 0xf;
+    explore_policies(&graph, machine, 20000);
+}
+
 static void readers_survive_lost_devices(void **state)
 {
     (void)state;
@@ -326,6 +346,7 @@ static void random_graphs_in_random_orders(void **state)
                        .peer = below(&g, 2),
                        .failing_task = below(&g, 4) ? -1 : 0};
         m.losses = below(&g, 3) ? 0 : below(&g, 1u << m.ndevices);
+        m.reserving = below(&g, 3) ? 0 : below(&g, 1u << W_TASKS);
         random_policy(&g, &m);
         for (int order = 0; order < 4; order++)
             if (!w_run(&graph, &m, pick, &g))
@@ -393,6 +414,7 @@ int main(void)
         cmocka_unit_test(every_order_with_the_host_asking),
         cmocka_unit_test(every_order_with_a_failing_kernel),
         cmocka_unit_test(every_order_with_a_lost_device),
+        cmocka_unit_test(every_order_of_reservations),
         cmocka_unit_test(readers_survive_lost_devices),
         cmocka_unit_test(every_order_of_two_tasks_that_want_each_others_data),
         cmocka_unit_test(memory_one_tile_too_small_runs_on_the_host),

@@ -4,7 +4,7 @@
  * interrupted by a signal.
  */
 #define _GNU_SOURCE
-#include "memmgr/guard.h"
+#include "memmgr/data/guard.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* The indexed heap against a linear search, under random pushes, removals and key changes. */
 #include "sched_world.h"
 
-#include "sched/heap.h"
+#include "util/container/heap.h"
 
 enum { ITEMS = 50 };
 

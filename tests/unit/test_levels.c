@@ -2,7 +2,7 @@
 /* Bottom levels against the longest paths of the whole graph, and long chains. */
 #include "random.h"
 
-#include "sched/levels.h"
+#include "sched/graph/levels.h"
 
 #include <math.h>
 #include <setjmp.h>

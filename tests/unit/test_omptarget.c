@@ -3,9 +3,9 @@
  * Portable back-end: calls of a fake OpenMP API, and what happens when they fail; the
  * shared bus, in accounted time.
  */
-#include "memmgr/bus.h"
-#include "memmgr/clock.h"
-#include "memmgr/transfer.h"
+#include "memmgr/device/bus.h"
+#include "memmgr/device/transfer_queues.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #include <setjmp.h>

@@ -3,6 +3,7 @@
  * Options: sizes, each option's values and defaults, errors that name variable, value and what is allowed.
  */
 #include "util/log.h"
+#include "util/nearest.h"
 #include "util/options.h"
 
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -20,6 +22,14 @@ static const char *const rules[] = {"lru", "luf", NULL};
 
 static od_options options;
 static char error[512];
+
+/* What the loader says of the process; libc's own is not asked. */
+static unsigned long secure;
+
+unsigned long getauxval(unsigned long type)
+{
+    return type == AT_SECURE ? secure : 0;
+}
 
 /* Each test starts without any of our variables. */
 static int setup(void **state)
@@ -414,6 +424,25 @@ static void the_environment_is_readable(void **state)
     assert_null(od_environment("OMP_TARGET_OFFLOAD"));
 }
 
+/* Of a setuid program: neither a plug-in nor a file to be written comes from the environment. */
+static void other_rights_than_the_callers(void **state)
+{
+    (void)state;
+    setenv("OMPDARTS_SCHED", "plugin:/tmp/evil.so", 1);
+    setenv("OMPDARTS_STATS", "/tmp/ompdarts-not-to-be-written", 1);
+    setenv("OMPDARTS_LOG", "off", 1);
+    assert_int_equal(parse(), OD_OK);
+    assert_string_equal(options.sched, "plugin:/tmp/evil.so");
+    secure = 1;
+    assert_int_equal(parse(), OD_OK);
+    assert_null(od_environment_trusted("OMPDARTS_SCHED"));
+    secure = 0;
+    assert_string_equal(options.sched, "darts");
+    assert_string_equal(options.stats, "");
+    assert_int_equal(options.log, OD_LOG_WARNING);
+    assert_string_equal(od_environment_trusted("OMPDARTS_SCHED"), "plugin:/tmp/evil.so");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +461,7 @@ int main(void)
         cmocka_unit_test_setup(unwritable_stats_files_are_refused, setup),
         cmocka_unit_test_setup(stats_files_are_absolute_and_untouched, setup),
         cmocka_unit_test_setup(unknown_variables_are_warned_about, setup),
+        cmocka_unit_test_setup(other_rights_than_the_callers, setup),
         cmocka_unit_test(nearest_names),
         cmocka_unit_test(the_table_is_complete),
         cmocka_unit_test(the_environment_is_readable),

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "random.h"
-#include "sched/order/partition.h"
+#include "sched/policy/batch/order/partition.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * A task that needs a device, whose data the program has been shown on different devices: it waits until one of them goes, or for
  * some seconds; then its host version runs.
  */
-#include "sched/engine.h"
+#include "sched/engine/engine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,7 +102,7 @@ static od_datum *datum(unsigned i)
 /* The program is shown the address of datum i on device k. */
 static void show(unsigned i, int k, od_task *task, od_access *access)
 {
-    *access = (od_access){datum(i), OD_READ};
+    *access = (od_access){.datum = datum(i), .mode = OD_READ};
     *task = (od_task){.bound = k,
                       .duration = 1,
                       .external = true,
@@ -161,7 +161,7 @@ static int tear_down(void **state)
 static void make_ready(bool needs_device)
 {
     for (unsigned i = 0; i < 2; i++)
-        uses[i] = (od_access){datum(i), OD_READ};
+        uses[i] = (od_access){.datum = datum(i), .mode = OD_READ};
     task[THIRD] = (od_task){.bound = OD_NOWHERE,
                             .duration = 1,
                             .needs_device = needs_device,

@@ -2,7 +2,7 @@
 /* Plans: order, states, and the count of planned uses. */
 #include "sched_world.h"
 
-#include "sched/plan.h"
+#include "sched/policy/plan.h"
 
 static void test_append_remove_pop(void **unused)
 {

@@ -132,7 +132,7 @@ static void starve_once(const od_policy_ops *ops, uint64_t seed)
         unsigned k = world_random(&seed, DEVICES);
         bool comes = datum->replica[k].state == OD_ABSENT;
         datum->replica[k].state = comes ? OD_PRESENT : OD_ABSENT;
-        (comes ? ops->incoming : ops->evicted)(state, datum, k);
+        (comes ? od_policy_incoming : od_policy_evicted)(ops, state, datum, k);
         world_check(ops, state);
         if (i == TASKS / 2)
             count += drain(ops, state, known, given);
@@ -167,7 +167,7 @@ static void test_plugin(void **unused)
     for (uint64_t seed = 1; seed <= 20; seed++)
         starve_once(choice.ops, seed * 7919);
     refuse_choice("plugin:" TEST_PLUGIN ":speed=7", "'speed=7' is no option; allowed: window[=N]");
-    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 6");
+    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 7");
 }
 
 static void test_destroy_with_tasks_left(void **unused)
@@ -362,7 +362,7 @@ static bool product_evict(struct product *product, const od_task *head)
     od_list_remove(&product->resident, &replica->lru);
     replica->state = OD_ABSENT;
     product->used--;
-    product->policy->evicted(product->state, replica->datum, 0);
+    od_policy_evicted(product->policy, product->state, replica->datum, 0);
     return true;
 }
 
@@ -381,7 +381,7 @@ static bool product_load(struct product *product, const od_task *task, const od_
         od_list_push_back(&product->resident, &replica->lru);
         product->used++;
         product->loads++;
-        product->policy->incoming(product->state, replica->datum, 0);
+        od_policy_incoming(product->policy, product->state, replica->datum, 0);
     }
     return true;
 }

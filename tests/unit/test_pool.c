@@ -2,7 +2,7 @@
 /*
  * Pool: random sequences against a map of every unit of memory, and the edge cases.
  */
-#include "memmgr/pool.h"
+#include "memmgr/data/pool.h"
 
 #include "random.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The line that tells how far a run is. */
-#include "sched/progress.h"
+#include "sched/report/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -101,7 +101,7 @@ static void bring(struct side *side, od_task *task, bool commits)
         od_replica *replica = &datum->replica[k];
         if (replica->state == OD_ABSENT) {
             replica->state = OD_PRESENT;
-            side->ops->incoming(side->state, datum, k);
+            od_policy_incoming(side->ops, side->state, datum, k);
         }
         if (commits) {
             replica->pins++;
@@ -142,7 +142,7 @@ static void evict(struct side *side, uint32_t d, unsigned k)
     datum->valid &= ~OD_BIT(k);
     if (!datum->valid)
         datum->valid = OD_BIT(OD_HOST);
-    side->ops->evicted(side->state, datum, k);
+    od_policy_evicted(side->ops, side->state, datum, k);
 }
 
 static bool is_in_use(const struct twins *twins, uint32_t d)

@@ -2,7 +2,7 @@
 /*
  * The figures of a run: each one in the summary and in the JSON file, exact, and their sums.
  */
-#include "sched/report.h"
+#include "sched/report/report.h"
 #include "util/log.h"
 
 #include <cjson/cJSON.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Spill areas: what they remember, against a map of single bytes, in random sequences. */
-#include "memmgr/spill.h"
+#include "memmgr/data/spill.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
 #include "order_reference.h"
 #include "random.h"
-#include "sched/static_policy.h"
+#include "sched/policy/batch/static_policy.h"
 
 enum { DEVICES = 4, DATA = 12, SCRIPTS = 3000, FLIP = OD_STATIC_OWN, FAST_START, INTERLACE, BALANCE, AGAIN };
 
@@ -340,9 +340,9 @@ static void data_change(struct script *s, const od_policy_ops *ops, void *state)
     od_replica_state before = datum->replica[k].state;
     datum->replica[k].state = (od_replica_state)below(s, OD_LEAVING + 1);
     if (before == OD_ABSENT && datum->replica[k].state != OD_ABSENT)
-        ops->incoming(state, datum, k);
+        od_policy_incoming(ops, state, datum, k);
     if (before != OD_ABSENT && datum->replica[k].state == OD_ABSENT)
-        ops->evicted(state, datum, k);
+        od_policy_evicted(ops, state, datum, k);
 }
 
 /* Index in the plan of the first task that uses the datum. */

@@ -16,10 +16,10 @@
 
 #include "model.h"
 #include "random.h"
-#include "sched/known.h"
-#include "sched/order/hold.h"
-#include "sched/order/list.h"
-#include "sched/working.h"
+#include "sched/graph/known.h"
+#include "sched/phase/hold.h"
+#include "sched/phase/list.h"
+#include "sched/phase/working.h"
 
 /* --- loads ------------------------------------------------------------------- */
 
@@ -357,13 +357,6 @@ static void test_estimates_share_a_memo(void **unused)
 
 enum { KNOWN = 24, DATA = 6, DEVICES = 3 };
 
-static const od_datum *find_nothing(void *engine, uintptr_t base)
-{
-    (void)engine;
-    (void)base;
-    return NULL;
-}
-
 struct story {
     od_known *known;
     od_known_task *task[KNOWN];
@@ -391,7 +384,7 @@ static void tell_ready(struct story *s, unsigned t, uint64_t *random)
     for (uint32_t i = 0; task && i < task->nuses; i++)
         for (int d = 0; d < DATA; d++)
             if (s->data[d]->base == task->uses[i].item->base)
-                s->access[t][s->ready[t].naccess++] = (od_access){s->data[d], task->uses[i].mode};
+                s->access[t][s->ready[t].naccess++] = (od_access){.datum = s->data[d], .mode = task->uses[i].mode};
     if (s->ready[t].naccess && random_below(random, 3) == 0)
         s->ready[t].naccess--;
     s->task[t] = od_known_ready(s->known, s->task[t], &s->ready[t]);
@@ -436,7 +429,6 @@ static void test_known_graph(void **unused)
 {
     (void)unused;
     static struct story s;
-    const od_policy_env env = {.ndevices = DEVICES, .find = find_nothing};
     for (int d = 0; d < DATA; d++) {
         s.data[d] = calloc(1, sizeof *s.data[d] + DEVICES * sizeof s.data[d]->replica[0]);
         assert_non_null(s.data[d]);
@@ -446,7 +438,7 @@ static void test_known_graph(void **unused)
     for (uint64_t seed = 1; seed <= 40; seed++) {
         uint64_t random = seed;
         memset(s.task, 0, sizeof s.task);
-        s.known = od_known_create(&env);
+        s.known = od_known_create(DEVICES, NULL, NULL);
         assert_non_null(s.known);
         for (int i = 0; i < 600; i++) {
             tell_next(&s, (unsigned)random_below(&random, KNOWN), &random);
@@ -468,8 +460,7 @@ static void test_durations(void **unused)
 {
     (void)unused;
     static const char kinds[OD_DURATIONS_KINDS + 1];
-    const od_policy_env env = {.ndevices = DEVICES, .find = find_nothing};
-    od_known *known = od_known_create(&env);
+    od_known *known = od_known_create(DEVICES, NULL, NULL);
     assert_non_null(known);
     od_known_task *open = od_known_submit(known, &kinds[0], 1, NULL, 0);
     od_known_task *claimed = od_known_submit(known, &kinds[0], 2, NULL, 0);
@@ -492,6 +483,35 @@ static void test_durations(void **unused)
     od_known_destroy(known);
 }
 
+/* One estimate for each batch, though its tasks use no data; tasks wait for the very first one alone. */
+static void test_one_estimate_a_batch(void **unused)
+{
+    enum { BATCHES = 3, AT_ONCE = 20 };
+    (void)unused;
+    const od_policy_env env = {.ndevices = 4, .buffer = 1, .memory = 100};
+    od_known *known = od_known_create(env.ndevices, NULL, NULL);
+    od_working working;
+    od_working_init(&working, &env, OD_WORKING_CHOSEN, false);
+    assert_non_null(known);
+    for (int batch = 0; batch < BATCHES; batch++) {
+        od_known_task *task[AT_ONCE];
+        od_working_estimate estimate;
+        for (int t = 0; t < AT_ONCE; t++)
+            task[t] = od_known_submit(known, NULL, 1, NULL, 0);
+        assert_true(od_working_is_due(&working, known));
+        assert_int_equal(od_working_begin(&working, &env, known, &estimate), OD_OK);
+        assert_true(working.first == (batch == 0));
+        od_working_find(&estimate);
+        od_working_end(&working, &estimate);
+        assert_int_equal(working.count, 4);
+        for (int t = 0; t < AT_ONCE; t++) {
+            assert_false(od_working_is_due(&working, known));
+            od_known_done(known, task[t]);
+        }
+    }
+    od_known_destroy(known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -507,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_estimates_share_a_memo),
         cmocka_unit_test(test_known_graph),
         cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_one_estimate_a_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

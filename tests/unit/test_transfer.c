@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE 1 /* pthread_getname_np */
 
-#include "memmgr/transfer.h"
+#include "memmgr/device/transfer_queues.h"
 #include "util/log.h"
 
 #include <pthread.h>

@@ -7,7 +7,7 @@
 #ifndef OD_TESTS_TOLD_H
 #define OD_TESTS_TOLD_H
 
-#include "sched/engine.h"
+#include "sched/engine/engine.h"
 
 enum { TOLD_TASKS = 64, TOLD_TRANSFERS = 64, TOLD_DEVICES = 8 };
 
@@ -15,6 +15,7 @@ typedef struct told_task {
     od_event_kind last;
     bool known; /* something has been told of it */
     bool failed;
+    bool advisory; /* it may be declined, of which nothing is told, and given up, which is told as a failed run */
     int place;
     uint64_t last_ns;
 } told_task;

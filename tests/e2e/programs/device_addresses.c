@@ -135,6 +135,35 @@ static void twice(double *x)
 #pragma omp target exit data map(delete : x[0 : TILE])
 }
 
+/* Of an array of which another task has used a part, outside of any region. */
+static void after_a_part(double *x)
+{
+    for (int i = 0; i < TILE; i++)
+        x[i] = i;
+#pragma omp target nowait depend(inout : x[TILE / 2]) map(tofrom : x[TILE / 2 : 10])
+    x[TILE / 2] = -1;
+#pragma omp taskwait
+#pragma omp target data map(tofrom : x[0 : TILE]) use_device_ptr(x)
+#pragma omp target is_device_ptr(x)
+    x[1] = x[TILE / 2];
+    CHECK(x[1] == -1 && x[TILE - 1] == TILE - 1);
+    double *p = x;
+#pragma omp target data map(always, tofrom : p[0 : TILE]) use_device_ptr(p)
+#pragma omp target is_device_ptr(p)
+    p[2] = p[1] - 1;
+    CHECK(x[2] == -2);
+}
+
+/* What is shown then depends on libomptarget's version. */
+static void absent(double *x)
+{
+    double *p = x, *q = x;
+#pragma omp target data use_device_ptr(p)
+    printf("absent: %s\n", p == x ? "its own address" : p ? "another one" : "none");
+#pragma omp target data map(tofrom : x[0 : TILE]) use_device_ptr(q)
+    CHECK(q != NULL && q != x);
+}
+
 int main(void)
 {
     double *x = make_tiles(1, 0);
@@ -145,6 +174,8 @@ int main(void)
     mapped_ptr(x);
     in_tasks(x);
     twice(x);
+    after_a_part(x);
+    absent(x);
     free(x);
     return check_result();
 }

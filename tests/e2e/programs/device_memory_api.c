@@ -177,6 +177,33 @@ static void presence(double *x)
     CHECK(omp_get_mapped_ptr(x, device) == NULL && omp_get_mapped_ptr(x, host) == x);
 }
 
+/* Given back in another order than taken; what stays is known as its device's. */
+static void many(void)
+{
+    enum { COUNT = 10000, STEP = 7919 };
+    static double *address[COUNT];
+    double sum = 0, *x, *y;
+    for (int i = 0; i < COUNT; i++)
+        address[i] = omp_target_alloc(8 * (size_t)(1 + i % 3), device);
+    for (int i = 0; i < COUNT; i++)
+        if (i * STEP % COUNT % 100)
+            omp_target_free(address[i * STEP % COUNT], device);
+    for (int i = 0; i < COUNT; i += 100) {
+        double value = i;
+        x = address[i];
+        CHECK(omp_target_memcpy(x, &value, sizeof value, 0, 0, device, host) == 0);
+    }
+    for (int i = 0; i + 100 < COUNT; i += 1000) {
+        x = address[i];
+        y = address[i + 100];
+#pragma omp target is_device_ptr(x, y) map(tofrom : sum)
+        sum += y[0] - x[0];
+    }
+    CHECK(sum == 1000);
+    for (int i = 0; i < COUNT; i += 100)
+        omp_target_free(address[i], device);
+}
+
 int main(void)
 {
     device = omp_get_default_device();
@@ -189,6 +216,7 @@ int main(void)
     association(x);
     asynchronous(x);
     presence(x);
+    many();
     free(x);
     return check_result();
 }

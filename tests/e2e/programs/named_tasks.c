@@ -35,7 +35,7 @@ int main(void)
         ompdarts_name_task(NULL);
 #pragma omp target map(tofrom : x[0 : TILE])
         x[0] += 1;
-        for (int round = 0; round < 3; round++) { /* the second one runs on a device */
+        for (int round = 0; round < 3; round++) { /* what they offload has their name */
             ompdarts_name_task("a \"host\" task");
 #pragma omp task depend(inout : x[0 : TILE])
             {

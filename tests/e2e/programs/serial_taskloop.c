@@ -12,9 +12,29 @@
 
 enum { COUNT = 4, ROUNDS = 6 };
 
+/* It begins while target tasks are under way, of the same task. */
+static void beside_target_tasks(double *x)
+{
+    int touched[COUNT] = {0};
+    for (int t = 0; t < COUNT; t++) {
+        double *tile = x + t * TILE;
+#pragma omp target nowait depend(inout : tile[0]) map(tofrom : tile[0 : TILE])
+        for (int i = 0; i < TILE; i++)
+            tile[i] += 1;
+    }
+#pragma omp taskloop grainsize(1) shared(touched)
+    for (int t = 0; t < COUNT; t++)
+        touched[t]++;
+#pragma omp taskwait
+    CHECK(all_are(x, COUNT * TILE, 1));
+    for (int t = 0; t < COUNT; t++)
+        CHECK(touched[t] == 1);
+}
+
 int main(void)
 {
     double *x = make_tiles(COUNT, 0);
+    beside_target_tasks(x);
 #pragma omp task
     for (int round = 0; round < ROUNDS; round++) {
 #pragma omp taskloop grainsize(1)
@@ -26,7 +46,7 @@ int main(void)
         }
     }
 #pragma omp taskwait
-    CHECK(all_are(x, COUNT * TILE, 3 * ROUNDS));
+    CHECK(all_are(x, COUNT * TILE, 1 + 3 * ROUNDS));
     free(x);
     return check_result();
 }

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Nouns of the memory manager.
+ *
+ *   place     where bytes can be: the host, or one of K devices (0 .. K-1)
+ *   datum     a host address range that tasks name in map clauses (OpenMP: a
+ *             list item; in the papers: a data, a tile)
+ *   replica   the copy of a datum on one device, in that device's pool
+ *   region    an address range that the program entered (OpenMP: target data,
+ *             enter/exit data); inside it the host copy may be stale
+ *   transfer  one copy of a datum, or of a part of it, between two places
+ *
+ * Places are the devices, the program's own memory (the host), and, inside a region, the region's spill area
+ * (memmgr/data/spill.h). Coherence is one bit mask per datum: `valid` says which places hold the
+ * current contents. "Dirty on k" is `valid` == {k}. An empty mask means that the
+ * contents are undefined (a region opened with `alloc` or `from`): any
+ * place may serve a reader without a load.
+ */
+#ifndef OD_MEMMGR_DATA_DATUM_H
+#define OD_MEMMGR_DATA_DATUM_H
+
+#include "memmgr/data/presence.h"
+#include "util/container/list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    OD_MAX_DEVICES = 62, /* bits of od_datum.valid, less those of the next two */
+    OD_SPILL = 62,       /* the spill area of the datum's region as a place */
+    OD_HOST = 63,        /* the program's own memory as a place */
+    OD_NOWHERE = -1,     /* no place */
+};
+
+#define OD_BIT(place) (UINT64_C(1) << (unsigned)(place))
+
+typedef struct od_datum od_datum;
+typedef struct od_spill od_spill;               /* memmgr/data/spill.h */
+typedef struct od_attachments od_attachments;   /* memmgr/data/attach.h */
+typedef struct od_patches od_patches;           /* memmgr/data/relocation.h */
+typedef struct od_request_item od_request_item; /* sched/engine/engine.h */
+
+typedef enum od_replica_state {
+    OD_ABSENT,  /* no memory on this device */
+    OD_PRESENT, /* memory held; od_datum.valid says whether the contents count */
+    OD_LOADING, /* memory held, a load is under way */
+    OD_LEAVING, /* memory held, contents being written back so that it can be evicted */
+} od_replica_state;
+
+typedef struct od_replica {
+    od_datum *datum;        /* whose copy this is */
+    od_node lru;            /* in the device's list of resident replicas, least recently used first */
+    size_t offset;          /* in the device's pool, bytes; meaningless when absent */
+    uint32_t pins;          /* committed or running tasks here, and transfers that read it */
+    uint32_t users;         /* committed or running tasks here that use it */
+    bool awaits_source;     /* loading, but no place can send it yet */
+    uint32_t buffered_uses; /* tasks in this device's task buffer that use it: n_b of Algorithm 10 */
+    uint32_t planned_uses;  /* tasks planned for this device that use it: n_p of Algorithm 10 (sched/policy/plan.h) */
+    uint32_t loads;         /* how often it was loaded here, so that reloads can be told */
+    od_patches *patches;    /* what tasks have had written to its words (memmgr/data/relocation.h), or NULL; owned */
+    od_replica_state state;
+} od_replica;
+
+typedef struct od_region {
+    uintptr_t base;   /* host address */
+    size_t size;      /* bytes */
+    uintptr_t origin; /* the pointer through which it was mapped (memmgr/data/presence.h) */
+    uint32_t references;
+    uint32_t holds;  /* by ompx_hold: counted apart, `delete` leaves them */
+    uint32_t shown;  /* how often the program asked for its device address, to which it is bound until it closes */
+    bool undefined;  /* opened without `to`: contents are undefined until written */
+    od_spill *spill; /* made when it is needed first; one use is the region's */
+    od_attachments *attachments; /* pointers inside it that lead elsewhere, or NULL; one use is the region's */
+    uint32_t launches; /* of references and holds, those of kernels for their time; the others are the program's */
+    uint64_t seen;     /* whoever walks from region to region: its number of the walk */
+    od_node unsealed; /* in the engine's list of regions that the host could still change (sched/engine/data/seal.c) */
+    uint64_t seal;    /* the last request that seals it, or 0 */
+} od_region;
+
+static inline od_mapping od_region_mapping(const od_region *region)
+{
+    return (od_mapping){region->base, region->size, region->origin};
+}
+
+struct od_datum {
+    uint32_t id;       /* dense and reused after od_directory_remove(): policies index arrays with it */
+    uintptr_t base;    /* host address */
+    size_t size;       /* bytes */
+    uint64_t valid;    /* bit p: place p holds the current contents */
+    od_region *region; /* the open region that it lies in, or NULL */
+    od_spill *spill;   /* of the region that has closed, while contents are still there; one use is the datum's */
+    od_attachments *attachments; /* likewise, until its contents are the program's */
+
+    uint32_t forecast;   /* submitted tasks, not ready, whose depend list names its first byte */
+    uint32_t pending;    /* tasks that are ready or further and use it, and host requests that wait for it */
+    uint32_t requested;  /* of pending, host requests that wait for it */
+    uint32_t users;      /* committed or running tasks that use it */
+    uint32_t writers;    /* committed or running tasks that write it */
+    uint32_t host_users; /* of users, those that run on the host */
+    uint32_t transfers;  /* under way, to or from any place */
+    uint32_t stores;     /* of transfers, those that bring all of it to the host or to the spill area */
+    uint32_t nreplicas;  /* not absent */
+    uint32_t nawaiting;  /* replicas with awaits_source */
+    uint32_t bound;      /* device addresses of it that the program holds */
+    int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
+    bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses do not tell all, copy in and out */
+    bool used;           /* again, since it was made or looked at in the list of idle ones */
+    bool touched;        /* the driver may keep something about its host memory (od_driver_ops.let_go) */
+    bool discarding;  /* its region has closed without `from`: the host's contents count, nothing goes home any more */
+    bool keep;        /* copies may outlive the task that made them (region, or trusted depend clauses) */
+    const void *user; /* the driver's: what used it last on a device (OMPDARTS_CHECK) */
+
+    od_node outside;        /* in the engine's list of data with replicas and no region */
+    od_node idle;           /* in the engine's list of data that nobody uses (sched/engine/data/idle.c) */
+    od_request_item *items; /* host requests that wait for it, first come first served */
+    od_request_item *last_item; /* of them, if there are any */
+    od_replica replica[];   /* one per device */
+};
+
+/* True where device k holds memory for it that is not being given up. */
+static inline bool od_datum_is_resident(const od_datum *datum, unsigned k)
+{
+    return datum->replica[k].state == OD_PRESENT || datum->replica[k].state == OD_LOADING;
+}
+
+/* True where device k has it or a task in the device's buffer will bring it: one more task there causes no load. */
+static inline bool od_datum_is_expected(const od_datum *datum, unsigned k)
+{
+    return od_datum_is_resident(datum, k) || datum->replica[k].buffered_uses > 0;
+}
+
+/* True where device k holds the only current copy. */
+static inline bool od_datum_is_dirty(const od_datum *datum, unsigned k)
+{
+    return datum->valid == OD_BIT(k);
+}
+
+/* True where its region's spill area has the contents. */
+static inline bool od_datum_is_spilled(const od_datum *datum)
+{
+    return datum->region && (datum->valid & OD_BIT(OD_SPILL));
+}
+
+/* True where no device is needed for the contents. */
+static inline bool od_datum_is_home(const od_datum *datum)
+{
+    return datum->valid == 0 || (datum->valid & (OD_BIT(OD_HOST) | OD_BIT(OD_SPILL)));
+}
+
+/* The attached pointers around it, or NULL. */
+static inline const od_attachments *od_datum_attachments(const od_datum *datum)
+{
+    return datum->region ? datum->region->attachments : datum->attachments;
+}
+
+/* True where a reader on device k needs no load: valid there, or undefined anywhere. */
+static inline bool od_datum_is_readable(const od_datum *datum, unsigned k)
+{
+    return datum->valid == 0 || (datum->valid & OD_BIT(k));
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What all back-ends share: taking the pools once, and the one way to a copy. Every
+ * transfer passes the bounds check here, in every build, so that a wrong offset
+ * becomes an error message and never touches memory that is not ours.
+ */
+#include "memmgr/device/backend.h"
+
+#include "memmgr/data/transfer.h"
+#include "util/log.h"
+
+#include <string.h>
+
+enum { PROBE_BYTES = 64 }; /* behind each pool, used by nobody else */
+
+static void give_pools_back(od_backend *backend)
+{
+    for (unsigned k = 0; k < backend->ndevices; k++) {
+        backend->ops->free(backend->state, k, backend->pool_address[k]);
+        backend->pool_address[k] = NULL;
+        backend->pool_bytes[k] = 0;
+    }
+    backend->ndevices = 0;
+}
+
+od_status od_backend_take_pools(od_backend *backend, unsigned ndevices, size_t bytes)
+{
+    backend->ndevices = 0;
+    if (backend->ops->interface_version != OD_BACKEND_INTERFACE) {
+        od_log(OD_LOG_ERROR, "backend", "back-end %s has interface version %u, this library has %u", backend->ops->name,
+               backend->ops->interface_version, (unsigned)OD_BACKEND_INTERFACE);
+        return OD_EINVAL;
+    }
+    if (ndevices > OD_MAX_DEVICES) {
+        od_log(OD_LOG_ERROR, "backend", "%u devices, at most %u are supported", ndevices, (unsigned)OD_MAX_DEVICES);
+        return OD_EINVAL;
+    }
+    for (unsigned k = 0; k < ndevices; k++) {
+        od_status status = backend->ops->alloc(backend->state, k, bytes + PROBE_BYTES, &backend->pool_address[k]);
+        if (status) {
+            give_pools_back(backend);
+            return status;
+        }
+        backend->pool_bytes[k] = bytes;
+        backend->ndevices = k + 1;
+    }
+    return OD_OK;
+}
+
+void od_backend_release(od_backend *backend)
+{
+    if (!backend->ops)
+        return;
+    give_pools_back(backend);
+    backend->ops->destroy(backend->state);
+    backend->ops = NULL;
+    backend->state = NULL;
+}
+
+enum { PROBES = 3 };
+
+bool od_backend_answers(od_backend *backend, unsigned k)
+{
+    char *probe = (char *)backend->pool_address[k] + backend->pool_bytes[k];
+    unsigned char sent[PROBE_BYTES], received[PROBE_BYTES];
+    for (int i = 0; i < PROBES; i++) {
+        memset(sent, 0x5a + i, sizeof sent);
+        memset(received, 0, sizeof received);
+        bool ok = !backend->ops->copy(backend->state, (int)k, probe, OD_HOST, sent, sizeof sent) &&
+                  !backend->ops->copy(backend->state, OD_HOST, received, (int)k, probe, sizeof received);
+        if (ok && memcmp(sent, received, sizeof sent) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* True where [offset, offset + bytes) lies inside [0, size), without overflow. */
+static bool is_inside(size_t offset, size_t bytes, size_t size)
+{
+    return offset <= size && bytes <= size - offset;
+}
+
+static bool is_place(const od_backend *backend, int place)
+{
+    return place == OD_HOST || place == OD_SPILL || (place >= 0 && (unsigned)place < backend->ndevices);
+}
+
+static od_status refuse(const od_transfer *transfer, const char *why)
+{
+    od_log(OD_LOG_ERROR, "backend", "refused to copy %zu bytes from place %d to place %d: %s", transfer->bytes,
+           transfer->from, transfer->to, why);
+    return OD_EDEVICE;
+}
+
+static od_status check_places(const od_backend *backend, const od_transfer *transfer)
+{
+    if (!is_place(backend, transfer->from) || !is_place(backend, transfer->to))
+        return refuse(transfer, "there is no such device");
+    if (transfer->from == transfer->to)
+        return refuse(transfer, "it is the same place");
+    if (transfer->from < OD_SPILL && transfer->to < OD_SPILL && !backend->ops->peer)
+        return refuse(transfer, "this back-end does not copy between devices");
+    return OD_OK;
+}
+
+/* The address of a transfer's bytes at one of its places, where its datum begins at
+ * `pool_offset`. False: the bytes are not all in that device's pool, or nowhere. */
+static bool locate(const od_backend *backend, const od_transfer *transfer, int place, size_t pool_offset,
+                   void **address)
+{
+    if (place == OD_HOST) {
+        bool lands = transfer->landing && place == transfer->to;
+        *address = lands ? transfer->landing : (void *)(transfer->datum->base + transfer->offset);
+        return true;
+    }
+    if (place == OD_SPILL) {
+        *address = (char *)transfer->spill + transfer->offset;
+        return transfer->spill;
+    }
+    size_t limit = backend->pool_bytes[place];
+    if (!is_inside(pool_offset, transfer->offset, limit) ||
+        !is_inside(pool_offset + transfer->offset, transfer->bytes, limit))
+        return false;
+    *address = (char *)backend->pool_address[place] + pool_offset + transfer->offset;
+    return true;
+}
+
+/* The copy that a transfer stands for. OD_OK with `bytes` 0: it was between two parts of host memory, and is done. */
+static od_status prepare(const od_backend *backend, const od_transfer *transfer, od_copy *copy)
+{
+    void *from, *to;
+    od_status status = check_places(backend, transfer);
+    if (status)
+        return status;
+    if (!is_inside(transfer->offset, transfer->bytes, transfer->datum->size))
+        return refuse(transfer, "it reaches outside the datum");
+    if (!locate(backend, transfer, transfer->from, transfer->from_offset, &from) ||
+        !locate(backend, transfer, transfer->to, transfer->to_offset, &to))
+        return refuse(transfer, "it reaches outside the device's pool");
+    bool from_host = transfer->from >= OD_SPILL, to_host = transfer->to >= OD_SPILL;
+    *copy = (od_copy){.to = to_host ? OD_HOST : transfer->to,
+                      .from = from_host ? OD_HOST : transfer->from,
+                      .to_address = to,
+                      .from_address = from,
+                      .bytes = transfer->bytes};
+    if (from_host && to_host) {
+        memcpy(to, from, transfer->bytes);
+        copy->bytes = 0;
+    } else if (from_host || to_host) {
+        copy->host_base = (from_host ? (uintptr_t)from : (uintptr_t)to) - transfer->offset;
+        copy->host_bytes = transfer->datum->size;
+        if (transfer->landing) { /* is given back soon */
+            copy->host_base = (uintptr_t)to;
+            copy->host_bytes = 0;
+        }
+    }
+    return OD_OK;
+}
+
+od_status od_backend_copy(od_backend *backend, const od_transfer *transfer)
+{
+    od_copy copy;
+    od_status status = prepare(backend, transfer, &copy);
+    if (status || !copy.bytes)
+        return status;
+    return backend->ops->copy(backend->state, copy.to, copy.to_address, copy.from, copy.from_address, copy.bytes);
+}
+
+od_status od_backend_start(od_backend *backend, const od_transfer *transfer, od_ticket **ticket)
+{
+    od_copy copy;
+    *ticket = NULL;
+    if (!backend->ops->start)
+        return od_backend_copy(backend, transfer);
+    od_status status = prepare(backend, transfer, &copy);
+    if (status || !copy.bytes)
+        return status;
+    return backend->ops->start(backend->state, &copy, ticket);
+}

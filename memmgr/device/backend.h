@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Back-ends: how bytes get to a device and back. A back-end sees bytes, never a task.
+ *
+ * Error convention, for every callback: OD_OK or OD_EDEVICE, and a message through
+ * od_log(). Callbacks may be called from several threads at once, never for the same bytes.
+ *
+ * Two kinds: one whose copies block gives `copy` alone, and gets a thread per device and direction. An asynchronous
+ * one gives `start` and `poll` as well: one thread starts all copies and asks for their ends.
+ *
+ * Guaranteed by the caller: every copy lies inside the device's pool and inside the
+ * datum. The core checks that in every build (od_backend_copy).
+ */
+#ifndef OD_MEMMGR_DEVICE_BACKEND_H
+#define OD_MEMMGR_DEVICE_BACKEND_H
+
+#include "memmgr/data/datum.h"
+#include "util/status.h"
+
+enum { OD_BACKEND_INTERFACE = 2 };
+
+/* One copy. `from` or `to` may be OD_HOST, not both. */
+typedef struct od_copy {
+    int to, from;
+    void *to_address;
+    const void *from_address;
+    size_t bytes;
+    uintptr_t host_base; /* where one end is the host: the datum around it there, which stays where it is until */
+    size_t host_bytes;   /* let_go() names it; so much may be pinned (0: nothing) */
+} od_copy;
+
+typedef struct od_ticket od_ticket; /* a copy, or other work of a device, that is under way; the back-end's */
+
+typedef struct od_queue od_queue; /* a device's queue of work (a CUDA stream), for one task at a time; the back-end's */
+
+/* For tasks that call a vendor's libraries themselves. */
+typedef struct od_queue_ops {
+    /* Device k is the calling thread's current one until leave(). */
+    od_status (*enter)(void *state, unsigned k);
+    void (*leave)(void *state, unsigned k);
+    /* A queue of k that nobody else uses; mark() gives it back. */
+    od_status (*take)(void *state, unsigned k, od_queue **queue);
+    void *(*handle)(const od_queue *queue);    /* CUstream */
+    void *(*context)(void *state, unsigned k); /* CUcontext */
+    int (*ordinal)(void *state, unsigned k);   /* the vendor's number of the device */
+    /* The vendor's BLAS set to the queue (cublasHandle_t), or NULL: there is none. The device is current. */
+    void *(*blas)(void *state, od_queue *queue);
+    /* Waits for all that the queue holds. */
+    od_status (*drain)(void *state, od_queue *queue);
+    /* A ticket that ends, for poll(), with all that the queue holds now. Whatever is answered, the queue is given
+     * back. */
+    od_status (*mark)(void *state, od_queue *queue, od_ticket **ticket);
+} od_queue_ops;
+
+typedef struct od_backend_ops {
+    unsigned interface_version; /* OD_BACKEND_INTERFACE */
+    const char *name;
+    const char *description;
+    bool peer; /* copies between two devices are possible */
+
+    /* Takes `bytes` of memory on device k; the address is a device address. */
+    od_status (*alloc)(void *state, unsigned k, size_t bytes, void **address);
+    void (*free)(void *state, unsigned k, void *address);
+
+    /* Copies and waits until the bytes are there. `from` or `to` is OD_HOST, not both. */
+    od_status (*copy)(void *state, int to, void *to_address, int from, const void *from_address, size_t bytes);
+
+    void (*destroy)(void *state);
+
+    /* --- NULL in back-ends whose copies block --- */
+
+    /* Starts a copy and returns. *ticket NULL: it has ended already. */
+    od_status (*start)(void *state, const od_copy *copy, od_ticket **ticket);
+    /* OD_EBUSY while it is under way; any other answer ends the ticket. */
+    od_status (*poll)(void *state, od_ticket *ticket);
+
+    /* --- NULL where the back-end has nothing to do or to say --- */
+
+    /* From now on the program may change or give back this host memory: nothing that is kept about it (pinning) holds
+     * any more. Quick, and may be called with locks held; tidy() does the work. */
+    void (*let_go)(void *state, uintptr_t base, size_t size);
+    void (*tidy)(void *state);
+    /* Memory that device k can give, bytes. */
+    od_status (*free_memory)(void *state, unsigned k, size_t *bytes);
+    /* Pairs of devices that copy faster than through the host. */
+    bool (*is_peer)(void *state, unsigned from, unsigned to);
+    /* The back-end's findings about the run, as log messages; at its end. */
+    void (*report)(void *state);
+    const od_queue_ops *queues;
+} od_backend_ops;
+
+typedef struct od_backend {
+    const od_backend_ops *ops;
+    void *state;
+    unsigned ndevices;
+    void *pool_address[OD_MAX_DEVICES]; /* device address of offset 0 of each pool */
+    size_t pool_bytes[OD_MAX_DEVICES];
+} od_backend;
+
+/* Takes each device's pool memory, `bytes` each, and a few bytes more behind it for od_backend_answers(). On failure
+ * all is given back. */
+od_status od_backend_take_pools(od_backend *backend, unsigned ndevices, size_t bytes);
+void od_backend_release(od_backend *backend);
+
+/* Asks whether the device still takes and returns bytes, after something has failed there. */
+bool od_backend_answers(od_backend *backend, unsigned k);
+
+struct od_transfer;
+/* Runs one transfer to its end, after checking that it lies inside the pools. */
+od_status od_backend_copy(od_backend *backend, const struct od_transfer *transfer);
+/* Likewise, but where the back-end is asynchronous the copy has only begun if *ticket is not NULL. */
+od_status od_backend_start(od_backend *backend, const struct od_transfer *transfer, od_ticket **ticket);
+
+/* The entry points of the OpenMP API that the portable back-end calls; omp_ext fills it. */
+typedef struct od_omptarget_api {
+    void *(*target_alloc)(size_t bytes, int device);
+    void (*target_free)(void *address, int device);
+    int (*target_memcpy)(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
+                         int from_device);
+    int host_device; /* omp_get_initial_device() */
+} od_omptarget_api;
+
+/* The portable back-end. `device_numbers[k]` is OpenMP's number of our device
+ * k; link_bandwidth in bytes/s slows all copies over one shared bus (0: not slowed). */
+od_status od_backend_omptarget(od_backend *backend, const od_omptarget_api *api, const int *device_numbers,
+                               double link_bandwidth);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The CUDA back-end's life: GPUs and their primary contexts, streams, pools, peers. Everything is taken when the
+ * back-end is made, so that later only copies can fail.
+ */
+#include "memmgr/device/cuda/cuda.h"
+#include "memmgr/device/cuda/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A device that works, now current, or NULL: for what concerns host memory. */
+static od_cuda_device *enter_any(od_cuda *cuda)
+{
+    for (unsigned k = 0; k < cuda->ndevices; k++)
+        if (cuda->device[k].context && !atomic_load(&cuda->device[k].lost) && !od_cuda_enter(&cuda->device[k]))
+            return &cuda->device[k];
+    return NULL;
+}
+
+/* --- memory -------------------------------------------------------------------- */
+
+static od_status take_memory(void *state, unsigned k, size_t bytes, void **address)
+{
+    od_cuda *cuda = state;
+    od_cuda_device *d = &cuda->device[k];
+    od_cu_address taken = 0;
+    char doing[96];
+    od_status status = od_cuda_enter(d);
+    if (status)
+        return status;
+    snprintf(doing, sizeof doing, "taking %zu bytes of its memory (lower OMPDARTS_MEM_LIMIT)", bytes);
+    status = od_cuda_check(d, cuda->cu.alloc(&taken, bytes), doing);
+    od_cuda_leave(d);
+    *address = (void *)(uintptr_t)taken;
+    return status;
+}
+
+static void give_memory(void *state, unsigned k, void *address)
+{
+    od_cuda *cuda = state;
+    od_cuda_device *d = &cuda->device[k];
+    if (od_cuda_enter(d))
+        return;
+    od_cuda_check(d, cuda->cu.free((od_cu_address)(uintptr_t)address), "giving its memory back");
+    od_cuda_leave(d);
+}
+
+static od_status free_memory(void *state, unsigned k, size_t *bytes)
+{
+    od_cuda *cuda = state;
+    od_cuda_device *d = &cuda->device[k];
+    size_t total;
+    od_status status = od_cuda_enter(d);
+    if (status)
+        return status;
+    status = od_cuda_check(d, cuda->cu.memory_info(bytes, &total), "asking for its free memory");
+    od_cuda_leave(d);
+    return status;
+}
+
+static void let_go(void *state, uintptr_t base, size_t size)
+{
+    od_pins_let_go(&((od_cuda *)state)->pins, base, size);
+}
+
+static void tidy(void *state)
+{
+    od_cuda *cuda = state;
+    od_cuda_device *d = od_pins_are_tidy(&cuda->pins) ? NULL : enter_any(cuda);
+    if (!d)
+        return;
+    od_pins_tidy(&cuda->pins);
+    od_cuda_leave(d);
+}
+
+static bool is_peer(void *state, unsigned from, unsigned to)
+{
+    return ((od_cuda *)state)->peers[from] & OD_BIT(to);
+}
+
+enum { MIB = 1 << 20, WORTH_SAYING = 20 /* a finding, where more than one byte in so many is staged */ };
+
+static void report(void *state)
+{
+    od_cuda *cuda = state;
+    unsigned long long staged = atomic_load(&cuda->staged_bytes), all = atomic_load(&cuda->bytes);
+    if (!staged)
+        return;
+    bool finding = cuda->pinning && staged > all / WORTH_SAYING && staged > MIB;
+    od_log(finding ? OD_LOG_WARNING : OD_LOG_INFO, "cuda",
+           "%llu of %llu copies (%.4g of %.4g MB) were of host memory that is not pinned and went through buffers%s",
+           atomic_load(&cuda->staged), atomic_load(&cuda->copies), (double)staged * 1e-6, (double)all * 1e-6,
+           !finding             ? ""
+           : cuda->pins.refused ? ": the system refused to pin it (see `ulimit -l`)"
+                                : ": raise OMPDARTS_PIN");
+}
+
+/* --- life ------------------------------------------------------------------------- */
+
+static void close_device(od_cuda_device *d)
+{
+    const od_cu_driver *cu = &d->cuda->cu;
+    bool entered = d->context && !od_cuda_enter(d);
+    od_stager_destroy(&d->stager[OD_H2D]);
+    od_stager_destroy(&d->stager[OD_D2H]);
+    od_queues_destroy(d);
+    od_tickets_destroy(d);
+    for (int i = 0; i < OD_DIRECTIONS; i++)
+        if (d->stream[i])
+            cu->stream_destroy(d->stream[i]);
+    if (entered)
+        od_cuda_leave(d);
+    pthread_mutex_destroy(&d->lock);
+    if (d->near)
+        hwloc_bitmap_free(d->near);
+    if (d->context)
+        cu->context_release(d->gpu);
+}
+
+static void destroy(void *state)
+{
+    od_cuda *cuda = state;
+    od_cuda_device *d = enter_any(cuda);
+    od_pins_destroy(&cuda->pins);
+    if (d)
+        od_cuda_leave(d);
+    for (unsigned k = 0; k < cuda->ndevices; k++)
+        close_device(&cuda->device[k]);
+    od_blas_close(cuda);
+    if (cuda->topology)
+        hwloc_topology_destroy(cuda->topology);
+    free(cuda);
+}
+
+/* The processors nearest to the GPU, by its place on the PCI bus. */
+static hwloc_cpuset_t find_near(od_cuda *cuda, od_cu_device gpu)
+{
+    char id[32] = "";
+    if (!cuda->topology || cuda->cu.device_bus_id(id, sizeof id, gpu))
+        return NULL;
+    hwloc_obj_t object = hwloc_get_pcidev_by_busidstring(cuda->topology, id);
+    object = object ? hwloc_get_non_io_ancestor_obj(cuda->topology, object) : NULL;
+    return object && object->cpuset ? hwloc_bitmap_dup(object->cpuset) : NULL;
+}
+
+static od_status open_streams(od_cuda_device *d)
+{
+    od_status status = od_cuda_enter(d);
+    if (status)
+        return status;
+    for (int i = 0; i < OD_DIRECTIONS && !status; i++)
+        status =
+            od_cuda_check(d, d->cuda->cu.stream_create(&d->stream[i], OD_CU_STREAM_NON_BLOCKING), "making a stream");
+    od_cuda_leave(d);
+    return status;
+}
+
+/* What close_device() undoes in any case. */
+static od_status init_device(od_cuda *cuda, unsigned k)
+{
+    od_cuda_device *d = &cuda->device[k];
+    d->cuda = cuda;
+    d->k = k;
+    if (pthread_mutex_init(&d->lock, NULL) || od_stager_init(&d->stager[OD_H2D], d, OD_H2D) ||
+        od_stager_init(&d->stager[OD_D2H], d, OD_D2H))
+        return OD_ENOMEM;
+    cuda->ndevices = k + 1;
+    return OD_OK;
+}
+
+static od_status open_device(od_cuda *cuda, unsigned k, int ordinal)
+{
+    od_cuda_device *d = &cuda->device[k];
+    char name[128] = "";
+    od_cu_context context;
+    od_status status = init_device(cuda, k);
+    if (!status)
+        status = od_cuda_check(d, cuda->cu.device_get(&d->gpu, ordinal), "looking it up");
+    if (!status)
+        status = od_cuda_check(d, cuda->cu.context_retain(&context, d->gpu), "taking its primary context");
+    if (status)
+        return status;
+    d->context = context;
+    d->near = find_near(cuda, d->gpu);
+    cuda->cu.device_name(name, sizeof name, d->gpu);
+    od_log(OD_LOG_INFO, "cuda", "device %u: GPU %d, %s%s", k, ordinal, name,
+           d->near ? ", its place in the machine is known" : "");
+    return open_streams(d);
+}
+
+/* Peers are worth more than the way through the host only where they reach each other's memory. */
+static void connect_peers(od_cuda *cuda, unsigned i, unsigned j)
+{
+    od_cuda_device *a = &cuda->device[i], *b = &cuda->device[j];
+    int can = a->context == b->context;
+    if (!can && (cuda->cu.can_access_peer(&can, a->gpu, b->gpu) || !can))
+        return;
+    if (a->context != b->context) {
+        if (od_cuda_enter(a))
+            return;
+        od_cu_result result = cuda->cu.enable_peer_access(b->context, 0);
+        od_cuda_leave(a);
+        if (result && result != OD_CU_PEER_ACCESS_ALREADY_ENABLED)
+            return;
+    }
+    cuda->peers[i] |= OD_BIT(j);
+}
+
+static void open_topology(od_cuda *cuda)
+{
+    if (hwloc_topology_init(&cuda->topology))
+        cuda->topology = NULL;
+    if (!cuda->topology)
+        return;
+    hwloc_topology_set_io_types_filter(cuda->topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (hwloc_topology_load(cuda->topology)) {
+        hwloc_topology_destroy(cuda->topology);
+        cuda->topology = NULL;
+    }
+}
+
+static const od_backend_ops cuda_ops = {
+    .interface_version = OD_BACKEND_INTERFACE,
+    .name = "cuda",
+    .description = "NVIDIA's GPUs, through the CUDA driver: asynchronous copies of pinned memory, and between peers",
+    .peer = true, /* the driver goes through the host where the devices cannot */
+    .alloc = take_memory,
+    .free = give_memory,
+    .copy = od_cuda_copy,
+    .destroy = destroy,
+    .start = od_cuda_start,
+    .poll = od_cuda_poll,
+    .let_go = let_go,
+    .tidy = tidy,
+    .free_memory = free_memory,
+    .is_peer = is_peer,
+    .report = report,
+    .queues = &od_cuda_queue_ops,
+};
+
+od_status ompdarts_cuda_v1_backend(od_backend *backend, const od_cuda_config *config)
+{
+    char why[256];
+    if (config->interface_version != OD_BACKEND_INTERFACE || config->ndevices > OD_MAX_DEVICES)
+        return OD_EINVAL;
+    od_log_set_level(config->log);
+    od_cuda *cuda = calloc(1, sizeof *cuda);
+    if (!cuda)
+        return OD_ENOMEM;
+    cuda->pinning = config->pin_wanted;
+    od_status status = od_cu_open(&cuda->cu, OD_CUDA_LIBRARY, why, sizeof why);
+    if (status)
+        od_log(OD_LOG_ERROR, "cuda", "%s", why);
+    if (!status)
+        status = od_pins_init(&cuda->pins, &cuda->cu, config->pin_budget);
+    if (status) {
+        free(cuda);
+        return status;
+    }
+    open_topology(cuda);
+    for (unsigned k = 0; k < config->ndevices && !status; k++)
+        status = open_device(cuda, k, config->ordinals[k]);
+    if (status) {
+        destroy(cuda);
+        return status;
+    }
+    for (unsigned i = 0; i < cuda->ndevices; i++)
+        for (unsigned j = 0; j < cuda->ndevices; j++)
+            if (i != j)
+                connect_peers(cuda, i, j);
+    *backend = (od_backend){.ops = &cuda_ops, .state = cuda};
+    return OD_OK;
+}
+
+unsigned ompdarts_cuda_v1_count(char *why, size_t why_size)
+{
+    od_cu_driver cu;
+    int count = 0;
+    if (od_cu_open(&cu, OD_CUDA_LIBRARY, why, why_size))
+        return 0;
+    if (cu.device_count(&count) || count <= 0)
+        snprintf(why, why_size, "the driver has no device");
+    return count > 0 ? (unsigned)count : 0;
+}
+
+int ompdarts_cuda_v1_ordinal(const void *device_address)
+{
+    od_cu_driver cu;
+    char why[128];
+    unsigned type = 0;
+    int ordinal = -1;
+    od_cu_address address = (od_cu_address)(uintptr_t)device_address;
+    if (od_cu_open(&cu, OD_CUDA_LIBRARY, why, sizeof why))
+        return -1;
+    if (cu.pointer_attribute(&type, OD_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) || type != OD_CU_MEMORYTYPE_DEVICE ||
+        cu.pointer_attribute(&ordinal, OD_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address))
+        return -1;
+    return ordinal;
+}

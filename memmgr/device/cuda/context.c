@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Contexts and errors. */
+#include "memmgr/device/cuda/cuda.h"
+
+od_status od_cuda_check(od_cuda_device *d, od_cu_result result, const char *doing)
+{
+    if (!result)
+        return OD_OK;
+    if (od_cu_is_sticky(result) && atomic_exchange(&d->lost, true))
+        return OD_EDEVICE; /* it has been said */
+    return od_cu_check(&d->cuda->cu, result, doing, d->k);
+}
+
+void od_cuda_calm(od_cuda_device *d, od_cu_stream stream)
+{
+    if (od_cuda_check(d, d->cuda->cu.stream_synchronize(stream), "waiting after a failure"))
+        atomic_store(&d->lost, true);
+}
+
+od_status od_cuda_enter(od_cuda_device *d)
+{
+    return od_cuda_check(d, d->cuda->cu.context_push(d->context), "entering its context");
+}
+
+void od_cuda_leave(od_cuda_device *d)
+{
+    od_cu_context context;
+    od_cuda_check(d, d->cuda->cu.context_pop(&context), "leaving its context");
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The inside of the CUDA back-end: what its files share.
+ *
+ *   device    one of ours: a GPU, or a share of one (a logical device), with streams and tickets of its own. Devices of one
+ *             GPU share its primary context, which libomptarget and cuBLAS use, too
+ *   ticket    a copy, or a task's own work, under way: an event, and what to do when it has come
+ *   bounce    a small pinned buffer of a ticket: small copies, and the ends of large ones, which share their pages
+ *             with other data and so cannot be pinned, go through it
+ *   stager    per device and direction a thread with a ring of pinned buffers, for large copies of memory that is not
+ *             pinned
+ */
+#ifndef OD_MEMMGR_DEVICE_CUDA_CUDA_H
+#define OD_MEMMGR_DEVICE_CUDA_CUDA_H
+
+#include "memmgr/device/backend.h"
+#include "memmgr/device/cuda/driver.h"
+#include "memmgr/device/cuda/pins.h"
+
+#include <hwloc.h>
+#include <stdatomic.h>
+
+typedef enum od_cuda_direction { OD_H2D, OD_D2H, OD_D2D, OD_DIRECTIONS } od_cuda_direction;
+
+enum {
+    OD_BOUNCE = 64 << 10, /* bytes of a ticket's bounce buffer; larger copies are worth pinning */
+    OD_STAGE = 4 << 20,   /* bytes of a buffer of a stager's ring */
+    OD_STAGES = 3,        /* of them: one is filled, one is copied, one is next */
+};
+
+typedef struct od_cuda od_cuda;
+typedef struct od_cuda_device od_cuda_device;
+
+/* Bytes that go from the bounce buffer to host memory when the copy has ended. */
+typedef struct od_landing {
+    void *to;
+    const void *from;
+    size_t bytes;
+} od_landing;
+
+struct od_ticket {
+    od_cuda_device *device;
+    od_cu_stream stream; /* that the event was recorded on */
+    od_cu_event event;
+    char *bounce; /* OD_BOUNCE bytes, pinned; NULL until needed */
+    od_landing landing[2];
+    unsigned landings;
+    od_pin *pin;     /* used by the copy, or NULL */
+    od_queue *queue; /* a task's, given back at the end, or NULL */
+    /* of a staged copy, else `staged` is false */
+    bool staged;
+    od_copy copy;
+    atomic_int result; /* od_status; OD_EBUSY while under way */
+    od_ticket *next;   /* in a free list or a stager's queue */
+};
+
+struct od_queue {
+    od_cuda_device *device;
+    od_cu_stream stream;
+    void *blas; /* cublasHandle_t, or NULL */
+    od_queue *next;
+};
+
+typedef struct od_stager {
+    od_cuda_device *device;
+    od_cuda_direction direction;
+    pthread_mutex_t lock; /* protects first, last, started and closing */
+    pthread_cond_t work;
+    od_ticket *first, **last;
+    bool started, closing;
+    pthread_t thread;
+    char *ring[OD_STAGES]; /* pinned; the thread's own, like the events */
+    od_cu_event event[OD_STAGES];
+    unsigned nring; /* buffers that there are: 0 where none could be pinned */
+    char *plain;    /* OD_STAGE bytes, not pinned, where there is no ring */
+} od_stager;
+
+struct od_cuda_device {
+    od_cuda *cuda;
+    unsigned k;
+    od_cu_device gpu;
+    od_cu_context context; /* NULL: it could not be had */
+    od_cu_stream stream[OD_DIRECTIONS];
+    od_stager stager[OD_D2H + 1];
+    hwloc_cpuset_t near; /* processors on the GPU's side of the machine, or NULL */
+    atomic_bool lost;
+    pthread_mutex_t lock; /* protects the two lists */
+    od_ticket *tickets;   /* free ones */
+    od_queue *queues;     /* likewise */
+};
+
+struct od_cuda {
+    od_cu_driver cu;
+    od_pins pins;
+    bool pinning; /* wanted */
+    hwloc_topology_t topology;
+    unsigned ndevices;
+    uint64_t peers[OD_MAX_DEVICES]; /* bit j: device i reads and writes j's memory directly */
+    atomic_ullong copies, staged, bytes, staged_bytes;
+    struct od_cublas *blas; /* queues.c */
+    od_cuda_device device[OD_MAX_DEVICES];
+};
+
+/* context.c */
+/* Makes the device's context current on the calling thread, until od_cuda_leave(). */
+od_status od_cuda_enter(od_cuda_device *device);
+void od_cuda_leave(od_cuda_device *device);
+/* od_cu_check() for a call on the device; notes it as lost where the error is sticky. */
+od_status od_cuda_check(od_cuda_device *device, od_cu_result result, const char *doing);
+/* After a failure: waits for all that the stream holds, since nothing of it may be under way when the failure is told.
+ * Where that fails, too, the device is lost. */
+void od_cuda_calm(od_cuda_device *device, od_cu_stream stream);
+
+/* tickets.c; the context is current. NULL: none could be made, the reason has been logged. */
+od_ticket *od_ticket_take(od_cuda_device *device);
+void od_ticket_give(od_ticket *ticket);
+void od_queue_give(od_queue *queue); /* for the next task */
+void od_tickets_destroy(od_cuda_device *device);
+
+/* copies.c: od_backend_ops.start, poll, copy. */
+od_status od_cuda_start(void *state, const od_copy *copy, od_ticket **ticket);
+od_status od_cuda_poll(void *state, od_ticket *ticket);
+od_status od_cuda_copy(void *state, int to, void *to_address, int from, const void *from_address, size_t bytes);
+
+/* staging.c: carries out the ticket's copy on the stager's thread. OD_ENOMEM: it cannot be started. */
+od_status od_stager_init(od_stager *stager, od_cuda_device *device, od_cuda_direction direction);
+od_status od_stager_submit(od_stager *stager, od_ticket *ticket);
+void od_stager_destroy(od_stager *stager);
+
+/* queues.c */
+extern const od_queue_ops od_cuda_queue_ops;
+void od_queues_destroy(od_cuda_device *device);
+void od_blas_close(od_cuda *cuda); /* no queue is left */
+
+#endif

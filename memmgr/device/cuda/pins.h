@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Pinned host memory: which ranges of whole pages the driver may copy to and from by itself.
+ *
+ * A range is pinned at its datum's first large transfer and stays so over evictions and reloads, until the program
+ * may change or give the memory back (od_pins_let_go): a pin would then go on showing pages that are no longer the
+ * program's. Such a pin is stale, is not used any more, and is undone as soon as no copy uses it. Data do not
+ * overlap, so pins do not, except new ones with stale ones. Addresses are multiples of OD_PAGE. Thread-safe; the
+ * driver is never called with the lock held.
+ */
+#ifndef OD_MEMMGR_DEVICE_CUDA_PINS_H
+#define OD_MEMMGR_DEVICE_CUDA_PINS_H
+
+#include "memmgr/device/cuda/driver.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { OD_PAGE = 4096 };
+
+typedef struct od_pin {
+    uintptr_t begin, end;
+    unsigned users;  /* copies under way, and whoever is pinning or unpinning it */
+    bool registered; /* by us; else the program has pinned it itself */
+    bool ready;      /* the driver has answered */
+    bool stale;
+} od_pin;
+
+typedef struct od_pins {
+    const od_cu_driver *cu;
+    pthread_mutex_t lock; /* protects the rest */
+    od_pin **pin;         /* sorted by address, disjoint */
+    size_t count, capacity;
+    size_t bytes, budget; /* pinned by us, at most; budget 0: nothing is pinned */
+    bool any_stale;
+    uint64_t refused; /* ranges that the driver would not pin */
+} od_pins;
+
+od_status od_pins_init(od_pins *pins, const od_cu_driver *cu, size_t budget);
+/* Undoes all pins; none is in use, and a context is current. */
+void od_pins_destroy(od_pins *pins);
+/* A pin that contains [begin, end), to be released, or NULL: copy through a buffer. A context is current. */
+od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end);
+/* The last one of a stale pin undoes it: a context is current. */
+void od_pins_release(od_pins *pins, od_pin *pin);
+void od_pins_let_go(od_pins *pins, uintptr_t base, size_t size);
+/* No pin is stale. */
+bool od_pins_are_tidy(od_pins *pins);
+/* Undoes the stale pins that no copy uses. A context is current. */
+void od_pins_tidy(od_pins *pins);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Portable back-end: the memory routines of the OpenMP API, reached through a table
+ * that omp_ext fills, so that this file needs no OpenMP header. It serves every device of
+ * libomptarget: NVIDIA, AMD and the host devices.
+ *
+ * A host device's link is as fast as memory. With a link bandwidth every copy, of
+ * all devices and in both directions, takes its turn on one bus (memmgr/device/bus.h), as behind one PCIe
+ * switch: the real copy is made at once, then the caller sleeps until the bus would
+ * have delivered.
+ */
+#include "memmgr/device/backend.h"
+
+#include "memmgr/device/bus.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+#include <stdlib.h>
+
+typedef struct omptarget_state {
+    od_omptarget_api api;
+    const int *device_numbers; /* the caller's; outlives the back-end */
+    bool slowed;               /* the bus is in use */
+    od_bus bus;
+} omptarget_state;
+
+static int openmp_device(const omptarget_state *state, int place)
+{
+    return place == OD_HOST ? state->api.host_device : state->device_numbers[place];
+}
+
+static od_status omptarget_alloc(void *arg, unsigned k, size_t bytes, void **address)
+{
+    const omptarget_state *state = arg;
+    int device = openmp_device(state, (int)k);
+    *address = state->api.target_alloc(bytes, device);
+    if (*address)
+        return OD_OK;
+    od_log(OD_LOG_ERROR, "omptarget", "device %d has no %zu bytes of memory to give; lower OMPDARTS_MEM_LIMIT", device,
+           bytes);
+    return OD_EDEVICE;
+}
+
+static void omptarget_free(void *arg, unsigned k, void *address)
+{
+    const omptarget_state *state = arg;
+    state->api.target_free(address, openmp_device(state, (int)k));
+}
+
+static od_status omptarget_copy(void *arg, int to, void *to_address, int from, const void *from_address, size_t bytes)
+{
+    omptarget_state *state = arg;
+    int to_device = openmp_device(state, to), from_device = openmp_device(state, from);
+    uint64_t end_ns = state->slowed ? od_bus_reserve(&state->bus, od_clock_ns(), bytes) : 0;
+
+    int error = state->api.target_memcpy(to_address, from_address, bytes, 0, 0, to_device, from_device);
+    if (error) {
+        od_log(OD_LOG_ERROR, "omptarget", "omp_target_memcpy of %zu bytes from device %d to device %d failed with %d",
+               bytes, from_device, to_device, error);
+        return OD_EDEVICE;
+    }
+    if (state->slowed)
+        od_clock_sleep_until(end_ns);
+    return OD_OK;
+}
+
+static void omptarget_destroy(void *arg)
+{
+    omptarget_state *state = arg;
+    if (state->slowed)
+        od_bus_destroy(&state->bus);
+    free(state);
+}
+
+static const od_backend_ops omptarget_ops = {
+    .interface_version = OD_BACKEND_INTERFACE,
+    .name = "omptarget",
+    .description = "any device of LLVM's libomptarget, through the OpenMP API",
+    .peer = true, /* omp_target_memcpy goes through the host where the devices cannot */
+    .alloc = omptarget_alloc,
+    .free = omptarget_free,
+    .copy = omptarget_copy,
+    .destroy = omptarget_destroy,
+};
+
+od_status od_backend_omptarget(od_backend *backend, const od_omptarget_api *api, const int *device_numbers,
+                               double link_bandwidth)
+{
+    omptarget_state *state = calloc(1, sizeof *state);
+    if (!state)
+        return OD_ENOMEM;
+    state->api = *api;
+    state->device_numbers = device_numbers;
+    state->slowed = link_bandwidth > 0;
+    if (state->slowed && od_bus_init(&state->bus, link_bandwidth)) {
+        free(state);
+        return OD_ENOMEM;
+    }
+    *backend = (od_backend){.ops = &omptarget_ops, .state = state};
+    return OD_OK;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#ifndef OD_OMP_EXT_FATAL_H
+#define OD_OMP_EXT_FATAL_H
+
+/* The program cannot go on with right results: says so, and aborts. */
+_Noreturn void od_fatal(const char *message);
+
+#endif

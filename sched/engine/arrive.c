@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Arrival: where a task goes that has become ready, or that must be placed again.
+ *
+ * The policy gets it, unless the engine places it: a task that only one device may run (it shares a datum that is being
+ * written there, or was shown an address there), one that no device can run, and a lone task, which goes where it costs
+ * least instead of to whoever asks first.
+ */
+#include "sched/engine/internal.h"
+
+#include "util/log.h"
+
+static size_t bytes_to_load(const od_task *t, unsigned k)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(t->access[i].datum, k))
+            bytes += t->access[i].datum->size;
+    return bytes;
+}
+
+/* A task with nothing beside it: a synchronous program. It goes where the fewest bytes must move, of the devices that
+ * work. */
+static unsigned cheapest_device(const od_engine *e, const od_task *t)
+{
+    unsigned best = (unsigned)__builtin_ctzll(~e->lost);
+    for (unsigned k = best + 1; k < e->config.ndevices; k++)
+        if (!od_device_is_lost(e, (int)k) && !od_engine_rests(e, k) && bytes_to_load(t, k) < bytes_to_load(t, best))
+            best = k;
+    return best;
+}
+
+/* The one device where the task must run, or OD_NOWHERE. */
+static int required_device(const od_engine *e, const od_task *t)
+{
+    if (t->bound != OD_NOWHERE)
+        return t->bound;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        int home = t->access[i].datum->home;
+        if (home != OD_NOWHERE && home != OD_HOST && !od_device_is_lost(e, home))
+            return home;
+    }
+    return OD_NOWHERE;
+}
+
+/* The program holds addresses of its data on different devices, or on another than it must run on: only the host
+ * can. */
+static bool is_bound_apart(const od_task *t)
+{
+    int device = t->bound;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        const od_datum *d = t->access[i].datum;
+        if (d->bound && device != OD_NOWHERE && d->home != device)
+            return true;
+        if (d->bound)
+            device = d->home;
+    }
+    return false;
+}
+
+static size_t footprint(const od_engine *e, const od_task *t)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < t->naccess; i++)
+        bytes += od_pool_rounded(e->device[0].pool, t->access[i].datum->size);
+    return bytes;
+}
+
+static void too_large(od_engine *e, od_task *t)
+{
+    if (!e->warned_too_large && !t->advisory)
+        od_log(OD_LOG_WARNING, "engine",
+               "a task needs %zu bytes, more than the %zu bytes of a device: such tasks run on the host "
+               "(raise OMPDARTS_MEM_LIMIT or use smaller tiles)",
+               t->footprint, od_pool_capacity(e->device[0].pool));
+    e->warned_too_large |= !t->advisory;
+    od_host_wait(e, t);
+}
+
+static void give_to_policy(od_engine *e, od_task *t)
+{
+    if (od_hook_ready(e, t)) /* the policy is out of memory: the task runs all the same */
+        od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
+    else
+        e->in_policy++;
+}
+
+static void place(od_engine *e, od_task *t)
+{
+    int required = required_device(e, t);
+    bool nested = t->outer && t->outer->place != OD_HOST;
+    if (od_device_is_lost(e, required))
+        e->config.driver_ops->fatal(e->config.driver,
+                                    "a task needs memory that was allocated on a device that is lost");
+    else if (t->footprint > od_pool_capacity(e->device[0].pool))
+        too_large(e, t);
+    else if (is_bound_apart(t) && od_engine_is_patient(e, t))
+        od_engine_be_patient(e, t);
+    else if (is_bound_apart(t) || od_no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
+        od_host_wait(e, t);
+    else if (nested)
+        od_buffer_put(e, t, (unsigned)t->outer->place, true);
+    else if (required != OD_NOWHERE)
+        od_list_push_back(&e->device[required].forced, &t->link);
+    else if (e->unfinished == 1 && !e->held)
+        od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
+    else
+        give_to_policy(e, t);
+}
+
+/* A task whose device is lost. */
+void od_arrive_again(od_engine *e, od_task *t)
+{
+    t->state = OD_TASK_READY;
+    t->place = t->device = OD_NOWHERE;
+    t->failed = false;
+    od_tell_task(e, OD_EVENT_TASK_READY, t);
+    place(e, t);
+}
+
+void od_arrive_patient(od_engine *e)
+{
+    od_list again;
+    od_list_init(&again);
+    for (od_node *node; (node = od_list_pop_front(&e->patient));)
+        od_list_push_back(&again, node);
+    for (od_node *node; (node = od_list_pop_front(&again));)
+        od_arrive_again(e, od_container_of(node, od_task, link));
+}
+
+/* A task inside a running one finds what that one is writing in the shared replica: no load. */
+static void share_with_outer(od_task *t)
+{
+    for (uint32_t i = 0; t->outer && i < t->naccess; i++) {
+        const od_datum *d = t->access[i].datum;
+        if (d->writers && d->home == t->outer->place && d->home != OD_HOST &&
+            !od_datum_is_readable(d, (unsigned)d->home))
+            t->access[i].mode = OD_WRITE;
+    }
+}
+
+static void tell_created(od_engine *e, od_task *t)
+{
+    if (od_is_told(e))
+        od_tell(e, (od_event){.kind = OD_EVENT_TASK_CREATED, .ns = t->created_ns, .place = t->place, .task = t});
+}
+
+void od_arrive(od_engine *e, od_task *t)
+{
+    bool again = t->failed; /* given back */
+    share_with_outer(t);
+    e->events++;
+    t->id = e->next_id++;
+    t->state = OD_TASK_READY;
+    t->place = t->device = OD_NOWHERE;
+    t->wait_seq = 0;
+    t->waits_for = 0;
+    t->patient_ns = 0;
+    t->failed = false;
+    t->policy_data = NULL;
+    t->known = t->submission ? t->submission->known : NULL;
+    t->link = (od_node){NULL, NULL};
+    t->footprint = footprint(e, t);
+    e->unfinished++;
+    if (t->outer && t->outer->place != OD_HOST)
+        e->device[t->outer->place].blocked++;
+    if (!again)
+        tell_created(e, t);
+    od_tell_task(e, OD_EVENT_TASK_READY, t);
+    place(e, t);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Task buffers. A device with room in its buffer is given a task that only it may run, else one of the policy's, and
+ * more than a buffer holds where it would otherwise load nothing (od_engine_config.lookahead).
+ */
+#include "sched/engine/internal.h"
+
+void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front)
+{
+    t->state = OD_TASK_BUFFERED;
+    t->place = (int)k;
+    t->prefetched = false;
+    t->compactions = 0;
+    od_stats_account(e, k);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        t->access[i].datum->replica[k].buffered_uses++;
+    if (front)
+        od_list_push_front(&e->device[k].buffer, &t->link);
+    else
+        od_list_push_back(&e->device[k].buffer, &t->link);
+    od_tell_task(e, OD_EVENT_TASK_BUFFERED, t);
+    e->todo |= OD_BIT(k);
+}
+
+void od_buffer_leave(od_engine *e, od_task *t, unsigned k)
+{
+    od_stats_account(e, k);
+    od_list_remove(&e->device[k].buffer, &t->link);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        t->access[i].datum->replica[k].buffered_uses--;
+    e->rights_waiters &= ~OD_BIT(k);
+}
+
+/* The policy counts on data that a buffered task was going to bring: what is not there will not come. */
+static void forget_promises(od_engine *e, const od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if (t->access[i].datum->replica[k].state == OD_ABSENT)
+            od_hook_evicted(e, t->access[i].datum, k);
+}
+
+/* Takes a task out of the buffer again. */
+void od_buffer_take_back(od_engine *e, od_task *t, unsigned k)
+{
+    od_buffer_leave(e, t, k);
+    forget_promises(e, t, k);
+}
+
+static od_task *ask_policy(od_engine *e, unsigned k)
+{
+    od_task *t = e->in_policy ? od_hook_pop(e, k) : NULL;
+    if (t)
+        e->in_policy--;
+    return t;
+}
+
+/* What the policy has for a lost device. */
+static od_task *ask_for_lost(od_engine *e)
+{
+    od_task *t = NULL;
+    for (uint64_t lost = e->lost; lost && !t; lost &= lost - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(lost);
+        t = ask_policy(e, k);
+        if (t)
+            forget_promises(e, t, k);
+    }
+    return t;
+}
+
+static od_task *next_task(od_engine *e, unsigned k)
+{
+    od_node *node = od_list_pop_front(&e->device[k].forced);
+    if (node)
+        return od_container_of(node, od_task, link);
+    od_task *t = ask_policy(e, k);
+    return t ? t : ask_for_lost(e);
+}
+
+void od_buffer_add_load(od_device_load *load, const od_list *tasks)
+{
+    od_list_each(node, tasks) {
+        load->seconds += od_container_of(node, od_task, link)->duration;
+        load->queued++;
+    }
+}
+
+/* Each other device could take several times as many of the ready tasks, or none of these. */
+static bool leaves_enough(const od_engine *e, size_t taken)
+{
+    enum { TIMES = 8 };
+    return e->config.policy->places_at_arrival || e->in_policy >= TIMES * (e->config.ndevices - 1) * taken;
+}
+
+/* A device that loads nothing, though it has work, takes tasks beyond its buffer, up to `lookahead` seconds: their
+ * loads hide behind what it computes now, and would not later. */
+static bool looks_ahead(const od_engine *e, const od_device *device)
+{
+    od_device_load load = {0};
+    if (e->config.lookahead <= 0 || device->loads || !device->committed.count ||
+        device->buffer.count >= OD_MOST_AHEAD || !leaves_enough(e, device->buffer.count + 1))
+        return false;
+    od_buffer_add_load(&load, &device->buffer);
+    return load.seconds < e->config.lookahead;
+}
+
+/* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */
+static int hungriest(const od_engine *e, uint64_t refused)
+{
+    int best = OD_NOWHERE;
+    size_t fewest = SIZE_MAX;
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        const od_device *device = &e->device[k];
+        size_t load = device->buffer.count + device->committed.count + device->running;
+        if (!(refused & OD_BIT(k)) && load < fewest &&
+            (device->buffer.count < e->config.buffer || looks_ahead(e, device))) {
+            best = (int)k;
+            fewest = load;
+        }
+    }
+    return best;
+}
+
+/* No device has to be asked whether it wants a task where there is none. */
+static bool has_unbuffered_tasks(const od_engine *e)
+{
+    bool any = e->in_policy > 0;
+    for (unsigned k = 0; !any && k < e->config.ndevices; k++)
+        any = e->device[k].forced.count > 0;
+    return any;
+}
+
+/* Fills the task buffers, the emptiest device first, so that few tasks spread. */
+bool od_buffer_fill(od_engine *e)
+{
+    uint64_t refused = e->lost;
+    bool any = false;
+    int k;
+    while (has_unbuffered_tasks(e) && (k = hungriest(e, refused)) != OD_NOWHERE) {
+        od_task *t = next_task(e, (unsigned)k);
+        if (t)
+            od_buffer_put(e, t, (unsigned)k, false);
+        if (!t || e->device[k].buffer.count > e->config.buffer) /* ahead one by one: perhaps it begins a load */
+            refused |= OD_BIT(k);
+        any |= t != NULL;
+    }
+    for (od_task *t; od_no_device_is_left(e) && (t = ask_for_lost(e)); any = true)
+        od_host_wait(e, t);
+    return any;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * From a task buffer to the device. The head commits when it gets the rights to all its data and memory for all of
+ * them in one step; it starts when its loads have ended. Behind it inputs are prefetched in buffer order.
+ */
+#include "sched/engine/internal.h"
+
+#include "util/log.h"
+
+/* --- start -------------------------------------------------------------- */
+
+static bool is_usable(const od_access *a, unsigned k)
+{
+    const od_datum *d = a->datum;
+    if (d->replica[k].state != OD_PRESENT || ((a->mode & OD_READ) && !od_datum_is_readable(d, k)))
+        return false;
+    return !((a->mode & OD_WRITE) && d->transfers);
+}
+
+static bool is_runnable(od_task *t, unsigned k)
+{
+    for (uint32_t n = 0; n < t->naccess; n++) {
+        if (!is_usable(&t->access[t->waits_for], k))
+            return false;
+        t->waits_for = t->waits_for + 1 < t->naccess ? t->waits_for + 1 : 0;
+    }
+    return true;
+}
+
+static void start(od_engine *e, od_task *t, unsigned k)
+{
+    od_device *device = &e->device[k];
+    od_stats_account(e, k);
+    od_list_remove(&device->committed, &t->link);
+    device->running++;
+    device->running_seconds += t->duration;
+    t->state = OD_TASK_RUNNING;
+    t->start_ns = od_engine_now(e);
+    od_tell_task(e, OD_EVENT_TASK_STARTED, t);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if (t->access[i].mode & OD_WRITE)
+            od_memory_drop_all(e, t->access[i].datum, (int)k);
+    od_hook_started(e, t, k);
+    e->config.driver_ops->start_task(e->config.driver, t, (int)k);
+}
+
+static bool start_committed(od_engine *e, unsigned k)
+{
+    od_device *device = &e->device[k];
+    bool any = false;
+    od_list_each(node, &device->committed) {
+        od_task *t = od_container_of(node, od_task, link);
+        if ((t->external || device->running - device->blocked < e->config.slots) && is_runnable(t, k)) {
+            start(e, t, k);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* --- commit ------------------------------------------------------------- */
+
+static bool all_have_memory(const od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_replica_state state = t->access[i].datum->replica[k].state;
+        if (state == OD_ABSENT || state == OD_LEAVING)
+            return false;
+    }
+    return true;
+}
+
+/* Memory for all of the head's data; loads start as soon as theirs is there. */
+static bool take_memory(od_engine *e, od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        if (d->replica[k].state == OD_LEAVING)
+            return false;
+        if (d->replica[k].state != OD_ABSENT)
+            continue;
+        if (!od_memory_take(e, k, d, t))
+            return false;
+        if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(d, k))
+            od_memory_load(e, d, k, true);
+    }
+    /* Making room for the last may have moved the first: a second pass takes them anew. */
+    return all_have_memory(t, k) || take_memory(e, t, k);
+}
+
+static void commit(od_engine *e, od_task *t, unsigned k)
+{
+    od_rights_take(e, t, (int)k);
+    od_buffer_leave(e, t, k);
+    t->state = OD_TASK_COMMITTED;
+    od_list_push_back(&e->device[k].committed, &t->link);
+    od_tell_task(e, OD_EVENT_TASK_COMMITTED, t);
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        od_memory_touch(e, d, k);
+        if ((t->access[i].mode & OD_READ) && d->replica[k].state == OD_PRESENT && !od_datum_is_readable(d, k))
+            od_memory_load(e, d, k, true);
+    }
+}
+
+/* The one other device to which data of the task have been bound since it was placed here, or OD_NOWHERE. */
+static int bound_elsewhere(const od_task *t, unsigned k)
+{
+    int device = OD_NOWHERE;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        const od_datum *d = t->access[i].datum;
+        if (d->bound && (d->home == (int)k || (device != OD_NOWHERE && d->home != device)))
+            return OD_NOWHERE;
+        if (d->bound)
+            device = d->home;
+    }
+    return device;
+}
+
+static bool move_to_bound(od_engine *e, od_task *t, unsigned k)
+{
+    int device = bound_elsewhere(t, k);
+    if (device == OD_NOWHERE)
+        return false;
+    od_buffer_take_back(e, t, k);
+    t->state = OD_TASK_READY;
+    od_list_push_back(&e->device[device].forced, &t->link);
+    return true;
+}
+
+static bool commit_head(od_engine *e, unsigned k)
+{
+    od_device *device = &e->device[k];
+    od_node *node = od_list_first(&device->buffer);
+    if (!node)
+        return false;
+    od_task *t = od_container_of(node, od_task, link);
+    if (!t->external && device->committed.count >= e->config.slots)
+        return false;
+    if (!od_rights_may_use_all(e, t, (int)k)) {
+        if (!t->outer && t->bound == OD_NOWHERE && move_to_bound(e, t, k))
+            return true;
+        e->rights_waiters |= OD_BIT(k);
+        return false;
+    }
+    e->rights_waiters &= ~OD_BIT(k);
+    if (take_memory(e, t, k)) {
+        commit(e, t, k);
+        return true;
+    }
+    if (!od_device_is_quiet(device))
+        return false;
+    if (od_engine_is_patient(e, t)) {
+        od_buffer_take_back(e, t, k);
+        od_engine_be_patient(e, t);
+        od_tell_task(e, OD_EVENT_TASK_READY, t);
+        return true;
+    }
+    od_log(t->shows || t->advisory ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* who shows addresses tells */
+           "a task of %zu bytes does not fit on device %u beside what the program holds there; "
+           "its host version runs",
+           t->footprint, k);
+    od_buffer_take_back(e, t, k);
+    od_host_wait(e, t);
+    return true;
+}
+
+/* --- prefetch ----------------------------------------------------------- */
+
+/* Asks for one task's inputs with memory that nobody needs sooner. False: no memory now. */
+static bool prefetch_task(od_engine *e, od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        od_datum *d = t->access[i].datum;
+        if (!(t->access[i].mode & OD_READ) || d->replica[k].state != OD_ABSENT)
+            continue;
+        if (d->writers || d->home != OD_NOWHERE)
+            continue;
+        if (!od_memory_take(e, k, d, NULL))
+            return false;
+        if (!od_datum_is_readable(d, k))
+            od_memory_load(e, d, k, false);
+    }
+    return true;
+}
+
+/* In buffer order, and only while the head does not wait for memory or rights. */
+static void prefetch(od_engine *e, unsigned k)
+{
+    od_list_each(node, &e->device[k].buffer) {
+        od_task *t = od_container_of(node, od_task, link);
+        if (!t->prefetched && !prefetch_task(e, t, k))
+            return;
+        t->prefetched = true;
+    }
+}
+
+static bool head_waits(const od_engine *e, unsigned k)
+{
+    const od_device *device = &e->device[k];
+    return device->buffer.count && device->committed.count < e->config.slots;
+}
+
+bool od_commit_serve(od_engine *e, unsigned k)
+{
+    bool any = start_committed(e, k);
+    while (commit_head(e, k)) {
+        any = true;
+        start_committed(e, k);
+    }
+    if (!head_waits(e, k))
+        prefetch(e, k);
+    return any;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Making and unmaking an engine, and what it offers to its policy. */
+#include "sched/engine/internal.h"
+
+#include <stdlib.h>
+
+static double transfer_time(void *engine, const od_datum *d, unsigned k)
+{
+    const od_engine *e = engine;
+    const od_link *best = od_datum_is_home(d) ? od_engine_link(e, OD_HOST, (int)k) : NULL;
+    uint64_t peers = e->config.peer ? d->valid & (OD_BIT(OD_SPILL) - 1) & ~OD_BIT(k) : 0;
+    for (uint64_t left = peers; left; left &= left - 1) {
+        const od_link *link = od_engine_link(e, __builtin_ctzll(left), (int)k);
+        if (!best || link->bandwidth > best->bandwidth)
+            best = link;
+    }
+    if (!best || best->bandwidth <= 0) /* by way of the host */
+        best = od_engine_link(e, OD_HOST, (int)k);
+    return best->latency + (double)d->size / best->bandwidth;
+}
+
+static bool make_links(od_engine *e)
+{
+    unsigned n = e->config.ndevices;
+    const od_driver_ops *ops = e->config.driver_ops;
+    e->link = calloc((n + 1) * (n + 1), sizeof *e->link);
+    for (unsigned from = 0; e->link && from <= n; from++)
+        for (unsigned to = 0; to <= n; to++) {
+            od_link *link = &e->link[from * (n + 1) + to];
+            if (ops->link)
+                *link = ops->link(e->config.driver, from < n ? (int)from : OD_HOST, to < n ? (int)to : OD_HOST);
+            else
+                *link = from < n && to < n ? e->config.peer_link : e->config.host_link;
+        }
+    return e->link != NULL;
+}
+
+static od_device_load device_load(void *engine, unsigned k)
+{
+    const od_engine *e = engine;
+    const od_device *device = &e->device[k];
+    od_device_load load = {.running = device->running, .loads = device->loads, .seconds = device->running_seconds};
+    od_buffer_add_load(&load, &device->committed);
+    od_buffer_add_load(&load, &device->buffer);
+    return load;
+}
+
+static void aside(void *engine, od_aside *work, size_t tasks)
+{
+    od_engine_aside(engine, work, tasks);
+}
+
+static unsigned working(void *engine)
+{
+    return od_engine_working(engine);
+}
+
+static bool rests(void *engine, unsigned k)
+{
+    return od_engine_rests(engine, k);
+}
+
+static const od_datum *find_datum(void *engine, uintptr_t base)
+{
+    const od_engine *e = engine;
+    const od_datum *d = od_directory_find(e->directory, base, 0);
+    return d && d->base == base ? d : NULL;
+}
+
+static void planned(void *engine, od_task *t, unsigned k)
+{
+    (void)k; /* the task's place */
+    od_tell_task(engine, OD_EVENT_TASK_PLANNED, t);
+}
+
+static void decided(void *engine, const od_decision *decision)
+{
+    od_tell(engine, (od_event){.kind = OD_EVENT_DECISION,
+                               .ns = od_engine_now(engine),
+                               .place = (int)decision->k,
+                               .task = decision->task,
+                               .datum = decision->datum,
+                               .reason = decision->kind,
+                               .scores = decision->scores,
+                               .nscores = decision->nscores});
+}
+
+static od_status make_devices(od_engine *e)
+{
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        od_device *device = &e->device[k];
+        od_list_init(&device->resident);
+        od_list_init(&device->forced);
+        od_list_init(&device->buffer);
+        od_list_init(&device->committed);
+        device->last_ns = od_engine_now(e);
+        device->pool = od_pool_create(e->config.memory, e->config.alignment);
+        if (!device->pool)
+            return OD_ENOMEM;
+    }
+    return OD_OK;
+}
+
+od_status od_engine_create(const od_engine_config *config, od_engine **engine)
+{
+    if (!config->ndevices || config->ndevices > OD_MAX_DEVICES || !config->buffer || !config->slots)
+        return OD_EINVAL;
+    od_engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return OD_ENOMEM;
+    e->config = *config;
+    if (!e->config.alignment)
+        e->config.alignment = 256;
+    od_list_init(&e->submissions);
+    od_list_init(&e->asides);
+    od_list_init(&e->patient);
+    od_list_init(&e->host_waiting);
+    od_list_init(&e->host_ready);
+    od_list_init(&e->storing);
+    od_list_init(&e->outside);
+    od_list_init(&e->idle);
+    od_list_init(&e->unsealed);
+    od_list_init(&e->transfers);
+    od_list_init(&e->spare_transfers);
+    e->env = (od_policy_env){.ndevices = config->ndevices,
+                             .buffer = config->buffer,
+                             .memory = config->memory,
+                             .seed = config->seed,
+                             .values = config->policy_values,
+                             .engine = e,
+                             .transfer_time = transfer_time,
+                             .load = device_load,
+                             .working = working,
+                             .rests = rests,
+                             .aside = aside,
+                             .planned = od_is_told(e) ? planned : NULL,
+                             .decided = od_is_told(e) ? decided : NULL};
+    e->directory = od_directory_create(config->ndevices);
+    e->forecast = od_forecast_create();
+    e->levels = od_levels_create();
+    od_status status = make_links(e) && e->directory && e->forecast && e->levels ? make_devices(e) : OD_ENOMEM;
+    for (unsigned k = 0; !status && k < config->ndevices; k++)
+        e->env.inbound += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+    od_working_init(&e->working, &e->env, config->working, config->policy->chooses_working);
+    if (!status && (e->working.chooses || config->policy->wants_known)) {
+        e->known = od_known_create(config->ndevices, find_datum, e);
+        e->env.known = config->policy->wants_known ? e->known : NULL;
+        status = e->known ? OD_OK : OD_ENOMEM;
+    }
+    if (!status)
+        status = od_policy_create(config->policy, &e->env, &e->policy_state);
+    e->env.values = NULL; /* not kept */
+    if (status) {
+        e->policy_state = NULL;
+        od_engine_destroy(e);
+        return status;
+    }
+    *engine = e;
+    return OD_OK;
+}
+
+/* Requests that nobody has answered and transfers that have not ended, after the driver has given up. */
+static bool discard_items(od_datum *d, void *arg)
+{
+    (void)arg;
+    for (od_request_item *item = d->items, *next; item; item = next) {
+        next = item->next;
+        if (--item->request->pending == 0)
+            od_request_destroy(item->request);
+    }
+    return true;
+}
+
+static void discard_unfinished(od_engine *e)
+{
+    if (e->directory)
+        od_directory_visit(e->directory, 0, UINTPTR_MAX, discard_items, NULL);
+    for (od_node *node; (node = od_list_pop_front(&e->transfers));)
+        free(od_container_of(node, od_transfer, link));
+}
+
+void od_engine_destroy(od_engine *e)
+{
+    if (!e)
+        return;
+    discard_unfinished(e);
+    od_engine_abandon_asides(e);
+    if (e->policy_state)
+        e->config.policy->destroy(e->policy_state);
+    od_known_destroy(e->known);
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        od_pool_destroy(e->device[k].pool);
+    if (e->directory)
+        od_directory_destroy(e->directory);
+    od_node *node;
+    while ((node = od_list_pop_front(&e->submissions)))
+        free(od_container_of(node, od_submission, link));
+    od_forecast_destroy(e->forecast);
+    od_levels_destroy(e->levels);
+    free(e->link);
+    free(e->doubted);
+    while ((node = od_list_pop_front(&e->spare_transfers)))
+        free(od_container_of(node, od_transfer, link));
+    free(e);
+}
+
+void od_engine_links(const od_engine *e, od_link *host, od_link *peer)
+{
+    *host = e->config.host_link;
+    *peer = e->config.peer_link;
+}
+
+od_directory *od_engine_directory(od_engine *e)
+{
+    return e->directory;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Data by their address: finding and making them, and requests for all that overlap a range, or that are to be home
+ * or sealed at a synchronisation point. */
+#include "memmgr/data/spill.h"
+#include "sched/engine/internal.h"
+
+/* --- ranges ------------------------------------------------------------- */
+
+static bool first(od_datum *d, void *arg)
+{
+    *(const od_datum **)arg = d;
+    return false;
+}
+
+/* Makes data of the parts of [base, base+size) that the region's spill area remembers; if `all`, of those as well that
+ * are only in the program's memory. */
+static od_status materialise(od_engine *e, const od_region *region, uintptr_t base, size_t size, bool all)
+{
+    od_datum *added;
+    od_status status = OD_OK;
+    uintptr_t part;
+    size_t bytes;
+    while (!status && od_spill_first(region->spill, base, size, &part, &bytes))
+        status = od_directory_add(e->directory, part, bytes, &added);
+    for (uintptr_t at = base; all && !status && at < base + size;) {
+        const od_datum *d = NULL;
+        od_directory_visit(e->directory, at, base + size - at, first, &d);
+        uintptr_t gap_end = d ? d->base : base + size;
+        if (gap_end > at)
+            status = od_directory_add(e->directory, at, gap_end - at, &added);
+        at = d ? d->base + d->size : base + size;
+    }
+    return status;
+}
+
+/* Not in the program's memory, or not any more when the tasks that use it have ended. */
+static bool is_only_elsewhere(od_datum *d, void *arg)
+{
+    bool *found = arg;
+    *found |= (d->valid && !(d->valid & OD_BIT(OD_HOST))) || d->pending > d->requested;
+    return !*found;
+}
+
+/* A range that is to be divided into other data must be in one place: the program's memory, where it all is already or
+ * must go; or the spill area. */
+static od_status prepare_settling(od_engine *e, uintptr_t base, size_t size, od_request_kind *kind)
+{
+    const od_region *region = od_directory_find_region(e->directory, base, size);
+    bool spills = region && od_spill_cover(region->spill, base, size) != OD_COVER_NONE;
+    od_directory_visit(e->directory, base, size, is_only_elsewhere, &spills);
+    if (region && spills && e->config.spill)
+        return materialise(e, region, base, size, true);
+    *kind = OD_REQUEST_WRITE;
+    return OD_OK;
+}
+
+typedef struct collection {
+    od_request *request; /* NULL while counting */
+    uint32_t count;
+    od_request_kind kind;
+} collection;
+
+static bool collect(od_datum *d, void *arg)
+{
+    collection *c = arg;
+    if (c->kind == OD_REQUEST_OUTSIDE && d->region)
+        return true;
+    if (c->request)
+        od_request_set_item(c->request, c->count, c->kind, d);
+    c->count++;
+    return true;
+}
+
+od_status od_engine_range_request(od_engine *e, uintptr_t base, size_t size, od_request_kind kind, od_request **request)
+{
+    const od_region *region = od_directory_find_region(e->directory, base, size);
+    od_status status = OD_OK;
+    *request = NULL;
+    if (kind == OD_REQUEST_SETTLE)
+        status = prepare_settling(e, base, size, &kind);
+    else if (kind == OD_REQUEST_SNAPSHOT && !(region && e->config.spill))
+        return OD_OK;
+    else if (kind == OD_REQUEST_SNAPSHOT)
+        status = materialise(e, region, base, size, true);
+    else if (region && kind != OD_REQUEST_OUTSIDE)
+        status = materialise(e, region, base, size, kind == OD_REQUEST_PUSH && e->config.spill);
+    if (status)
+        return status;
+    collection c = {NULL, 0, kind};
+    od_directory_visit(e->directory, base, size, collect, &c);
+    if (!c.count)
+        return OD_OK;
+    c.request = od_request_create(c.count);
+    if (!c.request)
+        return OD_ENOMEM;
+    c.count = 0;
+    od_directory_visit(e->directory, base, size, collect, &c);
+    *request = c.request;
+    for (uint32_t i = 0; i < c.count; i++) { /* only the part inside the range */
+        od_request_item *item = &c.request->items[i];
+        const od_datum *d = item->datum;
+        uintptr_t from = base > d->base ? base : d->base;
+        uintptr_t to = base + size < d->base + d->size ? base + size : d->base + d->size;
+        item->offset = from - d->base;
+        item->bytes = to - from;
+    }
+    return OD_OK;
+}
+
+/* --- synchronisation points ----------------------------------------------- */
+
+static bool may_go_home(const od_datum *d)
+{
+    return !d->writers && !d->discarding;
+}
+
+static uint32_t add_outside(od_engine *e, od_request *r)
+{
+    uint32_t n = 0;
+    od_list_each(node, &e->outside) {
+        od_datum *d = od_container_of(node, od_datum, outside);
+        if (!may_go_home(d))
+            continue;
+        if (r)
+            od_request_set_item(r, n, d->pending > d->requested ? OD_REQUEST_READ : OD_REQUEST_WRITE, d);
+        n++;
+    }
+    return n;
+}
+
+static bool collect_unsealed(od_datum *d, void *arg)
+{
+    return !(d->valid & OD_BIT(OD_HOST)) || collect(d, arg);
+}
+
+/* Data of all parts of the regions are there. r NULL: they are counted. */
+static uint32_t add_unsealed(od_engine *e, od_request *r, uint32_t n)
+{
+    collection c = {r, n, OD_REQUEST_SNAPSHOT};
+    od_list_each(node, &e->unsealed) {
+        od_region *region = od_container_of(node, od_region, unsealed);
+        od_directory_visit(e->directory, region->base, region->size, collect_unsealed, &c);
+        if (r)
+            region->seal = r->seal;
+    }
+    return c.count;
+}
+
+static od_status materialise_unsealed(od_engine *e)
+{
+    od_status status = OD_OK;
+    od_list_each(node, &e->unsealed) {
+        const od_region *region = od_container_of(node, od_region, unsealed);
+        if (!status)
+            status = materialise(e, region, region->base, region->size, true);
+    }
+    return status;
+}
+
+od_status od_engine_sync_request(od_engine *e, od_request **request)
+{
+    *request = NULL;
+    if (!e->outside.count && !e->unsealed.count)
+        return OD_OK;
+    od_status status = materialise_unsealed(e);
+    uint32_t n = add_unsealed(e, NULL, add_outside(e, NULL));
+    if (status || (!n && !e->unsealed.count))
+        return status;
+    od_request *r = od_request_create(n);
+    if (!r)
+        return OD_ENOMEM;
+    r->seal = e->unsealed.count ? ++e->seal_seq : 0;
+    add_unsealed(e, r, add_outside(e, r));
+    *request = r;
+    return OD_OK;
+}
+
+/* --- data --------------------------------------------------------------- */
+
+static bool all_can_be_forgotten(od_datum *d, void *arg)
+{
+    bool *all = arg;
+    *all = od_datum_can_be_forgotten(d);
+    return *all;
+}
+
+static od_status forget_range(od_engine *e, uintptr_t base, size_t size)
+{
+    bool all = true;
+    od_directory_visit(e->directory, base, size, all_can_be_forgotten, &all);
+    if (!all)
+        return OD_EFULL;
+    od_status status = OD_OK;
+    for (const od_datum *d = NULL; !status; d = NULL) {
+        od_directory_visit(e->directory, base, size, first, &d);
+        if (!d)
+            break;
+        status = od_idle_forget(e, (od_datum *)(uintptr_t)d);
+    }
+    return status;
+}
+
+/* A datum may begin where the contents are all in one place. */
+static bool is_divided(od_engine *e, uintptr_t base, size_t size)
+{
+    const od_region *region = od_directory_find_region(e->directory, base, size);
+    return region && od_spill_cover(region->spill, base, size) == OD_COVER_PART;
+}
+
+static od_status add_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
+{
+    od_idle_make_place(e);
+    od_status status = od_directory_add(e->directory, base, size, datum);
+    if (status)
+        return status;
+    (*datum)->forecast = od_forecast_get(e->forecast, base);
+    (*datum)->untrusted = !(*datum)->region && od_idle_doubts(e, base);
+    return OD_OK;
+}
+
+od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
+{
+    *datum = od_directory_find(e->directory, base, size);
+    if (*datum && (*datum)->size != size && (*datum)->nreplicas == 0 && od_datum_can_be_forgotten(*datum))
+        *datum = NULL; /* a larger one that is on no device makes place */
+    /* Outside regions the rest of a larger datum belongs to the host meanwhile: it must not be written back. */
+    if (!*datum || ((*datum)->size != size && !(*datum)->region)) {
+        od_status status = forget_range(e, base, size);
+        if (!status && is_divided(e, base, size))
+            status = OD_EFULL;
+        if (!status)
+            status = add_datum(e, base, size, datum);
+        if (status)
+            return status;
+    } else {
+        (*datum)->used = true;
+    }
+    (*datum)->pending++;
+    return OD_OK;
+}
+
+void od_engine_release(od_engine *e, od_datum *d)
+{
+    d->pending--;
+    od_idle_settle(e, d);
+}
+
+static bool is_bound(od_datum *d, void *arg)
+{
+    bool *bound = arg;
+    *bound |= d->bound > 0;
+    return !*bound;
+}
+
+bool od_engine_range_is_bound(od_engine *e, uintptr_t base, size_t size)
+{
+    bool bound = false;
+    od_directory_visit(e->directory, base, size, is_bound, &bound);
+    return bound;
+}

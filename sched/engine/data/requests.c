@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Requests: what the host asks for, one item per datum.
+ *
+ * The items of a datum form a queue, served first
+ * come, first served; od_request_advance() takes the first one as far as it can go
+ * now and is called whenever something about the datum has changed. Items wait
+ * for tasks that write the datum, never for tasks that have not committed: those were made ready after, or beside,
+ * whoever asks, and OpenMP's dependences order the rest.
+ */
+#include "memmgr/data/attach.h"
+#include "memmgr/data/spill.h"
+#include "sched/engine/internal.h"
+
+#include <stdlib.h>
+
+/* --- items -------------------------------------------------------------- */
+
+/* True while tasks on devices use the datum and the asker is none of them. */
+static bool in_use(const od_request_item *item)
+{
+    const od_datum *d = item->datum;
+    return d->users > d->host_users && !d->bound && !item->request->inside;
+}
+
+static bool being_written(const od_request_item *item)
+{
+    const od_datum *d = item->datum;
+    return d->writers && d->home != OD_HOST && !item->request->inside;
+}
+
+/* Drops every replica; one whose address the program holds is loaded anew instead. False: under way. */
+static bool renew(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (d->users > d->host_users && d->home == OD_NOWHERE) /* the asker itself reads it: that copy stays as it is */
+        return true;
+    if ((!d->bound && d->users == d->host_users) || d->home == OD_HOST) {
+        od_memory_drop_all(e, d, OD_NOWHERE);
+        od_memory_let_go(e, d);
+        d->valid = OD_BIT(OD_HOST);
+        od_seal_undo(e, d);
+        return true;
+    }
+    if (item->moved) {
+        d->valid = OD_BIT(OD_HOST) | OD_BIT(d->home);
+        od_seal_undo(e, d);
+        return true;
+    }
+    if (!item->started) {
+        item->started = true;
+        od_memory_drop_all(e, d, d->home);
+        od_memory_transfer(e, &(od_transfer){.datum = d,
+                                             .kind = OD_UPDATE,
+                                             .from = OD_HOST,
+                                             .to = d->home,
+                                             .bytes = d->size,
+                                             .demanded = true,
+                                             .item = item});
+    }
+    return false;
+}
+
+static bool serve_write(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (!od_memory_store(e, d) || d->transfers || in_use(item))
+        return false;
+    if (d->bound || d->users > d->host_users) /* pinned: loaded anew when the host has written */
+        return true;
+    od_memory_drop_all(e, d, OD_NOWHERE);
+    od_memory_let_go(e, d);
+    d->valid = OD_BIT(OD_HOST);
+    od_seal_undo(e, d);
+    return true;
+}
+
+/* A place other than the program's memory that holds the current contents; every transfer has ended. */
+static int holder(const od_engine *e, const od_datum *d)
+{
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if (d->valid & OD_BIT(k))
+            return (int)k;
+    return OD_SPILL;
+}
+
+static bool move_part(od_engine *e, od_request_item *item, int from, int to)
+{
+    if (!item->started) {
+        item->started = true;
+        od_memory_transfer(e, &(od_transfer){.datum = item->datum,
+                                             .kind = OD_UPDATE,
+                                             .from = from,
+                                             .to = to,
+                                             .offset = item->offset,
+                                             .bytes = item->bytes,
+                                             .demanded = true,
+                                             .item = item});
+    }
+    return item->moved;
+}
+
+static bool serve_pull(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (item->started)
+        return item->moved;
+    if (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)))
+        return true;
+    return d->transfers ? false : move_part(e, item, d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : holder(e, d), OD_HOST);
+}
+
+/* The host writes to it just now, or the asker itself reads it: that copy stays as it is. */
+static bool keeps_its_copy(const od_request_item *item)
+{
+    const od_datum *d = item->datum;
+    bool whole = item->offset == 0 && item->bytes == d->size;
+    return d->home == OD_HOST || (whole && d->users > d->host_users && d->home == OD_NOWHERE);
+}
+
+/* Inside a region: to where the contents are, so that what the host writes next is not seen. What only the program's
+ * memory holds is there as a whole. */
+static bool push_into_region(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    bool elsewhere = d->valid & ~OD_BIT(OD_HOST);
+    if (!item->started && (d->transfers || in_use(item)))
+        return false;
+    if (!item->started && keeps_its_copy(item))
+        return true;
+    if (!item->started && !elsewhere && !od_memory_spill(e, d))
+        return false;
+    if (!(d->valid & ~OD_BIT(OD_HOST))) /* there is no spill area */
+        return renew(e, item);
+    int place = d->bound ? d->home : holder(e, d);
+    if (!move_part(e, item, OD_HOST, place))
+        return false;
+    od_memory_drop_all(e, d, place);
+    d->valid = OD_BIT(place);
+    return true;
+}
+
+static bool serve_push(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    bool whole = item->offset == 0 && item->bytes == d->size;
+    if (e->config.spill && d->region)
+        return push_into_region(e, item);
+    if (!item->started && (d->transfers || in_use(item)))
+        return false;
+    bool in_program = d->valid & OD_BIT(OD_HOST);
+    if (!item->started && (whole || d->valid == 0 || in_program))
+        return renew(e, item);
+    if (item->started && d->bound && (whole || in_program))
+        return renew(e, item);
+    int place = holder(e, d);
+    if (!move_part(e, item, OD_HOST, place))
+        return false;
+    od_memory_drop_all(e, d, place);
+    d->valid = OD_BIT(place);
+    return true;
+}
+
+static bool serve_settle(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (!od_memory_spill(e, d) || d->transfers || in_use(item))
+        return false;
+    if (!d->bound && d->users == d->host_users)
+        od_memory_drop_all(e, d, OD_NOWHERE);
+    return true;
+}
+
+/* OD_REQUEST_SNAPSHOT, see seal.c. */
+static bool serve_snapshot(od_engine *e, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    const uint64_t host = OD_BIT(OD_HOST);
+    if (!(d->valid & host) || !d->region)
+        return true;
+    if (d->valid != host) { /* loads of it may be under way */
+        if (d->transfers)
+            return false;
+        d->valid &= ~host;
+        return true;
+    }
+    if (d->writers) /* it is about to count elsewhere, or the program's memory is being written by a host version */
+        return item->request->inside;
+    if (!od_memory_spill(e, d) || d->transfers)
+        return false;
+    if (d->valid & OD_BIT(OD_SPILL))
+        d->valid &= ~host;
+    return true;
+}
+
+/* True once the item has been served. */
+static bool serve(od_engine *e, od_request_item *item)
+{
+    if (item->kind != OD_REQUEST_SNAPSHOT && being_written(item))
+        return false;
+    switch (item->kind) {
+    case OD_REQUEST_READ:
+        return od_memory_store(e, item->datum);
+    case OD_REQUEST_WRITE:
+    case OD_REQUEST_OUTSIDE:
+        return serve_write(e, item);
+    case OD_REQUEST_PULL:
+        return serve_pull(e, item);
+    case OD_REQUEST_PUSH:
+        return serve_push(e, item);
+    case OD_REQUEST_SNAPSHOT:
+        return serve_snapshot(e, item);
+    case OD_REQUEST_SETTLE:
+        return serve_settle(e, item);
+    case OD_REQUEST_DISCARD:
+        if (item->started != item->moved || item->datum->transfers || in_use(item) || !renew(e, item))
+            return false;
+        item->datum->discarding = false;
+        return true;
+    }
+    return true;
+}
+
+static void complete_request(od_engine *e, od_request *request)
+{
+    e->requests--;
+    if (request->seal)
+        od_seal_done(e, request->seal);
+    if (request->task) {
+        od_list_push_back(&e->host_ready, &request->task->link);
+        od_request_destroy(request);
+    } else {
+        e->config.driver_ops->complete_request(e->config.driver, request);
+    }
+}
+
+/* Its region has closed and its contents are the program's: neither the spill area is needed any more, nor what the
+ * region's pointers led to. */
+static void leave_region(od_engine *e, od_datum *d)
+{
+    if (!d->region && !d->transfers && !d->items && !d->discarding && (d->valid & OD_BIT(OD_HOST))) {
+        od_attachments_release(d->attachments);
+        d->attachments = NULL;
+    }
+    if (!d->spill || d->region || d->transfers || (d->valid & OD_BIT(OD_SPILL)))
+        return;
+    od_memory_let_go_spill(e, d->spill, d->base, d->size);
+    od_spill_release(d->spill);
+    d->spill = NULL;
+}
+
+void od_request_advance(od_engine *e, od_datum *d)
+{
+    od_request_item *item;
+    while ((item = d->items) && serve(e, item)) {
+        d->items = item->next;
+        d->pending--;
+        d->requested--;
+        od_request *request = item->request;
+        leave_region(e, d);
+        if (--request->pending == 0)
+            complete_request(e, request);
+    }
+}
+
+/* --- requests ----------------------------------------------------------- */
+
+od_request *od_request_create(uint32_t nitems)
+{
+    od_request *request = calloc(1, sizeof *request + nitems * sizeof(od_request_item));
+    if (request)
+        request->nitems = nitems;
+    return request;
+}
+
+void od_request_destroy(od_request *request)
+{
+    free(request);
+}
+
+static void enqueue(od_request *request, od_request_item *item)
+{
+    od_datum *d = item->datum;
+    item->request = request;
+    item->next = NULL;
+    d->requested++;
+    *(d->items ? &d->last_item->next : &d->items) = item;
+    d->last_item = item;
+}
+
+void od_request_begin(od_engine *e, od_request *request)
+{
+    uint32_t nitems = request->nitems;
+    e->events++;
+    e->requests++;
+    request->pending = nitems + 1; /* one for this function: it still reads the items */
+    for (uint32_t i = 0; i < nitems; i++)
+        enqueue(request, &request->items[i]);
+    for (uint32_t i = 0; i < nitems; i++) {
+        od_datum *d = request->items[i].datum;
+        od_request_advance(e, d);
+        od_idle_settle(e, d);
+    }
+    if (--request->pending == 0)
+        complete_request(e, request);
+}
+
+void od_request_set_item(od_request *request, uint32_t i, od_request_kind kind, od_datum *d)
+{
+    d->pending++;
+    request->items[i].kind = kind;
+    request->items[i].datum = d;
+    request->items[i].bytes = d->size;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The engine: a state machine without threads, clocks or I/O.
+ *
+ * Events come in through the functions below: a task is ready, a transfer or a
+ * task has finished, the host wants data, a region opens or closes. Commands go out
+ * through od_driver_ops: start this transfer, start this task, complete this task, complete this
+ * request. Two drivers exist: the runtime (omp_ext/) and the tests' and simulator's virtual time.
+ *
+ * The caller holds one lock around every call. Commands are issued from inside the
+ * calls; a driver only notes them and must not call the engine back before the call returns.
+ *
+ * No deadlock, by rule. (1) A task commits when it gets the rights to all its data and memory for
+ * all of them in one step; until then it holds nothing, except that the head of a
+ * device's buffer may already have memory that nobody else may take from it. (2) A committed task needs only
+ * transfers to start, and runs to its end. (3) Prefetches evict nothing that a buffered task needs.
+ * (4) Rights are first come, first served. (5) What fits nowhere runs on the host.
+ */
+#ifndef OD_SCHED_ENGINE_ENGINE_H
+#define OD_SCHED_ENGINE_ENGINE_H
+
+#include "memmgr/data/directory.h"
+#include "memmgr/data/transfer.h"
+#include "sched/aside.h"
+#include "sched/evict.h"
+#include "sched/graph/levels.h"
+#include "sched/policy.h"
+#include "sched/task.h"
+
+#include <stdio.h>
+
+typedef struct od_engine od_engine;
+
+/* What a host request does with each of its data. */
+typedef enum od_request_kind {
+    OD_REQUEST_READ,    /* make the host copy current; replicas stay */
+    OD_REQUEST_WRITE,   /* make the host copy current, then drop all replicas: the host will write */
+    OD_REQUEST_OUTSIDE, /* of a range: the same, but only for what lies in no region */
+    OD_REQUEST_DISCARD, /* the host copy is what counts from now on: drop replicas, write nothing back */
+    OD_REQUEST_PULL,    /* copy a part to the host, change no state (`target update from` of a section) */
+    OD_REQUEST_PUSH,    /* copy a part from the host (`target update to`) */
+    OD_REQUEST_SNAPSHOT, /* inside a region: the program's memory as it is now is what devices see, whatever becomes of it
+                          * (sched/engine/data/seal.c) */
+    OD_REQUEST_SETTLE, /* off the devices, so that the range can be divided into other data; the program's memory stays
+                         * as it is inside a region */
+} od_request_kind;
+
+struct od_request_item {
+    struct od_request *request;
+    od_datum *datum;
+    od_request_item *next; /* in datum->items */
+    od_request_kind kind;
+    bool started;         /* its own transfer has been asked for */
+    bool moved;           /* and has ended */
+    size_t offset, bytes; /* the part, for PULL and PUSH */
+};
+
+typedef struct od_request {
+    uint32_t pending; /* items not finished */
+    uint32_t nitems;
+    bool inside;   /* asked by a running task of its own data: does not wait for that task */
+    void *user;    /* the driver's */
+    od_task *task; /* engine only: the task that goes to the host with it, or NULL */
+    uint64_t seal; /* engine only: the number of one that seals regions, or 0 */
+    od_request_item items[];
+} od_request;
+
+typedef struct od_link {
+    double bandwidth; /* bytes/s */
+    double latency;   /* s */
+} od_link;
+
+typedef struct od_driver_ops {
+    void (*start_transfer)(void *driver, od_transfer *transfer);
+    /* place: a device, or OD_HOST for the host version. */
+    void (*start_task)(void *driver, od_task *task, int place);
+    /* All is done, results are where coherence wants them; the task is the driver's again. */
+    void (*complete_task)(void *driver, od_task *task);
+    void (*complete_request)(void *driver, od_request *request);
+    uint64_t (*now_ns)(void *driver); /* the driver's clock, real or virtual */
+    /* The clock by which scheduling is measured where the driver's is virtual. NULL: now_ns. */
+    uint64_t (*cost_ns)(void *driver);
+    /* Runs it, which is about so many tasks, on another thread without the lock, then od_engine_aside_done(). False:
+     * it is not worth it or not possible now; the engine does it at once. NULL: never. */
+    bool (*start_aside)(void *driver, od_aside *aside, size_t tasks);
+    /* The link between two places, with its bandwidth when all devices load at once; bandwidth 0: there is none. NULL:
+     * host_link and peer_link of the configuration. */
+    od_link (*link)(void *driver, int from, int to);
+    /* Whether a task that needs a device is to wait for what the program holds on devices by its address. Then
+     * od_engine_lose_patience() is to be called now and then until it is false. NULL: such tasks do not wait. */
+    bool (*waits_for_program)(void *driver, const od_task *task);
+    /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
+    void (*let_go)(void *driver, uintptr_t base, size_t size);
+    /* Is told everything, see sched/event.h. NULL: nobody listens, and nothing is spent on it. */
+    void (*event)(void *driver, const od_event *event);
+    /* The program cannot go on with right results; does not return in the runtime. */
+    void (*fatal)(void *driver, const char *message);
+} od_driver_ops;
+
+typedef struct od_engine_config {
+    unsigned ndevices;
+    size_t memory;    /* bytes of each device's pool */
+    size_t alignment; /* of pool blocks; 0: 256 */
+    unsigned buffer;  /* tasks per task buffer (OMPDARTS_TASK_BUFFER) */
+    double
+        lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: only `buffer` tasks */
+    unsigned slots; /* tasks that may run at once on a device */
+    unsigned host_slots; /* host versions that may run at once */
+    bool peer;           /* device-to-device copies are possible */
+    bool pins;         /* the driver keeps something about host memory between transfers, and is told when that ends */
+    bool spill;        /* inside a region evicted data go to its spill area, not to the program's memory */
+    od_link host_link; /* estimate, between the host and a device */
+    od_link peer_link; /* estimate, between two devices */
+    const od_policy_ops *policy;
+    const uint64_t *policy_values; /* of its options; NULL: as if omitted. Not kept */
+    const od_evict_ops *evict;
+    int working; /* devices that work, the others rest; OD_WORKING_AS_POLICY or OD_WORKING_CHOSEN (sched/phase/working.h) */
+    uint64_t seed;
+    const od_driver_ops *driver_ops;
+    void *driver;
+} od_engine_config;
+
+typedef struct od_device_stats {
+    uint64_t tasks;                           /* run on the device */
+    uint64_t host_tasks;                      /* given to this device, run on the host */
+    uint64_t h2d_bytes, d2h_bytes, d2d_bytes; /* d2d: received */
+    uint64_t loads;                           /* transfers that brought a whole datum */
+    uint64_t reloads;                         /* loads of a datum that had been loaded here before */
+    uint64_t evictions;                       /* replicas that left because memory was needed */
+    uint64_t busy_ns;                         /* time with at least one task running */
+    uint64_t stall_ns;                        /* time with none running and one waiting for loads, memory or rights */
+    uint64_t transfer_ns;                     /* time with at least one transfer under way to or from it */
+    uint64_t overlapped_ns;                   /* the part of transfer_ns during which a task ran on it */
+    size_t used_bytes, peak_bytes;            /* of the pool, now and at most */
+    size_t limit_bytes;
+    bool lost;
+} od_device_stats;
+
+typedef struct od_engine_stats {
+    uint64_t tasks;      /* completed */
+    uint64_t host_tasks; /* of these, run as host versions */
+    uint64_t sched_ns;   /* spent inside policy and eviction callbacks */
+    uint64_t submitted;  /* told before they were ready */
+    uint64_t waiting;    /* of these, not ready yet */
+    uint64_t unfinished; /* tasks that are ready or further, and not completed */
+} od_engine_stats;
+
+od_status od_engine_create(const od_engine_config *config, od_engine **engine);
+void od_engine_destroy(od_engine *engine);
+
+/* The estimates of its configuration, between the host and a device and between two devices. */
+void od_engine_links(const od_engine *engine, od_link *host, od_link *peer);
+
+/* --- data ---------------------------------------------------------------- */
+
+od_directory *od_engine_directory(od_engine *engine);
+
+/* The datum for [base, base+size): the known one of that range, or, in a region, that contains it; else a new one. It
+ * comes held (pending counts it), so that nobody forgets it before the task or request that needs it has ended; a
+ * task's data are released when it completes. Known data that overlap the range otherwise are forgotten when all are
+ * idle; if one is in use or has its only copy on a device, or contents are partly in a spill area, OD_EFULL is
+ * returned: settle the range (od_engine_range_request), wait, and ask again. */
+od_status od_engine_datum(od_engine *engine, uintptr_t base, size_t size, od_datum **datum);
+void od_engine_release(od_engine *engine, od_datum *datum);
+
+/* A request that does `kind` to all data that overlap the range. NULL with OD_OK: there are none. */
+od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size, od_request_kind kind,
+                                  od_request **request);
+
+/* A task of this kind (od_task.kind) with these depend items was submitted. What is known of it before it is ready
+ * guides eviction (sched/graph/forecast.h), priorities (sched/graph/levels.h) and policies that plan ahead, and never
+ * decides correctness. `seconds`: predicted duration. NULL: out of memory, it is not known then; the functions below
+ * take that. */
+od_submission *od_engine_submit(od_engine *engine, const void *kind, double seconds, const od_level_use *uses,
+                                uint32_t nuses);
+/* It is ready now, or will never be: its bottom level in seconds, the longest path from its beginning through the tasks
+ * submitted so far. What is to be known of it remains: give it to the task (od_task.submission), or withdraw it. */
+double od_engine_unsubmit(od_engine *engine, od_submission **submission);
+/* No task of ours has come of it, or the program has run it itself and it is done. */
+void od_engine_withdraw(od_engine *engine, od_submission *submission);
+
+/* A task with `shows` binds its data to the device that it is given: their addresses there are shown to the program,
+ * and they stay there until unbound. `write`: the program may write the datum there at any time; only that copy
+ * counts. */
+void od_engine_bind(od_engine *engine, od_datum *datum, unsigned k, bool write);
+void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
+/* Tasks that have waited for that too long (some seconds) run on the host. True: others still wait. */
+bool od_engine_lose_patience(od_engine *engine);
+
+/* True where the program holds the device address of a datum that overlaps the range. */
+bool od_engine_range_is_bound(od_engine *engine, uintptr_t base, size_t size);
+
+/* A construct enters a section (memmgr/data/presence.h): opens a region, or adds a reference to the one meant, or
+ * does nothing. OD_EINVAL: refused. OD_EFULL: a datum has its only copy on a device, or is in use and lies partly in
+ * it: bring the range home, wait, and ask again. */
+od_status od_engine_region_open(od_engine *engine, const od_section *section, bool undefined);
+/* What only the program's memory holds of the region will not be changed before the next synchronisation point: it is
+ * made safe there. Otherwise OD_REQUEST_SNAPSHOT, before the program goes on. */
+void od_engine_region_defer(od_engine *engine, od_region *region);
+/* It leaves the section: drops a reference of the region meant (`all`: every reference, map(delete)). When it was the
+ * last one, *request is what must be done to the data inside: those in the section go to the host if copy_out.
+ * *request may be NULL. */
+od_status od_engine_region_close(od_engine *engine, const od_section *section, bool copy_out, bool all,
+                                 od_request **request);
+
+/* --- tasks --------------------------------------------------------------- */
+
+/* The caller has filled priority, duration, bound, external, outer, access, user and created_ns; data come from
+ * od_engine_datum(), each once. The task is the engine's until complete_task. */
+void od_engine_task_ready(od_engine *engine, od_task *task);
+/* It has run (od_driver_ops.start_aside), and its `seconds` are set. */
+void od_engine_aside_done(od_engine *engine, od_aside *aside);
+/* What is under way aside will never end: a fork has left the thread behind. */
+void od_engine_abandon_asides(od_engine *engine);
+/* Between these two calls tasks become ready together: the policy sees all of them before a device asks for one. */
+void od_engine_hold(od_engine *engine);
+void od_engine_resume(od_engine *engine);
+/* A task that has been started is not to be carried out: it was a reservation (od_task.advisory) whose data are not
+ * needed any more. `used`: what it may write has been written. complete_task follows; it counts as no task. */
+void od_engine_task_give_up(od_engine *engine, od_task *task, bool used);
+/* They share a datum that one of them may write. */
+bool od_engine_tasks_conflict(const od_task *a, const od_task *b);
+/* The thread that runs the task begins (or ends) to wait for other tasks: it needs no slot meanwhile. */
+void od_engine_task_block(od_engine *engine, od_task *task, bool waits);
+/* status OD_EDEVICE on a device: the host version will run instead; on a lost one: the task is started again
+ * elsewhere. */
+void od_engine_task_done(od_engine *engine, od_task *task, od_status status);
+/* A failed transfer is started again, a few times; one of a lost device is forgotten. */
+void od_engine_transfer_done(od_engine *engine, od_transfer *transfer, od_status status);
+/* The device will never answer again. Its contents are recovered where another copy is valid; where not, the program
+ * ends (fatal). What is still running there is to be reported as failed. */
+void od_engine_device_lost(od_engine *engine, unsigned k);
+
+/* --- the host ------------------------------------------------------------ */
+
+/* A request of `nitems` items, all zero; the caller fills kind, datum (held), offset and bytes of each. NULL: out of
+ * memory. */
+od_request *od_request_create(uint32_t nitems);
+void od_request_destroy(od_request *request);
+/* complete_request follows, perhaps from inside this call; the engine has released the data by then. */
+void od_engine_request(od_engine *engine, od_request *request);
+
+/* Synchronisation point: brings the data outside regions home and forgets their replicas (those that other tasks
+ * are about to use are only brought home), and seals regions. NULL with OD_OK: nothing to do. */
+od_status od_engine_sync_request(od_engine *engine, od_request **request);
+
+/* --- looking at it ------------------------------------------------------- */
+
+void od_engine_device_stats(od_engine *engine, unsigned k, od_device_stats *stats);
+void od_engine_stats_get(od_engine *engine, od_engine_stats *stats);
+/* Changes with every event: a watchdog compares two readings. */
+uint64_t od_engine_events(const od_engine *engine);
+bool od_engine_is_idle(const od_engine *engine); /* no task between ready and done, no transfer, no request */
+void od_engine_dump(const od_engine *engine, FILE *file);
+/* Checks every invariant: pools, masks, counts, lists, limits. */
+bool od_engine_is_valid(const od_engine *engine);
+
+#endif

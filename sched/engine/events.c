@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What a driver tells the engine: each event changes the state, then the engine is driven as far as it can go now.
+ */
+#include "sched/engine/internal.h"
+
+#include <assert.h>
+
+/* --- progress ----------------------------------------------------------- */
+
+static void progress(od_engine *e)
+{
+    if (e->in_progress || e->held)
+        return;
+    e->in_progress = true;
+    bool again = true;
+    while (again) {
+        if (e->try_patient) {
+            e->try_patient = false;
+            od_arrive_patient(e);
+        }
+        again = od_buffer_fill(e);
+        while (e->todo) {
+            unsigned k = (unsigned)__builtin_ctzll(e->todo);
+            e->todo &= e->todo - 1;
+            again |= od_commit_serve(e, k);
+        }
+        again |= od_host_commit(e) || od_host_start(e);
+        od_finish_stored(e);
+        again |= e->todo != 0;
+    }
+    e->in_progress = false;
+    od_engine_check(e);
+}
+
+void od_engine_hold(od_engine *e)
+{
+    e->held = true;
+}
+
+void od_engine_resume(od_engine *e)
+{
+    e->held = false;
+    progress(e);
+}
+
+/* --- tasks -------------------------------------------------------------- */
+
+void od_engine_task_ready(od_engine *e, od_task *t)
+{
+    od_arrive(e, t);
+    progress(e);
+}
+
+void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
+{
+    int place = t->place;
+    assert(t->state == OD_TASK_RUNNING);
+    e->events++;
+    t->failed = true; /* nothing has been done: it counts as no task of its place */
+    t->end_ns = od_engine_now(e);
+    od_tell_task(e, OD_EVENT_TASK_FINISHED, t);
+    if (place == OD_HOST)
+        e->host_running--;
+    else
+        od_finish_run(e, t, place);
+    od_rights_leave(t, place);
+    e->todo |= e->rights_waiters;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        if (used && place != OD_HOST && (t->access[i].mode & OD_WRITE))
+            od_finish_wrote(e, t, t->access[i].datum, place);
+        od_loss_settle(e, t->access[i].datum);
+    }
+    od_finish_complete(e, t);
+    progress(e);
+}
+
+void od_engine_task_block(od_engine *e, od_task *t, bool waits)
+{
+    if (t->state != OD_TASK_RUNNING || t->place == OD_HOST)
+        return;
+    e->device[t->place].blocked += waits ? 1u : -1u;
+    e->todo |= OD_BIT(t->place);
+    progress(e);
+}
+
+void od_engine_task_done(od_engine *e, od_task *t, od_status status)
+{
+    int place = t->place;
+    e->events++;
+    t->failed = status != OD_OK;
+    t->end_ns = od_engine_now(e);
+    assert(t->state == OD_TASK_RUNNING);
+    od_tell_task(e, OD_EVENT_TASK_FINISHED, t);
+    od_finish_run(e, t, place);
+    od_rights_leave(t, place);
+    e->todo |= e->rights_waiters;
+    for (uint32_t i = 0; !t->failed && i < t->naccess; i++)
+        if (t->access[i].mode & OD_WRITE)
+            od_finish_wrote(e, t, t->access[i].datum, place);
+    if (place != OD_HOST)
+        od_hook_done(e, t, (unsigned)place);
+    for (uint32_t i = 0; od_device_is_lost(e, place) && i < t->naccess; i++)
+        od_loss_settle(e, t->access[i].datum);
+    if (t->failed && od_device_is_lost(e, place)) {
+        od_arrive_again(e, t);
+    } else if (t->failed && place != OD_HOST) { /* devices cannot run it, with or without room */
+        t->uses_spill = false;
+        od_host_wait(e, t);
+    } else {
+        od_finish(e, t);
+    }
+    progress(e);
+}
+
+bool od_engine_lose_patience(od_engine *e)
+{
+    e->events += e->patient.count > 0;
+    e->try_patient = true;
+    progress(e);
+    return e->patient.count > 0;
+}
+
+/* --- data --------------------------------------------------------------- */
+
+static void tell_transfer(od_engine *e, const od_transfer *x, bool failed)
+{
+    if (!od_is_told(e))
+        return;
+    od_event event = {.kind = OD_EVENT_TRANSFER_STARTED,
+                      .ns = x->start_ns,
+                      .place = x->to,
+                      .datum = x->datum,
+                      .transfer = x,
+                      .failed = failed};
+    od_tell(e, event);
+    event.kind = OD_EVENT_TRANSFER_FINISHED;
+    event.ns = x->end_ns;
+    od_tell(e, event);
+}
+
+void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
+{
+    od_datum *d = x->datum;
+    e->events++;
+    tell_transfer(e, x, status != OD_OK);
+    bool undo = status && od_loss_concerns(e, x);
+    if (status && !undo && od_memory_try_again(e, x))
+        return;
+    od_memory_uncount(e, x);
+    if (undo)
+        od_loss_undo_transfer(e, x);
+    else
+        od_memory_finish_transfer(e, x);
+    od_list_push_front(&e->spare_transfers, &x->link);
+    od_loss_settle(e, d);
+    od_memory_serve_awaiting(e, d);
+    e->todo |= e->rights_waiters;
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if (d->replica[k].users || d->replica[k].buffered_uses)
+            e->todo |= OD_BIT(k);
+    od_request_advance(e, d);
+    od_idle_settle(e, d);
+    progress(e);
+}
+
+void od_engine_request(od_engine *e, od_request *request)
+{
+    od_request_begin(e, request);
+    progress(e);
+}
+
+void od_engine_bind(od_engine *e, od_datum *d, unsigned k, bool write)
+{
+    (void)e;
+    assert(d->replica[k].state == OD_PRESENT && (d->home == OD_NOWHERE || d->home == (int)k));
+    if (write)
+        d->valid = OD_BIT(k);
+}
+
+void od_engine_unbind(od_engine *e, od_datum *d, bool write)
+{
+    unsigned k = (unsigned)d->home;
+    e->events++;
+    if (write) {
+        od_memory_drop_all(e, d, (int)k);
+        d->valid = OD_BIT(k);
+    }
+    d->replica[k].pins--;
+    if (--d->bound == 0 && !d->writers)
+        d->home = OD_NOWHERE;
+    e->todo |= OD_BIT(k) | e->rights_waiters;
+    e->try_patient = true;
+    od_request_advance(e, d);
+    od_idle_settle(e, d);
+    progress(e);
+}
+
+void od_engine_aside_done(od_engine *e, od_aside *aside)
+{
+    e->events++;
+    od_hook_aside_done(e, aside);
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        e->todo |= OD_BIT(k);
+    progress(e);
+}
+
+/* --- a device that is lost ----------------------------------------------- */
+
+/* A task that shows addresses was to bind its data when it starts: it does so elsewhere. */
+static void unbind(od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; t->shows && i < t->naccess; i++) {
+        t->access[i].datum->bound--;
+        t->access[i].datum->replica[k].pins--;
+    }
+}
+
+/* Takes all tasks off the device that have not started. */
+static void collect_tasks(od_engine *e, unsigned k, od_list *tasks)
+{
+    od_device *device = &e->device[k];
+    od_node *node;
+    while ((node = od_list_pop_front(&device->committed))) {
+        od_task *t = od_container_of(node, od_task, link);
+        unbind(t, k);
+        od_rights_leave(t, (int)k);
+        od_list_push_back(tasks, node);
+    }
+    while ((node = od_list_first(&device->buffer))) {
+        od_buffer_take_back(e, od_container_of(node, od_task, link), k);
+        od_list_push_back(tasks, node);
+    }
+    while ((node = od_list_pop_front(&device->forced)))
+        od_list_push_back(tasks, node);
+}
+
+void od_engine_device_lost(od_engine *e, unsigned k)
+{
+    od_list tasks;
+    if (od_device_is_lost(e, (int)k))
+        return;
+    e->events++;
+    od_stats_account(e, k);
+    e->lost |= OD_BIT(k);
+    od_list_init(&tasks);
+    collect_tasks(e, k, &tasks);
+    od_list_each(node, &e->device[k].resident) {
+        od_datum *d = od_container_of(node, od_replica, lru)->datum;
+        od_loss_settle(e, d);
+    }
+    for (od_node *node; (node = od_list_pop_front(&tasks));)
+        od_arrive_again(e, od_container_of(node, od_task, link));
+    e->todo |= e->rights_waiters;
+    e->try_patient = true;
+    progress(e);
+}

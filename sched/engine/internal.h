@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the engine's files share. Nothing outside sched/engine/ includes this.
+ *
+ * In the order in which they build on each other: a file calls those above it, never one below.
+ *
+ *   state.c             statistics, dump, invariants
+ *   aside.c             work without the lock
+ *   working.c           how many devices work
+ *   hooks.c             the policy and the eviction rule are called
+ *   submission.c        tasks that are not ready yet
+ *   data/seal.c         regions: what the host may not change any more
+ *   data/memory.c       replicas: room, eviction, loads, write-backs
+ *   data/loss.c         what was on a device that is lost
+ *   data/idle.c         data that nobody uses
+ *   data/requests.c     what the host asks for
+ *   data/ranges.c       data by their address
+ *   rights.c            who may use a datum where
+ *   finish.c            the end of a task
+ *   host_version.c      tasks on the host
+ *   patience.c          tasks that need a device and wait for one
+ *   buffer.c            task buffers, filled from the policy
+ *   commit.c            from the buffer to the device: commit, start, prefetch
+ *   arrive.c            where a ready task goes
+ *   events.c            what a driver tells; the one loop that drives everything else
+ *   data/regions.c      regions open and close
+ *   create.c            making and unmaking
+ */
+#ifndef OD_SCHED_ENGINE_INTERNAL_H
+#define OD_SCHED_ENGINE_INTERNAL_H
+
+#include "memmgr/data/pool.h"
+#include "sched/aside.h"
+#include "sched/engine/engine.h"
+#include "sched/graph/forecast.h"
+#include "sched/graph/known.h"
+#include "sched/phase/working.h"
+
+enum { OD_MOST_AHEAD = 64 }; /* tasks in a task buffer with lookahead, however short */
+
+/* A task that is known by its depend items, before it is ready. */
+struct od_submission {
+    od_level *level;      /* NULL once it is ready */
+    od_known_task *known; /* or NULL */
+    od_node link;         /* in od_engine.submissions */
+    uint32_t nuses;
+    od_level_use uses[];
+};
+
+typedef struct od_device {
+    od_pool *pool;
+    od_list resident;       /* od_replica.lru, least recently used first */
+    od_list forced;         /* tasks that the engine itself placed here */
+    od_list buffer;         /* the task buffer, head first */
+    od_list committed;      /* loads under way, or no slot free yet */
+    unsigned running;       /* tasks started here and not finished */
+    double running_seconds; /* predicted, of these */
+    unsigned blocked;       /* of these, those whose thread waits for a task inside */
+    unsigned transfers;     /* under way, to or from it */
+    unsigned loads;         /* of these, loads of the device */
+    unsigned awaiting;      /* replicas that wait for a place that can send them */
+    size_t leaving_bytes;   /* memory that evictions under way will free */
+    uint64_t last_ns;       /* until when times have been accounted */
+    od_stall_cause stall;   /* why it has run nothing since stall_ns, where somebody listens */
+    uint64_t stall_ns;
+    od_device_stats stats;
+} od_device;
+
+struct od_engine {
+    od_engine_config config;
+    od_directory *directory;
+    od_forecast *forecast;
+    od_levels *levels;
+    od_device device[OD_MAX_DEVICES];
+    void *policy_state;
+    od_policy_env env;
+    od_known *known; /* NULL: nobody wants it */
+    od_working working;
+    od_list asides; /* od_aside.link: under way */
+
+    uint64_t todo;           /* devices to look at before the event ends */
+    uint64_t rights_waiters; /* devices whose head waits for rights */
+    uint64_t lost;           /* devices that do not answer any more */
+    bool in_progress;        /* progress() is running */
+    bool held;               /* between od_engine_hold() and od_engine_resume() */
+    size_t in_policy;        /* tasks that the policy owns */
+    size_t unfinished;       /* tasks from ready to done */
+
+    od_list submissions;  /* od_submission.link */
+    od_list patient;      /* tasks that need a device and wait for what the program holds on devices */
+    bool try_patient;     /* something of that has gone */
+    od_list host_waiting; /* tasks for the host that wait for rights */
+    od_list host_ready;   /* tasks whose data are on the host, waiting for a slot */
+    unsigned host_running;
+    od_list storing;  /* finished tasks whose results are on their way to the host */
+    od_list outside;  /* data with replicas and without a region */
+    od_list unsealed; /* od_region.unsealed */
+    uint64_t seal_seq;
+    od_list idle;      /* od_datum.idle: others without a region, longest idle first; some may be in use again */
+    uint64_t *doubted; /* bit set: addresses of forgotten data that are not trusted, or NULL */
+    bool doubts_all;   /* there is no memory for it */
+    od_list transfers; /* under way */
+    size_t requests;   /* not complete */
+
+    od_link *link; /* between places, by row (from) and column (to), the host last */
+
+    od_list spare_transfers; /* od_transfer.link, to be used again */
+    uint64_t events, next_id, wait_seq;
+    bool warned_too_large;
+    od_engine_stats stats;
+};
+
+/* state.c */
+void od_stats_account(od_engine *e, unsigned k);
+void od_engine_check(const od_engine *e);
+
+/* aside.c */
+/* About so many tasks; 0: at once. */
+void od_engine_aside(od_engine *e, od_aside *aside, size_t tasks);
+void od_aside_finish(od_engine *e, od_aside *aside, bool carried_out);
+
+/* working.c */
+/* How many of the devices that are not lost work, at least one: the first ones, the others rest. */
+unsigned od_engine_working(const od_engine *e);
+bool od_engine_rests(const od_engine *e, unsigned k);
+/* False: nobody is to be given anything before it is known. */
+bool od_engine_choose_working(od_engine *e);
+
+/* hooks.c: the policy and the eviction rule; sched_ns counts what they take */
+/* NULL: nobody wants to know the task, or there is no memory. */
+od_known_task *od_hook_submitted(od_engine *e, const void *kind, double seconds, const od_level_use *uses,
+                                 uint32_t nuses);
+od_status od_hook_ready(od_engine *e, od_task *t);
+od_task *od_hook_pop(od_engine *e, unsigned k);
+void od_hook_incoming(od_engine *e, od_datum *d, unsigned k);
+void od_hook_evicted(od_engine *e, od_datum *d, unsigned k);
+void od_hook_started(od_engine *e, od_task *t, unsigned k);
+void od_hook_done(od_engine *e, od_task *t, unsigned k);
+void od_hook_forget(od_engine *e, od_datum *d);
+void od_hook_aside_done(od_engine *e, od_aside *aside);
+od_replica *od_hook_victim(od_engine *e, const od_evict_query *query);
+
+/* submission.c */
+/* NULL: there is none. */
+void od_submission_free(od_engine *e, od_submission *submission);
+
+/* data/seal.c */
+/* Contents of the datum have come to the program's memory. */
+void od_seal_undo(od_engine *e, const od_datum *d);
+/* The request of this number is complete. */
+void od_seal_done(od_engine *e, uint64_t seal);
+/* The region closes. */
+void od_seal_forget(od_engine *e, od_region *region);
+
+/* data/memory.c: replicas */
+bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);
+void od_memory_drop(od_engine *e, od_datum *d, unsigned k);
+void od_memory_drop_all(od_engine *e, od_datum *d, int except);
+void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded);
+bool od_memory_store(od_engine *e, od_datum *d);
+bool od_memory_save(od_engine *e, od_datum *d);
+bool od_memory_spill(od_engine *e, od_datum *d);
+/* The replica waits until some place can send the contents. */
+void od_memory_await_source(od_engine *e, od_datum *d, unsigned k);
+/* Loads of the datum that wait for that. */
+void od_memory_serve_awaiting(od_engine *e, od_datum *d);
+/* The end of an eviction: the memory is free. */
+void od_memory_stop_leaving(od_engine *e, od_datum *d, unsigned k);
+void od_memory_touch(od_engine *e, od_datum *d, unsigned k);
+/* The program may change or give back the datum's memory, or a part of a spill area (NULL: none) goes: the driver is
+ * told. */
+void od_memory_let_go(od_engine *e, od_datum *d);
+void od_memory_let_go_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size);
+/* Starts a transfer of a part of the datum; `item` may be NULL. */
+void od_memory_transfer(od_engine *e, const od_transfer *what);
+/* A failed one. True: it is being tried again. */
+bool od_memory_try_again(od_engine *e, od_transfer *x);
+/* It has ended: what it counted when it began, and what it brought. */
+void od_memory_uncount(od_engine *e, od_transfer *x);
+void od_memory_finish_transfer(od_engine *e, od_transfer *x);
+void od_memory_update_outside(od_engine *e, od_datum *d);
+
+/* data/loss.c */
+/* Forgets what lost devices held of the datum, as far as nothing is under way. */
+void od_loss_settle(od_engine *e, od_datum *d);
+bool od_loss_concerns(const od_engine *e, const od_transfer *x);
+/* A failed transfer of a lost device: its effects are taken back. */
+void od_loss_undo_transfer(od_engine *e, od_transfer *x);
+
+/* data/idle.c */
+/* Drops the replicas of a datum that may not keep them once nobody uses it. */
+void od_idle_settle(od_engine *e, od_datum *d);
+/* What comes after it finds its contents in the program's memory or in the spill area. It must be possible. */
+od_status od_idle_forget(od_engine *e, od_datum *d);
+/* Another datum is about to be made. */
+void od_idle_make_place(od_engine *e);
+/* A datum at this address may have been found not to be trusted (od_datum.untrusted). */
+bool od_idle_doubts(const od_engine *e, uintptr_t base);
+
+/* data/requests.c */
+void od_request_set_item(od_request *request, uint32_t i, od_request_kind kind, od_datum *d);
+void od_request_begin(od_engine *e, od_request *request);
+/* Takes the first item of the datum as far as it can go now. */
+void od_request_advance(od_engine *e, od_datum *d);
+
+/* rights.c */
+/* False: the task has a place in the order of those that wait. */
+bool od_rights_may_use_all(od_engine *e, od_task *t, int place);
+void od_rights_take(od_engine *e, od_task *t, int place);
+void od_rights_leave(od_task *t, int place);
+
+/* finish.c */
+/* It has run there, well or not (od_task.failed). */
+void od_finish_run(od_engine *e, od_task *t, int place);
+void od_finish_wrote(od_engine *e, const od_task *t, od_datum *d, int place);
+/* Its results are stored where coherence wants it, then it is complete. */
+void od_finish(od_engine *e, od_task *t);
+void od_finish_stored(od_engine *e);
+void od_finish_complete(od_engine *e, od_task *t);
+
+/* host_version.c */
+void od_host_wait(od_engine *e, od_task *t);
+/* True: some have. */
+bool od_host_commit(od_engine *e);
+bool od_host_start(od_engine *e);
+
+/* patience.c */
+bool od_engine_is_patient(const od_engine *e, const od_task *t);
+void od_engine_be_patient(od_engine *e, od_task *t);
+
+/* buffer.c */
+void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front);
+void od_buffer_leave(od_engine *e, od_task *t, unsigned k);
+/* Takes a task out of the buffer that will not commit there. */
+void od_buffer_take_back(od_engine *e, od_task *t, unsigned k);
+/* Fills the buffers of all devices. True: some task has been given. */
+bool od_buffer_fill(od_engine *e);
+void od_buffer_add_load(od_device_load *load, const od_list *tasks);
+
+/* commit.c */
+/* Starts and commits what can be on the device. True: something has. */
+bool od_commit_serve(od_engine *e, unsigned k);
+
+/* arrive.c */
+void od_arrive(od_engine *e, od_task *t);
+/* A task whose device is lost, or which has waited for one. */
+void od_arrive_again(od_engine *e, od_task *t);
+/* Those that wait for what the program holds on devices. */
+void od_arrive_patient(od_engine *e);
+
+static inline bool od_datum_is_idle(const od_datum *d)
+{
+    return !d->pending && !d->users && !d->transfers && !d->items && !d->bound;
+}
+
+static inline bool od_datum_can_be_forgotten(const od_datum *d)
+{
+    return od_datum_is_idle(d) && !d->spill && od_datum_is_home(d);
+}
+
+/* True where nothing that the engine waits for will end on the device and free memory there. */
+static inline bool od_device_is_quiet(const od_device *device)
+{
+    return device->running <= device->blocked && !device->committed.count && !device->transfers && !device->awaiting;
+}
+
+static inline bool od_device_is_lost(const od_engine *e, int place)
+{
+    return place >= 0 && place < OD_SPILL && (e->lost & OD_BIT(place));
+}
+
+/* The only copies are on lost devices; they may still be on their way elsewhere. */
+static inline bool od_datum_is_stranded(const od_engine *e, const od_datum *d)
+{
+    return d->valid && !(d->valid & ~e->lost);
+}
+
+static inline bool od_no_device_is_left(const od_engine *e)
+{
+    return e->lost == OD_BIT(e->config.ndevices) - 1;
+}
+
+static inline bool od_is_told(const od_engine *e)
+{
+    return e->config.driver_ops->event != NULL;
+}
+
+/* Only where somebody listens. */
+static inline void od_tell(od_engine *e, od_event event)
+{
+    e->config.driver_ops->event(e->config.driver, &event);
+}
+
+static inline uint64_t od_engine_now(const od_engine *e)
+{
+    return e->config.driver_ops->now_ns(e->config.driver);
+}
+
+static inline void od_tell_task(od_engine *e, od_event_kind kind, od_task *t)
+{
+    if (od_is_told(e))
+        od_tell(e, (od_event){.kind = kind, .ns = od_engine_now(e), .place = t->place, .task = t});
+}
+
+/* The clock of scheduling costs. */
+static inline uint64_t od_engine_cost_clock(const od_engine *e)
+{
+    return e->config.driver_ops->cost_ns ? e->config.driver_ops->cost_ns(e->config.driver) : od_engine_now(e);
+}
+
+/* Devices are numbered as usual; all other places are the host. */
+static inline const od_link *od_engine_link(const od_engine *e, int from, int to)
+{
+    unsigned n = e->config.ndevices;
+    unsigned row = from < OD_SPILL ? (unsigned)from : n, column = to < OD_SPILL ? (unsigned)to : n;
+    return &e->link[row * (n + 1) + column];
+}
+
+#endif

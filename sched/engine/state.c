@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Looking at the engine: statistics, a dump for people, and the check of every invariant.
+ *
+ * Times are accounted per device whenever one of its counts is about to change: from
+ * the last change until now it was busy (a task ran), stalled (none ran and one
+ * waited), transferring, or several of these.
+ */
+#include "sched/engine/internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static od_stall_cause stall_cause(const od_engine *e, unsigned k)
+{
+    const od_device *device = &e->device[k];
+    if (device->running)
+        return OD_STALL_NONE;
+    if (device->committed.count)
+        return OD_STALL_LOADS;
+    if (!device->buffer.count)
+        return OD_STALL_IDLE;
+    return (e->rights_waiters & OD_BIT(k)) ? OD_STALL_RIGHTS : OD_STALL_MEMORY;
+}
+
+/* What has held since `from` differs from what held before. */
+static void tell_stall(od_engine *e, unsigned k, uint64_t from)
+{
+    od_device *device = &e->device[k];
+    od_stall_cause cause = stall_cause(e, k);
+    if (cause == device->stall)
+        return;
+    if (device->stall != OD_STALL_NONE && from > device->stall_ns)
+        od_tell(e, (od_event){.kind = OD_EVENT_STALL,
+                              .ns = from,
+                              .place = (int)k,
+                              .reason = device->stall,
+                              .since_ns = device->stall_ns});
+    device->stall = cause;
+    device->stall_ns = from;
+}
+
+void od_stats_account(od_engine *e, unsigned k)
+{
+    od_device *device = &e->device[k];
+    uint64_t now = od_engine_now(e);
+    uint64_t elapsed = now > device->last_ns ? now - device->last_ns : 0;
+    if (elapsed && od_is_told(e))
+        tell_stall(e, k, device->last_ns);
+    device->last_ns = now;
+    if (device->running)
+        device->stats.busy_ns += elapsed;
+    else if (device->committed.count || device->buffer.count)
+        device->stats.stall_ns += elapsed;
+    if (device->transfers)
+        device->stats.transfer_ns += elapsed;
+    if (device->transfers && device->running)
+        device->stats.overlapped_ns += elapsed;
+}
+
+void od_engine_device_stats(od_engine *e, unsigned k, od_device_stats *stats)
+{
+    od_stats_account(e, k);
+    *stats = e->device[k].stats;
+    stats->used_bytes = od_pool_used(e->device[k].pool);
+    stats->peak_bytes = od_pool_peak(e->device[k].pool);
+    stats->limit_bytes = od_pool_capacity(e->device[k].pool);
+    stats->lost = od_device_is_lost(e, (int)k);
+}
+
+void od_engine_stats_get(od_engine *e, od_engine_stats *stats)
+{
+    *stats = e->stats;
+    stats->unfinished = e->unfinished;
+}
+
+uint64_t od_engine_events(const od_engine *e)
+{
+    return e->events;
+}
+
+bool od_engine_is_idle(const od_engine *e)
+{
+    return !e->unfinished && !e->transfers.count && !e->requests;
+}
+
+/* --- dump --------------------------------------------------------------- */
+
+static const char *const task_states[] = {"new",       "ready",   "planned", "buffered",
+                                          "committed", "running", "storing", "done"};
+static const char *const replica_states[] = {"absent", "present", "loading", "leaving"};
+
+static void dump_datum(const od_engine *e, const od_datum *d, FILE *file)
+{
+    fprintf(file,
+            "      datum %u at %#" PRIxPTR ", %zu bytes, valid %#" PRIx64 ", pending %u users %u writers %u bound %u "
+            "home %d transfers %u%s\n",
+            d->id, d->base, d->size, d->valid, d->pending, d->users, d->writers, d->bound, d->home, d->transfers,
+            d->items ? ", host requests wait" : "");
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        const od_replica *r = &d->replica[k];
+        if (r->state != OD_ABSENT)
+            fprintf(file, "        on %u: %s, pins %u users %u buffered %u planned %u%s\n", k, replica_states[r->state],
+                    r->pins, r->users, r->buffered_uses, r->planned_uses, r->awaits_source ? ", awaits source" : "");
+    }
+}
+
+static void dump_tasks(const od_engine *e, const char *title, const od_list *list, FILE *file)
+{
+    if (!list->count)
+        return;
+    fprintf(file, "  %s: %zu\n", title, list->count);
+    unsigned shown = 0;
+    od_list_each(node, list) {
+        const od_task *t = od_container_of(node, od_task, link);
+        if (shown++ == 4) {
+            fprintf(file, "    ...\n");
+            return;
+        }
+        fprintf(file, "    task %" PRIu64 " %s on %d, footprint %zu bytes%s\n", t->id, task_states[t->state], t->place,
+                t->footprint, t->wait_seq ? ", has waited for rights" : "");
+        for (uint32_t i = 0; i < t->naccess; i++)
+            dump_datum(e, t->access[i].datum, file);
+    }
+}
+
+void od_engine_dump(const od_engine *e, FILE *file)
+{
+    fprintf(file,
+            "ompdarts: engine state after %" PRIu64
+            " events: %zu tasks unfinished (%zu with policy %s), %zu transfers, "
+            "%zu host requests\n",
+            e->events, e->unfinished, e->in_policy, e->config.policy->name, e->transfers.count, e->requests);
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        const od_device *device = &e->device[k];
+        fprintf(file, " device %u: %u running (%u blocked), %u transfers, memory %zu of %zu bytes, %zu leaving%s%s\n",
+                k, device->running, device->blocked, device->transfers, od_pool_used(device->pool),
+                od_pool_capacity(device->pool), device->leaving_bytes,
+                (e->rights_waiters & OD_BIT(k)) ? ", head waits for rights" : "",
+                od_device_is_lost(e, (int)k) ? ", lost" : "");
+        dump_tasks(e, "committed", &device->committed, file);
+        dump_tasks(e, "buffer", &device->buffer, file);
+        dump_tasks(e, "placed", &device->forced, file);
+    }
+    dump_tasks(e, "waiting for what the program holds", &e->patient, file);
+    dump_tasks(e, "waiting for the host", &e->host_waiting, file);
+    dump_tasks(e, "ready on the host", &e->host_ready, file);
+    dump_tasks(e, "storing", &e->storing, file);
+    od_list_each(node, &e->transfers) {
+        const od_transfer *x = od_container_of(node, od_transfer, link);
+        fprintf(file, "  transfer of datum %u from %d to %d, %zu bytes, try %u\n", x->datum->id, x->from, x->to,
+                x->bytes, x->tries + 1);
+    }
+    fflush(file);
+}
+
+/* --- invariants --------------------------------------------------------- */
+
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "ompdarts: engine invariant broken: %s (%s:%d)\n", #condition, __FILE__, __LINE__);        \
+            return false;                                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+typedef struct census {
+    const od_engine *e;
+    size_t used[OD_MAX_DEVICES];
+    size_t resident[OD_MAX_DEVICES];
+    size_t leaving[OD_MAX_DEVICES];
+    size_t outside;
+    bool ok;
+} census;
+
+static bool replica_is_valid(const od_datum *d, unsigned k, census *c)
+{
+    const od_replica *r = &d->replica[k];
+    size_t rounded = od_pool_rounded(c->e->device[k].pool, d->size);
+    EXPECT(r->datum == d);
+    EXPECT((r->state == OD_ABSENT) == !od_list_contains(&r->lru));
+    EXPECT(r->state != OD_ABSENT || (!r->pins && !r->users && !(d->valid & OD_BIT(k)) && !r->awaits_source));
+    EXPECT(r->users <= r->pins);
+    EXPECT(!r->awaits_source || r->state == OD_LOADING);
+    if (r->state == OD_ABSENT)
+        return true;
+    EXPECT(r->offset + d->size <= od_pool_capacity(c->e->device[k].pool));
+    c->used[k] += rounded;
+    c->resident[k]++;
+    c->leaving[k] += r->state == OD_LEAVING ? rounded : 0;
+    return true;
+}
+
+static bool counts_are_valid(const od_engine *e, const od_datum *d)
+{
+    uint32_t users = d->host_users, replicas = 0, awaiting = 0;
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        users += d->replica[k].users;
+        replicas += d->replica[k].state != OD_ABSENT;
+        awaiting += d->replica[k].awaits_source;
+    }
+    EXPECT(users == d->users);
+    EXPECT(replicas == d->nreplicas);
+    EXPECT(awaiting == d->nawaiting);
+    EXPECT(d->writers <= d->users);
+    EXPECT((d->home != OD_NOWHERE) == (d->writers || d->bound));
+    EXPECT(!d->writers || d->home == OD_HOST || d->users == d->replica[d->home].users + d->host_users);
+    EXPECT(d->users + d->requested <= d->pending);
+    EXPECT(d->stores <= d->transfers);
+    EXPECT(od_list_contains(&d->outside) == ((d->nreplicas || d->touched) && !d->region));
+    return true;
+}
+
+static bool check_datum(od_datum *d, void *arg)
+{
+    census *c = arg;
+    c->ok = counts_are_valid(c->e, d);
+    for (unsigned k = 0; c->ok && k < c->e->config.ndevices; k++)
+        c->ok = replica_is_valid(d, k, c);
+    c->outside += od_list_contains(&d->outside);
+    return c->ok;
+}
+
+static bool tasks_are_valid(const od_list *list, od_task_state state, int place)
+{
+    od_list_each(node, list) {
+        const od_task *t = od_container_of(node, od_task, link);
+        EXPECT(t->state == state);
+        EXPECT(place == OD_NOWHERE || t->place == place);
+    }
+    return true;
+}
+
+bool od_engine_is_valid(const od_engine *e)
+{
+    census c = {.e = e, .ok = true};
+    od_directory_visit(e->directory, 0, UINTPTR_MAX, check_datum, &c);
+    if (!c.ok)
+        return false;
+    EXPECT(od_directory_is_valid(e->directory));
+    EXPECT(c.outside == e->outside.count);
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        const od_device *device = &e->device[k];
+        EXPECT(od_pool_is_valid(device->pool));
+        EXPECT(c.used[k] == od_pool_used(device->pool));
+        EXPECT(c.resident[k] == device->resident.count);
+        EXPECT(c.leaving[k] == device->leaving_bytes);
+        EXPECT(device->blocked <= device->running);
+        size_t room = e->config.lookahead > 0 && e->config.buffer < OD_MOST_AHEAD ? OD_MOST_AHEAD : e->config.buffer;
+        EXPECT(device->buffer.count <= room + device->running);
+        EXPECT(!od_device_is_lost(e, (int)k) ||
+               !(device->buffer.count + device->committed.count + device->forced.count));
+        EXPECT(tasks_are_valid(&device->buffer, OD_TASK_BUFFERED, (int)k));
+        EXPECT(tasks_are_valid(&device->committed, OD_TASK_COMMITTED, (int)k));
+    }
+    EXPECT(tasks_are_valid(&e->patient, OD_TASK_READY, OD_NOWHERE));
+    EXPECT(tasks_are_valid(&e->storing, OD_TASK_STORING, OD_NOWHERE));
+    if (e->known && !od_known_is_valid(e->known))
+        return false;
+    return !e->config.policy->is_valid || e->config.policy->is_valid(e->policy_state);
+}
+
+#ifdef OD_DEBUG_CHECKS
+void od_engine_check(const od_engine *e)
+{
+    if (!od_engine_is_valid(e)) {
+        od_engine_dump(e, stderr);
+        abort();
+    }
+}
+#else
+void od_engine_check(const od_engine *e)
+{
+    (void)e;
+}
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Tasks that have been submitted and are not ready yet, known by their depend items. */
+#include "sched/engine/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void forecast(od_engine *e, uintptr_t address, int change)
+{
+    uint32_t count = od_forecast_add(e->forecast, address, change);
+    od_datum *d = od_directory_find(e->directory, address, 0);
+    if (d && d->base == address)
+        d->forecast = count;
+}
+
+static void count_waiting(od_engine *e, int change)
+{
+    e->stats.waiting += (uint64_t)change;
+    if (od_is_told(e))
+        od_tell(e, (od_event){
+                       .kind = OD_EVENT_WAITING, .ns = od_engine_now(e), .place = OD_HOST, .tasks = e->stats.waiting});
+}
+
+od_submission *od_engine_submit(od_engine *e, const void *kind, double seconds, const od_level_use *uses,
+                                uint32_t nuses)
+{
+    od_submission *s = malloc(sizeof *s + nuses * sizeof *uses);
+    if (!s)
+        return NULL;
+    *s = (od_submission){.nuses = nuses};
+    if (nuses)
+        memcpy(s->uses, uses, nuses * sizeof *uses);
+    od_list_push_back(&e->submissions, &s->link);
+    e->stats.submitted++;
+    count_waiting(e, +1);
+    for (uint32_t i = 0; i < nuses; i++)
+        forecast(e, uses[i].address, +1);
+    s->level = od_levels_submit(e->levels, seconds, uses, nuses);
+    s->known = od_hook_submitted(e, kind, seconds, uses, nuses);
+    return s;
+}
+
+double od_engine_unsubmit(od_engine *e, od_submission **submission)
+{
+    od_submission *s = *submission;
+    if (!s)
+        return 0;
+    count_waiting(e, -1);
+    for (uint32_t i = 0; i < s->nuses; i++)
+        forecast(e, s->uses[i].address, -1);
+    double level = s->level ? od_levels_ready(e->levels, s->level) : 0;
+    s->level = NULL;
+    if (!e->known) {
+        od_submission_free(e, s);
+        *submission = NULL;
+    }
+    return level;
+}
+
+void od_submission_free(od_engine *e, od_submission *submission)
+{
+    if (!submission)
+        return;
+    od_list_remove(&e->submissions, &submission->link);
+    free(submission);
+}
+
+void od_engine_withdraw(od_engine *e, od_submission *submission)
+{
+    if (submission && submission->known)
+        od_known_done(e->known, submission->known);
+    od_submission_free(e, submission);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How many devices work, and which; see working.h. */
+#include "sched/engine/internal.h"
+
+#include <stdlib.h>
+
+static uint64_t bits_below(unsigned k)
+{
+    return k < OD_MAX_DEVICES ? OD_BIT(k) - 1 : UINT64_MAX;
+}
+
+unsigned od_engine_working(const od_engine *e)
+{
+    unsigned left = e->config.ndevices - (unsigned)__builtin_popcountll(e->lost);
+    unsigned count = e->working.count < left ? e->working.count : left;
+    return count ? count : 1; /* plans of lost devices are carried out elsewhere */
+}
+
+bool od_engine_rests(const od_engine *e, unsigned k)
+{
+    unsigned before = k - (unsigned)__builtin_popcountll(e->lost & bits_below(k)); /* that are not lost */
+    return before >= e->working.count;
+}
+
+struct choice {
+    od_aside aside;
+    od_engine *e;
+    od_working_estimate estimate;
+};
+
+static void find(od_aside *aside)
+{
+    od_working_find(&od_container_of(aside, struct choice, aside)->estimate);
+}
+
+static void tell(od_engine *e, const od_working_estimate *estimate, unsigned before)
+{
+    unsigned last = e->config.ndevices - 1, count = e->working.count;
+    const od_score scores[] = {{"working_devices", count},
+                               {"before", before},
+                               {"finish_s", estimate->seconds},
+                               {"known_tasks", (double)e->working.estimated},
+                               {"work_s", estimate->work}};
+    od_tell(e, (od_event){.kind = OD_EVENT_DECISION,
+                          .ns = od_engine_now(e),
+                          .place = (int)(count < last ? count : last),
+                          .reason = OD_DECISION_REST,
+                          OD_SCORES(scores)});
+}
+
+static void adopt(od_aside *aside, bool carried_out)
+{
+    struct choice *choice = od_container_of(aside, struct choice, aside);
+    od_engine *e = choice->e;
+    unsigned before = e->working.count;
+    if (!carried_out)
+        choice->estimate.count = 0;
+    od_working_end(&e->working, &choice->estimate);
+    if (e->working.count != before && od_is_told(e))
+        tell(e, &choice->estimate, before);
+    free(choice);
+}
+
+bool od_engine_choose_working(od_engine *e)
+{
+    struct choice *choice = od_working_is_due(&e->working, e->known) ? malloc(sizeof *choice) : NULL;
+    if (choice && od_working_begin(&e->working, &e->env, e->known, &choice->estimate) == OD_OK) {
+        choice->aside = (od_aside){.run = find, .done = adopt};
+        choice->e = e;
+        od_engine_aside(e, &choice->aside, e->config.policy->places_at_arrival ? 0 : e->known->open.count);
+    } else {
+        free(choice);
+    }
+    return !e->working.under_way || !e->working.first;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What tasks of each kind take, as far as the scheduler has been told.
+ *
+ * A program may submit all its tasks before the first one has run. What was predicted then is little more than a
+ * guess, and another one from task to task. So before anything is planned, the known tasks get what the latest ready
+ * task of their kind was predicted to take (od_known_predict).
+ */
+#ifndef OD_SCHED_GRAPH_DURATIONS_H
+#define OD_SCHED_GRAPH_DURATIONS_H
+
+#include <stdint.h>
+
+enum { OD_DURATIONS_KINDS = 64 }; /* tasks of kinds beyond these keep what was predicted when they were submitted */
+
+typedef struct od_durations {
+    const void *kind[OD_DURATIONS_KINDS];
+    double seconds[OD_DURATIONS_KINDS];
+    uint32_t nkinds;
+} od_durations;
+
+/* A task of this kind is ready: its prediction is newer than those of others of its kind. */
+void od_durations_note(od_durations *durations, const void *kind, double seconds);
+/* Place of the kind, or nkinds: nothing has been noted. */
+uint32_t od_durations_find(const od_durations *durations, const void *kind);
+
+#endif

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The tasks that a policy knows of, with their data and dependences; see known.h. */
+#include "sched/graph/known.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BITS = 8, LAST_BITS = 24 };
+
+/* --- numbers ----------------------------------------------------------------- */
+
+/* Room for the numbers that may come back is made when they are given out. */
+static bool new_id(od_known_ids *ids, uint32_t *id)
+{
+    if (ids->nfree) {
+        *id = ids->free[--ids->nfree];
+        return true;
+    }
+    if (ids->bound == ids->capacity) {
+        uint32_t capacity = ids->capacity ? 2 * ids->capacity : 256;
+        uint32_t *grown = realloc(ids->free, capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        ids->free = grown;
+        ids->capacity = capacity;
+    }
+    *id = ids->bound++;
+    return true;
+}
+
+static void free_id(od_known_ids *ids, uint32_t id)
+{
+    ids->free[ids->nfree++] = id;
+}
+
+/* --- items ------------------------------------------------------------------- */
+
+static size_t slot(unsigned bits, uintptr_t base)
+{
+    return (size_t)(((uint64_t)base * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - bits));
+}
+
+static od_known_item **locate(const od_known *known, uintptr_t base)
+{
+    od_known_item **at = &known->bucket[slot(known->bits, base)];
+    while (*at && (*at)->base != base)
+        at = &(*at)->next;
+    return at;
+}
+
+/* Without memory the buckets only get longer. */
+static void grow_buckets(od_known *known)
+{
+    size_t old = (size_t)1 << known->bits;
+    if (known->nitems < old || known->bits == LAST_BITS)
+        return;
+    od_known_item **wider = calloc(2 * old, sizeof(od_known_item *));
+    if (!wider)
+        return;
+    for (size_t i = 0; i < old; i++)
+        for (od_known_item *item = known->bucket[i], *next; item; item = next) {
+            od_known_item **at = &wider[slot(known->bits + 1, item->base)];
+            next = item->next;
+            item->next = *at;
+            *at = item;
+        }
+    free(known->bucket);
+    known->bucket = wider;
+    known->bits++;
+}
+
+static void meet_datum(od_known *known, od_known_item *item, const od_datum *datum)
+{
+    if (item->datum == datum)
+        return;
+    item->datum = datum;
+    item->size = datum->size;
+    known->mean_size += ((double)datum->size - known->mean_size) / (double)++known->sized;
+}
+
+static od_known_item *new_item(od_known *known, uintptr_t base)
+{
+    od_known_item *item = calloc(1, sizeof *item + known->ndevices * sizeof item->claimed[0]);
+    if (!item || !new_id(&known->item_ids, &item->id)) {
+        free(item);
+        return NULL;
+    }
+    item->base = base;
+    od_list_init(&item->readers);
+    od_list_init(&item->open);
+    for (unsigned k = 0; k < known->ndevices; k++)
+        od_list_init(&item->claimed[k]);
+    const od_datum *datum = known->find ? known->find(known->find_arg, base) : NULL;
+    if (datum)
+        meet_datum(known, item, datum);
+    return item;
+}
+
+static od_known_item *get_item(od_known *known, uintptr_t base)
+{
+    od_known_item **at = locate(known, base);
+    if (*at)
+        return *at;
+    od_known_item *item = new_item(known, base);
+    if (!item)
+        return NULL;
+    *at = item;
+    known->nitems++;
+    grow_buckets(known);
+    return item;
+}
+
+static void drop_item(od_known *known, od_known_item *item)
+{
+    if (--item->nusers > 0)
+        return;
+    *locate(known, item->base) = item->next;
+    known->nitems--;
+    free_id(&known->item_ids, item->id);
+    free(item);
+}
+
+od_known_item *od_known_find(const od_known *known, uintptr_t base)
+{
+    return *locate(known, base);
+}
+
+void od_known_forget(od_known *known, const od_datum *datum)
+{
+    od_known_item *item = od_known_find(known, datum->base);
+    if (item && item->datum == datum)
+        item->datum = NULL;
+}
+
+/* --- uses ---------------------------------------------------------------------- */
+
+static void list_use(od_known_use *use, od_list *list)
+{
+    od_list_push_back(list, &use->link);
+}
+
+static void unlist_use(od_known_use *use)
+{
+    const od_known_task *user = use->user;
+    od_list *list = user->place == OD_NOWHERE ? &use->item->open : &use->item->claimed[user->place];
+    if (od_list_contains(&use->link))
+        od_list_remove(list, &use->link);
+}
+
+static void clear_uses(od_known *known, od_known_task *task)
+{
+    for (uint32_t i = 0; i < task->nuses; i++) {
+        od_known_use *use = &task->uses[i];
+        unlist_use(use);
+        if (od_list_contains(&use->reading))
+            od_list_remove(&use->item->readers, &use->reading);
+        if (use->item->writer == task)
+            use->item->writer = NULL;
+        drop_item(known, use->item);
+    }
+    task->nuses = 0;
+}
+
+/* The task's use of the item, or NULL. */
+static od_known_use *find_use(od_known_task *task, const od_known_item *item)
+{
+    for (uint32_t i = 0; item->last == task && i < task->nuses; i++)
+        if (task->uses[i].item == item)
+            return &task->uses[i];
+    return NULL;
+}
+
+/* Adds a use; several of one item are one. */
+static bool add_use(od_known *known, od_known_task *task, uintptr_t base, od_mode mode)
+{
+    od_known_item *item = get_item(known, base);
+    if (!item)
+        return false;
+    od_known_use *use = find_use(task, item);
+    if (use) {
+        use->mode |= mode;
+        return true;
+    }
+    use = &task->uses[task->nuses++];
+    *use = (od_known_use){.item = item, .user = task, .mode = mode};
+    item->nusers++;
+    item->last = task;
+    list_use(use, task->place == OD_NOWHERE ? &item->open : &item->claimed[task->place]);
+    return true;
+}
+
+/* --- making and unmaking ----------------------------------------------------------- */
+
+od_known *od_known_create(unsigned ndevices, od_known_find_datum *find, void *arg)
+{
+    od_known *known = calloc(1, sizeof *known);
+    if (!known)
+        return NULL;
+    known->ndevices = ndevices;
+    known->find = find;
+    known->find_arg = arg;
+    known->bits = FIRST_BITS;
+    known->bucket = calloc((size_t)1 << known->bits, sizeof(od_known_item *));
+    known->claimed = calloc(ndevices, sizeof *known->claimed);
+    known->claimed_seconds = calloc(ndevices, sizeof *known->claimed_seconds);
+    od_list_init(&known->open);
+    od_list_init(&known->taken);
+    for (unsigned k = 0; known->claimed && k < ndevices; k++)
+        od_list_init(&known->claimed[k]);
+    if (known->bucket && known->claimed && known->claimed_seconds)
+        return known;
+    od_known_destroy(known);
+    return NULL;
+}
+
+static void free_task(od_known_task *task)
+{
+    free(task->successors);
+    free(task);
+}
+
+/* With room for so many uses. */
+static od_known_task *new_task(od_known *known, uint32_t nuses)
+{
+    od_known_task *task = calloc(1, sizeof *task + nuses * sizeof task->uses[0]);
+    if (!task || !new_id(&known->task_ids, &task->id)) {
+        free(task);
+        return NULL;
+    }
+    task->place = OD_NOWHERE;
+    return task;
+}
+
+static void free_if_unneeded(od_known_task *task)
+{
+    if (task->gone && !task->before && !task->pins)
+        free_task(task);
+}
+
+void od_known_pin(od_known_task *task)
+{
+    task->pins++;
+}
+
+void od_known_unpin(od_known_task *task)
+{
+    task->pins--;
+    free_if_unneeded(task);
+}
+
+static void discard(od_known *known, od_known_task *task)
+{
+    clear_uses(known, task);
+    free_id(&known->task_ids, task->id);
+    known->batches += known->task_ids.nfree == known->task_ids.bound;
+    task->gone = true;
+    free_if_unneeded(task);
+}
+
+/* --- dependences ---------------------------------------------------------------------- */
+
+bool od_known_is_open(const od_known_task *task)
+{
+    return task->place == OD_NOWHERE && !task->taken && !task->gone;
+}
+
+/* Without memory for it the dependence is not known. */
+static void add_successor(od_known_task *before, od_known_task *after)
+{
+    if (before == after || (before->nsuccessors && before->successors[before->nsuccessors - 1] == after))
+        return;
+    if (before->nsuccessors == before->capacity) {
+        uint32_t capacity = before->capacity ? 2 * before->capacity : 4;
+        od_known_task **grown = realloc(before->successors, capacity * sizeof *grown);
+        if (!grown)
+            return;
+        before->successors = grown;
+        before->capacity = capacity;
+    }
+    before->successors[before->nsuccessors++] = after;
+    after->before++;
+}
+
+static void depend(od_known_use *use)
+{
+    od_known_item *item = use->item;
+    bool writes = use->mode & OD_WRITE;
+    if (item->writer && (!writes || !item->readers.count))
+        add_successor(item->writer, use->user);
+    if (!writes) {
+        od_list_push_back(&item->readers, &use->reading);
+        return;
+    }
+    for (od_node *node; (node = od_list_pop_front(&item->readers));)
+        add_successor(od_container_of(node, od_known_use, reading)->user, use->user);
+    item->writer = use->user;
+}
+
+static void leave_successors(od_known_task *task)
+{
+    for (uint32_t i = 0; i < task->nsuccessors; i++) {
+        od_known_task *after = task->successors[i];
+        after->before--;
+        free_if_unneeded(after);
+    }
+    task->nsuccessors = 0;
+}
+
+static void free_tasks(od_list *tasks)
+{
+    for (od_node *node; (node = od_list_pop_front(tasks));)
+        free_task(od_container_of(node, od_known_task, link));
+}
+
+static void leave_all(od_list *tasks)
+{
+    od_list_each(it, tasks)
+        leave_successors(od_container_of(it, od_known_task, link));
+}
+
+static void visit_lists(od_known *known, void (*visit)(od_list *tasks))
+{
+    visit(&known->open);
+    visit(&known->taken);
+    for (unsigned k = 0; known->claimed && k < known->ndevices; k++)
+        visit(&known->claimed[k]);
+}
+
+void od_known_destroy(od_known *known)
+{
+    if (!known)
+        return;
+    visit_lists(known, leave_all); /* first: it frees tasks that are gone */
+    visit_lists(known, free_tasks);
+    for (size_t i = 0; known->bucket && i < (size_t)1 << known->bits; i++)
+        for (od_known_item *item = known->bucket[i], *next; item; item = next) {
+            next = item->next;
+            free(item);
+        }
+    free(known->bucket);
+    free(known->claimed);
+    free(known->claimed_seconds);
+    free(known->task_ids.free);
+    free(known->item_ids.free);
+    free(known);
+}
+
+/* --- life of a task --------------------------------------------------------------------- */
+
+static void open_task(od_known *known, od_known_task *task)
+{
+    od_list_push_back(&known->open, &task->link);
+    known->open_seconds += task->seconds;
+}
+
+/* Out of the list that it is in. */
+static void leave(od_known *known, od_known_task *task)
+{
+    if (task->taken) {
+        od_list_remove(&known->taken, &task->link);
+        known->taken_seconds = known->taken.count ? known->taken_seconds - task->seconds : 0;
+    } else if (task->place == OD_NOWHERE) {
+        od_list_remove(&known->open, &task->link);
+        known->open_ready -= task->task != NULL;
+        known->open_seconds = known->open.count ? known->open_seconds - task->seconds : 0;
+    } else {
+        od_list_remove(&known->claimed[task->place], &task->link);
+        double *seconds = &known->claimed_seconds[task->place];
+        *seconds = known->claimed[task->place].count ? *seconds - task->seconds : 0;
+    }
+}
+
+static od_mode mode_of(const od_level_use *use)
+{
+    return !use->write ? OD_READ : use->overwrites ? OD_WRITE : OD_READ_WRITE;
+}
+
+od_known_task *od_known_submit(od_known *known, const void *kind, double seconds, const od_level_use *uses,
+                               uint32_t nuses)
+{
+    od_known_task *task = new_task(known, nuses);
+    if (!task)
+        return NULL;
+    task->kind = kind;
+    task->seconds = seconds;
+    for (uint32_t i = 0; i < nuses; i++)
+        if (!add_use(known, task, uses[i].address, mode_of(&uses[i]))) {
+            discard(known, task);
+            return NULL;
+        }
+    for (uint32_t i = 0; i < task->nuses; i++)
+        depend(&task->uses[i]);
+    open_task(known, task);
+    return task;
+}
+
+static const od_access *find_access(const od_task *task, uintptr_t base)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (task->access[i].datum->base == base)
+            return &task->access[i];
+    return NULL;
+}
+
+/* True where it uses what was predicted, whatever the order. */
+static bool was_predicted(const od_known_task *known_task, const od_task *task)
+{
+    if (known_task->nuses != task->naccess)
+        return false;
+    for (uint32_t i = 0; i < known_task->nuses; i++)
+        if (!find_access(task, known_task->uses[i].item->base))
+            return false;
+    return true;
+}
+
+/* The order of the predictions stays: it is the same for all tasks of a kind. */
+static void confirm(od_known *known, od_known_task *known_task, const od_task *task)
+{
+    for (uint32_t i = 0; i < known_task->nuses; i++) {
+        od_known_use *use = &known_task->uses[i];
+        const od_access *access = find_access(task, use->item->base);
+        use->mode = access->mode;
+        meet_datum(known, use->item, access->datum);
+    }
+}
+
+static od_known_task *make_ready_task(od_known *known, const od_task *task)
+{
+    od_known_task *made = new_task(known, task->naccess);
+    if (!made)
+        return NULL;
+    made->kind = task->kind;
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        if (!add_use(known, made, task->access[i].datum->base, task->access[i].mode)) {
+            discard(known, made);
+            return NULL;
+        }
+        meet_datum(known, made->uses[made->nuses - 1].item, task->access[i].datum);
+    }
+    return made;
+}
+
+/* What was predicted wrongly is known anew: as an open task. */
+static od_known_task *replace(od_known *known, od_known_task *old, const od_task *task)
+{
+    od_known_task *made = make_ready_task(known, task);
+    if (!made)
+        return NULL;
+    open_task(known, made);
+    od_known_task **successors = old->successors;
+    made->successors = successors;
+    made->nsuccessors = old->nsuccessors;
+    made->capacity = old->capacity;
+    old->successors = NULL;
+    old->nsuccessors = 0;
+    leave(known, old);
+    discard(known, old);
+    return made;
+}
+
+od_known_task *od_known_ready(od_known *known, od_known_task *submitted, od_task *task)
+{
+    od_known_task *known_task = submitted;
+    if (!submitted) {
+        known_task = make_ready_task(known, task);
+        if (!known_task)
+            return NULL;
+        known_task->seconds = task->duration;
+        open_task(known, known_task);
+    } else if (!submitted->taken && was_predicted(submitted, task)) {
+        confirm(known, submitted, task);
+    } else {
+        known_task = replace(known, submitted, task);
+        if (!known_task)
+            return NULL;
+    }
+    known_task->task = task;
+    known->open_ready += od_known_is_open(known_task);
+    return known_task;
+}
+
+void od_known_claim(od_known *known, od_known_task *task, unsigned k)
+{
+    for (uint32_t i = 0; i < task->nuses; i++)
+        unlist_use(&task->uses[i]);
+    leave(known, task);
+    task->place = (int)k;
+    task->number = known->claims++;
+    for (uint32_t i = 0; i < task->nuses; i++)
+        list_use(&task->uses[i], &task->uses[i].item->claimed[k]);
+    od_list_push_back(&known->claimed[k], &task->link);
+    known->claimed_seconds[k] += task->seconds;
+}
+
+void od_known_take(od_known *known, od_known_task *task)
+{
+    for (uint32_t i = 0; i < task->nuses; i++)
+        unlist_use(&task->uses[i]);
+    leave(known, task);
+    task->taken = true;
+    od_list_push_back(&known->taken, &task->link);
+    known->taken_seconds += task->seconds;
+}
+
+void od_known_done(od_known *known, od_known_task *task)
+{
+    if (!task->taken)
+        od_known_take(known, task);
+    leave(known, task);
+    leave_successors(task);
+    discard(known, task);
+}
+
+/* Returns the sum of all. */
+static double predict(const od_durations *d, const od_list *tasks)
+{
+    double sum = 0;
+    uint32_t i = 0;
+    od_list_each(it, tasks) {
+        od_known_task *task = od_container_of(it, od_known_task, link);
+        if (i == d->nkinds || d->kind[i] != task->kind) /* neighbours are often of one kind */
+            i = od_durations_find(d, task->kind);
+        if (i < d->nkinds)
+            task->seconds = d->seconds[i];
+        sum += task->seconds;
+    }
+    return sum;
+}
+
+void od_known_predict(od_known *known)
+{
+    known->open_seconds = predict(&known->durations, &known->open);
+    for (unsigned k = 0; k < known->ndevices; k++)
+        known->claimed_seconds[k] = predict(&known->durations, &known->claimed[k]);
+}
+
+/* --- what the engine tells ---------------------------------------------------------------- */
+
+od_status od_known_follow_ready(od_known *known, od_task *task)
+{
+    if (!known)
+        return OD_OK;
+    od_known_task *ready = od_known_ready(known, task->known, task);
+    if (!ready)
+        return OD_ENOMEM;
+    od_durations_note(&known->durations, task->kind, task->duration);
+    task->known = ready;
+    return OD_OK;
+}
+
+void od_known_follow_taken(od_known *known, od_task *task)
+{
+    if (task->known && !task->known->taken)
+        od_known_take(known, task->known);
+}
+
+void od_known_follow_done(od_known *known, od_task *task)
+{
+    if (task->known)
+        od_known_done(known, task->known);
+    task->known = NULL;
+}
+
+/* --- check ------------------------------------------------------------------------------- */
+
+/* Of long lists the beginning. */
+static bool list_is_valid(const od_list *tasks, int place, bool taken)
+{
+    enum { LOOK_AT = 256 };
+    size_t count = 0;
+    od_list_each(it, tasks) {
+        if (count == LOOK_AT)
+            return true;
+        const od_known_task *task = od_container_of(it, od_known_task, link);
+        if (task->taken != taken || (!taken && task->place != place))
+            return false;
+        for (uint32_t i = 0; i < task->nuses; i++)
+            if (od_list_contains(&task->uses[i].link) == taken || task->uses[i].item->nusers == 0)
+                return false;
+        count++;
+    }
+    return count == tasks->count;
+}
+
+bool od_known_is_valid(const od_known *known)
+{
+    bool valid = list_is_valid(&known->open, OD_NOWHERE, false) && list_is_valid(&known->taken, OD_NOWHERE, true);
+    for (unsigned k = 0; valid && k < known->ndevices; k++)
+        valid = list_is_valid(&known->claimed[k], (int)k, false);
+    return valid;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Bottom levels. See levels.h.
+ *
+ * A task points to its predecessors, for levels grow against the direction of the edges. A task that is ready is
+ * `gone`: its predecessors are, too, and nothing grows through it any more; it is freed when nobody points to it.
+ */
+#include "sched/graph/levels.h"
+
+#include "util/container/list.h"
+#include "util/container/tree.h"
+
+#include <stdlib.h>
+
+enum { UPDATES_PER_TASK = 32, FEW_ADDRESSES = 1024 };
+
+struct od_level {
+    double weight;
+    double below; /* the longest path after this task */
+    uint32_t references;
+    uint32_t nbefore;
+    bool gone;
+    od_node queued; /* its predecessors have not been told yet */
+    od_level **before;
+};
+
+/* What a depend list has named. */
+typedef struct address {
+    od_tree_node node; /* by address */
+    od_level *writer;
+    od_level **readers; /* since that writer */
+    uint32_t nreaders, capacity;
+} address;
+
+struct od_levels {
+    od_tree addresses;
+    od_list queue;
+    uint64_t count;
+};
+
+static void release(od_level *level)
+{
+    if (!level || --level->references)
+        return;
+    for (uint32_t i = 0; i < level->nbefore; i++)
+        release(level->before[i]);
+    free(level->before);
+    free(level);
+}
+
+static od_level *hold(od_level *level)
+{
+    level->references++;
+    return level;
+}
+
+/* --- addresses ----------------------------------------------------------- */
+
+static void forget_readers(address *a)
+{
+    for (uint32_t i = 0; i < a->nreaders; i++)
+        release(a->readers[i]);
+    a->nreaders = 0;
+}
+
+static void forget_gone(address *a)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < a->nreaders; i++)
+        if (a->readers[i]->gone)
+            release(a->readers[i]);
+        else
+            a->readers[kept++] = a->readers[i];
+    a->nreaders = kept;
+    if (a->writer && a->writer->gone) {
+        release(a->writer);
+        a->writer = NULL;
+    }
+}
+
+static void remove_address(od_levels *levels, address *a)
+{
+    forget_readers(a);
+    release(a->writer);
+    od_tree_remove(&levels->addresses, &a->node);
+    free(a->readers);
+    free(a);
+}
+
+/* Addresses that only finished tasks have named go, once there are many more of them than tasks. */
+static void sweep(od_levels *levels)
+{
+    if (levels->addresses.count < 4 * levels->count + FEW_ADDRESSES)
+        return;
+    od_tree_node *node = od_tree_last(&levels->addresses);
+    while (node) {
+        address *a = od_container_of(node, address, node);
+        od_tree_key key = node->key;
+        forget_gone(a);
+        if (!a->writer && !a->nreaders)
+            remove_address(levels, a);
+        node = key.major ? od_tree_floor(&levels->addresses, (od_tree_key){key.major - 1, 0}) : NULL;
+    }
+}
+
+static address *find_address(od_levels *levels, uintptr_t where)
+{
+    od_tree_node *node = od_tree_find(&levels->addresses, (od_tree_key){where, 0});
+    if (node)
+        return od_container_of(node, address, node);
+    address *a = calloc(1, sizeof *a);
+    if (a)
+        od_tree_insert(&levels->addresses, &a->node, (od_tree_key){where, 0});
+    return a;
+}
+
+static bool has_room(address *a)
+{
+    if (a->nreaders < a->capacity)
+        return true;
+    forget_gone(a);
+    if (2 * a->nreaders <= a->capacity && a->capacity)
+        return true;
+    uint32_t capacity = a->capacity ? 2 * a->capacity : 4;
+    od_level **readers = realloc(a->readers, capacity * sizeof(od_level *));
+    if (readers) {
+        a->readers = readers;
+        a->capacity = capacity;
+    }
+    return a->nreaders < a->capacity;
+}
+
+static void add_use(address *a, od_level *level, bool write)
+{
+    if (write) {
+        forget_readers(a);
+        release(a->writer);
+        a->writer = hold(level);
+    } else if (has_room(a)) { /* else an edge will be missing: only speed depends on it */
+        a->readers[a->nreaders++] = hold(level);
+    }
+}
+
+/* --- levels -------------------------------------------------------------- */
+
+/* What comes after a task has become longer. */
+static void lengthen(od_levels *levels, od_level *level, double below)
+{
+    if (level->gone || below <= level->below)
+        return;
+    level->below = below;
+    if (!od_list_contains(&level->queued))
+        od_list_push_back(&levels->queue, &hold(level)->queued);
+}
+
+static void tell_before(od_levels *levels, const od_level *level)
+{
+    for (uint32_t i = 0; i < level->nbefore; i++)
+        lengthen(levels, level->before[i], level->weight + level->below);
+}
+
+static void update(od_levels *levels)
+{
+    for (int i = 0; i < UPDATES_PER_TASK && levels->queue.count; i++) {
+        od_level *level = od_container_of(od_list_pop_front(&levels->queue), od_level, queued);
+        tell_before(levels, level);
+        release(level);
+    }
+}
+
+static void add_before(od_level *level, od_level *before)
+{
+    if (before && !before->gone && before != level)
+        level->before[level->nbefore++] = hold(before);
+}
+
+static bool add_edges(od_level *level, const address *a, bool write)
+{
+    size_t room = level->nbefore + 1 + (write ? (size_t)a->nreaders : 0);
+    od_level **before = realloc(level->before, room * sizeof(od_level *));
+    if (!before)
+        return false;
+    level->before = before;
+    add_before(level, a->writer);
+    for (uint32_t i = 0; write && i < a->nreaders; i++)
+        add_before(level, a->readers[i]);
+    return true;
+}
+
+od_level *od_levels_submit(od_levels *levels, double weight, const od_level_use *uses, uint32_t nuses)
+{
+    od_level *level = calloc(1, sizeof *level);
+    if (!level)
+        return NULL;
+    level->weight = weight;
+    level->references = 1;
+    sweep(levels);
+    for (uint32_t i = 0; i < nuses; i++) {
+        address *a = find_address(levels, uses[i].address);
+        if (a && add_edges(level, a, uses[i].write))
+            add_use(a, level, uses[i].write);
+    }
+    levels->count++;
+    tell_before(levels, level);
+    update(levels);
+    return level;
+}
+
+double od_levels_ready(od_levels *levels, od_level *level)
+{
+    double bottom = level->weight + level->below;
+    level->gone = true;
+    levels->count--;
+    for (uint32_t i = 0; i < level->nbefore; i++)
+        release(level->before[i]);
+    level->nbefore = 0;
+    release(level);
+    return bottom;
+}
+
+uint64_t od_levels_count(const od_levels *levels)
+{
+    return levels->count;
+}
+
+od_levels *od_levels_create(void)
+{
+    od_levels *levels = calloc(1, sizeof *levels);
+    if (levels)
+        od_list_init(&levels->queue);
+    return levels;
+}
+
+void od_levels_destroy(od_levels *levels)
+{
+    od_tree_node *node;
+    if (!levels)
+        return;
+    for (od_node *queued; (queued = od_list_pop_front(&levels->queue));)
+        release(od_container_of(queued, od_level, queued));
+    while ((node = od_tree_last(&levels->addresses)))
+        remove_address(levels, od_container_of(node, address, node));
+    free(levels);
+}

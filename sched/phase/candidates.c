@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The candidates for what one device does next, and the best of them; see hold.h. */
+#include "sched/phase/impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MANY_TASKS = 20000, /* then ends are not looked at, and only so many roles are tried, those that promise most: */
+    FEW_ROLES = 3,
+    SMALL = 2000, /* tasks: all roles are tried even for rough plans */
+    KEPT = 8,     /* candidates */
+    SLACKS = 7,
+    REACHES = 5,
+    SIZES = SLACKS * REACHES,
+};
+
+/* Shares of memory that H leaves to streams, and of what it is to reach. */
+static const double slacks[SLACKS] = {0.04, 0.08, 0.12, 0.18, 0.25, 0.35, 0.5};
+static const double reaches[REACHES] = {1, 0.75, 0.5, 0.35, 0.25};
+
+/* A role with its H. */
+struct grown {
+    int role;
+    od_hold_growth growth;
+    uint32_t size[SIZES]; /* how many items of H are tried */
+    unsigned nsizes;
+    unsigned safe; /* the one that leaves most to streams */
+};
+
+/* A candidate, ordered. */
+struct candidate {
+    od_hold_result result;
+    unsigned number; /* the lower one counts of two that are worth the same */
+    bool *there;     /* by item: on the device at its end */
+};
+
+struct plan {
+    od_hold_graph g;
+    struct grown grown[OD_HOLD_ROLES];
+    unsigned ngrown;
+    od_hold_choice choice;
+    double largest;                  /* seconds that any H had, or any choice of tasks */
+    struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
+    unsigned nkept, most;            /* at most so many are kept */
+    bool rough;                      /* a few sizes of H are enough */
+};
+
+/* --- candidates ------------------------------------------------------------------------ */
+
+static double worth(const od_hold_result *result)
+{
+    if (result->ntasks == 0)
+        return -1;
+    double transfers = result->loads + result->stores;
+    return transfers > 0 ? result->seconds / transfers : (double)INFINITY;
+}
+
+/* Roles may differ by name alone: these are the same, as far as can be seen. */
+static bool are_alike(const od_hold_result *a, const od_hold_result *b)
+{
+    return a->ntasks == b->ntasks && fabs(worth(a) - worth(b)) <= 1e-6 * worth(b);
+}
+
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+    double x = worth(&a->result), y = worth(&b->result);
+    if (x == y || are_alike(&a->result, &b->result))
+        return a->number < b->number;
+    return x > y;
+}
+
+static bool is_kept(const struct plan *w, const struct candidate *tried)
+{
+    for (unsigned i = 0; i < w->nkept; i++)
+        if (are_alike(&w->kept[i].result, &tried->result) && w->kept[i].number < tried->number)
+            return true;
+    return false;
+}
+
+/* Worth what the candidate of this number must have to be kept. */
+static double least_worth(const struct plan *w, unsigned number)
+{
+    static const double alike = 1 - 2e-6;
+    if (w->nkept < w->most)
+        return 0;
+    const struct candidate *last = &w->kept[w->nkept - 1];
+    return number < last->number ? alike * worth(&last->result) : worth(&last->result);
+}
+
+/* True where it cannot be worth that: not even if nothing were loaded twice. A phase that ends early may load less. */
+static bool is_hopeless(const struct plan *w, double least)
+{
+    static const double rounding = 1 + 1e-9;
+    return w->choice.seconds <= od_hold_limit(w->g.p) && rounding * w->choice.seconds <= least * w->choice.transfers;
+}
+
+/* Orders what has been chosen, and keeps it if it is one of the best. */
+static od_status try_candidate(struct plan *w, int role, unsigned number)
+{
+    struct candidate tried = w->kept[KEPT];
+    double least = least_worth(w, number);
+    if (is_hopeless(w, least))
+        return OD_OK;
+    od_status status = od_hold_stream(&w->g, &w->choice, least, &tried.result, tried.there);
+    if (status)
+        return status;
+    tried.result.role = role;
+    tried.number = number;
+    w->kept[KEPT] = tried;
+    if (is_kept(w, &tried))
+        return OD_OK;
+    unsigned at = w->nkept;
+    while (at > 0 && is_better(&tried, &w->kept[at - 1]))
+        at--;
+    if (at == w->most)
+        return OD_OK;
+    if (w->nkept < w->most)
+        w->nkept++;
+    w->kept[KEPT] = w->kept[w->nkept - 1];
+    for (unsigned i = w->nkept - 1; i > at; i--)
+        w->kept[i] = w->kept[i - 1];
+    w->kept[at] = tried;
+    return OD_OK;
+}
+
+static double total_seconds(const od_hold_problem *p)
+{
+    double total = 0;
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        total += p->seconds[t];
+    return total;
+}
+
+/* True where one device is to do all; sums are rounded. */
+static bool is_for_all(const od_hold_problem *p)
+{
+    return p->share >= total_seconds(p) * (1 - 1e-6);
+}
+
+/* How many of the grown items are enough for so many seconds of tasks, or all. */
+static uint32_t items_for(const od_hold_growth *growth, double seconds)
+{
+    uint32_t n = 1;
+    while (n < growth->nitems && growth->seconds[n - 1] < seconds)
+        n++;
+    return n;
+}
+
+/* The beginning of H that takes so many bytes at most and is enough for so many seconds, or else the best one of at
+ * least half its size: a remainder that is too small to be worth its loads would be left to somebody. */
+static uint32_t items_within(const od_hold_growth *growth, double bytes, double seconds)
+{
+    uint32_t n = growth->nitems, enough = items_for(growth, seconds);
+    while (n > 1 && growth->bytes[n - 1] > bytes)
+        n--;
+    if (n >= enough && seconds < (double)INFINITY)
+        return enough;
+    uint32_t best = n;
+    for (uint32_t i = n; i > 1 && growth->bytes[i - 1] >= bytes / 2; i--)
+        if (growth->seconds[i - 1] * growth->loads[best - 1] > growth->seconds[best - 1] * growth->loads[i - 1])
+            best = i;
+    return best;
+}
+
+/* The sizes of H to try, each once. */
+static void list_sizes(const struct plan *w, struct grown *grown)
+{
+    enum { FEW_SLACKS = 3, FEW_REACHES = 2 }; /* for rough plans one of so many */
+    const od_hold_problem *p = w->g.p;
+    unsigned nreaches = p->first_successor[p->ntasks] || is_for_all(p) ? 1 : REACHES;
+    grown->nsizes = 0;
+    for (unsigned i = 0; grown->growth.nitems && i < SLACKS * nreaches; i++) {
+        double bytes = p->memory * (1 - slacks[i % SLACKS]), seconds = reaches[i / SLACKS] * od_hold_reach(p);
+        bool again = w->rough && (i % SLACKS % FEW_SLACKS || i / SLACKS % FEW_REACHES);
+        uint32_t n = again ? 0 : items_within(&grown->growth, bytes, seconds);
+        for (unsigned j = 0; j < grown->nsizes; j++)
+            again |= grown->size[j] == n;
+        if (!again)
+            grown->size[grown->nsizes++] = n;
+        if (i < SLACKS)
+            grown->safe = grown->nsizes - 1;
+    }
+}
+
+static od_status try_size(struct plan *w, unsigned r, unsigned i)
+{
+    const struct grown *grown = &w->grown[r];
+    od_hold_choose(&w->g, &grown->growth, grown->size[i], &w->choice);
+    w->largest = fmax(w->largest, w->choice.seconds);
+    return try_candidate(w, grown->role, r * SIZES + i);
+}
+
+static od_status try_sizes(struct plan *w, unsigned r, bool all)
+{
+    od_status status = OD_OK;
+    for (unsigned i = 0; !status && i < w->grown[r].nsizes; i++)
+        if (all || i != w->grown[r].safe)
+            status = try_size(w, r, i);
+    return status;
+}
+
+/* Where only the best candidate counts the role comes first of which one candidate is the best: most of the others
+ * can be given up early then. */
+static od_status try_grown(struct plan *w)
+{
+    bool in_turn = w->most > 1;
+    od_status status = OD_OK;
+    for (unsigned r = 0; !status && !in_turn && r < w->ngrown; r++)
+        if (w->grown[r].nsizes)
+            status = try_size(w, r, w->grown[r].safe);
+    unsigned first = !in_turn && w->nkept ? w->kept[0].number / SIZES : 0;
+    if (!status && w->ngrown)
+        status = try_sizes(w, first, in_turn);
+    for (unsigned r = 0; !status && r < w->ngrown; r++)
+        if (r != first)
+            status = try_sizes(w, r, in_turn);
+    return status;
+}
+
+/* All tasks, with nothing that is to stay; none if it takes more than so many seconds of transfers. */
+static od_status order_all(struct plan *w, double most, struct candidate *candidate)
+{
+    const od_hold_problem *p = w->g.p;
+    od_hold_choose_all(p, &w->choice);
+    candidate->result.role = OD_HOLD_NOTHING;
+    return od_hold_stream(&w->g, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
+}
+
+static od_status try_nothing(struct plan *w)
+{
+    w->nkept = 1;
+    w->largest = fmax(w->largest, total_seconds(w->g.p));
+    return order_all(w, (double)INFINITY, &w->kept[0]);
+}
+
+/* --- growing ------------------------------------------------------------------------------ */
+
+/* Puts H of the role behind the others. */
+static od_status grow(struct plan *w, int role, double limit)
+{
+    struct grown *grown = &w->grown[w->ngrown];
+    grown->role = role;
+    return od_hold_grow(&w->g, role, limit, &grown->growth);
+}
+
+/* What growing alone promises: task time for each second of transfers, at best. */
+static double promise_of(const od_hold_growth *growth)
+{
+    double promise = 0;
+    for (uint32_t i = 0; i < growth->nitems; i++)
+        promise = fmax(promise, growth->seconds[i] / fmax(growth->loads[i], 1e-12));
+    return promise;
+}
+
+/* Moves the roles that promise most to the front; of those that promise the same the one that is listed first. */
+static od_status sort_roles(struct plan *w, od_hold_role *roles, unsigned n)
+{
+    double promises[OD_HOLD_ROLES];
+    od_status status = OD_OK;
+    for (unsigned i = 0; !status && i < n; i++) {
+        od_hold_role role = roles[i];
+        status = grow(w, role.role, w->g.p->memory);
+        double promise = status ? 0 : promise_of(&w->grown[w->ngrown].growth);
+        unsigned at = i;
+        for (; at > 0 && promise > promises[at - 1] * (1 + 1e-9); at--) {
+            roles[at] = roles[at - 1];
+            promises[at] = promises[at - 1];
+        }
+        roles[at] = role;
+        promises[at] = promise;
+    }
+    return status;
+}
+
+static od_status try_roles(struct plan *w, const od_hold_role *roles, unsigned n)
+{
+    od_status status = OD_OK;
+    for (unsigned i = 0; !status && i < n; i++) {
+        status = grow(w, roles[i].role, w->g.p->memory * (1 - slacks[0]));
+        if (status)
+            break;
+        od_hold_growth *growth = &w->grown[w->ngrown].growth;
+        od_hold_look_around(&w->g, growth, &w->choice);
+        w->largest = fmax(w->largest, growth->nitems ? growth->seconds[growth->nitems - 1] : 0);
+        list_sizes(w, &w->grown[w->ngrown++]);
+    }
+    if (!status)
+        status = try_grown(w);
+    if (!status && (!w->nkept || w->kept[0].result.ntasks == 0))
+        status = try_nothing(w);
+    return status;
+}
+
+/* All roles, or those that promise most. */
+static od_status try_all(struct plan *w)
+{
+    od_hold_role roles[OD_HOLD_ROLES];
+    unsigned n = od_hold_list_roles(w->g.p, roles);
+    if (w->g.p->ntasks < MANY_TASKS || n <= FEW_ROLES)
+        return try_roles(w, roles, n);
+    od_status status = sort_roles(w, roles, n);
+    return status ? status : try_roles(w, roles, FEW_ROLES);
+}
+
+static bool allocate(struct plan *w)
+{
+    const od_hold_problem *p = w->g.p;
+    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
+    bool ok = true;
+    for (unsigned i = 0; i <= KEPT; i++) {
+        if (i >= w->most && i < KEPT)
+            continue;
+        w->kept[i].result.order = malloc(nt * sizeof *w->kept[i].result.order);
+        w->kept[i].there = calloc(ni, 1);
+        ok &= w->kept[i].result.order && w->kept[i].there;
+    }
+    return ok && od_hold_make_choice(p, &w->choice) && od_hold_make_graph(&w->g);
+}
+
+static void release(struct plan *w)
+{
+    od_hold_free_graph(&w->g);
+    for (unsigned i = 0; i < OD_HOLD_ROLES; i++)
+        od_hold_free_growth(&w->grown[i].growth);
+    od_hold_free_choice(&w->choice);
+    for (unsigned i = 0; i <= KEPT; i++) {
+        free(w->kept[i].result.order);
+        free(w->kept[i].there);
+    }
+}
+
+/* --- what is left ----------------------------------------------------------------------- */
+
+/* A phase of what is left, or several. */
+struct part {
+    uint32_t ntasks;
+    double transfers, loads; /* seconds */
+    double largest;          /* as in struct plan */
+};
+
+/* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its
+ * tasks are gone then. `there`: what the device ends with, or NULL. */
+static od_status plan_part(od_hold_rest *r, int role, bool *gone, struct part *part, bool *there)
+{
+    struct plan w = {.g = {.p = &r->p}, .most = 1, .rough = r->p.ntasks >= MANY_TASKS};
+    od_hold_role roles[OD_HOLD_ROLES];
+    unsigned n = r->p.ntasks < SMALL ? od_hold_list_roles(&r->p, roles) : od_hold_usual_roles(&r->p, role, roles);
+    od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
+    if (!status)
+        status = try_roles(&w, roles, n);
+    const od_hold_result *phase = &w.kept[0].result;
+    *part = (struct part){phase->ntasks, phase->loads + phase->stores, phase->loads, w.largest};
+    for (uint32_t i = 0; !status && i < phase->ntasks; i++)
+        gone[r->origin[phase->order[i]]] = true;
+    if (!status && there)
+        memcpy(there, w.kept[0].there, r->p.nitems);
+    release(&w);
+    return status;
+}
+
+/* Seconds of loads and stores until all that is not gone is done, in parts of so many seconds, or until they are more
+ * than `most`. Where the parts are those of one device, `there` is what it has at first. */
+static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, double share, double most, bool *there,
+                          struct part *sum)
+{
+    od_status status = OD_OK;
+    *sum = (struct part){0};
+    for (bool any = true; any && !status && sum->transfers <= most;) {
+        od_hold_rest rest;
+        struct part part = {0};
+        status = od_hold_make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
+        rest.p.share = share;
+        if (there)
+            rest.p.resident = there;
+        if (!status && rest.p.ntasks)
+            status = plan_part(&rest, role, gone, &part, there);
+        any = part.ntasks;
+        sum->ntasks += part.ntasks;
+        sum->transfers += part.transfers;
+        sum->loads += part.loads;
+        sum->largest = fmax(sum->largest, part.largest);
+        od_hold_free_rest(&rest);
+    }
+    return status;
+}
+
+/* True where the last estimate would be the same with this share: it did not limit anything. */
+static bool is_known(const od_hold_memo *memo, double share)
+{
+    static const double rounding = 1 - 2e-6;
+    return memo && memo->largest > 0 && memo->largest < rounding * share;
+}
+
+od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads)
+{
+    double share = total_seconds(problem) / devices;
+    struct part sum = {0};
+    if (is_known(problem->memo, share)) {
+        *loads = problem->memo->loads;
+        return OD_OK;
+    }
+    bool *gone = calloc(problem->ntasks + 1, 1);
+    od_status status = gone ? roll_out(problem, OD_HOLD_NOTHING, gone, share, (double)INFINITY, NULL, &sum) : OD_ENOMEM;
+    *loads = sum.loads;
+    if (!status && problem->memo)
+        *problem->memo = (od_hold_memo){sum.loads, sum.largest};
+    free(gone);
+    return status;
+}
+
+/* --- the best ---------------------------------------------------------------------------- */
+
+/* Transfers of the candidate and, roughly, of all that is left after it; where that is more than `most`, a part of
+ * them that is. */
+static od_status look_to_the_end(const od_hold_problem *p, struct candidate *candidate, double most, double *transfers)
+{
+    const od_hold_result *result = &candidate->result;
+    double own = result->loads + result->stores;
+    struct part sum = {0};
+    bool *gone = calloc(p->ntasks + 1, 1);
+    for (uint32_t i = 0; gone && i < result->ntasks; i++)
+        gone[result->order[i]] = true;
+    od_status status = gone ? roll_out(p, result->role, gone, p->share, most - own, candidate->there, &sum) : OD_ENOMEM;
+    *transfers = own + sum.transfers;
+    free(gone);
+    return status;
+}
+
+/* Looking there takes time, which it must be worth. */
+static bool may_look_to_the_end(const od_hold_problem *p)
+{
+    static const double cost = 3e-5 /* seconds per task */, most = 0.05;
+    return p->ntasks < MANY_TASKS && is_for_all(p) && cost * p->ntasks <= most * total_seconds(p);
+}
+
+/* A few phases before the end it matters what a phase leaves over. */
+static bool is_near_the_end(const struct plan *w)
+{
+    static const double phases = 4;
+    const od_hold_problem *p = w->g.p;
+    return may_look_to_the_end(p) && total_seconds(p) <= phases * w->kept[0].result.seconds &&
+           w->kept[0].result.ntasks < p->ntasks;
+}
+
+static od_status choose_best(struct plan *w, unsigned *best)
+{
+    double least = (double)INFINITY, transfers;
+    od_status status = OD_OK;
+    bool near = is_near_the_end(w);
+    *best = 0;
+    for (unsigned i = 0; !status && near && i < w->nkept; i++) {
+        status = look_to_the_end(w->g.p, &w->kept[i], least, &transfers);
+        if (!status && transfers < least * (1 - 1e-9)) {
+            least = transfers;
+            *best = i;
+        }
+    }
+    if (status || !near)
+        return status;
+    status = order_all(w, least, &w->kept[KEPT]);
+    if (!status && w->kept[KEPT].result.ntasks && w->kept[KEPT].result.loads + w->kept[KEPT].result.stores < least)
+        *best = KEPT;
+    return status;
+}
+
+od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result)
+{
+    struct plan w = {.g = {.p = problem}, .most = may_look_to_the_end(problem) ? KEPT : 1};
+    unsigned best = 0;
+    od_status status = allocate(&w) ? try_all(&w) : OD_ENOMEM;
+    if (!status)
+        status = choose_best(&w, &best);
+    if (!status) {
+        uint32_t *order = result->order;
+        *result = w.kept[best].result;
+        memcpy(order, result->order, result->ntasks * sizeof *order);
+        result->order = order;
+    }
+    release(&w);
+    return status;
+}

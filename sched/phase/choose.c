@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which tasks a candidate has; see hold_impl.h. */
+#include "sched/phase/impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool od_hold_make_choice(const od_hold_problem *p, od_hold_choice *c)
+{
+    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
+    *c = (od_hold_choice){.task = malloc(nt * sizeof *c->task),
+                          .chosen = calloc(nt, 1),
+                          .held = malloc(ni),
+                          .partner = malloc(ni),
+                          .used = malloc(ni),
+                          .written = malloc(ni),
+                          .unsat = calloc(nt, sizeof *c->unsat)};
+    return c->task && c->chosen && c->held && c->partner && c->used && c->written && c->unsat;
+}
+
+void od_hold_free_choice(od_hold_choice *c)
+{
+    free(c->task);
+    free(c->chosen);
+    free(c->held);
+    free(c->partner);
+    free(c->used);
+    free(c->written);
+    free(c->unsat);
+}
+
+static void clear(const od_hold_problem *p, od_hold_choice *c)
+{
+    for (uint32_t i = 0; i < c->ntasks; i++)
+        c->chosen[c->task[i]] = false;
+    memset(c->held, 0, p->nitems + 1);
+    memset(c->partner, 0, p->nitems + 1);
+    memset(c->used, 0, p->nitems + 1);
+    memset(c->written, 0, p->nitems + 1);
+    c->ntasks = 0;
+    c->seconds = c->transfers = 0;
+}
+
+static bool is_covered(const od_hold_problem *p, const od_hold_choice *c, uint32_t task)
+{
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
+        if (!c->held[p->use[u]] && !c->partner[p->use[u]])
+            return false;
+    return true;
+}
+
+/* Adds the task, and to what is needed at least. */
+static void add(const od_hold_problem *p, od_hold_choice *c, uint32_t task)
+{
+    c->task[c->ntasks++] = task;
+    c->chosen[task] = true;
+    c->seconds += p->seconds[task];
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
+        uint32_t item = p->use[u];
+        if (!c->used[item])
+            c->transfers += od_hold_cost(p, item);
+        if (p->writes[u] && !c->written[item])
+            c->transfers += p->load[item];
+        c->used[item] = true;
+        c->written[item] |= p->writes[u];
+    }
+    for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++)
+        c->unsat[p->successor[s]]--;
+}
+
+void od_hold_choose(const od_hold_graph *g, const od_hold_growth *growth, uint32_t n, od_hold_choice *c)
+{
+    const od_hold_problem *p = g->p;
+    uint32_t ntasks = growth->task ? growth->ntasks : p->ntasks;
+    clear(p, c);
+    for (uint32_t i = 0; i < n; i++)
+        c->held[growth->item[i]] = true;
+    for (uint32_t i = 0; i < ntasks; i++) {
+        uint32_t t = growth->task ? growth->task[i] : i;
+        bool joined = growth->joined[t] > 0 && growth->joined[t] <= n;
+        c->unsat[t] = g->indegree[t];
+        for (uint32_t u = p->first_use[t]; joined && u < p->first_use[t + 1]; u++)
+            c->partner[p->use[u]] = true;
+    }
+    for (uint32_t i = 0; i < ntasks; i++) {
+        uint32_t t = growth->task ? growth->task[i] : i;
+        bool joined = growth->joined[t] > 0 && growth->joined[t] <= n;
+        if (joined || (!c->unsat[t] && is_covered(p, c, t)))
+            add(p, c, t);
+    }
+}
+
+void od_hold_choose_all(const od_hold_problem *p, od_hold_choice *c)
+{
+    clear(p, c);
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        add(p, c, t);
+}
+
+/* What a beginning of H covers all of it covers. */
+void od_hold_look_around(const od_hold_graph *g, od_hold_growth *growth, od_hold_choice *c)
+{
+    free(growth->task);
+    growth->task = NULL;
+    od_hold_choose(g, growth, growth->nitems, c);
+    uint32_t *task = malloc((c->ntasks + 1) * sizeof *task);
+    if (!task)
+        return;
+    memcpy(task, c->task, c->ntasks * sizeof *task);
+    growth->task = task;
+    growth->ntasks = c->ntasks;
+}

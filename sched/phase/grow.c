@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What stays on the device: a set of items of one role is grown, see hold.h.
+ *
+ * A task counts for its item of the role once everything that it depends on belongs to the phase, or is done, or
+ * counts for the same item. For each candidate are kept: the time of the tasks that count, the loads of partners that
+ * it would need anew, and a hash of these partners, so that candidates which need the same ones are found: groups.
+ */
+#include "sched/phase/impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* That an item is a partner of a candidate. */
+struct pair {
+    uint32_t candidate;
+    uint32_t next; /* of the same partner, plus one */
+};
+
+struct candidate {
+    double gain;         /* seconds of its tasks that count */
+    double level;        /* of the most urgent of them */
+    double need;         /* seconds of new partners */
+    uint64_t hash;       /* of them */
+    uint32_t first_task; /* that counts, plus one: by grow.next_task */
+};
+
+struct group {
+    uint64_t hash;
+    double need;          /* seconds of the partners that all members need */
+    uint32_t first, last; /* candidates, by grow.next_member, plus one */
+};
+
+/* Of the hash table of groups. */
+struct slot {
+    uint32_t stamp; /* others than the last one: it is empty */
+    uint32_t group;
+};
+
+struct grow {
+    const od_hold_graph *g;
+    uint32_t *item;                        /* by task: that of the role */
+    uint32_t *unsat;                       /* by task: what it still waits for */
+    uint32_t *next_task;                   /* by task: the next one of the same candidate that counts, plus one */
+    struct candidate *candidate;           /* by item */
+    uint32_t *next_member;                 /* by item */
+    bool *is_held, *is_partner, *is_dirty; /* by item */
+    uint32_t *first_pair;                  /* by item as partner, plus one */
+    struct pair *pair;
+    uint32_t npairs, room;
+    uint32_t *listed; /* items that are or were candidates */
+    bool *is_listed;
+    uint32_t nlisted;
+    struct group *group; /* in the order of their first members */
+    uint32_t ngroups;
+    struct slot *slot; /* a hash table of them */
+    uint32_t nslots, stamp;
+    uint32_t *stack; /* tasks that have come to belong */
+    uint32_t nstack;
+    uint32_t *chain; /* tasks about to count */
+    double seconds, loads, bytes;
+    od_hold_growth *out;
+};
+
+static uint64_t hash_of(uint32_t item)
+{
+    uint64_t x = item + UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* The item of the task that has the role, or OD_NO_ITEM. */
+static uint32_t item_of(const od_hold_problem *p, uint32_t task, int role)
+{
+    uint32_t first = p->first_use[task], end = p->first_use[task + 1];
+    if (first == end)
+        return OD_NO_ITEM;
+    if (role == OD_HOLD_FIRST)
+        return p->use[first];
+    if (role == OD_HOLD_LAST)
+        return p->use[end - 1];
+    if (role == OD_HOLD_WRITTEN) {
+        while (end > first && !p->writes[end - 1])
+            end--;
+        return end > first ? p->use[end - 1] : OD_NO_ITEM;
+    }
+    uint32_t position = (uint32_t)role % OD_HOLD_POSITIONS;
+    return (int)p->kind[task] == role / OD_HOLD_POSITIONS && position < end - first ? p->use[first + position]
+                                                                                    : OD_NO_ITEM;
+}
+
+/* --- counting ------------------------------------------------------------------- */
+
+static bool add_pair(struct grow *w, uint32_t partner, uint32_t candidate)
+{
+    enum { LOOK_BACK = 3 };
+    uint32_t at = w->first_pair[partner];
+    for (unsigned i = 0; at && i < LOOK_BACK; i++, at = w->pair[at - 1].next)
+        if (w->pair[at - 1].candidate == candidate)
+            return true;
+    if (w->npairs == w->room) {
+        uint32_t room = w->room ? 2 * w->room : 1024;
+        struct pair *grown = realloc(w->pair, room * sizeof *grown);
+        if (!grown)
+            return false;
+        w->pair = grown;
+        w->room = room;
+    }
+    w->pair[w->npairs] = (struct pair){candidate, w->first_pair[partner]};
+    w->first_pair[partner] = ++w->npairs;
+    struct candidate *c = &w->candidate[candidate];
+    c->need += od_hold_cost(w->g->p, partner);
+    c->hash += hash_of(partner);
+    return true;
+}
+
+/* The item is on the device or will be: nobody needs it anew. */
+static void leave_pairs(struct grow *w, uint32_t partner)
+{
+    for (uint32_t at = w->first_pair[partner]; at; at = w->pair[at - 1].next) {
+        struct candidate *c = &w->candidate[w->pair[at - 1].candidate];
+        c->need -= od_hold_cost(w->g->p, partner);
+        c->hash -= hash_of(partner);
+    }
+    w->first_pair[partner] = 0;
+}
+
+static bool is_there(const struct grow *w, uint32_t item)
+{
+    return w->is_held[item] || w->is_partner[item];
+}
+
+static void take_partner(struct grow *w, uint32_t item)
+{
+    if (is_there(w, item))
+        return;
+    w->is_partner[item] = true;
+    w->loads += od_hold_cost(w->g->p, item);
+    leave_pairs(w, item);
+}
+
+/* The task belongs to the phase. */
+static void join(struct grow *w, uint32_t task)
+{
+    const od_hold_problem *p = w->g->p;
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
+        take_partner(w, p->use[u]);
+        if (p->writes[u] && !w->is_dirty[p->use[u]])
+            w->loads += p->load[p->use[u]]; /* it has to go back */
+        w->is_dirty[p->use[u]] |= p->writes[u];
+    }
+    w->seconds += p->seconds[task];
+    w->out->joined[task] = w->out->nitems;
+    w->stack[w->nstack++] = task;
+}
+
+/* The task counts for its item. */
+static bool count(struct grow *w, uint32_t task)
+{
+    const od_hold_problem *p = w->g->p;
+    uint32_t item = w->item[task];
+    struct candidate *c = &w->candidate[item];
+    if (w->is_held[item]) {
+        join(w, task);
+        return true;
+    }
+    if (!w->is_listed[item])
+        w->listed[w->nlisted++] = item;
+    w->is_listed[item] = true;
+    c->gain += p->seconds[task];
+    c->level = fmax(c->level, w->g->level[task]);
+    w->next_task[task] = c->first_task;
+    c->first_task = task + 1;
+    bool ok = true;
+    for (uint32_t u = p->first_use[task]; ok && u < p->first_use[task + 1]; u++)
+        if (p->use[u] != item && !is_there(w, p->use[u]))
+            ok = add_pair(w, p->use[u], item);
+    return ok;
+}
+
+/* The task counts, and with it all that wait for nothing else than tasks of the same item. Those wait for tasks
+ * before them: a task is looked at after all that it depends on. */
+static bool count_chain(struct grow *w, uint32_t first)
+{
+    const od_hold_problem *p = w->g->p;
+    uint32_t left = 0;
+    w->chain[left++] = first;
+    while (left) {
+        uint32_t task = w->chain[--left];
+        if (!count(w, task))
+            return false;
+        for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
+            uint32_t after = p->successor[s];
+            if (w->item[after] == w->item[task] && --w->unsat[after] == 0)
+                w->chain[left++] = after;
+        }
+    }
+    return true;
+}
+
+/* What follows from tasks that have come to belong, until nothing more does. */
+static bool settle(struct grow *w)
+{
+    const od_hold_problem *p = w->g->p;
+    while (w->nstack) {
+        uint32_t task = w->stack[--w->nstack];
+        for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
+            uint32_t after = p->successor[s];
+            bool waits = w->item[after] != OD_NO_ITEM && w->item[after] != w->item[task];
+            if (waits && --w->unsat[after] == 0 && !count_chain(w, after))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* --- groups -------------------------------------------------------------------------- */
+
+/* The group with this hash, perhaps a new one without members. */
+static struct group *find_group(struct grow *w, uint64_t hash, double need)
+{
+    uint32_t at = (uint32_t)(hash >> 20) & (w->nslots - 1);
+    while (w->slot[at].stamp == w->stamp && w->group[w->slot[at].group].hash != hash)
+        at = (at + 1) & (w->nslots - 1);
+    struct slot *slot = &w->slot[at];
+    if (slot->stamp != w->stamp) {
+        *slot = (struct slot){.stamp = w->stamp, .group = w->ngroups++};
+        w->group[slot->group] = (struct group){.hash = hash, .need = need};
+    }
+    return &w->group[slot->group];
+}
+
+static double own_load(const struct grow *w, uint32_t item)
+{
+    return w->is_partner[item] ? 0 : od_hold_cost(w->g->p, item);
+}
+
+static void enter_group(struct grow *w, uint32_t item)
+{
+    const struct candidate *c = &w->candidate[item];
+    struct group *group = find_group(w, c->hash, c->need);
+    w->next_member[item] = 0;
+    if (group->last)
+        w->next_member[group->last - 1] = item + 1;
+    else
+        group->first = item + 1;
+    group->last = item + 1;
+}
+
+/* Of task time per second of loads; what needs no loads is the best. */
+static double worth(double gain, double loads)
+{
+    return loads > 0 ? gain / loads : (double)INFINITY;
+}
+
+/* The gain and loads of as many members as there is room for. */
+static double worth_of(const struct grow *w, const struct group *group, double room)
+{
+    const od_hold_problem *p = w->g->p;
+    double gain = 0, own = 0, bytes = 0;
+    for (uint32_t i = group->first; i; i = w->next_member[i - 1]) {
+        uint32_t item = i - 1;
+        if (bytes + p->size[item] > room)
+            break;
+        bytes += p->size[item];
+        gain += w->candidate[item].gain;
+        own += own_load(w, item);
+    }
+    return gain > 0 ? worth(gain, fmax(group->need, 0) + own) : 0;
+}
+
+/* The candidates as groups; the best of them, or NULL. */
+static struct group *best_group(struct grow *w, double room)
+{
+    struct group *best = NULL;
+    double most = 0, level = 0;
+    uint32_t kept = 0;
+    w->stamp++;
+    w->ngroups = 0;
+    for (uint32_t i = 0; i < w->nlisted; i++) {
+        uint32_t item = w->listed[i];
+        if (w->is_held[item])
+            continue;
+        w->listed[kept++] = item;
+        if (w->candidate[item].gain > 0)
+            enter_group(w, item);
+    }
+    w->nlisted = kept;
+    for (uint32_t i = 0; i < w->ngroups; i++) {
+        struct group *group = &w->group[i];
+        double value = worth_of(w, group, room), urgent = w->candidate[group->first - 1].level;
+        if (value > most * (1 + 1e-9) || (value >= most * (1 - 1e-9) && value > 0 && urgent > level)) {
+            best = group;
+            most = value;
+            level = urgent;
+        }
+    }
+    return best;
+}
+
+/* --- growing ------------------------------------------------------------------------------ */
+
+static bool hold(struct grow *w, uint32_t item)
+{
+    const od_hold_problem *p = w->g->p;
+    w->loads += own_load(w, item);
+    w->bytes += p->size[item];
+    w->is_held[item] = true;
+    w->is_partner[item] = false;
+    leave_pairs(w, item);
+    w->out->item[w->out->nitems++] = item;
+    for (uint32_t t = w->candidate[item].first_task; t; t = w->next_task[t - 1])
+        join(w, t - 1);
+    bool ok = settle(w);
+    w->out->bytes[w->out->nitems - 1] = w->bytes;
+    w->out->seconds[w->out->nitems - 1] = w->seconds;
+    w->out->loads[w->out->nitems - 1] = w->loads;
+    return ok;
+}
+
+/* The item with the most task time for each second of loads, all partners included; the first one among equals.
+ * False: none fits. */
+static bool seed(struct grow *w, double limit, uint32_t *best)
+{
+    double most = 0;
+    bool found = false;
+    for (uint32_t i = 0; i < w->nlisted; i++) {
+        uint32_t item = w->listed[i];
+        double value = worth(w->candidate[item].gain, w->candidate[item].need + od_hold_cost(w->g->p, item));
+        if (w->g->p->size[item] <= limit && (!found || value > most * (1 + 1e-9))) {
+            *best = item;
+            most = value;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static bool grow(struct grow *w, double limit)
+{
+    const od_hold_problem *p = w->g->p;
+    uint32_t first = OD_NO_ITEM;
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        w->unsat[t] = w->g->indegree[t];
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        if (w->g->indegree[t] == 0 && w->item[t] != OD_NO_ITEM && !count_chain(w, t))
+            return false;
+    if (!seed(w, limit, &first))
+        return true;
+    if (!hold(w, first))
+        return false;
+    struct group *group;
+    while (w->seconds < od_hold_reach(p) && (group = best_group(w, limit - w->bytes))) {
+        uint32_t held = w->out->nitems;
+        for (uint32_t i = group->first, next; i && w->seconds < od_hold_reach(p); i = next) {
+            next = w->next_member[i - 1];
+            if (w->bytes + p->size[i - 1] <= limit && !hold(w, i - 1))
+                return false;
+        }
+        if (w->out->nitems == held)
+            break;
+    }
+    return true;
+}
+
+static uint32_t power_above(uint32_t n)
+{
+    uint32_t power = 16;
+    while (power < 2 * n)
+        power *= 2;
+    return power;
+}
+
+static bool allocate_growth(const od_hold_problem *p, od_hold_growth *growth)
+{
+    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
+    if (growth->item)
+        return true;
+    growth->item = malloc(ni * sizeof *growth->item);
+    growth->bytes = malloc(ni * sizeof *growth->bytes);
+    growth->seconds = malloc(ni * sizeof *growth->seconds);
+    growth->loads = malloc(ni * sizeof *growth->loads);
+    growth->joined = malloc(nt * sizeof *growth->joined);
+    return growth->item && growth->bytes && growth->seconds && growth->loads && growth->joined;
+}
+
+void od_hold_free_growth(od_hold_growth *growth)
+{
+    free(growth->item);
+    free(growth->bytes);
+    free(growth->seconds);
+    free(growth->loads);
+    free(growth->joined);
+    free(growth->task);
+}
+
+od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_growth *growth)
+{
+    const od_hold_problem *p = g->p;
+    uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
+    struct grow w = {.g = g, .out = growth, .nslots = power_above(p->nitems)};
+    w.item = malloc(nt * sizeof *w.item);
+    w.unsat = malloc(nt * sizeof *w.unsat);
+    w.next_task = calloc(nt, sizeof *w.next_task);
+    w.stack = malloc(nt * sizeof *w.stack);
+    w.chain = malloc(nt * sizeof *w.chain);
+    w.candidate = calloc(ni, sizeof *w.candidate);
+    w.next_member = calloc(ni, sizeof *w.next_member);
+    w.is_held = calloc(ni, 1);
+    w.is_partner = calloc(ni, 1);
+    w.is_dirty = calloc(ni, 1);
+    w.is_listed = calloc(ni, 1);
+    w.first_pair = calloc(ni, sizeof *w.first_pair);
+    w.listed = malloc(ni * sizeof *w.listed);
+    w.group = malloc(ni * sizeof *w.group);
+    w.slot = calloc(w.nslots, sizeof *w.slot);
+    bool ok = allocate_growth(p, growth) && w.item && w.unsat && w.next_task && w.stack && w.chain && w.candidate &&
+              w.next_member && w.is_held && w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed &&
+              w.group && w.slot;
+    for (uint32_t t = 0; ok && t < p->ntasks; t++)
+        w.item[t] = item_of(p, t, role);
+    growth->nitems = 0;
+    if (ok)
+        memset(growth->joined, 0, nt * sizeof *growth->joined);
+    ok = ok && grow(&w, limit);
+    free(w.item);
+    free(w.unsat);
+    free(w.next_task);
+    free(w.stack);
+    free(w.chain);
+    free(w.candidate);
+    free(w.next_member);
+    free(w.is_held);
+    free(w.is_partner);
+    free(w.is_dirty);
+    free(w.is_listed);
+    free(w.first_pair);
+    free(w.pair);
+    free(w.listed);
+    free(w.group);
+    free(w.slot);
+    return ok ? OD_OK : OD_ENOMEM;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Hold and stream: which of the known tasks one device does next, so that each byte that it loads serves long.
+ *
+ * Of some role (an argument position of a kind of task, or what tasks write) a set H of items is chosen that stays on
+ * the device; the partners, which is what their tasks use besides, are streamed past it. H is grown from an item with
+ * much work: always the group of items that need the same new partners and bring the most task time per second of new
+ * loads. So it becomes rows for a two-dimensional product, squares of C for a three-dimensional one, a block of tiles
+ * for Cholesky, without being told. Not published; "stationary" is the word for it in the design of accelerators.
+ *
+ * A candidate (a role, and how much memory is kept for streams) is ordered by simulating the device: the load that
+ * makes most tasks possible comes next, and held items come before streams once the latter's share of memory is full.
+ * The candidate with the most task time per second of transfers wins; a few phases before the end, the one with which
+ * all that is left needs the fewest, and there one without H is among them.
+ *
+ * Dependences: tasks come in an order in which each comes after those that it depends on. A task may be chosen if all
+ * those before it are chosen. Deterministic. No threads, no engine: arrays in, arrays out.
+ */
+#ifndef OD_SCHED_PHASE_HOLD_H
+#define OD_SCHED_PHASE_HOLD_H
+
+#include "util/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What estimates of one problem, for different numbers of devices, tell each other; all zeros at first. */
+typedef struct od_hold_memo {
+    double loads; /* that were estimated */
+    double
+        largest; /* seconds of tasks that one device could have been given at once: any share above these makes no difference. 0: nothing is known */
+} od_hold_memo;
+
+/* The open tasks and what they use. All arrays are the caller's. */
+typedef struct od_hold_problem {
+    uint32_t ntasks, nitems, nkinds;
+    const double *seconds;           /* by task: predicted duration */
+    const uint32_t *kind;            /* by task: below nkinds, which is OD_HOLD_KINDS at most */
+    const uint32_t *first_use;       /* by task, and one more: its uses are first_use[t] .. first_use[t + 1] - 1 */
+    const uint32_t *use;             /* the item */
+    const bool *writes;              /* by use */
+    const uint32_t *first_successor; /* by task, and one more */
+    const uint32_t *successor;       /* greater than the task itself */
+    const double *size;              /* by item: bytes */
+    const double *load;              /* by item: seconds to bring it, or to bring it home */
+    const bool *resident;            /* by item: it is there */
+    const bool *fresh;               /* by item: the first of the tasks overwrites it, which needs no load */
+    double memory;                   /* bytes of the device */
+    uint32_t window;                 /* tasks whose data are there before they have run: a task buffer */
+    double share;                    /* seconds of tasks that it is to get at most */
+    od_hold_memo *memo;              /* or NULL; for estimates */
+} od_hold_problem;
+
+typedef struct od_hold_result {
+    uint32_t *order; /* tasks, with room for all */
+    uint32_t ntasks;
+    double seconds; /* of these tasks */
+    double loads;   /* seconds of the loads that they need, predicted */
+    double stores;  /* seconds of what has to go back for it */
+    double held;    /* bytes of H */
+    int role; /* for those who want to know: number of the kind times OD_HOLD_POSITIONS plus the position, or one of the following */
+} od_hold_result;
+
+enum { OD_HOLD_KINDS = 64, OD_HOLD_POSITIONS = 16 }; /* positions beyond these are no roles */
+enum { OD_HOLD_FIRST = -1, OD_HOLD_LAST = -2, OD_HOLD_WRITTEN = -3, OD_HOLD_NOTHING = -4 };
+
+/* The best phase: tasks, each once and after those that it depends on, of about `share` seconds; at least one where
+ * there is any. The caller has set result->order. OD_ENOMEM: the result is undefined. Takes time linear in all tasks
+ * for each role; the dozens of candidates look at the tasks around H only. */
+od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result);
+
+/* Seconds of loads, added up over all devices, when so many share the work of the problem equally, phase after phase;
+ * a rough plan. With a memo estimates for more and more devices are free as long as memory limits the phases, not the
+ * share. OD_ENOMEM: `*loads` is undefined. */
+od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads);
+
+#endif

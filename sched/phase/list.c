@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* List scheduling on simulated devices; see list.h. */
+#include "sched/phase/list.h"
+
+#include "memmgr/data/datum.h"
+#include "sched/phase/impl.h"
+#include "util/container/heap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct device {
+    double free_at;          /* end of the task that it runs, or ran */
+    double backlog;          /* seconds of the tasks that it has been given and not begun */
+    double bytes;            /* of what is there */
+    uint32_t oldest, newest; /* of the items there by their last use, plus one */
+    od_heap queue;           /* of tasks, the most urgent first */
+    uint32_t *committed;     /* a ring of tasks whose data have been asked for */
+    uint32_t first, ncommitted;
+    uint32_t running; /* plus one; 0: none */
+};
+
+/* What is known of an item on a device. */
+struct replica {
+    double arrival;        /* when it is there */
+    uint32_t older, newer; /* items, plus one */
+};
+
+struct list {
+    const od_hold_graph *g;
+    const od_hold_problem *p; /* of the graph */
+    unsigned n;
+    uint32_t window; /* tasks whose data are asked for before they run */
+    double share_of_load, bus;
+    struct device *device;
+    uint32_t *rings;
+    double *own;             /* by task: seconds of the way that it was expected to take */
+    double *arrival;         /* by task: when its inputs are there */
+    uint32_t *unsat;         /* by task */
+    uint64_t *there;         /* by item: bit k: it takes memory of device k */
+    uint64_t *asked;         /* by item: it is there, or a task that was placed there will bring it */
+    bool *made;              /* by item: it has contents */
+    struct replica *replica; /* by item and device */
+    double way_free;         /* when all that has been asked for has come */
+    double planned_loads;    /* seconds of what placed tasks have yet to ask for */
+    uint32_t started;
+    od_list_plan *plan;
+};
+
+/* The owner: levels by task. */
+static bool is_more_urgent(const void *owner, uint32_t a, uint32_t b)
+{
+    const double *level = owner;
+    return level[a] > level[b] || (level[a] >= level[b] && a < b);
+}
+
+/* --- memory: least recently used items leave ------------------------------------------------ */
+
+static struct replica *replica_of(const struct list *w, uint32_t item, unsigned k)
+{
+    return &w->replica[(size_t)item * w->n + k];
+}
+
+static void enlist(struct list *w, uint32_t item, unsigned k)
+{
+    struct device *d = &w->device[k];
+    struct replica *r = replica_of(w, item, k);
+    r->older = d->newest;
+    r->newer = 0;
+    *(d->newest ? &replica_of(w, d->newest - 1, k)->newer : &d->oldest) = item + 1;
+    d->newest = item + 1;
+    d->bytes += w->p->size[item];
+    w->there[item] |= OD_BIT(k);
+}
+
+static void unlist(struct list *w, uint32_t item, unsigned k)
+{
+    struct device *d = &w->device[k];
+    struct replica *r = replica_of(w, item, k);
+    *(r->older ? &replica_of(w, r->older - 1, k)->newer : &d->oldest) = r->newer;
+    *(r->newer ? &replica_of(w, r->newer - 1, k)->older : &d->newest) = r->older;
+    d->bytes -= w->p->size[item];
+    w->there[item] &= ~OD_BIT(k);
+}
+
+/* --- placing ---------------------------------------------------------------------------- */
+
+static bool needs_load(const struct list *w, uint32_t item)
+{
+    return w->made[item] || !w->p->fresh[item];
+}
+
+/* Seconds that the way is busy with what the task lacks on k. */
+static double lacking(const struct list *w, uint32_t task, unsigned k)
+{
+    const od_hold_problem *p = w->p;
+    double seconds = 0;
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
+        if (!(w->asked[p->use[u]] & OD_BIT(k)) && needs_load(w, p->use[u]))
+            seconds += p->load[p->use[u]] * w->share_of_load;
+    return seconds;
+}
+
+static double completion(const struct list *w, uint32_t task, unsigned k, double now)
+{
+    double computed = fmax(w->device[k].free_at, now) + w->device[k].backlog, own = lacking(w, task, k);
+    if (own > 0)
+        computed = fmax(computed, fmax(w->way_free, now) + w->planned_loads + own) + w->bus * own;
+    return computed + w->p->seconds[task];
+}
+
+static void place(struct list *w, uint32_t task, double now)
+{
+    const od_hold_problem *p = w->p;
+    unsigned best = 0;
+    double earliest = (double)INFINITY;
+    for (unsigned k = 0; k < w->n; k++) {
+        double seconds = completion(w, task, k, now);
+        if (seconds < earliest) {
+            best = k;
+            earliest = seconds;
+        }
+    }
+    w->own[task] = lacking(w, task, best);
+    w->planned_loads += w->own[task];
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
+        w->asked[p->use[u]] |= OD_BIT(best);
+    w->plan->place[task] = best;
+    w->device[best].backlog += p->seconds[task];
+    od_heap_push(&w->device[best].queue, task);
+}
+
+/* --- simulated time ------------------------------------------------------------------------ */
+
+/* The task's inputs come, one after the other. */
+static void bring(struct list *w, uint32_t task, unsigned k, double now)
+{
+    const od_hold_problem *p = w->p;
+    w->planned_loads -= w->own[task];
+    w->arrival[task] = now;
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
+        uint32_t item = p->use[u];
+        struct replica *r = replica_of(w, item, k);
+        if (w->there[item] & OD_BIT(k)) {
+            unlist(w, item, k);
+        } else if (needs_load(w, item)) {
+            w->way_free = fmax(w->way_free, now) + p->load[item] * w->share_of_load;
+            r->arrival = w->way_free;
+        } else {
+            r->arrival = now;
+        }
+        enlist(w, item, k);
+        w->asked[item] |= OD_BIT(k);
+        w->arrival[task] = fmax(w->arrival[task], r->arrival);
+    }
+    for (struct device *d = &w->device[k]; d->oldest && d->bytes > p->memory;) {
+        uint32_t victim = d->oldest - 1;
+        unlist(w, victim, k);
+        w->asked[victim] &= ~OD_BIT(k);
+    }
+}
+
+static void advance(struct list *w, unsigned k, double now)
+{
+    struct device *d = &w->device[k];
+    uint32_t window = w->window;
+    while (d->ncommitted < window && d->queue.count) {
+        uint32_t task = od_heap_first(&d->queue);
+        od_heap_remove(&d->queue, task);
+        bring(w, task, k, now);
+        d->committed[(d->first + d->ncommitted++) % window] = task;
+    }
+    if (d->running || !d->ncommitted)
+        return;
+    uint32_t task = d->committed[d->first];
+    d->first = (d->first + 1) % window;
+    d->ncommitted--;
+    d->running = task + 1;
+    d->free_at = fmax(now, w->arrival[task]) + w->p->seconds[task];
+    d->backlog -= w->p->seconds[task];
+    w->plan->order[w->started++] = task;
+}
+
+/* What the task has written is there alone; tasks that waited for it become ready. */
+static void end_task(struct list *w, unsigned k)
+{
+    const od_hold_problem *p = w->p;
+    uint32_t task = w->device[k].running - 1;
+    double now = w->device[k].free_at;
+    w->device[k].running = 0;
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
+        uint32_t item = p->use[u];
+        if (!p->writes[u])
+            continue;
+        w->made[item] = true;
+        for (unsigned j = 0; j < w->n; j++)
+            if (j != k && (w->there[item] & OD_BIT(j)))
+                unlist(w, item, j);
+        w->asked[item] &= OD_BIT(k);
+    }
+    for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++)
+        if (--w->unsat[p->successor[s]] == 0)
+            place(w, p->successor[s], now);
+    for (unsigned j = 0; j < w->n; j++)
+        advance(w, j, now);
+}
+
+static int earliest_end(const struct list *w)
+{
+    int best = -1;
+    for (unsigned k = 0; k < w->n; k++)
+        if (w->device[k].running && (best < 0 || w->device[k].free_at < w->device[best].free_at))
+            best = (int)k;
+    return best;
+}
+
+/* What is on the devices already. */
+static void begin(struct list *w, const uint64_t *copies)
+{
+    for (uint32_t item = 0; item < w->p->nitems; item++) {
+        w->made[item] = copies[item] != 0;
+        for (unsigned k = 0; k < w->n; k++)
+            if (copies[item] & OD_BIT(k))
+                enlist(w, item, k);
+        w->asked[item] = w->there[item];
+    }
+}
+
+static void simulate(struct list *w)
+{
+    const od_hold_problem *p = w->p;
+    memcpy(w->unsat, w->g->indegree, p->ntasks * sizeof *w->unsat);
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        if (!w->unsat[t])
+            place(w, t, 0);
+    for (unsigned k = 0; k < w->n; k++)
+        advance(w, k, 0);
+    w->plan->seconds = 0;
+    for (int k; (k = earliest_end(w)) >= 0;) {
+        w->plan->seconds = w->device[k].free_at;
+        end_task(w, (unsigned)k);
+    }
+}
+
+static od_status make_with(const od_list_problem *problem, const od_hold_graph *g, unsigned devices, double bus,
+                           od_list_plan *plan)
+{
+    const od_hold_problem *p = g->p;
+    size_t nt = p->ntasks + 1, ni = p->nitems + 1;
+    struct list w = {.g = g,
+                     .p = p,
+                     .n = devices,
+                     .window = p->window ? p->window : 1,
+                     .share_of_load = 1.0 / problem->devices,
+                     .bus = bus,
+                     .plan = plan};
+    w.device = calloc(devices, sizeof *w.device);
+    w.rings = malloc(devices * (size_t)w.window * sizeof *w.rings);
+    w.own = malloc(nt * sizeof *w.own);
+    w.arrival = malloc(nt * sizeof *w.arrival);
+    w.unsat = malloc(nt * sizeof *w.unsat);
+    w.there = calloc(ni, sizeof *w.there);
+    w.asked = calloc(ni, sizeof *w.asked);
+    w.made = calloc(ni, sizeof *w.made);
+    w.replica = calloc(ni * devices, sizeof *w.replica);
+    bool ok = w.device && w.rings && w.own && w.arrival && w.unsat && w.there && w.asked && w.made && w.replica;
+    for (unsigned k = 0; ok && k < devices; k++) {
+        od_heap_init(&w.device[k].queue, is_more_urgent, g->level);
+        ok = od_heap_reserve(&w.device[k].queue, p->ntasks) == OD_OK;
+        w.device[k].committed = w.rings + k * (size_t)w.window;
+    }
+    if (ok) {
+        begin(&w, problem->copies);
+        simulate(&w);
+    }
+    for (unsigned k = 0; w.device && k < devices; k++)
+        od_heap_free(&w.device[k].queue);
+    free(w.device);
+    free(w.rings);
+    free(w.own);
+    free(w.arrival);
+    free(w.unsat);
+    free(w.there);
+    free(w.asked);
+    free(w.made);
+    free(w.replica);
+    return ok ? OD_OK : OD_ENOMEM;
+}
+
+od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_list_plan *plan)
+{
+    static const double buses[] = {8, 6, 4, 3, 2, 1.5, 1, 0.5, 0.25, 0};
+    static const double clearly = 0.99; /* a smaller weight, which loads more, or a device more must bring that */
+    enum { BUSES = sizeof buses / sizeof *buses };
+    unsigned best_devices = 1;
+    double best_bus = buses[0], least = (double)INFINITY;
+    od_hold_graph g = {.p = problem->tasks};
+    od_status status = od_hold_make_graph(&g) ? OD_OK : OD_ENOMEM;
+    for (unsigned n = 1; n <= most; n += 1 + n / 4) {
+        for (unsigned i = 0; !status && i < BUSES; i++) {
+            status = make_with(problem, &g, n, buses[i], plan);
+            if (status || plan->seconds >= clearly * least)
+                continue;
+            least = plan->seconds;
+            best_devices = n;
+            best_bus = buses[i];
+        }
+    }
+    if (!status)
+        status = make_with(problem, &g, best_devices, best_bus, plan);
+    od_hold_free_graph(&g);
+    return status;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A problem as the candidates need it: its graph, its roles, and what is left of it; see hold_impl.h. */
+#include "sched/phase/impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* --- the graph --------------------------------------------------------------------- */
+
+static bool list_users(od_hold_graph *g)
+{
+    const od_hold_problem *p = g->p;
+    uint32_t nuses = p->first_use[p->ntasks];
+    g->first_user = calloc(p->nitems + 2, sizeof *g->first_user);
+    g->user = malloc((nuses + 1) * sizeof *g->user);
+    if (!g->first_user || !g->user)
+        return false;
+    for (uint32_t u = 0; u < nuses; u++)
+        g->first_user[p->use[u] + 2]++;
+    for (uint32_t i = 2; i < p->nitems + 2; i++)
+        g->first_user[i] += g->first_user[i - 1];
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        for (uint32_t u = p->first_use[t]; u < p->first_use[t + 1]; u++)
+            g->user[g->first_user[p->use[u] + 1]++] = t;
+    return true;
+}
+
+static bool measure_graph(od_hold_graph *g)
+{
+    const od_hold_problem *p = g->p;
+    g->indegree = calloc(p->ntasks + 1, sizeof *g->indegree);
+    g->level = malloc((p->ntasks + 1) * sizeof *g->level);
+    if (!g->indegree || !g->level)
+        return false;
+    for (uint32_t t = p->ntasks; t-- > 0;) {
+        double below = 0;
+        for (uint32_t s = p->first_successor[t]; s < p->first_successor[t + 1]; s++) {
+            g->indegree[p->successor[s]]++;
+            below = fmax(below, g->level[p->successor[s]]);
+        }
+        g->level[t] = p->seconds[t] + below;
+    }
+    return true;
+}
+
+bool od_hold_make_graph(od_hold_graph *g)
+{
+    return list_users(g) && measure_graph(g);
+}
+
+void od_hold_free_graph(od_hold_graph *g)
+{
+    free(g->first_user);
+    free(g->user);
+    free(g->indegree);
+    free(g->level);
+}
+
+/* --- roles --------------------------------------------------------------------------- */
+
+static int most_seconds_first(const void *a, const void *b)
+{
+    const od_hold_role *x = a, *y = b;
+    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+unsigned od_hold_list_roles(const od_hold_problem *p, od_hold_role *roles)
+{
+    enum { ALL = OD_HOLD_KINDS * OD_HOLD_POSITIONS };
+    double seconds[ALL] = {0};
+    od_hold_role all[ALL];
+    unsigned count = 0, n = 0;
+    bool any_writes = false;
+    for (uint32_t t = 0; t < p->ntasks; t++) {
+        for (uint32_t i = 0; i < OD_HOLD_POSITIONS && p->first_use[t] + i < p->first_use[t + 1]; i++) {
+            any_writes |= p->writes[p->first_use[t] + i];
+            seconds[p->kind[t] * OD_HOLD_POSITIONS + i] += p->seconds[t];
+        }
+    }
+    for (unsigned i = 0; i < ALL; i++)
+        if (seconds[i] > 0)
+            all[count++] = (od_hold_role){(int)i, seconds[i]};
+    qsort(all, count, sizeof *all, most_seconds_first);
+    if (any_writes)
+        roles[n++].role = OD_HOLD_WRITTEN;
+    if (p->nkinds > 1) { /* else positions of the kind */
+        roles[n++].role = OD_HOLD_LAST;
+        roles[n++].role = OD_HOLD_FIRST;
+    }
+    for (unsigned i = 0; i < count && n < OD_HOLD_ROLES; i++)
+        roles[n++] = all[i];
+    return n;
+}
+
+unsigned od_hold_usual_roles(const od_hold_problem *p, int given, od_hold_role *roles)
+{
+    bool writes = false;
+    unsigned n = 0;
+    for (uint32_t u = 0; u < p->first_use[p->ntasks]; u++)
+        writes |= p->writes[u];
+    roles[n++].role = writes ? OD_HOLD_WRITTEN : OD_HOLD_LAST;
+    if (!writes)
+        roles[n++].role = OD_HOLD_FIRST;
+    if (given != OD_HOLD_NOTHING)
+        roles[n++].role = given;
+    return n;
+}
+
+/* --- what is left ----------------------------------------------------------------------- */
+
+bool od_hold_make_rest(od_hold_rest *r, const od_hold_problem *whole, const bool *gone)
+{
+    uint32_t nt = whole->ntasks + 1, nu = whole->first_use[whole->ntasks] + 1;
+    uint32_t ns = whole->first_successor[whole->ntasks] + 1, uses = 0, edges = 0;
+    *r = (od_hold_rest){.p = *whole,
+                        .seconds = malloc(nt * sizeof *r->seconds),
+                        .kind = malloc(nt * sizeof *r->kind),
+                        .first_use = malloc((nt + 1) * sizeof *r->first_use),
+                        .use = malloc(nu * sizeof *r->use),
+                        .first_successor = malloc((nt + 1) * sizeof *r->first_successor),
+                        .successor = malloc(ns * sizeof *r->successor),
+                        .number = malloc(nt * sizeof *r->number),
+                        .writes = malloc(nu),
+                        .origin = malloc(nt * sizeof *r->origin)};
+    if (!r->seconds || !r->kind || !r->first_use || !r->use || !r->first_successor || !r->successor || !r->number ||
+        !r->writes || !r->origin)
+        return false;
+    r->p.ntasks = 0;
+    for (uint32_t t = 0; t < whole->ntasks; t++) {
+        if (gone[t])
+            continue;
+        uint32_t at = r->p.ntasks++;
+        r->number[t] = at;
+        r->origin[at] = t;
+        r->seconds[at] = whole->seconds[t];
+        r->kind[at] = whole->kind[t];
+        r->first_use[at] = uses;
+        for (uint32_t u = whole->first_use[t]; u < whole->first_use[t + 1]; u++, uses++) {
+            r->use[uses] = whole->use[u];
+            r->writes[uses] = whole->writes[u];
+        }
+    }
+    r->first_use[r->p.ntasks] = uses;
+    for (uint32_t at = 0; at < r->p.ntasks; at++) {
+        uint32_t t = r->origin[at];
+        r->first_successor[at] = edges;
+        for (uint32_t s = whole->first_successor[t]; s < whole->first_successor[t + 1]; s++)
+            if (!gone[whole->successor[s]])
+                r->successor[edges++] = r->number[whole->successor[s]];
+    }
+    r->first_successor[r->p.ntasks] = edges;
+    r->p.seconds = r->seconds;
+    r->p.kind = r->kind;
+    r->p.first_use = r->first_use;
+    r->p.use = r->use;
+    r->p.writes = r->writes;
+    r->p.first_successor = r->first_successor;
+    r->p.successor = r->successor;
+    return true;
+}
+
+void od_hold_free_rest(od_hold_rest *r)
+{
+    free(r->seconds);
+    free(r->kind);
+    free(r->first_use);
+    free(r->use);
+    free(r->first_successor);
+    free(r->successor);
+    free(r->number);
+    free(r->writes);
+    free(r->origin);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The open tasks as plain arrays; see scene.h. */
+#include "sched/phase/scene.h"
+
+#include <stdlib.h>
+
+enum { IN_FLIGHT = 2 }; /* tasks beyond a task buffer: one committed, one running */
+
+/* What tasks must have in common to play the same part. */
+struct kind {
+    const void *kind;
+    uint32_t nuses;
+};
+
+/* While a scene is made. */
+struct maker {
+    od_scene *scene;
+    const od_policy_env *env;
+    const od_known *known;
+    unsigned k;
+    uint32_t *task_number, *item_number; /* by id of what is known: the number in the problem plus one */
+    struct kind kinds[OD_HOLD_KINDS];
+    uint32_t nuses, nsuccessors;
+    size_t use_room, successor_room;
+};
+
+/* Kinds beyond the first are one. */
+static uint32_t kind_of(struct maker *m, const od_known_task *task)
+{
+    od_hold_problem *p = &m->scene->problem;
+    for (uint32_t i = 0; i < p->nkinds; i++)
+        if (m->kinds[i].kind == task->kind && m->kinds[i].nuses == task->nuses)
+            return i;
+    if (p->nkinds == OD_HOLD_KINDS)
+        return OD_HOLD_KINDS - 1;
+    m->kinds[p->nkinds] = (struct kind){task->kind, task->nuses};
+    return p->nkinds++;
+}
+
+/* Bytes; what has not been seen yet is taken to be like the others. */
+static double size_of(const struct maker *m, const od_known_item *item)
+{
+    return item->size ? (double)item->size : m->known->mean_size;
+}
+
+static double load_seconds(const struct maker *m, const od_known_item *item)
+{
+    static const double latency = 1e-9; /* loads take some time, however short */
+    if (item->datum)
+        return m->env->transfer_time(m->env->engine, item->datum, m->k);
+    return latency + size_of(m, item) * m->env->ndevices / m->env->inbound;
+}
+
+static uint64_t copies_of(const struct maker *m, const od_known_item *item)
+{
+    uint64_t copies = 0;
+    for (unsigned k = 0; k < m->env->ndevices; k++)
+        if (item->claimed[k].count || (item->datum && od_datum_is_expected(item->datum, k)))
+            copies |= OD_BIT(k);
+    return copies;
+}
+
+static bool is_fresh(const od_known_item *item)
+{
+    const od_node *first = od_list_first(&item->open);
+    return first && od_container_of(first, od_known_use, link)->mode == OD_WRITE;
+}
+
+static uint32_t number_of(struct maker *m, const od_known_item *item)
+{
+    od_scene *scene = m->scene;
+    if (!m->item_number[item->id]) {
+        uint32_t i = scene->problem.nitems++;
+        m->item_number[item->id] = i + 1;
+        scene->size[i] = size_of(m, item);
+        scene->load[i] = load_seconds(m, item);
+        scene->copies[i] = copies_of(m, item);
+        scene->resident[i] = scene->copies[i] & OD_BIT(m->k);
+        scene->fresh[i] = is_fresh(item);
+    }
+    return m->item_number[item->id] - 1;
+}
+
+static bool widen(uint32_t **array, size_t *room)
+{
+    size_t wider = 2 * *room + 64;
+    uint32_t *grown = realloc(*array, wider * sizeof *grown);
+    if (!grown)
+        return false;
+    *array = grown;
+    *room = wider;
+    return true;
+}
+
+/* Room for so many uses more. */
+static bool reserve_uses(struct maker *m, uint32_t count)
+{
+    od_scene *scene = m->scene;
+    while (m->nuses + count > m->use_room) {
+        if (!widen(&scene->use, &m->use_room))
+            return false;
+        bool *writes = realloc(scene->writes, m->use_room);
+        if (!writes)
+            return false;
+        scene->writes = writes;
+    }
+    return true;
+}
+
+static bool reserve_successors(struct maker *m, uint32_t count)
+{
+    while (m->nsuccessors + count > m->successor_room)
+        if (!widen(&m->scene->successor, &m->successor_room))
+            return false;
+    return true;
+}
+
+static bool add_task(struct maker *m, od_known_task *task)
+{
+    static const double least = 1e-9; /* every task takes some time */
+    od_scene *scene = m->scene;
+    if (!reserve_uses(m, task->nuses))
+        return false;
+    uint32_t t = scene->problem.ntasks++;
+    scene->task[t] = task;
+    od_known_pin(task);
+    m->task_number[task->id] = t + 1;
+    scene->seconds[t] = task->seconds > least ? task->seconds : least;
+    scene->kind[t] = kind_of(m, task);
+    for (uint32_t i = 0; i < task->nuses; i++) {
+        scene->use[m->nuses] = number_of(m, task->uses[i].item);
+        scene->writes[m->nuses++] = task->uses[i].mode & OD_WRITE;
+    }
+    scene->first_use[t + 1] = m->nuses;
+    return true;
+}
+
+/* Dependences against the order of submission, which wrong predictions may leave, are none here. */
+static bool add_successors(struct maker *m)
+{
+    od_scene *scene = m->scene;
+    for (uint32_t t = 0; t < scene->problem.ntasks; t++) {
+        const od_known_task *task = scene->task[t];
+        if (!reserve_successors(m, task->nsuccessors))
+            return false;
+        for (uint32_t i = 0; i < task->nsuccessors; i++) {
+            const od_known_task *after = task->successors[i];
+            if (!after->gone && m->task_number[after->id] > t + 1)
+                scene->successor[m->nsuccessors++] = m->task_number[after->id] - 1;
+        }
+        scene->first_successor[t + 1] = m->nsuccessors;
+    }
+    return true;
+}
+
+static void *array(size_t count, size_t size, bool *ok)
+{
+    void *memory = calloc(count + 1, size);
+    *ok &= memory != NULL;
+    return memory;
+}
+
+static bool allocate(struct maker *m)
+{
+    od_scene *s = m->scene;
+    size_t ntasks = m->known->open.count, nitems = m->known->nitems;
+    bool ok = true;
+    m->task_number = array(m->known->task_ids.bound, sizeof *m->task_number, &ok);
+    m->item_number = array(m->known->item_ids.bound, sizeof *m->item_number, &ok);
+    s->task = array(ntasks, sizeof *s->task, &ok);
+    s->seconds = array(ntasks, sizeof *s->seconds, &ok);
+    s->kind = array(ntasks, sizeof *s->kind, &ok);
+    s->first_use = array(ntasks + 1, sizeof *s->first_use, &ok);
+    s->first_successor = array(ntasks + 1, sizeof *s->first_successor, &ok);
+    s->size = array(nitems, sizeof *s->size, &ok);
+    s->load = array(nitems, sizeof *s->load, &ok);
+    s->resident = array(nitems, sizeof *s->resident, &ok);
+    s->copies = array(nitems, sizeof *s->copies, &ok);
+    s->fresh = array(nitems, sizeof *s->fresh, &ok);
+    return ok && reserve_uses(m, 1) && reserve_successors(m, 1);
+}
+
+static bool fill(struct maker *m)
+{
+    od_scene *s = m->scene;
+    od_list_each(it, &m->known->open)
+        if (!add_task(m, od_container_of(it, od_known_task, link)))
+            return false;
+    if (!add_successors(m))
+        return false;
+    s->problem.seconds = s->seconds;
+    s->problem.kind = s->kind;
+    s->problem.first_use = s->first_use;
+    s->problem.use = s->use;
+    s->problem.writes = s->writes;
+    s->problem.first_successor = s->first_successor;
+    s->problem.successor = s->successor;
+    s->problem.size = s->size;
+    s->problem.load = s->load;
+    s->problem.resident = s->resident;
+    s->problem.fresh = s->fresh;
+    s->problem.memory = (double)m->env->memory;
+    s->problem.window = m->env->buffer + IN_FLIGHT;
+    return true;
+}
+
+od_status od_scene_create(od_scene *scene, const od_known *known, const od_policy_env *env, unsigned k)
+{
+    struct maker m = {.scene = scene, .env = env, .known = known, .k = k};
+    *scene = (od_scene){0};
+    bool ok = allocate(&m) && fill(&m);
+    if (!ok)
+        od_scene_free(scene);
+    free(m.task_number);
+    free(m.item_number);
+    return ok ? OD_OK : OD_ENOMEM;
+}
+
+void od_scene_free(od_scene *scene)
+{
+    for (uint32_t t = 0; t < scene->problem.ntasks; t++)
+        od_known_unpin(scene->task[t]);
+    free(scene->task);
+    free(scene->seconds);
+    free(scene->kind);
+    free(scene->first_use);
+    free(scene->use);
+    free(scene->writes);
+    free(scene->first_successor);
+    free(scene->successor);
+    free(scene->size);
+    free(scene->load);
+    free(scene->resident);
+    free(scene->copies);
+    free(scene->fresh);
+    *scene = (od_scene){0};
+}

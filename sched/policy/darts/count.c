@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Counting; see needs.h for the idea.
+ *
+ * Every change is one of four: a task enters or leaves the ready set (offer, take), a datum comes to a device or
+ * leaves it (arrive, depart). A visit of one task by arrive or depart looks at where its other data are and touches
+ * at most the counters of what it lacks of them, when that is two data or fewer. A task that enters or leaves the
+ * ready set touches such counters on all devices, which are found together: sets of devices are bits of a word.
+ */
+#include "sched/policy/darts/visit.h"
+
+#include <assert.h>
+
+/* --- sets and keys ------------------------------------------------------- */
+
+static void set_remove(struct set *set, int32_t priority)
+{
+    assert(set->count > 0);
+    set->count--;
+    if (priority == set->top.priority)
+        set->top.holders--;
+}
+
+static void enter_s0(struct want *want, const struct slot *slot)
+{
+    set_add(&want->s0, slot->priority);
+    want->s0_ns += slot->ns;
+}
+
+static void leave_s0(struct want *want, const struct slot *slot)
+{
+    set_remove(&want->s0, slot->priority);
+    want->s0_ns -= slot->ns;
+}
+
+/* The datum, which is absent, may have become a better choice: its key is looked at before the next one. Many tasks
+ * that come or go between two choices cost its heap one step. */
+static inline void raise(struct view *view, uint32_t id)
+{
+    struct standing *standing = &view->needs->standing[id];
+    if (standing->raised & OD_BIT(view->k))
+        return;
+    standing->raised |= OD_BIT(view->k);
+    view->raised[view->nraised++] = id;
+}
+
+/* Does so on all devices where it is absent. */
+static inline void raise_all(od_needs *needs, uint32_t id)
+{
+    struct standing *standing = &needs->standing[id];
+    for (uint64_t left = needs->absent[id] & ~standing->raised; left; left &= left - 1) {
+        struct view *view = &needs->views[__builtin_ctzll(left)];
+        view->raised[view->nraised++] = id;
+    }
+    standing->raised |= needs->absent[id];
+}
+
+/* The S1 of an absent datum has grown: without an S0 it is no candidate before the others. */
+static inline void raise_second(struct view *view, uint32_t id)
+{
+    if (belongs_first(view, id))
+        raise(view, id);
+    else
+        park(view, id);
+}
+
+/* --- visits -------------------------------------------------------------- */
+
+static void free_add(struct view *view, uint32_t number)
+{
+    uint32_t word = number / 64;
+    view->free[word] |= OD_BIT(number % 64);
+    view->free_words[word / 64] |= OD_BIT(word % 64);
+    view->nfree++;
+}
+
+static void free_remove(struct view *view, uint32_t number)
+{
+    uint32_t word = number / 64;
+    view->free[word] &= ~OD_BIT(number % 64);
+    if (!view->free[word])
+        view->free_words[word / 64] &= ~OD_BIT(word % 64);
+    view->nfree--;
+}
+
+/* The task no longer lacks the datum, which counts as present and whose own sets are not touched. */
+static void visit_arrival(struct view *view, const struct lacks *lacks, uint32_t id)
+{
+    const struct slot *slot = &view->needs->slots[lacks->number];
+    (void)id;
+    if (lacks->count == 0) {
+        free_add(view, lacks->number);
+    } else if (lacks->count == 1) {
+        struct want *other = want_of(view, lacks->ids[0]);
+        set_remove(&other->s1, slot->priority);
+        enter_s0(other, slot);
+        raise(view, lacks->ids[0]);
+    } else {
+        for (int i = 0; i < 2; i++) {
+            set_add(&want_of(view, lacks->ids[i])->s1, slot->priority);
+            raise_second(view, lacks->ids[i]);
+        }
+    }
+}
+
+/* Does so where tasks that lack nothing now are about to be planned. */
+static void visit_load(struct view *view, const struct lacks *lacks, uint32_t id)
+{
+    if (lacks->count == 0)
+        view->needs->taken[view->needs->ntaken++] = lacks->number;
+    else
+        visit_arrival(view, lacks, id);
+}
+
+/* The datum counts as present on the view's device from now on. */
+static void arrive(struct view *view, uint32_t id, visit_function *visit)
+{
+    view->needs->absent[id] &= ~OD_BIT(view->k);
+    *want_of(view, id) = (struct want){0};
+    od_needs_drop_candidate(view, id);
+    visit_ready(view, id, visit);
+}
+
+/* The task lacks the datum again, which still counts as present. */
+static void visit_departure(struct view *view, const struct lacks *lacks, uint32_t id)
+{
+    const struct slot *slot = &view->needs->slots[lacks->number];
+    if (lacks->count == 0) {
+        free_remove(view, lacks->number);
+        enter_s0(want_of(view, id), slot);
+    } else if (lacks->count == 1) {
+        struct want *other = want_of(view, lacks->ids[0]);
+        leave_s0(other, slot);
+        set_add(&other->s1, slot->priority);
+        set_add(&want_of(view, id)->s1, slot->priority);
+    } else {
+        set_remove(&want_of(view, lacks->ids[0])->s1, slot->priority);
+        set_remove(&want_of(view, lacks->ids[1])->s1, slot->priority);
+    }
+}
+
+static void depart(struct view *view, uint32_t id)
+{
+    visit_ready(view, id, visit_departure);
+    view->needs->absent[id] |= OD_BIT(view->k);
+    if (view->needs->rules.in_turn)
+        set_tie(view, id, INT32_MAX - view->evictions);
+    raise(view, id);
+}
+
+/* Lets the datum depart where nothing holds or promises it any more. */
+static void recheck(struct view *view, uint32_t id)
+{
+    const struct source *source = &view->needs->sources[id];
+    if (!is_absent(view, id) && !(view->needs->standing[id].resident & OD_BIT(view->k)) &&
+        view->planned_reads[id] == 0 && source->datum->replica[view->k].buffered_uses == 0)
+        depart(view, id);
+}
+
+/* --- the ready set ------------------------------------------------------- */
+
+/* Devices where a task lacks no datum, exactly one, exactly two. */
+struct lacking {
+    uint64_t none, one, two;
+};
+
+static struct lacking lacking_of(const od_needs *needs, const struct slot *slot)
+{
+    const uint32_t *inputs = inputs_of(slot);
+    uint64_t any = 0, several = 0, many = 0;
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint64_t absent = needs->absent[inputs[i]];
+        many |= several & absent;
+        several |= any & absent;
+        any |= absent;
+    }
+    return (struct lacking){
+        .none = ~any & (OD_BIT(needs->env.ndevices) - 1), .one = any & ~several, .two = several & ~many};
+}
+
+/* Counts a new ready task on all devices; what it lacks may have become a better choice. */
+static void count_in(od_needs *needs, const struct slot *slot, uint32_t number)
+{
+    const uint32_t *inputs = inputs_of(slot);
+    struct lacking lacking = lacking_of(needs, slot);
+    for (uint64_t left = lacking.none; left; left &= left - 1)
+        free_add(&needs->views[__builtin_ctzll(left)], number);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint32_t id = inputs[i];
+        uint64_t absent = needs->absent[id];
+        needs->standing[id].left_ns += slot->ns;
+        raise_all(needs, id);
+        for (uint64_t left = absent & lacking.one; left; left &= left - 1)
+            enter_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
+        for (uint64_t left = absent & lacking.two; left; left &= left - 1)
+            set_add(&needs->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
+    }
+}
+
+/* Asks for the counters that count_out() will touch. */
+PREFETCH void prefetch_counters(const od_needs *needs, const struct slot *slot, struct lacking lacking)
+{
+    if (!needs->large)
+        return;
+    const uint32_t *inputs = inputs_of(slot);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        for (uint64_t left = needs->absent[inputs[i]] & (lacking.one | lacking.two); left; left &= left - 1)
+            __builtin_prefetch(&needs->views[__builtin_ctzll(left)].want[inputs[i]], 1);
+    }
+}
+
+static void count_out(od_needs *needs, const struct slot *slot, uint32_t number, struct lacking lacking)
+{
+    const uint32_t *inputs = inputs_of(slot);
+    for (uint64_t left = lacking.none; left; left &= left - 1)
+        free_remove(&needs->views[__builtin_ctzll(left)], number);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        uint32_t id = inputs[i];
+        uint64_t absent = needs->absent[id];
+        needs->standing[id].left_ns -= slot->ns;
+        for (uint64_t left = absent & lacking.one; left; left &= left - 1)
+            leave_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
+        for (uint64_t left = absent & lacking.two; left; left &= left - 1)
+            set_remove(&needs->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
+    }
+}
+
+void od_needs_offer(od_needs *needs, od_task *task)
+{
+    uint32_t number = slot_of(task);
+    struct slot *slot = &needs->slots[number];
+    assert(!slot->ready);
+    count_in(needs, slot, number);
+    if (!od_heap_contains(&needs->urgent, number))
+        od_heap_push(&needs->urgent, number);
+    slot->ready = true;
+    needs->nready++;
+    task->state = OD_TASK_READY;
+}
+
+static void take(od_needs *needs, uint32_t number, struct lacking lacking)
+{
+    struct slot *slot = &needs->slots[number];
+    count_out(needs, slot, number, lacking);
+    slot->ready = false;
+    needs->nready--;
+}
+
+void od_needs_plan(od_needs *needs, od_task *task, od_plan *plan)
+{
+    const struct slot *slot = &needs->slots[slot_of(task)];
+    const uint32_t *inputs = inputs_of(slot);
+    struct view *view = &needs->views[plan->k];
+    if (slot->ready)
+        take(needs, slot_of(task), lacking_of(needs, slot));
+    od_plan_append(plan, task);
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        view->planned_reads[inputs[i]]++;
+        if (is_absent(view, inputs[i]))
+            arrive(view, inputs[i], visit_arrival);
+    }
+}
+
+PREFETCH void prefetch_counts(const od_task *task, unsigned k)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        __builtin_prefetch(&task->access[i].datum->replica[k].buffered_uses, 1);
+}
+
+/* What the next pops from the plan will touch. */
+PREFETCH void prefetch_pop(const od_needs *needs, const od_plan *plan)
+{
+    if (!needs->large)
+        return;
+    const od_node *node = plan->tasks.root.next;
+    for (int i = 0; i < 3 && node != &plan->tasks.root; i++, node = node->next) {
+        const od_task *task = od_container_of(node, od_task, link);
+        if (i == 0)
+            prefetch_counts(task, plan->k);
+        else if (i == 1)
+            __builtin_prefetch(task->access);
+        __builtin_prefetch(&needs->slots[slot_of(task)], 1);
+        __builtin_prefetch(node->next, 1);
+    }
+}
+
+/* What a task in the buffer only writes counts as present, too. */
+static void arrive_written(struct view *view, const od_access *access)
+{
+    if (access->mode & OD_READ)
+        return;
+    const struct source *source = source_of(view->needs, access->datum);
+    if (source && is_absent(view, access->datum->id))
+        arrive(view, access->datum->id, visit_arrival);
+}
+
+od_task *od_needs_pop(od_needs *needs, od_plan *plan)
+{
+    od_task *task = od_plan_pop(plan);
+    if (!task)
+        return NULL;
+    prefetch_pop(needs, plan);
+    struct view *view = &needs->views[plan->k];
+    const struct slot *slot = &needs->slots[slot_of(task)];
+    const uint32_t *inputs = inputs_of(slot);
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        view->planned_reads[inputs[i]]--; /* it stays present: the task in the buffer uses it */
+    for (uint32_t i = 0; i < task->naccess; i++)
+        arrive_written(view, &task->access[i]);
+    od_needs_drop_task(needs, task);
+    return task;
+}
+
+void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan)
+{
+    struct view *view = &needs->views[plan->k];
+    const struct slot *slot = &needs->slots[slot_of(task)];
+    const uint32_t *inputs = inputs_of(slot);
+    od_plan_remove(plan, task);
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        view->planned_reads[inputs[i]]--;
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        recheck(view, inputs[i]);
+    od_needs_offer(needs, task);
+}
+
+void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan)
+{
+    const struct source *source = source_of(needs, datum);
+    if (!source)
+        return;
+    const uint32_t *planned_reads = &needs->views[plan->k].planned_reads[datum->id];
+    /* The datum departs with its last planned reader and not before, so the list stays as it is. */
+    for (uint32_t i = 0; *planned_reads > 0; i++) {
+        od_task *task = needs->slots[source->uses[i].slot].task;
+        if (is_current(needs, source->uses[i]) && task->state == OD_TASK_PLANNED && task->place == (int)plan->k)
+            od_needs_unplan(needs, task, plan);
+    }
+}
+
+uint64_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *bytes, size_t *lacking)
+{
+    const struct slot *slot = &needs->slots[slot_of(task)];
+    const uint32_t *inputs = inputs_of(slot);
+    uint64_t all = OD_BIT(needs->env.ndevices) - 1, some = 0;
+    *bytes = 0;
+    for (uint32_t i = 0; i < slot->ninputs; i++) {
+        *bytes += needs->sources[inputs[i]].size;
+        some |= all & ~needs->absent[inputs[i]];
+    }
+    if (*bytes == 0)
+        some = all;
+    for (uint64_t left = some; left; left &= left - 1)
+        lacking[__builtin_ctzll(left)] = 0;
+    for (uint32_t i = 0; some && i < slot->ninputs; i++) {
+        for (uint64_t left = some & needs->absent[inputs[i]]; left; left &= left - 1)
+            lacking[__builtin_ctzll(left)] += needs->sources[inputs[i]].size;
+    }
+    return some;
+}
+
+double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k)
+{
+    const struct slot *slot = &needs->slots[slot_of(task)];
+    const struct view *view = &needs->views[k];
+    const uint32_t *inputs = inputs_of(slot);
+    double seconds = 0;
+    for (uint32_t i = 0; i < slot->ninputs; i++)
+        seconds += is_absent(view, inputs[i]) ? view->transfer[inputs[i]] : 0;
+    return seconds;
+}
+
+uint32_t od_needs_ready(const od_needs *needs)
+{
+    return needs->nready;
+}
+
+uint32_t od_needs_owned(const od_needs *needs)
+{
+    return needs->nowned;
+}
+
+/* --- data ---------------------------------------------------------------- */
+
+/* Asks again for the transfer times where other places than before hold the datum. */
+static void update_transfer(od_needs *needs, const struct source *source)
+{
+    if (source->datum->valid == source->valid)
+        return;
+    uint32_t id = source->datum->id;
+    od_needs_ask_transfer(needs, id);
+    raise_all(needs, id);
+}
+
+void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
+{
+    const struct source *source = source_of(needs, datum);
+    if (!source)
+        return;
+    needs->standing[datum->id].resident |= OD_BIT(k);
+    if (is_absent(&needs->views[k], datum->id))
+        arrive(&needs->views[k], datum->id, visit_arrival);
+    update_transfer(needs, source);
+}
+
+void od_needs_evicted(od_needs *needs, const od_datum *datum, unsigned k)
+{
+    needs->views[k].evictions++;
+    const struct source *source = source_of(needs, datum);
+    if (!source)
+        return;
+    needs->standing[datum->id].resident &= ~OD_BIT(k);
+    recheck(&needs->views[k], datum->id);
+    update_transfer(needs, source);
+}
+
+void od_needs_moved(od_needs *needs, const od_task *task)
+{
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const struct source *source = source_of(needs, task->access[i].datum);
+        if (source)
+            update_transfer(needs, source);
+    }
+}
+
+uint32_t od_needs_uses(const od_needs *needs, const od_datum *datum)
+{
+    const struct source *source = source_of(needs, datum);
+    return source ? source->nuses : 0;
+}
+
+/* --- planning what lacks nothing --------------------------------------------- */
+
+/* Finds the tasks of the free bits. */
+static void find_free(struct view *view)
+{
+    od_needs *needs = view->needs;
+    for (uint32_t i = 0; view->nfree > 0; i++) {
+        while (view->free_words[i]) {
+            uint32_t word = i * 64 + (uint32_t)__builtin_ctzll(view->free_words[i]);
+            uint32_t number = word * 64 + (uint32_t)__builtin_ctzll(view->free[word]);
+            free_remove(view, number);
+            needs->taken[needs->ntaken++] = number;
+        }
+    }
+}
+
+/* Takes those that were found out of the ready set, some at a time: their memory is asked for before it is needed. */
+static void take_found(struct view *view)
+{
+    od_needs *needs = view->needs;
+    struct lacking lacking[BATCH];
+    for (uint32_t i = 0; i < needs->ntaken; i += BATCH) {
+        const uint32_t *taken = &needs->taken[i];
+        uint32_t count = needs->ntaken - i < BATCH ? needs->ntaken - i : BATCH;
+        for (uint32_t j = 0; j < count; j++) {
+            const struct slot *slot = &needs->slots[taken[j]];
+            __builtin_prefetch(slot->task, 1);
+            lacking[j] = lacking_of(needs, slot);
+            lacking[j].none &= ~OD_BIT(view->k);
+            prefetch_counters(needs, slot, lacking[j]);
+        }
+        for (uint32_t j = 0; j < count; j++)
+            take(needs, taken[j], lacking[j]);
+    }
+}
+
+/* Moves the task at `at` down to where no task below it belongs behind it; the last comes to the top. */
+static void sink(const od_needs *needs, uint32_t at, uint32_t count)
+{
+    uint32_t *taken = needs->taken;
+    for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && is_before(needs, taken[child], taken[child + 1]))
+            child++;
+        if (!is_before(needs, taken[at], taken[child]))
+            return;
+        uint32_t kept = taken[at];
+        taken[at] = taken[child];
+        taken[child] = kept;
+    }
+}
+
+/* The tasks of a datum come in order of arrival, so that most often nothing is to be done; else heap sort. */
+static void sort_taken(od_needs *needs)
+{
+    uint32_t *taken = needs->taken, i = 1;
+    while (i < needs->ntaken && is_before(needs, taken[i - 1], taken[i]))
+        i++;
+    if (i >= needs->ntaken)
+        return;
+    for (i = needs->ntaken / 2; i-- > 0;)
+        sink(needs, i, needs->ntaken);
+    for (i = needs->ntaken; i-- > 1;) {
+        uint32_t last = taken[0];
+        taken[0] = taken[i];
+        taken[i] = last;
+        sink(needs, 0, i);
+    }
+}
+
+/* In three steps: the task's accesses, the counts of its data, the plan. */
+static void plan_taken(od_needs *needs, od_plan *plan)
+{
+    enum { AHEAD = 4 };
+    for (uint32_t i = 0; i < needs->ntaken + 2 * AHEAD; i++) {
+        if (i < needs->ntaken)
+            __builtin_prefetch(needs->slots[needs->taken[i]].task->access);
+        if (i >= AHEAD && i - AHEAD < needs->ntaken)
+            prefetch_counts(needs->slots[needs->taken[i - AHEAD]].task, plan->k);
+        if (i >= 2 * AHEAD)
+            od_needs_plan(needs, needs->slots[needs->taken[i - 2 * AHEAD]].task, plan);
+    }
+}
+
+uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *plan)
+{
+    struct view *view = &needs->views[plan->k];
+    needs->ntaken = 0;
+    if (datum) /* loading it is decided: its S0 is what lacks nothing now */
+        arrive(view, datum->id, visit_load);
+    find_free(view);
+    take_found(view);
+    sort_taken(needs);
+    plan_taken(needs, plan);
+    return needs->ntaken;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The structures behind needs.h, shared by count.c, choose.c, store.c (memory) and check.c.
+ *
+ * Tasks have slots, data have ids; both index arrays, because a change of one datum visits all its tasks and what it
+ * touches of each must be small. What a task lacks is not stored: it follows from its inputs and the few words that
+ * say where each datum is absent, which stay in the processor's cache. With many tasks each cold cache line costs
+ * more than all arithmetic, so nothing is unlinked when a task is taken or popped: the lists of a datum's tasks and
+ * the heap of ready tasks drop such entries when they next come by.
+ */
+#ifndef OD_SCHED_POLICY_DARTS_IMPL_H
+#define OD_SCHED_POLICY_DARTS_IMPL_H
+
+#include "sched/policy/darts/needs.h"
+#include "util/container/heap.h"
+
+#include <math.h>
+
+enum {
+    FEW_INPUTS = 5,  /* a slot is 64 bytes; six would fit, but the random tests have tasks with six */
+    LARGE = 1 << 15, /* so many tasks, or pairs of a datum and a device: about two megabytes */
+};
+
+/* A task that we own, in one cache line; od_task.policy_data is its number plus one. */
+struct slot {
+    uint64_t ns; /* duration, at least 1 */
+    union {
+        uint32_t few[FEW_INPUTS];
+        uint32_t *many; /* where ninputs > FEW_INPUTS */
+    } inputs;           /* ids of the data that it reads, all different */
+    uint32_t ninputs;
+    uint32_t generation; /* grows when the slot is freed */
+    int32_t priority;
+    bool ready; /* in the ready set, as opposed to planned or not yet offered */
+
+    od_task *task;    /* NULL: free */
+    uint64_t arrival; /* od_task.id */
+};
+
+/* A task that reads a datum; out of date where the slot's generation is another one. */
+struct use {
+    uint32_t slot;
+    uint32_t generation;
+};
+
+/* A datum that owned tasks read or have read; by id. */
+struct source {
+    const od_datum *datum; /* NULL: unknown */
+    struct use *uses;      /* in order of arrival */
+    uint32_t nlisted, capacity;
+    uint32_t nuses; /* those that are not out of date */
+    uint64_t valid; /* od_datum.valid when the transfer times were asked for */
+    size_t size;    /* od_datum.size */
+};
+
+/* What choices and visits look at of a datum, for all devices. */
+struct standing {
+    uint64_t left_ns;  /* total time of the ready tasks that read it */
+    uint64_t raised;   /* bit k: in view.raised of device k */
+    uint64_t parked;   /* bit k: in view.parked */
+    uint64_t resident; /* bit k: holds memory there */
+};
+
+/* The highest priority of a set and how many tasks have it; with no holder it is an upper bound. */
+struct top {
+    int32_t priority;
+    uint32_t holders;
+};
+
+/* A set of ready tasks (S0 or S1), counted. */
+struct set {
+    uint32_t count;
+    struct top top;
+};
+
+/* A datum as a device sees it. S0 and S1 are empty while it is present. */
+struct want {
+    struct set s0, s1;
+    uint64_t s0_ns; /* total time of S0 */
+};
+
+struct view {
+    struct od_needs *needs;
+    uint32_t k;
+    struct want *want;       /* by datum */
+    double *transfer;        /* by datum: seconds */
+    uint32_t *planned_reads; /* by datum: tasks planned for the device that read it */
+    od_need_rank *rank;      /* by datum, upper bounds while in a heap; with a threshold only the place in the order */
+    od_heap first;           /* data whose S0 is not empty, or was; with a threshold all that ready tasks lack */
+    od_heap second;          /* data with an S1 alone: only up to date when there are no others */
+    uint32_t *raised;        /* data that may have become better since the last choice */
+    uint32_t *parked;        /* data without an S0 whose S1 has grown since the last time that no datum had an S0 */
+    uint32_t nraised, nparked;
+    uint64_t *free;       /* the bits of slots: a ready task that lacks nothing here */
+    uint64_t *free_words; /* the bits of words of `free`: not zero */
+    uint32_t nfree;       /* bits set in `free` */
+    uint32_t evictions;   /* so far */
+};
+
+struct od_needs {
+    od_policy_env env;
+    od_needs_rules rules;
+    uint32_t ndata, nslots; /* capacities of the arrays */
+    uint32_t nowned, nready;
+    bool large; /* the arrays are: what a choice will touch is asked for before it is needed */
+    struct slot *slots;
+    uint32_t *free_slots; /* a stack */
+    uint32_t nfree_slots;
+    struct source *sources;
+    struct standing *standing; /* by datum */
+    uint64_t *absent;          /* by datum, bit k: no memory on device k, and no plan or task buffer that promises it */
+    od_heap urgent;            /* slots of ready tasks, the last resort first; some no longer ready */
+    uint32_t *taken;           /* slots on their way into a plan */
+    uint32_t ntaken;
+    uint32_t *looked; /* data looked at, with a threshold */
+    struct view views[];
+};
+
+/* The slot's number. */
+static inline uint32_t slot_of(const od_task *task)
+{
+    return (uint32_t)((uintptr_t)task->policy_data - 1);
+}
+
+static inline const uint32_t *inputs_of(const struct slot *slot)
+{
+    return slot->ninputs > FEW_INPUTS ? slot->inputs.many : slot->inputs.few;
+}
+
+static inline struct want *want_of(const struct view *view, uint32_t id)
+{
+    return &view->want[id];
+}
+
+static inline bool is_absent(const struct view *view, uint32_t id)
+{
+    return view->needs->absent[id] >> view->k & 1;
+}
+
+/* The datum's record, or NULL: no task has asked for it yet. */
+static inline struct source *source_of(const od_needs *needs, const od_datum *datum)
+{
+    return datum->id < needs->ndata && needs->sources[datum->id].datum == datum ? &needs->sources[datum->id] : NULL;
+}
+
+static inline bool is_current(const od_needs *needs, struct use use)
+{
+    return needs->slots[use.slot].generation == use.generation;
+}
+
+/* The datum's key as far as the counters know: the highest priority may be an upper bound. */
+static inline od_need_key key_of(const struct view *view, uint32_t id)
+{
+    const struct want *want = want_of(view, id);
+    const struct set *leading = want->s0.count ? &want->s0 : &want->s1;
+    return (od_need_key){.load = view->transfer[id],
+                         .ratio = want->s0.count ? view->transfer[id] / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
+                         .left_ns = view->needs->standing[id].left_ns,
+                         .n0 = want->s0.count,
+                         .n1 = want->s1.count,
+                         .max_prio = leading->top.priority};
+}
+
+/* The datum's place in the device's order, the highest first. */
+static inline uint32_t tie_of(const struct view *view, uint32_t id)
+{
+    return (uint32_t)view->rank[id].word[3];
+}
+
+/* Sets it for a datum that is in no heap. */
+static inline void set_tie(struct view *view, uint32_t id, uint32_t tie)
+{
+    view->rank[id] = (od_need_rank){{0, 0, 0, tie}};
+}
+
+static inline od_need_rank rank_of(const struct view *view, uint32_t id, const od_need_key *key)
+{
+    od_need_rank rank = view->needs->rules.order(key);
+    rank.word[3] |= tie_of(view, id);
+    return rank;
+}
+
+/* Where they are equal, `equal`. */
+static inline bool is_greater_or(const od_need_rank *a, const od_need_rank *b, bool equal)
+{
+    if (a->word[0] != b->word[0])
+        return a->word[0] > b->word[0];
+    if (a->word[1] != b->word[1])
+        return a->word[1] > b->word[1];
+    if (a->word[2] != b->word[2])
+        return a->word[2] > b->word[2];
+    return a->word[3] != b->word[3] ? a->word[3] > b->word[3] : equal;
+}
+
+static inline bool is_greater(const od_need_rank *a, const od_need_rank *b)
+{
+    return is_greater_or(a, b, false);
+}
+
+/* True where the datum is one to choose from before all others; with a threshold, where it is one to look at. */
+static inline bool belongs_first(const struct view *view, uint32_t id)
+{
+    if (!is_absent(view, id))
+        return false;
+    return view->needs->rules.threshold ? view->needs->standing[id].left_ns > 0 : want_of(view, id)->s0.count > 0;
+}
+
+/* True where it is one to choose for want of others. */
+static inline bool belongs_second(const struct view *view, uint32_t id)
+{
+    const struct want *want = want_of(view, id);
+    return is_absent(view, id) && want->s0.count == 0 && want->s1.count > 0;
+}
+
+/* True where the task of slot a comes before that of slot b in a plan and in S1. */
+static inline bool is_before(const od_needs *needs, uint32_t a, uint32_t b)
+{
+    const struct slot *slots = needs->slots;
+    if (slots[a].priority != slots[b].priority)
+        return slots[a].priority > slots[b].priority;
+    return slots[a].arrival < slots[b].arrival;
+}
+
+/* store.c */
+void od_needs_drop_task(od_needs *needs, od_task *task);
+/* Takes a datum out of the heaps. */
+void od_needs_drop_candidate(struct view *view, uint32_t id);
+/* Where the datum's transfer times are asked for. */
+void od_needs_ask_transfer(od_needs *needs, uint32_t datum);
+
+#endif

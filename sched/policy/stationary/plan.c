@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What each device is given by stationary: a phase of its own, or its part of a joint plan. See stationary.c. */
+#include "sched/phase/list.h"
+#include "sched/phase/working.h"
+#include "sched/policy/stationary/impl.h"
+
+#include <stdlib.h>
+
+void od_stationary_claim(od_stationary *s, od_known_task *known, unsigned k)
+{
+    od_known_claim(s->env.known, known, k);
+    if (known->task)
+        od_plan_append(&s->ready[k], known->task);
+}
+
+/* --- phases ---------------------------------------------------------------------------------- */
+
+/* Seconds of tasks for one device that has none yet, so that all are busy equally long. */
+static double share_of(const od_stationary *s)
+{
+    const od_known *known = s->env.known;
+    double total = known->open_seconds + known->taken_seconds;
+    for (unsigned k = 0; k < s->env.ndevices; k++)
+        total += known->claimed_seconds[k];
+    return total / od_policy_working(&s->env);
+}
+
+/* True where tasks outside the phase wait for tasks in it. */
+static bool is_awaited(const od_hold_problem *p, const od_hold_result *phase)
+{
+    bool *inside = calloc(p->ntasks + 1, 1), awaited = false;
+    for (uint32_t i = 0; inside && i < phase->ntasks; i++)
+        inside[phase->order[i]] = true;
+    for (uint32_t i = 0; inside && !awaited && i < phase->ntasks; i++) {
+        uint32_t t = phase->order[i];
+        for (uint32_t e = p->first_successor[t]; e < p->first_successor[t + 1]; e++)
+            awaited |= !inside[p->successor[e]];
+    }
+    free(inside);
+    return awaited;
+}
+
+struct planning {
+    od_aside aside;
+    od_stationary *s;
+    unsigned k;
+    unsigned ndevices, working;
+    bool jointly; /* what all devices do may be planned together; then: it has been */
+    double work;  /* seconds of all tasks */
+    od_scene scene;
+    od_hold_result phase;
+    od_list_plan list;
+    od_status status;
+};
+
+/* Half a share where others will wait for what they need, unless memory has made the phase as short as that. */
+static od_status find_phase(struct planning *planning)
+{
+    od_hold_problem *p = &planning->scene.problem;
+    od_hold_result *phase = &planning->phase;
+    od_status status = od_hold_plan(p, phase);
+    if (status || planning->working == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
+        return status;
+    p->share /= 2;
+    return od_hold_plan(p, phase);
+}
+
+/* Long chains of tasks that need each other's results: all devices would wait for those of one phase. A few devices
+ * do so only where loads take little time beside work; else phases are better, which load less. */
+static bool find_joint_plan(struct planning *planning)
+{
+    static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
+    enum { FEW = 3 };
+    const od_list_problem problem = {&planning->scene.problem, planning->scene.copies, planning->ndevices};
+    double work = planning->work / planning->working;
+    double loads = od_working_loads(&planning->scene, planning->ndevices, planning->working);
+    if ((planning->working <= FEW && loads > little * work) ||
+        od_list_plan_best(&problem, planning->working, &planning->list))
+        return false;
+    return planning->list.seconds < od_working_finish(work, loads);
+}
+
+static void find_plan(od_aside *aside)
+{
+    struct planning *planning = od_container_of(aside, struct planning, aside);
+    planning->jointly = planning->jointly && find_joint_plan(planning);
+    planning->status = planning->jointly ? OD_OK : find_phase(planning);
+}
+
+static void tell_plan(const struct planning *planning, od_task *first, unsigned k)
+{
+    const od_hold_result *phase = &planning->phase;
+    const od_policy_env *env = &planning->s->env;
+    const od_score joint[] = {{"tasks", planning->scene.problem.ntasks}, {"finish_s", planning->list.seconds}};
+    const od_score own[] = {{"tasks", phase->ntasks},
+                            {"work_s", phase->seconds},
+                            {"load_s", phase->loads},
+                            {"store_s", phase->stores},
+                            {"held_bytes", phase->held}};
+    if (!env->decided || !first)
+        return;
+    if (planning->jointly)
+        env->decided(env->engine, &(od_decision){OD_DECISION_PLAN, k, .task = first, OD_SCORES(joint)});
+    else
+        env->decided(env->engine, &(od_decision){OD_DECISION_PLAN, k, .task = first, OD_SCORES(own)});
+}
+
+/* The tasks that are still open; those that are not have been placed by the engine meanwhile, or are gone. False:
+ * none is. */
+static bool claim_plan(struct planning *planning)
+{
+    od_stationary *s = planning->s;
+    uint32_t count = planning->jointly ? planning->scene.problem.ntasks : planning->phase.ntasks;
+    od_task *first[OD_MAX_DEVICES] = {NULL};
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t t = planning->jointly ? planning->list.order[i] : planning->phase.order[i];
+        unsigned k = planning->jointly ? planning->list.place[t] : planning->k;
+        od_known_task *known = planning->scene.task[t];
+        if (!od_known_is_open(known))
+            continue;
+        first[k] = first[k] ? first[k] : known->task;
+        od_stationary_claim(s, known, k);
+        any = true;
+    }
+    s->in_order = planning->jointly;
+    for (unsigned k = 0; k < planning->ndevices; k++)
+        tell_plan(planning, first[k], k);
+    return any;
+}
+
+static void claim_first(od_stationary *s, unsigned k)
+{
+    const od_list *open = &s->env.known->open;
+    if (open->count)
+        od_stationary_claim(s, od_container_of(od_list_first(open), od_known_task, link), k);
+}
+
+static void free_planning(struct planning *planning)
+{
+    od_scene_free(&planning->scene);
+    free(planning->phase.order);
+    free(planning->list.order);
+    free(planning->list.place);
+    free(planning);
+}
+
+static void end_planning(od_aside *aside, bool carried_out)
+{
+    struct planning *planning = od_container_of(aside, struct planning, aside);
+    od_stationary *s = planning->s;
+    s->plans = false;
+    s->planning_seconds = aside->seconds;
+    if (carried_out && (planning->status || !claim_plan(planning)))
+        claim_first(s, planning->k);
+    free_planning(planning);
+}
+
+/* Several devices that have nothing yet, tasks that wait for each other, and not more than can be simulated some
+ * dozen times. */
+static bool may_plan_jointly(const od_stationary *s, const od_hold_problem *p)
+{
+    enum { MOST_TASKS = 32768 };
+    size_t claimed = 0;
+    for (unsigned k = 0; k < s->env.ndevices; k++)
+        claimed += s->env.known->claimed[k].count;
+    return od_policy_working(&s->env) > 1 && !claimed && p->first_successor[p->ntasks] && p->ntasks <= MOST_TASKS;
+}
+
+static struct planning *make_planning(od_stationary *s, unsigned k)
+{
+    struct planning *planning = calloc(1, sizeof *planning);
+    od_known_predict(s->env.known);
+    if (!planning || od_scene_create(&planning->scene, s->env.known, &s->env, k)) {
+        free(planning);
+        return NULL;
+    }
+    od_hold_problem *p = &planning->scene.problem;
+    planning->aside = (od_aside){.run = find_plan, .done = end_planning};
+    planning->s = s;
+    planning->k = k;
+    planning->ndevices = s->env.ndevices;
+    planning->working = od_policy_working(&s->env);
+    planning->jointly = may_plan_jointly(s, p);
+    planning->work = s->env.known->open_seconds;
+    planning->phase.order = malloc((p->ntasks + 1) * sizeof *planning->phase.order);
+    p->share = share_of(s);
+    size_t listed = planning->jointly ? p->ntasks + 1 : 1;
+    planning->list.order = malloc(listed * sizeof *planning->list.order);
+    planning->list.place = malloc(listed * sizeof *planning->list.place);
+    if (planning->phase.order && planning->list.order && planning->list.place)
+        return planning;
+    free_planning(planning);
+    return NULL;
+}
+
+void od_stationary_plan(od_stationary *s, unsigned k)
+{
+    struct planning *planning = make_planning(s, k);
+    s->plans = planning != NULL;
+    if (planning)
+        od_policy_aside(&s->env, &planning->aside, s->env.known->open.count);
+    else
+        claim_first(s, k);
+}

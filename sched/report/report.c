@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Prints and writes the figures of a run.
+ *
+ * Byte counts go into the JSON file as raw integers: cJSON keeps numbers as doubles, which
+ * are not exact above 2^53. A failed allocation inside cJSON clears `ok` of the object being
+ * built, which is asked once, at its end.
+ */
+#include "sched/report/report.h"
+
+#include "util/log.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef OMPDARTS_VERSION
+#define OMPDARTS_VERSION "0.1.0"
+#endif
+
+static const double ns_per_s = 1e9;
+static const double bytes_per_mb = 1e6;
+
+/* --- derived figures ------------------------------------------------------- */
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+od_device_stats od_report_totals(const od_report *report)
+{
+    od_device_stats sum = {0};
+
+    for (unsigned k = 0; k < report->ndevices; k++) {
+        const od_device_stats *d = &report->devices[k].stats;
+        sum.tasks += d->tasks;
+        sum.host_tasks += d->host_tasks;
+        sum.h2d_bytes += d->h2d_bytes;
+        sum.d2h_bytes += d->d2h_bytes;
+        sum.d2d_bytes += d->d2d_bytes;
+        sum.loads += d->loads;
+        sum.reloads += d->reloads;
+        sum.evictions += d->evictions;
+        sum.busy_ns += d->busy_ns;
+        sum.stall_ns += d->stall_ns;
+        sum.transfer_ns += d->transfer_ns;
+        sum.overlapped_ns += d->overlapped_ns;
+        sum.peak_bytes = larger(sum.peak_bytes, d->peak_bytes);
+        sum.limit_bytes = larger(sum.limit_bytes, d->limit_bytes);
+    }
+    return sum;
+}
+
+double od_report_sched_ns_per_task(const od_report *report)
+{
+    return report->engine.tasks ? (double)report->engine.sched_ns / (double)report->engine.tasks : 0;
+}
+
+double od_report_overlap(const od_device_stats *stats)
+{
+    return stats->transfer_ns ? (double)stats->overlapped_ns / (double)stats->transfer_ns : 0;
+}
+
+/* --- text ------------------------------------------------------------------ */
+
+static double mb(uint64_t bytes)
+{
+    return (double)bytes / bytes_per_mb;
+}
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / ns_per_s;
+}
+
+static int name_width(const od_report *report)
+{
+    size_t width = sizeof "device" - 1;
+
+    for (unsigned k = 0; k < report->ndevices; k++)
+        width = larger(width, strlen(report->devices[k].name));
+    return width < 24 ? (int)width : 24;
+}
+
+static void print_row(const char *name, int width, const od_device_stats *d, FILE *file)
+{
+    fprintf(file, "%-*.*s %8" PRIu64 " %7" PRIu64 " %8.3f %8.3f %10.1f %10.1f %10.1f", width, width, name, d->tasks,
+            d->host_tasks, seconds(d->busy_ns), seconds(d->stall_ns), mb(d->h2d_bytes), mb(d->d2h_bytes),
+            mb(d->d2d_bytes));
+    fprintf(file, " %8" PRIu64 " %8" PRIu64 " %9" PRIu64, d->loads, d->reloads, d->evictions);
+    if (d->transfer_ns)
+        fprintf(file, " %7.1f%%", 100 * od_report_overlap(d));
+    else
+        fprintf(file, " %8s", "-");
+    fprintf(file, " %9.1f %9.1f%s\n", mb(d->peak_bytes), mb(d->limit_bytes), d->lost ? " lost" : "");
+}
+
+void od_report_print(const od_report *report, FILE *file)
+{
+    int width = name_width(report);
+    od_device_stats totals = od_report_totals(report);
+
+    fprintf(file, "ompdarts: %s+%s, seed %" PRIu64 ": %" PRIu64 " tasks (%" PRIu64 " on the host) in %.3f s, ",
+            report->policy, report->evict, report->seed, report->engine.tasks, report->engine.host_tasks,
+            report->wall_s);
+    fprintf(file, "scheduling %.0f ns per task\n", od_report_sched_ns_per_task(report));
+    fprintf(file, "%-*s %8s %7s %8s %8s %10s %10s %10s %8s %8s %9s %8s %9s %9s\n", width, "device", "tasks", "on host",
+            "busy s", "stall s", "MB in", "MB out", "MB peer", "loads", "reloads", "evictions", "overlap", "peak MB",
+            "limit MB");
+    for (unsigned k = 0; k < report->ndevices; k++)
+        print_row(report->devices[k].name, width, &report->devices[k].stats, file);
+    print_row("all", width, &totals, file);
+}
+
+/* --- JSON ------------------------------------------------------------------ */
+
+/* An object being built; `ok` turns false with the first addition that fails. */
+typedef struct builder {
+    cJSON *object;
+    bool ok;
+} builder;
+
+static void add_integer(builder *b, const char *name, uint64_t value)
+{
+    char digits[24];
+
+    snprintf(digits, sizeof digits, "%" PRIu64, value);
+    b->ok = b->ok && cJSON_AddRawToObject(b->object, name, digits);
+}
+
+static void add_number(builder *b, const char *name, double value)
+{
+    b->ok = b->ok && cJSON_AddNumberToObject(b->object, name, value);
+}
+
+static void add_string(builder *b, const char *name, const char *value)
+{
+    b->ok = b->ok && cJSON_AddStringToObject(b->object, name, value);
+}
+
+static void add_stats(builder *b, const od_device_stats *stats)
+{
+    add_integer(b, "tasks", stats->tasks);
+    add_integer(b, "host_tasks", stats->host_tasks);
+    add_integer(b, "h2d_bytes", stats->h2d_bytes);
+    add_integer(b, "d2h_bytes", stats->d2h_bytes);
+    add_integer(b, "d2d_bytes", stats->d2d_bytes);
+    add_integer(b, "loads", stats->loads);
+    add_integer(b, "reloads", stats->reloads);
+    add_integer(b, "evictions", stats->evictions);
+    add_integer(b, "peak_bytes", stats->peak_bytes);
+    add_integer(b, "limit_bytes", stats->limit_bytes);
+    add_number(b, "busy_s", seconds(stats->busy_ns));
+    add_number(b, "stall_s", seconds(stats->stall_ns));
+    add_number(b, "transfer_s", seconds(stats->transfer_ns));
+    add_number(b, "overlapped_s", seconds(stats->overlapped_ns));
+}
+
+/* A device or, with a NULL name, the totals. Ownership passes to the caller. */
+static cJSON *stats_object(const char *name, const od_device_stats *stats)
+{
+    builder b = {.object = cJSON_CreateObject()};
+
+    b.ok = b.object != NULL;
+    if (name)
+        add_string(&b, "name", name);
+    if (stats->lost)
+        b.ok = b.ok && cJSON_AddTrueToObject(b.object, "lost");
+    add_stats(&b, stats);
+    if (b.ok)
+        return b.object;
+    cJSON_Delete(b.object);
+    return NULL;
+}
+
+static void add_devices(builder *b, const od_report *report)
+{
+    cJSON *array = b->ok ? cJSON_AddArrayToObject(b->object, "devices") : NULL;
+
+    b->ok = array != NULL;
+    for (unsigned k = 0; b->ok && k < report->ndevices; k++) {
+        cJSON *device = stats_object(report->devices[k].name, &report->devices[k].stats);
+        b->ok = device && cJSON_AddItemToArray(array, device);
+    }
+}
+
+static void add_totals(builder *b, const od_report *report)
+{
+    od_device_stats totals = od_report_totals(report);
+    cJSON *object = stats_object(NULL, &totals);
+
+    b->ok = b->ok && object && cJSON_AddItemToObject(b->object, "totals", object);
+    if (!b->ok)
+        cJSON_Delete(object);
+}
+
+/* The file's text, to be freed with cJSON_free(); NULL: out of memory. */
+static char *json_text(const od_report *report)
+{
+    builder b = {.object = cJSON_CreateObject()};
+
+    b.ok = b.object != NULL;
+    add_integer(&b, "schema_version", OD_REPORT_SCHEMA_VERSION);
+    add_string(&b, "ompdarts_version", OMPDARTS_VERSION);
+    add_string(&b, "policy", report->policy);
+    add_string(&b, "eviction", report->evict);
+    add_integer(&b, "seed", report->seed);
+    add_number(&b, "wall_s", report->wall_s);
+    add_integer(&b, "tasks", report->engine.tasks);
+    add_integer(&b, "host_tasks", report->engine.host_tasks);
+    add_number(&b, "sched_ns_per_task", od_report_sched_ns_per_task(report));
+    add_totals(&b, report);
+    add_devices(&b, report);
+    char *text = b.ok ? cJSON_Print(b.object) : NULL;
+    cJSON_Delete(b.object);
+    return text;
+}
+
+static od_status write_text(int descriptor, const char *text)
+{
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+
+    if (!file) {
+        if (descriptor >= 0)
+            close(descriptor);
+        return OD_EIO;
+    }
+    bool written = fputs(text, file) >= 0 && fputc('\n', file) != EOF;
+    bool closed = fclose(file) == 0;
+    return written && closed ? OD_OK : OD_EIO;
+}
+
+static od_status replace_file(const char *path, const char *text)
+{
+    size_t size = strlen(path) + 32;
+    char *temporary = malloc(size);
+
+    if (!temporary)
+        return OD_ENOMEM;
+    snprintf(temporary, size, "%s.%ld.tmp", path, (long)getpid());
+    unlink(temporary); /* left by a run that was killed */
+    od_status status = write_text(open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), text);
+    if (!status && rename(temporary, path) != 0)
+        status = OD_EIO;
+    if (status) {
+        int cause = errno;
+        unlink(temporary);
+        errno = cause;
+    }
+    free(temporary);
+    return status;
+}
+
+od_status od_report_write_json(const od_report *report, const char *path)
+{
+    struct stat info;
+    od_status status = OD_ENOMEM;
+    char *text = json_text(report);
+
+    if (text) {
+        bool in_place = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
+        status = in_place ? write_text(open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), text) : replace_file(path, text);
+    }
+    cJSON_free(text);
+    if (status)
+        od_log(OD_LOG_ERROR, "report", "%s was not written: %s", path,
+               status == OD_EIO ? strerror(errno) : od_status_text(status));
+    return status;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The figures of a run: the summary for people and the JSON file for programs.
+ *
+ * A driver (the runtime, the simulator) fills an od_report from the engine's statistics
+ * when the run ends; both outputs show the same numbers. The JSON schema is docs/stats-schema.md.
+ */
+#ifndef OD_SCHED_REPORT_REPORT_H
+#define OD_SCHED_REPORT_REPORT_H
+
+#include "sched/engine/engine.h"
+
+#include <stdio.h>
+
+enum { OD_REPORT_SCHEMA_VERSION = 1 };
+
+typedef struct od_report_device {
+    const char *name; /* what the user knows it by, borrowed */
+    od_device_stats stats;
+} od_report_device;
+
+typedef struct od_report {
+    const char *policy; /* names, borrowed */
+    const char *evict;  /* the rule in use, never "auto" */
+    uint64_t seed;
+    double wall_s; /* from the first to the last event of the run, seconds */
+    od_engine_stats engine;
+    unsigned ndevices;
+    const od_report_device *devices; /* ndevices, borrowed */
+} od_report;
+
+/* Sums over all devices; peak_bytes and limit_bytes are the largest of any device. */
+od_device_stats od_report_totals(const od_report *report);
+
+/* Nanoseconds spent in scheduling callbacks per completed task; 0 without tasks. */
+double od_report_sched_ns_per_task(const od_report *report);
+
+/* Share of the transfer time during which the device computed, 0 to 1; 0 without transfers. */
+double od_report_overlap(const od_device_stats *stats);
+
+/* A table with one line per device. MB are 10^6 bytes. */
+void od_report_print(const od_report *report, FILE *file);
+
+/* Writes the JSON file: under another name first, then renamed, so that nobody sees half a file; what is
+ * not a plain file (/dev/stdout) is written in place. OD_EIO with errno set, or OD_ENOMEM; also logged. */
+od_status od_report_write_json(const od_report *report, const char *path);
+
+#endif

@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks how the sources build on each other (CONTRIBUTING.md, docs/design.md "The house").
+
+A file here is a header together with the .c of the same name. It has an arrow to each file that it includes, and to
+each .c that defines a function or table of which its code speaks, wherever that is declared. Checked are:
+
+  arrows    only those between the top folders that LAYERS allows
+  circles   no two files reach each other; where there are some left, none larger than CIRCLES says
+  sizes     at most 20 sources in a folder and 600 lines in a file, but for those in TO_DO
+  names     what a comment or a document names as folder/file.h, folder/file.c or `folder/` is there
+
+Prints each offence with the lines that make it. Exit codes: 0 nothing, 1 some, 2 wrong arguments.
+"""
+
+import argparse
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+# Who may have arrows to whom. What is not named here (tests, examples) uses them all and is not checked.
+LAYERS = {
+    "util": (),
+    "memmgr": ("util",),
+    "sched": ("memmgr", "util"),
+    "trace": ("sched", "memmgr", "util"),
+    "omp_ext": ("trace", "sched", "memmgr", "util"),
+    "sim": ("trace", "sched", "memmgr", "util"),
+    "tools": ("trace", "sched", "memmgr", "util"),
+    "bench": ("sched", "memmgr", "util", "tests"),
+}
+# Files in the largest circle; none where a room is not named. To do: smaller, and at last none.
+CIRCLES = {"omp_ext": 44, "sim": 2, "bench": 5}
+MOST_FILES, MOST_LINES = 20, 600
+TO_DO = {  # to do: rooms, and one concern per file
+    "omp_ext", "omp_ext/data.c", "omp_ext/launch.c", "omp_ext/record.c", "omp_ext/runtime.c",
+    "bench",
+}
+MADE = {"bench/results/"}  # by programs
+NAMES_TO_DO = ("omp_ext/",)  # to do: comments there name sources by their former places
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
+FUNCTION = re.compile(r"^(?!static\b|typedef\b|return\b|else\b|extern\b)[A-Za-z_][\w \t*]*?\b(\w+)\s*"
+                      r"\([^;{}]*\)\s*\n\{", re.M)
+TABLE = re.compile(r"^(?!static\b|typedef\b|extern\b)[A-Za-z_][\w \t*]*?\b(\w+)(?:\[\w*\])*\s*=\s", re.M)
+STATIC = re.compile(r"^static\b[\w \t*]*?\b(\w+)\s*[(\[=]", re.M)
+INLINE = re.compile(r"^(?:\w+ )*static inline\b.*?\n\{\n.*?\n\}", re.M | re.S)
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
+NAME = re.compile(r"(?<![\w./-])((?:%s)(?:/\w+)*/(?:\w+\.[ch]\b|(?=`)))" % "|".join(LAYERS))
+
+
+def unit(path):
+    return path.rsplit(".", 1)[0]
+
+
+def top(path):
+    return path.split("/", 1)[0]
+
+
+def code(text):
+    """Without comments and strings; each line stays where it is."""
+    return STRING.sub('""', COMMENT.sub(lambda m: "\n" * m.group().count("\n"), text))
+
+
+class Sources:
+    def __init__(self, root):
+        self.root = root
+        files = [p for room in LAYERS for p in sorted((root / room).rglob("*.[ch]"))]
+        self.text = {str(p.relative_to(root)): p.read_text(encoding="utf-8") for p in files}
+        self.code = {path: code(text) for path, text in self.text.items()}
+        self.defined = {}
+        for path, text in self.code.items():
+            if path.endswith(".c"):
+                for name in FUNCTION.findall(text) + TABLE.findall(text):
+                    self.defined[name] = path
+        self.arrows = {unit(path): {} for path in self.text}  # unit -> other unit -> what makes the arrow
+        for path in self.text:
+            self._includes(path)
+            self._uses(path)
+
+    def _add(self, path, line, what, other):
+        if unit(other) != unit(path):
+            self.arrows[unit(path)].setdefault(unit(other), f"{path}:{line} {what}")
+
+    def _includes(self, path):
+        text = self.text[path]
+        for match in INCLUDE.finditer(text):
+            beside = str(pathlib.PurePosixPath(path).parent / match.group(1))
+            for other in (match.group(1), beside):
+                if (self.root / other).is_file():
+                    self._add(path, text.count("\n", 0, match.start()) + 1, f"includes {other}", other)
+                    break
+
+    def _uses(self, path):
+        text = self.code[path]
+        own = set(STATIC.findall(text))
+        pieces = [(0, text)] if path.endswith(".c") else [(m.start(), m.group()) for m in INLINE.finditer(text)]
+        for start, piece in pieces:
+            for match in re.finditer(r"\b[A-Za-z_]\w+", piece):
+                name = match.group()
+                other = self.defined.get(name)
+                # Short names of programs and tests are not unique; what rooms share begins with od_.
+                if other and name not in own and (top(other) == top(path) or name.startswith("od_")):
+                    line = text.count("\n", 0, start + match.start()) + 1
+                    self._add(path, line, f"uses {name}() of {other}", other)
+
+    def circles(self, room):
+        """The sets of files of the room that reach each other (Tarjan's algorithm), largest first."""
+        number, low, stack, found = {}, {}, [], []
+
+        def visit(node):
+            number[node] = low[node] = len(number)
+            stack.append(node)
+            for other in self.arrows[node]:
+                if top(other) != room or other not in self.arrows:
+                    continue
+                if other not in number:
+                    visit(other)
+                    low[node] = min(low[node], low[other])
+                elif other in stack:
+                    low[node] = min(low[node], number[other])
+            if low[node] == number[node]:
+                at = stack.index(node)
+                if len(stack) - at > 1:
+                    found.append(sorted(stack[at:]))
+                del stack[at:]
+
+        for node in sorted(self.arrows):
+            if top(node) == room and node not in number:
+                visit(node)
+        return sorted(found, key=len, reverse=True)
+
+
+def bad_arrows(sources):
+    for here, others in sorted(sources.arrows.items()):
+        for other, why in sorted(others.items()):
+            if top(other) != top(here) and top(other) not in LAYERS[top(here)]:
+                yield f"arrow: from {top(here)} to {top(other)}: {why}"
+
+
+def shortest(arrows, circle):
+    """A shortest way round inside the circle, as the reasons for its arrows."""
+    best = None
+    for first in circle:
+        ways, seen = [[first]], {first}
+        while ways and (best is None or len(ways[0]) < len(best)):
+            way = ways.pop(0)
+            nexts = [n for n in sorted(arrows[way[-1]]) if n in circle]
+            if first in nexts:
+                best = way + [first]
+                break
+            ways += [way + [n] for n in nexts if n not in seen]
+            seen.update(nexts)
+    return [arrows[a][b] for a, b in zip(best, best[1:])]
+
+
+def bad_circles(sources, say):
+    for room in LAYERS:
+        circles = sources.circles(room)
+        largest = len(circles[0]) if circles else 0
+        most = CIRCLES.get(room, 0)
+        if most:
+            say(f"{room}: the largest circle has {largest} files, at most {most} are allowed")
+        for circle in circles if largest > most else []:
+            yield "\n    ".join([f"circle: {len(circle)} files of {room}: {' '.join(circle)}; for example"] +
+                                shortest(sources.arrows, circle))
+
+
+def bad_sizes(sources):
+    folders = {}
+    for path, text in sorted(sources.text.items()):
+        folders.setdefault(path.rsplit("/", 1)[0], []).append(path)
+        lines = text.count("\n")
+        if lines > MOST_LINES and path not in TO_DO:
+            yield f"size: {path} has {lines} lines, at most {MOST_LINES}"
+    for folder, files in sorted(folders.items()):
+        if len(files) > MOST_FILES and folder not in TO_DO:
+            yield f"size: {folder} has {len(files)} sources, at most {MOST_FILES}"
+
+
+def bad_names(sources):
+    texts = {path: "\n".join(COMMENT.findall(text)) for path, text in sources.text.items()}
+    for document in ("README.md", "CONTRIBUTING.md", "docs/*.md"):
+        for path in sources.root.glob(document):
+            texts[str(path.relative_to(sources.root))] = path.read_text(encoding="utf-8")
+    for path, text in sorted(texts.items()):
+        for name in sorted(set(NAME.findall(text))):
+            if not path.startswith(NAMES_TO_DO) and name not in MADE and not (sources.root / name).exists():
+                yield f"name: {path} names {name}, which is not there"
+
+
+def check(root, say=print):
+    sources = Sources(root)
+    if not sources.text:
+        return [f"no sources in {root}"]
+    return [*bad_arrows(sources), *bad_circles(sources, say), *bad_sizes(sources), *bad_names(sources)]
+
+
+# --- selftest -----------------------------------------------------------------------------------------------------
+
+
+def append(path, text):
+    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def plant_include(root):
+    append(root / "memmgr/data/pool.c", '#include "sched/task.h"\n')
+    return "arrow: from memmgr to sched: memmgr/data/pool.c:"
+
+
+def plant_call(root):
+    append(root / "util/log.c", "\nvoid planted(void)\n{\n    od_pool_create(0, 0);\n}\n")
+    return "arrow: from util to memmgr: util/log.c:"
+
+
+def plant_circle(root):
+    append(root / "memmgr/data/presence.h", '#include "memmgr/data/directory.h"\n')
+    return "circle: "
+
+
+def plant_circle_of_calls(root):
+    append(root / "sched/engine/rights.c", "\nvoid planted(od_engine *e)\n{\n    od_engine_hold(e);\n}\n")
+    return "circle: "
+
+
+def plant_long_file(root):
+    append(root / "util/log.c", "\n" * MOST_LINES)
+    return "size: util/log.c has"
+
+
+def plant_full_folder(root):
+    for number in range(MOST_FILES + 1):
+        (root / f"sched/evict/planted{number}.c").write_text("", encoding="utf-8")
+    return "size: sched/evict has"
+
+
+def plant_name(root):
+    append(root / "README.md", "\nSee `sched/nowhere.h`.\n")
+    return "name: README.md names sched/nowhere.h"
+
+
+def selftest(root):
+    """Each offence, planted in a copy, is found, and it alone."""
+    failures = 0
+    for plant in (None, plant_include, plant_call, plant_circle, plant_circle_of_calls, plant_long_file,
+                  plant_full_folder, plant_name):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder)
+            for room in (*LAYERS, "docs"):
+                shutil.copytree(root / room, copy / room)
+            for document in ("README.md", "CONTRIBUTING.md"):
+                shutil.copy(root / document, copy)
+            expected = plant(copy) if plant else None
+            found = check(copy, say=lambda line: None)
+        right = len(found) == 1 and found[0].startswith(expected) if expected else not found
+        name = plant.__name__ if plant else "nothing planted"
+        print(f"{'right' if right else 'WRONG'}: {name}", *found, sep="\n    ")
+        failures += not right
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent,
+                        help="the source folder (default: that of this script)")
+    parser.add_argument("--selftest", action="store_true", help="plant offences in a copy; each must be found")
+    arguments = parser.parse_args()
+    if arguments.selftest:
+        return 1 if selftest(arguments.root) else 0
+    offences = check(arguments.root)
+    print(*offences, sep="\n", end="\n" if offences else "")
+    print(f"{len(offences)} offences")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ompdarts-sim, which `ompdarts sim` runs: a workload or a recorded graph on a platform, in virtual time.
+ */
+#include "sim/bounds.h"
+#include "sim/graph/workload.h"
+#include "sim/simulate.h"
+#include "trace/trace.h"
+#include "util/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FAILED = 1, REFUSED = 2 };
+
+typedef struct command {
+    const char *workload_text, *graph_name, *platform_name, *policy_text, *rule_name, *csv_name, *trace_name,
+        *timeline_name;
+    const char *label; /* of what is run, for people and the CSV */
+    sim_workload workload;
+    sim_graph graph; /* of a recorded run */
+    sim_recording recording;
+    od_policy_choice policy;
+    const od_evict_ops *evict;
+    size_t memory; /* 0: all data fit */
+    unsigned devices, buffer, repeat;
+    double lookahead; /* seconds; negative: not given */
+    int working;      /* as in od_engine_config */
+    bool working_given;
+    uint64_t seed;
+    bool seed_given;
+    sim_cost cost;
+    FILE *csv, *trace;
+    bool quiet;
+    bool header; /* of the CSV, before the first row */
+} command;
+
+static void print_usage(FILE *file)
+{
+    fputs("Usage: ompdarts sim --workload NAME[:ARGUMENT=VALUE,...] [OPTIONS]\n"
+          "       ompdarts sim --graph FILE [OPTIONS]\n"
+          "\n"
+          "Runs the scheduler and the memory manager in virtual time (SimGrid), on machines that need not be here.\n"
+          "\n"
+          "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
+          "unit=1\n"
+          "  --graph FILE           a run recorded with OMPDARTS_RECORD; what is not given here is as it was there\n"
+          "  --platform NAME|FILE   the machine (default: pcie)\n"
+          "  --devices K            use the first K devices (default: 1)\n"
+          "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
+          "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
+          "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
+          "  --buffer B             tasks per task buffer (default: 3)\n"
+          "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
+          "  --working N            devices that work, the others rest: policy (default), auto, all, or a number\n"
+          "  --seed S               of all random choices (default: 1)\n"
+          "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
+          "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
+          "  --csv FILE|-           append one line per run, with a header where the file is empty\n"
+          "  --trace FILE           all tasks, what they use, and transfers of the run, as CSV; FILE.json: for "
+          "Perfetto,\n"
+          "                         FILE.paje: for ViTE\n"
+          "  --quiet                no progress, and no table with --csv\n"
+          "  --help                 this text\n"
+          "\n"
+          "Workloads:\n",
+          file);
+    for (const char *const *line = sim_workload_help(); *line; line += 2)
+        fprintf(file, "  %-14s %s\n", line[0], line[1]);
+    fputs("\nPlatforms:", file);
+    for (const char *const *name = sim_platform_names(); *name; name++)
+        fprintf(file, " %s", *name);
+    fputs("\nPolicies:", file);
+    for (const char *const *name = od_policy_names(); *name; name++)
+        fprintf(file, " %s", *name);
+    fputs("\n\nExit status: 0 success; 1 the simulation failed; 2 the command line was refused.\n", file);
+}
+
+/* --- the command line -------------------------------------------------------------------- */
+
+static int refuse(const char *message)
+{
+    fprintf(stderr, "ompdarts sim: %s\n", message);
+    return REFUSED;
+}
+
+static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (errno || end == text || *end || *text == '-' || number < least || number > most)
+        return false;
+    *value = number;
+    return true;
+}
+
+enum {
+    DEVICES = 256,
+    BUFFER,
+    LOOKAHEAD,
+    WORKING,
+    SEED,
+    REPEAT,
+    MEMORY,
+    COST,
+    WORKLOAD,
+    GRAPH,
+    PLATFORM,
+    POLICY,
+    RULE,
+    CSV,
+    TRACE,
+    QUIET,
+    HELP
+};
+
+static const struct option long_options[] = {
+    {"workload", required_argument, NULL, WORKLOAD},
+    {"graph", required_argument, NULL, GRAPH},
+    {"platform", required_argument, NULL, PLATFORM},
+    {"devices", required_argument, NULL, DEVICES},
+    {"mem", required_argument, NULL, MEMORY},
+    {"sched", required_argument, NULL, POLICY},
+    {"evict", required_argument, NULL, RULE},
+    {"buffer", required_argument, NULL, BUFFER},
+    {"lookahead", required_argument, NULL, LOOKAHEAD},
+    {"working", required_argument, NULL, WORKING},
+    {"seed", required_argument, NULL, SEED},
+    {"repeat", required_argument, NULL, REPEAT},
+    {"sched-time", required_argument, NULL, COST},
+    {"csv", required_argument, NULL, CSV},
+    {"trace", required_argument, NULL, TRACE},
+    {"quiet", no_argument, NULL, QUIET},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+/* A number of the command line; false, with a message: not one. */
+static bool take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
+{
+    if (parse_number(optarg, least, most, value))
+        return true;
+    fprintf(stderr, "ompdarts sim: --%s %s: not a whole number from %" PRIu64 " to %" PRIu64 "\n", name, optarg, least,
+            most);
+    return false;
+}
+
+static bool take_cost(command *c)
+{
+    static const char *const names[] = {"ignore", "measure", "add"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(optarg, names[i]) == 0) {
+            c->cost = (sim_cost)i;
+            return true;
+        }
+    fprintf(stderr, "ompdarts sim: --sched-time %s: not one of ignore, measure, add\n", optarg);
+    return false;
+}
+
+static bool take_memory(command *c)
+{
+    if (od_parse_size(optarg, &c->memory) == OD_OK && c->memory)
+        return true;
+    fprintf(stderr, "ompdarts sim: --mem %s: not a size, for example 500M or 2Gi\n", optarg);
+    return false;
+}
+
+static bool take_lookahead(command *c)
+{
+    char *end;
+    c->lookahead = strtod(optarg, &end);
+    if (end != optarg && !*end && c->lookahead >= 0 && c->lookahead <= 1e6)
+        return true;
+    fprintf(stderr, "ompdarts sim: --lookahead %s: not a number of seconds from 0 to 1000000\n", optarg);
+    return false;
+}
+
+static bool take_working(command *c)
+{
+    c->working_given = od_parse_working(optarg, &c->working) == OD_OK;
+    if (!c->working_given)
+        fprintf(stderr, "ompdarts sim: --working %s: not policy, auto, all or a number from 1\n", optarg);
+    return c->working_given;
+}
+
+/* False: refused, with a message. */
+static bool take_option(command *c, int option)
+{
+    uint64_t number = 0;
+    switch (option) {
+    case WORKLOAD:
+        c->workload_text = optarg;
+        return true;
+    case GRAPH:
+        c->graph_name = optarg;
+        return true;
+    case PLATFORM:
+        c->platform_name = optarg;
+        return true;
+    case POLICY:
+        c->policy_text = optarg;
+        return true;
+    case RULE:
+        c->rule_name = optarg;
+        return true;
+    case CSV:
+        c->csv_name = optarg;
+        return true;
+    case TRACE:
+        c->trace_name = optarg;
+        return true;
+    case QUIET:
+        c->quiet = true;
+        return true;
+    case COST:
+        return take_cost(c);
+    case MEMORY:
+        return take_memory(c);
+    case SEED:
+        c->seed_given = true;
+        return take_number("seed", 0, UINT64_MAX, &c->seed);
+    case DEVICES:
+        if (!take_number("devices", 1, OD_MAX_DEVICES, &number))
+            return false;
+        c->devices = (unsigned)number;
+        return true;
+    case BUFFER:
+        if (!take_number("buffer", 1, 1000000, &number))
+            return false;
+        c->buffer = (unsigned)number;
+        return true;
+    case LOOKAHEAD:
+        return take_lookahead(c);
+    case WORKING:
+        return take_working(c);
+    case REPEAT:
+        if (!take_number("repeat", 1, 1000000, &number))
+            return false;
+        c->repeat = (unsigned)number;
+        return true;
+    default:
+        fputs("ompdarts sim: `ompdarts sim --help` lists the options\n", stderr);
+        return false;
+    }
+}
+
+static bool choose_rule(command *c)
+{
+    const char *name = strcmp(c->rule_name, "auto") == 0 ? c->policy.ops->default_evict : c->rule_name;
+    c->evict = od_evict_find(name);
+    if (c->evict)
+        return true;
+    fprintf(stderr, "ompdarts sim: unknown eviction rule '%s'; there are: auto", name);
+    for (const char *const *known = od_evict_names(); *known; known++)
+        fprintf(stderr, " %s", *known);
+    fputc('\n', stderr);
+    return false;
+}
+
+static FILE *open_output(const char *name, const char *mode)
+{
+    FILE *file = strcmp(name, "-") == 0 ? stdout : fopen(name, mode);
+    if (!file)
+        fprintf(stderr, "ompdarts sim: %s: %s\n", name, strerror(errno));
+    return file;
+}
+
+/* What was not given is as in the recorded run. */
+static void follow_recording(command *c)
+{
+    const sim_recording *r = &c->recording;
+    bool other_policy = c->policy_text != NULL;
+    c->policy_text = other_policy ? c->policy_text : r->policy;
+    if (!c->rule_name)
+        c->rule_name = other_policy ? "auto" : r->evict;
+    c->memory = c->memory ? c->memory : r->memory;
+    c->devices = c->devices ? c->devices : r->ndevices;
+    c->buffer = c->buffer ? c->buffer : r->buffer;
+    c->lookahead = c->lookahead >= 0 ? c->lookahead : r->lookahead;
+    c->working = c->working_given ? c->working : r->working;
+    c->seed = c->seed_given ? c->seed : r->seed;
+}
+
+static void use_defaults(command *c)
+{
+    c->policy_text = c->policy_text ? c->policy_text : "darts";
+    c->rule_name = c->rule_name ? c->rule_name : "auto";
+    c->devices = c->devices ? c->devices : 1;
+    c->buffer = c->buffer ? c->buffer : 3;
+    c->lookahead = c->lookahead >= 0 ? c->lookahead : 0;
+    c->seed = c->seed_given ? c->seed : 1;
+}
+
+static od_status choose_work(command *c, char *error, size_t size)
+{
+    if (c->graph_name && sim_graph_read(c->graph_name, &c->graph, &c->recording, error, size))
+        return OD_EINVAL;
+    if (c->graph_name)
+        follow_recording(c);
+    use_defaults(c);
+    c->workload.seed = c->seed;
+    const char *slash = c->graph_name ? strrchr(c->graph_name, '/') : NULL;
+    c->label = slash ? slash + 1 : c->graph_name;
+    if (c->graph_name)
+        return OD_OK;
+    od_status status = sim_workload_parse(c->workload_text, &c->workload, error, size);
+    c->label = c->workload.name;
+    return status;
+}
+
+static bool is_timeline(const char *name)
+{
+    const char *ending = strrchr(name, '.');
+    return od_trace_is_paje(name) || (ending && strcmp(ending, ".json") == 0);
+}
+
+static int parse(command *c, int argc, char **argv)
+{
+    char error[PATH_MAX + 512];
+    for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
+        if (option == HELP || option == 'h') {
+            print_usage(stdout);
+            exit(0);
+        }
+        if (!take_option(c, option))
+            return REFUSED;
+    }
+    if (optind < argc) {
+        snprintf(error, sizeof error, "'%s' is not an option", argv[optind]);
+        return refuse(error);
+    }
+    if (!c->workload_text == !c->graph_name)
+        return refuse("one of --workload and --graph is needed; `ompdarts sim --help` lists what there is");
+    if (choose_work(c, error, sizeof error) || od_policy_choose(c->policy_text, &c->policy, error, sizeof error))
+        return refuse(error);
+    if (!choose_rule(c))
+        return REFUSED;
+    if (c->csv_name && !(c->csv = open_output(c->csv_name, "a")))
+        return FAILED;
+    if (c->csv)
+        c->header = c->csv == stdout || (fseek(c->csv, 0, SEEK_END) == 0 && ftell(c->csv) == 0);
+    if (c->trace_name && is_timeline(c->trace_name))
+        c->timeline_name = c->trace_name;
+    else if (c->trace_name && !(c->trace = open_output(c->trace_name, "w")))
+        return FAILED;
+    return 0;
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+/* A field of CSV: in quotes where it has a comma. */
+static const char *field(const char *text, char *quoted, size_t size)
+{
+    snprintf(quoted, size, strchr(text, ',') ? "\"%s\"" : "%s", text);
+    return quoted;
+}
+
+static void print_csv(const command *c, const sim_platform *platform, const sim_graph *graph,
+                      const sim_machine *machine, const sim_result *result, const sim_bounds *bounds)
+{
+    const od_device_stats *total = &result->total;
+    if (c->header && machine->seed == c->seed)
+        fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,"
+              "d2d_bytes,"
+              "loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,compute_bound_s,"
+              "critical_path_s,bus_bound_s,lookahead_s\n",
+              c->csv);
+    char cost[32] = "", policy[1100], label[1100];
+    if (c->cost != SIM_COST_IGNORED)
+        snprintf(cost, sizeof cost, "%.6f", result->sched_s);
+    fprintf(c->csv,
+            "%s,%u,%u,%u,%zu,%s,%s,%" PRIu64 ",%u,%.9f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%g\n",
+            field(c->label, label, sizeof label), c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
+            field(c->policy_text, policy, sizeof policy), c->evict->name, machine->seed, graph->ntasks,
+            result->makespan, result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
+            total->h2d_bytes, total->d2h_bytes, total->d2d_bytes, total->loads, total->evictions, bounds->load_bytes,
+            cost, platform->name, machine->buffer, sim_graph_bytes(graph), total->reloads,
+            (double)total->stall_ns * 1e-9, bounds->compute_s, bounds->critical_path_s, bounds->bus_s,
+            machine->lookahead);
+}
+
+static double ratio(double value, double bound)
+{
+    return bound > 0 ? value / bound : 0;
+}
+
+/* Bytes in the unit of the table; of the unit model, where each datum is one byte, data. */
+typedef struct scale {
+    double per;
+    const char *name;
+} scale;
+
+static void print_devices(const sim_machine *machine, const sim_result *result, scale unit)
+{
+    printf("  bytes in %s\n  %-6s %8s %10s %10s %10s %10s %8s %8s %9s %9s %8s\n", unit.name, "device", "tasks",
+           "busy s", "h2d", "d2h", "d2d", "loads", "reloads", "evictions", "stall s", "peak");
+    for (unsigned k = 0; k < machine->ndevices; k++) {
+        const od_device_stats *d = &result->device[k];
+        printf("  %-6u %8" PRIu64 " %10.3f %10.1f %10.1f %10.1f %8" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9.3f %8.0f\n",
+               k, d->tasks, (double)d->busy_ns * 1e-9, (double)d->h2d_bytes / unit.per, (double)d->d2h_bytes / unit.per,
+               (double)d->d2d_bytes / unit.per, d->loads, d->reloads, d->evictions, (double)d->stall_ns * 1e-9,
+               (double)d->peak_bytes / unit.per);
+    }
+}
+
+static void print_table(const command *c, const sim_platform *platform, const sim_graph *graph,
+                        const sim_machine *machine, const sim_result *result, const sim_bounds *bounds)
+{
+    scale unit = c->workload.unit ? (scale){1, "data"} : (scale){1e6, "MB"};
+    double loaded = (double)(result->total.h2d_bytes + result->total.d2d_bytes), flops = sim_graph_flops(graph);
+    if (machine->recording)
+        printf("recorded run %s", c->label);
+    else
+        printf("%s n=%u", c->label, c->workload.n);
+    printf(" on %s, %u device%s of %.0f %s, %s+%s, seed %" PRIu64 ": %u tasks, %u data of %.1f %s\n", platform->name,
+           machine->ndevices, machine->ndevices > 1 ? "s" : "", (double)machine->memory / unit.per, unit.name,
+           c->policy_text, c->evict->name, machine->seed, graph->ntasks, graph->ndata,
+           sim_graph_bytes(graph) / unit.per, unit.name);
+    printf("  makespan %12.6f s   %8.3f of the bound (compute %.6f s, critical path %.6f s, bus %.6f s)\n",
+           result->makespan, ratio(result->makespan, bounds->time_s), bounds->compute_s, bounds->critical_path_s,
+           bounds->bus_s);
+    printf("  loaded   %12.1f %-4s%8.3f of the bound (%.1f %s)\n", loaded / unit.per, unit.name,
+           ratio(loaded, bounds->load_bytes), bounds->load_bytes / unit.per, unit.name);
+    if (machine->recording)
+        printf("  moved    h2d %" PRIu64 ", d2h %" PRIu64 ", d2d %" PRIu64 " bytes; the recorded run %" PRIu64
+               ", %" PRIu64 ", %" PRIu64 "\n",
+               result->total.h2d_bytes, result->total.d2h_bytes, result->total.d2d_bytes, machine->recording->h2d_bytes,
+               machine->recording->d2h_bytes, machine->recording->d2d_bytes);
+    if (!c->workload.unit && flops > 0)
+        printf("  speed    %12.1f GFlop/s of %.1f\n", ratio(flops, result->makespan) * 1e-9,
+               platform->peak * machine->ndevices * 1e-9);
+    if (c->cost != SIM_COST_IGNORED)
+        printf("  deciding %12.6f s   %8.3f us per task\n", result->sched_s,
+               ratio(result->sched_s * 1e6, graph->ntasks));
+    print_devices(machine, result, unit);
+}
+
+/* --- a run ---------------------------------------------------------------------------------- */
+
+static size_t enough(const sim_graph *graph)
+{
+    double bytes = sim_graph_bytes(graph);
+    return bytes > 1 ? (size_t)bytes : 1;
+}
+
+static int check_machine(const sim_graph *graph, const sim_machine *machine)
+{
+    char error[256];
+    const sim_platform *platform = machine->platform;
+    size_t footprint = sim_footprint(graph);
+    if (machine->ndevices > platform->ndevices) {
+        snprintf(error, sizeof error, "platform %s has %u devices, not %u", platform->name, platform->ndevices,
+                 machine->ndevices);
+        return refuse(error);
+    }
+    if (footprint * platform->slots <= machine->memory)
+        return 0;
+    snprintf(error, sizeof error, "%zu bytes of memory: %s need%s %zu (raise --mem or use smaller tiles)",
+             machine->memory, platform->slots > 1 ? "the tasks of all slots" : "a task", platform->slots > 1 ? "" : "s",
+             footprint * platform->slots);
+    return refuse(error);
+}
+
+static int run_once(const command *c, uint64_t seed)
+{
+    char error[1024];
+    sim_platform platform;
+    sim_graph graph;
+    sim_result result;
+    sim_workload workload = c->workload;
+    const sim_recording *recording = c->graph_name ? &c->recording : NULL;
+    workload.seed = seed;
+    if (sim_platform_load(c->platform_name, &platform, error, sizeof error))
+        return refuse(error);
+    if (recording)
+        graph = c->graph;
+    else
+        sim_workload_make(&workload, &graph);
+    sim_machine machine = {.platform = &platform,
+                           .ndevices = c->devices,
+                           .memory = c->memory ? c->memory : enough(&graph),
+                           .buffer = c->buffer,
+                           .lookahead = c->lookahead,
+                           .working = c->working,
+                           .policy = c->policy,
+                           .policy_text = c->policy_text,
+                           .evict = c->evict,
+                           .seed = seed,
+                           .cost = c->cost,
+                           .progress = !c->quiet && isatty(STDERR_FILENO),
+                           .trace = c->trace,
+                           .timeline = c->timeline_name,
+                           .recording = recording};
+    int status = check_machine(&graph, &machine);
+    if (!status && sim_run(&graph, &machine, &result, error, sizeof error)) {
+        refuse(error);
+        status = FAILED;
+    }
+    if (!status) {
+        sim_bounds bounds =
+            sim_bounds_of(&graph, recording ? NULL : &workload, &platform, machine.ndevices, machine.memory);
+        if (c->csv)
+            print_csv(c, &platform, &graph, &machine, &result, &bounds);
+        if (!c->csv || (!c->quiet && c->csv != stdout))
+            print_table(c, &platform, &graph, &machine, &result, &bounds);
+    }
+    if (!recording)
+        sim_graph_free(&graph);
+    sim_platform_free(&platform);
+    return status;
+}
+
+/* SimGrid has one simulation per process. */
+static int run_in_child(const command *c, uint64_t seed)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0) {
+        fprintf(stderr, "ompdarts sim: %s\n", strerror(errno));
+        return FAILED;
+    }
+    if (child == 0) {
+        int status = run_once(c, seed);
+        fflush(NULL);
+        _exit(status);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    fprintf(stderr, "ompdarts sim: the simulation was ended by signal %d\n", WTERMSIG(status));
+    return FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    command c = {.platform_name = "pcie", .repeat = 1, .lookahead = -1};
+    if (argc == 1) {
+        print_usage(stderr);
+        return REFUSED;
+    }
+    int status = parse(&c, argc, argv);
+    for (unsigned run = 0; !status && run < c.repeat; run++)
+        status = c.repeat > 1 ? run_in_child(&c, c.seed + run) : run_once(&c, c.seed);
+    sim_graph_free(&c.graph);
+    sim_recording_free(&c.recording);
+    bool failed = (c.csv && fflush(c.csv)) || (c.trace && fflush(c.trace));
+    if (failed)
+        fprintf(stderr, "ompdarts sim: writing failed: %s\n", strerror(errno));
+    return status ? status : failed ? FAILED : 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What is written of a simulation: the timeline, and rows of CSV. */
+#include "sim/simulate_internal.h"
+
+#include <errno.h>
+#include <simgrid/engine.h>
+#include <string.h>
+
+/* --- the timeline ------------------------------------------------------------- */
+
+static void describe(void *driver, const od_task *task, od_trace_task *about)
+{
+    const simulation *s = driver;
+    about->number = (uint64_t)(task - s->task);
+    about->name = s->graph->kernels[s->graph->tasks[about->number].kernel].name;
+}
+
+void sim_tell_timeline(void *driver, const od_event *event)
+{
+    simulation *s = driver;
+    od_trace_event(s->timeline, event);
+}
+
+od_status sim_open_timeline(simulation *s)
+{
+    char text[OD_MAX_DEVICES][16];
+    const char *names[OD_MAX_DEVICES];
+    const sim_machine *m = s->machine;
+    od_trace_run run = {.program = "ompdarts sim",
+                        .policy = m->policy_text,
+                        .evict = m->evict->name,
+                        .seed = m->seed,
+                        .ndevices = m->ndevices,
+                        .memory = m->memory,
+                        .device = names,
+                        .describe = describe,
+                        .arg = s};
+    for (unsigned k = 0; k < m->ndevices; k++) {
+        snprintf(text[k], sizeof text[k], "device %u", k);
+        names[k] = text[k];
+    }
+    s->timeline = od_trace_open(m->timeline, &run);
+    if (!s->timeline)
+        snprintf(s->error, s->error_size, "%s: %s", m->timeline, strerror(errno));
+    return s->timeline ? OD_OK : OD_EIO;
+}
+
+/* --- rows of CSV --------------------------------------------------------------- */
+
+const char sim_csv_header[] = "kind,name,task,row,column,layer,device,from,to,bytes,demanded,start_s,end_s\n";
+
+static void place_name(int place, char *name, size_t size)
+{
+    if (place >= OD_SPILL)
+        snprintf(name, size, "ram");
+    else
+        snprintf(name, size, "%d", place);
+}
+
+/* The task, then what it uses: kind r, w or rw, the datum's matrix, and the task's number. */
+void sim_write_task(const simulation *s, const od_task *task, double start)
+{
+    static const char *const kinds[] = {[OD_READ] = "r", [OD_WRITE] = "w", [OD_READ_WRITE] = "rw"};
+    uint32_t t = (uint32_t)(task - s->task);
+    const sim_task *what = &s->graph->tasks[t];
+    if (!s->machine->trace)
+        return;
+    fprintf(s->machine->trace, "task,%s,%u,%u,%u,%u,%d,,,,,%.9f,%.9f\n", s->graph->kernels[what->kernel].name, t,
+            what->coordinate[0], what->coordinate[1], what->coordinate[2], task->place, start, simgrid_get_clock());
+    for (uint32_t i = 0; i < what->naccess; i++) {
+        const sim_access *a = &s->graph->accesses[what->first_access + i];
+        const sim_datum *d = &s->graph->data[a->datum];
+        fprintf(s->machine->trace, "%s,%s,%u,%u,%u,,%d,,,%zu,,,\n", kinds[a->mode], s->graph->matrix[d->matrix], t,
+                d->row, d->column, task->place, d->bytes);
+    }
+}
+
+void sim_write_transfer(const simulation *s, const od_transfer *x, double start)
+{
+    char from[16], to[16];
+    if (!s->machine->trace)
+        return;
+    static const char *const kinds[] = {
+        [OD_LOAD] = "load", [OD_WRITE_BACK] = "store", [OD_EVICT] = "evict", [OD_UPDATE] = "update"};
+    const sim_datum *d = &s->graph->data[(x->datum->user ? (od_datum *const *)x->datum->user : s->datum) - s->datum];
+    place_name(x->from, from, sizeof from);
+    place_name(x->to, to, sizeof to);
+    fprintf(s->machine->trace, "%s,%s,,%u,%u,,%d,%s,%s,%zu,%d,%.9f,%.9f\n", kinds[x->kind], s->graph->matrix[d->matrix],
+            d->row, d->column, x->to >= OD_SPILL ? x->from : x->to, from, to, x->bytes, x->demanded, start,
+            simgrid_get_clock());
+}

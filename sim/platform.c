@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "sim/platform.h"
+
+#include "util/nearest.h"
+#include "util/options.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <math.h>
+#include <simgrid/engine.h>
+#include <simgrid/link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xbt/dynar.h>
+
+/* --- finding the file ------------------------------------------------------------ */
+
+static const char suffix[] = ".xml";
+
+/* The folder with the platforms: beside this program in the build tree, else where they are installed. */
+static const char *platform_folder(void)
+{
+    static const char *const folders[] = {"platforms", OMPDARTS_SIM_PLATFORM_SUBDIR};
+    static char path[2 * PATH_MAX];
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    for (size_t i = 0; slash && i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - program), program, folders[i]);
+        if (access(path, R_OK) == 0)
+            break;
+    }
+    return path;
+}
+
+static int is_platform(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > strlen(suffix) && strcmp(entry->d_name + length - strlen(suffix), suffix) == 0;
+}
+
+const char *const *sim_platform_names(void)
+{
+    enum { MOST = 64 };
+    static char *names[MOST + 1];
+    struct dirent **entries;
+    int count = names[0] ? 0 : scandir(platform_folder(), &entries, is_platform, alphasort);
+    for (int i = 0; i < count; i++) {
+        if (i < MOST)
+            names[i] = strndup(entries[i]->d_name, strlen(entries[i]->d_name) - strlen(suffix));
+        free(entries[i]);
+    }
+    if (count > 0)
+        free(entries);
+    return (const char *const *)names;
+}
+
+static od_status find_file(const char *name, char *path, size_t path_size, char *error, size_t size)
+{
+    if (!strchr(name, '/') && !strchr(name, '.'))
+        snprintf(path, path_size, "%s/%s%s", platform_folder(), name, suffix);
+    else
+        snprintf(path, path_size, "%s", name);
+    if (access(path, R_OK) == 0)
+        return OD_OK;
+    const char *nearest = od_nearest_name(name, sim_platform_names());
+    if (nearest) {
+        snprintf(error, size, "unknown platform '%s', did you mean '%s'?", name, nearest);
+        return OD_EINVAL;
+    }
+    int length = snprintf(error, size, "platform '%s': no such file (%s); platforms by name:", name, path);
+    for (const char *const *known = sim_platform_names(); *known && length > 0 && (size_t)length < size; known++)
+        length += snprintf(error + length, size - (size_t)length, " %s", *known);
+    return OD_EINVAL;
+}
+
+/* --- kernel times ------------------------------------------------------------------- */
+
+static bool parse_time(const char *line, sim_kernel_time *time)
+{
+    unsigned tile;
+    if (sscanf(line, "%63s %u %lf", time->name, &tile, &time->seconds) != 3)
+        return false;
+    time->tile = tile;
+    return tile > 0 && time->seconds > 0;
+}
+
+static od_status read_times(const char *path, sim_platform *platform, char *error, size_t size)
+{
+    char line[512];
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        snprintf(error, size, "kernel times %s: %s", path, strerror(errno));
+        return OD_EINVAL;
+    }
+    od_status status = OD_OK;
+    for (int number = 1; !status && fgets(line, sizeof line, file); number++) {
+        line[strcspn(line, "#\n")] = '\0';
+        if (line[strspn(line, " \t\r")] == '\0')
+            continue;
+        sim_kernel_time *times = realloc(platform->times, (platform->ntimes + 1) * sizeof *times);
+        if (times)
+            platform->times = times;
+        if (!times || !parse_time(line, &times[platform->ntimes])) {
+            snprintf(error, size, "kernel times %s, line %d: not \"NAME TILE SECONDS\"", path, number);
+            status = OD_EINVAL;
+        } else {
+            platform->ntimes++;
+        }
+    }
+    fclose(file);
+    return status;
+}
+
+double sim_platform_seconds(const sim_platform *platform, const char *kernel, uint32_t tile)
+{
+    const sim_kernel_time *nearest = NULL;
+    double distance = INFINITY;
+    for (size_t i = 0; i < platform->ntimes; i++) {
+        const sim_kernel_time *time = &platform->times[i];
+        double apart = fabs(log((double)time->tile / tile));
+        if (strcmp(time->name, kernel) == 0 && apart < distance) {
+            nearest = time;
+            distance = apart;
+        }
+    }
+    return nearest ? nearest->seconds * pow((double)tile / nearest->tile, 3) : 0;
+}
+
+/* --- the platform ---------------------------------------------------------------------- */
+
+/* Links share their bandwidth in equal parts, without what belongs to TCP. SimGrid 3.32's default, lazy updates, ends
+ * transfers at once that share no link but the latency with others that start at the same moment. */
+static void start_simgrid(void)
+{
+    char *arguments[] = {"ompdarts-sim",
+                         "--cfg=network/model:CM02",
+                         "--cfg=network/optim:Full",
+                         "--cfg=network/crosstraffic:no",
+                         "--cfg=network/TCP-gamma:0",
+                         "--cfg=network/weight-S:0",
+                         "--cfg=network/latency-factor:1",
+                         "--cfg=network/bandwidth-factor:1",
+                         "--cfg=contexts/stack-size:512",
+                         "--log=root.thresh:warning",
+                         "--log=xbt_cfg.thresh:error",
+                         NULL};
+    int count = sizeof arguments / sizeof *arguments - 1;
+    simgrid_init(&count, arguments);
+}
+
+static const char *property(const sim_platform *platform, const char *name)
+{
+    return sg_host_get_property_value(platform->memory, name);
+}
+
+static od_status read_properties(sim_platform *platform, const char *path, char *error, size_t size)
+{
+    const char *kernels = property(platform, "kernels"), *peak = property(platform, "peak");
+    const char *peer = property(platform, "peer"), *slots = property(platform, "slots"),
+               *turns = property(platform, "turns");
+    char copy[PATH_MAX], times[2 * PATH_MAX];
+    if (!kernels || !peak || strtod(peak, NULL) <= 0) {
+        snprintf(error, size, "platform %s: the host ram lacks the property %s", path, kernels ? "peak" : "kernels");
+        return OD_EINVAL;
+    }
+    platform->peak = strtod(peak, NULL) * 1e9;
+    platform->peer = peer && strcmp(peer, "yes") == 0;
+    platform->turns = turns && strcmp(turns, "yes") == 0;
+    platform->slots = slots ? (unsigned)strtoul(slots, NULL, 10) : 1;
+    if (platform->slots == 0) {
+        snprintf(error, size, "platform %s: the property slots is not a number above 0", path);
+        return OD_EINVAL;
+    }
+    snprintf(copy, sizeof copy, "%s", path);
+    snprintf(times, sizeof times, "%s/%s", dirname(copy), kernels);
+    return read_times(times, platform, error, size);
+}
+
+static void load(const char *path, sim_platform *platform)
+{
+    char device[16];
+    start_simgrid();
+    simgrid_load_platform(path);
+    platform->memory = sg_host_by_name("ram");
+    for (unsigned k = 0; k < OD_MAX_DEVICES; k++) {
+        snprintf(device, sizeof device, "gpu%u", k);
+        platform->device[k] = sg_host_by_name(device);
+        if (!platform->device[k])
+            break;
+        platform->ndevices++;
+    }
+}
+
+/* --- trying it ---------------------------------------------------------------------------- */
+
+/* SimGrid ends the process over what it cannot load or route, so that is tried in a child first. */
+static _Noreturn void try_and_exit(const char *path, int output)
+{
+    sim_platform trial = {0};
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    load(path, &trial);
+    for (unsigned k = 0; trial.memory && k < trial.ndevices; k++)
+        if (isinf(sim_platform_link(&trial, OD_HOST, (int)k, 1).bandwidth) ||
+            isinf(sim_platform_link(&trial, (int)k, OD_HOST, 1).bandwidth)) {
+            printf("no route between ram and gpu%u\n", k);
+            fflush(stdout);
+            _exit(1);
+        }
+    _exit(0);
+}
+
+/* Keeps the first line and reads the rest. */
+static void read_first_line(int input, char *line, size_t size)
+{
+    char rest[512];
+    size_t used = 0;
+    for (ssize_t n; used + 1 < size && (n = read(input, line + used, size - 1 - used)) > 0;)
+        used += (size_t)n;
+    line[used] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    while (read(input, rest, sizeof rest) > 0)
+        continue;
+}
+
+/* SimGrid's lines begin with the time, its own source, and [CHANNEL/LEVEL]. */
+static const char *without_prefix(const char *line)
+{
+    static const char *const levels[] = {"/ERROR] ", "/CRITICAL] "};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        const char *level = strstr(line, levels[i]);
+        if (level)
+            return level + strlen(levels[i]);
+    }
+    return line;
+}
+
+static od_status try_to_load(const char *path, char *error, size_t size)
+{
+    char line[400];
+    int ends[2], status = 0;
+    pid_t child = pipe(ends) == 0 ? fork() : -1;
+    if (child < 0) {
+        snprintf(error, size, "platform %s: %s", path, strerror(errno));
+        return OD_EIO;
+    }
+    if (child == 0)
+        try_and_exit(path, ends[1]);
+    close(ends[1]);
+    read_first_line(ends[0], line, sizeof line);
+    close(ends[0]);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (status == 0)
+        return OD_OK;
+    snprintf(error, size, "platform %s: not a platform that SimGrid can use: %s", path,
+             *line ? without_prefix(line) : "it crashes");
+    return OD_EINVAL;
+}
+
+od_status sim_platform_load(const char *name, sim_platform *platform, char *error, size_t size)
+{
+    char path[PATH_MAX], copy[PATH_MAX];
+    *platform = (sim_platform){0};
+    od_status status = find_file(name, path, sizeof path, error, size);
+    if (!status)
+        status = try_to_load(path, error, size);
+    if (status)
+        return status;
+    snprintf(copy, sizeof copy, "%s", path);
+    snprintf(platform->name, sizeof platform->name, "%.*s", (int)strcspn(basename(copy), "."), basename(copy));
+    load(path, platform);
+    if (!platform->memory || !platform->ndevices) {
+        snprintf(error, size, "platform %s: there is no host %s", path, platform->memory ? "gpu0" : "ram");
+        return OD_EINVAL;
+    }
+    return read_properties(platform, path, error, size);
+}
+
+void sim_platform_free(sim_platform *platform)
+{
+    free(platform->times);
+    *platform = (sim_platform){0};
+}
+
+sg_host_t sim_platform_place(const sim_platform *platform, int place)
+{
+    return place >= OD_SPILL ? platform->memory : platform->device[place];
+}
+
+/* --- all ways at once ---------------------------------------------------------------------- */
+
+enum { MOST_LINKS = 256 };
+
+static size_t links_between(sg_host_t from, sg_host_t to, sg_link_t *links)
+{
+    xbt_dynar_t found = xbt_dynar_new(sizeof(sg_link_t), NULL);
+    sg_host_get_route(from, to, found);
+    size_t count = 0;
+    while (count < xbt_dynar_length(found) && count < MOST_LINKS) {
+        links[count] = xbt_dynar_get_as(found, count, sg_link_t);
+        count++;
+    }
+    xbt_dynar_free(&found);
+    return count;
+}
+
+static bool uses(sg_host_t from, sg_host_t to, sg_link_t link)
+{
+    sg_link_t links[MOST_LINKS];
+    size_t count = links_between(from, to, links);
+    for (size_t i = 0; i < count; i++)
+        if (links[i] == link)
+            return true;
+    return false;
+}
+
+/* Devices that load from the host over the link, or that store over it: the larger number, at least one. */
+static unsigned sharers(const sim_platform *platform, unsigned ndevices, sg_link_t link)
+{
+    unsigned loads = 0, stores = 0;
+    for (unsigned k = 0; k < ndevices && sg_link_is_shared(link); k++) {
+        loads += uses(platform->memory, platform->device[k], link);
+        stores += uses(platform->device[k], platform->memory, link);
+    }
+    unsigned more = loads > stores ? loads : stores;
+    return more ? more : 1;
+}
+
+od_link sim_platform_link(const sim_platform *platform, int from, int to, unsigned ndevices)
+{
+    sg_link_t links[MOST_LINKS];
+    if (from == to || (from < OD_SPILL && to < OD_SPILL && !platform->peer))
+        return (od_link){0};
+    sg_host_t source = sim_platform_place(platform, from), target = sim_platform_place(platform, to);
+    od_link link = {.bandwidth = INFINITY, .latency = sg_host_get_route_latency(source, target)};
+    size_t count = links_between(source, target, links);
+    for (size_t i = 0; i < count; i++)
+        link.bandwidth = fmin(link.bandwidth, sg_link_get_bandwidth(links[i]) / sharers(platform, ndevices, links[i]));
+    return link;
+}
+
+struct share {
+    sg_link_t link;
+    double left;      /* bandwidth that is not given yet */
+    uint64_t devices; /* bit k: on the way to device k */
+};
+
+static void add_way(struct share *shares, size_t *count, sg_host_t from, sg_host_t to, unsigned k)
+{
+    sg_link_t links[MOST_LINKS];
+    size_t nlinks = links_between(from, to, links);
+    for (size_t i = 0; i < nlinks; i++) {
+        size_t at = 0;
+        while (at < *count && shares[at].link != links[i])
+            at++;
+        if (at == MOST_LINKS)
+            continue;
+        if (at == *count)
+            shares[(*count)++] = (struct share){links[i], sg_link_get_bandwidth(links[i]), 0};
+        if (sg_link_is_shared(links[i]))
+            shares[at].devices |= OD_BIT(k);
+    }
+}
+
+/* The link whose equal parts are the smallest. */
+static struct share *bottleneck(struct share *shares, size_t count, uint64_t waiting)
+{
+    struct share *tightest = NULL;
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        int users = __builtin_popcountll(shares[i].devices & waiting);
+        if (users && shares[i].left / users < least) {
+            least = shares[i].left / users;
+            tightest = &shares[i];
+        }
+    }
+    return tightest;
+}
+
+double sim_platform_inbound(const sim_platform *platform, unsigned ndevices)
+{
+    struct share shares[MOST_LINKS];
+    size_t count = 0;
+    double total = 0;
+    for (unsigned k = 0; k < ndevices; k++)
+        add_way(shares, &count, platform->memory, platform->device[k], k);
+    /* Progressive filling: who uses the tightest link gets its part of that, the rest is for the others. */
+    uint64_t waiting = OD_BIT(ndevices) - 1;
+    for (struct share *tightest; (tightest = bottleneck(shares, count, waiting));) {
+        uint64_t served = tightest->devices & waiting;
+        double part = tightest->left / __builtin_popcountll(served);
+        total += part * __builtin_popcountll(served);
+        for (size_t i = 0; i < count; i++)
+            shares[i].left -= part * __builtin_popcountll(shares[i].devices & served);
+        waiting &= ~served;
+    }
+    return total;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Machines for the simulator: a SimGrid platform file and a table of kernel times.
+ *
+ * The platform has a host `ram`, where all data begin, and devices `gpu0`, `gpu1`, ... with routes from and to it and, where
+ * peer copies are possible, between each other. Properties of `ram`:
+ *   kernels  file with kernel times, beside the platform file
+ *   peak     GFlop/s of a device
+ *   peer     yes or no: device-to-device copies
+ *   turns    yes or no (default): one transfer at a time, first come, first served, as OMPDARTS_LINK_BANDWIDTH does
+ *   slots    tasks that run at once on a device (default 1): the cores that share one memory
+ *
+ * Kernel times: lines "NAME TILE SECONDS # where it comes from". For a tile size that is not there the time is scaled from
+ * the nearest one by the number of operations, (TILE / nearest)^3.
+ */
+#ifndef OD_SIM_PLATFORM_H
+#define OD_SIM_PLATFORM_H
+
+#include "sched/engine/engine.h"
+#include "util/status.h"
+
+#include <simgrid/host.h>
+
+typedef struct sim_kernel_time {
+    char name[64];
+    uint32_t tile;
+    double seconds;
+} sim_kernel_time;
+
+typedef struct sim_platform {
+    char name[64];
+    unsigned ndevices;
+    unsigned slots;
+    bool peer;
+    bool turns;  /* one transfer at a time, first come, first served */
+    double peak; /* flop/s of a device */
+    sg_host_t memory;
+    sg_host_t device[OD_MAX_DEVICES];
+    sim_kernel_time *times;
+    size_t ntimes;
+} sim_platform;
+
+/* Loads NAME (of the platforms that come with ompdarts) or a file. Once per process: SimGrid has one platform.
+ * OD_EINVAL with one line in `error`: SimGrid's own, where the file is no platform to it. */
+od_status sim_platform_load(const char *name, sim_platform *platform, char *error, size_t size);
+void sim_platform_free(sim_platform *platform);
+
+/* The names that come with ompdarts, sorted, up to NULL. */
+const char *const *sim_platform_names(void);
+
+/* Latency and bandwidth of the way between two places, each link on it shared with all of the first devices whose way
+ * from or to the host uses it; bandwidth 0: there is none. */
+od_link sim_platform_link(const sim_platform *platform, int from, int to, unsigned ndevices);
+/* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */
+double sim_platform_inbound(const sim_platform *platform, unsigned ndevices);
+/* Time of one call, or 0: the table has no such kernel. */
+double sim_platform_seconds(const sim_platform *platform, const char *kernel, uint32_t tile);
+
+sg_host_t sim_platform_place(const sim_platform *platform, int place);
+
+#endif

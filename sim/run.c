@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A simulation: the engine's driver, and the actors that carry out its commands in virtual time. */
+#include "sim/simulate_internal.h"
+
+#include "util/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <simgrid/semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIRST_ADDRESS = 1 }; /* of data that have none: no datum begins at 0 */
+
+/* --- the driver -------------------------------------------------------------------- */
+
+void sim_wake(simulation *s, sg_sem_t semaphore)
+{
+    wake_list *list = &s->wake;
+    list->items = sim_grown(list->items, list->count, &list->capacity, sizeof *list->items);
+    list->items[list->count++] = semaphore;
+}
+
+/* Between a spill area and the program's memory: as in the runtime, in turn with what device 0 stores. */
+static bool stays_on_host(const od_transfer *x)
+{
+    return x->from >= OD_SPILL && x->to >= OD_SPILL;
+}
+
+static queue *queue_of(simulation *s, const od_transfer *x)
+{
+    way direction = x->to >= OD_SPILL ? FROM_DEVICE : x->from >= OD_SPILL ? TO_DEVICE : BETWEEN_DEVICES;
+    int k = stays_on_host(x) ? 0 : direction == FROM_DEVICE ? x->from : x->to;
+    return &s->device[k].queue[direction];
+}
+
+static void start_transfer(void *driver, od_transfer *x)
+{
+    simulation *s = driver;
+    queue *q = queue_of(s, x);
+    od_list_push_back(x->demanded ? &q->demanded : &q->prefetches, &x->node);
+    sim_wake(s, q->work);
+}
+
+void sim_fail(simulation *s, const char *message)
+{
+    if (!s->failed)
+        snprintf(s->error, s->error_size, "%s", message);
+    s->failed = true;
+    sim_wake(s, s->finished);
+}
+
+static void start_task(void *driver, od_task *task, int place)
+{
+    simulation *s = driver;
+    if (place == OD_HOST) {
+        sim_fail(s, "a task does not fit on its device: there is no host version in the simulator");
+        return;
+    }
+    command *c = &s->command[task - s->task];
+    c->task = task;
+    od_list_push_back(&s->device[place].started, &c->node);
+    sim_wake(s, s->device[place].work);
+}
+
+static void complete_task(void *driver, od_task *task)
+{
+    simulation *s = driver;
+    uint32_t t = (uint32_t)(task - s->task);
+    if (s->replay)
+        sim_replay_completed(s, t);
+    for (uint32_t i = s->first_after[t]; !s->replay && i < s->first_after[t + 1]; i++)
+        if (--s->waiting_for[s->after[i]] == 0)
+            s->ready[s->nready++] = s->after[i];
+    if (++s->done == s->graph->ntasks)
+        sim_wake(s, s->finished);
+}
+
+static void complete_request(void *driver, od_request *request)
+{
+    const simulation *s = driver;
+    if (s->replay)
+        sim_replay_request_done(request);
+    od_request_destroy(request);
+}
+
+uint64_t sim_now_ns(void)
+{
+    return (uint64_t)llround(simgrid_get_clock() * 1e9);
+}
+
+static uint64_t now_ns(void *driver)
+{
+    (void)driver;
+    return sim_now_ns();
+}
+
+static uint64_t cost_ns(void *driver)
+{
+    const simulation *s = driver;
+    return s->machine->cost == SIM_COST_IGNORED ? 0 : od_clock_ns();
+}
+
+static od_link link_between(void *driver, int from, int to)
+{
+    const simulation *s = driver;
+    const sim_recording *r = s->machine->recording;
+    if (r && sim_replay_is_same(s->machine, r))
+        return from < OD_SPILL && to < OD_SPILL ? r->peer_link : r->host_link;
+    return sim_platform_link(s->machine->platform, from, to, s->machine->ndevices);
+}
+
+static void fatal(void *driver, const char *message)
+{
+    sim_fail(driver, message);
+}
+
+static bool start_aside(void *driver, od_aside *aside, size_t tasks)
+{
+    return sim_replay_start_aside(driver, aside, tasks);
+}
+
+static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
+                                         .start_task = start_task,
+                                         .complete_task = complete_task,
+                                         .complete_request = complete_request,
+                                         .now_ns = now_ns,
+                                         .cost_ns = cost_ns,
+                                         .link = link_between,
+                                         .fatal = fatal};
+
+/* --- arrival --------------------------------------------------------------------------- */
+
+static od_level_use *uses_of(const simulation *s, uint32_t t, od_level_use *uses)
+{
+    const sim_task *task = &s->graph->tasks[t];
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_access *a = &s->access[task->first_access + i];
+        uses[i] = (od_level_use){a->datum->base, a->mode & OD_WRITE, a->mode == OD_WRITE};
+    }
+    return uses;
+}
+
+enum { MOST_ACCESSES = 64 };
+
+/* The graph is known from the beginning, as when a program submits faster than devices compute. */
+static void submit_all(simulation *s)
+{
+    od_level_use uses[MOST_ACCESSES];
+    for (uint32_t t = 0; s->submission && t < s->graph->ntasks; t++)
+        s->submission[t] = od_engine_submit(s->engine, s->task[t].kind, s->task[t].duration, uses_of(s, t, uses),
+                                            s->graph->tasks[t].naccess);
+}
+
+static void make_ready(simulation *s, uint32_t t)
+{
+    double bottom = 0;
+    if (s->submission) {
+        bottom = od_engine_unsubmit(s->engine, &s->submission[t]);
+        s->task[t].submission = s->submission[t];
+    }
+    s->task[t].priority = s->graph->has_priorities ? s->graph->tasks[t].priority : od_level_priority(bottom);
+    for (uint32_t i = 0; i < s->task[t].naccess; i++)
+        s->task[t].access[i].datum->pending++;
+    od_engine_task_ready(s->engine, &s->task[t]);
+}
+
+static void show_progress(simulation *s)
+{
+    enum { CHECK_EVERY = 256 };
+    if (!s->machine->progress || s->done % CHECK_EVERY)
+        return;
+    uint64_t now = od_clock_ns();
+    if (now - s->shown_ns < OD_NS_PER_S / 2)
+        return;
+    s->shown_ns = now;
+    fprintf(stderr, "\rompdarts sim: %u of %u tasks, %.3f s simulated ", s->done, s->graph->ntasks,
+            simgrid_get_clock());
+}
+
+static void hand_over(simulation *s)
+{
+    od_engine_hold(s->engine);
+    while (s->first_ready < s->nready)
+        make_ready(s, s->ready[s->first_ready++]);
+    od_engine_resume(s->engine);
+}
+
+/* After an event: hands over what has become ready, then wakes whom the engine has given work. */
+void sim_after_event(simulation *s)
+{
+    if (s->replay)
+        sim_replay_advance(s);
+    else
+        hand_over(s);
+    if (s->machine->cost == SIM_COST_ADDED) {
+        od_engine_stats stats;
+        od_engine_stats_get(s->engine, &stats);
+        s->release = fmax(s->release, simgrid_get_clock()) + (double)(stats.sched_ns - s->counted_ns) * 1e-9;
+        s->counted_ns = stats.sched_ns;
+    }
+    show_progress(s);
+    while (s->wake.first < s->wake.count) /* other actors may come here meanwhile */
+        sg_sem_release(s->wake.items[s->wake.first++]);
+    s->wake.first = s->wake.count = 0;
+}
+
+static void await_release(const simulation *s)
+{
+    if (s->release > simgrid_get_clock())
+        sg_actor_sleep_until(s->release);
+}
+
+/* --- the actors ------------------------------------------------------------------------ */
+
+static simulation *running;
+
+simulation *sim_running(void)
+{
+    return running;
+}
+
+unsigned sim_actor_number(int argc, char **argv)
+{
+    return argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
+}
+
+/* Returns when it began. */
+static double copy(simulation *s, const od_transfer *x, uint32_t rank, sg_sem_t turn)
+{
+    static const double host_bandwidth = 10e9; /* bytes/s, of one thread that copies */
+    const sim_platform *platform = s->machine->platform;
+    bool turns = platform->turns && !stays_on_host(x);
+    if (turns)
+        sim_bus_take(s, rank, turn);
+    double start = simgrid_get_clock();
+    if (stays_on_host(x))
+        sg_actor_sleep_for((double)x->bytes / host_bandwidth);
+    else
+        sg_host_sendto(sim_platform_place(platform, x->from), sim_platform_place(platform, x->to), (double)x->bytes);
+    if (turns)
+        sim_bus_leave(s);
+    return start;
+}
+
+static void queue_main(int argc, char **argv)
+{
+    simulation *s = running;
+    unsigned number = sim_actor_number(argc, argv);
+    queue *q = &s->device[number / WAYS].queue[number % WAYS];
+    for (;;) {
+        sg_sem_acquire(q->work);
+        od_node *node = od_list_pop_front(&q->demanded);
+        if (!node)
+            node = od_list_pop_front(&q->prefetches);
+        od_transfer *x = od_container_of(node, od_transfer, node);
+        await_release(s);
+        uint32_t rank = s->replay ? sim_replay_rank(s, x) : SIM_NO_COPY;
+        double start = copy(s, x, rank, q->turn);
+        if (s->replay)
+            sim_replay_await_copy(s, q->event, rank);
+        x->start_ns = (uint64_t)(start * 1e9);
+        x->end_ns = sim_now_ns();
+        sim_write_transfer(s, x, start);
+        od_engine_transfer_done(s->engine, x, OD_OK);
+        sim_after_event(s);
+        sim_bus_give(s);
+    }
+}
+
+static void worker_main(int argc, char **argv)
+{
+    simulation *s = running;
+    device *self = &s->device[sim_actor_number(argc, argv)];
+    sg_sem_t own = self->own[self->workers++];
+    for (;;) {
+        sg_sem_acquire(self->work);
+        od_task *task = od_container_of(od_list_pop_front(&self->started), command, node)->task;
+        await_release(s);
+        double start = simgrid_get_clock();
+        sg_actor_sleep_for(s->seconds[task - s->task]);
+        if (s->replay)
+            sim_replay_await_end(s, own, (uint32_t)(task - s->task));
+        s->end = simgrid_get_clock();
+        sim_write_task(s, task, start);
+        od_engine_task_done(s->engine, task, OD_OK);
+        sim_after_event(s);
+    }
+}
+
+void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number,
+                     bool serves)
+{
+    char text[16], actor[32];
+    snprintf(text, sizeof text, "%u", number);
+    snprintf(actor, sizeof actor, "%s%u", name, number);
+    char *arguments[] = {actor, text, NULL};
+    sg_actor_t started = sg_actor_create(actor, host, code, 2, arguments);
+    if (serves) /* an actor that ends may have ended by now */
+        sg_actor_daemonize(started);
+}
+
+static void main_main(int argc, char **argv)
+{
+    simulation *s = running;
+    (void)argc;
+    (void)argv;
+    for (unsigned k = 0; k < s->machine->ndevices; k++) {
+        sg_host_t host = sim_platform_place(s->machine->platform, (int)k);
+        for (unsigned w = 0; w < WAYS; w++)
+            sim_start_actor("queue", host, queue_main, k * WAYS + w, true);
+        for (unsigned i = 0; i < s->machine->platform->slots; i++)
+            sim_start_actor("worker", host, worker_main, k, true);
+    }
+    if (s->replay) {
+        sim_replay_main(s);
+        return;
+    }
+    submit_all(s);
+    for (uint32_t t = 0; t < s->graph->ntasks; t++)
+        if (s->waiting_for[t] == 0)
+            s->ready[s->nready++] = t;
+    sim_after_event(s);
+    if (s->graph->ntasks)
+        sg_sem_acquire(s->finished);
+}
+
+/* --- making and unmaking --------------------------------------------------------------- */
+
+size_t sim_footprint(const sim_graph *graph)
+{
+    size_t largest = 0;
+    for (uint32_t t = 0; t < graph->ntasks; t++) {
+        size_t bytes = 0;
+        for (uint32_t i = 0; i < graph->tasks[t].naccess; i++)
+            bytes += graph->data[graph->accesses[graph->tasks[t].first_access + i].datum].bytes;
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
+double sim_task_seconds(const sim_graph *graph, const sim_platform *platform, uint32_t t)
+{
+    const sim_task *task = &graph->tasks[t];
+    const sim_kernel *kernel = &graph->kernels[task->kernel];
+    return task->seconds > 0 ? task->seconds
+                             : kernel->calls * sim_platform_seconds(platform, kernel->name, kernel->tile);
+}
+
+/* Successors from predecessors; while it fills them, first_after of the next task is where this one's next goes. */
+static void link_successors(simulation *s)
+{
+    const sim_graph *g = s->graph;
+    for (uint32_t i = 0; i < g->nbefore; i++)
+        s->first_after[g->before[i] + 2]++;
+    for (uint32_t t = 0; t < g->ntasks; t++)
+        s->first_after[t + 2] += s->first_after[t + 1];
+    for (uint32_t t = 0; t < g->ntasks; t++)
+        for (uint32_t i = g->tasks[t].first_before; i < g->tasks[t].first_before + g->tasks[t].nbefore; i++)
+            s->after[s->first_after[g->before[i] + 1]++] = t;
+}
+
+static od_status allocate(simulation *s)
+{
+    const sim_graph *g = s->graph;
+    s->datum = calloc(g->ndata + 1, sizeof *s->datum);
+    s->task = calloc(g->ntasks + 1, sizeof *s->task);
+    s->access = calloc(g->naccesses + 1, sizeof *s->access);
+    s->command = calloc(g->ntasks + 1, sizeof *s->command);
+    s->waiting_for = calloc(g->ntasks + 1, sizeof *s->waiting_for);
+    s->first_after = calloc(g->ntasks + 2, sizeof *s->first_after);
+    s->after = calloc(g->nbefore + 1, sizeof *s->after);
+    s->seconds = calloc(g->ntasks + 1, sizeof *s->seconds);
+    s->ready = calloc(g->ntasks + 1, sizeof *s->ready);
+    s->submission = g->nbefore ? calloc(g->ntasks + 1, sizeof *s->submission) : NULL;
+    bool all = s->datum && s->task && s->access && s->command && s->waiting_for && s->first_after && s->after &&
+               s->seconds && s->ready;
+    return all && (s->submission || !g->nbefore) ? OD_OK : OD_ENOMEM;
+}
+
+static void release(simulation *s)
+{
+    od_engine_destroy(s->engine);
+    sim_replay_destroy(s->replay);
+    free(s->datum);
+    free(s->task);
+    free(s->access);
+    free(s->command);
+    free(s->waiting_for);
+    free(s->first_after);
+    free(s->after);
+    free(s->seconds);
+    free(s->ready);
+    free(s->submission);
+    free(s->wake.items);
+    for (unsigned k = 0; k < s->machine->ndevices; k++)
+        free(s->device[k].own);
+}
+
+static od_status make_data(simulation *s)
+{
+    uintptr_t next = FIRST_ADDRESS;
+    for (uint32_t d = 0; d < s->graph->ndata; d++) {
+        uintptr_t base = s->graph->data[d].base ? s->graph->data[d].base : next;
+        od_status status = od_engine_datum(s->engine, base, s->graph->data[d].bytes, &s->datum[d]);
+        if (status)
+            return status;
+        s->datum[d]->keep = true;
+        s->datum[d]->user = &s->datum[d];
+        next = base + s->graph->data[d].bytes;
+    }
+    return OD_OK;
+}
+
+static od_status make_tasks(simulation *s)
+{
+    const sim_graph *g = s->graph;
+    for (uint32_t a = 0; a < g->naccesses; a++)
+        s->access[a] = (od_access){.datum = s->datum[g->accesses[a].datum], .mode = g->accesses[a].mode};
+    for (uint32_t t = 0; t < g->ntasks; t++) {
+        const sim_task *task = &g->tasks[t];
+        double seconds = sim_task_seconds(g, s->machine->platform, t);
+        if (seconds <= 0) {
+            snprintf(s->error, s->error_size, "platform %s has no time for the kernel %s", s->machine->platform->name,
+                     g->kernels[task->kernel].name);
+            return OD_EINVAL;
+        }
+        if (task->naccess > MOST_ACCESSES && !s->machine->recording) {
+            snprintf(s->error, s->error_size, "task %u uses more than %d data", t, MOST_ACCESSES);
+            return OD_EINVAL;
+        }
+        s->seconds[t] = seconds;
+        s->task[t] = (od_task){.bound = OD_NOWHERE,
+                               .duration = seconds,
+                               .kind = &g->kernels[task->kernel],
+                               .naccess = task->naccess,
+                               .access = &s->access[task->first_access]};
+        s->waiting_for[t] = task->nbefore;
+    }
+    link_successors(s);
+    return OD_OK;
+}
+
+static od_status make_engine(simulation *s)
+{
+    const sim_machine *m = s->machine;
+    od_engine_config config = {.ndevices = m->ndevices,
+                               .memory = m->memory,
+                               .alignment = m->recording ? 0 : 1, /* of a real device's pool, or none */
+                               .buffer = m->buffer,
+                               .lookahead = m->lookahead,
+                               .working = m->working,
+                               .slots = m->platform->slots,
+                               .host_slots = 1,
+                               .peer = m->platform->peer,
+                               .spill = m->recording && m->recording->spill,
+                               .policy = m->policy.ops,
+                               .policy_values = m->policy.values,
+                               .evict = m->evict,
+                               .seed = m->seed,
+                               .driver_ops = &s->ops,
+                               .driver = s};
+    s->ops = driver_ops;
+    s->ops.event = m->timeline ? sim_tell_timeline : NULL;
+    s->ops.start_aside = m->recording ? start_aside : NULL;
+    return od_engine_create(&config, &s->engine);
+}
+
+static od_status make_devices(simulation *s)
+{
+    unsigned slots = s->machine->platform->slots;
+    for (unsigned k = 0; k < s->machine->ndevices; k++)
+        if (!(s->device[k].own = calloc(slots, sizeof *s->device[k].own)))
+            return OD_ENOMEM;
+    for (unsigned k = 0; k < s->machine->ndevices; k++) {
+        device *self = &s->device[k];
+        od_list_init(&self->started);
+        self->work = sg_sem_init(0);
+        for (unsigned i = 0; i < slots; i++)
+            self->own[i] = sg_sem_init(0);
+        for (int w = 0; w < WAYS; w++) {
+            od_list_init(&self->queue[w].demanded);
+            od_list_init(&self->queue[w].prefetches);
+            self->queue[w].work = sg_sem_init(0);
+            self->queue[w].turn = sg_sem_init(0);
+            self->queue[w].event = sg_sem_init(0);
+        }
+    }
+    s->finished = sg_sem_init(0);
+    return OD_OK;
+}
+
+/* After the simulation: no actor waits any more. */
+static void unmake_devices(const simulation *s)
+{
+    for (unsigned k = 0; k < s->machine->ndevices; k++) {
+        const device *self = &s->device[k];
+        sg_sem_destroy(self->work);
+        for (unsigned i = 0; i < s->machine->platform->slots; i++)
+            sg_sem_destroy(self->own[i]);
+        for (int w = 0; w < WAYS; w++) {
+            sg_sem_destroy(self->queue[w].work);
+            sg_sem_destroy(self->queue[w].turn);
+            sg_sem_destroy(self->queue[w].event);
+        }
+    }
+    sg_sem_destroy(s->finished);
+}
+
+static void add_stats(od_device_stats *total, const od_device_stats *one)
+{
+    total->tasks += one->tasks;
+    total->h2d_bytes += one->h2d_bytes;
+    total->d2h_bytes += one->d2h_bytes;
+    total->d2d_bytes += one->d2d_bytes;
+    total->loads += one->loads;
+    total->reloads += one->reloads;
+    total->evictions += one->evictions;
+    total->busy_ns += one->busy_ns;
+    total->stall_ns += one->stall_ns;
+    total->transfer_ns += one->transfer_ns;
+    total->overlapped_ns += one->overlapped_ns;
+    total->peak_bytes = one->peak_bytes > total->peak_bytes ? one->peak_bytes : total->peak_bytes;
+    total->limit_bytes = one->limit_bytes;
+}
+
+static void collect(const simulation *s, sim_result *result)
+{
+    od_engine_stats stats;
+    od_engine_stats_get(s->engine, &stats);
+    *result = (sim_result){.makespan = s->end, .sched_s = (double)stats.sched_ns * 1e-9};
+    for (unsigned k = 0; k < s->machine->ndevices; k++) {
+        od_engine_device_stats(s->engine, k, &result->device[k]);
+        add_stats(&result->total, &result->device[k]);
+    }
+}
+
+od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result *result, char *error, size_t size)
+{
+    simulation *s = calloc(1, sizeof *s);
+    if (!s)
+        return OD_ENOMEM;
+    s->graph = graph;
+    s->machine = machine;
+    s->error = error;
+    s->error_size = size;
+    snprintf(error, size, "out of memory");
+    od_status status = allocate(s);
+    if (!status && machine->timeline)
+        status = sim_open_timeline(s);
+    if (!status)
+        status = make_engine(s);
+    if (!status && !machine->recording)
+        status = make_data(s);
+    if (!status)
+        status = make_tasks(s);
+    if (!status && machine->recording)
+        status = sim_replay_create(s, machine->recording);
+    if (!status)
+        status = make_devices(s);
+    if (!status) {
+        if (machine->trace)
+            fputs(sim_csv_header, machine->trace);
+        running = s;
+        sg_actor_create("main", machine->platform->memory, main_main, 0, NULL);
+        simgrid_run();
+        if (s->done < graph->ntasks)
+            sim_fail(s, "the simulation stopped before all tasks had run: what they wait for does not come");
+        unmake_devices(s);
+        running = NULL;
+        if (machine->progress && s->shown_ns)
+            fprintf(stderr, "\r\033[K");
+        collect(s, result);
+        status = s->failed ? OD_EINVAL : OD_OK;
+    }
+    if (s->timeline && od_trace_close(s->timeline) && !status) {
+        snprintf(error, size, "%s could not be written", machine->timeline);
+        status = OD_EIO;
+    }
+    release(s);
+    free(s);
+    return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The engine on virtual time: od_driver_ops over SimGrid.
+ *
+ * As in the runtime each device has one queue for each direction of transfers (memmgr/device/transfer_queues.h),
+ * demanded transfers before prefetches, and as many workers as it has slots. Each of them is a SimGrid actor: queues
+ * send over the platform's links, where contention is SimGrid's; workers sleep for as long as the kernel takes.
+ */
+#ifndef OD_SIM_SIMULATE_H
+#define OD_SIM_SIMULATE_H
+
+#include "sim/graph/graph_file.h"
+#include "sim/platform.h"
+
+#include <stdio.h>
+
+typedef enum sim_cost {
+    SIM_COST_IGNORED,  /* scheduling takes no time and is not measured: the same result every time */
+    SIM_COST_MEASURED, /* measured, and left out of the simulated time */
+    SIM_COST_ADDED,    /* what follows from a decision happens so much later; one scheduler for all devices */
+} sim_cost;
+
+typedef struct sim_machine {
+    const sim_platform *platform;
+    unsigned ndevices;
+    size_t memory;    /* bytes of each device */
+    unsigned buffer;  /* tasks per task buffer */
+    double lookahead; /* seconds of work that a buffer may hold while no load is under way */
+    int working;      /* as in od_engine_config */
+    od_policy_choice policy;
+    const char *policy_text; /* as it was written */
+    const od_evict_ops *evict;
+    uint64_t seed;
+    sim_cost cost;
+    bool progress;                  /* one line on standard error, on a terminal */
+    FILE *trace;                    /* rows of CSV: tasks, what they use, transfers; or NULL */
+    const char *timeline;           /* a file to look at (docs/trace-format.md), or NULL */
+    const sim_recording *recording; /* what the graph comes from, or NULL */
+} sim_machine;
+
+typedef struct sim_result {
+    double makespan; /* seconds until the last task has ended */
+    double sched_s;  /* processor time in the policy and the eviction rule */
+    od_device_stats device[OD_MAX_DEVICES];
+    od_device_stats total; /* sums; peak_bytes is the largest */
+} sim_result;
+
+/* The footprint of the largest task, bytes: less memory cannot run the graph. */
+size_t sim_footprint(const sim_graph *graph);
+
+/* Predicted seconds of a task on the platform; 0: the platform does not know the kernel. */
+double sim_task_seconds(const sim_graph *graph, const sim_platform *platform, uint32_t task);
+
+/* Runs the graph. Once per process, like SimGrid. On failure OD_EINVAL or OD_ENOMEM and one line in `error`. */
+od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result *result, char *error, size_t size);
+
+#endif

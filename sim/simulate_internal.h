@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What a simulation consists of: for run.c, which has the driver and the actors, bus.c and output.c, and for
+ * replay.c, the program that was recorded.
+ */
+#ifndef OD_SIM_SIMULATE_INTERNAL_H
+#define OD_SIM_SIMULATE_INTERNAL_H
+
+#include "sim/simulate.h"
+#include "trace/trace.h"
+
+#include <simgrid/semaphore.h>
+
+typedef struct sim_replay sim_replay; /* replay.c */
+
+typedef enum way { TO_DEVICE, FROM_DEVICE, BETWEEN_DEVICES, WAYS } way;
+
+/* What the engine has commanded and nobody has begun. */
+typedef struct command {
+    od_node node;
+    od_task *task;
+} command;
+
+typedef struct queue {
+    od_list demanded, prefetches; /* od_transfer.node */
+    sg_sem_t work, turn, event;
+} queue;
+
+typedef struct device {
+    queue queue[WAYS];
+    od_list started; /* command.node */
+    sg_sem_t work;
+    unsigned workers;
+    sg_sem_t *own; /* by worker, as many as the platform has slots */
+} device;
+
+enum { SIM_MOST_QUEUES = OD_MAX_DEVICES * WAYS };
+
+/* One transfer at a time. Those that wait, first come first, each with the semaphore of its actor. */
+typedef struct bus {
+    bool busy;
+    uint32_t next; /* the recorded copy whose turn it is, in a replay */
+    uint32_t count;
+    struct {
+        sg_sem_t turn;
+        double since;  /* seconds */
+        uint32_t rank; /* among the recorded copies; UINT32_MAX: none of them */
+    } waiting[SIM_MOST_QUEUES];
+} bus;
+
+/* What came earlier in the recorded run is awaited for so long, simulated seconds. */
+static const double sim_patience = 1;
+
+/* Actors to be woken once the engine has returned. */
+typedef struct wake_list {
+    sg_sem_t *items;
+    uint32_t first, count, capacity; /* those before `first` have been woken */
+} wake_list;
+
+typedef struct simulation {
+    const sim_graph *graph;
+    const sim_machine *machine;
+    od_engine *engine;
+    od_driver_ops ops; /* the engine's */
+    od_trace *timeline;
+    device device[OD_MAX_DEVICES];
+    od_datum **datum;
+    od_task *task;
+    od_access *access;
+    command *command;              /* by task */
+    uint32_t *waiting_for;         /* by task: predecessors that have not ended */
+    uint32_t *first_after, *after; /* successors */
+    double *seconds;               /* by task: how long it runs */
+    od_submission **submission;
+    sim_replay *replay; /* NULL: not a recorded run */
+    uint32_t *ready;    /* a queue of those that have become ready and that the engine does not know yet */
+    uint32_t first_ready, nready;
+    uint32_t done;
+    wake_list wake;
+    sg_sem_t finished;
+    bus bus;             /* of platforms whose transfers take turns */
+    double release;      /* when the scheduler has decided what it has been asked so far */
+    uint64_t counted_ns; /* of the scheduling time, what `release` contains */
+    double end;          /* of the last task */
+    char *error;
+    size_t error_size;
+    bool failed;
+    uint64_t shown_ns; /* real time of the last line of progress */
+} simulation;
+
+uint64_t sim_now_ns(void);
+void sim_fail(simulation *s, const char *message);
+/* The actor's semaphore is released once the engine has returned. */
+void sim_wake(simulation *s, sg_sem_t semaphore);
+/* To be called after each call of the engine, by an actor: it may have to wait for others. */
+void sim_after_event(simulation *s);
+/* `serves`: without end, for as long as others need it. */
+void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number,
+                     bool serves);
+unsigned sim_actor_number(int argc, char **argv);
+/* The one that runs: actors get text arguments only. */
+simulation *sim_running(void);
+
+/* bus.c */
+void sim_bus_take(simulation *s, uint32_t rank, sg_sem_t turn);
+void sim_bus_leave(simulation *s);
+/* To who is next, where it is free. */
+void sim_bus_give(simulation *s);
+
+/* output.c */
+od_status sim_open_timeline(simulation *s);
+/* od_driver_ops.event */
+void sim_tell_timeline(void *driver, const od_event *event);
+extern const char sim_csv_header[];
+/* They began at `start`, seconds, and end now. */
+void sim_write_task(const simulation *s, const od_task *task, double start);
+void sim_write_transfer(const simulation *s, const od_transfer *x, double start);
+
+/* Of a recorded run. */
+/* The settings are those of the run itself. */
+bool sim_replay_is_same(const sim_machine *machine, const sim_recording *recording);
+od_status sim_replay_create(simulation *s, const sim_recording *recording);
+void sim_replay_destroy(sim_replay *replay);
+/* The program's thread: returns when all is done. */
+void sim_replay_main(simulation *s);
+/* From the engine's commands. */
+void sim_replay_completed(simulation *s, uint32_t task);
+void sim_replay_request_done(const od_request *request);
+/* Of settings that are those of the recorded run: waits for what came before in that. */
+void sim_replay_await_end(simulation *s, sg_sem_t own, uint32_t task);
+void sim_replay_await_copy(simulation *s, sg_sem_t own, uint32_t rank);
+/* Which of the recorded copies this is: their number, or UINT32_MAX. */
+enum { SIM_NO_COPY = UINT32_MAX };
+uint32_t sim_replay_rank(simulation *s, const od_transfer *transfer);
+/* What is planned aside (od_driver_ops.start_aside) is there when it was in the recorded run. */
+bool sim_replay_start_aside(simulation *s, od_aside *aside, size_t tasks);
+/* Hands over what has become ready. */
+void sim_replay_advance(simulation *s);
+
+#endif

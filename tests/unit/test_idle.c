@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Data outside regions that nobody uses are not known for ever (sched/engine/data/idle.c): how many are, which, and
+ * what is remembered of the others.
+ */
+#include "sched/engine/engine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SIZE = 64, MANY = 100000, MOST = 20000 };
+
+static uint64_t now_ns(void *driver)
+{
+    static uint64_t now;
+    (void)driver;
+    return ++now;
+}
+
+static void fatal(void *driver, const char *message)
+{
+    (void)driver;
+    fail_msg("%s", message);
+}
+
+static const od_driver_ops ops = {.now_ns = now_ns, .fatal = fatal};
+
+static od_engine *make_engine(void)
+{
+    od_engine *engine;
+    od_engine_config config = {.ndevices = 2,
+                               .memory = 1 << 20,
+                               .buffer = 2,
+                               .slots = 1,
+                               .host_slots = 1,
+                               .spill = true,
+                               .policy = od_policy_find("eager"),
+                               .evict = od_evict_find("lru"),
+                               .driver_ops = &ops};
+    assert_int_equal(od_engine_create(&config, &engine), OD_OK);
+    return engine;
+}
+
+static uintptr_t address(unsigned i)
+{
+    return 0x1000 + (uintptr_t)i * 2 * SIZE;
+}
+
+static od_datum *hold(od_engine *e, unsigned i)
+{
+    od_datum *d;
+    assert_int_equal(od_engine_datum(e, address(i), SIZE, &d), OD_OK);
+    return d;
+}
+
+static void use(od_engine *e, unsigned i)
+{
+    od_engine_release(e, hold(e, i));
+}
+
+static bool is_known(od_engine *e, unsigned i)
+{
+    return od_directory_find(od_engine_directory(e), address(i), SIZE) != NULL;
+}
+
+static void few_of_many_are_known(void **state)
+{
+    (void)state;
+    od_engine *e = make_engine();
+    for (unsigned i = 0; i < MANY; i++)
+        use(e, i);
+    assert_true(od_directory_count(od_engine_directory(e)) < MOST);
+    assert_false(is_known(e, 0));
+    assert_true(is_known(e, MANY - 1));
+    assert_true(od_engine_is_valid(e));
+    od_engine_destroy(e);
+}
+
+static void what_is_used_again_and_again_stays(void **state)
+{
+    (void)state;
+    od_engine *e = make_engine();
+    use(e, 0);
+    for (unsigned i = 1; i < MANY; i++) {
+        use(e, i);
+        if (i % 1000 == 0)
+            use(e, 0);
+    }
+    assert_true(is_known(e, 0));
+    od_engine_destroy(e);
+}
+
+static void what_is_held_or_named_by_submitted_tasks_stays(void **state)
+{
+    (void)state;
+    od_engine *e = make_engine();
+    od_level_use named = {address(1), true, false};
+    od_datum *held = hold(e, 0);
+    use(e, 1);
+    od_submission *s = od_engine_submit(e, "kind", 1, &named, 1);
+    for (unsigned i = 2; i < MANY; i++)
+        use(e, i);
+    assert_true(is_known(e, 0));
+    assert_true(is_known(e, 1));
+    od_engine_release(e, held);
+    od_engine_unsubmit(e, &s);
+    od_engine_withdraw(e, s);
+    assert_true(od_engine_is_valid(e));
+    od_engine_destroy(e);
+}
+
+static void data_of_a_region_stay(void **state)
+{
+    (void)state;
+    od_engine *e = make_engine();
+    od_request *request;
+    assert_int_equal(od_engine_region_open(e, &(od_section){.begin = address(0), .size = SIZE}, false), OD_OK);
+    use(e, 0);
+    for (unsigned i = 1; i < MANY; i++)
+        use(e, i);
+    assert_true(is_known(e, 0));
+    assert_int_equal(od_engine_region_close(e, &(od_section){.begin = address(0), .size = SIZE}, false, false, &request), OD_OK);
+    od_engine_destroy(e);
+}
+
+/* Few others are taken for it. */
+static void distrust_outlives_a_datum(void **state)
+{
+    (void)state;
+    od_engine *e = make_engine();
+    unsigned doubted = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        od_datum *d = hold(e, i);
+        d->untrusted = true;
+        od_engine_release(e, d);
+    }
+    for (unsigned i = 1000; i < MANY; i++)
+        use(e, i);
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_false(is_known(e, i));
+        od_datum *d = hold(e, i);
+        assert_true(d->untrusted);
+        od_engine_release(e, d);
+    }
+    for (unsigned i = 1000; i < 11000; i++) {
+        od_datum *d = hold(e, i);
+        doubted += d->untrusted;
+        od_engine_release(e, d);
+    }
+    assert_true(doubted < 100);
+    od_engine_destroy(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_of_many_are_known),
+        cmocka_unit_test(what_is_used_again_and_again_stays),
+        cmocka_unit_test(what_is_held_or_named_by_submitted_tasks_stays),
+        cmocka_unit_test(data_of_a_region_stay),
+        cmocka_unit_test(distrust_outlives_a_datum),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

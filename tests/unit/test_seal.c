@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Sealing (sched/engine/data/seal.c): at a synchronisation point, and by a request, what only the program's memory
+ * holds of a region goes to its spill area, what a device holds as well counts there alone; pushes go to where the
+ * contents are.
+ */
+#include "sched/engine/engine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SIZE = 64, BASE = 0x10000, MOST = 16 };
+
+typedef struct world {
+    od_engine *engine;
+    uint64_t now;
+    od_transfer *transfer[MOST];
+    unsigned ntransfers, ncopied; /* under way; ended, within host memory */
+    unsigned nrequests;           /* complete */
+    od_task *started;
+} world;
+
+static world w;
+
+static void start_transfer(void *driver, od_transfer *x)
+{
+    (void)driver;
+    w.transfer[w.ntransfers++] = x;
+}
+
+static void start_task(void *driver, od_task *task, int place)
+{
+    (void)driver;
+    (void)place;
+    w.started = task;
+}
+
+static void complete_task(void *driver, od_task *task)
+{
+    (void)driver;
+    (void)task;
+}
+
+static void complete_request(void *driver, od_request *request)
+{
+    (void)driver;
+    w.nrequests++;
+    od_request_destroy(request);
+}
+
+static uint64_t now_ns(void *driver)
+{
+    (void)driver;
+    return ++w.now;
+}
+
+static void fatal(void *driver, const char *message)
+{
+    (void)driver;
+    fail_msg("%s", message);
+}
+
+static const od_driver_ops ops = {.start_transfer = start_transfer,
+                                  .start_task = start_task,
+                                  .complete_task = complete_task,
+                                  .complete_request = complete_request,
+                                  .now_ns = now_ns,
+                                  .fatal = fatal};
+
+/* All transfers end. */
+static void settle(void)
+{
+    while (w.ntransfers) {
+        od_transfer *x = w.transfer[--w.ntransfers];
+        w.ncopied += x->from >= OD_SPILL && x->to >= OD_SPILL;
+        od_engine_transfer_done(w.engine, x, OD_OK);
+    }
+    assert_true(od_engine_is_valid(w.engine));
+}
+
+static od_directory *directory(void)
+{
+    return od_engine_directory(w.engine);
+}
+
+static od_region *open_region(unsigned first, unsigned count, bool undefined)
+{
+    od_section s = {.begin = BASE + first * (uintptr_t)SIZE, .size = count * (size_t)SIZE};
+    assert_int_equal(od_engine_region_open(w.engine, &s, undefined), OD_OK);
+    return od_directory_find_region(directory(), s.begin, SIZE);
+}
+
+static void close_region(unsigned first, unsigned count)
+{
+    od_request *request;
+    od_section s = {.begin = BASE + first * (uintptr_t)SIZE, .size = count * (size_t)SIZE};
+    assert_int_equal(od_engine_region_close(w.engine, &s, false, false, &request), OD_OK);
+    if (request)
+        od_engine_request(w.engine, request);
+    settle();
+}
+
+static od_datum *tile(unsigned i)
+{
+    return od_directory_find(directory(), BASE + i * (uintptr_t)SIZE, SIZE);
+}
+
+static od_task task;
+static od_access use;
+
+/* A task on tile i, up to its start. */
+static void begin_task(unsigned i, od_mode mode)
+{
+    od_datum *d;
+    assert_int_equal(od_engine_datum(w.engine, BASE + i * (uintptr_t)SIZE, SIZE, &d), OD_OK);
+    d->keep = true;
+    use = (od_access){.datum = d, .mode = mode};
+    task = (od_task){.bound = OD_NOWHERE, .duration = 1, .naccess = 1, .access = &use};
+    od_engine_task_ready(w.engine, &task);
+}
+
+static void end_task(void)
+{
+    settle();
+    assert_ptr_equal(w.started, &task);
+    od_engine_task_done(w.engine, &task, OD_OK);
+    settle();
+}
+
+static void synchronise(void)
+{
+    od_request *request;
+    assert_int_equal(od_engine_sync_request(w.engine, &request), OD_OK);
+    if (request)
+        od_engine_request(w.engine, request);
+}
+
+static void ask(unsigned i, size_t bytes, od_request_kind kind)
+{
+    od_request *request;
+    assert_int_equal(od_engine_range_request(w.engine, BASE + i * (uintptr_t)SIZE, bytes, kind, &request), OD_OK);
+    if (request)
+        od_engine_request(w.engine, request);
+    settle();
+}
+
+static void what_is_nowhere_else_is_copied(void **state)
+{
+    (void)state;
+    od_engine_region_defer(w.engine, open_region(0, 4, false));
+    begin_task(1, OD_READ);
+    end_task();
+    assert_int_equal(tile(1)->valid, OD_BIT(OD_HOST) | OD_BIT(0));
+    synchronise();
+    settle();
+    assert_int_equal(w.ncopied, 2); /* before and behind the tile */
+    assert_int_equal(tile(0)->valid, OD_BIT(OD_SPILL));
+    assert_int_equal(tile(1)->valid, OD_BIT(0));
+    assert_int_equal(tile(2)->valid, OD_BIT(OD_SPILL));
+    synchronise(); /* and once only */
+    assert_int_equal(w.ntransfers, 0);
+    assert_int_equal(w.nrequests, 1);
+    close_region(0, 4);
+}
+
+static void what_is_sealed_can_be_divided(void **state)
+{
+    (void)state;
+    open_region(0, 4, false);
+    ask(0, 4 * SIZE, OD_REQUEST_SNAPSHOT);
+    assert_int_equal(w.ncopied, 1);
+    begin_task(2, OD_READ_WRITE);
+    assert_int_equal(w.transfer[0]->from, OD_SPILL);
+    end_task();
+    assert_int_equal(tile(2)->valid, OD_BIT(0));
+    close_region(0, 4);
+    assert_int_equal(w.ncopied, 1);
+}
+
+static void a_load_that_is_under_way_is_waited_for(void **state)
+{
+    (void)state;
+    od_engine_region_defer(w.engine, open_region(0, 1, false));
+    begin_task(0, OD_READ);
+    assert_int_equal(w.ntransfers, 1);
+    synchronise();
+    assert_int_equal(w.nrequests, 0);
+    settle();
+    assert_int_equal(w.nrequests, 1);
+    assert_int_equal(tile(0)->valid & OD_BIT(OD_HOST), 0);
+    end_task();
+    close_region(0, 1);
+}
+
+/* Two threads synchronise at once: the second waits for what the first has begun. */
+static void nobody_goes_on_before_it_is_sealed(void **state)
+{
+    (void)state;
+    od_engine_region_defer(w.engine, open_region(0, 1, false));
+    synchronise();
+    synchronise();
+    assert_int_equal(w.nrequests, 0);
+    settle();
+    assert_int_equal(w.nrequests, 2);
+    assert_int_equal(w.ncopied, 1);
+    close_region(0, 1);
+}
+
+static void a_region_may_close_meanwhile(void **state)
+{
+    (void)state;
+    od_engine_region_defer(w.engine, open_region(0, 1, false));
+    synchronise();
+    close_region(0, 1);
+    assert_int_equal(w.nrequests, 2);
+    open_region(0, 1, false);
+    synchronise();
+    assert_int_equal(w.ntransfers, 0);
+    close_region(0, 1);
+}
+
+static void undefined_contents_need_no_copy(void **state)
+{
+    (void)state;
+    od_engine_region_defer(w.engine, open_region(0, 4, true));
+    synchronise();
+    settle();
+    assert_int_equal(w.ncopied, 0);
+    ask(1, SIZE, OD_REQUEST_PUSH);
+    assert_int_equal(w.ncopied, 1);
+    assert_int_equal(tile(1)->valid, OD_BIT(OD_SPILL));
+    close_region(0, 4);
+}
+
+static void pushes_go_where_the_contents_are(void **state)
+{
+    (void)state;
+    open_region(0, 2, false);
+    ask(0, 2 * SIZE, OD_REQUEST_SNAPSHOT);
+    begin_task(0, OD_READ);
+    end_task();
+    assert_int_equal(tile(0)->valid, OD_BIT(OD_SPILL) | OD_BIT(0));
+    ask(0, SIZE / 2, OD_REQUEST_PUSH);
+    assert_int_equal(tile(0)->valid, OD_BIT(0));
+    ask(0, SIZE, OD_REQUEST_PUSH);
+    assert_int_equal(tile(0)->valid, OD_BIT(0));
+    w.ncopied = 0;
+    ask(1, SIZE, OD_REQUEST_PUSH);
+    assert_int_equal(w.ncopied, 1);
+    assert_int_equal(tile(1)->valid, OD_BIT(OD_SPILL));
+    close_region(0, 2);
+}
+
+/* A host version has run: its contents are in the program's memory. */
+static void contents_that_come_home_are_sealed_again(void **state)
+{
+    (void)state;
+    open_region(0, 1, false);
+    ask(0, SIZE, OD_REQUEST_SNAPSHOT);
+    ask(0, SIZE, OD_REQUEST_WRITE);
+    assert_int_equal(tile(0)->valid, OD_BIT(OD_HOST));
+    synchronise();
+    settle();
+    assert_int_equal(tile(0)->valid, OD_BIT(OD_SPILL));
+    close_region(0, 1);
+}
+
+/* The kernel has failed on the device, its host version is writing the program's memory: to copy that now would keep
+ * half of it. */
+static void host_versions_are_waited_for(void **state)
+{
+    (void)state;
+    open_region(0, 1, false);
+    ask(0, SIZE, OD_REQUEST_SNAPSHOT);
+    begin_task(0, OD_READ_WRITE);
+    settle();
+    w.started = NULL;
+    od_engine_task_done(w.engine, &task, OD_EDEVICE);
+    settle();
+    assert_ptr_equal(w.started, &task);
+    assert_int_equal(task.place, OD_HOST);
+    od_engine_region_defer(w.engine, od_directory_find_region(directory(), BASE, SIZE));
+    synchronise();
+    assert_int_equal(w.ntransfers, 0);
+    assert_int_equal(w.nrequests, 1);
+    od_engine_task_done(w.engine, &task, OD_OK);
+    settle();
+    assert_int_equal(w.nrequests, 2);
+    assert_int_equal(tile(0)->valid, OD_BIT(OD_SPILL));
+    close_region(0, 1);
+}
+
+static int make_engine(void **state)
+{
+    (void)state;
+    w = (world){0};
+    od_engine_config config = {.ndevices = 1,
+                               .memory = 1 << 12,
+                               .alignment = SIZE,
+                               .buffer = 2,
+                               .slots = 1,
+                               .host_slots = 1,
+                               .spill = true,
+                               .policy = od_policy_find("eager"),
+                               .evict = od_evict_find("lru"),
+                               .driver_ops = &ops};
+    return od_engine_create(&config, &w.engine);
+}
+
+static int destroy_engine(void **state)
+{
+    (void)state;
+    od_engine_destroy(w.engine);
+    return 0;
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, make_engine, destroy_engine)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_nowhere_else_is_copied),         TEST(what_is_sealed_can_be_divided),
+        TEST(a_load_that_is_under_way_is_waited_for), TEST(nobody_goes_on_before_it_is_sealed),
+        TEST(a_region_may_close_meanwhile),           TEST(undefined_contents_need_no_copy),
+        TEST(pushes_go_where_the_contents_are),       TEST(contents_that_come_home_are_sealed_again),
+        TEST(host_versions_are_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which format a trace has. See trace.h. */
+#include "trace/trace.h"
+
+#include "trace/format.h"
+#include "util/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct od_trace {
+    const od_trace_format *format;
+    void *state;
+};
+
+bool od_trace_is_paje(const char *path)
+{
+    const char *ending = strrchr(path, '.');
+    return ending && (strcmp(ending, ".paje") == 0 || strcmp(ending, ".trace") == 0);
+}
+
+static od_trace *open_as(const od_trace_format *format, const char *path, const od_trace_run *run)
+{
+    od_trace *t = malloc(sizeof *t);
+    if (!t)
+        return NULL;
+    t->format = format;
+    t->state = format->open(path, run);
+    if (t->state)
+        return t;
+    free(t);
+    return NULL;
+}
+
+od_trace *od_trace_open(const char *path, const od_trace_run *run)
+{
+    return open_as(od_trace_is_paje(path) ? &od_trace_paje : &od_trace_json, path, run);
+}
+
+#ifdef OMPDARTS_NVTX
+static const od_trace_format *const profiled = &od_trace_nvtx;
+#else
+static const od_trace_format *const profiled = NULL;
+#endif
+
+bool od_trace_is_profiled(void)
+{
+    const char *profiler = profiled ? od_environment_trusted("NVTX_INJECTION64_PATH") : NULL;
+    return profiler && *profiler;
+}
+
+od_trace *od_trace_profile(const od_trace_run *run)
+{
+    return od_trace_is_profiled() ? open_as(profiled, NULL, run) : NULL;
+}
+
+void od_trace_event(od_trace *t, const od_event *event)
+{
+    t->format->event(t->state, event);
+}
+
+od_status od_trace_close(od_trace *t)
+{
+    od_status status = t->format->close(t->state);
+    free(t);
+    return status;
+}
+
+void od_trace_abandon(od_trace *t)
+{
+    t->format->abandon(t->state);
+    free(t);
+}

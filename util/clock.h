@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The clock of the transfer threads: CLOCK_MONOTONIC, in nanoseconds.
+ */
+#ifndef OD_UTIL_CLOCK_H
+#define OD_UTIL_CLOCK_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <time.h>
+
+#define OD_NS_PER_S UINT64_C(1000000000)
+
+static inline uint64_t od_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * OD_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* Sleeps until the clock shows `end_ns`; returns at once where it does already. */
+static inline void od_clock_sleep_until(uint64_t end_ns)
+{
+    struct timespec end = {.tv_sec = (time_t)(end_ns / OD_NS_PER_S), .tv_nsec = (long)(end_ns % OD_NS_PER_S)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
+        continue;
+}
+
+#endif

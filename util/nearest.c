@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The nearest word by edit distance; see nearest.h. */
+#include "util/nearest.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's distance, without regard to case; names longer than OD_NEAREST_LONGEST are far from all. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[OD_NEAREST_LONGEST + 1];
+    size_t length = strlen(b);
+
+    if (length > OD_NEAREST_LONGEST || strlen(a) > OD_NEAREST_LONGEST)
+        return UINT_MAX;
+    for (unsigned j = 0; j <= length; j++)
+        row[j] = j;
+    for (unsigned i = 0; a[i]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < length; j++) {
+            bool same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
+            unsigned replaced = diagonal + (same ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = least(replaced, least(diagonal, row[j]) + 1);
+        }
+    }
+    return row[length];
+}
+
+const char *od_nearest_name(const char *text, const char *const *known)
+{
+    const char *nearest = NULL;
+    unsigned closest = least((unsigned)strlen(text) / 3, 3) + 1;
+
+    for (; *known; known++) {
+        unsigned d = distance(text, *known);
+        if (d < closest) {
+            closest = d;
+            nearest = *known;
+        }
+    }
+    return nearest;
+}

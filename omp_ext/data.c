@@ -898,7 +898,9 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
         passing passed = {0};                                                                                          \
         if (!handle(what, ident, &device, &args, &passed)) {                                                           \
+            od_runtime_enter_libomptarget();                                                                           \
             REAL(__tgt_target_data_##name##_mapper)(ident, device, n, bases, begins, sizes, types, names, mappers);    \
+            od_runtime_leave_libomptarget();                                                                           \
             note_foreign(what, device, &args);                                                                         \
             end_passing(what, &args, &passed);                                                                         \
         }                                                                                                              \
@@ -912,8 +914,10 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
         passing passed = {0};                                                                                          \
         if (!handle(what, ident, &device, &args, &passed)) {                                                           \
+            od_runtime_enter_libomptarget();                                                                           \
             REAL(__tgt_target_data_##name##_nowait_mapper)                                                             \
             (ident, device, n, bases, begins, sizes, types, names, mappers, ndepends, depends, n_noalias, noalias);    \
+            od_runtime_leave_libomptarget();                                                                           \
             note_foreign(what, device, &args);                                                                         \
             end_passing(what, &args, &passed);                                                                         \
         }                                                                                                              \

@@ -373,6 +373,14 @@ static void leave_structs(od_structs *structs)
     }
 }
 
+static od_status run_kernel_here(od_job *job, int place)
+{
+    od_runtime_enter_libomptarget();
+    od_status status = run_kernel(job, place, NULL);
+    od_runtime_leave_libomptarget();
+    return status;
+}
+
 int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
 {
     od_uses uses = {0};
@@ -392,7 +400,7 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     job->task.bound = od_launch_bound(&job->launch);
     job->task.outer = outer ? &outer->task : NULL;
     int place = od_job_acquire(job, &uses, call->kernel);
-    while (place != OD_HOST && run_kernel(job, place, NULL)) { /* it is granted another place, at last the host */
+    while (place != OD_HOST && run_kernel_here(job, place)) { /* it is granted another place, at last the host */
         od_job_end_sync(job, OD_EDEVICE);
         place = job->granted_place;
     }

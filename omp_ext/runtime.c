@@ -88,6 +88,9 @@ typedef enum activity { UNSTARTED, OFF, ON, FORKED, ENDED } activity;
 static atomic_int state = OFF; /* an activity; UNSTARTED once the library has been loaded with all it needs */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool ending; /* exit() has been called */
+static _Thread_local bool ends_process __attribute__((tls_model("initial-exec"))); /* by the calling thread */
+static atomic_uint inside; /* threads of the program that are inside of libomptarget, and how deep the calling one is: */
+static _Thread_local unsigned own_inside __attribute__((tls_model("initial-exec")));
 atomic_bool od_runtime_watches;
 
 static _Noreturn void refuse(const char *message)
@@ -1050,17 +1053,23 @@ void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const
     pthread_mutex_unlock(&runtime.lock);
 }
 
-/* The tasks of libomp's whose completion a thread of ours is in the middle of: a program that has waited for a task may end
- * while the thread that has completed it is still at it. Under the lock, which is given away meanwhile. */
-static void await_tellers(void)
+/* Under the lock, which is given away meanwhile. */
+static void await_count(const atomic_uint *count, unsigned own)
 {
     static const struct timespec nap = {.tv_nsec = 20000};
-    uint64_t limit_ns = od_clock_ns() + EXIT_PATIENCE_S * UINT64_C(1000000000);
-    while (atomic_load_explicit(&runtime.telling, memory_order_acquire) && od_clock_ns() < limit_ns) {
+    uint64_t limit_ns = od_clock_ns() + EXIT_PATIENCE_S * OD_NS_PER_S;
+    while (atomic_load(count) > own && od_clock_ns() < limit_ns) {
         pthread_mutex_unlock(&runtime.lock);
         nanosleep(&nap, NULL);
         pthread_mutex_lock(&runtime.lock);
     }
+}
+
+/* The tasks of libomp's whose completion a thread of ours is in the middle of: a program that has waited for a task may end
+ * while the thread that has completed it is still at it. */
+static void await_tellers(void)
+{
+    await_count(&runtime.telling, 0);
 }
 
 /* libomp ends, too, and runs and awaits what tasks it still has: those that will not run any more are complete. Under the
@@ -1084,12 +1093,14 @@ static void abandon_jobs(void)
 /* Other threads may be in the middle of anything: nothing is torn down, the process ends with its threads. */
 static void stop(int status)
 {
+    ends_process = true;
     if (getpid() != runtime.process || atomic_exchange(&state, ENDED) != ON)
         return;
     pthread_mutex_lock(&runtime.lock);
     runtime.onlookers++;
     runtime.stopping = true;
     wait_for(is_quiet, NULL);
+    await_count(&inside, own_inside);
     od_transfer_queues_halt(runtime.transfers);
     od_check_stop();
     record_end();
@@ -1185,6 +1196,29 @@ static void report_interrupted(int signal)
 bool od_runtime_ending(void)
 {
     return atomic_load_explicit(&ending, memory_order_acquire);
+}
+
+void od_runtime_rest_if_ended(void)
+{
+    bool late = atomic_load(&state) == ENDED && od_runtime_ending() && !ends_process;
+    while (late)
+        pause();
+}
+
+void od_runtime_enter_libomptarget(void)
+{
+    atomic_fetch_add(&inside, 1);
+    if (atomic_load(&state) == ENDED && od_runtime_ending() && !ends_process) {
+        atomic_fetch_sub(&inside, 1);
+        od_runtime_rest_if_ended();
+    }
+    own_inside++;
+}
+
+void od_runtime_leave_libomptarget(void)
+{
+    own_inside--;
+    atomic_fetch_sub(&inside, 1);
 }
 
 bool od_runtime_ended(void)
@@ -1395,6 +1429,7 @@ static void revive(void)
         runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         runtime.onlookers = 0;
         atomic_store(&runtime.telling, 0);
+        atomic_store(&inside, own_inside);
         runtime.patient = false;
         runtime.inherited = true;
         od_tracing_abandon();

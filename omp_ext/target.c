@@ -82,6 +82,7 @@ bool od_is_virtual(int64_t *device, const od_map_args *args)
 /* The process has begun to end while this task was being captured: libomptarget may have unloaded the device code. */
 bool od_is_too_late(void)
 {
+    od_runtime_rest_if_ended();
     if (od_self.mode != OD_CAPTURE || !od_runtime_ending())
         return false;
     od_self.capture->what = OD_CAPTURED_DONE;
@@ -132,7 +133,9 @@ static int capture(const od_kernel_call *call)
 static int pass_through(const od_kernel_call *call, int64_t device)
 {
     od_reservation_give_up();
+    od_runtime_enter_libomptarget();
     int failed = od_launch_pass_through(call, device);
+    od_runtime_leave_libomptarget();
     if (od_self.mode == OD_CAPTURE && !failed)
         od_self.capture->what = OD_CAPTURED_DONE;
     od_log(OD_LOG_INFO, "omp", "a launch of region %p passed through to libomptarget (%s)", call->kernel,
@@ -207,7 +210,9 @@ static int schedule(const od_kernel_call *call)
 static int as_written(const od_kernel_call *call, int64_t device, od_kernel_args *args)
 {
     const void *before = od_ompt_at(call->from);
+    od_runtime_enter_libomptarget();
     int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
+    od_runtime_leave_libomptarget();
     od_ompt_at(before);
     return failed;
 }

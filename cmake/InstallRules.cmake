@@ -6,8 +6,8 @@
 if(TARGET ompdarts_tool)
     install(TARGETS ompdarts_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-if(EXISTS ${PROJECT_SOURCE_DIR}/omp_ext/ompdarts.h)
-    install(FILES omp_ext/ompdarts.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(EXISTS ${PROJECT_SOURCE_DIR}/omp_ext/hooks/ompdarts.h)
+    install(FILES omp_ext/hooks/ompdarts.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 set(policy_headers
     sched/policy.h sched/aside.h sched/event.h sched/registry.h sched/task.h

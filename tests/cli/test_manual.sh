@@ -33,12 +33,12 @@ done
 while read -r variable; do
     names ompdarts.7 "$variable"
 done < <("$command" env --markdown | grep -oE 'OMPDARTS_[A-Z_]+|`--[a-z-]+`' | tr -d '`')
-for function in $(grep -oE '\bompdarts_[a-z_]+\(' "$sources/omp_ext/ompdarts.h" | grep -v _v1_ | tr -d '(' | sort -u); do
+for function in $(grep -oE '\bompdarts_[a-z_]+\(' "$sources/omp_ext/hooks/ompdarts.h" | grep -v _v1_ | tr -d '(' | sort -u); do
     names ompdarts.h.3 "$function"
 done
 while read -r member; do
     names ompdarts.h.3 "$member"
-done < <(sed -n '/^typedef struct/,/^}/s/.*uint64_t \([a-z0-9_]*\);.*/\1/p' "$sources/omp_ext/ompdarts.h")
+done < <(sed -n '/^typedef struct/,/^}/s/.*uint64_t \([a-z0-9_]*\);.*/\1/p' "$sources/omp_ext/hooks/ompdarts.h")
 
 for page in "$manual"/*.[1-9]; do
     ! grep -n '@[A-Za-z_]*@' "$page" || fail "$page: not all filled in"

@@ -6,7 +6,7 @@
  * callbacks for target events.
  */
 #define _GNU_SOURCE
-#include "omp_ext/ompt.h"
+#include "omp_ext/libomp/ompt.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -36,7 +36,7 @@ find "$work/root" -type f | grep -vE '^.*/usr/(bin|include|lib|libexec|share)/' 
 # Hidden but for what the map names.
 library=$(find "$work/root" -name 'libompdarts.so.*.*')
 nm --dynamic --defined-only "$library" | awk '{ print $3 }' | sed 's/@.*//' | sort >"$work/shown"
-sed -n '/global:/,/local:/s/^ *\([a-zA-Z_0-9*]*\);.*/\1/p' "$sources/omp_ext/libompdarts.map" | sed 's/\*/.*/; s/^/^/; s/$/$/' >"$work/map"
+sed -n '/global:/,/local:/s/^ *\([a-zA-Z_0-9*]*\);.*/\1/p' "$sources/omp_ext/hooks/libompdarts.map" | sed 's/\*/.*/; s/^/^/; s/$/$/' >"$work/map"
 grep -vE -f "$work/map" "$work/shown" && fail "the library shows symbols that its map does not name"
 [ "$(wc -l <"$work/shown")" -gt 30 ] || fail "the library shows next to nothing"
 

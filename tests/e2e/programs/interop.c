@@ -8,7 +8,7 @@
  */
 #include "check.h"
 
-#include "../../../omp_ext/ompdarts.h"
+#include "../../../omp_ext/hooks/ompdarts.h"
 
 #include <omp.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * tasks; each for one task, the others keep those of their code. named_tasks.sh reads the trace; without the library and
  * without a trace nothing happens.
  */
-#include "../../../omp_ext/ompdarts.h"
+#include "../../../omp_ext/hooks/ompdarts.h"
 #include "check.h"
 
 enum { COUNT = 6 };

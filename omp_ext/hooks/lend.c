@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Data of regions for constructs that pass through. See lend.h. */
+#include "omp_ext/hooks/lend.h"
+
+#include "memmgr/data/attach.h"
+#include "memmgr/data/relocation.h"
+#include "omp_ext/hooks/device_memory.h"
+#include "omp_ext/maps/expand.h"
+#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/tasks/job.h"
+#include "omp_ext/tasks/launch.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/maps/structs.h"
+#include "omp_ext/hooks/virtual.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* libomptarget knows one association per address: one construct at a time. Held while it runs. */
+static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
+
+struct od_lent {
+    od_job *job;
+    int place, device; /* the data's, OpenMP's number of the construct's */
+    void *address[];   /* of each of the job's accesses on `device` */
+};
+
+/* --- what the list names -------------------------------------------------- */
+
+/* Ranges of regions, as a list of kernel arguments. */
+typedef struct ranges {
+    od_map_args list; /* arrays malloc'ed */
+} ranges;
+
+static void *room(int32_t count, size_t each)
+{
+    void *array = malloc((2 * (size_t)count + 1) * each);
+    if (!array)
+        od_fatal("out of host memory for a map list");
+    return array;
+}
+
+static void add(ranges *r, uintptr_t base, size_t size)
+{
+    int32_t i = r->list.count++;
+    r->list.bases[i] = r->list.begins[i] = (void *)base;
+    r->list.sizes[i] = (int64_t)size;
+    r->list.types[i] = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
+}
+
+/* libomptarget leads the device's copy of the pointer to the object, and the program's must not follow. Locked. */
+static void attach(od_region *region, const od_map_args *args, int32_t i)
+{
+    od_attachment is = {.slot = (uintptr_t)args->bases[i],
+                        .begin = (uintptr_t)args->begins[i],
+                        .size = args->sizes[i] > 0 ? (size_t)args->sizes[i] : 0};
+    memcpy(&is.pointer, args->bases[i], sizeof is.pointer);
+    od_region_attach(region, &is);
+}
+
+/* The whole struct in which the pointer is. Locked. */
+static void add_slot(ranges *r, od_engine *engine, const od_map_args *args, int32_t i)
+{
+    uintptr_t slot = (uintptr_t)args->bases[i];
+    od_region *region = od_directory_find_region(od_engine_directory(engine), slot, sizeof(void *));
+    if (!region)
+        return;
+    attach(region, args, i);
+    add(r, region->base, region->size);
+}
+
+static void find_ranges(ranges *r, const od_map_args *args)
+{
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++) {
+        bool pointee = args->types[i] & OD_MAP_PTR_AND_OBJ, literal = args->types[i] & OD_MAP_LITERAL;
+        if (!(args->types[i] & OD_MAP_NO_RANGE) || pointee) {
+            od_reference named = od_refer_to_regions(engine, args, i);
+            if (named.region)
+                add(r, named.base, named.size);
+        }
+        if (pointee && !literal)
+            add_slot(r, engine, args, i);
+    }
+    od_runtime_unlock();
+}
+
+/* --- the data ---------------------------------------------------------------- */
+
+static od_job *acquire(const ranges *r, int device, int *place)
+{
+    od_uses uses = {0};
+    od_job *job = od_job_create(OD_JOB_SYNC);
+    if (!job || od_args_resolve(&r->list, NULL, 0, &uses, NULL))
+        od_fatal("out of host memory for a construct");
+    od_runtime_lock();
+    od_uses_trust(&uses, NULL, 0, true);
+    od_runtime_unlock();
+    job->task.uses_spill = true;
+    job->task.bound = od_runtime_device_index(device);
+    job->task.outer = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
+    *place = od_job_acquire(job, &uses, "a construct that passes through");
+    return job;
+}
+
+/* Where the contents are, and OpenMP's number of the device. */
+static void *source_of(const od_lent *lent, uint32_t i, int *device)
+{
+    const od_datum *d = lent->job->task.access[i].datum;
+    *device = lent->place == OD_HOST ? REAL(omp_get_initial_device)() : od_runtime_device_number((unsigned)lent->place);
+    if (lent->place != OD_HOST)
+        return od_runtime_address(d, (unsigned)lent->place);
+    od_runtime_lock();
+    void *address = od_launch_host_contents(d);
+    od_runtime_unlock();
+    return address;
+}
+
+static void lend(od_lent *lent, uint32_t i)
+{
+    const od_datum *d = lent->job->task.access[i].datum;
+    int from;
+    void *source = source_of(lent, i, &from), *address = source;
+    if (from != lent->device)
+        address = REAL(omp_target_alloc)(d->size, lent->device);
+    bool there = address == source ||
+                 (address && !REAL(omp_target_memcpy)(address, source, d->size, 0, 0, lent->device, from));
+    if (!there || REAL(omp_target_associate_ptr)((void *)d->base, address, d->size, 0, lent->device))
+        od_fatal("no device memory for the data of a region beside others that are libomptarget's");
+    lent->address[i] = address;
+}
+
+static void take_back(od_lent *lent, uint32_t i)
+{
+    const od_datum *d = lent->job->task.access[i].datum;
+    int from;
+    void *source = source_of(lent, i, &from);
+    REAL(omp_target_disassociate_ptr)((void *)d->base, lent->device);
+    if (source == lent->address[i])
+        return;
+    REAL(omp_target_memcpy)(source, lent->address[i], d->size, 0, 0, from, lent->device);
+    REAL(omp_target_free)(lent->address[i], lent->device);
+}
+
+static bool is_in_region(uintptr_t address, bool *shown)
+{
+    od_engine *engine = od_runtime_lock();
+    const od_region *region = od_directory_find_region(od_engine_directory(engine), address, 0);
+    *shown = region && region->shown;
+    od_runtime_unlock();
+    return region;
+}
+
+/* Where a pointer of libomptarget's leads into a region, that stays where it is until it closes. */
+static void hold_pointees(const od_map_args *args, bool stays)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        int64_t type = args->types[i];
+        uintptr_t slot = (uintptr_t)args->bases[i];
+        bool shown, theirs = od_foreign_device(slot, sizeof(void *)) >= 0;
+        if (!(type & (OD_MAP_PTR_AND_OBJ | OD_MAP_ATTACH)) || (type & OD_MAP_LITERAL))
+            continue;
+        if (stays && (type & OD_MAP_PTR_AND_OBJ))
+            theirs |= !is_in_region(slot, &shown);
+        if (theirs && is_in_region((uintptr_t)args->begins[i], &shown) && !shown)
+            od_region_address(args->begins[i], od_runtime_device_index(od_runtime_virtual_number()));
+    }
+}
+
+static od_lent *lend_all(const ranges *r, int device)
+{
+    int place;
+    od_job *job = acquire(r, device, &place);
+    od_lent *lent = malloc(sizeof *lent + job->task.naccess * sizeof *lent->address);
+    if (!lent)
+        od_fatal("out of host memory for a construct");
+    *lent = (od_lent){job, place, device};
+    pthread_mutex_lock(&lending);
+    for (uint32_t i = 0; i < job->task.naccess; i++)
+        lend(lent, i);
+    return lent;
+}
+
+od_lent *od_lend(const od_map_args *args, int device, bool stays)
+{
+    od_map_args expanded = {0};
+    const od_map_args *all = od_expanded(args, &expanded);
+    ranges r = {.list = {.bases = room(all->count, sizeof(void *)),
+                         .begins = room(all->count, sizeof(void *)),
+                         .sizes = room(all->count, sizeof(int64_t)),
+                         .types = room(all->count, sizeof(int64_t))}};
+    find_ranges(&r, all);
+    hold_pointees(all, stays);
+    od_lent *lent = r.list.count ? lend_all(&r, device) : NULL;
+    od_expand_free(&r.list);
+    od_expand_free(&expanded);
+    return lent;
+}
+
+/* Words of the replicas may hold other addresses than before. */
+static void spoil(const od_lent *lent)
+{
+    od_runtime_lock();
+    for (uint32_t i = 0; lent->place != OD_HOST && i < lent->job->task.naccess; i++)
+        od_patches_spoil(lent->job->task.access[i].datum->replica[lent->place].patches);
+    od_runtime_unlock();
+}
+
+void od_lend_end(od_lent *lent)
+{
+    if (!lent)
+        return;
+    for (uint32_t i = 0; i < lent->job->task.naccess; i++)
+        take_back(lent, i);
+    pthread_mutex_unlock(&lending);
+    spoil(lent);
+    od_job_end_sync(lent->job, OD_OK);
+    od_job_destroy(lent->job);
+    free(lent);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The functions behind ompdarts.h. */
+#include "omp_ext/hooks/ompdarts.h"
+#include "omp_ext/tasks/thread.h"
+#include "omp_ext/services/tracing.h"
+
+int ompdarts_v1_ndevices(void)
+{
+    return od_runtime_started() ? (int)od_runtime_ndevices() : 0;
+}
+
+int ompdarts_v1_current_device(void)
+{
+    if (od_self.mode != OD_ON_DEVICE || od_self.place == OD_HOST)
+        return -1;
+    return od_runtime_device_number((unsigned)od_self.place);
+}
+
+void ompdarts_v1_name_task(const char *name)
+{
+    bool wanted = name && od_runtime_active() && od_tracing_wanted(od_runtime_options()->trace);
+    od_self.task_name = wanted ? od_tracing_name(name) : NULL;
+}
+
+int ompdarts_v1_device_stats(int device, ompdarts_device_stats *stats)
+{
+    od_device_stats s;
+    if (device < 0 || device >= ompdarts_v1_ndevices())
+        return -1;
+    od_engine *engine = od_runtime_lock();
+    od_engine_device_stats(engine, (unsigned)device, &s);
+    od_runtime_unlock();
+    *stats = (ompdarts_device_stats){.tasks = s.tasks,
+                                     .host_tasks = s.host_tasks,
+                                     .h2d_bytes = s.h2d_bytes,
+                                     .d2h_bytes = s.d2h_bytes,
+                                     .d2d_bytes = s.d2d_bytes,
+                                     .loads = s.loads,
+                                     .reloads = s.reloads,
+                                     .evictions = s.evictions,
+                                     .peak_bytes = s.peak_bytes,
+                                     .limit_bytes = s.limit_bytes};
+    return 0;
+}

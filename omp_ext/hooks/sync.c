@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Synchronisation points: after a taskwait, a taskgroup, a barrier or a parallel region, what
+ * finished tasks wrote outside regions is on the host, and device copies that the host may now change are forgotten.
+ */
+#include "omp_ext/libomp/call.h"
+#include "omp_ext/libomp/kernel.h"
+#include "omp_ext/libomp/ompt.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/tasks/reservation.h"
+#include "omp_ext/libomp/serial.h"
+#include "omp_ext/tasks/thread.h"
+#include "omp_ext/services/watchdog.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* The calling thread begins or ends to wait for other tasks. A host task that does so holds no data which they may need, but
+ * those whose addresses it is shown, and keeps no device from running them. */
+static void note_wait(bool waits)
+{
+    od_watchdog_note_wait(waits);
+    od_reservation_give_up();
+    if (od_self.mode != OD_ON_DEVICE)
+        return;
+    od_engine *engine = od_runtime_lock();
+    od_engine_task_block(engine, &od_self.job->task, waits);
+    od_runtime_unlock();
+}
+
+/* What a kernel on a host device synchronises are its own threads: no point of the program's. */
+static void synchronise(void)
+{
+    if (!od_self.kernels)
+        od_runtime_synchronise();
+}
+
+int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
+{
+    int32_t result;
+    if (od_runtime_is_idle())
+        return REAL(__kmpc_omp_taskwait)(ident, gtid);
+    note_wait(true);
+    od_detach_await_children(ident);
+    {
+        OD_PROGRAM_CALL;
+        result = REAL(__kmpc_omp_taskwait)(ident, gtid);
+    }
+    note_wait(false);
+    synchronise();
+    return result;
+}
+
+int32_t __kmpc_omp_taskyield(od_ident *ident, int32_t gtid, int32_t end_part)
+{
+    if (od_runtime_is_idle())
+        return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
+    if (!od_self.kernels)
+        od_detach_pass_on();
+    OD_PROGRAM_CALL;
+    return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
+}
+
+/* All threads of a program see the same begins and ends: it is idle from the start, or until a library brings device code. */
+static bool has_groups(void)
+{
+    return od_runtime_offloads() && !od_self.kernels;
+}
+
+void __kmpc_taskgroup(od_ident *ident, int32_t gtid)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_taskgroup)(ident, gtid);
+        return;
+    }
+    if (has_groups())
+        od_detach_begin_group();
+    OD_PROGRAM_CALL;
+    REAL(__kmpc_taskgroup)(ident, gtid);
+}
+
+void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_end_taskgroup)(ident, gtid);
+        return;
+    }
+    note_wait(true);
+    od_detach_await_group(ident);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_end_taskgroup)(ident, gtid);
+    }
+    if (!od_self.kernels)
+        od_detach_end_group();
+    note_wait(false);
+    synchronise();
+}
+
+/* True where barriers, and regions that begin, are none of ours. All threads of a team must agree: so a region that was begun with ours ends with them. */
+static bool is_as_written(void)
+{
+    return od_runtime_is_idle() && !od_member_self;
+}
+
+static void before_barrier(od_ident *ident, int32_t gtid)
+{
+    od_watchdog_note_wait(true);
+    od_detach_before_barrier(ident, gtid);
+}
+
+static void after_barrier(void)
+{
+    od_watchdog_note_wait(false);
+    if (!od_runtime_is_idle())
+        synchronise();
+}
+
+void __kmpc_barrier(od_ident *ident, int32_t gtid)
+{
+    if (is_as_written()) {
+        REAL(__kmpc_barrier)(ident, gtid);
+        return;
+    }
+    before_barrier(ident, gtid);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_barrier)(ident, gtid);
+    }
+    after_barrier();
+}
+
+int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
+{
+    int32_t cancelled;
+    if (is_as_written())
+        return REAL(__kmpc_cancel_barrier)(ident, gtid);
+    before_barrier(ident, gtid);
+    {
+        OD_PROGRAM_CALL;
+        cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
+    }
+    after_barrier();
+    return cancelled;
+}
+
+/* All threads of the team get to know of it at the next cancellation point. */
+int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
+{
+    if (is_as_written())
+        return REAL(__kmpc_cancel)(ident, gtid, kind);
+    OD_PROGRAM_CALL;
+    int32_t cancelled = REAL(__kmpc_cancel)(ident, gtid, kind);
+    if (cancelled && kind == OD_CANCEL_PARALLEL && od_member_self && !od_self.kernels) {
+        atomic_store(&od_member_self->team->cancelled, true);
+        od_team_wake_all(od_member_self->team);
+    }
+    return cancelled;
+}
+
+/* Its barrier is here or in __kmpc_end_reduce, which not all threads call. */
+int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
+                      void *lock)
+{
+    if (is_as_written())
+        return REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock);
+    before_barrier(ident, gtid);
+    od_watchdog_note_wait(false);
+    OD_PROGRAM_CALL;
+    return REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock);
+}
+
+void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_end_reduce)(ident, gtid, lock);
+        return;
+    }
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_end_reduce)(ident, gtid, lock);
+    }
+    synchronise();
+}
+
+/* Has barriers inside. */
+void __kmpc_copyprivate(od_ident *ident, int32_t gtid, size_t size, void *data, od_copyprivate copy, int32_t is_source)
+{
+    if (is_as_written()) {
+        REAL(__kmpc_copyprivate)(ident, gtid, size, data, copy, is_source);
+        return;
+    }
+    before_barrier(ident, gtid);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_copyprivate)(ident, gtid, size, data, copy, is_source);
+    }
+    after_barrier();
+}
+
+/* Ends the taskgroup of a reduction(task, …) clause. */
+void __kmpc_task_reduction_modifier_fini(od_ident *ident, int32_t gtid, int32_t is_worksharing)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_task_reduction_modifier_fini)(ident, gtid, is_worksharing);
+        return;
+    }
+    od_detach_await_children(ident);
+    OD_PROGRAM_CALL;
+    REAL(__kmpc_task_reduction_modifier_fini)(ident, gtid, is_worksharing);
+}
+
+void __kmpc_serialized_parallel(od_ident *ident, int32_t gtid)
+{
+    if (is_as_written()) {
+        REAL(__kmpc_serialized_parallel)(ident, gtid);
+        return;
+    }
+    od_detach_before_region(ident);
+    OD_PROGRAM_CALL;
+    REAL(__kmpc_serialized_parallel)(ident, gtid);
+    if (od_runtime_offloads() && !od_self.kernels)
+        od_serialized_begin();
+}
+
+void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
+{
+    if (is_as_written()) {
+        REAL(__kmpc_end_serialized_parallel)(ident, gtid);
+        return;
+    }
+    if (!od_self.kernels)
+        od_serialized_end(ident);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_end_serialized_parallel)(ident, gtid);
+    }
+    synchronise();
+}
+
+/* --- parallel regions ----------------------------------------------------- */
+
+/* A parallel region as the program wrote it: the call is variadic. */
+typedef struct region {
+    od_ident *ident;
+    void (*outlined)(void);
+    size_t count;
+    void *const *args; /* `count` */
+    od_team *team;
+    const void *from; /* of the program, where it is called */
+} region;
+
+/* Calls function(leading…, the region's arguments…). */
+static void call_with_args(const region *r, void (*function)(void), size_t nleading, void *const *leading)
+{
+    size_t count = nleading + r->count;
+    void *words[count > OD_CALL_MIN ? count : OD_CALL_MIN];
+    memset(words, 0, OD_CALL_MIN * sizeof *words);
+    memcpy(words, leading, nleading * sizeof *words);
+    if (r->count)
+        memcpy(words + nleading, r->args, r->count * sizeof *words);
+    od_call(function, count, words);
+}
+
+static void call_outlined(const region *r, int32_t *gtid, int32_t *tid)
+{
+    call_with_args(r, r->outlined, 2, (void *[]){gtid, tid});
+}
+
+static void fork_as_written(const region *r, void *real)
+{
+    void *leading[] = {r->ident, (void *)r->count, (void *)(uintptr_t)r->outlined};
+    call_with_args(r, (void (*)(void))(uintptr_t)real, 3, leading);
+}
+
+/* The barrier that ends a region is none of __kmpc_barrier's. In a team of one there is none, but a wait for its tasks. */
+static void run_region(int32_t *gtid, int32_t *tid, region *r)
+{
+    od_member member;
+    od_member_begin(&member, r->team, *tid);
+    call_outlined(r, gtid, tid);
+    od_watchdog_note_wait(true);
+    od_detach_before_barrier(r->ident, *gtid);
+    if (member.nthreads == 1)
+        REAL(__kmpc_barrier)(r->ident, *gtid);
+    od_member_end(r->ident, &member);
+    od_watchdog_note_wait(false);
+}
+
+/* A parallel region of a kernel: its barriers and tasks are the kernel's own. */
+static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
+{
+    od_self.kernels++;
+    call_outlined(r, gtid, tid);
+    od_self.kernels--;
+}
+
+typedef void (*fork_call)(od_ident *, int32_t, void *, ...);
+
+static void fork_team(region *r)
+{
+    const void *outlined = (const void *)(uintptr_t)r->outlined;
+    r->team = od_region_begin(outlined);
+    ((fork_call)REAL(__kmpc_fork_call))(r->ident, 1, (void *)run_region, r);
+    od_region_end(r->team, outlined);
+}
+
+static void fork_threads(region *r)
+{
+    fork_call real = (fork_call)REAL(__kmpc_fork_call);
+    OD_PROGRAM_CALL_FROM(r->from);
+    if (od_self.kernels)
+        real(r->ident, 1, (void *)run_region_of_kernel, r);
+    else if (od_runtime_offloads() || od_member_self)
+        fork_team(r);
+    else
+        fork_as_written(r, REAL(__kmpc_fork_call));
+}
+
+static void begin_region(region *r)
+{
+    od_reservation_give_up(); /* the region's threads may use the same data */
+    od_detach_before_region(r->ident);
+    od_kernel_before_region();
+    fork_threads(r);
+    synchronise();
+}
+
+void OD_FORK_CALL(od_ident *ident, int32_t count, void *outlined, ...);
+void OD_FORK_CALL(od_ident *ident, int32_t count, void *outlined, ...)
+{
+    va_list list;
+    size_t n = count > 0 ? (size_t)count : 0;
+    void *args[n + 1];
+    va_start(list, outlined);
+    for (size_t i = 0; i < n; i++)
+        args[i] = va_arg(list, void *);
+    va_end(list);
+    region r = {.ident = ident,
+                .outlined = (void (*)(void))(uintptr_t)outlined,
+                .count = n,
+                .args = args,
+                .from = __builtin_return_address(0)};
+    begin_region(&r);
+}
+
+/* A league of teams, in a kernel or in the program. */
+void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...);
+void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
+{
+    va_list list;
+    size_t n = count > 0 ? (size_t)count : 0;
+    void *args[n + 1];
+    va_start(list, outlined);
+    for (size_t i = 0; i < n; i++)
+        args[i] = va_arg(list, void *);
+    va_end(list);
+    region r = {.ident = ident, .outlined = (void (*)(void))(uintptr_t)outlined, .count = n, .args = args};
+    od_kernel_before_league(ident);
+    OD_PROGRAM_CALL;
+    fork_as_written(&r, REAL(__kmpc_fork_teams));
+}
+
+/* With `args` NULL the region shares nothing, else it gets that one pointer. */
+void __kmpc_fork_call_if(od_ident *ident, int32_t count, void *outlined, int32_t condition, void *args)
+{
+    region r = {.ident = ident,
+                .outlined = (void (*)(void))(uintptr_t)outlined,
+                .count = args != NULL,
+                .args = &args,
+                .from = __builtin_return_address(0)};
+    int32_t gtid = REAL(__kmpc_global_thread_num)(ident), zero = 0;
+    (void)count;
+    if (condition) {
+        begin_region(&r);
+        return;
+    }
+    __kmpc_serialized_parallel(ident, gtid);
+    call_outlined(&r, &gtid, &zero);
+    __kmpc_end_serialized_parallel(ident, gtid);
+}

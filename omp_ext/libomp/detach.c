@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Detached tasks, and waiting for them. See detach.h. */
+#define _GNU_SOURCE /* gettid */
+#include "omp_ext/libomp/detach.h"
+
+#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/serial.h"
+#include "omp_ext/tasks/thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+_Thread_local od_member *od_member_self;
+static _Thread_local od_member root; /* of a thread outside of regions, from its first detached task on */
+/* Threads of libomp's own, and the initial thread, do not end before the process. */
+static _Thread_local enum { NOT_KNOWN, STAYS, MAY_END } lifetime;
+
+/* --- members ------------------------------------------------------------------ */
+
+static bool may_end(void)
+{
+    if (lifetime == NOT_KNOWN)
+        lifetime = getpid() == gettid() ? STAYS : MAY_END;
+    return lifetime == MAY_END;
+}
+
+static void begin(od_member *member, od_team *team, unsigned nthreads)
+{
+    *member = (od_member){.outer = od_member_self,
+                          .team = team,
+                          .nthreads = nthreads,
+                          .counts = !REAL(omp_get_cancellation)(),
+                          .keeps = may_end()};
+    member->implicit.member = member;
+}
+
+/* Data go home here, too: who joins the thread is not seen to synchronise. */
+static void end_root(void *arg)
+{
+    (void)arg;
+    if (!root.team || od_runtime_ended())
+        return;
+    od_detach_await_children(NULL);
+    REAL(__kmpc_omp_taskwait)(NULL, REAL(__kmpc_global_thread_num)(NULL));
+    od_runtime_synchronise();
+    od_team_settle(root.team);
+    od_team_give_back(root.team);
+    root.team = NULL;
+}
+
+static pthread_key_t root_key;
+
+/* Made before libomp makes its own key, whose destructor waits for tasks, too: destructors run in the order of their
+ * keys. */
+__attribute__((constructor)) static void make_key(void)
+{
+    pthread_key_create(&root_key, end_root);
+}
+
+static od_member *begin_root(void)
+{
+    if (!root.team) {
+        od_member *inner = od_member_self;
+        od_member_self = NULL;
+        begin(&root, od_team_take(), 1);
+        od_member_self = inner;
+        if (may_end())
+            pthread_setspecific(root_key, &root);
+    }
+    return &root;
+}
+
+od_member *od_member_now(void)
+{
+    return od_member_self ? od_member_self : root.team ? &root : NULL;
+}
+
+od_member *od_member_begun(void)
+{
+    return od_member_self ? od_member_self : begin_root();
+}
+
+/* Of each task another address, at no cost. */
+static const void *current_task(void)
+{
+    return REAL(__kmpc_omp_get_target_async_handle_ptr)(REAL(__kmpc_global_thread_num)(NULL));
+}
+
+bool od_parent_runs(const od_parent *parent)
+{
+    return parent->task == current_task();
+}
+
+/* The task that runs on the calling thread; NULL: it has no children of ours. */
+static od_parent *parent_now(void)
+{
+    od_parent *parent = od_self.family.parent;
+    if (parent)
+        return od_parent_runs(parent) ? parent : NULL;
+    if (REAL(omp_in_explicit_task)())
+        return NULL;
+    od_member *member = od_member_now();
+    return member ? &member->implicit : NULL;
+}
+
+/* --- detached tasks ------------------------------------------------------------- */
+
+od_detached od_detached_join(void)
+{
+    od_member_begun();
+    od_parent *parent = parent_now();
+    if (!parent || !parent->member->counts)
+        return (od_detached){0};
+    od_team *team = parent->member->team;
+    atomic_fetch_add_explicit(&parent->children.pending, 1, memory_order_relaxed);
+    if (parent->group)
+        atomic_fetch_add_explicit(&parent->group->children.pending, 1, memory_order_relaxed);
+    if (!atomic_load_explicit(&team->detaches, memory_order_relaxed)) {
+        atomic_store(&team->has_tasks, true);
+        atomic_store(&team->detaches, true);
+    }
+    return (od_detached){.creator = parent, .group = parent->group};
+}
+
+bool od_detach_in_group(void)
+{
+    const od_parent *parent = parent_now();
+    return parent && parent->group;
+}
+
+void od_detached_leave(od_detached task)
+{
+    if (!task.creator)
+        return;
+    od_member *member = task.creator->member;
+    if (task.group)
+        od_children_leave(&task.group->children, member);
+    od_children_leave(&task.creator->children, member); /* last: the member may end now */
+}
+
+void od_detached_tell(od_detached task)
+{
+    if (task.event)
+        REAL(omp_fulfill_event)(task.event);
+    od_detached_leave(task);
+}
+
+static bool is_of_my_team(const od_member *creator)
+{
+    const od_member *self = od_member_now();
+    return self && (self == creator || (self->team == creator->team && !creator->keeps));
+}
+
+/* In a team of one, libomp runs what the completion releases at once, on top of what the thread is at. */
+void od_detached_complete(od_detached task)
+{
+    od_member *creator = task.creator ? task.creator->member : NULL;
+    bool may_tell = !creator || (is_of_my_team(creator) && od_runtime_may_run_tasks());
+    if (creator && task.event && !od_runtime_ended() && !may_tell)
+        od_team_post(creator, task);
+    else
+        od_detached_tell(task);
+}
+
+/* --- waiting -------------------------------------------------------------------- */
+
+static bool have_left(const od_goal *goal)
+{
+    return atomic_load_explicit(&goal->children->pending, memory_order_acquire) == 0;
+}
+
+static bool have_arrived(const od_goal *goal)
+{
+    return atomic_load_explicit(&goal->team->arrivals, memory_order_acquire) >= goal->arrivals ||
+           atomic_load_explicit(&goal->team->cancelled, memory_order_relaxed);
+}
+
+static bool is_set(const od_goal *goal)
+{
+    return atomic_load_explicit(goal->flag, memory_order_acquire);
+}
+
+static void await(od_ident *ident, od_member *member, const od_children *children)
+{
+    od_goal goal = {.reached = have_left, .children = children};
+    if (!have_left(&goal))
+        od_team_wait(member, ident, &goal);
+}
+
+void od_parent_begin(od_parent *parent)
+{
+    *parent = (od_parent){.member = od_member_begun(), .task = current_task()};
+}
+
+void od_detach_await_children(od_ident *ident)
+{
+    od_parent *parent = parent_now();
+    if (parent && !od_self.kernels)
+        await(ident, parent->member, &parent->children);
+}
+
+void od_detach_await_group(od_ident *ident)
+{
+    od_parent *parent = parent_now();
+    if (parent && parent->group && !od_self.kernels)
+        await(ident, parent->member, &parent->group->children);
+}
+
+void od_detach_begin_group(void)
+{
+    od_member_begun();
+    od_parent *parent = parent_now();
+    if (!parent)
+        return;
+    od_taskgroup *group = calloc(1, sizeof *group);
+    if (!group)
+        od_fatal("out of host memory for a taskgroup");
+    group->outer = parent->group;
+    parent->group = group;
+}
+
+void od_detach_end_group(void)
+{
+    od_parent *parent = parent_now();
+    od_taskgroup *group = parent ? parent->group : NULL;
+    if (!group)
+        return;
+    od_team_settle(parent->member->team);
+    parent->group = group->outer;
+    free(group);
+}
+
+/* --- waiting for what depend items name ----------------------------------------- */
+
+typedef struct marker {
+    od_kmp_task task;
+    od_member *member; /* that waits for it */
+    atomic_bool *reached;
+} marker;
+
+static int32_t reach(int32_t gtid, void *task)
+{
+    const marker *m = task;
+    od_team *team = m->member->team;
+    (void)gtid;
+    od_tasks_begun++;
+    pthread_mutex_lock(&team->lock); /* with it, the waiting thread may go on */
+    atomic_store_explicit(m->reached, true, memory_order_release);
+    od_member_wake(m->member);
+    pthread_mutex_unlock(&team->lock);
+    return 0;
+}
+
+/* A task with these items runs when they are released: what a taskwait with them means. libomp's would not pass on
+ * completions. */
+void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias, od_depend *noalias)
+{
+    atomic_bool reached = false;
+    od_goal goal = {.reached = is_set, .flag = &reached};
+    od_parent *parent = parent_now();
+    if (od_self.kernels || !parent || !atomic_load_explicit(&parent->children.pending, memory_order_acquire))
+        return;
+    od_member *member = parent->member;
+    int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
+    marker *m = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_serial_flags(OD_TASK_TIED), sizeof *m, 0, reach);
+    m->member = member;
+    m->reached = &reached;
+    REAL(__kmpc_omp_task_with_deps)(ident, gtid, m, ndepends, depends, n_noalias, noalias);
+    od_team_note_task(member->team);
+    od_team_wait(member, ident, &goal);
+    od_team_settle(member->team);
+}
+
+/* --- tasks that threads may run -------------------------------------------------- */
+
+void od_detach_note_task(void)
+{
+    const od_member *member = od_member_self;
+    if (member && member->nthreads > 1)
+        od_team_note_task(member->team);
+}
+
+void od_detach_task_begins(void)
+{
+    const od_member *member = od_member_self;
+    od_tasks_begun++;
+    if (member && member->nthreads > 1)
+        od_team_pass_news(member->team);
+}
+
+void od_detach_pass_on(void)
+{
+    od_member *member = od_member_now();
+    while (member && od_team_pass_on(member))
+        continue;
+}
+
+/* --- regions ---------------------------------------------------------------------- */
+
+enum { KNOWN_REGIONS = 1024 };
+
+/* Code of regions that have ended without having detached a task, by a hash of its address. */
+static _Atomic uintptr_t plain_regions[KNOWN_REGIONS];
+
+static _Atomic uintptr_t *plain_region(const void *outlined)
+{
+    return &plain_regions[((uintptr_t)outlined * UINT64_C(0x9e3779b97f4a7c15)) >> 54];
+}
+
+od_team *od_region_begin(const void *outlined)
+{
+    od_team *team = od_team_take();
+    bool is_plain = atomic_load_explicit(plain_region(outlined), memory_order_relaxed) == (uintptr_t)outlined;
+    team->gathers = !is_plain || REAL(omp_get_cancellation)();
+    return team;
+}
+
+void od_region_end(od_team *team, const void *outlined)
+{
+    bool detaches = atomic_load_explicit(&team->detaches, memory_order_relaxed);
+    if (detaches != team->gathers)
+        atomic_store_explicit(plain_region(outlined), detaches ? 0 : (uintptr_t)outlined, memory_order_relaxed);
+    od_team_give_back(team);
+}
+
+void od_member_begin(od_member *member, od_team *team, int32_t number)
+{
+    unsigned nthreads = (unsigned)REAL(omp_get_num_threads)();
+    if (number > 0)
+        lifetime = STAYS;
+    begin(member, team, nthreads);
+    member->interrupted = od_self.family.parent;
+    od_self.family.parent = NULL;
+    od_member_self = member;
+}
+
+void od_member_end(od_ident *ident, od_member *member)
+{
+    await(ident, member, &member->implicit.children);
+    if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
+        od_team_settle(member->team);
+    od_self.family.parent = member->interrupted;
+    od_member_self = member->outer;
+}
+
+/* Of a team of one thread: until the children of the task that runs there have ended. */
+static void finish_alone(od_ident *ident, int32_t gtid, const od_member *member)
+{
+    od_detach_await_children(ident);
+    if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
+        REAL(__kmpc_omp_taskwait)(ident, gtid);
+    if (member->counts)
+        return;
+    od_depend all = {.flags = OD_DEPEND_ALL_MEMORY}; /* and until libomp has released what depends on them */
+    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
+}
+
+void od_detach_before_region(od_ident *ident)
+{
+    od_member *member = od_member_self;
+    if (od_self.kernels || !member || member->nthreads > 1)
+        return;
+    finish_alone(ident, REAL(__kmpc_global_thread_num)(ident), member);
+}
+
+void od_serialized_begin(void)
+{
+    od_member *member = malloc(sizeof *member);
+    if (!member)
+        od_fatal("out of host memory for a parallel region");
+    od_member_begin(member, od_team_take(), 0);
+    member->serialized = true;
+}
+
+void od_serialized_end(od_ident *ident)
+{
+    od_member *member = od_member_self;
+    if (!member || !member->serialized)
+        return;
+    finish_alone(ident, REAL(__kmpc_global_thread_num)(ident), member);
+    od_member_end(ident, member);
+    od_team_give_back(member->team);
+    free(member);
+}
+
+/* --- barriers ----------------------------------------------------------------------- */
+
+/* Blocked until all threads of the team have arrived. */
+static void gather(od_ident *ident, od_member *member)
+{
+    od_team *team = member->team;
+    uint64_t before = atomic_fetch_add(&team->arrivals, 1);
+    uint64_t all = (before / member->nthreads + 1) * member->nthreads;
+    od_goal goal = {.reached = have_arrived, .team = team, .arrivals = all};
+    if (before + 1 == goal.arrivals)
+        od_team_wake_all(team);
+    else
+        od_team_wait(member, ident, &goal);
+}
+
+void od_detach_before_barrier(od_ident *ident, int32_t gtid)
+{
+    od_member *member = od_member_self;
+    if (od_self.kernels)
+        return;
+    if (od_serial_is_alone()) {
+        if (member)
+            finish_alone(ident, gtid, member);
+        od_serial_before_barrier(ident, gtid);
+        return;
+    }
+    if (!member)
+        return;
+    if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed)) {
+        await(ident, member, &member->implicit.children);
+        REAL(__kmpc_omp_taskwait)(ident, gtid);
+    }
+    if (member->team->gathers)
+        gather(ident, member);
+}

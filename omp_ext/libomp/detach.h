@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Detached tasks of libomp, and the waits for them.
+ *
+ * When a thread outside the team completes a detached task, libomp 19 leaves the rest of the completion, which
+ * releases the task's successors, in a task queue of the team. Its barriers do not cope with that: the primary thread
+ * may leave one with the rest still in a queue, where the team looks two barriers later, or never; a thread that
+ * takes it from another's queue after that changes the number of unfinished threads when the next barrier has set it
+ * anew already; and from the barrier that ends a region the primary thread goes on while others still look at the
+ * region. Nor do threads: the rest frees the task's memory, and a thread that frees what another one has allocated
+ * remembers it when that one has long ended.
+ *
+ * So a completion is told to libomp by a thread of the task's own team, which carries out all of it at once. A device
+ * leaves it with the team (omp_ext/libomp/team.h), and every wait of libomp's for a detached task is preceded by one of
+ * ours, in which the thread passes on what devices leave. No libomp wait begins before all that it would wait for is
+ * complete as far as devices are concerned. Only with OMP_CANCELLATION, where libomp may discard tasks without a
+ * word, nobody can count them: there devices tell libomp themselves, and no thread enters a barrier before all
+ * threads of the team have arrived.
+ *
+ * Before a barrier a thread waits for its own tasks. Then it could go in; but libomp's waits keep a processor busy,
+ * which devices may need. So it waits for the other threads of the team first, blocked, except in regions whose code
+ * is known to detach no tasks.
+ */
+#ifndef OD_OMP_EXT_DETACH_H
+#define OD_OMP_EXT_DETACH_H
+
+#include "omp_ext/libomp/team.h"
+
+/* The calling thread's, in its innermost region; NULL: none. Apart from od_self, which is exchanged for each explicit
+ * task that runs here. */
+extern _Thread_local od_member *od_member_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* The calling thread's, in a region or outside of any; NULL: it has not offloaded yet. */
+od_member *od_member_now(void);
+
+/* Likewise, but made where there is none yet. */
+od_member *od_member_begun(void);
+
+/* The calling thread creates a detached task: by whom it is counted from now on. */
+od_detached od_detached_join(void);
+/* True inside of a taskgroup that the running task has begun. */
+bool od_detach_in_group(void);
+/* The task completes in another way: it was not detached after all. */
+void od_detached_leave(od_detached task);
+/* The task is complete. By any thread, not under the runtime's lock. */
+void od_detached_complete(od_detached task);
+/* The same on the thread that runs the task, or that passes on what others have left. */
+void od_detached_tell(od_detached task);
+
+/* An explicit task begins to run on the calling thread. */
+void od_parent_begin(od_parent *parent);
+/* False where libomp has put another task on top of it, of which we know nothing: a later part of an untied one. */
+bool od_parent_runs(const od_parent *parent);
+/* Waits for the children of the task that runs on the calling thread, for those of its innermost taskgroup, and until
+ * what the items name is released. Libomp's wait follows. */
+void od_detach_await_children(od_ident *ident);
+void od_detach_await_group(od_ident *ident);
+void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias,
+                           od_depend *noalias);
+/* Around a taskgroup. */
+void od_detach_begin_group(void);
+void od_detach_end_group(void);
+/* The calling thread has given libomp a task that others may run. */
+void od_detach_note_task(void);
+/* A task begins to run on it. */
+void od_detach_task_begins(void);
+/* A taskyield of the program: completions that others have left are passed on. */
+void od_detach_pass_on(void);
+
+/* The team of a region that the calling thread begins, and its end. */
+od_team *od_region_begin(const void *outlined);
+void od_region_end(od_team *team, const void *outlined);
+/* Around a region's code in each thread of its team. */
+void od_member_begin(od_member *member, od_team *team, int32_t number);
+void od_member_end(od_ident *ident, od_member *member);
+/* Around the code of a region that libomp runs serially, on the thread that meets it. */
+void od_serialized_begin(void);
+void od_serialized_end(od_ident *ident);
+/* The calling thread is about to begin a parallel region. Where that has one thread, inside another such region,
+ * libomp 19 counts the tasks of both together, and orders them by their dependences, but only runs those of the inner
+ * one: so this waits for the outer one's. */
+void od_detach_before_region(od_ident *ident);
+/* The calling thread is about to enter a barrier, which all threads of its team do. Nothing in a kernel. */
+void od_detach_before_barrier(od_ident *ident, int32_t gtid);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Events of the program's own detached tasks. A thread that waits in omp_ext/libomp/team.h does not look into the queues
+ * where libomp puts the rest of such a task's completion when another thread fulfils its event. So children of implicit
+ * tasks are counted and completed like ours (detach.h). A child of an explicit task may have to outlive it: its event
+ * goes to whoever waits in the team, or else to libomp, and then the team is told that there is something to look for.
+ */
+#include "omp_ext/libomp/events.h"
+
+#include "omp_ext/libomp/detach.h"
+#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/tasks/thread.h"
+
+#include <stdlib.h>
+
+typedef struct event {
+    od_detached task; /* its event; counted, or without a creator */
+    /* of the thread that has created the task; it may have ended, then it is another one, which does no harm */
+    od_team *team;
+    struct event *next;
+} event;
+
+enum { BUCKETS = 256 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the buckets */
+static event *buckets[BUCKETS];
+static atomic_uint nevents;
+
+static event **bucket_of(const void *handle)
+{
+    return &buckets[((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
+}
+
+static void add(void *handle)
+{
+    event *e = malloc(sizeof *e);
+    if (!e)
+        od_fatal("out of host memory for an event");
+    *e = (event){.team = od_member_begun()->team};
+    if (!REAL(omp_in_explicit_task)())
+        e->task = od_detached_join();
+    e->task.event = handle;
+    pthread_mutex_lock(&lock);
+    event **bucket = bucket_of(handle);
+    e->next = *bucket;
+    *bucket = e;
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_add(&nevents, 1);
+}
+
+/* The event, which is forgotten and the caller's to free, or NULL. */
+static event *take(const void *handle)
+{
+    if (!atomic_load(&nevents))
+        return NULL;
+    pthread_mutex_lock(&lock);
+    event **at = bucket_of(handle), *e;
+    while (*at && (*at)->task.event != handle)
+        at = &(*at)->next;
+    e = *at;
+    if (e)
+        *at = e->next;
+    pthread_mutex_unlock(&lock);
+    if (e)
+        atomic_fetch_sub(&nevents, 1);
+    return e;
+}
+
+void *__kmpc_task_allow_completion_event(od_ident *ident, int32_t gtid, void *task)
+{
+    void *handle = REAL(__kmpc_task_allow_completion_event)(ident, gtid, task);
+    if (!od_runtime_is_idle() && od_runtime_offloads() && !od_self.kernels)
+        add(handle);
+    return handle;
+}
+
+static void complete(const event *e)
+{
+    if (e->task.creator) {
+        od_detached_complete(e->task);
+    } else if (!od_team_offer(e->team, e->task.event)) {
+        REAL(omp_fulfill_event)(e->task.event);
+        od_team_note_task(e->team);
+    }
+}
+
+void omp_fulfill_event(void *handle)
+{
+    event *e = od_runtime_is_idle() ? NULL : take(handle);
+    if (e)
+        complete(e);
+    else
+        REAL(omp_fulfill_event)(handle);
+    free(e);
+}
+
+void od_events_locks(int (*visit)(pthread_mutex_t *lock))
+{
+    visit(&lock);
+}

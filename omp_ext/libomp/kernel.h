@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Parallel regions of kernels on host devices, and of host versions, on workers.
+ *
+ * Each worker is a root thread of libomp, which would give every one of them as many threads as the machine has
+ * processors. They share them instead: a region without num_threads gets the worker's share, as does a team without
+ * thread_limit. Regions that a kernel begins on a thread of the program are that thread's: libomp counts them as
+ * nested where they are.
+ */
+#ifndef OD_OMP_EXT_KERNEL_H
+#define OD_OMP_EXT_KERNEL_H
+
+#include "omp_ext/libomp/abi.h"
+
+/* The calling thread is about to begin a parallel region, or a league of teams. */
+void od_kernel_before_region(void);
+void od_kernel_before_league(od_ident *ident);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Teams of one thread, in which libomp 19 miscounts tasks.
+ *
+ * Such a team runs tasks as they are created, but detached ones, as ours are, outlive their creation. libomp counts
+ * other tasks in, or out, where it finds tasks under way at that moment, which need not be the same when they are allocated
+ * and when they end: it fails assertions, frees a task that runs, or returns from a taskwait too early. And a barrier fails
+ * one if detached tasks have been there before but not since the last barrier. So in a team of one:
+ *
+ *   - ordinary tasks are allocated as detachable, too: without an event they complete as usual
+ *   - but not a taskloop's, whose copies libomp never counts: nothing else is under way when they run, and target tasks
+ *     inside them are not detached
+ *   - a detachable task that does nothing goes before each barrier
+ *   - a kernel on the program's thread gets a task of its own, in an explicit task that has target tasks: libomp runs a league
+ *     of teams as a part of the task around it, which it marks as complete then, for good if children of it that have
+ *     depend clauses are under way
+ */
+#ifndef OD_OMP_EXT_SERIAL_H
+#define OD_OMP_EXT_SERIAL_H
+
+#include "omp_ext/libomp/abi.h"
+
+#include <stdbool.h>
+
+/* An allocation by __kmpc_omp_task_alloc. */
+typedef struct od_allocation {
+    void *task;
+    size_t size, shareds; /* bytes */
+    int32_t flags;        /* as the program gave them */
+} od_allocation;
+
+/* The flags with which a task is allocated by a thread that is alone in its team; in another team, as given. */
+int32_t od_serial_flags(int32_t flags);
+
+/* The calling thread is alone in its team, in the program's own code. */
+bool od_serial_is_alone(void);
+
+void od_serial_before_barrier(od_ident *ident, int32_t gtid);
+
+/* The task of a kernel; NULL: it needs none. */
+typedef struct od_kernel_task {
+    void *task, *event;
+} od_kernel_task;
+
+/* Around a kernel on a host device, on any thread. */
+od_kernel_task od_serial_begin_kernel(void);
+void od_serial_end_kernel(od_kernel_task own);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Waiting in a team. See team.h. */
+#include "omp_ext/libomp/team.h"
+
+#include "omp_ext/libomp/detach.h"
+#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/runtime/runtime.h"
+#include "util/clock.h"
+#include "util/thread.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local unsigned od_tasks_begun;
+
+struct od_sleeper {
+    pthread_cond_t wake;
+    bool woken;
+    od_sleeper *next, **at;
+};
+
+/* --- the pool --------------------------------------------------------------- */
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static od_team *free_teams, *all_teams;
+
+static od_team *make(void)
+{
+    od_team *team = calloc(1, sizeof *team);
+    if (!team)
+        od_fatal("out of host memory for a team");
+    pthread_mutex_init(&team->lock, NULL);
+    team->next = all_teams;
+    all_teams = team;
+    return team;
+}
+
+od_team *od_team_take(void)
+{
+    pthread_mutex_lock(&pool_lock);
+    od_team *team = free_teams;
+    if (team)
+        free_teams = team->next_free;
+    else
+        team = make();
+    pthread_mutex_unlock(&pool_lock);
+    atomic_store_explicit(&team->arrivals, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->cancelled, false, memory_order_relaxed);
+    atomic_store_explicit(&team->has_tasks, false, memory_order_relaxed);
+    atomic_store_explicit(&team->detaches, false, memory_order_relaxed);
+    team->gathers = false;
+    return team;
+}
+
+void od_team_give_back(od_team *team)
+{
+    pthread_mutex_lock(&pool_lock);
+    team->next_free = free_teams;
+    free_teams = team;
+    pthread_mutex_unlock(&pool_lock);
+}
+
+/* --- waking ------------------------------------------------------------------- */
+
+/* Under the team's lock, as all of these. */
+static void wake(od_sleeper *s)
+{
+    if (s->woken)
+        return;
+    s->woken = true;
+    pthread_cond_signal(&s->wake);
+}
+
+static void wake_one(const od_team *team)
+{
+    od_sleeper *s = team->sleepers;
+    while (s && s->woken)
+        s = s->next;
+    if (s)
+        wake(s);
+}
+
+void od_member_wake(const od_member *member)
+{
+    if (member->sleeper)
+        wake(member->sleeper);
+}
+
+void od_team_wake_all(od_team *team)
+{
+    if (!atomic_load(&team->sleeping))
+        return;
+    pthread_mutex_lock(&team->lock);
+    for (od_sleeper *s = team->sleepers; s; s = s->next)
+        wake(s);
+    pthread_mutex_unlock(&team->lock);
+}
+
+/* Who is about to sleep counts itself before it looks at the news for the last time. */
+void od_team_note_task(od_team *team)
+{
+    if (!atomic_load_explicit(&team->has_tasks, memory_order_relaxed))
+        atomic_store(&team->has_tasks, true);
+    atomic_fetch_add(&team->news, 1);
+    if (!atomic_load(&team->sleeping))
+        return;
+    pthread_mutex_lock(&team->lock);
+    wake_one(team);
+    pthread_mutex_unlock(&team->lock);
+}
+
+void od_team_pass_news(od_team *team)
+{
+    if (atomic_load_explicit(&team->sleeping, memory_order_relaxed))
+        od_team_note_task(team);
+}
+
+/* The last one under the lock: with it, what is counted may end. */
+void od_children_leave(od_children *children, od_member *member)
+{
+    od_team *team = member->team;
+    unsigned n = atomic_load_explicit(&children->pending, memory_order_relaxed);
+    while (n > 1)
+        if (atomic_compare_exchange_weak(&children->pending, &n, n - 1))
+            return;
+    pthread_mutex_lock(&team->lock);
+    atomic_fetch_sub(&children->pending, 1);
+    od_member_wake(member);
+    pthread_mutex_unlock(&team->lock);
+}
+
+void od_team_settle(od_team *team)
+{
+    pthread_mutex_lock(&team->lock);
+    pthread_mutex_unlock(&team->lock);
+}
+
+/* --- completions -------------------------------------------------------------- */
+
+/* Whether the member may tell libomp of it: see keeps. */
+static bool may_take(const od_member *member, const od_detached *task)
+{
+    const od_member *creator = task->creator ? task->creator->member : NULL;
+    return !creator || creator == member || !creator->keeps;
+}
+
+static void push(od_team *team, od_detached task)
+{
+    unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
+    if (n == team->capacity) {
+        team->capacity = n ? 2 * n : 16;
+        team->posted = realloc(team->posted, team->capacity * sizeof *team->posted);
+        if (!team->posted)
+            od_fatal("out of host memory for the completion of a task");
+    }
+    team->posted[n] = task;
+    atomic_store(&team->nposted, n + 1);
+}
+
+void od_team_post(od_member *creator, od_detached task)
+{
+    od_team *team = creator->team;
+    bool keeps = creator->keeps; /* it may end as soon as the task is posted */
+    pthread_mutex_lock(&team->lock);
+    push(team, task);
+    if (keeps)
+        od_member_wake(creator);
+    else
+        wake_one(team);
+    pthread_mutex_unlock(&team->lock);
+}
+
+/* Who ceases to wait counts itself out before it looks for the last time: it sees the event, or is seen. */
+bool od_team_offer(od_team *team, void *event)
+{
+    if (!atomic_load(&team->waiting))
+        return false;
+    pthread_mutex_lock(&team->lock);
+    push(team, (od_detached){.event = event});
+    bool taken = atomic_load(&team->waiting) > 0;
+    if (taken)
+        wake_one(team);
+    else
+        atomic_fetch_sub(&team->nposted, 1);
+    pthread_mutex_unlock(&team->lock);
+    return taken;
+}
+
+enum { AT_ONCE = 16 };
+
+/* Takes out the first ones that the member may pass on; others are told of the rest. */
+static unsigned take_posted(const od_member *member, od_detached *taken)
+{
+    od_team *team = member->team;
+    unsigned ntaken = 0, left = 0;
+    pthread_mutex_lock(&team->lock);
+    unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
+    for (unsigned i = 0; i < n; i++)
+        if (ntaken < AT_ONCE && may_take(member, &team->posted[i]))
+            taken[ntaken++] = team->posted[i];
+        else
+            team->posted[left++] = team->posted[i];
+    atomic_store_explicit(&team->nposted, left, memory_order_release);
+    if (ntaken && left)
+        wake_one(team);
+    pthread_mutex_unlock(&team->lock);
+    return ntaken;
+}
+
+bool od_team_pass_on(od_member *member)
+{
+    od_detached taken[AT_ONCE];
+    if (!atomic_load(&member->team->nposted))
+        return false;
+    unsigned n = take_posted(member, taken);
+    for (unsigned i = 0; i < n; i++)
+        od_detached_tell(taken[i]);
+    return n > 0;
+}
+
+static bool has_posted_for(const od_member *member)
+{
+    const od_team *team = member->team;
+    unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
+    for (unsigned i = 0; i < n; i++)
+        if (may_take(member, &team->posted[i]))
+            return true;
+    return false;
+}
+
+/* --- waiting ------------------------------------------------------------------ */
+
+enum {
+    SPIN_NS = 20000,              /* about what it takes to wake a thread */
+    LOOKS = 64,                   /* libomp looks into one other queue at a time, at random */
+    KEEPER_NS = 20 * 1000 * 1000, /* after which one sleeper looks for tasks that nobody has told of */
+};
+
+/* Runs tasks of the team that others may have given libomp. These may wait inside of libomp: the thread is not counted
+ * among the waiting meanwhile. A task that runs in the barrier at the end of a region has the member around that region,
+ * which may be alone. */
+static bool run_tasks(const od_member *member, od_ident *ident, int32_t gtid)
+{
+    od_team *team = member->team;
+    unsigned nthreads = member->nthreads > 1 ? member->nthreads : (unsigned)REAL(omp_get_num_threads)();
+    unsigned looks = nthreads * 2 < LOOKS ? nthreads * 2 : LOOKS, before = od_tasks_begun;
+    if (nthreads == 1 || !atomic_load_explicit(&team->has_tasks, memory_order_acquire))
+        return false;
+    atomic_fetch_sub(&team->waiting, 1);
+    for (unsigned i = 0; i < looks && before == od_tasks_begun && !atomic_load(&team->nposted); i++)
+        REAL(__kmpc_omp_taskyield)(ident, gtid, 0);
+    atomic_fetch_add(&team->waiting, 1);
+    return before != od_tasks_begun;
+}
+
+static void link_in(od_team *team, od_member *member, od_sleeper *s)
+{
+    s->next = team->sleepers;
+    s->at = &team->sleepers;
+    if (s->next)
+        s->next->at = &s->next;
+    team->sleepers = s;
+    member->sleeper = s;
+    atomic_fetch_add(&team->sleeping, 1);
+}
+
+static void take_out(od_team *team, od_member *member, od_sleeper *s)
+{
+    *s->at = s->next;
+    if (s->next)
+        s->next->at = s->at;
+    member->sleeper = NULL;
+    atomic_fetch_sub(&team->sleeping, 1);
+}
+
+/* One sleeper of a team that has tasks is the keeper: it looks itself now and then. Nothing needs that, unless a task
+ * comes into a queue in a way that we do not see. */
+static void sleep_locked(od_team *team, od_sleeper *s)
+{
+    bool keeps = !team->has_keeper && atomic_load(&team->has_tasks);
+    if (!keeps) {
+        pthread_cond_wait(&s->wake, &team->lock);
+        return;
+    }
+    team->has_keeper = true;
+    od_condition_nap(&s->wake, &team->lock, KEEPER_NS);
+    team->has_keeper = false;
+    s->woken = true;
+}
+
+static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t news)
+{
+    od_team *team = member->team;
+    od_sleeper s = {.woken = false};
+    if (od_condition_init(&s.wake))
+        return; /* then it spins */
+    pthread_mutex_lock(&team->lock);
+    link_in(team, member, &s);
+    while (!s.woken && !has_posted_for(member) && !goal->reached(goal) && atomic_load(&team->news) == news)
+        sleep_locked(team, &s);
+    take_out(team, member, &s);
+    pthread_mutex_unlock(&team->lock);
+    pthread_cond_destroy(&s.wake);
+}
+
+static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
+{
+    uint64_t since_ns = 0;
+    int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
+    while (!od_runtime_ended()) {
+        uint64_t news = atomic_load(&member->team->news);
+        if (od_team_pass_on(member) || run_tasks(member, ident, gtid)) {
+            since_ns = 0;
+            continue;
+        }
+        if (goal->reached(goal))
+            return;
+        uint64_t now = od_clock_ns();
+        since_ns = since_ns ? since_ns : now;
+        if (now - since_ns < SPIN_NS) {
+            sched_yield();
+            continue;
+        }
+        sleep_until_told(member, goal, news);
+        since_ns = 0;
+    }
+}
+
+void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
+{
+    atomic_fetch_add(&member->team->waiting, 1);
+    wait_for(member, ident, goal);
+    atomic_fetch_sub(&member->team->waiting, 1);
+    while (od_team_pass_on(member)) /* of what the program has fulfilled since the last look */
+        continue;
+}
+
+/* --- the ends of processes ------------------------------------------------------ */
+
+void od_team_abandon_all(void)
+{
+    pthread_mutex_lock(&pool_lock);
+    od_team *team = all_teams;
+    pthread_mutex_unlock(&pool_lock);
+    for (; team; team = team->next) {
+        pthread_mutex_lock(&team->lock);
+        unsigned n = atomic_exchange(&team->nposted, 0);
+        od_detached *posted = team->posted;
+        team->posted = NULL;
+        team->capacity = 0;
+        pthread_mutex_unlock(&team->lock);
+        for (unsigned i = 0; i < n; i++)
+            REAL(omp_fulfill_event)(posted[i].event);
+        free(posted);
+    }
+}
+
+void od_team_locks(int (*visit)(pthread_mutex_t *lock))
+{
+    const od_member *member = od_member_now();
+    visit(&pool_lock);
+    if (member)
+        visit(&member->team->lock);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Teams of the program's threads, and how these wait: blocked, but for whatever there is to do for them.
+ *
+ *   team      the threads of a parallel region, or a thread outside of any
+ *   member    a thread's part in a team
+ *   parent    a task, implicit or explicit, and those of its children that the library will complete
+ *   posted    a completion that a device has left with the team, for a thread of it to pass on to libomp
+ *
+ * A thread that waits here passes on what is posted, and runs tasks of libomp's queues when told that there may be
+ * some. When there is nothing to do it sleeps until somebody has something for it: a completion, a task, the end of
+ * what it waits for.
+ *
+ * Teams come from a pool whose memory is never given back: a thread that has just told a team something may still be
+ * inside of its lock when the team has ended.
+ */
+#ifndef OD_OMP_EXT_TEAM_H
+#define OD_OMP_EXT_TEAM_H
+
+#include "omp_ext/libomp/abi.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct od_member od_member;
+typedef struct od_sleeper od_sleeper;
+
+typedef struct od_children {
+    atomic_uint pending; /* that we are to complete, and have not */
+} od_children;
+
+typedef struct od_taskgroup {
+    od_children children; /* of the task that has begun it, created since */
+    struct od_taskgroup *outer;
+} od_taskgroup;
+
+typedef struct od_parent {
+    od_member *member; /* of the thread that runs the task, which is tied */
+    const void *task;  /* libomp's, of an explicit one */
+    od_children children;
+    od_taskgroup *group; /* the innermost that it has begun, or NULL */
+} od_parent;
+
+/* One task, by its completion event; NULL: it is not detached. */
+typedef struct od_detached {
+    void *event;
+    od_parent *creator;  /* that counts it, or NULL: nobody does */
+    od_taskgroup *group; /* that counts it, or NULL */
+} od_detached;
+
+typedef struct od_team {
+    _Atomic uint64_t arrivals; /* of threads at barriers */
+    atomic_bool cancelled;     /* the region */
+    atomic_bool has_tasks;     /* libomp's queues of the team may hold some */
+    atomic_bool detaches;      /* a thread of it has created a task that we are to complete */
+    bool gathers;              /* its threads wait for each other before a barrier; the same for all of them */
+    _Atomic uint64_t news;     /* times that a task was created */
+    atomic_uint sleeping;      /* sleepers */
+    atomic_uint waiting;       /* threads in od_team_wait() that run no task there */
+    atomic_uint nposted;
+    pthread_mutex_t lock; /* protects what follows; no other is taken under it */
+    od_detached *posted;  /* malloc'ed */
+    unsigned capacity;
+    od_sleeper *sleepers;
+    bool has_keeper; /* one of them looks after a while */
+    struct od_team *next_free, *next;
+} od_team;
+
+struct od_member {
+    od_member *outer; /* the same thread's, around it */
+    od_team *team;
+    unsigned nthreads; /* of the team */
+    /* children are counted; not where libomp may discard tasks without a word (OMP_CANCELLATION) */
+    bool counts;
+    bool keeps;             /* completes its own tasks, as no other thread may free their memory */
+    bool serialized;        /* of __kmpc_serialized_parallel; malloc'ed */
+    od_parent implicit;     /* the implicit task */
+    od_parent *interrupted; /* the explicit task of the thread around the region, or NULL */
+    od_sleeper *sleeper;    /* under the team's lock: the thread sleeps; else NULL */
+};
+
+/* What a thread waits for. */
+typedef struct od_goal {
+    bool (*reached)(const struct od_goal *goal);
+    const od_children *children;
+    const od_team *team;
+    uint64_t arrivals;
+    const atomic_bool *flag;
+} od_goal;
+
+/* A team that nobody uses. Never fails. */
+od_team *od_team_take(void);
+void od_team_give_back(od_team *team);
+
+/* Waits until the goal is reached. The calling thread is the member. */
+void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal);
+
+/* A completion for the team: any thread of it passes it on, or only the one that keeps it. By any thread. */
+void od_team_post(od_member *creator, od_detached task);
+/* An event that the program fulfils. False: no thread of the team waits here, and libomp is to be told at once. */
+bool od_team_offer(od_team *team, void *event);
+/* The calling thread passes on what is posted for it. False: nothing was. */
+bool od_team_pass_on(od_member *member);
+/* A thread of the team has given libomp a task. */
+void od_team_note_task(od_team *team);
+/* The thread of a member has something to look at. Under the team's lock. */
+void od_member_wake(const od_member *member);
+/* A task begins to run on a thread of the team: another one may look for more. */
+void od_team_pass_news(od_team *team);
+/* The goal of everybody may have been reached. */
+void od_team_wake_all(od_team *team);
+/* One less; whoever waits for the last one is woken. The member must not end before. */
+void od_children_leave(od_children *children, od_member *member);
+/* Until all who have told the member something are out of the team's lock. */
+void od_team_settle(od_team *team);
+
+/* The process ends: everything posted is passed on by the calling thread. */
+void od_team_abandon_all(void);
+/* For a fork: the locks of the calling thread's team. */
+void od_team_locks(int (*visit)(pthread_mutex_t *lock));
+
+/* Counts the tasks that have begun on the calling thread. */
+extern _Thread_local unsigned od_tasks_begun __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Mappers, non-contiguous sections, attachments. See expand.h. */
+#include "omp_ext/maps/expand.h"
+
+#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/runtime/runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef void (*mapper_function)(void *handle, void *base, void *begin, int64_t size, int64_t type, void *name);
+
+typedef struct components {
+    od_map_args list; /* arrays malloc'ed */
+    int32_t capacity;
+    int32_t first; /* of the entry that is being expanded: its components count from here */
+} components;
+
+static _Thread_local components *collecting;
+
+static void *grown(void *array, int32_t capacity)
+{
+    void *more = realloc(array, (size_t)capacity * sizeof(void *));
+    if (!more)
+        od_fatal("out of host memory for a map list");
+    return more;
+}
+
+static void reserve(components *c)
+{
+    if (c->list.count < c->capacity)
+        return;
+    c->capacity = c->capacity ? 2 * c->capacity : 16;
+    c->list.bases = grown(c->list.bases, c->capacity);
+    c->list.begins = grown(c->list.begins, c->capacity);
+    c->list.sizes = grown(c->list.sizes, c->capacity);
+    c->list.types = grown(c->list.types, c->capacity);
+}
+
+static void push(components *c, void *base, void *begin, int64_t size, int64_t type)
+{
+    reserve(c);
+    int32_t i = c->list.count++;
+    c->list.bases[i] = base;
+    c->list.begins[i] = begin;
+    c->list.sizes[i] = size;
+    c->list.types[i] = type;
+}
+
+void __tgt_push_mapper_component(void *handle, void *base, void *begin, int64_t size, int64_t type, void *name)
+{
+    if (!collecting || handle != collecting)
+        REAL(__tgt_push_mapper_component)(handle, base, begin, size, type, name);
+    else
+        push(collecting, base, begin, size, type & ~OD_MAP_PARAM);
+}
+
+int64_t __tgt_mapper_num_components(void *handle)
+{
+    if (!collecting || handle != collecting)
+        return REAL(__tgt_mapper_num_components)(handle);
+    return collecting->list.count - collecting->first;
+}
+
+/* --- attachments -------------------------------------------------------- */
+
+static bool is_attachment(const od_map_args *args, int32_t i)
+{
+    return (args->types[i] & (OD_MAP_ATTACH | OD_MAP_PTR_AND_OBJ | OD_MAP_FOREIGN)) == OD_MAP_ATTACH;
+}
+
+/* The list itself maps the memory that the pointer is in. */
+static bool maps_pointer(const od_map_args *args, uintptr_t slot)
+{
+    for (int32_t j = 0; j < args->count; j++) {
+        uintptr_t begin = (uintptr_t)args->begins[j];
+        bool maps = !(args->types[j] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && !is_attachment(args, j);
+        if (maps && slot >= begin && slot + sizeof(void *) <= begin + (uintptr_t)args->sizes[j])
+            return true;
+    }
+    return false;
+}
+
+static bool is_present(uintptr_t address)
+{
+    od_engine *engine = od_runtime_lock();
+    bool in_region = od_directory_find_region(od_engine_directory(engine), address, 0);
+    od_runtime_unlock();
+    return in_region;
+}
+
+/* Pointers are attached when they, or what they lead to, come to the device. */
+static bool is_due(const od_map_args *args, int32_t i)
+{
+    uintptr_t slot = (uintptr_t)args->bases[i];
+    if (!is_attachment(args, i))
+        return false;
+    bool was_there = is_present(slot);
+    if (!was_there && !maps_pointer(args, slot))
+        return false;
+    return !was_there || (args->types[i] & OD_MAP_ALWAYS) || !is_present((uintptr_t)args->begins[i]);
+}
+
+/* The entry that maps the range to which attachment i leads, or the count. */
+static int32_t find_object(const od_map_args *args, int32_t i)
+{
+    int32_t j = 0;
+    while (j < args->count && (args->begins[j] != args->begins[i] ||
+                               (args->types[j] & (OD_MAP_NO_RANGE | OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF))))
+        j++;
+    return j;
+}
+
+/* What the kernel also gets as an argument stays one. */
+static void attach(components *c, int32_t i)
+{
+    const od_map_args *list = &c->list;
+    int32_t object = find_object(list, i);
+    bool found = object < list->count;
+    int64_t type = OD_MAP_PTR_AND_OBJ | OD_MAP_ATTACH | (found ? list->types[object] & ~OD_MAP_PARAM : 0);
+    if (!found || (list->types[object] & OD_MAP_PARAM)) {
+        push(c, list->bases[i], list->begins[i], found ? list->sizes[object] : 0, type);
+    } else {
+        list->bases[object] = list->bases[i];
+        list->types[object] = type;
+    }
+}
+
+/* --- all kinds ---------------------------------------------------------- */
+
+bool od_is_compound(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        if ((args->mappers && args->mappers[i]) || (args->types[i] & OD_MAP_NON_CONTIG) || is_due(args, i))
+            return true;
+    return false;
+}
+
+static mapper_function function_of(void *address)
+{
+    mapper_function function;
+    memcpy(&function, &address, sizeof function);
+    return function;
+}
+
+/* A mapper that maps the whole object and nothing behind pointers: the kernel's argument says so itself. */
+static void take_flags(components *c, int32_t param)
+{
+    for (int32_t i = param + 1; i < c->list.count; i++) {
+        bool same = c->list.begins[i] == c->list.begins[param] && c->list.sizes[i] == c->list.sizes[param];
+        if (same && !(c->list.types[i] & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF)))
+            c->list.types[param] |= c->list.types[i] & (OD_MAP_TO | OD_MAP_FROM | OD_MAP_ALWAYS);
+    }
+}
+
+/* One dimension of a non-contiguous section, outermost first. */
+typedef struct dimension {
+    uint64_t offset, count; /* in elements of this dimension */
+    uint64_t stride;        /* bytes from one to the next; innermost: of an element */
+} dimension;
+
+/* Pushes the contiguous pieces of a section with n dimensions, from `address` on. */
+static void push_pieces(components *c, const dimension *d, int64_t n, char *address, int64_t type)
+{
+    address += d->offset * d->stride;
+    if (n == 1)
+        push(c, address, address, (int64_t)(d->count * d->stride), type);
+    for (uint64_t i = 0; n > 1 && i < d->count; i++)
+        push_pieces(c, d + 1, n - 1, address + i * d->stride, type);
+}
+
+static void expand_mapper(components *c, const od_map_args *args, int32_t i)
+{
+    int64_t type = args->types[i];
+    int32_t param = c->list.count;
+    if (type & OD_MAP_PARAM)
+        push(c, args->bases[i], args->begins[i], args->sizes[i], OD_MAP_PARAM | OD_MAP_STANDS);
+    c->first = c->list.count;
+    function_of(args->mappers[i])(c, args->bases[i], args->begins[i], args->sizes[i], type,
+                                  args->names ? args->names[i] : NULL);
+    if (type & OD_MAP_PARAM)
+        take_flags(c, param);
+}
+
+void od_expand(const od_map_args *args, od_map_args *expanded)
+{
+    components c = {0}, *outer = collecting;
+    reserve(&c);
+    collecting = &c;
+    for (int32_t i = 0; i < args->count; i++)
+        if (args->mappers && args->mappers[i])
+            expand_mapper(&c, args, i);
+        else if (args->types[i] & OD_MAP_NON_CONTIG)
+            push_pieces(&c, args->begins[i], args->sizes[i], args->bases[i], args->types[i] & ~OD_MAP_NON_CONTIG);
+        else
+            push(&c, args->bases[i], args->begins[i], args->sizes[i], args->types[i]);
+    collecting = outer;
+    for (int32_t i = 0, n = c.list.count; i < n; i++)
+        if (is_due(&c.list, i))
+            attach(&c, i);
+    *expanded = c.list;
+}
+
+void od_expand_free(od_map_args *expanded)
+{
+    free(expanded->bases);
+    free(expanded->begins);
+    free(expanded->sizes);
+    free(expanded->types);
+    *expanded = (od_map_args){0};
+}
+
+const od_map_args *od_expanded(const od_map_args *args, od_map_args *room)
+{
+    if (!od_is_compound(args))
+        return args;
+    od_expand(args, room);
+    return room;
+}

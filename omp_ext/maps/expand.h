@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Entries of a map list that stand for several.
+ *
+ * `declare mapper`: the entry comes with a function that pushes what it stands for, in the form that a struct with mapped
+ * members has in a list. We call it with a handle of our own; structs.h does the rest.
+ * Non-contiguous sections, x[0:n:2] in `target update`: the entry comes with a table of its dimensions; each
+ * contiguous piece becomes an entry.
+ * Attachments, which LLVM 22 writes as entries of their own: "the pointer at this address leads to that range". One that
+ * is due becomes what LLVM 19 has instead, the range as pointer and object (OD_MAP_PTR_AND_OBJ), marked OD_MAP_ATTACH too.
+ * One whose pointer is on no device, or that was made when both were mapped, is nothing to do, and stays an entry
+ * that everybody ignores.
+ */
+#ifndef OD_OMP_EXT_EXPAND_H
+#define OD_OMP_EXT_EXPAND_H
+
+#include "omp_ext/libomp/abi.h"
+
+#include <stdbool.h>
+
+/* Entry i of an expanded list maps a range of the host's memory: it may be an attachment as well. */
+static inline bool od_entry_maps(const od_map_args *args, int32_t i)
+{
+    int64_t type = args->types[i];
+    bool object = (type & OD_MAP_PTR_AND_OBJ) && !(type & (OD_MAP_LITERAL | OD_MAP_FOREIGN));
+    return object ? args->sizes[i] > 0 : !(type & OD_MAP_NO_RANGE);
+}
+
+bool od_is_compound(const od_map_args *args);
+
+/* The list without such entries. In a kernel's list one with a mapper stays itself, as a parent. *expanded owns its
+ * arrays, which od_expand_free() frees. */
+void od_expand(const od_map_args *args, od_map_args *expanded);
+void od_expand_free(od_map_args *expanded);
+/* The list itself where no entry stands for several, else *room, which is zero before and expanded then. */
+const od_map_args *od_expanded(const od_map_args *args, od_map_args *room);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See source.h. */
+#define _GNU_SOURCE
+#include "omp_ext/runtime/source.h"
+
+#include "omp_ext/hooks/images.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool od_source_region(const char *kernel, od_region_name *region)
+{
+    static const char prefix[] = "__omp_offloading_";
+    if (!kernel || strncmp(kernel, prefix, sizeof prefix - 1) != 0)
+        return false;
+    const char *function = kernel + sizeof prefix - 1;
+    for (int ids = 0; ids < 2 && function; ids++) {
+        function = strchr(function, '_');
+        function += function != NULL;
+    }
+    const char *line = function ? strrchr(function, 'l') : NULL;
+    if (!line || line == function)
+        return false;
+    *region = (od_region_name){function, (int)(line - 1 - function), atoi(line + 1)};
+    return true;
+}
+
+int od_source_file(const od_ident *ident, const char **file)
+{
+    *file = ident && ident->source && *ident->source == ';' ? ident->source + 1 : "";
+    int length = (int)strcspn(*file, ";");
+    return strncmp(*file, "unknown", (size_t)length) == 0 ? 0 : length;
+}
+
+/* The third field. */
+static int source_line(const od_ident *ident)
+{
+    const char *at = ident->source;
+    for (int fields = 0; at && fields < 3; fields++) {
+        at = strchr(at, ';');
+        at += at != NULL;
+    }
+    return at ? atoi(at) : 0;
+}
+
+/* Where the program has a C++ runtime, which libomptarget brings. */
+static char *demangle(const char *symbol)
+{
+    char *(*function)(const char *name, char *buffer, size_t *length, int *status) = NULL;
+    int status;
+    *(void **)&function = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    return function && strncmp(symbol, "_Z", 2) == 0 ? function(symbol, NULL, NULL, &status) : NULL;
+}
+
+static void set_name(od_source *s, const char *symbol, int line)
+{
+    char *readable = demangle(symbol);
+    const char *shown = readable ? readable : symbol;
+    if (line)
+        snprintf(s->name, sizeof s->name, "%.*s:%d", (int)sizeof s->name - 16, shown, line);
+    else
+        snprintf(s->name, sizeof s->name, "%.*s", (int)sizeof s->name - 1, shown);
+    free(readable);
+}
+
+static void name_kernel(od_source *s, const od_region_name *region)
+{
+    char function[512];
+    snprintf(function, sizeof function, "%.*s", region->length, region->function);
+    set_name(s, function, region->line);
+}
+
+static void name_code(od_source *s, const void *code)
+{
+    Dl_info info;
+    bool known = dladdr(code, &info) && info.dli_sname;
+    set_name(s, known ? info.dli_sname : "task", 0);
+}
+
+const od_source *od_source_of(od_entry *entry)
+{
+    od_region_name region;
+    const char *file;
+    if (entry->text)
+        return entry->text;
+    od_source *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    if (od_source_region(od_images_kernel_name(entry->code), &region))
+        name_kernel(s, &region);
+    else
+        name_code(s, entry->code);
+    int length = od_source_file(entry->source, &file);
+    if (length)
+        snprintf(s->source, sizeof s->source, "%.*s:%d", length, file, source_line(entry->source));
+    entry->text = s;
+    return s;
+}

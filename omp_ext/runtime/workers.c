@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Threads that run started jobs. See workers.h. */
+#include "omp_ext/runtime/workers.h"
+
+#include "omp_ext/runtime/fatal.h"
+#include "util/thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct queue {
+    od_job *first, **last;
+    od_job *under_way; /* that go on by themselves, the oldest first; while a thread asks them it has them to itself */
+    unsigned idle;     /* threads that will look at the queue before they sleep */
+    unsigned asking;   /* of these, threads that will ask the jobs under way */
+    pthread_cond_t wake;
+    int place;
+    od_workers *workers;
+} queue;
+
+struct od_workers {
+    pthread_mutex_t *lock;
+    const od_workers_ops *ops;
+    uint64_t wakes; /* bit i: queue i has a new job */
+    unsigned nplaces;
+    queue queue[];
+};
+
+static void *work(void *arg);
+
+static od_status spawn(queue *q)
+{
+    char name[16] = "od-host";
+    if (q->place != OD_HOST)
+        snprintf(name, sizeof name, "od-device-%d", q->place % 100);
+    od_status status = od_thread_start(NULL, name, work, q);
+    if (!status)
+        q->idle++;
+    return status;
+}
+
+static od_job *take(queue *q)
+{
+    od_job *job = q->first;
+    q->first = job->next;
+    if (!q->first)
+        q->last = &q->first;
+    job->next = NULL;
+    return job;
+}
+
+static void append(od_job **list, od_job *jobs)
+{
+    while (*list)
+        list = &(*list)->next;
+    *list = jobs;
+}
+
+enum { NAP_NS = 5000 };
+
+/* The calling thread may be away until others' jobs have ended: another one has to look after these. */
+static void leave_to_others(queue *q)
+{
+    if (!q->first && !q->under_way)
+        return;
+    if (q->idle)
+        pthread_cond_signal(&q->wake);
+    else if (spawn(q))
+        od_fatal("a worker thread could not be started");
+}
+
+/* Runs a job as far as its thread is needed; it comes to the jobs under way if it goes on without. */
+static void run(queue *q, od_job *job)
+{
+    od_workers *w = q->workers;
+    int place = q->place;
+    bool blocks = w->ops->blocks(job, place);
+    q->idle -= blocks;
+    if (blocks)
+        leave_to_others(q);
+    pthread_mutex_unlock(w->lock);
+    od_status status = w->ops->run(job, place);
+    pthread_mutex_lock(w->lock);
+    q->idle += blocks; /* before the next job is started: it may be for this thread */
+    if (status == OD_EBUSY) {
+        append(&q->under_way, job);
+        return;
+    }
+    w->ops->done(job, status);
+    pthread_mutex_lock(w->lock);
+}
+
+/* Asks each job under way whether it has ended. Without the lock between the answers. */
+static void poll_all(queue *q)
+{
+    od_workers *w = q->workers;
+    od_job *jobs = q->under_way;
+    q->under_way = NULL;
+    pthread_mutex_unlock(w->lock);
+    for (od_job **at = &jobs; *at;) {
+        od_job *job = *at;
+        od_status status = w->ops->poll(job);
+        if (status == OD_EBUSY) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        pthread_mutex_lock(w->lock);
+        w->ops->done(job, status);
+    }
+    pthread_mutex_lock(w->lock);
+    append(&jobs, q->under_way); /* others have started these meanwhile */
+    q->under_way = jobs;
+}
+
+/* Until there is something to do: one thread asks the jobs under way now and then. */
+static void rest(queue *q)
+{
+    od_workers *w = q->workers;
+    if (!q->under_way || q->asking) {
+        pthread_cond_wait(&q->wake, w->lock);
+        return;
+    }
+    q->asking++;
+    od_condition_nap(&q->wake, w->lock, NAP_NS);
+    q->asking--;
+}
+
+static _Thread_local bool is_worker;
+
+static void *work(void *arg)
+{
+    queue *q = arg;
+    od_workers *w = q->workers;
+    is_worker = true;
+    od_thread_nap_short();
+    pthread_mutex_lock(w->lock);
+    for (;;) {
+        if (q->first)
+            run(q, take(q));
+        else
+            rest(q);
+        if (q->under_way)
+            poll_all(q);
+    }
+    return NULL;
+}
+
+od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_workers_ops *ops)
+{
+    od_workers *w = calloc(1, sizeof *w + nplaces * sizeof(queue));
+    if (!w)
+        return NULL;
+    w->lock = lock;
+    w->ops = ops;
+    w->nplaces = nplaces;
+    for (unsigned i = 0; i < nplaces; i++) {
+        w->queue[i].last = &w->queue[i].first;
+        w->queue[i].workers = w;
+        od_condition_init(&w->queue[i].wake);
+    }
+    return w;
+}
+
+bool od_workers_have_me(void)
+{
+    return is_worker;
+}
+
+void od_workers_abandon(od_workers *w)
+{
+    free(w);
+}
+
+od_status od_workers_submit(od_workers *w, unsigned index, int place, od_job *job)
+{
+    queue *q = &w->queue[index];
+    q->place = place;
+    job->next = NULL;
+    *q->last = job;
+    q->last = &job->next;
+    if (!q->idle) {
+        od_status status = spawn(q);
+        if (status)
+            return status;
+    }
+    w->wakes |= UINT64_C(1) << index;
+    return OD_OK;
+}
+
+od_status od_workers_watch(od_workers *w, unsigned index, od_job *job)
+{
+    queue *q = &w->queue[index];
+    q->place = (int)index;
+    job->next = NULL;
+    append(&q->under_way, job);
+    w->wakes |= UINT64_C(1) << index;
+    return q->idle ? OD_OK : spawn(q);
+}
+
+uint64_t od_workers_take_wakes(od_workers *w)
+{
+    uint64_t wakes = w->wakes;
+    w->wakes = 0;
+    return wakes;
+}
+
+void od_workers_wake(od_workers *w, uint64_t queues)
+{
+    for (; queues; queues &= queues - 1)
+        pthread_cond_signal(&w->queue[__builtin_ctzll(queues)].wake);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Workers: threads that run the jobs which the engine has started, one queue per place.
+ *
+ * A thread is made when none is idle that could run a job, so that a worker which itself waits inside a job never keeps
+ * another started job from running or from ending. A job that its device goes on with by itself occupies no thread: one
+ * thread of the queue takes the next and asks for the ends in between. The engine's slots bound the threads' number. All
+ * functions are called under the runtime's lock.
+ */
+#ifndef OD_OMP_EXT_WORKERS_H
+#define OD_OMP_EXT_WORKERS_H
+
+#include "omp_ext/runtime/runtime.h"
+
+typedef struct od_workers od_workers;
+
+typedef struct od_workers_ops {
+    bool (*blocks)(const od_job *job, int place); /* whether running it may take long */
+    od_status (*run)(od_job *job, int place);     /* without the lock. OD_EBUSY: it goes on by itself */
+    od_status (*poll)(od_job *job);               /* likewise: whether it has ended */
+    void (*done)(od_job *job, od_status status);  /* under the lock, which it releases */
+} od_workers_ops;
+
+/* `nplaces`: the devices, then the host as the last. */
+od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_workers_ops *ops);
+/* In the child of a fork, which has none of the threads: frees what is left. */
+void od_workers_abandon(od_workers *workers);
+/* The thread is woken by od_workers_wake(), not here: under the lock it would only wait for that. */
+od_status od_workers_submit(od_workers *workers, unsigned index, int place, od_job *job);
+/* Whether the calling thread is one of these. */
+bool od_workers_have_me(void);
+/* A job that goes on by itself on device `index` is to be asked for its end. */
+od_status od_workers_watch(od_workers *workers, unsigned index, od_job *job);
+/* Which queues have been given jobs since the last call, one bit each. */
+uint64_t od_workers_take_wakes(od_workers *workers);
+/* Wakes a thread of each of these queues. Without the lock. */
+void od_workers_wake(od_workers *workers, uint64_t queues);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Signals that end the process, and one that asks. See interrupt.h. The handler only wakes a thread: to write figures is
+ * nothing for a signal handler. A second signal that ends the process does not wait for it.
+ */
+#define _GNU_SOURCE
+#include "omp_ext/services/interrupt.h"
+
+#include "util/log.h"
+#include "util/thread.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static struct {
+    sem_t arrived;
+    atomic_int signal;
+    atomic_bool asked; /* SIGUSR1 */
+    void (*report)(int signal);
+    void (*show)(void);
+    pid_t process; /* a forked child has no thread to wake */
+} interrupt;
+
+/* As if there had been no handler. */
+static void end_by(int signal)
+{
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigset_t it;
+    sigaction(signal, &plain, NULL);
+    sigemptyset(&it);
+    sigaddset(&it, signal);
+    pthread_sigmask(SIG_UNBLOCK, &it, NULL);
+    raise(signal);
+}
+
+static void note(int signal)
+{
+    int saved = errno, none = 0;
+    if (getpid() == interrupt.process && atomic_compare_exchange_strong(&interrupt.signal, &none, signal))
+        sem_post(&interrupt.arrived);
+    else
+        end_by(signal);
+    errno = saved;
+}
+
+static void ask(int signal)
+{
+    int saved = errno;
+    (void)signal;
+    if (getpid() == interrupt.process && !atomic_exchange(&interrupt.asked, true))
+        sem_post(&interrupt.arrived);
+    errno = saved;
+}
+
+static void *wait_for_signal(void *arg)
+{
+    int signal;
+    (void)arg;
+    while (!(signal = atomic_load(&interrupt.signal))) {
+        if (!sem_wait(&interrupt.arrived) && atomic_exchange(&interrupt.asked, false))
+            interrupt.show();
+    }
+    interrupt.report(signal);
+    end_by(signal);
+    return NULL;
+}
+
+static void handle(int signal, void (*handler)(int signal))
+{
+    struct sigaction old, ours = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&ours.sa_mask);
+    bool plain = !sigaction(signal, NULL, &old) && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL;
+    if (plain)
+        sigaction(signal, &ours, NULL);
+}
+
+void od_interrupt_start(void (*report)(int signal), void (*show)(void))
+{
+    interrupt.report = report;
+    interrupt.show = show;
+    interrupt.process = getpid();
+    if (sem_init(&interrupt.arrived, 0, 0) || od_thread_start(NULL, "od-interrupt", wait_for_signal, NULL)) {
+        od_log(OD_LOG_WARNING, "runtime", "an interrupted run will give no figures: out of threads");
+        return;
+    }
+    if (report) {
+        handle(SIGINT, note);
+        handle(SIGTERM, note);
+    }
+    handle(SIGUSR1, ask);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * OMPDARTS_RECORD: the run as a file from which the simulator repeats it (docs/graph-format.md).
+ *
+ * Lines are written in the order of events: tasks when they are created, when they are ready and when they are complete,
+ * what the program asked of its data, and where it waited. Which tasks precede which follows from the depend items as
+ * libomp orders them. The recorder has a lock of its own, below all others. When a write fails, one warning is given
+ * and the program goes on unrecorded; such a file has no last line `end`.
+ */
+#ifndef OD_OMP_EXT_RECORD_H
+#define OD_OMP_EXT_RECORD_H
+
+#include "omp_ext/runtime/runtime.h"
+
+typedef struct od_record_run {
+    unsigned ndevices;
+    size_t memory; /* bytes of each device */
+    unsigned buffer;
+    double lookahead; /* seconds */
+    uint64_t seed;
+    bool spill;
+    int working; /* as in od_engine_config */
+    const char *policy, *evict;
+    od_link host_link, peer_link; /* as the policy knows them */
+} od_record_run;
+
+/* Begins the file. Nothing is recorded before, and nothing if that fails. */
+void od_record_start(const char *path, const od_record_run *run);
+/* Writes what each device has moved, and the end. All other calls do nothing from then on. */
+void od_record_end(const od_device_stats *stats, unsigned ndevices);
+/* The run was interrupted: what is known so far, without an end. */
+void od_record_interrupt(void);
+
+/* A task was created; its number, or 0: nothing is recorded. `seconds`: as it is submitted to the scheduler; 0: it is not. `depends`
+ * orders it after earlier ones of this thread. */
+uint64_t od_record_create(double seconds, const od_depend *depends, int32_t ndepends);
+/* The job, whose data and priority are known, is ready. `code`: its kernel. A job without a number is given one. */
+void od_record_ready(od_job *job, const void *code);
+/* It has run and its results are where coherence wants them. */
+void od_record_ran(const od_job *job);
+/* A task that the engine never knew has ended, or has named all its requests. */
+void od_record_done(uint64_t number);
+/* Requests of the calling thread belong to this task (0: the thread waits for each). Returns whose they were. */
+uint64_t od_record_own(uint64_t number);
+
+void od_record_sync(void);
+void od_record_open(uintptr_t base, size_t size, bool undefined, bool hold);
+void od_record_close(uintptr_t base, size_t size, bool copy_out, bool all, bool hold);
+void od_record_range(uintptr_t base, size_t size, od_request_kind kind);
+/* A copy has ended. */
+void od_record_copied(const od_transfer *transfer);
+/* What was planned aside is there; it took so long. */
+void od_record_planned(double seconds);
+/* The calling thread has waited for its requests, or begins a task: its own work goes on now. */
+void od_record_resume(void);
+/* It has waited for this task. */
+void od_record_waited(uint64_t number);
+
+/* For a fork; the child records nothing. */
+void od_record_locks(int (*visit)(pthread_mutex_t *lock));
+
+#endif

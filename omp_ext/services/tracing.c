@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See tracing.h. */
+#define _GNU_SOURCE
+#include "omp_ext/services/tracing.h"
+
+#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/runtime/source.h"
+#include "omp_ext/tasks/thread.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static od_trace *trace, *profile;
+
+static void describe(void *arg, const od_task *task, od_trace_task *about)
+{
+    const od_job *job = task->user;
+    const od_source *source = job->cost ? od_source_of(job->cost) : NULL;
+    (void)arg;
+    about->name = "data construct";
+    if (source) {
+        about->name = source->name;
+        about->source = source->source[0] ? source->source : NULL;
+    }
+    if (job->name)
+        about->name = job->name;
+    about->from_ns = job->from_ns;
+    about->to_ns = job->to_ns;
+}
+
+bool od_tracing_wanted(const char *path)
+{
+    return path[0] || od_trace_is_profiled();
+}
+
+void od_tracing_start(const char *path, od_trace_run *run)
+{
+    run->program = program_invocation_short_name;
+    run->describe = describe;
+    run->threaded = true;
+    profile = od_trace_profile(run);
+    if (!path[0])
+        return;
+    trace = od_trace_open(path, run);
+    if (!trace)
+        od_log(OD_LOG_WARNING, "trace", "%s: %s; there is no trace", path, strerror(errno));
+}
+
+uint64_t od_tracing_creation(void)
+{
+    return od_runtime_options()->trace[0] ? od_clock_ns() : 0;
+}
+
+/* Names only join, so readers need no lock, and a fork finds no lock taken. */
+typedef struct name {
+    struct name *next;
+    char text[];
+} name;
+
+static _Atomic(name *) names;
+
+const char *od_tracing_name(const char *text)
+{
+    name *first = atomic_load(&names);
+    for (const name *n = first; n; n = n->next)
+        if (strcmp(n->text, text) == 0)
+            return n->text;
+    size_t size = strlen(text) + 1;
+    name *added = malloc(sizeof *added + size);
+    if (!added)
+        return NULL;
+    memcpy(added->text, text, size);
+    added->next = first;
+    while (!atomic_compare_exchange_weak(&names, &added->next, added))
+        ; /* two threads may add the same one */
+    return added->text;
+}
+
+const char *od_tracing_take_name(void)
+{
+    const char *taken = od_self.task_name;
+    od_self.task_name = NULL;
+    return taken;
+}
+
+void od_tracing_event(void *driver, const od_event *event)
+{
+    (void)driver;
+    if (trace)
+        od_trace_event(trace, event);
+    if (profile)
+        od_trace_event(profile, event);
+}
+
+void od_tracing_end(void)
+{
+    if (trace)
+        od_trace_close(trace);
+    if (profile)
+        od_trace_close(profile);
+    trace = profile = NULL;
+}
+
+void od_tracing_abandon(void)
+{
+    if (trace)
+        od_trace_abandon(trace);
+    if (profile)
+        od_trace_abandon(profile);
+    trace = profile = NULL;
+}

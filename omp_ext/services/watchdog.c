@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The watchdog. See watchdog.h. */
+#include "omp_ext/services/watchdog.h"
+
+#include "omp_ext/runtime/runtime.h"
+#include "util/clock.h"
+#include "util/fair.h"
+#include "util/thread.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double patience_s;
+static atomic_int waiting; /* threads, in libomp */
+
+void od_watchdog_note_wait(bool begins)
+{
+    static _Thread_local unsigned noted; /* the watchdog may be started in the middle of a wait */
+    if (begins && patience_s > 0) {
+        noted++;
+        atomic_fetch_add_explicit(&waiting, 1, memory_order_relaxed);
+    } else if (!begins && noted) {
+        noted--;
+        atomic_fetch_sub_explicit(&waiting, 1, memory_order_relaxed);
+    }
+}
+
+static _Noreturn void dump_and_abort(const od_engine *engine, uint64_t ns)
+{
+    fprintf(stderr, "ompdarts: watchdog: no progress for %.0f s; %d threads wait in libomp\n",
+            (double)ns / (double)OD_NS_PER_S, atomic_load(&waiting));
+    od_engine_dump(engine, stderr);
+    abort();
+}
+
+static uint64_t process_cpu_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * OD_NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+typedef enum health {
+    WELL, /* something has happened, or nothing is to happen */
+    SPINNING, /* threads wait in libomp and use no more processor time than waiting takes; perhaps one runs a task meanwhile */
+    STUCK,
+} health;
+
+/* One look, `elapsed_ns` after the last. */
+static health look(const od_engine *engine, uint64_t elapsed_ns)
+{
+    static uint64_t seen, cpu_seen_ns;
+    uint64_t events = od_engine_events(engine), cpu_ns = process_cpu_ns();
+    double cpus = (double)(cpu_ns - cpu_seen_ns) / (double)elapsed_ns;
+    int waiters = atomic_load_explicit(&waiting, memory_order_relaxed);
+    bool moved = events != seen;
+    seen = events;
+    cpu_seen_ns = cpu_ns;
+    if (moved)
+        return WELL;
+    if (!od_engine_is_idle(engine))
+        return STUCK;
+    if (!waiters || cpus > waiters + 0.05)
+        return WELL;
+    return cpus < 0.02 ? STUCK : SPINNING;
+}
+
+enum { MORE_PATIENCE = 6 }; /* times as long with threads that spin */
+
+static void *watch(void *arg)
+{
+    (void)arg;
+    uint64_t last_ns = od_clock_ns(), ill_ns = 0;
+    od_fair fair;
+    bool spun = false, counts = false;
+    while (!od_runtime_ended()) {
+        nanosleep(&(struct timespec){0, 50 * 1000 * 1000}, NULL);
+        const od_engine *engine = od_runtime_lock();
+        uint64_t now = od_clock_ns();
+        health is = look(engine, now - last_ns);
+        last_ns = now;
+        spun = is == SPINNING || (spun && is != WELL);
+        if (is == WELL)
+            ill_ns = 0;
+        else if (counts)
+            ill_ns += od_fair_lap(&fair);
+        else
+            od_fair_begin(&fair, 0, false);
+        counts = is != WELL;
+        if ((double)ill_ns > patience_s * (double)OD_NS_PER_S * (spun ? MORE_PATIENCE : 1))
+            dump_and_abort(engine, ill_ns);
+        od_runtime_unlock();
+    }
+    return NULL;
+}
+
+void od_watchdog_start(double seconds)
+{
+    patience_s = seconds;
+    if (od_thread_start(NULL, "od-watchdog", watch, NULL))
+        od_log(OD_LOG_WARNING, "runtime", "the watchdog could not be started: out of threads");
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What has been learnt about compiled code: a small hash table by address and footprint. See entry.h. */
+#define _GNU_SOURCE
+#include "omp_ext/tasks/entry.h"
+
+#include <link.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 1024, NUMBERS = 1 << 16 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the buckets */
+static od_entry *buckets[BUCKETS];
+static od_entry *_Atomic numbered[NUMBERS];
+static int32_t last_number;
+static double total_seconds;
+static uint64_t total_runs;
+
+static size_t bucket_of(const void *code, size_t footprint)
+{
+    uint64_t h = (uint64_t)(uintptr_t)code * UINT64_C(0x9e3779b97f4a7c15) ^ footprint * UINT64_C(0xc2b2ae3d27d4eb4f);
+    return (size_t)(h >> 54) % BUCKETS;
+}
+
+static od_entry *find(od_entry *entry, const void *code, size_t footprint)
+{
+    while (entry && (entry->code != code || entry->footprint != footprint || entry->closed))
+        entry = entry->next;
+    return entry;
+}
+
+static od_entry *find_closed(od_entry *entry)
+{
+    while (entry && !entry->closed)
+        entry = entry->next;
+    return entry;
+}
+
+static od_entry *make(od_entry **bucket)
+{
+    od_entry *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return NULL;
+    if (last_number + 1 < NUMBERS) {
+        entry->number = ++last_number;
+        numbered[entry->number] = entry;
+    }
+    entry->next = *bucket;
+    *bucket = entry;
+    return entry;
+}
+
+static od_entry *find_or_make(od_entry **bucket, const void *code, size_t footprint)
+{
+    od_entry *entry = find(*bucket, code, footprint);
+    if (entry)
+        return entry;
+    entry = find_closed(*bucket);
+    if (!entry)
+        entry = make(bucket);
+    if (entry) {
+        entry->code = code;
+        entry->footprint = footprint;
+        entry->closed = false;
+    }
+    return entry;
+}
+
+od_entry *od_entry_get(const void *code, size_t footprint)
+{
+    pthread_mutex_lock(&lock);
+    od_entry *entry = find_or_make(&buckets[bucket_of(code, footprint)], code, footprint);
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
+od_entry *od_entry_numbered(int32_t number)
+{
+    return numbered[number];
+}
+
+static double power_of_two(double seconds)
+{
+    return exp2(round(log2(seconds)));
+}
+
+static void weigh(od_entry *entry)
+{
+    if (entry->cost.mean < entry->weight / 2 || entry->cost.mean > entry->weight * 2)
+        entry->weight = power_of_two(entry->cost.mean);
+}
+
+void od_entry_recall(od_entry *entry, uint64_t runs, double mean, double deviation)
+{
+    entry->cost = (od_cost){.runs = runs, .mean = mean, .deviation = deviation};
+    weigh(entry);
+}
+
+void od_entry_record(od_entry *entry, double seconds)
+{
+    od_cost_add(&entry->cost, seconds);
+    weigh(entry);
+    entry->news++;
+    total_runs++;
+    total_seconds += seconds;
+}
+
+double od_entry_duration(const od_entry *entry)
+{
+    if (entry && entry->cost.runs)
+        return entry->cost.mean;
+    return total_runs ? total_seconds / (double)total_runs : 1e-3;
+}
+
+double od_entry_weight(const od_entry *entry)
+{
+    return entry->weight > 0 ? entry->weight : power_of_two(od_entry_duration(entry));
+}
+
+void od_entry_visit(void (*visit)(const od_entry *entry, void *arg), void *arg)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (const od_entry *entry = buckets[i]; entry; entry = entry->next)
+            visit(entry, arg);
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- libraries that are closed ---------------------------------------------- */
+
+typedef struct span {
+    uintptr_t inside;     /* an address of the library */
+    uintptr_t begin, end; /* what it occupies */
+} span;
+
+static int find_span(struct dl_phdr_info *object, size_t size, void *arg)
+{
+    span *s = arg;
+    uintptr_t begin = UINTPTR_MAX, end = 0;
+    (void)size;
+    for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t at = object->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        begin = at < begin ? at : begin;
+        end = at + segment->p_memsz > end ? at + segment->p_memsz : end;
+    }
+    if (s->inside < begin || s->inside >= end)
+        return 0;
+    s->begin = begin;
+    s->end = end;
+    return 1;
+}
+
+static void forget(od_entry *entry)
+{
+    entry->closed = true;
+    entry->source = NULL;
+    free(entry->text);
+    entry->text = NULL;
+    entry->cost = (od_cost){0};
+    entry->weight = 0;
+    entry->recalled = false;
+    entry->news = 0;
+    entry->kind = OD_ENTRY_UNKNOWN;
+    entry->has_depends = false;
+    memset(entry->depend, 0, sizeof entry->depend);
+}
+
+void od_entry_forget_library(const void *inside)
+{
+    span s = {.inside = (uintptr_t)inside};
+    dl_iterate_phdr(find_span, &s);
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (od_entry *entry = buckets[i]; entry; entry = entry->next)
+            if ((uintptr_t)entry->code >= s.begin && (uintptr_t)entry->code < s.end)
+                forget(entry);
+    pthread_mutex_unlock(&lock);
+}
+
+void od_entry_locks(int (*visit)(pthread_mutex_t *lock))
+{
+    visit(&lock);
+}

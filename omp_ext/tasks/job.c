@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Jobs. A captured target task runs on a worker of its device; a synchronous construct is granted a device and runs on the
+ * thread that met it; constructs inside a host task use what has been reserved for it (reservation.h).
+ */
+#include "omp_ext/tasks/job.h"
+
+#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/tasks/queue.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/services/recall.h"
+#include "omp_ext/services/record.h"
+#include "omp_ext/tasks/reservation.h"
+#include "omp_ext/maps/structs.h"
+#include "omp_ext/services/tracing.h"
+#include "util/clock.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local od_thread od_self;
+
+od_job *od_job_create(od_job_kind kind)
+{
+    od_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return NULL;
+    job->kind = kind;
+    job->task.bound = od_runtime_required_device();
+    job->task.external = kind == OD_JOB_SYNC;
+    job->task.user = job;
+    job->task.created_ns = od_tracing_creation();
+    if (kind == OD_JOB_SYNC) { /* others are made when their tasks are ready */
+        const char *own = od_tracing_take_name();
+        job->name = own ? own : od_self.body_name;
+    }
+    return job;
+}
+
+/* A program that gives priorities gives them all: with OMPDARTS_PRIORITY=auto bottom levels count in programs without. */
+static int32_t priority_of(const od_record *record)
+{
+    static atomic_bool given;
+    const od_kmp_task *task = record->task;
+    od_priority_mode mode = od_runtime_options()->priority;
+    bool clause = record->flags & OD_TASK_PRIORITY;
+    if (mode == OD_PRIORITY_NONE)
+        return 0;
+    if (clause)
+        atomic_store_explicit(&given, true, memory_order_relaxed);
+    if (clause || mode == OD_PRIORITY_CLAUSE || atomic_load_explicit(&given, memory_order_relaxed))
+        return clause ? task->data.priority : 0;
+    return od_level_priority(record->bottom);
+}
+
+od_job *od_job_create_for(od_job_kind kind, od_record *record)
+{
+    od_job *job = od_job_create(kind);
+    if (!job)
+        od_fatal("out of host memory for a task");
+    const od_kmp_task *task = record->task;
+    job->entry = record->entry;
+    job->kmp_task = (void *)(uintptr_t)task;
+    job->task.priority = priority_of(record);
+    job->code = record->code;
+    job->task.kind = record->code;
+    job->task.submission = record->submission;
+    record->submission = NULL;
+    job->number = record->number; /* its end is recorded with the job */
+    record->number = 0;
+    job->task.created_ns = record->created_ns;
+    job->name = record->name;
+    return job;
+}
+
+void od_job_destroy(od_job *job)
+{
+    od_launch_free(&job->launch);
+    free(job->task.access);
+    free(job);
+}
+
+static size_t total_bytes(const od_uses *uses)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < uses->count; i++)
+        bytes += uses->access[i].datum->size;
+    return bytes;
+}
+
+/* Under the lock. */
+static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *code)
+{
+    job->cost = od_entry_get(code, total_bytes(uses));
+    od_recall_cost(job->cost);
+    if (job->cost && job->launch.call.ident)
+        job->cost->source = job->launch.call.ident;
+    job->task.duration = od_entry_duration(job->cost);
+    job->task.access = uses->access;
+    job->task.naccess = uses->count;
+    *uses = (od_uses){0};
+    if (job->detached.event)
+        od_runtime_note_job(job);
+    od_record_ready(job, code);
+    od_engine_task_ready(engine, &job->task);
+}
+
+void od_job_submit(od_job *job, od_uses *uses, const void *code)
+{
+    submit(job->kind == OD_JOB_KERNEL ? od_runtime_lock_inline() : od_runtime_lock(), job, uses, code);
+    od_runtime_unlock();
+}
+
+/* --- too large for every device ---------------------------------------- */
+
+static bool is_bound(const od_task *task)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (task->access[i].datum->bound)
+            return true;
+    return false;
+}
+
+static bool is_spilled(const od_task *task)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (od_datum_is_spilled(task->access[i].datum))
+            return true;
+    return false;
+}
+
+/* The host version could not run with right results: it knows neither device memory nor spill areas, and what it writes after our
+ * return would not reach a copy whose device address the program holds. */
+static bool needs_device(od_job *job)
+{
+    od_runtime_lock();
+    bool needs = job->task.bound != OD_NOWHERE || is_bound(&job->task) || (job->task.uses_spill && is_spilled(&job->task));
+    od_runtime_unlock();
+    return needs && job->launch.storage;
+}
+
+static unsigned device_outside_pool(const od_job *job)
+{
+    int device = job->task.bound;
+    for (uint32_t i = 0; i < job->task.naccess && device == OD_NOWHERE; i++)
+        if (job->task.access[i].datum->bound)
+            device = job->task.access[i].datum->home;
+    return device == OD_NOWHERE ? 0 : (unsigned)device;
+}
+
+/* A launch for which there is no memory ends the process, by libomptarget's rules. */
+static bool has_memory(const od_job *job, int device)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < job->task.naccess; i++)
+        bytes += job->task.access[i].datum->size;
+    void *probe = REAL(omp_target_alloc)(bytes, device);
+    if (probe)
+        REAL(omp_target_free)(probe, device);
+    return probe;
+}
+
+static int initial_device(void)
+{
+    return REAL(omp_get_initial_device)();
+}
+
+static char *host_contents(const od_datum *d)
+{
+    od_runtime_lock();
+    char *contents = od_launch_host_contents(d);
+    od_runtime_unlock();
+    return contents;
+}
+
+/* In memory beside the pool. NULL: there is none. */
+static void *copy_to_device(const od_access *access, int device)
+{
+    const od_datum *d = access->datum;
+    void *copy = REAL(omp_target_alloc)(d->size, device);
+    int failed = copy ? REAL(omp_target_memcpy)(copy, host_contents(d), d->size, 0, 0, device, initial_device()) : 0;
+    if (failed)
+        REAL(omp_target_free)(copy, device);
+    return failed ? NULL : copy;
+}
+
+static void drop_copy(const od_access *access, void *copy, int device, bool done)
+{
+    const od_datum *d = access->datum;
+    if (done && (access->mode & OD_WRITE) &&
+        REAL(omp_target_memcpy)(host_contents(d), copy, d->size, 0, 0, initial_device(), device))
+        od_fatal("a copy from a device has failed");
+    REAL(omp_target_free)(copy, device);
+}
+
+/* Structs lead to other data: with copies of all of them. False: there is no memory, or the kernel has failed. */
+static bool run_copies(const od_job *job, int device)
+{
+    uint32_t n = job->task.naccess, made = 0;
+    void **copy = calloc(n + 1, sizeof *copy);
+    while (copy && made < n && (copy[made] = copy_to_device(&job->task.access[made], device)))
+        made++;
+    bool done = copy && made == n && !od_launch_run_copies(&job->launch, job->task.access, copy, device);
+    for (uint32_t i = 0; i < made; i++)
+        drop_copy(&job->task.access[i], copy[i], device, done);
+    free(copy);
+    return done;
+}
+
+/* A task that fits on no device beside what is there. Its data are in host memory, and the kernel runs on a device all the same:
+ * libomptarget finds memory for it outside of the pool. False: there is none, or no need; the host version can run. */
+static bool run_outside_pool(od_job *job)
+{
+    if (!needs_device(job))
+        return false;
+    int device = od_runtime_device_number(device_outside_pool(job));
+    bool done = job->launch.call.structs ? run_copies(job, device)
+                                         : has_memory(job, device) &&
+                                               !od_launch_as_written(&job->launch, job->task.access, device);
+    od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
+           done ? "libomptarget has run it in memory of its own" : "its host version runs on the program's memory");
+    if (!done && job->task.uses_spill) {
+        od_launch_unspill(job->task.access, job->task.naccess);
+        job->task.uses_spill = false;
+    }
+    return done;
+}
+
+/* --- on a worker -------------------------------------------------------- */
+
+/* `handle` not NULL: the kernel may go on running after the return, then *handle is libomptarget's, to be asked for its
+ * end. */
+static od_status run_kernel(od_job *job, int place, void **handle)
+{
+    int failed = od_launch_run(&job->launch, job->task.access, (unsigned)place, handle);
+    if (failed)
+        od_runtime_probe(place);
+    return failed ? OD_EDEVICE : OD_OK;
+}
+
+/* Calls a target task's code, whose launch answers that the host version is to run. */
+static void call_host_version(od_job *job)
+{
+    od_thread saved = od_self;
+    od_self = (od_thread){.mode = OD_HOST_VERSION, .job = job, .place = OD_HOST, .kernels = 1};
+    job->entry(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
+    od_self = saved;
+}
+
+/* The last end of a kernel on each device: those that are queued behind it begin then. */
+static atomic_uint_least64_t last_end_ns[OD_MAX_DEVICES];
+
+static void note_time(od_job *job, int place)
+{
+    uint64_t now = od_clock_ns(), start = job->start_ns;
+    if (place != OD_HOST) {
+        uint64_t last = atomic_exchange(&last_end_ns[place], now);
+        start = last > start ? last : start;
+    }
+    job->from_ns = start;
+    job->to_ns = now;
+    job->seconds = (double)(now - start) * 1e-9;
+}
+
+/* Set once a kernel that was to be left running had ended when its launch came back: libomptarget waits here. */
+static atomic_bool launches_wait;
+
+bool od_job_blocks(const od_job *job, int place)
+{
+    (void)job;
+    return place == OD_HOST || atomic_load(&launches_wait);
+}
+
+od_status od_job_poll(od_job *job)
+{
+    od_status status = OD_OK;
+    const od_backend *backend = od_runtime_backend();
+    if (job->handle)
+        REAL(__tgt_target_nowait_query)(&job->handle);
+    if (job->handle)
+        return OD_EBUSY;
+    if (job->ticket) {
+        status = backend->ops->poll(backend->state, job->ticket);
+        if (status == OD_EBUSY)
+            return status;
+        job->ticket = NULL;
+        if (status)
+            od_runtime_probe(job->running_on);
+    }
+    note_time(job, job->running_on);
+    return status;
+}
+
+od_status od_job_run(od_job *job, int place)
+{
+    od_status status = OD_OK;
+    job->start_ns = od_clock_ns();
+    job->running_on = place;
+    if (place == OD_HOST && job->kind == OD_JOB_KERNEL && run_outside_pool(job)) {
+        status = OD_OK;
+    } else if (place == OD_HOST) {
+        call_host_version(job);
+    } else {
+        status = run_kernel(job, place, &job->handle);
+        if (!status && !job->handle)
+            atomic_store(&launches_wait, true);
+    }
+    if (!status && job->handle)
+        return OD_EBUSY;
+    note_time(job, place);
+    return status;
+}
+
+/* --- on the program's thread -------------------------------------------- */
+
+static int wait_granted_and_unlock(od_job *job)
+{
+    od_runtime_revoke_for(job);
+    od_runtime_wait(&job->granted);
+    int place = job->granted_place;
+    od_runtime_unlock();
+    return place;
+}
+
+int od_job_acquire(od_job *job, od_uses *uses, const void *code)
+{
+    od_runtime_note_grant(true);
+    submit(od_runtime_lock_to_wait(&job->granted), job, uses, code);
+    return wait_granted_and_unlock(job);
+}
+
+void od_job_end_sync(od_job *job, od_status status)
+{
+    const bool *flag = status ? &job->granted : &job->completed;
+    od_engine *engine = od_runtime_lock_to_wait(flag);
+    job->granted = false;
+    od_engine_task_done(engine, &job->task, status);
+    od_runtime_wait(flag);
+    if (!status) {
+        od_record_waited(job->number);
+        od_runtime_note_grant(false);
+    }
+    od_runtime_unlock();
+}
+
+static od_job *make_sync_job(const od_kernel_call *call, od_uses *uses)
+{
+    od_job *job = od_job_create(OD_JOB_SYNC);
+    if (!job)
+        return NULL;
+    od_status status = od_launch_copy(&job->launch, call);
+    job->task.uses_spill = true;
+    if (!status) {
+        od_map_args map = od_kernel_map_args(&job->launch.call.args);
+        od_args_push_always(&map);
+        status = od_args_resolve(&map, NULL, 0, uses, job->launch.access_of);
+    }
+    if (!status)
+        od_structs_relocate(job->launch.call.structs, job->launch.access_of, uses->access);
+    if (status) {
+        od_job_destroy(job);
+        return NULL;
+    }
+    return job;
+}
+
+static void leave_structs(od_structs *structs)
+{
+    if (structs) {
+        od_engine *engine = od_runtime_lock();
+        od_runtime_request_and_unlock(engine, od_structs_leave(engine, structs));
+    }
+}
+
+static od_status run_kernel_here(od_job *job, int place)
+{
+    od_runtime_enter_libomptarget();
+    od_status status = run_kernel(job, place, NULL);
+    od_runtime_leave_libomptarget();
+    return status;
+}
+
+int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
+{
+    od_uses uses = {0};
+    od_job *job = make_sync_job(call, &uses);
+    if (!job)
+        od_fatal("out of host memory for a launch");
+    job->number = od_record_create(0, NULL, 0);
+    od_runtime_lock();
+    od_uses_trust(&uses, NULL, 0, true);
+    uint64_t owner = od_record_own(job->number);
+    od_map_args map = od_kernel_map_args(&job->launch.call.args);
+    od_request *after = od_args_pull_always(&map, &uses, job->launch.access_of);
+    od_record_own(owner);
+    if (after)
+        after->inside = outer != NULL;
+    od_runtime_unlock();
+    job->task.bound = od_launch_bound(&job->launch);
+    job->task.outer = outer ? &outer->task : NULL;
+    int place = od_job_acquire(job, &uses, call->kernel);
+    while (place != OD_HOST && run_kernel_here(job, place)) { /* it is granted another place, at last the host */
+        od_job_end_sync(job, OD_EDEVICE);
+        place = job->granted_place;
+    }
+    int failed = place == OD_HOST && !run_outside_pool(job); /* data are there: the caller goes on there */
+    od_job_end_sync(job, OD_OK);
+    od_runtime_request(after);
+    leave_structs(job->launch.call.structs);
+    od_job_destroy(job);
+    return failed;
+}
+
+/* --- inside a job that has a device ------------------------------------- */
+
+/* What a kernel writes to an argument that is mapped `to` nobody is to see: it needs a copy that may be lost, not the only
+ * one, which the job may have written before. */
+static bool suits(const od_access *held, od_mode mode)
+{
+    bool only_copy = !held->datum->region && (held->mode & OD_WRITE);
+    return (mode & ~held->mode) == 0 && !(mode == OD_READ && only_copy);
+}
+
+/* Finds each argument's datum among the job's own. False: one is missing, or held in another mode. Locked. */
+static bool covers(od_engine *engine, const od_job *job, const od_map_args *args, int32_t *access_of)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t base;
+        size_t size;
+        access_of[i] = -1;
+        if (od_arg_classify(args, i) != OD_ARG_DATUM || !od_arg_range(engine, args, i, &base, &size))
+            continue;
+        od_mode mode = od_arg_mode(engine, args, i, od_self.depends, od_self.ndepends);
+        for (uint32_t j = 0; j < job->task.naccess && access_of[i] < 0; j++) {
+            const od_access *a = &job->task.access[j];
+            if (base >= a->datum->base && base + size <= a->datum->base + a->datum->size && suits(a, mode))
+                access_of[i] = (int32_t)j;
+        }
+        if (access_of[i] < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool own(const od_job *job, const od_map_args *args, int32_t *access_of)
+{
+    od_engine *engine = od_runtime_lock();
+    bool all = covers(engine, job, args, access_of);
+    od_runtime_unlock();
+    return all;
+}
+
+bool od_job_owns(const od_map_args *args)
+{
+    int32_t *access_of = malloc(((size_t)args->count + 1) * sizeof *access_of);
+    if (!access_of)
+        od_fatal("out of host memory for a construct");
+    bool all = own(od_self.job, args, access_of);
+    free(access_of);
+    return all;
+}
+
+/* The data are the job's. 0: done. */
+static int launch_on_own(od_job *job, od_launch *launch)
+{
+    od_map_args map = od_kernel_map_args(&launch->call.args);
+    od_self.used = true;
+    od_args_push_always(&map);
+    int failed = od_launch_run(launch, job->task.access, (unsigned)od_self.place, NULL);
+    if (!failed)
+        od_args_fetch_always(&map);
+    return failed;
+}
+
+int od_job_launch_inside(const od_kernel_call *call)
+{
+    od_job *job = od_self.job;
+    od_launch launch;
+    if (call->structs) { /* its data are more than the list says: a task of its own inside this one */
+        od_queue_drain();
+        return od_job_launch_sync(call, job);
+    }
+    if (od_launch_copy(&launch, call))
+        od_fatal("out of host memory for a launch");
+    od_map_args map = od_kernel_map_args(&launch.call.args);
+    int bound = od_launch_bound(&launch);
+    bool all = (bound == OD_NOWHERE || bound == od_self.place) && own(job, &map, launch.access_of);
+    od_queue_drain();
+    int failed = all ? launch_on_own(job, &launch) : 1;
+    if (failed) { /* as a task of its own it may use other data, or fail */
+        od_reservation_give_up();
+        failed = od_job_launch_sync(call, od_self.job);
+    }
+    od_launch_free(&launch);
+    return failed;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Jobs: making them, giving them to the engine, and running them on a worker or on the program's own thread. */
+#ifndef OD_OMP_EXT_JOB_H
+#define OD_OMP_EXT_JOB_H
+
+#include "omp_ext/tasks/launch.h"
+#include "omp_ext/tasks/records.h"
+
+/* A job with no data yet. NULL: out of memory. */
+od_job *od_job_create(od_job_kind kind);
+/* The job of a libomp task that is ready; its data are still to be named. Takes the record's submission. */
+od_job *od_job_create_for(od_job_kind kind, od_record *record);
+
+/* Gives a job its data (taken over from `uses`) and to the engine. `code`: whose duration predicts it. */
+void od_job_submit(od_job *job, od_uses *uses, const void *code);
+/* Likewise a SYNC job, and waits until it may run. Returns its place. */
+int od_job_acquire(od_job *job, od_uses *uses, const void *code);
+/* Ends the run of a SYNC job and waits until its results are where coherence wants them. */
+void od_job_end_sync(od_job *job, od_status status);
+
+/* Runs a launch on the calling thread, scheduled: what `target` without nowait means. `outer`: a job that the thread is
+ * running, or NULL. 0: done on a device; else the caller runs the host version. */
+int od_job_launch_sync(const od_kernel_call *call, od_job *outer);
+
+/* A launch inside a host task that has a reservation: on its data, else as a task of its own. */
+int od_job_launch_inside(const od_kernel_call *call);
+
+/* True where the data of a construct are reserved for the host task that runs on the calling thread. */
+bool od_job_owns(const od_map_args *args);
+
+#endif

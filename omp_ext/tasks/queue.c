@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Queues for the program's own device code. See queue.h. */
+#include "omp_ext/tasks/queue.h"
+
+#include "omp_ext/hooks/ompdarts.h"
+#include "omp_ext/tasks/thread.h"
+
+void od_queue_enter(unsigned k)
+{
+    const od_backend *backend = od_runtime_backend();
+    const od_queue_ops *queues = backend->ops->queues;
+    if (!queues || od_self.entered || queues->enter(backend->state, k))
+        return;
+    od_self.entered = true;
+    od_self.entered_place = k;
+    od_self.queue = NULL;
+}
+
+od_status od_queue_leave_ticket(od_ticket **ticket)
+{
+    const od_backend *backend = od_runtime_backend();
+    const od_queue_ops *queues = backend->ops->queues;
+    od_status status = OD_OK;
+    *ticket = NULL;
+    if (!od_self.entered)
+        return OD_OK;
+    if (od_self.queue)
+        status = queues->mark(backend->state, od_self.queue, ticket);
+    od_self.queue = NULL;
+    od_self.entered = false;
+    queues->leave(backend->state, od_self.entered_place);
+    return status;
+}
+
+od_status od_queue_leave(void)
+{
+    const od_backend *backend = od_runtime_backend();
+    od_ticket *ticket;
+    od_queue_drain();
+    od_status status = od_queue_leave_ticket(&ticket);
+    while (ticket && (status = backend->ops->poll(backend->state, ticket)) == OD_EBUSY)
+        continue;
+    return status;
+}
+
+void od_queue_drain(void)
+{
+    const od_backend *backend = od_runtime_backend();
+    if (od_self.entered && od_self.queue && backend->ops->queues->drain(backend->state, od_self.queue))
+        od_runtime_probe((int)od_self.entered_place);
+}
+
+/* --- the functions behind ompdarts.h --------------------------------------- */
+
+static od_queue *own_queue(void)
+{
+    const od_backend *backend = od_runtime_backend();
+    if (od_self.entered && !od_self.queue &&
+        backend->ops->queues->take(backend->state, od_self.entered_place, &od_self.queue))
+        od_self.queue = NULL;
+    return od_self.entered ? od_self.queue : NULL;
+}
+
+void *ompdarts_v1_stream(void)
+{
+    const od_queue *queue = own_queue();
+    return queue ? od_runtime_backend()->ops->queues->handle(queue) : NULL;
+}
+
+void *ompdarts_v1_cublas_handle(void)
+{
+    const od_backend *backend = od_runtime_backend();
+    od_queue *queue = own_queue();
+    return queue ? backend->ops->queues->blas(backend->state, queue) : NULL;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A device's queue of work for code that calls its vendor's libraries: a task's own, or that of a construct that shows
+ * device addresses. While the code runs, its device is current on the thread; the queue is taken when the code asks for
+ * it (ompdarts_stream()). Nothing here does anything where the back-end has no queues.
+ */
+#ifndef OD_OMP_EXT_QUEUE_H
+#define OD_OMP_EXT_QUEUE_H
+
+#include "memmgr/device/backend.h"
+#include "omp_ext/runtime/runtime.h"
+
+/* Device k becomes current on the calling thread, until od_queue_leave(). */
+void od_queue_enter(unsigned k);
+/* What the queue holds has ended when this returns; OD_EDEVICE where it has failed. */
+od_status od_queue_leave(void);
+/* Likewise, without waiting: *ticket, if not NULL, ends with what the queue holds (od_backend_ops.poll). */
+od_status od_queue_leave_ticket(od_ticket **ticket);
+/* Waits for what the queue holds: constructs that the same code meets next expect that. */
+void od_queue_drain(void);
+
+/* For a fork (interop.c). */
+void od_interop_locks(int (*visit)(pthread_mutex_t *lock));
+
+#endif

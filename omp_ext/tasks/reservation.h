@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Reservations: a device and data for a host task that offloads from inside, before its body runs.
+ *
+ * The body is the program's own code: it runs on a thread of its team, as the explicit task that libomp made of it. The
+ * scheduler only decides when it may start, and on which device its constructs find their data. For that a task of ours, the
+ * gate, goes before it in libomp's order, with the same dependences (host_tasks.c). When the gate is ready, those of the
+ * task's data that lie in data regions, as its depend items and earlier instances predict them, go to the engine as a task.
+ * When that is started they are on a device, and the gate completes. Constructs of the body whose data are reserved use
+ * them there at once. Any other construct, and any wait, first gives the reservation up. So a prediction costs time, never
+ * correctness.
+ *
+ * Data outside of regions are never reserved: the host may use them at any moment of the body, and must find them current.
+ *
+ * A reservation that waits for a thread of the team holds data that others may need: it is revoked when a thread of the
+ * program has to wait meanwhile, or after a second.
+ */
+#ifndef OD_OMP_EXT_RESERVATION_H
+#define OD_OMP_EXT_RESERVATION_H
+
+#include "omp_ext/tasks/launch.h"
+#include "omp_ext/tasks/records.h"
+
+typedef struct od_gate {
+    od_record *record;    /* of the host task, which runs after the gate */
+    od_detached detached; /* the gate task's completion */
+    od_job *job;          /* the reservation that has been granted and not begun yet, or NULL; runtime lock */
+    unsigned holders;     /* of the record and the job; runtime lock */
+    struct od_gate *next; /* in the runtime's outbox */
+} od_gate;
+
+od_gate *od_gate_create(od_record *record);
+/* The record is freed. */
+void od_gate_release(od_gate *gate);
+
+/* What the task is expected to use goes to the engine; the gate's completion has been asked for (detached). False: nothing
+ * can be predicted, the gate is complete as soon as the caller says so. */
+bool od_reservation_predict(const od_record *record, od_uses *uses);
+void od_reservation_submit(od_gate *gate, od_uses *uses);
+
+/* Around the body, on its thread; the end is given the task's completion, for what the body has queued on the device.
+ * True: the task completes later, with that. */
+void od_reservation_begin(od_gate *gate);
+bool od_reservation_end(int32_t gtid, od_record *record);
+
+/* The body needs other data, or waits for other tasks: it goes on without its reservation. Nothing where it has none, or while
+ * addresses of its data are shown. */
+void od_reservation_give_up(void);
+
+/* Remembers which depend items of a host task name data of which size. Locked. */
+void od_reservation_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, const od_map_args *args);
+
+#endif

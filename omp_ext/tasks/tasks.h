@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What target tasks (tasks.c) and host tasks (host_tasks.c) have in common. */
+#ifndef OD_OMP_EXT_TASKS_H
+#define OD_OMP_EXT_TASKS_H
+
+#include "omp_ext/tasks/records.h"
+
+/* The scheduler gets to know of a created task, with its depend items. */
+void od_task_submit(od_record *record);
+/* The task is ready, or will never be. */
+void od_task_unsubmit(od_record *record);
+/* No job has come of it: the program has run it itself, or nobody will. */
+void od_task_withdraw(od_record *record);
+
+/* The host is about to use what tasks before it have written, or has just written what tasks after it will use. With
+ * OMPDARTS_COHERENCE=depend that is what the items name; otherwise it may be anything that was written by a task
+ * before one of them: order goes from task to task, names do not. Blocks. */
+void od_task_host_access(const od_depend *depends, int32_t ndepends);
+
+/* Flags for a task that we may complete. */
+int32_t od_task_detachable(int32_t flags);
+/* True where somebody waits for a detached task that is created now, before the next barrier ends. */
+bool od_task_is_awaited(void);
+/* The explicit task that runs here ends: the target tasks that it has created are complete when this returns. */
+void od_task_end_family(int32_t gtid);
+
+/* What has been learnt about a compiled task. */
+od_entry *od_task_code(od_task_entry entry);
+
+/* A host task is about to be submitted with dependences: its entry becomes host_tasks.c's. `flags`: of its allocation. */
+od_record *od_host_task_record(od_kmp_task *task, int32_t flags, bool detachable);
+/* Whether instances of this code are given a reservation before they run. */
+bool od_host_task_is_gated(const od_record *record);
+/* Creates the gate of a host task and gives it to libomp. Returns how many depend items, behind the record's, the host task
+ * is to be given beside these: 0 or 1. */
+int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *record);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the constructs that a thread meets mean just now.
+ *
+ *   PLAIN         the program's own code: constructs are carried out, and waited for
+ *   CAPTURE       our trampoline runs a target task's entry to learn its launch: nothing is carried out
+ *   HOST_VERSION  a region's host version runs: a launch answers "not on a device"
+ *   ON_DEVICE     a host task whose data are reserved on a device (reservation.h): its constructs use them there
+ */
+#ifndef OD_OMP_EXT_THREAD_H
+#define OD_OMP_EXT_THREAD_H
+
+#include "memmgr/device/backend.h"
+#include "omp_ext/libomp/detach.h"
+#include "omp_ext/tasks/entry.h"
+#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/libomp/serial.h"
+
+typedef enum od_thread_mode { OD_PLAIN, OD_CAPTURE, OD_HOST_VERSION, OD_ON_DEVICE } od_thread_mode;
+
+typedef enum od_captured {
+    OD_CAPTURED_NOTHING,
+    OD_CAPTURED_LAUNCH,
+    OD_CAPTURED_DONE,
+    OD_CAPTURED_REQUESTS
+} od_captured;
+
+/* What a target task's entry turned out to do. */
+typedef struct od_capture {
+    od_captured what;
+    od_launch launch;      /* LAUNCH */
+    od_request **requests; /* REQUESTS: malloc'ed, to be carried out before the task completes */
+    size_t nrequests;
+} od_capture;
+
+/* An explicit task and the target tasks that it creates. */
+typedef struct od_family {
+    bool has_children;       /* there are some */
+    od_parent *parent;       /* the task, whose end will wait for them; NULL: an implicit one, whose member has it */
+    struct od_undeferred *undeferred; /* it is one; malloc'ed */
+} od_family;
+
+typedef struct od_thread {
+    od_thread_mode mode;
+    od_capture *capture;      /* CAPTURE */
+    od_job *job;              /* ON_DEVICE */
+    int place;                /* ON_DEVICE: where the job's data are */
+    unsigned shown;           /* ON_DEVICE: data constructs open in which the job's data are in use */
+    bool used;                /* ON_DEVICE: the job's data have been shown, or a kernel has run on them */
+    od_entry *learning;       /* PLAIN: the host task whose first run this is */
+    bool offloads, unsuited;  /* what it has done so far: offload; something that must stay in place */
+    const od_depend *depends; /* its depend items */
+    int32_t ndepends;
+    const void *detachable;  /* the task allocated last, if we have made it detachable */
+    od_allocation allocated; /* the task allocated last */
+    const char *task_name;   /* od_tracing_name() of the next scheduled task that it creates, or NULL */
+    const char *body_name;   /* of the host task that runs here: its constructs' where they have none, or NULL */
+    od_family family;        /* of the explicit task that runs here (tasks.c) */
+    unsigned serial_loops;   /* taskloops of teams of one thread that run here (serial.h) */
+    unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */
+    int held_place;          /* and the device of these */
+    uint64_t shown_host;     /* one bit per such construct, the innermost lowest: it was shown host addresses */
+    struct od_reach *reach;  /* of the innermost such construct in whose data pointers are attached, or NULL */
+    bool entered;            /* a device is current on the thread (queue.h) */
+    unsigned entered_place;  /* which one of ours */
+    od_queue *queue;         /* of it, that the program has been given, or NULL */
+    bool launching;          /* a kernel, which libomptarget may leave running: it keeps its state in */
+    void *async_handle;      /* this, NULL when the kernel has ended */
+    unsigned kernels;        /* kernels and host versions of regions running here: their parallel regions and tasks are
+                              * their own, not the program's */
+    bool own_default_device; /* this thread called omp_set_default_device */
+} od_thread;
+
+/* Every hook looks at it, also in programs that offload nothing: no call for its address. */
+extern _Thread_local od_thread od_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+#endif

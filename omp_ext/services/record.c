@@ -549,6 +549,7 @@ void od_record_range(uintptr_t base, size_t size, od_request_kind kind)
         [OD_REQUEST_READ] = "read",     [OD_REQUEST_WRITE] = "write", [OD_REQUEST_DISCARD] = "discard",
         [OD_REQUEST_PULL] = "pull",     [OD_REQUEST_PUSH] = "push",   [OD_REQUEST_SNAPSHOT] = "snapshot",
         [OD_REQUEST_SETTLE] = "settle", [OD_REQUEST_OUTSIDE] = "outside",
+        [OD_REQUEST_READ_OUTSIDE] = "read-outside",
     };
     if (!begin())
         return;

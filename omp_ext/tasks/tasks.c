@@ -29,22 +29,6 @@
 
 /* --- what the host may use --------------------------------- */
 
-static void bring_home(const od_depend *depend, od_request_kind kind)
-{
-    od_request *request = NULL;
-    od_engine *engine = od_runtime_lock();
-    const od_datum *d = od_directory_find(od_engine_directory(engine), depend->base, 0);
-    od_status status = OD_OK;
-    if (d && !d->region)
-        od_record_range(d->base, d->size, kind);
-    if (d && !d->region && (d->nreplicas || !(d->valid & OD_BIT(OD_HOST))))
-        status = od_engine_range_request(engine, d->base, d->size, kind, &request);
-    od_runtime_unlock();
-    if (status)
-        od_fatal("out of host memory for a host task");
-    od_runtime_request(request);
-}
-
 void od_task_host_access(const od_depend *depends, int32_t ndepends)
 {
     if (!od_runtime_started())
@@ -57,7 +41,8 @@ void od_task_host_access(const od_depend *depends, int32_t ndepends)
         if (depends[j].flags & OD_DEPEND_ALL_MEMORY)
             od_runtime_synchronise();
         else
-            bring_home(&depends[j], depends[j].flags == OD_DEPEND_IN ? OD_REQUEST_READ : OD_REQUEST_WRITE);
+            od_runtime_host_range(depends[j].base, depends[j].length ? depends[j].length : 1,
+                                  depends[j].flags == OD_DEPEND_IN ? OD_REQUEST_READ_OUTSIDE : OD_REQUEST_OUTSIDE);
 }
 
 enum { USES_AT_ONCE = 32 };

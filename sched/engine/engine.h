@@ -35,7 +35,8 @@ typedef struct od_engine od_engine;
 typedef enum od_request_kind {
     OD_REQUEST_READ,    /* make the host copy current; replicas stay */
     OD_REQUEST_WRITE,   /* make the host copy current, then drop all replicas: the host will write */
-    OD_REQUEST_OUTSIDE, /* of a range: the same, but only for what lies in no region */
+    OD_REQUEST_READ_OUTSIDE, /* of a range: as OD_REQUEST_READ, but only what lies in no region */
+    OD_REQUEST_OUTSIDE,      /* of a range: as OD_REQUEST_WRITE, but only what lies in no region */
     OD_REQUEST_DISCARD, /* the host copy is what counts from now on: drop replicas, write nothing back */
     OD_REQUEST_PULL,    /* copy a part to the host, change no state (`target update from` of a section) */
     OD_REQUEST_PUSH,    /* copy a part from the host (`target update to`) */

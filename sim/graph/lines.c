@@ -409,6 +409,7 @@ static bool read_range(sim_reader *in)
         [OD_REQUEST_READ] = "read",     [OD_REQUEST_WRITE] = "write",     [OD_REQUEST_DISCARD] = "discard",
         [OD_REQUEST_PULL] = "pull",     [OD_REQUEST_PUSH] = "push",       [OD_REQUEST_SNAPSHOT] = "snapshot",
         [OD_REQUEST_SETTLE] = "settle", [OD_REQUEST_OUTSIDE] = "outside",
+        [OD_REQUEST_READ_OUTSIDE] = "read-outside",
     };
     sim_step *step = read_request(in, SIM_RANGE);
     const char *text = step ? sim_word(in) : NULL;

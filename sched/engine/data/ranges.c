@@ -60,10 +60,15 @@ typedef struct collection {
     od_request_kind kind;
 } collection;
 
+static bool is_outside(od_request_kind kind)
+{
+    return kind == OD_REQUEST_OUTSIDE || kind == OD_REQUEST_READ_OUTSIDE;
+}
+
 static bool collect(od_datum *d, void *arg)
 {
     collection *c = arg;
-    if (c->kind == OD_REQUEST_OUTSIDE && d->region)
+    if (is_outside(c->kind) && d->region)
         return true;
     if (c->request)
         od_request_set_item(c->request, c->count, c->kind, d);
@@ -82,7 +87,7 @@ od_status od_engine_range_request(od_engine *e, uintptr_t base, size_t size, od_
         return OD_OK;
     else if (kind == OD_REQUEST_SNAPSHOT)
         status = materialise(e, region, base, size, true);
-    else if (region && kind != OD_REQUEST_OUTSIDE)
+    else if (region && !is_outside(kind))
         status = materialise(e, region, base, size, kind == OD_REQUEST_PUSH && e->config.spill);
     if (status)
         return status;

@@ -200,6 +200,7 @@ static bool serve(od_engine *e, od_request_item *item)
         return false;
     switch (item->kind) {
     case OD_REQUEST_READ:
+    case OD_REQUEST_READ_OUTSIDE:
         return od_memory_store(e, item->datum);
     case OD_REQUEST_WRITE:
     case OD_REQUEST_OUTSIDE:

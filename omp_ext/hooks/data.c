@@ -949,7 +949,7 @@ int omp_target_is_present(const void *address, int device)
     return REAL(omp_target_is_present)(address, device);
 }
 
-void *od_region_address(const void *address, int k)
+void *od_region_address(const void *address, int k, bool *on_device)
 {
     void *base = (void *)(uintptr_t)address, *begin = base;
     int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
@@ -957,21 +957,22 @@ void *od_region_address(const void *address, int k)
     atomic_fetch_add(&attempts_begun, 1);
     int place = acquire_where_shown(&args, NULL, k);
     atomic_fetch_add(&attempts_over, 1); /* it may stay shown for long: nobody is to wait for that */
-    if (place == OD_HOST)
-        return NULL;
+    *on_device = place != OD_HOST;
+    if (!*on_device)
+        return base;
     od_engine *engine = od_runtime_lock();
     od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0)->shown++;
     od_runtime_unlock();
     return base;
 }
 
-/* What fits on no device is in the program's memory. */
 void *omp_get_mapped_ptr(const void *address, int device)
 {
     if (!is_ours(address, device))
         return REAL(omp_get_mapped_ptr)(address, device);
-    void *there = od_region_address(address, od_runtime_device_index(device));
-    if (!there)
+    bool on_device;
+    void *there = od_region_address(address, od_runtime_device_index(device), &on_device);
+    if (!on_device)
         tell_host_address("omp_get_mapped_ptr");
-    return there ? there : (void *)(uintptr_t)address;
+    return there;
 }

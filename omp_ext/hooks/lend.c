@@ -157,13 +157,13 @@ static void hold_pointees(const od_map_args *args, bool stays)
     for (int32_t i = 0; i < args->count; i++) {
         int64_t type = args->types[i];
         uintptr_t slot = (uintptr_t)args->bases[i];
-        bool shown, theirs = od_foreign_device(slot, sizeof(void *)) >= 0;
+        bool shown, on_device, theirs = od_foreign_device(slot, sizeof(void *)) >= 0;
         if (!(type & (OD_MAP_PTR_AND_OBJ | OD_MAP_ATTACH)) || (type & OD_MAP_LITERAL))
             continue;
         if (stays && (type & OD_MAP_PTR_AND_OBJ))
             theirs |= !is_in_region(slot, &shown);
         if (theirs && is_in_region((uintptr_t)args->begins[i], &shown) && !shown)
-            od_region_address(args->begins[i], od_runtime_device_index(od_runtime_virtual_number()));
+            od_region_address(args->begins[i], od_runtime_device_index(od_runtime_virtual_number()), &on_device);
     }
 }
 

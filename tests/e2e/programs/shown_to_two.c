@@ -2,6 +2,9 @@
 /*
  * Two threads are shown device addresses of one array at the same time, the one beside other arrays of its own: both get
  * an address that a kernel can use, whatever device the array was on.
+ * What fits on no device is shown where its contents are in host memory.
+ *
+ * run: OMPDARTS_MEM_LIMIT=2Ki
  */
 #include "check.h"
 

@@ -3,17 +3,19 @@
 #
 # usage: scripts/fetch-llvm.sh VERSION FOLDER
 #
-# Unpacks Debian's clang and OpenMP offload runtime of LLVM VERSION (16 or 22) into FOLDER, for the tests with that
-# version; its root is FOLDER/usr/lib/llvm-VERSION. Nothing is installed, because Debian's libomp packages exclude each
-# other. What these packages depend on is there where LLVM 19 is installed. FOLDER is left alone if it is complete.
+# Unpacks Debian's clang and OpenMP offload runtime of LLVM VERSION (16, 19 or 22) into FOLDER: for the tests with 16 and
+# 22; 19 for all, where another libomp is installed. Its root is FOLDER/usr/lib/llvm-VERSION. Nothing is installed,
+# because Debian's libomp packages exclude each other. What these packages depend on is there where clang-19 and llvm-19
+# are installed. FOLDER is left alone if it is complete.
 set -euo pipefail
 
-[[ $# == 2 && $1 =~ ^(16|22)$ ]] || { sed -n '4,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ $# == 2 && $1 =~ ^(16|19|22)$ ]] || { sed -n '4,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 version=$1 folder=$2
 packages=(clang-"$version" clang-tools-"$version" libclang-cpp"$version" libclang-common-"$version"-dev
     libllvm"$version" llvm-"$version" libomp-"$version"-dev)
 case $version in
     16) packages+=(libomp5-16) ;;
+    19) packages+=(libomp5-19 lld-19) ;;
     22) packages+=(liboffload-22 liboffload-22-dev) ;; # runs on libomp 19: Debian 12 has no other since
 esac
 

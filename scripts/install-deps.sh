@@ -4,15 +4,18 @@
 # usage: scripts/install-deps.sh [--replace] [PACKAGE…]
 #
 # Installs with apt-get what Debian 12 needs to build, test and show ompdarts, and the packages named as arguments.
-# Only missing packages are installed; nothing is removed, except with --replace what excludes them (libomp-*-dev of
-# other versions). Needs root, or sudo.
+# Only missing packages are installed; nothing is removed. libomp-19-dev excludes every other libomp-*-dev: where there is
+# another one, LLVM 19 with its runtimes is unpacked into build/llvm-19 instead, where cmake finds it. With --replace
+# the other one is removed. Needs root, or sudo.
 set -euo pipefail
 
-removal=(--no-remove)
-if [[ ${1-} == --replace ]]; then
-    removal=()
-    shift
-fi
+cd "$(dirname "$0")/.."
+case ${1-} in
+    -h | --help) sed -n '4,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --replace) removal=(); shift ;;
+    -*) echo "install-deps: unknown option $1 (known: --replace, --help)" >&2; exit 2 ;;
+    *) removal=(--no-remove) ;;
+esac
 
 packages=(
     clang-19 clang-tools-19 llvm-19 lld-19 libomp-19-dev # compiler and runtimes of offload programs
@@ -29,13 +32,37 @@ if ! command -v apt-get >/dev/null; then
     exit 0
 fi
 
+is_installed()
+{
+    [[ $(dpkg-query --show --showformat='${Status}' "$1" 2>/dev/null || true) == "install ok installed" ]]
+}
+
+# The installed libomp-*-dev that libomp-19-dev would replace.
+other_libomp()
+{
+    dpkg-query --show --showformat='${Package} ${Status}\n' 'libomp*-dev' 2>/dev/null |
+        sed -n '/^libomp-19-dev /d; s/ install ok installed$//p'
+}
+
+runtime=installed
+other=$(other_libomp)
+if [[ -n $other ]] && ((${#removal[@]})); then
+    echo "install-deps: ${other//$'\n'/, } excludes libomp-19-dev and stays: LLVM 19 is unpacked into build/llvm-19 instead"
+    runtime=unpacked
+fi
+
+unpack_runtime()
+{
+    [[ $runtime == installed ]] || scripts/fetch-llvm.sh 19 build/llvm-19
+}
+
 missing=()
 for package in "${packages[@]}"; do
-    status=$(dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null || true)
-    [[ $status == "install ok installed" ]] || missing+=("$package")
+    [[ $package == libomp-19-dev && $runtime == unpacked ]] || is_installed "$package" || missing+=("$package")
 done
 if ((${#missing[@]} == 0)); then
     echo "install-deps: all packages are installed"
+    unpack_runtime
     exit 0
 fi
 echo "install-deps: installing ${missing[*]}"
@@ -77,8 +104,8 @@ apt()
 echo "install-deps: reading the package lists"
 if ! apt update >/dev/null || ! apt install --yes --no-install-recommends "${removal[@]}" "${missing[@]}"; then
     tail -n 20 "$log" >&2
-    echo "install-deps: apt-get failed. Debian 12 has all these packages; libomp-19-dev excludes every other" \
-         "libomp-*-dev, which this script removes only with --replace." >&2
+    echo "install-deps: apt-get failed. Debian 12 has all these packages." >&2
     exit 1
 fi
+unpack_runtime
 echo "install-deps: done"

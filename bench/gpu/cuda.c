@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* NVIDIA's libraries, opened at run time, see cuda.h. */
-#include "gpu/cuda.h"
+#include "bench/gpu/cuda.h"
 
-#include "common.h"
+#include "bench/common/command.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

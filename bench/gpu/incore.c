@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The ceiling: one call of cuBLAS, or cuSOLVER, on data that are on the device; and CUDA's managed memory. See peers.h. */
-#include "common.h"
-#include "gpu/peers.h"
+#include "bench/common/clock.h"
+#include "bench/gpu/device.h"
+#include "bench/gpu/peers.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ static const double usable_share = 0.8; /* of what is free on the device */
 
 static bool fits(const char *what, size_t bytes)
 {
-    const size_t free_bytes = peer_free_bytes();
+    const size_t free_bytes = gpu_free_bytes();
     const bool result = (double)bytes <= usable_share * (double)free_bytes;
     if (!result) {
         fprintf(stderr, "%s left out: %.0f MB, of which the device has %.0f MB free\n", what, (double)bytes / 1e6,
@@ -22,17 +23,15 @@ static bool fits(const char *what, size_t bytes)
     return result;
 }
 
-static void upload(peer_queue queue, gpu_address to, const float *from, size_t bytes)
+static void upload(gpu_queue queue, gpu_address to, const float *from, size_t bytes)
 {
     gpu_check(gpu_cuda.copy_h2d(to, from, bytes, queue.stream), "cuMemcpyHtoDAsync");
 }
 
-static double timed_product(peer_queue queue, size_t n, gpu_address a, gpu_address b, gpu_address c)
+static void download(gpu_queue queue, float *to, gpu_address from, size_t bytes)
 {
-    const double start = bench_now();
-    peer_gemm(queue, n, n, n, (peer_block){a, n}, (peer_block){b, n}, (peer_block){c, n});
-    gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
-    return bench_now() - start;
+    gpu_check(gpu_cuda.copy_d2h(to, from, bytes, queue.stream), "cuMemcpyDtoHAsync");
+    gpu_queue_wait(queue);
 }
 
 bool peer_in_core(const peer_problem *problem, peer_result *result)
@@ -41,20 +40,17 @@ bool peer_in_core(const peer_problem *problem, peer_result *result)
     if (!fits("in-core", 3 * bytes)) {
         return false;
     }
-    const peer_queue queue = peer_queue_open();
-    const gpu_address a = peer_device_alloc(bytes), b = peer_device_alloc(bytes), c = peer_device_alloc(bytes);
-    upload(queue, a, problem->a, bytes);
-    upload(queue, b, problem->b, bytes);
-    timed_product(queue, n, a, b, c); /* loads the kernels */
-    upload(queue, c, problem->c, bytes);
-    gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
-    *result = (peer_result){.seconds = timed_product(queue, n, a, b, c), .device_bytes = 3 * bytes};
-    gpu_check(gpu_cuda.copy_d2h(problem->c, c, bytes, queue.stream), "cuMemcpyDtoHAsync");
-    gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
-    gpu_cuda.free(a);
-    gpu_cuda.free(b);
-    gpu_cuda.free(c);
-    peer_queue_close(queue);
+    const gpu_queue queue = gpu_queue_open();
+    const gpu_matrices on_device = gpu_matrices_alloc(bytes);
+    upload(queue, on_device.a, problem->a, bytes);
+    upload(queue, on_device.b, problem->b, bytes);
+    gpu_timed_gemm(queue, n, on_device); /* loads the kernels */
+    upload(queue, on_device.c, problem->c, bytes);
+    gpu_queue_wait(queue);
+    *result = (peer_result){.seconds = gpu_timed_gemm(queue, n, on_device), .device_bytes = 3 * bytes};
+    download(queue, problem->c, on_device.c, bytes);
+    gpu_matrices_free(on_device);
+    gpu_queue_close(queue);
     return true;
 }
 
@@ -72,7 +68,7 @@ static gpu_address managed_copy(const float *from, size_t elements)
     return address;
 }
 
-static void prefetch(peer_queue queue, gpu_address address, size_t bytes, int device)
+static void prefetch(gpu_queue queue, gpu_address address, size_t bytes, int device)
 {
     gpu_check(gpu_cuda.prefetch(address, bytes, device, queue.stream), "cuMemPrefetchAsync");
 }
@@ -93,29 +89,27 @@ bool peer_managed(const peer_problem *problem, peer_result *result)
     if (!fits("managed", 3 * bytes) || !has_prefetch()) {
         return false;
     }
-    const peer_queue queue = peer_queue_open();
-    const gpu_address a = managed_copy(problem->a, elements), b = managed_copy(problem->b, elements);
-    const gpu_address c = managed_copy(problem->c, elements);
+    const gpu_queue queue = gpu_queue_open();
+    const gpu_matrices managed = {managed_copy(problem->a, elements), managed_copy(problem->b, elements),
+                                  managed_copy(problem->c, elements)};
     const double start = bench_now();
-    prefetch(queue, a, bytes, 0);
-    prefetch(queue, b, bytes, 0);
-    prefetch(queue, c, bytes, 0);
-    peer_gemm(queue, n, n, n, (peer_block){a, n}, (peer_block){b, n}, (peer_block){c, n});
-    prefetch(queue, c, bytes, GPU_PREFETCH_TO_HOST);
-    gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
+    prefetch(queue, managed.a, bytes, 0);
+    prefetch(queue, managed.b, bytes, 0);
+    prefetch(queue, managed.c, bytes, 0);
+    gpu_gemm(queue, n, n, n, (gpu_block[]){{managed.a, n}, {managed.b, n}, {managed.c, n}});
+    prefetch(queue, managed.c, bytes, GPU_PREFETCH_TO_HOST);
+    gpu_queue_wait(queue);
     *result = (peer_result){.seconds = bench_now() - start,
                             .device_bytes = 3 * bytes,
                             .h2d_bytes = 3.0 * (double)bytes,
                             .d2h_bytes = (double)bytes};
-    const float *computed = (const float *)c;
+    const float *computed = (const float *)managed.c;
 #pragma omp parallel for
     for (size_t i = 0; i < elements; i++) {
         problem->c[i] = computed[i];
     }
-    gpu_cuda.free(a);
-    gpu_cuda.free(b);
-    gpu_cuda.free(c);
-    peer_queue_close(queue);
+    gpu_matrices_free(managed);
+    gpu_queue_close(queue);
     return true;
 }
 
@@ -148,7 +142,7 @@ static bool open_solver(solver *solver)
 typedef struct factorisation {
     const solver *solver;
     solver_handle handle;
-    peer_queue queue;
+    gpu_queue queue;
     gpu_address matrix, buffer, info;
     int n, buffer_elements;
 } factorisation;
@@ -157,12 +151,12 @@ static double timed_factorisation(const factorisation *f, const float *from)
 {
     const size_t n = (size_t)f->n;
     upload(f->queue, f->matrix, from, n * n * sizeof *from);
-    gpu_check(gpu_cuda.stream_wait(f->queue.stream), "cuStreamSynchronize");
+    gpu_queue_wait(f->queue);
     const double start = bench_now();
     gpu_check_blas(f->solver->potrf(f->handle, CUBLAS_LOWER, f->n, (float *)f->matrix, f->n, (float *)f->buffer,
                                     f->buffer_elements, (int *)f->info),
                    "cusolverDnSpotrf");
-    gpu_check(gpu_cuda.stream_wait(f->queue.stream), "cuStreamSynchronize");
+    gpu_queue_wait(f->queue);
     return bench_now() - start;
 }
 
@@ -177,21 +171,20 @@ bool peer_cholesky(const peer_problem *problem, peer_result *result)
     if (!fits("in-core Cholesky", bytes + bytes / 8) || !open_solver(&solver)) {
         return false;
     }
-    factorisation f = {.solver = &solver, .queue = peer_queue_open(), .n = (int)problem->n};
-    f.matrix = peer_device_alloc(bytes);
-    f.info = peer_device_alloc(sizeof(int));
+    factorisation f = {.solver = &solver, .queue = gpu_queue_open(), .n = (int)problem->n};
+    f.matrix = gpu_device_alloc(bytes);
+    f.info = gpu_device_alloc(sizeof(int));
     gpu_check_blas(solver.create(&f.handle), "cusolverDnCreate");
     gpu_check_blas(solver.set_stream(f.handle, f.queue.stream), "cusolverDnSetStream");
     gpu_check_blas(solver.buffer_size(f.handle, CUBLAS_LOWER, f.n, (float *)f.matrix, f.n, &f.buffer_elements),
                    "cusolverDnSpotrf_bufferSize");
-    f.buffer = peer_device_alloc((size_t)f.buffer_elements * sizeof *problem->c + 1);
+    f.buffer = gpu_device_alloc((size_t)f.buffer_elements * sizeof *problem->c + 1);
     timed_factorisation(&f, problem->c); /* loads the kernels */
     *result = (peer_result){.seconds = timed_factorisation(&f, problem->c), .device_bytes = bytes};
-    gpu_check(gpu_cuda.copy_d2h(problem->c, f.matrix, bytes, f.queue.stream), "cuMemcpyDtoHAsync");
-    gpu_check(gpu_cuda.stream_wait(f.queue.stream), "cuStreamSynchronize");
+    download(f.queue, problem->c, f.matrix, bytes);
     gpu_cuda.free(f.buffer);
     gpu_cuda.free(f.info);
     gpu_cuda.free(f.matrix);
-    peer_queue_close(f.queue);
+    gpu_queue_close(f.queue);
     return true;
 }

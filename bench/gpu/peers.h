@@ -8,7 +8,8 @@
 #ifndef BENCH_GPU_PEERS_H
 #define BENCH_GPU_PEERS_H
 
-#include "gpu/cuda.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef struct peer_problem {
     size_t n;
@@ -43,25 +44,5 @@ bool peer_cholesky(const peer_problem *problem, peer_result *result);
 
 /* What the machine is and how fast: prints one JSON object. */
 void peer_probe(void);
-
-/* A cuBLAS handle with a stream of its own; peer_queue_close() it. */
-typedef struct peer_queue {
-    gpu_blas_handle handle;
-    gpu_stream stream;
-} peer_queue;
-
-peer_queue peer_queue_open(void);
-void peer_queue_close(peer_queue queue);
-
-/* Device memory; ends the program when there is none. gpu_cuda.free() it. */
-gpu_address peer_device_alloc(size_t bytes);
-size_t peer_free_bytes(void);
-
-/* C := C + A B for column-major matrices on the device, queued. */
-typedef struct peer_block {
-    gpu_address address;
-    size_t stride; /* of columns, in elements */
-} peer_block;
-void peer_gemm(peer_queue queue, size_t m, size_t n, size_t k, peer_block a, peer_block b, peer_block c);
 
 #endif

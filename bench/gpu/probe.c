@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the machine is and how fast it copies and multiplies, see peers.h. */
-#include "common.h"
-#include "gpu/peers.h"
+#include "bench/common/clock.h"
+#include "bench/common/command.h"
+#include "bench/gpu/device.h"
+#include "bench/gpu/peers.h"
 
 #include <stdio.h>
 
 enum { ORDER = 8192, SMALLEST_ORDER = 512, REPEAT = 3 };
 
 /* Bytes per second between page-locked memory and the device: the fastest of a few. */
-static double copy_rate(peer_queue queue, gpu_address device, void *host, size_t bytes, bool to_device)
+static double copy_rate(gpu_queue queue, gpu_address device, void *host, size_t bytes, bool to_device)
 {
     double best = 0;
     for (int i = 0; i < REPEAT; i++) {
@@ -18,7 +20,7 @@ static double copy_rate(peer_queue queue, gpu_address device, void *host, size_t
         } else {
             gpu_check(gpu_cuda.copy_d2h(host, device, bytes, queue.stream), "cuMemcpyDtoHAsync");
         }
-        gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
+        gpu_queue_wait(queue);
         const double rate = (double)bytes / (bench_now() - start);
         best = rate > best ? rate : best;
     }
@@ -26,24 +28,21 @@ static double copy_rate(peer_queue queue, gpu_address device, void *host, size_t
 }
 
 /* Operations per second of cuBLAS' product of matrices of the order. */
-static double product_rate(peer_queue queue, size_t n, gpu_address a, gpu_address b, gpu_address c)
+static double product_rate(gpu_queue queue, size_t n, gpu_matrices matrices)
 {
     double best = 0;
     for (int i = 0; i < REPEAT; i++) {
-        const double start = bench_now();
-        peer_gemm(queue, n, n, n, (peer_block){a, n}, (peer_block){b, n}, (peer_block){c, n});
-        gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
-        const double rate = 2.0 * (double)n * (double)n * (double)n / (bench_now() - start);
+        const double rate = 2.0 * (double)n * (double)n * (double)n / gpu_timed_gemm(queue, n, matrices);
         best = rate > best ? rate : best;
     }
     return best;
 }
 
 /* A stand-in for a GPU takes very long for large ones. */
-static size_t suitable_order(peer_queue queue, gpu_address a, gpu_address b, gpu_address c)
+static size_t suitable_order(gpu_queue queue, gpu_matrices matrices)
 {
     const double slow = 2e12;
-    return product_rate(queue, SMALLEST_ORDER, a, b, c) < slow ? 2 * SMALLEST_ORDER : ORDER;
+    return product_rate(queue, SMALLEST_ORDER, matrices) < slow ? 2 * SMALLEST_ORDER : ORDER;
 }
 
 static void print_machine(void)
@@ -64,20 +63,18 @@ static void print_machine(void)
 void peer_probe(void)
 {
     const size_t bytes = (size_t)ORDER * ORDER * sizeof(float);
-    const peer_queue queue = peer_queue_open();
-    const gpu_address a = peer_device_alloc(bytes), b = peer_device_alloc(bytes), c = peer_device_alloc(bytes);
+    const gpu_queue queue = gpu_queue_open();
+    const gpu_matrices matrices = gpu_matrices_alloc(bytes);
     void *host = gpu_host_alloc(bytes);
     if (host == NULL) {
         bench_fail("no page-locked memory for %.1f MB", (double)bytes / 1e6);
     }
     print_machine();
-    const size_t order = suitable_order(queue, a, b, c);
-    printf("\"h2d_bytes_per_s\": %.4g, ", copy_rate(queue, a, host, bytes, true));
-    printf("\"d2h_bytes_per_s\": %.4g, ", copy_rate(queue, a, host, bytes, false));
-    printf("\"sgemm_order\": %zu, \"sgemm_flops\": %.4g}\n", order, product_rate(queue, order, a, b, c));
+    const size_t order = suitable_order(queue, matrices);
+    printf("\"h2d_bytes_per_s\": %.4g, ", copy_rate(queue, matrices.a, host, bytes, true));
+    printf("\"d2h_bytes_per_s\": %.4g, ", copy_rate(queue, matrices.a, host, bytes, false));
+    printf("\"sgemm_order\": %zu, \"sgemm_flops\": %.4g}\n", order, product_rate(queue, order, matrices));
     gpu_host_free(host);
-    gpu_cuda.free(a);
-    gpu_cuda.free(b);
-    gpu_cuda.free(c);
-    peer_queue_close(queue);
+    gpu_matrices_free(matrices);
+    gpu_queue_close(queue);
 }

@@ -7,15 +7,16 @@
  * Every stream has a block of C, of order s, and two panels, s x depth: 2 (s^2 + 2 s depth) elements in all. Of the blocks
  * that fit, the largest load least: 2 n^3 / s elements.
  */
-#include "common.h"
-#include "gpu/peers.h"
+#include "bench/common/clock.h"
+#include "bench/gpu/device.h"
+#include "bench/gpu/peers.h"
 
 #include <stdio.h>
 
 enum { STREAMS = 2, STEP = 128, MAX_DEPTH = 1024 };
 
 typedef struct buffers {
-    peer_queue queue;
+    gpu_queue queue;
     gpu_address a, b, c;
 } buffers;
 
@@ -90,8 +91,7 @@ static void queue_block(const peer_problem *problem, plan plan, size_t i, size_t
         const size_t depth = part(n, k, plan.depth);
         result->h2d_bytes += copy((piece){problem->a + i + k * n, on.a, rows, depth, n}, true, stream);
         result->h2d_bytes += copy((piece){problem->b + k + j * n, on.b, depth, columns, n}, true, stream);
-        peer_gemm(on.queue, rows, columns, depth, (peer_block){on.a, rows}, (peer_block){on.b, depth},
-                  (peer_block){on.c, rows});
+        gpu_gemm(on.queue, rows, columns, depth, (gpu_block[]){{on.a, rows}, {on.b, depth}, {on.c, rows}});
     }
     result->d2h_bytes += copy(c, false, stream);
 }
@@ -106,7 +106,7 @@ static double timed_product(const peer_problem *problem, plan plan, const buffer
         }
     }
     for (size_t s = 0; s < STREAMS; s++) {
-        gpu_check(gpu_cuda.stream_wait(sets[s].queue.stream), "cuStreamSynchronize");
+        gpu_queue_wait(sets[s].queue);
     }
     return bench_now() - start;
 }
@@ -114,9 +114,9 @@ static double timed_product(const peer_problem *problem, plan plan, const buffer
 /* Kernels are loaded at their first call: the result goes nowhere. */
 static void warm_up(plan plan, buffers on)
 {
-    peer_gemm(on.queue, plan.side, plan.side, plan.depth, (peer_block){on.a, plan.side}, (peer_block){on.b, plan.depth},
-              (peer_block){on.c, plan.side});
-    gpu_check(gpu_cuda.stream_wait(on.queue.stream), "cuStreamSynchronize");
+    gpu_gemm(on.queue, plan.side, plan.side, plan.depth,
+             (gpu_block[]){{on.a, plan.side}, {on.b, plan.depth}, {on.c, plan.side}});
+    gpu_queue_wait(on.queue);
 }
 
 bool peer_streams(const peer_problem *problem, size_t limit, peer_result *result)
@@ -128,10 +128,10 @@ bool peer_streams(const peer_problem *problem, size_t limit, peer_result *result
     buffers sets[STREAMS];
     const size_t panel = plan.side * plan.depth * sizeof(float);
     for (size_t s = 0; s < STREAMS; s++) {
-        sets[s] = (buffers){.queue = peer_queue_open(),
-                            .a = peer_device_alloc(panel),
-                            .b = peer_device_alloc(panel),
-                            .c = peer_device_alloc(plan.side * plan.side * sizeof(float))};
+        sets[s] = (buffers){.queue = gpu_queue_open(),
+                            .a = gpu_device_alloc(panel),
+                            .b = gpu_device_alloc(panel),
+                            .c = gpu_device_alloc(plan.side * plan.side * sizeof(float))};
         warm_up(plan, sets[s]);
     }
     *result = (peer_result){.block = plan.side, .device_bytes = bytes_needed(plan)};
@@ -140,7 +140,7 @@ bool peer_streams(const peer_problem *problem, size_t limit, peer_result *result
         gpu_cuda.free(sets[s].a);
         gpu_cuda.free(sets[s].b);
         gpu_cuda.free(sets[s].c);
-        peer_queue_close(sets[s].queue);
+        gpu_queue_close(sets[s].queue);
     }
     return true;
 }

@@ -5,8 +5,11 @@
  * It has no option for the memory it uses, only one for the order of its blocks. So a thread looks at the device's free
  * memory while it works, and the caller compares the most it used with a limit. Nor does it say what it copies.
  */
-#include "common.h"
-#include "gpu/peers.h"
+#include "bench/common/clock.h"
+#include "bench/common/command.h"
+#include "bench/common/memory.h"
+#include "bench/gpu/device.h"
+#include "bench/gpu/peers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,7 +29,7 @@ static void *look(void *argument)
     watch *watch = argument;
     gpu_use_device(0);
     while (!atomic_load(&watch->done)) {
-        const size_t free_bytes = peer_free_bytes();
+        const size_t free_bytes = gpu_free_bytes();
         watch->least = free_bytes < watch->least ? free_bytes : watch->least;
         nanosleep(&(struct timespec){.tv_nsec = look_every_ns}, NULL);
     }
@@ -36,7 +39,7 @@ static void *look(void *argument)
 static void watch_begin(watch *watch)
 {
     atomic_init(&watch->done, false);
-    watch->least = peer_free_bytes();
+    watch->least = gpu_free_bytes();
     if (pthread_create(&watch->thread, NULL, look, watch) != 0) {
         bench_fail("cannot create a thread");
     }
@@ -58,28 +61,30 @@ static void product(gpu_xt_handle handle, const peer_problem *problem, size_t or
     gpu_check(gpu_cuda.stream_wait(NULL), "cuStreamSynchronize");
 }
 
+/* The leading block of the order: from a matrix with columns so far apart into another one. */
+static void copy_block(size_t order, const float *from, size_t from_stride, float *to, size_t to_stride)
+{
+    for (size_t j = 0; j < order; j++) {
+        for (size_t i = 0; i < order; i++) {
+            to[i + j * to_stride] = from[i + j * from_stride];
+        }
+    }
+}
+
 /* Loads its kernels. The block of C that it changes is put back. */
 static void warm_up(gpu_xt_handle handle, const peer_problem *problem, size_t block)
 {
     const size_t order = block < problem->n ? block : problem->n;
     float *kept = bench_alloc(order * order, sizeof *kept);
-    for (size_t j = 0; j < order; j++) {
-        for (size_t i = 0; i < order; i++) {
-            kept[i + j * order] = problem->c[i + j * problem->n];
-        }
-    }
+    copy_block(order, problem->c, problem->n, kept, order);
     product(handle, problem, order);
-    for (size_t j = 0; j < order; j++) {
-        for (size_t i = 0; i < order; i++) {
-            problem->c[i + j * problem->n] = kept[i + j * order];
-        }
-    }
+    copy_block(order, kept, order, problem->c, problem->n);
     free(kept);
 }
 
 bool peer_xt(const peer_problem *problem, size_t block, peer_result *result)
 {
-    const size_t free_before = peer_free_bytes();
+    const size_t free_before = gpu_free_bytes();
     int first_device = 0;
     gpu_xt_handle handle = NULL;
     watch watch;

@@ -6,8 +6,8 @@
  * serves N tasks and so does every block column: which of them stay in a
  * device's memory decides how many bytes move.
  */
-#define BENCH_SOURCE "gemm2d.inc"
-#include "for_each_type.h"
+#define BENCH_SOURCE "bench/kernels/gemm2d.inc"
+#include "bench/kernels/for_each_type.h"
 
 int main(int argc, char **argv)
 {

@@ -15,15 +15,13 @@ the same case, the mean for each number of devices, and the geometric mean of by
 import argparse
 import collections
 import concurrent.futures
-import csv
 import fnmatch
-import io
 import itertools
 import math
-import pathlib
 import shlex
-import subprocess
 import sys
+
+import simulator
 
 PLATFORMS = ("pcie", "nvlink", "pcie-half")
 DEVICES = (1, 2, 4, 8)
@@ -38,15 +36,10 @@ Case = collections.namedtuple("Case", "platform workload memory devices")
 Result = collections.namedtuple("Result", "speed bytes")
 
 
-def run(sim, case, settings):
-    command = [sim, "--platform", case.platform, "--workload", case.workload, "--mem", case.memory, "--devices",
-               str(case.devices), "--csv", "-", "--quiet", *settings]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{shlex.join(command)}: {done.stderr.strip()}")
-    row = next(csv.DictReader(io.StringIO(done.stdout)))
-    moved = sum(float(row[column]) for column in ("h2d_bytes", "d2h_bytes", "d2d_bytes"))
-    return Result(float(row["gflops"]), moved)
+def run(options, case, settings):
+    row = simulator.run(options.sim, platform=case.platform, workload=case.workload, mem=case.memory, devices=case.devices,
+                        more=settings)
+    return Result(float(row["gflops"]), simulator.bytes_moved(row))
 
 
 def mean(values):
@@ -71,14 +64,11 @@ def compare(name, cases, results, base):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    build = pathlib.Path(__file__).resolve().parents[1] / "build" / "ompdarts-sim"
-    parser.add_argument("--sim", default=str(build), help="the simulator (default: build/ompdarts-sim)")
+    simulator.add_argument(parser)
     parser.add_argument("--cases", default="*", help="only those whose text fits, for example '*cholesky*8 x pcie,*'")
     parser.add_argument("--jobs", type=int, default=2, help="simulations at once (default: 2)")
     parser.add_argument("settings", nargs="+", metavar="NAME=OPTIONS")
-    options = parser.parse_args()
-    if not pathlib.Path(options.sim).exists():
-        sys.exit(f"compare.py: {options.sim} is not there: build ompdarts with SimGrid, or say --sim")
+    options = simulator.parse(parser)
     if any("=" not in setting for setting in options.settings):
         parser.error("settings are written NAME=OPTIONS")
     cases = [Case(platform, workload, memory, devices)
@@ -91,7 +81,7 @@ def main():
         for setting in options.settings:
             name, _, words = setting.partition("=")
             try:
-                results = list(pool.map(lambda case: run(options.sim, case, shlex.split(words)), cases))
+                results = list(pool.map(lambda case: run(options, case, shlex.split(words)), cases))
             except RuntimeError as error:
                 sys.exit(f"compare.py: {error}")
             base = base or results

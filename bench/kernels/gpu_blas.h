@@ -8,15 +8,9 @@
 #ifndef BENCH_GPU_BLAS_H
 #define BENCH_GPU_BLAS_H
 
-#include "gpu/cuda.h"
+#include "bench/gpu/device.h"
 
 enum { BENCH_GPU_FACTOR_BLOCK = 64 }; /* columns that the host factors at once */
-
-typedef struct gpu_queue {
-    gpu_blas_handle handle;
-    gpu_stream stream; /* the handle's */
-    bool own;          /* the calling thread's */
-} gpu_queue;
 
 /* For the calling task. Ends the program when cuBLAS cannot be set up. */
 gpu_queue gpu_queue_begin(void);

@@ -7,10 +7,11 @@
  * evictions that it implies, start, done. The time is processor time and includes this small model of the devices;
  * the memory is what the policy holds when all tasks have arrived.
  *
- *     sched_cost [--json] [--plain] [--repeat R] [--policies P,...] [--tasks N,...] [--devices K,...] [--workloads W,...]
- *
- * Of R runs the fastest counts. --plain measures the plain versions of the policies (tests/reference) instead: full scans, so mind the number of tasks.
+ * Of several runs the fastest counts. With --plain the plain versions of the policies are measured (tests/reference): full
+ * scans, so mind the number of tasks.
  */
+#include "bench/common/clock.h"
+#include "bench/common/command.h"
 #include "sched/evict.h"
 #include "sched/phase/working.h"
 #include "sched/policy.h"
@@ -21,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* --- what is measured ------------------------------------------------------- */
 
@@ -55,18 +55,14 @@ struct figures {
 
 static void *checked(void *memory)
 {
-    if (!memory) {
-        fprintf(stderr, "sched_cost: out of memory\n");
-        exit(1);
-    }
+    if (!memory)
+        bench_fail("out of memory");
     return memory;
 }
 
 static double processor_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return bench_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static double heap_bytes(void)
@@ -306,7 +302,7 @@ static struct figures measure(struct load *load, const struct subject *subject)
 
 struct command {
     bool json, plain;
-    char *repeat;
+    uint64_t repeat;
     char *policies, *tasks, *devices, *workloads; /* lists with commas */
 };
 
@@ -314,16 +310,12 @@ static struct subject subject_of(const struct command *command, const char *poli
 {
     struct subject subject;
     char error[256];
-    if (od_policy_choose(policy, &subject.policy, error, sizeof error)) {
-        fprintf(stderr, "sched_cost: %s\n", error);
-        exit(2);
-    }
+    if (od_policy_choose(policy, &subject.policy, error, sizeof error))
+        bench_fail("%s", error);
     subject.ops = command->plain ? od_reference_find(subject.policy.ops->name) : subject.policy.ops;
     subject.rule = od_evict_find(subject.policy.ops->default_evict);
-    if (!subject.ops) {
-        fprintf(stderr, "sched_cost: %s has no plain version\n", policy);
-        exit(2);
-    }
+    if (!subject.ops)
+        bench_fail("%s has no plain version", policy);
     return subject;
 }
 
@@ -333,8 +325,7 @@ static const struct workload *workload_of(const char *name)
         if (strcmp(workloads[i].name, name) == 0)
             return &workloads[i];
     }
-    fprintf(stderr, "sched_cost: no workload '%s'\n", name);
-    exit(2);
+    bench_fail("no workload '%s'", name);
 }
 
 static void print_figures(const struct command *command, const struct load *load, const char *workload,
@@ -364,7 +355,7 @@ static void run_one(const struct command *command, const struct workload *worklo
     struct subject subject = subject_of(command, policy);
     struct figures best = {.ns_per_task = (double)INFINITY};
     struct load load = {0};
-    for (long run = strtol(command->repeat, NULL, 10); run > 0; run--) {
+    for (uint64_t run = 0; run < command->repeat; run++) {
         load = (struct load){.ndevices = (unsigned)size[1]};
         workload->make(&load, size[0]);
         struct figures figures = measure(&load, &subject);
@@ -403,38 +394,37 @@ static void run_list(const struct command *command)
     free(names);
 }
 
+static struct command parse(int argc, char **argv)
+{
+    struct command command = {
+        .policies = "darts", .tasks = "1e4,1e5,1e6", .devices = "1,2,4,8", .workloads = "gemm2d,gemm3d,cholesky"};
+    const bench_option options[] = {
+        {"policies", "P,...", "a plus stands for a comma inside (default darts)", bench_take_text,
+         .value = &command.policies},
+        {"tasks", "N,...", "about so many (default 1e4,1e5,1e6)", bench_take_text, .value = &command.tasks},
+        {"devices", "K,...", "how many (default 1,2,4,8)", bench_take_text, .value = &command.devices},
+        {"workloads", "W,...", "of gemm2d, gemm3d and cholesky (default all)", bench_take_text,
+         .value = &command.workloads},
+        {"repeat", "R", "runs, of which the fastest counts", bench_take_number, &command.repeat, .low = 1, .high = 1000,
+         .standard = 1},
+        {"plain", .help = "measure the plain versions of the policies", .take = bench_take_yes,
+         .value = &command.plain},
+        {"json", .help = "print JSON", .take = bench_take_yes, .value = &command.json},
+        {.name = NULL},
+    };
+    const bench_command line = {.usage =
+                                    "Usage: sched_cost [OPTION]...\n"
+                                    "Processor time and memory per task of scheduling policies, without execution.\n",
+                                .options = options,
+                                .notes = BENCH_EXIT_CODES,
+                                .expected = "no arguments"};
+    bench_parse(argc, argv, &line);
+    return command;
+}
+
 int main(int argc, char **argv)
 {
-    struct command command = {.repeat = "1",
-                              .policies = "darts",
-                              .tasks = "1e4,1e5,1e6",
-                              .devices = "1,2,4,8",
-                              .workloads = "gemm2d,gemm3d,cholesky"};
-    const struct {
-        const char *name;
-        char **value;
-    } lists[] = {{"--repeat", &command.repeat},
-                 {"--policies", &command.policies},
-                 {"--tasks", &command.tasks},
-                 {"--devices", &command.devices},
-                 {"--workloads", &command.workloads}};
-    for (int i = 1; i < argc; i++) {
-        size_t l = 0;
-        while (l < 5 && strcmp(argv[i], lists[l].name) != 0)
-            l++;
-        if (strcmp(argv[i], "--json") == 0) {
-            command.json = true;
-        } else if (strcmp(argv[i], "--plain") == 0) {
-            command.plain = true;
-        } else if (l < 5 && i + 1 < argc) {
-            *lists[l].value = argv[++i];
-        } else {
-            fprintf(stderr, "usage: sched_cost [--json] [--plain] [--repeat R] [--policies P,...] [--tasks N,...] "
-                            "[--devices K,...] "
-                            "[--workloads W,...]\n");
-            return 2;
-        }
-    }
+    struct command command = parse(argc, argv);
     run_list(&command);
     if (command.json)
         printf("\n]\n");

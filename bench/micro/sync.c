@@ -6,10 +6,13 @@
  * profits from several devices; what counts is that a scheduler does no harm:
  * with the region, a and b should travel once in and c once out.
  */
-#include "common.h"
+#include "bench/common/check.h"
+#include "bench/common/clock.h"
+#include "bench/common/command.h"
+#include "bench/common/memory.h"
 
-#include <getopt.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,53 +29,27 @@ typedef struct sync_config {
     size_t length;
 } sync_config;
 
-static void print_help(void)
-{
-    printf("Usage: %s [OPTION]... LENGTH\n"
-           "Synchronous kernels, one after the other, over three arrays of LENGTH doubles.\n\n"
-           "  --region     target data around the loop (default)\n"
-           "  --no-region  every kernel maps the arrays itself\n"
-           "  --loops N    number of kernels (default %d)\n"
-           "  --json       print one line of JSON\n"
-           "  --help       print this text\n\n"
-           "Exit code: 0 right, 1 wrong result, 2 bad command line or not enough memory.\n",
-           name, DEFAULT_LOOPS);
-}
-
 static sync_config parse(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"region", no_argument, NULL, 'r'},      {"no-region", no_argument, NULL, 'n'},
-        {"loops", required_argument, NULL, 'l'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+    sync_config config = {.region = true};
+    const bench_option options[] = {
+        {"region", .help = "target data around the loop (default)", .take = bench_take_yes, .value = &config.region},
+        {"no-region", .help = "every kernel maps the arrays itself", .take = bench_take_no, .value = &config.region},
+        {"loops", "N", "number of kernels", bench_take_number, &config.loops, .low = 1, .high = MAX_LOOPS, .standard = DEFAULT_LOOPS},
+        {"json", .help = "print one line of JSON", .take = bench_take_yes, .value = &config.json},
+        {.name = NULL},
     };
-    sync_config config = {.region = true, .loops = DEFAULT_LOOPS};
-    int option;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case 'r':
-            config.region = true;
-            break;
-        case 'n':
-            config.region = false;
-            break;
-        case 'l':
-            config.loops = bench_number("--loops", optarg, 1, MAX_LOOPS);
-            break;
-        case 'j':
-            config.json = true;
-            break;
-        case 'h':
-            print_help();
-            exit(EXIT_SUCCESS);
-        default:
-            exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
-        }
-    }
-    if (argc - optind != 1) {
-        bench_fail("expected one argument, LENGTH, but found %d (see --help)", argc - optind);
-    }
-    config.length = bench_number("LENGTH", argv[optind], 1, MAX_LENGTH);
+    const bench_command command = {
+        .usage = "Usage: sync [OPTION]... LENGTH\n"
+                 "Synchronous kernels, one after the other, over three arrays of LENGTH doubles.\n",
+        .options = options,
+        .notes = BENCH_EXIT_CODES,
+        .expected = "one argument, LENGTH",
+        .least = 1,
+        .most = 1,
+    };
+    bench_parse(argc, argv, &command);
+    config.length = bench_number("LENGTH", argv[argc - 1], 1, MAX_LENGTH);
     return config;
 }
 

@@ -9,10 +9,12 @@
  * `overhead` has no device code at all; in `overhead-target`, the same program, there is a target region that never
  * runs, and further works are synchronous target regions on next to no data.
  */
-#include "common.h"
+#include "bench/common/clock.h"
+#include "bench/common/command.h"
+#include "bench/common/memory.h"
 
-#include <getopt.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +36,8 @@ enum {
 static const char *const name = "overhead";
 
 typedef struct overhead_config {
-    const char *work; /* NULL: in pairs */
-    const char *only; /* NULL: all of them */
+    char *work; /* NULL: in pairs */
+    char *only; /* NULL: all of them */
     const char *library;
     bool json;
     size_t pairs;
@@ -275,55 +277,35 @@ static void measure(const overhead_config *config, const char *program, const ch
 
 /* --- command line --------------------------------------------------------- */
 
-static void print_help(void)
-{
-    printf("Usage: %s [OPTION]... LIBRARY\n"
-           "Time of a program with LIBRARY (libompdarts.so) preloaded, over that without.\n\n"
-           "  --pairs N    runs with and without it (default %d)\n"
-           "  --json       print a line of JSON for each kind of work\n"
-           "  --only KIND  only this work\n"
-           "  --work KIND  only do the work, once, in this process\n"
-           "  --help       print this text\n\n"
-           "Works: loops, tasks, depend, start: nothing is offloaded. In overhead-target also %d synchronous target\n"
-           "regions without data (none), on data of a data region (present), on data that each maps (mapped).\n\n"
-           "Exit code: 0 right, 1 wrong result, 2 bad command line, or a run failed.\n",
-           name, DEFAULT_PAIRS, SYNCS);
-}
-
 static overhead_config parse(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"pairs", required_argument, NULL, 'p'}, {"only", required_argument, NULL, 'o'},
-        {"work", required_argument, NULL, 'w'},  {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+    overhead_config config = {.work = NULL};
+    const bench_option options[] = {
+        {"pairs", "N", "runs with and without it", bench_take_number, &config.pairs, .low = 1, .high = MAX_PAIRS, .standard = DEFAULT_PAIRS},
+        {"json", .help = "print a line of JSON for each kind of work", .take = bench_take_yes, .value = &config.json},
+        {"only", "KIND", "only this work", bench_take_text, .value = &config.only},
+        {"work", "KIND", "only do the work, once, in this process", bench_take_text, .value = &config.work},
+        {.name = NULL},
     };
-    overhead_config config = {.pairs = DEFAULT_PAIRS};
-    int option;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case 'p':
-            config.pairs = bench_number("--pairs", optarg, 1, MAX_PAIRS);
-            break;
-        case 'o':
-            config.only = optarg;
-            break;
-        case 'w':
-            config.work = optarg;
-            break;
-        case 'j':
-            config.json = true;
-            break;
-        case 'h':
-            print_help();
-            exit(EXIT_SUCCESS);
-        default:
-            exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
-        }
+    char notes[512];
+    snprintf(notes, sizeof notes,
+             "Works: loops, tasks, depend, start: nothing is offloaded. In overhead-target also %d synchronous target\n"
+             "regions without data (none), on data of a data region (present), on data that each maps (mapped).\n\n"
+             "Exit code: 0 right, 1 wrong result, 2 bad command line, or a run failed.\n",
+             SYNCS);
+    const bench_command command = {
+        .usage = "Usage: overhead [OPTION]... LIBRARY\n"
+                 "Time of a program with LIBRARY (libompdarts.so) preloaded, over that without.\n",
+        .options = options,
+        .notes = notes,
+        .expected = "one argument, LIBRARY",
+        .most = 1,
+    };
+    const int count = bench_parse(argc, argv, &command);
+    if (config.work == NULL && count == 0) {
+        bench_fail("expected %s (see --help)", command.expected);
     }
-    if (config.work == NULL && argc - optind != 1) {
-        bench_fail("expected one argument, LIBRARY, but found %d (see --help)", argc - optind);
-    }
-    config.library = config.work == NULL ? argv[optind] : NULL;
+    config.library = config.work == NULL ? argv[argc - 1] : NULL;
     return config;
 }
 

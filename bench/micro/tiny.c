@@ -6,13 +6,15 @@
  * its own. The update, a step of a linear congruential generator, neither
  * commutes nor forgets: a task that ran twice, not at all or out of order shows.
  */
-#include "common.h"
+#include "bench/common/check.h"
+#include "bench/common/clock.h"
+#include "bench/common/command.h"
+#include "bench/common/memory.h"
 
-#include <getopt.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LENGTH = 64, CHAINS = 64, DEFAULT_TASKS = 50000, MAX_TASKS = 100000000 };
 
@@ -21,61 +23,39 @@ enum { LENGTH = 64, CHAINS = 64, DEFAULT_TASKS = 50000, MAX_TASKS = 100000000 };
 
 static const char *const name = "tiny";
 
+typedef enum dependences { CHAIN, NONE } dependences;
+
+static const char *const dependence_names[] = {[CHAIN] = "chain", [NONE] = "none", NULL};
+
 typedef struct tiny_config {
-    bool chained;
+    dependences depend;
     bool json;
     size_t tasks;
 } tiny_config;
 
-static void print_help(void)
-{
-    printf("Usage: %s [OPTION]... [NTASKS]\n"
-           "Time per task of NTASKS (default %d) tiny target nowait tasks.\n\n"
-           "  --depend chain|none  64 chains of dependent tasks (default), or independent tasks\n"
-           "  --json               print one line of JSON\n"
-           "  --help               print this text\n\n"
-           "Exit code: 0 right, 1 wrong result, 2 bad command line or not enough memory.\n",
-           name, DEFAULT_TASKS);
-}
-
-static bool parse_chained(const char *text)
-{
-    if (strcmp(text, "chain") != 0 && strcmp(text, "none") != 0) {
-        bench_fail("--depend must be chain or none, not '%s'", text);
-    }
-    return text[0] == 'c';
-}
-
 static tiny_config parse(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"depend", required_argument, NULL, 'd'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+    tiny_config config = {.tasks = DEFAULT_TASKS};
+    const bench_option options[] = {
+        {"depend", "chain|none", "64 chains of dependent tasks (default), or independent tasks", bench_take_choice,
+         &config.depend, .names = dependence_names},
+        {"json", .help = "print one line of JSON", .take = bench_take_yes, .value = &config.json},
+        {.name = NULL},
     };
-    tiny_config config = {.chained = true, .tasks = DEFAULT_TASKS};
-    int option;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case 'd':
-            config.chained = parse_chained(optarg);
-            break;
-        case 'j':
-            config.json = true;
-            break;
-        case 'h':
-            print_help();
-            exit(EXIT_SUCCESS);
-        default:
-            exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
-        }
-    }
-    if (argc - optind > 1) {
-        bench_fail("expected one argument, NTASKS, but found %d (see --help)", argc - optind);
-    }
-    if (optind < argc) {
-        config.tasks = bench_number("NTASKS", argv[optind], 1, MAX_TASKS);
+    char usage[128];
+    snprintf(usage, sizeof usage,
+             "Usage: %s [OPTION]... [NTASKS]\n"
+             "Time per task of NTASKS (default %d) tiny target nowait tasks.\n",
+             name, DEFAULT_TASKS);
+    const bench_command command = {
+        .usage = usage,
+        .options = options,
+        .notes = BENCH_EXIT_CODES,
+        .expected = "one argument, NTASKS",
+        .most = 1,
+    };
+    if (bench_parse(argc, argv, &command) > 0) {
+        config.tasks = bench_number("NTASKS", argv[argc - 1], 1, MAX_TASKS);
     }
     return config;
 }
@@ -133,18 +113,18 @@ static bool is_right(const uint64_t *arrays, size_t count, size_t tasks)
 int main(int argc, char **argv)
 {
     const tiny_config config = parse(argc, argv);
-    const size_t count = config.chained ? CHAINS : config.tasks;
+    const size_t count = config.depend == CHAIN ? CHAINS : config.tasks;
     uint64_t *arrays = bench_alloc(count * LENGTH, sizeof *arrays);
     fill(arrays, count);
     const double start = bench_now();
-    if (config.chained) {
+    if (config.depend == CHAIN) {
         run_chained(arrays, config.tasks);
     } else {
         run_independent(arrays, config.tasks);
     }
     const double seconds = bench_now() - start, us_per_task = seconds * 1e6 / (double)config.tasks;
     const bool ok = is_right(arrays, count, config.tasks);
-    const char *depend = config.chained ? "chain" : "none";
+    const char *depend = dependence_names[config.depend];
     const uint64_t checksum = bench_checksum(arrays, count * LENGTH * sizeof *arrays);
     if (config.json) {
         printf("{\"program\": \"%s\", \"depend\": \"%s\", \"tasks\": %zu, \"seconds\": %.9g, \"us_per_task\": %.6g, "

@@ -3,12 +3,14 @@
  * gpu_peers: what ompdarts is compared with on a GPU, see peers.h. Prints one line of JSON for each measurement, as soon
  * as it is done.
  */
-#include "gpu/peers.h"
-
-#include "common.h"
+#include "bench/common/check.h"
+#include "bench/common/command.h"
+#include "bench/common/memory.h"
+#include "bench/common/random.h"
+#include "bench/gpu/cuda.h"
+#include "bench/gpu/peers.h"
 
 #include <float.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,46 +30,6 @@ typedef struct options {
     bool in_core, managed;
 } options;
 
-/* --- what all peers use -------------------------------------------------------------------------- */
-
-peer_queue peer_queue_open(void)
-{
-    peer_queue queue;
-    gpu_check(gpu_cuda.stream_create(&queue.stream, GPU_STREAM_NON_BLOCKING), "cuStreamCreate");
-    gpu_check_blas(gpu_cublas.create(&queue.handle), "cublasCreate");
-    gpu_check_blas(gpu_cublas.set_stream(queue.handle, queue.stream), "cublasSetStream");
-    return queue;
-}
-
-void peer_queue_close(peer_queue queue)
-{
-    gpu_check_blas(gpu_cublas.destroy(queue.handle), "cublasDestroy");
-    gpu_check(gpu_cuda.stream_destroy(queue.stream), "cuStreamDestroy");
-}
-
-gpu_address peer_device_alloc(size_t bytes)
-{
-    gpu_address address = 0;
-    gpu_check(gpu_cuda.alloc(&address, bytes), "cuMemAlloc");
-    return address;
-}
-
-size_t peer_free_bytes(void)
-{
-    size_t free_bytes = 0, total_bytes = 0;
-    gpu_check(gpu_cuda.memory_info(&free_bytes, &total_bytes), "cuMemGetInfo");
-    return free_bytes;
-}
-
-void peer_gemm(peer_queue queue, size_t m, size_t n, size_t k, peer_block a, peer_block b, peer_block c)
-{
-    const float one = 1;
-    gpu_check_blas(gpu_cublas.sgemm(queue.handle, CUBLAS_NO_TRANSPOSE, CUBLAS_NO_TRANSPOSE, (int)m, (int)n, (int)k,
-                                    &one, (const float *)a.address, (int)a.stride, (const float *)b.address,
-                                    (int)b.stride, &one, (float *)c.address, (int)c.stride),
-                   "cublasSgemm");
-}
-
 /* --- matrices on the host ------------------------------------------------------------------------ */
 
 static const uint64_t seed = 1;
@@ -83,7 +45,7 @@ static void fill(float *matrix, size_t n, uint64_t number)
     }
 }
 
-/* Symmetric in effect, as only the lower triangle counts, with a diagonal as in bench/tiles.h. */
+/* Symmetric in effect, as only the lower triangle counts, with a diagonal as in kernels/tiles.h. */
 static void fill_positive(float *matrix, size_t n)
 {
     fill(matrix, n, 0);
@@ -156,21 +118,17 @@ static void print_bytes(const char *name, double bytes)
     }
 }
 
-/* Returns whether the result is right. The comparison is written so that a NaN is not. */
+/* Returns whether the result is right. */
 static bool print(const report *report, const peer_result *result)
 {
-    const bool ok = report->residual <= 2.0 * (double)FLT_EPSILON * sqrt((double)report->n);
+    const bool ok = bench_residual_is_right(report->residual, (double)FLT_EPSILON, report->n);
     printf("{\"problem\": \"%s\", \"variant\": \"%s\", \"n\": %zu, \"memory_limit\": %zu, \"memory_used\": %zu, "
            "\"block\": %zu, \"seconds\": %.6g, \"gflops\": %.6g, ",
            report->problem, report->variant, report->n, report->limit, result->device_bytes, result->block,
            result->seconds, report->flop / result->seconds * 1e-9);
     print_bytes("h2d_bytes", result->h2d_bytes);
     print_bytes("d2h_bytes", result->d2h_bytes);
-    if (isfinite(report->residual)) {
-        printf("\"residual\": %.3e, ", report->residual);
-    } else {
-        printf("\"residual\": null, ");
-    }
+    bench_print_residual(report->residual);
     printf("\"ok\": %s}\n", ok ? "true" : "false");
     fflush(stdout);
     return ok;
@@ -282,77 +240,66 @@ static bool run_cholesky(size_t n)
 
 /* --- command line -------------------------------------------------------------------------------------- */
 
-static void print_help(void)
+static void take_list(const bench_option *option, char *text)
 {
-    puts("Usage: gpu_peers probe\n"
-         "       gpu_peers gemm N [--in-core] [--managed] [--streams BYTES[,BYTES]...] [--cublasxt BLOCK[,BLOCK]...]\n"
-         "       gpu_peers cholesky N\n"
-         "What ompdarts is compared with on the first NVIDIA GPU, single precision, matrices of order N.\n\n"
-         "  probe       what the machine is, and how fast it copies and multiplies\n"
-         "  --in-core   cuBLAS on data that are on the GPU already\n"
-         "  --managed   cuBLAS on managed memory, prefetched; left out where it is not free\n"
-         "  --streams   two streams, double buffering, in that much GPU memory\n"
-         "  --cublasxt  cublasXt with blocks of that order; reports the GPU memory it used\n"
-         "  cholesky    cuSOLVER on data that are on the GPU already\n\n"
-         "Environment: BENCH_CUDA, BENCH_CUBLAS, BENCH_CUSOLVER name the libraries to open instead of the usual ones.\n"
-         "Exit code: 0 right, 1 wrong result, 2 bad command line or a failed call, 77 no GPU or no cuBLAS.");
-}
-
-static list parse_list(const char *what, char *text)
-{
-    list list = {.count = 0};
+    list *list = option->value;
     char *rest = NULL;
+    list->count = 0;
     for (char *word = strtok_r(text, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
-        if (list.count == MAX_LIST) {
-            bench_fail("%s takes at most %d values", what, MAX_LIST);
+        if (list->count == MAX_LIST) {
+            bench_fail("--%s takes at most %d values", option->name, MAX_LIST);
         }
-        list.values[list.count++] = bench_number(what, word, 1, UINT64_C(1) << 48);
+        bench_option one = *option;
+        one.value = &list->values[list->count++];
+        bench_take_number(&one, word);
     }
-    return list;
 }
 
-static options parse(int argc, char **argv)
+/* Returns how many arguments there are besides options. */
+static int parse(int argc, char **argv, options *options)
 {
-    static const struct option known[] = {
-        {"in-core", no_argument, NULL, 'i'},       {"managed", no_argument, NULL, 'm'},
-        {"streams", required_argument, NULL, 's'}, {"cublasxt", required_argument, NULL, 'x'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    const uint64_t most = UINT64_C(1) << 48;
+    const bench_option known[] = {
+        {"in-core", .help = "cuBLAS on data that are on the GPU already", .take = bench_take_yes,
+         .value = &options->in_core},
+        {"managed", .help = "cuBLAS on managed memory, prefetched; left out where it is not free",
+         .take = bench_take_yes, .value = &options->managed},
+        {"streams", "BYTES[,BYTES]...", "two streams, double buffering, in that much GPU memory", take_list,
+         &options->limits, .low = 1, .high = most},
+        {"cublasxt", "BLOCK[,BLOCK]...", "cublasXt with blocks of that order; reports the GPU memory it used",
+         take_list, &options->blocks, .low = 1, .high = most},
+        {.name = NULL},
     };
-    options options = {.in_core = false};
-    int option;
-    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        switch (option) {
-        case 'i':
-            options.in_core = true;
-            break;
-        case 'm':
-            options.managed = true;
-            break;
-        case 's':
-            options.limits = parse_list("--streams", optarg);
-            break;
-        case 'x':
-            options.blocks = parse_list("--cublasxt", optarg);
-            break;
-        case 'h':
-            print_help();
-            exit(EXIT_SUCCESS);
-        default:
-            exit(BENCH_EXIT_USAGE); /* getopt has said what is wrong */
-        }
-    }
-    return options;
+    const bench_command command = {
+        .usage =
+            "Usage: gpu_peers probe\n"
+            "       gpu_peers gemm N [OPTION]...\n"
+            "       gpu_peers cholesky N\n"
+            "What ompdarts is compared with on the first NVIDIA GPU, single precision, matrices of order N.\n\n"
+            "probe prints what the machine is, and how fast it copies and multiplies. gemm is the matrix product,\n"
+            "done by each of the options; cholesky is cuSOLVER on data that are on the GPU already.\n",
+        .options = known,
+        .notes =
+            "Environment: BENCH_CUDA, BENCH_CUBLAS, BENCH_CUSOLVER name the libraries to open instead of the usual "
+            "ones.\n"
+            "Exit code: 0 right, 1 wrong result, 2 bad command line or a failed call, 77 no GPU or no cuBLAS.\n",
+        .expected = "probe, gemm N or cholesky N",
+        .least = 1,
+        .most = 2,
+    };
+    return bench_parse(argc, argv, &command);
 }
 
 int main(int argc, char **argv)
 {
-    const options options = parse(argc, argv);
-    const char *what = optind < argc ? argv[optind] : "";
+    options options = {.in_core = false};
+    const int count = parse(argc, argv, &options);
+    const char *what = argv[argc - count];
     const bool is_probe = strcmp(what, "probe") == 0, is_gemm = strcmp(what, "gemm") == 0;
-    if ((!is_probe && !is_gemm && strcmp(what, "cholesky") != 0) || argc - optind != (is_probe ? 1 : 2)) {
+    if ((!is_probe && !is_gemm && strcmp(what, "cholesky") != 0) || count != (is_probe ? 1 : 2)) {
         bench_fail("expected probe, gemm N or cholesky N (see --help)");
     }
-    const size_t n = is_probe ? 0 : bench_number("N", argv[optind + 1], 1, MAX_ORDER);
+    const size_t n = is_probe ? 0 : bench_number("N", argv[argc - 1], 1, MAX_ORDER);
     gpu_open();
     gpu_use_device(0);
     if (is_probe) {

@@ -4,8 +4,8 @@
  * GEMM), of a matrix whose diagonal dominates. Tiles are contiguous. Depend
  * items are the tiles' first elements, as many programs write them.
  */
-#define BENCH_SOURCE "lu.inc"
-#include "for_each_type.h"
+#define BENCH_SOURCE "bench/kernels/lu.inc"
+#include "bench/kernels/for_each_type.h"
 
 int main(int argc, char **argv)
 {

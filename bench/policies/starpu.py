@@ -10,11 +10,9 @@ August 2026 over SimGrid 3.32, kernel times as in sim/platforms/v100.times, 500 
 """
 
 import argparse
-import csv
-import io
-import pathlib
-import subprocess
 import sys
+
+import simulator
 
 # Workload, GPUs, memory; StarPU's eager, lws, dmdar, dmdas, darts, darts with plain eviction, HFP: GFlop/s.
 ROWS = (
@@ -34,16 +32,12 @@ POLICIES = ("eager,lws,ap,dmda,dmdar,dmdas,dmdas+luf,dmdas:bus,dmdas:bus+luf,dar
 
 
 def run(options, workload, devices, memory, policy):
-    name, _, rule = policy.partition("+")
-    command = [options.sim, "--workload", workload, "--devices", str(devices), "--mem", memory, "--sched",
-               name.replace(";", ","), "--platform", options.platform, "--csv", "-", "--quiet"]
-    command += ["--lookahead", str(options.lookahead)]
-    if options.buffer is not None:
-        command += ["--buffer", str(options.buffer)]
-    done = subprocess.run(command + (["--evict", rule] if rule else []), capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"starpu.py: {' '.join(command)}: {done.stderr.strip()}")
-    return next(csv.DictReader(io.StringIO(done.stdout)))
+    buffer = {} if options.buffer is None else {"buffer": options.buffer}
+    try:
+        return simulator.run(options.sim, workload=workload, devices=devices, mem=memory, platform=options.platform,
+                             lookahead=options.lookahead, more=simulator.with_rule(policy), **buffer)
+    except RuntimeError as error:
+        sys.exit(f"starpu.py: {error}")
 
 
 def cell(row):
@@ -64,15 +58,12 @@ def print_row(options, policies, row):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    build = pathlib.Path(__file__).resolve().parents[2] / "build" / "ompdarts-sim"
-    parser.add_argument("--sim", default=str(build), help="the simulator (default: build/ompdarts-sim)")
+    simulator.add_argument(parser)
     parser.add_argument("--policies", default=POLICIES)
     parser.add_argument("--platform", default="pcie")
     parser.add_argument("--buffer", type=int, help="tasks per task buffer (default: the simulator's)")
     parser.add_argument("--lookahead", type=float, default=0.012, help="seconds of work ahead (default: 0.012)")
-    options = parser.parse_args()
-    if not pathlib.Path(options.sim).exists():
-        sys.exit(f"starpu.py: {options.sim} is not there: build ompdarts with SimGrid, or say --sim")
+    options = simulator.parse(parser)
     policies = options.policies.split(",")
     print("| workload, GPUs | " + " | ".join(policies) + " | StarPU's best | our best / its best | darts / its darts |")
     print("|---" * (len(policies) + 4) + "|")

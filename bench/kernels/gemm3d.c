@@ -5,8 +5,8 @@
  * contiguous. Depend items are the tiles' first elements; of the host tasks
  * around BLAS calls, whole tiles.
  */
-#define BENCH_SOURCE "gemm3d.inc"
-#include "for_each_type.h"
+#define BENCH_SOURCE "bench/kernels/gemm3d.inc"
+#include "bench/kernels/for_each_type.h"
 
 int main(int argc, char **argv)
 {

@@ -7,32 +7,24 @@ usage: against.py [--sim PATH] [--policy P] [--others P,P+RULE,...] [--workloads
 
 Prints a table in Markdown: GFlop/s (GB moved in all directions) of the policy, of darts and of the fastest of the others; then the cases in
 which it moves more than darts, is slower than the best of the others by more than 1 %, or slower than any other with fewer devices. 2000 MiB
-of memory per device for factorisations, 500 MiB for products, as in bench/peers/starpu.py. In --others a comma inside a policy's
+of memory per device for factorisations, 500 MiB for products, as in starpu.py. In --others a comma inside a policy's
 options is written as a semicolon.
 """
 
 import argparse
 import concurrent.futures
-import csv
-import io
 import itertools
-import pathlib
-import subprocess
 import sys
+
+import simulator
 
 OTHERS = "eager,lws,ap,dmda,dmdar,dmdas,dmdas:bus+luf,dmdas:bus=1+luf,darts,darts:ratio,mhfp"
 
 
 def run(options, workload, size, devices, policy):
-    name, _, rule = policy.partition("+")
-    memory = "500Mi" if workload.startswith("gemm") else "2000Mi"
-    command = [options.sim, "--workload", f"{workload}:n={size}", "--devices", str(devices), "--mem", memory, "--platform",
-               options.platform, "--sched", name.replace(";", ","), "--csv", "-", "--quiet"]
-    done = subprocess.run(command + (["--evict", rule] if rule else []), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
-    row = next(csv.DictReader(io.StringIO(done.stdout)))
-    return float(row["gflops"]), sum(float(row[column]) for column in ("h2d_bytes", "d2h_bytes", "d2d_bytes")) / 1e9
+    row = simulator.run(options.sim, workload=f"{workload}:n={size}", devices=devices, platform=options.platform,
+                        mem="500Mi" if workload.startswith("gemm") else "2000Mi", more=simulator.with_rule(policy))
+    return float(row["gflops"]), simulator.bytes_moved(row) / 1e9
 
 
 def cell(result):
@@ -53,8 +45,7 @@ def complaints(options, results, workload, size, devices, best):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    build = pathlib.Path(__file__).resolve().parents[1] / "build" / "ompdarts-sim"
-    parser.add_argument("--sim", default=str(build), help="the simulator (default: build/ompdarts-sim)")
+    simulator.add_argument(parser)
     parser.add_argument("--policy", default="stationary")
     parser.add_argument("--others", default=OTHERS)
     parser.add_argument("--workloads", default="cholesky,lu,qr,gemm3d")
@@ -62,9 +53,7 @@ def main():
     parser.add_argument("--devices", default="1,2,4,8")
     parser.add_argument("--platform", default="pcie")
     parser.add_argument("--jobs", type=int, default=2, help="simulations at once (default: 2)")
-    options = parser.parse_args()
-    if not pathlib.Path(options.sim).exists():
-        sys.exit(f"against.py: {options.sim} is not there: build ompdarts with SimGrid, or say --sim")
+    options = simulator.parse(parser)
     others = sorted({"darts", *options.others.split(",")})
     cases = list(itertools.product(options.workloads.split(","), map(int, options.sizes.split(",")),
                                    map(int, options.devices.split(","))))

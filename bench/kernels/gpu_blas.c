@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuBLAS inside tasks, see gpu_blas.h. OpenMP and CUDA number devices alike. */
-#include "gpu_blas.h"
+#include "bench/kernels/gpu_blas.h"
 
 #include "ompdarts.h"
 
@@ -29,10 +29,7 @@ static gpu_queue own_queue(void)
     gpu_use_device(device);
     atomic_store_explicit(&gpu_waited, true, memory_order_relaxed);
     if (queue->handle == NULL) {
-        queue->own = true;
-        gpu_check(gpu_cuda.stream_create(&queue->stream, GPU_STREAM_NON_BLOCKING), "cuStreamCreate");
-        gpu_check_blas(gpu_cublas.create(&queue->handle), "cublasCreate");
-        gpu_check_blas(gpu_cublas.set_stream(queue->handle, queue->stream), "cublasSetStream");
+        *queue = gpu_queue_open();
     }
     return *queue;
 }
@@ -45,8 +42,8 @@ gpu_queue gpu_queue_begin(void)
 
 void gpu_queue_end(gpu_queue queue)
 {
-    if (queue.own) {
-        gpu_check(gpu_cuda.stream_wait(queue.stream), "cuStreamSynchronize");
+    if (queue.stream == own_queues[own_device()].stream) {
+        gpu_queue_wait(queue);
     }
 }
 

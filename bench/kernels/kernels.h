@@ -256,5 +256,5 @@ static inline void TYPED(kernel_getrf)(size_t t, REAL *a)
 #pragma omp end declare target
 
 #ifdef BENCH_GPU
-#include "gpu_kernels.h"
+#include "bench/kernels/gpu_kernels.h"
 #endif

@@ -4,10 +4,14 @@
  * element type as REAL and every function name as TYPED(name), which becomes
  * name_float or name_double. No include guard: once per program, on purpose.
  */
-#include "common.h"
+#include "bench/common/check.h"
+#include "bench/common/clock.h"
+#include "bench/common/memory.h"
+#include "bench/common/random.h"
+#include "bench/kernels/program.h"
 
 #ifdef BENCH_GPU
-#include "gpu_blas.h"
+#include "bench/kernels/gpu_blas.h"
 #else
 /* A region that runs on a host device may call host libraries: their symbols are found in the process. */
 #pragma omp begin declare target
@@ -30,8 +34,8 @@ static inline void use_one_blas_thread(void)
 #define TYPED(name) name##_float
 #define CBLAS(name) cblas_s##name
 #define CUBLAS(name) gpu_cublas.s##name
-#include "kernels.h"
-#include "tiles.h"
+#include "bench/kernels/kernels.h"
+#include "bench/kernels/tiles.h"
 #include BENCH_SOURCE
 #undef REAL
 #undef TYPED
@@ -42,8 +46,8 @@ static inline void use_one_blas_thread(void)
 #define TYPED(name) name##_double
 #define CBLAS(name) cblas_d##name
 #define CUBLAS(name) gpu_cublas.d##name
-#include "kernels.h"
-#include "tiles.h"
+#include "bench/kernels/kernels.h"
+#include "bench/kernels/tiles.h"
 #include BENCH_SOURCE
 #undef REAL
 #undef TYPED

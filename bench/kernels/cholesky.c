@@ -5,8 +5,8 @@
  * lower half are stored, each contiguous. Ordinary OpenMP: nothing here knows
  * of any scheduler.
  */
-#define BENCH_SOURCE "cholesky.inc"
-#include "for_each_type.h"
+#define BENCH_SOURCE "bench/kernels/cholesky.inc"
+#include "bench/kernels/for_each_type.h"
 
 int main(int argc, char **argv)
 {

@@ -4,25 +4,14 @@
 
 #include "util/clock.h"
 
-#include <errno.h>
-#include <math.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <simgrid/semaphore.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { FIRST_ADDRESS = 1 }; /* of data that have none: no datum begins at 0 */
 
 /* --- the driver -------------------------------------------------------------------- */
-
-void sim_wake(simulation *s, sg_sem_t semaphore)
-{
-    wake_list *list = &s->wake;
-    list->items = sim_grown(list->items, list->count, &list->capacity, sizeof *list->items);
-    list->items[list->count++] = semaphore;
-}
 
 /* Between a spill area and the program's memory: as in the runtime, in turn with what device 0 stores. */
 static bool stays_on_host(const od_transfer *x)
@@ -43,14 +32,6 @@ static void start_transfer(void *driver, od_transfer *x)
     queue *q = queue_of(s, x);
     od_list_push_back(x->demanded ? &q->demanded : &q->prefetches, &x->node);
     sim_wake(s, q->work);
-}
-
-void sim_fail(simulation *s, const char *message)
-{
-    if (!s->failed)
-        snprintf(s->error, s->error_size, "%s", message);
-    s->failed = true;
-    sim_wake(s, s->finished);
 }
 
 static void start_task(void *driver, od_task *task, int place)
@@ -85,11 +66,6 @@ static void complete_request(void *driver, od_request *request)
     if (s->replay)
         sim_replay_request_done(request);
     od_request_destroy(request);
-}
-
-uint64_t sim_now_ns(void)
-{
-    return (uint64_t)llround(simgrid_get_clock() * 1e9);
 }
 
 static uint64_t now_ns(void *driver)
@@ -168,44 +144,12 @@ static void make_ready(simulation *s, uint32_t t)
     od_engine_task_ready(s->engine, &s->task[t]);
 }
 
-static void show_progress(simulation *s)
-{
-    enum { CHECK_EVERY = 256 };
-    if (!s->machine->progress || s->done % CHECK_EVERY)
-        return;
-    uint64_t now = od_clock_ns();
-    if (now - s->shown_ns < OD_NS_PER_S / 2)
-        return;
-    s->shown_ns = now;
-    fprintf(stderr, "\rompdarts sim: %u of %u tasks, %.3f s simulated ", s->done, s->graph->ntasks,
-            simgrid_get_clock());
-}
-
 static void hand_over(simulation *s)
 {
     od_engine_hold(s->engine);
     while (s->first_ready < s->nready)
         make_ready(s, s->ready[s->first_ready++]);
     od_engine_resume(s->engine);
-}
-
-/* After an event: hands over what has become ready, then wakes whom the engine has given work. */
-void sim_after_event(simulation *s)
-{
-    if (s->replay)
-        sim_replay_advance(s);
-    else
-        hand_over(s);
-    if (s->machine->cost == SIM_COST_ADDED) {
-        od_engine_stats stats;
-        od_engine_stats_get(s->engine, &stats);
-        s->release = fmax(s->release, simgrid_get_clock()) + (double)(stats.sched_ns - s->counted_ns) * 1e-9;
-        s->counted_ns = stats.sched_ns;
-    }
-    show_progress(s);
-    while (s->wake.first < s->wake.count) /* other actors may come here meanwhile */
-        sg_sem_release(s->wake.items[s->wake.first++]);
-    s->wake.first = s->wake.count = 0;
 }
 
 static void await_release(const simulation *s)
@@ -215,18 +159,6 @@ static void await_release(const simulation *s)
 }
 
 /* --- the actors ------------------------------------------------------------------------ */
-
-static simulation *running;
-
-simulation *sim_running(void)
-{
-    return running;
-}
-
-unsigned sim_actor_number(int argc, char **argv)
-{
-    return argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
-}
 
 /* Returns when it began. */
 static double copy(simulation *s, const od_transfer *x, uint32_t rank, sg_sem_t turn)
@@ -248,7 +180,7 @@ static double copy(simulation *s, const od_transfer *x, uint32_t rank, sg_sem_t 
 
 static void queue_main(int argc, char **argv)
 {
-    simulation *s = running;
+    simulation *s = sim_running();
     unsigned number = sim_actor_number(argc, argv);
     queue *q = &s->device[number / WAYS].queue[number % WAYS];
     for (;;) {
@@ -273,7 +205,7 @@ static void queue_main(int argc, char **argv)
 
 static void worker_main(int argc, char **argv)
 {
-    simulation *s = running;
+    simulation *s = sim_running();
     device *self = &s->device[sim_actor_number(argc, argv)];
     sg_sem_t own = self->own[self->workers++];
     for (;;) {
@@ -291,21 +223,9 @@ static void worker_main(int argc, char **argv)
     }
 }
 
-void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number,
-                     bool serves)
-{
-    char text[16], actor[32];
-    snprintf(text, sizeof text, "%u", number);
-    snprintf(actor, sizeof actor, "%s%u", name, number);
-    char *arguments[] = {actor, text, NULL};
-    sg_actor_t started = sg_actor_create(actor, host, code, 2, arguments);
-    if (serves) /* an actor that ends may have ended by now */
-        sg_actor_daemonize(started);
-}
-
 static void main_main(int argc, char **argv)
 {
-    simulation *s = running;
+    simulation *s = sim_running();
     (void)argc;
     (void)argv;
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
@@ -547,6 +467,7 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
     s->machine = machine;
     s->error = error;
     s->error_size = size;
+    s->advance = machine->recording ? sim_replay_advance : hand_over;
     snprintf(error, size, "out of memory");
     od_status status = allocate(s);
     if (!status && machine->timeline)
@@ -564,13 +485,13 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
     if (!status) {
         if (machine->trace)
             fputs(sim_csv_header, machine->trace);
-        running = s;
+        sim_set_running(s);
         sg_actor_create("main", machine->platform->memory, main_main, 0, NULL);
         simgrid_run();
         if (s->done < graph->ntasks)
             sim_fail(s, "the simulation stopped before all tasks had run: what they wait for does not come");
         unmake_devices(s);
-        running = NULL;
+        sim_set_running(NULL);
         if (machine->progress && s->shown_ns)
             fprintf(stderr, "\r\033[K");
         collect(s, result);

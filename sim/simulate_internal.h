@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a simulation consists of: for run.c, which has the driver and the actors, bus.c and output.c, and for
- * replay.c, the program that was recorded.
+ * What a simulation consists of: for run.c, which has the driver and the actors of devices, and for replay.c, the
+ * program that was recorded. Both build on actors.c, bus.c and output.c.
  */
 #ifndef OD_SIM_SIMULATE_INTERNAL_H
 #define OD_SIM_SIMULATE_INTERNAL_H
@@ -57,7 +57,9 @@ typedef struct wake_list {
     uint32_t first, count, capacity; /* those before `first` have been woken */
 } wake_list;
 
-typedef struct simulation {
+typedef struct simulation simulation;
+
+struct simulation {
     const sim_graph *graph;
     const sim_machine *machine;
     od_engine *engine;
@@ -72,8 +74,9 @@ typedef struct simulation {
     uint32_t *first_after, *after; /* successors */
     double *seconds;               /* by task: how long it runs */
     od_submission **submission;
-    sim_replay *replay; /* NULL: not a recorded run */
-    uint32_t *ready;    /* a queue of those that have become ready and that the engine does not know yet */
+    sim_replay *replay;             /* NULL: not a recorded run */
+    void (*advance)(simulation *s); /* hands over what has become ready */
+    uint32_t *ready;                /* a queue of those that have become ready and that the engine does not know yet */
     uint32_t first_ready, nready;
     uint32_t done;
     wake_list wake;
@@ -86,8 +89,9 @@ typedef struct simulation {
     size_t error_size;
     bool failed;
     uint64_t shown_ns; /* real time of the last line of progress */
-} simulation;
+};
 
+/* actors.c */
 uint64_t sim_now_ns(void);
 void sim_fail(simulation *s, const char *message);
 /* The actor's semaphore is released once the engine has returned. */
@@ -100,6 +104,7 @@ void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, ch
 unsigned sim_actor_number(int argc, char **argv);
 /* The one that runs: actors get text arguments only. */
 simulation *sim_running(void);
+void sim_set_running(simulation *s);
 
 /* bus.c */
 void sim_bus_take(simulation *s, uint32_t rank, sg_sem_t turn);

@@ -144,18 +144,27 @@ static bool read_datum(sim_reader *in)
     return true;
 }
 
+/* The next word, FIRST:MODE...: returns MODE and what follows; NULL: there is no such word. */
+static char *split_word(sim_reader *in, char **first)
+{
+    char *colon = (*first = sim_word(in)) ? strchr(*first, ':') : NULL;
+    if (!colon)
+        return NULL;
+    *colon = '\0';
+    return colon + 1;
+}
+
 /* A depend item ADDRESS:MODE. */
 static bool read_use(sim_reader *in)
 {
-    sim_recording *r = in->r;
-    char *text = sim_word(in), *colon = text ? strchr(text, ':') : NULL;
+    char *text, *mode = split_word(in, &text);
     uint64_t address;
     od_mode use_mode;
-    if (!colon)
+    if (!mode)
         return sim_refuse(in, "a depend item is missing");
-    *colon = '\0';
-    if (!sim_to_number(text, UINTPTR_MAX, &address) || !sim_mode(colon + 1, &use_mode))
+    if (!sim_to_number(text, UINTPTR_MAX, &address) || !sim_mode(mode, &use_mode))
         return sim_refuse(in, "not a depend item");
+    sim_recording *r = in->r;
     r->uses = sim_grown(r->uses, r->nuses, &r->uses_capacity, sizeof *r->uses);
     r->uses[r->nuses++] = (od_level_use){address, use_mode & OD_WRITE, use_mode == OD_WRITE};
     return true;
@@ -208,16 +217,15 @@ static bool read_before(sim_reader *in, uint32_t self)
 static bool read_access(sim_reader *in)
 {
     sim_recording *r = in->r;
-    char *text = sim_word(in), *colon = text ? strchr(text, ':') : NULL;
+    char *text, *mode = split_word(in, &text);
     uint64_t datum;
     od_mode access_mode;
-    if (!colon)
+    if (!mode)
         return sim_refuse(in, "an access is missing");
-    *colon = '\0';
-    char *flag = strchr(colon + 1, ':');
+    char *flag = strchr(mode, ':');
     if (flag)
         *flag++ = '\0';
-    if (!in->graph->ndata || !sim_to_number(text, in->graph->ndata - 1, &datum) || !sim_mode(colon + 1, &access_mode) ||
+    if (!in->graph->ndata || !sim_to_number(text, in->graph->ndata - 1, &datum) || !sim_mode(mode, &access_mode) ||
         (flag && strcmp(flag, "home") != 0))
         return sim_refuse(in, "not an access");
     r->home = sim_grown(r->home, in->graph->naccesses, &r->home_capacity, sizeof *r->home);

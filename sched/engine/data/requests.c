@@ -29,6 +29,15 @@ static bool being_written(const od_request_item *item)
     return d->writers && d->home != OD_HOST && !item->request->inside;
 }
 
+/* Only the program's memory holds it from now on. */
+static void leave_to_host(od_engine *e, od_datum *d)
+{
+    od_memory_drop_all(e, d, OD_NOWHERE);
+    od_memory_let_go(e, d);
+    d->valid = OD_BIT(OD_HOST);
+    od_seal_undo(e, d);
+}
+
 /* Drops every replica; one whose address the program holds is loaded anew instead. False: under way. */
 static bool renew(od_engine *e, od_request_item *item)
 {
@@ -36,10 +45,7 @@ static bool renew(od_engine *e, od_request_item *item)
     if (d->users > d->host_users && d->home == OD_NOWHERE) /* the asker itself reads it: that copy stays as it is */
         return true;
     if ((!d->bound && d->users == d->host_users) || d->home == OD_HOST) {
-        od_memory_drop_all(e, d, OD_NOWHERE);
-        od_memory_let_go(e, d);
-        d->valid = OD_BIT(OD_HOST);
-        od_seal_undo(e, d);
+        leave_to_host(e, d);
         return true;
     }
     if (item->moved) {
@@ -68,10 +74,7 @@ static bool serve_write(od_engine *e, od_request_item *item)
         return false;
     if (d->bound || d->users > d->host_users) /* pinned: loaded anew when the host has written */
         return true;
-    od_memory_drop_all(e, d, OD_NOWHERE);
-    od_memory_let_go(e, d);
-    d->valid = OD_BIT(OD_HOST);
-    od_seal_undo(e, d);
+    leave_to_host(e, d);
     return true;
 }
 
@@ -98,6 +101,17 @@ static bool move_part(od_engine *e, od_request_item *item, int from, int to)
                                              .item = item});
     }
     return item->moved;
+}
+
+/* From the program's memory into the place, which alone holds the datum afterwards. False: under way. */
+static bool write_into(od_engine *e, od_request_item *item, int place)
+{
+    od_datum *d = item->datum;
+    if (!move_part(e, item, OD_HOST, place))
+        return false;
+    od_memory_drop_all(e, d, place);
+    d->valid = OD_BIT(place);
+    return true;
 }
 
 static bool serve_pull(od_engine *e, od_request_item *item)
@@ -132,12 +146,7 @@ static bool push_into_region(od_engine *e, od_request_item *item)
         return false;
     if (!(d->valid & ~OD_BIT(OD_HOST))) /* there is no spill area */
         return renew(e, item);
-    int place = d->bound ? d->home : holder(e, d);
-    if (!move_part(e, item, OD_HOST, place))
-        return false;
-    od_memory_drop_all(e, d, place);
-    d->valid = OD_BIT(place);
-    return true;
+    return write_into(e, item, d->bound ? d->home : holder(e, d));
 }
 
 static bool serve_push(od_engine *e, od_request_item *item)
@@ -153,12 +162,7 @@ static bool serve_push(od_engine *e, od_request_item *item)
         return renew(e, item);
     if (item->started && d->bound && (whole || in_program))
         return renew(e, item);
-    int place = holder(e, d);
-    if (!move_part(e, item, OD_HOST, place))
-        return false;
-    od_memory_drop_all(e, d, place);
-    d->valid = OD_BIT(place);
-    return true;
+    return write_into(e, item, holder(e, d));
 }
 
 static bool serve_settle(od_engine *e, od_request_item *item)

@@ -8,6 +8,7 @@ each .c that defines a function or table of which its code speaks, wherever that
   arrows    only those between the top folders that LAYERS allows
   circles   no two files reach each other; where there are some left, none larger than CIRCLES says
   sizes     at most 20 sources in a folder and 600 lines in a file, but for those in TO_DO
+  copies    no two places have six lines that differ in the names of variables alone: a function could replace them
   names     what a comment or a document names as folder/file.h, folder/file.c or `folder/` is there
 
 Prints each offence with the lines that make it. Exit codes: 0 nothing, 1 some, 2 wrong arguments.
@@ -38,6 +39,8 @@ TO_DO = {  # to do: rooms, and one concern per file
     "omp_ext/hooks/data.c", "omp_ext/tasks/launch.c", "omp_ext/services/record.c",
     "omp_ext/runtime/runtime.c",
 }
+COPIES = {"omp_ext/hooks/sync.c", "omp_ext/libomp/serial.c"}  # to do: files that may have some within them
+COPIED_LINES = 6
 MADE = {"bench/results/"}  # by programs
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
@@ -47,6 +50,9 @@ TABLE = re.compile(r"^(?!static\b|typedef\b|extern\b)[A-Za-z_][\w \t*]*?\b(\w+)(
 STATIC = re.compile(r"^static\b[\w \t*]*?\b(\w+)\s*[(\[=]", re.M)
 INLINE = re.compile(r"^(?:\w+ )*static inline\b.*?\n\{\n.*?\n\}", re.M | re.S)
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d[\w.]*|->|[^\s{}]')
+KEYWORDS = frozenset("if else for while do return switch break continue goto sizeof const static struct unsigned int char "
+                     "void double float bool size_t uint32_t uint64_t NULL true false".split())
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 NAME = re.compile(r"(?<![\w./-])((?:%s)(?:/\w+)*/(?:\w+\.[ch]\b|(?=`)))" % "|".join(LAYERS))
 
@@ -180,6 +186,46 @@ def bad_sizes(sources):
             yield f"size: {folder} has {len(files)} sources, at most {MOST_FILES}"
 
 
+def pieces(text):
+    """What functions consist of: lists of lines, as (number, text). Tables and labels divide, preprocessor lines do not count."""
+    piece = None
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.strip()
+        if line == "{":
+            piece = []
+        elif piece is not None and (line.startswith("}") or words.startswith(("{", "[", ".", "case ", "default:"))):
+            yield piece
+            piece = None if line.startswith("}") else []
+        elif piece is not None and re.search(r"\w", words) and not words.startswith("#"):
+            piece.append((number, words))
+
+
+def likeness(lines):
+    """The same for lines that differ in the names of variables and types alone."""
+    names, found = {}, []
+    for _, line in lines:
+        tokens = TOKEN.findall(line)
+        for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ""]):
+            if (token[0].isalpha() or token[0] == "_") and token not in KEYWORDS and after != "(" and before not in (".", "->"):
+                token = names.setdefault(token, len(names))
+            found.append(token)
+        found.append("\n")
+    return tuple(found)
+
+
+def bad_copies(sources):
+    seen, reported = {}, set()
+    for path, text in sorted(sources.code.items()):
+        for piece in pieces(text):
+            for at in range(len(piece) - COPIED_LINES + 1):
+                lines = piece[at:at + COPIED_LINES]
+                other = seen.setdefault(likeness(lines), (path, piece, at))
+                overlaps = other[1] is piece and at - other[2] < COPIED_LINES
+                if not overlaps and not (path == other[0] and path in COPIES) and (id(piece), id(other[1])) not in reported:
+                    reported.add((id(piece), id(other[1])))
+                    yield f"copy: {path}:{lines[0][0]} and {other[0]}:{other[1][other[2]][0]} have {COPIED_LINES} like lines"
+
+
 def bad_names(sources):
     texts = {path: "\n".join(COMMENT.findall(text)) for path, text in sources.text.items()}
     for document in ("README.md", "CONTRIBUTING.md", "docs/*.md"):
@@ -195,7 +241,7 @@ def check(root, say=print):
     sources = Sources(root)
     if not sources.text:
         return [f"no sources in {root}"]
-    return [*bad_arrows(sources), *bad_circles(sources, say), *bad_sizes(sources), *bad_names(sources)]
+    return [*bad_arrows(sources), *bad_circles(sources, say), *bad_sizes(sources), *bad_copies(sources), *bad_names(sources)]
 
 
 # --- selftest -----------------------------------------------------------------------------------------------------
@@ -236,6 +282,13 @@ def plant_full_folder(root):
     return "size: sched/evict has"
 
 
+def plant_copy(root):
+    text = (root / "memmgr/data/pool.c").read_text(encoding="utf-8")
+    longest = max(re.findall(r"\n\{\n(.*?\n)\}", text, re.S), key=len)
+    append(root / "sched/evict/luf.c", "\nstatic void planted(void)\n{\n" + re.sub(r"\bpool\b", "x", longest) + "}\n")
+    return "copy: sched/evict/luf.c:"
+
+
 def plant_name(root):
     append(root / "README.md", "\nSee `sched/nowhere.h`.\n")
     return "name: README.md names sched/nowhere.h"
@@ -245,7 +298,7 @@ def selftest(root):
     """Each offence, planted in a copy, is found, and it alone."""
     failures = 0
     for plant in (None, plant_include, plant_call, plant_circle, plant_circle_of_calls, plant_long_file,
-                  plant_full_folder, plant_name):
+                  plant_full_folder, plant_copy, plant_name):
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder)
             for room in (*LAYERS, "docs"):

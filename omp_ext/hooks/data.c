@@ -10,7 +10,7 @@
 #include "memmgr/data/spill.h"
 #include "omp_ext/hooks/device_memory.h"
 #include "omp_ext/maps/expand.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/services/info.h"
 #include "omp_ext/tasks/job.h"

@@ -4,7 +4,7 @@
 
 #include "omp_ext/hooks/device_memory.h"
 #include "omp_ext/tasks/entry.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/runtime/runtime.h"
 

@@ -9,7 +9,7 @@
 #include "omp_ext/hooks/ompdarts.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #include "memmgr/data/relocation.h"
 #include "omp_ext/hooks/device_memory.h"
 #include "omp_ext/maps/expand.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/launch.h"
 #include "omp_ext/libomp/real.h"

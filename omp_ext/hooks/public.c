@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions behind ompdarts.h. */
 #include "omp_ext/hooks/ompdarts.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 #include "omp_ext/services/tracing.h"
 
 int ompdarts_v1_ndevices(void)

@@ -9,7 +9,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/libomp/serial.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 #include "omp_ext/services/watchdog.h"
 
 #include <stdarg.h>

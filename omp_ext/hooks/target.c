@@ -3,7 +3,7 @@
  * Kernel launches, and the default device.
  */
 #include "omp_ext/maps/expand.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/maps/fortran.h"
 #include "omp_ext/tasks/job.h"

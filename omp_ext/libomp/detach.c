@@ -3,10 +3,10 @@
 #define _GNU_SOURCE /* gettid */
 #include "omp_ext/libomp/detach.h"
 
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>

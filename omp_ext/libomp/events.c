@@ -8,10 +8,10 @@
 #include "omp_ext/libomp/events.h"
 
 #include "omp_ext/libomp/detach.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/runtime/runtime.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "omp_ext/libomp/kernel.h"
 
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 #include "omp_ext/runtime/workers.h"
 #include "util/thread.h"
 

@@ -2,10 +2,10 @@
 /* Around libomp's count of tasks in teams of one thread. See serial.h. */
 #include "omp_ext/libomp/serial.h"
 
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 
 #include <stdlib.h>
 #include <string.h>

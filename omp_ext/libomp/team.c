@@ -3,7 +3,7 @@
 #include "omp_ext/libomp/team.h"
 
 #include "omp_ext/libomp/detach.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/runtime/runtime.h"
 #include "util/clock.h"

@@ -2,7 +2,7 @@
 /* Mappers, non-contiguous sections, attachments. See expand.h. */
 #include "omp_ext/maps/expand.h"
 
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/runtime/runtime.h"
 

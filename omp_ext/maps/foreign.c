@@ -3,7 +3,7 @@
 #include "omp_ext/maps/foreign.h"
 
 #include "omp_ext/hooks/device_memory.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/runtime/runtime.h"
 
 #include <stdlib.h>

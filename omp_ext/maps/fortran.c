@@ -2,7 +2,7 @@
 /* Sections of Fortran arrays. See fortran.h. */
 #include "omp_ext/maps/fortran.h"
 
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/tasks/launch.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "omp_ext/maps/holders.h"
 
 #include "memmgr/data/attach.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/refer.h"
 
 #include <stdlib.h>

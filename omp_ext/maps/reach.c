@@ -3,7 +3,7 @@
 #include "omp_ext/maps/reach.h"
 
 #include "memmgr/data/spill.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/refer.h"
 #include "omp_ext/maps/relocate.h"
 #include "omp_ext/runtime/runtime.h"

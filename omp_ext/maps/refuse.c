@@ -4,7 +4,7 @@
 
 #include "memmgr/data/mappings.h"
 #include "omp_ext/hooks/device_memory.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/holders.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/refer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Map lists with structs made simple. See structs.h. */
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/structs_impl.h"
 
 #include "omp_ext/maps/expand.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Structs for the time of a kernel: references, attached pointers, what device copies must hold. See structs.h. */
 #define _POSIX_C_SOURCE 200809L
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/structs_impl.h"
 
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/relocate.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Threads that run started jobs. See workers.h. */
 #include "omp_ext/runtime/workers.h"
 
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "util/thread.h"
 
 #include <stdio.h>

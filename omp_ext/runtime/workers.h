@@ -10,7 +10,9 @@
 #ifndef OD_OMP_EXT_WORKERS_H
 #define OD_OMP_EXT_WORKERS_H
 
-#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/runtime/work.h"
+
+#include <pthread.h>
 
 typedef struct od_workers od_workers;
 

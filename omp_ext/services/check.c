@@ -12,7 +12,7 @@
 #include "memmgr/data/guard.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/hooks/images.h"
-#include "omp_ext/runtime/source.h"
+#include "omp_ext/services/source.h"
 #include "util/log.h"
 
 #include <dlfcn.h>

@@ -4,8 +4,8 @@
 #include "omp_ext/services/tracing.h"
 
 #include "omp_ext/runtime/runtime.h"
-#include "omp_ext/runtime/source.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/services/source.h"
+#include "omp_ext/libomp/thread.h"
 #include "util/clock.h"
 #include "util/log.h"
 

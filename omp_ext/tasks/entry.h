@@ -44,7 +44,7 @@ struct od_entry {
     bool recalled;          /* earlier runs have been looked at */
     uint64_t news;          /* runs of this run */
     bool closed;            /* its library has been: to be used again for other code */
-    struct od_source *text; /* omp_ext/runtime/source.h */
+    struct od_source *text; /* omp_ext/services/source.h */
     struct od_entry *next;
 };
 typedef struct od_entry od_entry;

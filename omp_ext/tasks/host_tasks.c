@@ -6,7 +6,7 @@
  * whether it offloads from inside, and which of its depend items name data of which size. Later instances of code that
  * only uses data inside regions are given a reservation (reservation.h): a gate goes before them.
  */
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/record.h"

@@ -5,7 +5,7 @@
  */
 #include "omp_ext/tasks/job.h"
 
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/recall.h"

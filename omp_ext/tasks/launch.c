@@ -9,7 +9,7 @@
 #include "memmgr/data/spill.h"
 #include "omp_ext/hooks/device_memory.h"
 #include "omp_ext/maps/expand.h"
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/hooks/lend.h"
 #include "omp_ext/libomp/ompt.h"

@@ -12,7 +12,7 @@
 #define OD_OMP_EXT_LAUNCH_H
 
 #include "omp_ext/maps/refer.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 
 typedef enum od_arg_class {
     OD_ARG_VALUE,   /* a literal, or nothing that is in memory: stays as it is */

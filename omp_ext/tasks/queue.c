@@ -3,7 +3,7 @@
 #include "omp_ext/tasks/queue.h"
 
 #include "omp_ext/hooks/ompdarts.h"
-#include "omp_ext/tasks/thread.h"
+#include "omp_ext/libomp/thread.h"
 
 void od_queue_enter(unsigned k)
 {

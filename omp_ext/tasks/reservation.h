@@ -21,14 +21,6 @@
 #include "omp_ext/tasks/launch.h"
 #include "omp_ext/tasks/records.h"
 
-typedef struct od_gate {
-    od_record *record;    /* of the host task, which runs after the gate */
-    od_detached detached; /* the gate task's completion */
-    od_job *job;          /* the reservation that has been granted and not begun yet, or NULL; runtime lock */
-    unsigned holders;     /* of the record and the job; runtime lock */
-    struct od_gate *next; /* in the runtime's outbox */
-} od_gate;
-
 od_gate *od_gate_create(od_record *record);
 /* The record is freed. */
 void od_gate_release(od_gate *gate);

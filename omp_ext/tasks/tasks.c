@@ -8,7 +8,7 @@
  * discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c.
  */
 
-#include "omp_ext/runtime/fatal.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/tasks/job.h"
 
 #include "omp_ext/libomp/ompt.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See source.h. */
 #define _GNU_SOURCE
-#include "omp_ext/runtime/source.h"
+#include "omp_ext/services/source.h"
 
 #include "omp_ext/hooks/images.h"
 

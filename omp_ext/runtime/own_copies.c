@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Copies that a thread makes itself while it waits. See own_copies.h. */
-#include "omp_ext/tasks/own_copies.h"
+#include "omp_ext/runtime/own_copies.h"
 
 enum { MOST_BYTES = 64 * 1024 }; /* at once: what a thread copies while another one wakes */
 

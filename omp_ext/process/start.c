@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The start, at the first construct that could be scheduled: devices, memory, the engine, threads. And the start anew in the child
+ * of a fork.
+ */
+#include "omp_ext/runtime/internal.h"
+
+#include "omp_ext/hooks/images.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/services/check.h"
+#include "omp_ext/services/info.h"
+#include "omp_ext/services/interrupt.h"
+#include "omp_ext/services/progress.h"
+#include "omp_ext/services/recall.h"
+#include "omp_ext/services/record.h"
+#include "omp_ext/services/tracing.h"
+#include "omp_ext/services/watchdog.h"
+#include "util/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void choose_devices(unsigned available)
+{
+    char error[160];
+    if (od_devices_choose(&od_runtime.options.devices, available, &od_runtime.devices, error, sizeof error))
+        od_refuse(error);
+    if (od_runtime.single_device && !od_devices_are_one(&od_runtime.devices)) {
+        od_log(OD_LOG_WARNING, "runtime", "%s", od_single_device_text);
+        od_runtime.devices.count = 1;
+    }
+}
+
+static od_status take_pools(void)
+{
+    unsigned n = od_runtime.devices.count;
+    size_t limit = od_runtime.options.mem_limit;
+    size_t bytes = limit ? limit : od_devices_memory(&od_runtime.devices, &od_runtime.backend);
+    od_status status = od_backend_take_pools(&od_runtime.backend, n, bytes);
+    /* The default is a guess: take less where it does not fit. */
+    for (int i = 0; status && !limit && i < 8; i++) {
+        bytes = bytes / 4 * 3;
+        status = od_backend_take_pools(&od_runtime.backend, n, bytes);
+    }
+    return status;
+}
+
+/* What is not measured is taken for a PCIe link. A slowed one is shared by all devices. */
+static void find_links(void)
+{
+    unsigned n = od_runtime.backend.ndevices;
+    bool slowed = od_runtime.options.link_bandwidth > 0;
+    od_runtime.links = calloc((n + 1) * (n + 1), sizeof *od_runtime.links);
+    for (unsigned i = 0; od_runtime.links && i < (n + 1) * (n + 1); i++)
+        od_runtime.links[i] = (od_link){slowed ? od_runtime.options.link_bandwidth / n : 12e9, 1e-6};
+    if (od_runtime.links && !slowed && od_runtime.options.cache)
+        od_recall_links(&od_runtime.backend, od_runtime.links);
+}
+
+static od_status start_engine(void)
+{
+    const od_policy_ops *policy = od_runtime.policy.ops;
+    unsigned n = od_runtime.backend.ndevices;
+    bool asynchronous = od_runtime.backend.ops->start != NULL;
+    od_runtime_driver_ops.event = od_tracing_wanted(od_runtime.options.trace) ? od_tracing_event : NULL;
+    if (strcmp(od_runtime.options.evict, "auto") == 0)
+        snprintf(od_runtime.options.evict, sizeof od_runtime.options.evict, "%s", policy->default_evict);
+    find_links();
+    if (!od_runtime.links)
+        return OD_ENOMEM;
+    od_engine_config config = {
+        .ndevices = n,
+        .memory = od_runtime.backend.pool_bytes[0],
+        .buffer = od_runtime.options.task_buffer,
+        .lookahead = od_runtime.options.lookahead_s,
+        .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
+        .host_slots = od_runtime.options.host_workers,
+        .peer = od_runtime.backend.ops->peer,
+        .pins = od_runtime.backend.ops->let_go != NULL,
+        .spill = od_runtime.options.spill,
+        .host_link = od_runtime_link(NULL, OD_HOST, 0),
+        .peer_link = n > 1 ? od_runtime_link(NULL, 0, 1) : od_runtime_link(NULL, OD_HOST, 0),
+        .policy = policy,
+        .working = od_runtime.options.working,
+        .policy_values = od_runtime.policy.values,
+        .evict = od_evict_find(od_runtime.options.evict),
+        .seed = od_runtime.options.seed,
+        .driver_ops = &od_runtime_driver_ops,
+    };
+    return od_engine_create(&config, &od_runtime.engine);
+}
+
+static bool start_threads(void)
+{
+    od_transfer_config transfers = {.backend = &od_runtime.backend,
+                                    .seed = od_runtime.options.seed,
+                                    .jitter_s = od_runtime.options.jitter_s,
+                                    .done = od_runtime_transfer_done};
+    od_runtime.process = getpid();
+    od_runtime.workers = od_workers_create(&od_runtime.lock, od_runtime.backend.ndevices + 1, &od_runtime_workers_ops);
+    od_runtime.planner = od_planner_create(&od_runtime.lock, od_runtime_aside_done);
+    od_runtime.host_copies = od_host_copies_create(od_runtime_transfer_done, NULL);
+    if (!od_runtime.workers || !od_runtime.planner || !od_runtime.host_copies ||
+        od_transfer_queues_create(&transfers, &od_runtime.transfers))
+        return false;
+    if (od_runtime.options.watchdog_s > 0)
+        od_watchdog_start(od_runtime.options.watchdog_s);
+    bool reports = od_runtime.options.summary || od_runtime.options.stats[0] || od_runtime.options.record[0] ||
+                   od_tracing_wanted(od_runtime.options.trace);
+    if (!od_runtime.inherited)
+        od_interrupt_start(reports ? od_runtime_report_interrupted : NULL, od_runtime_show_state);
+    return true;
+}
+
+static void start_or_refuse(void)
+{
+    char message[400];
+    if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
+        od_refuse(message);
+    if (take_pools()) {
+        snprintf(message, sizeof message, "the memory of %u devices could not be taken; set OMPDARTS_MEM_LIMIT to less",
+                 od_runtime.devices.count);
+        od_refuse(message);
+    }
+    if (start_engine() || !start_threads())
+        od_refuse("the scheduler could not be started: out of memory or threads");
+}
+
+/* The processors are there for all workers together; a program that wants fewer threads gets fewer. */
+static int share_processors(void)
+{
+    int threads = REAL(omp_get_num_procs)(), wanted = REAL(omp_get_max_threads)();
+    unsigned n = od_runtime.backend.ops->start ? od_runtime.options.host_workers : od_runtime.backend.ndevices;
+    threads = (wanted < threads ? wanted : threads) / (n ? (int)n : 1);
+    return threads > 0 ? threads : 1;
+}
+
+static void record_start(void)
+{
+    od_record_run run = {.ndevices = od_runtime.backend.ndevices,
+                         .memory = od_runtime.backend.pool_bytes[0],
+                         .buffer = od_runtime.options.task_buffer,
+                         .lookahead = od_runtime.options.lookahead_s,
+                         .seed = od_runtime.options.seed,
+                         .spill = od_runtime.options.spill,
+                         .working = od_runtime.options.working,
+                         .policy = od_runtime.options.sched,
+                         .evict = od_runtime.options.evict};
+    od_engine_links(od_runtime.engine, &run.host_link, &run.peer_link);
+    if (od_runtime.options.record[0])
+        od_record_start(od_runtime.options.record, &run);
+}
+
+static void trace_start(void)
+{
+    char text[OD_MAX_DEVICES][OD_DEVICE_NAME];
+    const char *names[OD_MAX_DEVICES];
+    od_trace_run run = {.policy = od_runtime.options.sched,
+                        .evict = od_runtime.options.evict,
+                        .seed = od_runtime.options.seed,
+                        .ndevices = od_runtime.backend.ndevices,
+                        .memory = od_runtime.backend.pool_bytes[0],
+                        .device = names,
+                        .start_ns = od_runtime.start_ns};
+    for (unsigned k = 0; k < run.ndevices; k++)
+        names[k] = od_devices_name(&od_runtime.devices, k, text[k]);
+    od_tracing_start(od_runtime.options.trace, &run);
+}
+
+void od_runtime_start(void)
+{
+    int available = REAL(omp_get_num_devices)();
+    if (available <= 0) {
+        od_log(OD_LOG_WARNING, "runtime",
+               "no device for this program's device code: its target regions run on the host, nothing is scheduled "
+               "(`ompdarts info` shows what is there)");
+        atomic_store(&od_process_self.activity, OD_OFF);
+        return;
+    }
+    od_runtime.jobs_done_end = &od_runtime.jobs_done;
+    od_list_init(&od_runtime.live);
+    od_list_init(&od_runtime.reserved);
+    /* libomp looks only at the first task of each queue for one that a waiting thread may run. Detached tasks complete in
+     * any order, and then that need not be one: threads would wait for each other for ever. */
+    REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
+    if (od_runtime.options.cache)
+        od_recall_start();
+    choose_devices((unsigned)available);
+    start_or_refuse();
+    od_runtime.kernel_threads = share_processors();
+    od_runtime.start_ns = od_clock_ns();
+    od_check_start(od_runtime.options.check);
+    record_start();
+    trace_start();
+    od_info_start();
+    if (od_runtime.options.progress)
+        od_progress_start(od_runtime.start_ns);
+    od_images_hold();
+    on_exit(od_runtime_begin_to_end, NULL);
+    od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, back-end %s, policy %s, eviction %s",
+           od_runtime.backend.ndevices, od_runtime.backend.pool_bytes[0], od_runtime.backend.ops->name, od_runtime.options.sched,
+           od_runtime.options.evict);
+    atomic_store_explicit(&od_process_self.activity, OD_ON, memory_order_release);
+}
+
+/* --- after a fork ---------------------------------------------------------- */
+
+void od_runtime_before_fork(void)
+{
+    pthread_mutex_lock(&od_runtime.lock);
+}
+
+void od_runtime_after_fork(bool child)
+{
+    int on = OD_ON;
+    if (child)
+        atomic_compare_exchange_strong(&od_process_self.activity, &on, OD_FORKED);
+    pthread_mutex_unlock(&od_runtime.lock);
+}
+
+/* Tasks that were under way in the parent will never end here. */
+static void give_up_inherited(void)
+{
+    if (od_directory_has_regions(od_engine_directory(od_runtime.engine)))
+        od_fatal(
+            "this process was forked while target tasks were under way and data regions were open, and now "
+            "it offloads");
+    od_log(OD_LOG_WARNING, "runtime",
+           "this process was forked while target tasks were under way: what it offloads is not scheduled");
+    atomic_store(&od_process_self.activity, OD_OFF);
+}
+
+/* A GPU's driver does not follow into a child. */
+static void give_up_gpus(void)
+{
+    od_log(
+        OD_LOG_WARNING, "runtime",
+        "this process was forked by one that uses GPUs, which the CUDA driver does not support: nothing is scheduled");
+    atomic_store(&od_process_self.activity, OD_OFF);
+}
+
+/* A child of a process that forked while nothing was under way goes on with a copy of the engine, of the data and of the
+ * regions, as it does with libomptarget's. */
+void od_runtime_revive(void)
+{
+    pthread_mutex_lock(&od_runtime.lock);
+    if (atomic_load(&od_process_self.activity) == OD_FORKED) {
+        od_workers_abandon(od_runtime.workers);
+        od_planner_abandon(od_runtime.planner);
+        od_engine_abandon_asides(od_runtime.engine);
+        od_transfer_queues_abandon(od_runtime.transfers);
+        od_host_copies_abandon(od_runtime.host_copies);
+        od_runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+        od_runtime.onlookers = 0;
+        atomic_store(&od_runtime.telling, 0);
+        atomic_store(&od_process_self.inside, od_own_inside);
+        od_runtime.patient = false;
+        od_runtime.inherited = true;
+        od_tracing_abandon();
+        if (od_runtime.backend.ops->start)
+            give_up_gpus();
+        else if (!od_engine_is_idle(od_runtime.engine) || od_runtime.busy || od_own_jobs)
+            give_up_inherited();
+        else if (start_threads())
+            atomic_store_explicit(&od_process_self.activity, OD_ON, memory_order_release);
+        else
+            od_fatal("the threads of the scheduler could not be started after a fork");
+    }
+    pthread_mutex_unlock(&od_runtime.lock);
+}

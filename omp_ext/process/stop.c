@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The end of the process. When it begins to end (a handler of exit()) what is under way is awaited, and from then on nothing
+ * is left to other threads; constructs in destructors of static objects and in other exit handlers are still carried out. All
+ * ends with the last of the program's device images, before that is unloaded. A signal that ends the process leaves the figures.
+ */
+#define _GNU_SOURCE
+#include "omp_ext/runtime/internal.h"
+
+#include "omp_ext/hooks/images.h"
+#include "omp_ext/services/check.h"
+#include "omp_ext/services/progress.h"
+#include "omp_ext/services/recall.h"
+#include "omp_ext/services/record.h"
+#include "omp_ext/services/tracing.h"
+#include "omp_ext/libomp/thread.h"
+#include "sched/report/report.h"
+#include "util/clock.h"
+#include "util/fair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void report(void)
+{
+    char names[OD_MAX_DEVICES][OD_DEVICE_NAME];
+    od_report_device devices[OD_MAX_DEVICES];
+    od_report r = {.policy = od_runtime.options.sched,
+                   .evict = od_runtime.options.evict,
+                   .seed = od_runtime.options.seed,
+                   .wall_s = (double)(od_clock_ns() - od_runtime.start_ns) * 1e-9,
+                   .ndevices = od_runtime.backend.ndevices,
+                   .devices = devices};
+    od_engine_stats_get(od_runtime.engine, &r.engine);
+    for (unsigned k = 0; k < r.ndevices; k++) {
+        devices[k].name = od_devices_name(&od_runtime.devices, k, names[k]);
+        od_engine_device_stats(od_runtime.engine, k, &devices[k].stats);
+    }
+    if (od_runtime.inherited)
+        return;
+    if (od_runtime.options.summary)
+        od_report_print(&r, stderr);
+    if (od_runtime.options.stats[0] && od_report_write_json(&r, od_runtime.options.stats))
+        od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", od_runtime.options.stats);
+}
+
+static void record_end(void)
+{
+    od_device_stats stats[OD_MAX_DEVICES];
+    for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
+        od_engine_device_stats(od_runtime.engine, k, &stats[k]);
+    od_record_end(stats, od_runtime.backend.ndevices);
+}
+
+enum { EXIT_PATIENCE_S = 2 };
+
+static bool is_idle(const void *arg)
+{
+    (void)arg;
+    return od_engine_is_idle(od_runtime.engine);
+}
+
+/* Only what the calling thread itself is inside of is still being carried out. */
+static bool is_quiet(const void *arg)
+{
+    (void)arg;
+    return od_runtime.busy <= od_own_jobs;
+}
+
+/* The caller is an onlooker. Seconds are the process's own: what has not had its turn yet is waited for. */
+static bool wait_for(bool (*condition)(const void *arg), const void *arg)
+{
+    od_fair fair;
+    uint64_t left_ns = EXIT_PATIENCE_S * OD_NS_PER_S;
+    od_fair_begin(&fair, 0, false);
+    while (!condition(arg) && left_ns) {
+        struct timespec limit;
+        clock_gettime(CLOCK_REALTIME, &limit);
+        limit.tv_sec++;
+        while (!condition(arg) && !pthread_cond_timedwait(&od_runtime.changed, &od_runtime.lock, &limit))
+            continue;
+        uint64_t lap_ns = od_fair_lap(&fair);
+        left_ns -= lap_ns < left_ns ? lap_ns : left_ns;
+    }
+    return condition(arg);
+}
+
+typedef struct job_filter {
+    bool (*is)(const od_job *job, const void *arg);
+    const void *arg;
+} job_filter;
+
+static bool none_is_live(const void *filter)
+{
+    const job_filter *f = filter;
+    od_list_each(node, &od_runtime.live) {
+        if (f->is(od_container_of(node, od_job, live), f->arg))
+            return false;
+    }
+    return true;
+}
+
+void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const void *arg)
+{
+    if (atomic_load_explicit(&od_process_self.activity, memory_order_acquire) != OD_ON)
+        return;
+    pthread_mutex_lock(&od_runtime.lock);
+    od_runtime.onlookers++;
+    wait_for(none_is_live, &(job_filter){is, arg});
+    od_runtime.onlookers--;
+    pthread_mutex_unlock(&od_runtime.lock);
+}
+
+/* Under the lock, which is given away meanwhile. */
+static void await_count(const atomic_uint *count, unsigned own)
+{
+    static const struct timespec nap = {.tv_nsec = 20000};
+    uint64_t limit_ns = od_clock_ns() + EXIT_PATIENCE_S * OD_NS_PER_S;
+    while (atomic_load(count) > own && od_clock_ns() < limit_ns) {
+        pthread_mutex_unlock(&od_runtime.lock);
+        nanosleep(&nap, NULL);
+        pthread_mutex_lock(&od_runtime.lock);
+    }
+}
+
+/* The tasks of libomp's whose completion a thread of ours is in the middle of: a program that has waited for a task may end
+ * while the thread that has completed it is still at it. */
+static void await_tellers(void)
+{
+    await_count(&od_runtime.telling, 0);
+}
+
+/* libomp ends, too, and runs and awaits what tasks it still has: those that will not run any more are complete. Under the
+ * lock, which is gone at the end; what ends later is not told to libomp, which is no longer there. */
+static void abandon_jobs(void)
+{
+    size_t n = 0;
+    od_runtime.abandoned = true;
+    od_detached *tasks = malloc((od_runtime.live.count + 1) * sizeof *tasks);
+    od_list_each(node, &od_runtime.live) {
+        if (tasks)
+            tasks[n++] = od_container_of(node, od_job, live)->detached;
+    }
+    pthread_mutex_unlock(&od_runtime.lock);
+    for (size_t i = 0; i < n; i++)
+        od_detached_tell((od_detached){.event = tasks[i].event});
+    free(tasks);
+    od_team_abandon_all();
+}
+
+/* Other threads may be in the middle of anything: nothing is torn down, the process ends with its threads. */
+static void stop(int status)
+{
+    od_ends_process = true;
+    if (getpid() != od_runtime.process || atomic_exchange(&od_process_self.activity, OD_ENDED) != OD_ON)
+        return;
+    pthread_mutex_lock(&od_runtime.lock);
+    od_runtime.onlookers++;
+    od_runtime.stopping = true;
+    wait_for(is_quiet, NULL);
+    await_count(&od_process_self.inside, od_own_inside);
+    od_transfer_queues_halt(od_runtime.transfers);
+    od_check_stop();
+    record_end();
+    od_tracing_end();
+    od_progress_end();
+    report();
+    if (od_runtime.backend.ops->report)
+        od_runtime.backend.ops->report(od_runtime.backend.state);
+    od_recall_save();
+    if (od_own_jobs) { /* libomp cannot be ended from a thread that is none of its own while a team is active */
+        fflush(NULL);
+        _exit(status);
+    }
+    await_tellers();
+    abandon_jobs();
+    od_images_let_go();
+}
+
+/* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. When nothing is under way
+ * any more, it goes on as long as the program may still need it. */
+void od_runtime_begin_to_end(int status, void *arg)
+{
+    bool idle;
+    (void)arg;
+    if (getpid() != od_runtime.process || atomic_load(&od_process_self.activity) != OD_ON || atomic_exchange(&od_process_self.ending, true))
+        return;
+    pthread_mutex_lock(&od_runtime.lock);
+    od_runtime.onlookers++;
+    idle = !od_own_jobs && !od_self.job && wait_for(is_idle, NULL);
+    od_runtime.onlookers--;
+    if (idle)
+        await_tellers();
+    pthread_mutex_unlock(&od_runtime.lock);
+    if (!idle) {
+        stop(status);
+        return;
+    }
+    od_runtime_synchronise();
+    od_recall_save(); /* while the names of kernels are known, also those of libraries that go first */
+}
+
+void od_runtime_last_image(void)
+{
+    if (atomic_load(&od_process_self.ending))
+        stop(0);
+}
+
+/* What a library's constructor registers for exit() is called after all destructors of libraries: it may have been there that all
+ * started. Libraries that were there before ours have theirs called after this. */
+__attribute__((destructor)) static void unload(void)
+{
+    od_runtime_begin_to_end(0, NULL);
+    if (!od_images_exist())
+        stop(0);
+}
+
+/* A signal has arrived, and the process may be anywhere: only a moment is spent on the lock. */
+static bool lock_for_signal(void)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += EXIT_PATIENCE_S;
+    return pthread_mutex_timedlock(&od_runtime.lock, &limit) == 0;
+}
+
+void od_runtime_show_state(void)
+{
+    if (!lock_for_signal()) {
+        od_log(OD_LOG_WARNING, "runtime", "SIGUSR1: the scheduler did not answer");
+        return;
+    }
+    od_engine_dump(od_runtime.engine, stderr);
+    pthread_mutex_unlock(&od_runtime.lock);
+}
+
+void od_runtime_report_interrupted(int signal)
+{
+    if (atomic_exchange(&od_process_self.activity, OD_ENDED) != OD_ON) /* it is ending anyhow, and gives its figures */
+        return;
+    od_progress_end();
+    if (!lock_for_signal()) {
+        od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): no figures, the scheduler did not answer",
+               strsignal(signal));
+        return;
+    }
+    od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): figures so far", strsignal(signal));
+    od_transfer_queues_halt(od_runtime.transfers);
+    od_record_interrupt();
+    od_tracing_end();
+    report();
+}

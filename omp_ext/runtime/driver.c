@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The driver of the engine: its commands carried out. Under the lock, but where it says otherwise. */
+#include "omp_ext/runtime/internal.h"
+
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/services/record.h"
+#include "omp_ext/tasks/entry.h"
+#include "util/clock.h"
+
+/* For what OMPDARTS_CHECK says about a datum. */
+static void note_user(const od_task *task, const od_entry *user)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        task->access[i].datum->user = user;
+}
+
+static void start_task(void *driver, od_task *task, int place)
+{
+    (void)driver;
+    od_job *job = task->user;
+    if (od_runtime.stopping)
+        return;
+    if (place == OD_HOST && od_runtime.mandatory)
+        od_fatal("a target region cannot run on a device, and OMP_TARGET_OFFLOAD=mandatory forbids the host");
+    if (place != OD_HOST)
+        note_user(task, job->cost);
+    job->granted_place = place;
+    if (job->kind == OD_JOB_SYNC) {
+        od_runtime_set_flag(&job->granted);
+        return;
+    }
+    if (job->kind == OD_JOB_RESERVATION) {
+        od_runtime_grant_reservation(job);
+        return;
+    }
+    od_runtime.busy++;
+    if (od_runtime_run_inline(job))
+        return;
+    unsigned index = place == OD_HOST ? od_runtime.backend.ndevices : (unsigned)place;
+    if (od_workers_submit(od_runtime.workers, index, place, job))
+        od_fatal("a worker thread could not be started");
+}
+
+static void complete_task(void *driver, od_task *task)
+{
+    (void)driver;
+    od_job *job = task->user;
+    od_record_ran(job);
+    if (job->kind == OD_JOB_RESERVATION && !job->granted)
+        od_runtime_open_gate(job); /* it was declined */
+    else if (job->detached.event)
+        od_list_remove(&od_runtime.live, &job->live);
+    if (job->kind == OD_JOB_SYNC) {
+        od_runtime_set_flag(&job->completed);
+        return;
+    }
+    job->next = NULL;
+    *od_runtime.jobs_done_end = job;
+    od_runtime.jobs_done_end = &job->next;
+}
+
+static void complete_request(void *driver, od_request *request)
+{
+    (void)driver;
+    od_waiter *waiter = request->user;
+    if (!waiter->notify) {
+        od_runtime_set_flag(&waiter->done);
+        return;
+    }
+    waiter->done = true;
+    waiter->next = od_runtime.requests_done;
+    od_runtime.requests_done = waiter;
+}
+
+static bool waits_for_program(void *driver, const od_task *task)
+{
+    (void)driver;
+    if (!od_job_has_rivals(task->user))
+        return false;
+    od_runtime_start_patience();
+    return true;
+}
+
+static void let_go(void *driver, uintptr_t base, size_t size)
+{
+    (void)driver;
+    od_runtime.backend.ops->let_go(od_runtime.backend.state, base, size);
+    od_runtime.untidy = true;
+}
+
+od_link od_runtime_link(void *driver, int from, int to)
+{
+    unsigned n = od_runtime.backend.ndevices;
+    (void)driver;
+    return od_runtime.links[(from == OD_HOST ? n : (unsigned)from) * (n + 1) + (to == OD_HOST ? n : (unsigned)to)];
+}
+
+static uint64_t now_ns(void *driver)
+{
+    (void)driver;
+    return od_clock_ns();
+}
+
+static void fatal(void *driver, const char *message)
+{
+    (void)driver;
+    od_engine_dump(od_runtime.engine, stderr);
+    od_fatal(message);
+}
+
+static bool start_aside(void *driver, od_aside *aside, size_t tasks)
+{
+    (void)driver;
+    return tasks >= OD_ASIDE_FEW && od_planner_submit(od_runtime.planner, aside);
+}
+
+od_driver_ops od_runtime_driver_ops = {
+    .start_aside = start_aside,
+    .start_transfer = od_runtime_start_transfer,
+    .start_task = start_task,
+    .complete_task = complete_task,
+    .complete_request = complete_request,
+    .now_ns = now_ns,
+    .link = od_runtime_link,
+    .waits_for_program = waits_for_program,
+    .let_go = let_go,
+    .fatal = fatal,
+};
+
+void od_runtime_aside_done(od_aside *aside)
+{
+    od_engine *engine = od_runtime_lock();
+    od_record_planned(aside->seconds);
+    od_engine_aside_done(engine, aside);
+    od_runtime_unlock();
+}

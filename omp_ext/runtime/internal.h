@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the files of the runtime share, and those of omp_ext/process that start and stop it. From the bottom up:
+ *
+ *   lock.c          the lock, and what is carried out when it is given back
+ *   places.c        devices and their numbers
+ *   transfers.c     copies
+ *   reservations.c  what is granted to host tasks before they run
+ *   wait.c          threads of the program that wait
+ *   requests.c      what the program asks of its data
+ *   driver.c        the engine's commands
+ */
+#ifndef OD_OMP_EXT_INTERNAL_H
+#define OD_OMP_EXT_INTERNAL_H
+
+#include "memmgr/device/host_copy.h"
+#include "omp_ext/runtime/devices.h"
+#include "omp_ext/runtime/planner.h"
+#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/runtime/workers.h"
+
+#pragma GCC visibility push(hidden)
+
+typedef struct od_runtime_state {
+    pthread_mutex_t lock;   /* protects the engine, the queues, the outbox, and what has been learnt */
+    pthread_cond_t changed; /* a waiter's flag has been set */
+    od_options options;
+    od_policy_choice policy;
+    od_backend backend;
+    od_engine *engine;
+    od_transfer_queues *transfers;
+    od_host_copies *host_copies;
+    od_workers *workers;
+    od_planner *planner;
+    od_devices devices;
+    int virtual_number;
+    int kernel_threads;                 /* od_runtime_kernel_threads() */
+    od_link *links;                     /* between places, from row to column, the host as the last one */
+    od_job *jobs_done, **jobs_done_end; /* outbox: completed jobs */
+    od_waiter *requests_done;           /* outbox: completed requests with a notify */
+    od_gate *gates;                     /* outbox: gates to be opened */
+    od_list reserved;                   /* od_job.live: reservations that have been granted and have not begun */
+    unsigned waiting;                   /* threads of the program that wait for `changed` */
+    od_list live;                       /* od_job.live: submitted, with an event, not complete */
+    bool single_device;
+    bool mandatory;
+    uint64_t start_ns;
+    unsigned busy;       /* transfers and jobs that the driver is carrying out */
+    pid_t process;       /* whose threads we have */
+    bool inherited;      /* from the process that has forked this one: that one reports */
+    unsigned onlookers;  /* threads that wait for `changed` and want to look after each event */
+    bool stopping;       /* and nothing new is started */
+    bool abandoned;      /* libomp is ending, and has been told all that it will be told */
+    atomic_uint telling; /* threads that tell libomp, without the lock, of what has completed */
+    bool patient;        /* a thread counts the seconds of tasks that wait for what the program holds */
+    bool untidy;         /* the back-end has been told of host memory that it may keep nothing about */
+} od_runtime_state;
+
+extern od_runtime_state od_runtime;
+
+/* --- lock.c --- */
+
+extern const od_workers_ops od_runtime_workers_ops;
+/* Jobs that the calling thread is inside of. */
+extern _Thread_local unsigned od_own_jobs __attribute__((tls_model("initial-exec")));
+
+/* Gives the lock back; what has been noted for libomp stays noted. */
+void od_runtime_release(void);
+/* The calling thread runs the job when it gives the lock back, as its event has started it and it is short. Else false. */
+bool od_runtime_run_inline(od_job *job);
+/* What the engine learns of a job that has ended. */
+void od_runtime_note_duration(const od_job *job);
+
+/* --- places.c --- */
+
+extern const char od_single_device_text[];
+
+/* --- transfers.c --- */
+
+/* The calling thread copies within the host as soon as it waits. */
+extern _Thread_local bool od_helps_to_copy __attribute__((tls_model("initial-exec")));
+
+/* For od_driver_ops and od_transfer_config. */
+void od_runtime_start_transfer(void *driver, od_transfer *transfer);
+void od_runtime_transfer_done(void *arg, od_transfer *transfer, od_status status);
+/* Under the lock: gives it to the threads that copy; a copy has ended. */
+void od_runtime_submit_transfer(od_transfer *transfer);
+void od_runtime_end_transfer(od_transfer *transfer, od_status status);
+/* A copy has failed. Without the lock. */
+void od_runtime_probe_both(const od_transfer *transfer);
+
+/* --- reservations.c, under the lock --- */
+
+/* The gate opens at the next unlock. */
+void od_runtime_open_gate(od_job *job);
+void od_runtime_grant_reservation(od_job *job);
+/* Reservations that were granted before this moment and have not begun. */
+void od_runtime_revoke_before(uint64_t before_ns);
+/* A thread counts the seconds of tasks that wait for what the program holds. */
+void od_runtime_start_patience(void);
+
+/* --- wait.c, under the lock but the second --- */
+
+/* Somebody may wait for it. */
+void od_runtime_set_flag(bool *flag);
+/* The calling thread will wait for the flag, alone. */
+void od_runtime_prepare_to_wait(const bool *flag);
+
+/* --- driver.c --- */
+
+extern od_driver_ops od_runtime_driver_ops;
+
+od_link od_runtime_link(void *driver, int from, int to);
+/* A background job of the engine's has run. */
+void od_runtime_aside_done(od_aside *aside);
+
+/* --- omp_ext/process/stop.c --- */
+
+/* A handler of exit(). */
+void od_runtime_begin_to_end(int status, void *arg);
+/* For od_interrupt_start(). */
+void od_runtime_report_interrupted(int signal);
+void od_runtime_show_state(void);
+
+/* --- omp_ext/process/start.c: for od_process --- */
+
+void od_runtime_start(void);
+void od_runtime_revive(void);
+
+#pragma GCC visibility pop
+
+#endif

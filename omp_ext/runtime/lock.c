@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The lock, and what is carried out when it is given back: completions are told to libomp, and kernels that are too short for
+ * another thread to be woken are run.
+ */
+#include "omp_ext/runtime/internal.h"
+
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/maps/structs.h"
+#include "omp_ext/services/check.h"
+#include "omp_ext/tasks/entry.h"
+#include "omp_ext/tasks/reservation.h"
+
+od_runtime_state od_runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+_Thread_local unsigned od_own_jobs;
+
+/* --- the end of a job ------------------------------------------------------ */
+
+void od_runtime_note_job(od_job *job)
+{
+    od_list_push_back(&od_runtime.live, &job->live);
+}
+
+void od_runtime_note_duration(const od_job *job)
+{
+    if (job->task.place == OD_HOST || job->seconds <= 0)
+        return;
+    if (job->cost)
+        od_entry_record(job->cost, job->seconds);
+    if (job->code)
+        od_entry_record(job->code, job->seconds);
+}
+
+static od_status run_job(od_job *job, int place)
+{
+    od_own_jobs++;
+    od_status status = od_job_run(job, place);
+    od_own_jobs--;
+    return status;
+}
+
+static void job_done(od_job *job, od_status status)
+{
+    od_runtime.busy--;
+    if (!status)
+        od_runtime_note_duration(job);
+    od_engine_task_done(od_runtime.engine, &job->task, status);
+    od_runtime_unlock();
+}
+
+const od_workers_ops od_runtime_workers_ops = {
+    .blocks = od_job_blocks, .run = run_job, .poll = od_job_poll, .done = job_done};
+
+/* --- jobs that the calling thread runs itself ------------------------------- */
+
+/* Jobs that the calling thread is to run itself, because its event started them and they are short. */
+static _Thread_local struct {
+    bool allowed, running;
+    od_job *first, **last;
+} inline_jobs __attribute__((tls_model("initial-exec")));
+
+enum { SHORT_RUNS = 8 }; /* so many runs before a kernel's duration is believed */
+static const double short_seconds = 20e-6;
+
+static bool is_short(const od_job *job)
+{
+    return job->kind == OD_JOB_KERNEL && job->task.place != OD_HOST && job->cost &&
+           job->cost->cost.runs >= SHORT_RUNS && job->cost->cost.mean < short_seconds;
+}
+
+bool od_runtime_run_inline(od_job *job)
+{
+    if (!inline_jobs.allowed || !is_short(job))
+        return false;
+    job->next = NULL;
+    *inline_jobs.last = job;
+    inline_jobs.last = &job->next;
+    return true;
+}
+
+/* What one may be started while another runs is added to the list and run here too. */
+static void run_inline_jobs(void)
+{
+    if (!inline_jobs.allowed || inline_jobs.running)
+        return;
+    inline_jobs.running = true;
+    while (inline_jobs.first) {
+        od_job *job = inline_jobs.first;
+        inline_jobs.first = job->next;
+        if (!inline_jobs.first)
+            inline_jobs.last = &inline_jobs.first;
+        od_status status = run_job(job, job->task.place);
+        while (status == OD_EBUSY) /* it is short */
+            status = od_job_poll(job);
+        od_runtime_lock();
+        job_done(job, status);
+    }
+    inline_jobs.running = inline_jobs.allowed = false;
+}
+
+/* --- what is carried out without the lock ----------------------------------- */
+
+static void finish_job(od_job *job)
+{
+    od_detached task = job->detached;
+    od_request *after = job->after;
+    od_structs *structs = job->launch.call.structs;
+    od_request_group *g = after || structs ? od_request_group_begin(task) : NULL;
+    if (g) {
+        od_engine *engine = od_runtime_lock();
+        od_request_group_add(g, engine, after);
+        od_request_group_add(g, engine, od_structs_leave(engine, structs));
+        od_runtime_unlock();
+    }
+    if (job->gate)
+        od_gate_release(job->gate);
+    if (job->destructor)
+        job->destructor(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
+    od_job_destroy(job);
+    if (g)
+        od_request_group_end(g);
+    else
+        od_detached_complete(task);
+}
+
+typedef struct outbox {
+    od_job *jobs;
+    od_waiter *waiters;
+    od_gate *gates;
+} outbox;
+
+static bool is_empty(const outbox *out)
+{
+    return !out->jobs && !out->waiters && !out->gates;
+}
+
+/* Under the lock. Once libomp is ending, what completes stays where it is. */
+static outbox take_outbox(void)
+{
+    outbox out = {od_runtime.jobs_done, od_runtime.requests_done, od_runtime.gates};
+    if (od_runtime.abandoned || is_empty(&out))
+        return (outbox){0};
+    od_runtime.jobs_done = NULL;
+    od_runtime.jobs_done_end = &od_runtime.jobs_done;
+    od_runtime.requests_done = NULL;
+    od_runtime.gates = NULL;
+    atomic_fetch_add_explicit(&od_runtime.telling, 1, memory_order_relaxed);
+    return out;
+}
+
+/* Without the lock. */
+static void carry_out(outbox out)
+{
+    if (is_empty(&out))
+        return;
+    while (out.gates) { /* a gate may be gone as soon as it is open */
+        od_gate *next = out.gates->next;
+        od_detached_complete(out.gates->detached);
+        out.gates = next;
+    }
+    while (out.jobs) {
+        od_job *next = out.jobs->next;
+        finish_job(out.jobs);
+        out.jobs = next;
+    }
+    while (out.waiters) {
+        od_waiter *next = out.waiters->next;
+        out.waiters->notify(out.waiters);
+        out.waiters = next;
+    }
+    atomic_fetch_sub_explicit(&od_runtime.telling, 1, memory_order_release);
+}
+
+/* --- the lock --------------------------------------------------------------- */
+
+od_engine *od_runtime_lock(void)
+{
+    pthread_mutex_lock(&od_runtime.lock);
+    return od_runtime.engine;
+}
+
+od_engine *od_runtime_lock_inline(void)
+{
+    od_engine *engine = od_runtime_lock();
+    if (!inline_jobs.running && !od_runtime.backend.ops->start) {
+        inline_jobs.allowed = true;
+        inline_jobs.first = NULL;
+        inline_jobs.last = &inline_jobs.first;
+    }
+    return engine;
+}
+
+/* What has been noted for libomp stays noted. */
+void od_runtime_release(void)
+{
+    uint64_t wakes = od_runtime.workers ? od_workers_take_wakes(od_runtime.workers) : 0;
+    bool untidy = od_runtime.untidy;
+    od_runtime.untidy = false;
+    if (od_runtime.onlookers)
+        pthread_cond_broadcast(&od_runtime.changed);
+    if (od_runtime.engine)
+        od_check_update(od_engine_directory(od_runtime.engine));
+    pthread_mutex_unlock(&od_runtime.lock);
+    if (untidy)
+        od_runtime.backend.ops->tidy(od_runtime.backend.state);
+    if (wakes)
+        od_workers_wake(od_runtime.workers, wakes);
+}
+
+void od_runtime_unlock(void)
+{
+    outbox out = take_outbox();
+    od_runtime_release();
+    carry_out(out);
+    run_inline_jobs();
+}

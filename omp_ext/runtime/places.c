@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Devices: by OpenMP's numbers and ours, by addresses; and what has been configured. */
+#include "omp_ext/runtime/internal.h"
+
+#include "util/log.h"
+
+od_backend *od_runtime_backend(void)
+{
+    return &od_runtime.backend;
+}
+
+unsigned od_runtime_ndevices(void)
+{
+    return od_runtime.backend.ndevices;
+}
+
+int od_runtime_device_number(unsigned k)
+{
+    return od_runtime.devices.number[k];
+}
+
+int od_runtime_device_index(int n)
+{
+    for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
+        if (od_runtime.devices.number[k] == n)
+            return (int)k;
+    return OD_NOWHERE;
+}
+
+int od_runtime_kernel_threads(void)
+{
+    return od_runtime.kernel_threads;
+}
+
+int od_runtime_virtual_number(void)
+{
+    return od_runtime.virtual_number;
+}
+
+int od_runtime_pool_of(uintptr_t address)
+{
+    for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
+        if (address - (uintptr_t)od_runtime.backend.pool_address[k] < od_runtime.backend.pool_bytes[k])
+            return (int)k;
+    return OD_NOWHERE;
+}
+
+void *od_runtime_address(const od_datum *datum, unsigned k)
+{
+    return (char *)od_runtime.backend.pool_address[k] + datum->replica[k].offset;
+}
+
+const od_options *od_runtime_options(void)
+{
+    return &od_runtime.options;
+}
+
+const char od_single_device_text[] =
+    "the program has declare target variables, of which each device has its own: only one device is used";
+
+/* A library may bring the first ones when more devices are already in use. */
+void od_runtime_single_device(void)
+{
+    if (!od_runtime.single_device && od_runtime_started() && !od_devices_are_one(&od_runtime.devices))
+        od_log(OD_LOG_WARNING, "runtime", "%s from now on", od_single_device_text);
+    od_runtime.single_device = true;
+}
+
+int od_runtime_required_device(void)
+{
+    return od_runtime.single_device && !od_devices_are_one(&od_runtime.devices) ? 0 : OD_NOWHERE;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Requests: what the program asks of its data, waited for or not. */
+#include "omp_ext/runtime/internal.h"
+
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/services/record.h"
+#include "omp_ext/libomp/thread.h"
+
+#include <stdlib.h>
+
+/* The last of a group of requests completes the task that they share. */
+struct od_request_group {
+    atomic_uint pending;
+    od_detached task;
+};
+
+void od_request_group_end(od_request_group *g)
+{
+    if (atomic_fetch_sub(&g->pending, 1) != 1)
+        return;
+    od_detached_complete(g->task);
+    free(g);
+}
+
+static void notify_group(od_waiter *waiter)
+{
+    od_request_destroy(waiter->request);
+    od_request_group_end(waiter->group);
+    free(waiter);
+}
+
+od_request_group *od_request_group_begin(od_detached task)
+{
+    od_request_group *g = calloc(1, sizeof *g);
+    if (!g)
+        od_fatal("out of host memory for requests");
+    atomic_init(&g->pending, 1); /* whoever fills it */
+    g->task = task;
+    return g;
+}
+
+/* Locked. NULL: nothing to do. */
+void od_request_group_add(od_request_group *g, od_engine *engine, od_request *request)
+{
+    if (!request)
+        return;
+    od_waiter *waiter = calloc(1, sizeof *waiter);
+    if (!waiter)
+        od_fatal("out of host memory for requests");
+    *waiter = (od_waiter){.notify = notify_group, .group = g, .request = request};
+    request->user = waiter;
+    atomic_fetch_add(&g->pending, 1);
+    od_engine_request(engine, request);
+}
+
+/* Under the lock, which is gone at the end. A job that waits here keeps no device from running tasks: one of them may have the
+ * right to what is asked for. */
+void od_runtime_request_and_unlock(od_engine *engine, od_request *request)
+{
+    if (!request) {
+        od_runtime_unlock();
+        return;
+    }
+    od_task *asker = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
+    od_waiter waiter = {.request = request};
+    request->user = &waiter;
+    od_runtime_prepare_to_wait(&waiter.done);
+    if (asker)
+        od_engine_task_block(engine, asker, true);
+    od_helps_to_copy = true;
+    od_engine_request(engine, request);
+    od_helps_to_copy = false;
+    od_runtime_wait(&waiter.done);
+    if (asker)
+        od_engine_task_block(engine, asker, false);
+    od_runtime_unlock();
+    od_host_copies_help(od_runtime.host_copies); /* what others wait for, of what it has promised to carry */
+    od_request_destroy(request);
+}
+
+void od_runtime_request(od_request *request)
+{
+    if (!request)
+        return;
+    od_runtime_request_and_unlock(od_runtime_lock(), request);
+    od_record_resume();
+}
+
+void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task)
+{
+    od_request_group *g = od_request_group_begin(task);
+    for (size_t i = 0; i < n; i++) {
+        od_engine *engine = od_runtime_lock();
+        od_request_group_add(g, engine, requests[i]);
+        od_runtime_unlock();
+    }
+    od_request_group_end(g);
+}
+
+void od_runtime_synchronise(void)
+{
+    od_request *request;
+    if (!od_runtime_started())
+        return;
+    od_engine *engine = od_runtime_lock();
+    od_record_sync();
+    if (od_engine_sync_request(engine, &request))
+        od_fatal("out of host memory at a synchronisation point");
+    if (request) /* in one step: another thread's must not take it for a task that still uses the data */
+        od_runtime_request_and_unlock(engine, request);
+    else
+        od_runtime_unlock();
+    od_record_resume();
+}
+
+void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
+{
+    od_request *request;
+    od_engine *engine = od_runtime_lock();
+    if (kind != OD_REQUEST_SETTLE) /* follows from the data that tasks name */
+        od_record_range(base, size, kind);
+    od_status status = od_engine_range_request(engine, base, size, kind, &request);
+    od_runtime_unlock();
+    if (status)
+        od_fatal("out of host memory for a data construct");
+    od_runtime_request(request);
+}

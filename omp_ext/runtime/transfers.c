@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Transfers: begun for the engine, ended for it, and what is done where one has failed. */
+#include "omp_ext/runtime/internal.h"
+
+#include "memmgr/data/attach.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/services/check.h"
+#include "omp_ext/services/record.h"
+#include "omp_ext/runtime/own_copies.h"
+#include "util/log.h"
+
+#include <stdlib.h>
+
+_Thread_local bool od_helps_to_copy;
+
+/* The host's memory never holds a device's addresses, not even for a moment. */
+static void prepare_landing(od_transfer *transfer)
+{
+    const od_datum *d = transfer->datum;
+    if (!od_attachments_overlap(od_datum_attachments(d), d->base + transfer->offset, transfer->bytes))
+        return;
+    transfer->landing = malloc(transfer->bytes);
+    if (!transfer->landing)
+        od_fatal("out of host memory for the contents of a struct");
+}
+
+void od_runtime_submit_transfer(od_transfer *transfer)
+{
+    bool within_host = transfer->from >= OD_SPILL && transfer->to >= OD_SPILL;
+    if (!within_host)
+        od_transfer_submit(od_runtime.transfers, transfer);
+    else if (od_host_copies_submit(od_runtime.host_copies, transfer, od_helps_to_copy))
+        od_fatal("a thread that copies could not be started");
+}
+
+void od_runtime_start_transfer(void *driver, od_transfer *transfer)
+{
+    (void)driver;
+    if (od_runtime.stopping)
+        return;
+    od_runtime.busy++;
+    if (transfer->to == OD_HOST) {
+        od_check_before_store(transfer->datum);
+        prepare_landing(transfer);
+    }
+    if (!od_own_copies_add(od_runtime.transfers, transfer))
+        od_runtime_submit_transfer(transfer);
+}
+
+void od_runtime_probe(int place)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* they share the probe's bytes */
+    if (place < 0 || (unsigned)place >= od_runtime.backend.ndevices)
+        return;
+    pthread_mutex_lock(&one_at_a_time);
+    bool answers = od_backend_answers(&od_runtime.backend, (unsigned)place);
+    pthread_mutex_unlock(&one_at_a_time);
+    if (answers)
+        return;
+    char name[OD_DEVICE_NAME];
+    od_log(OD_LOG_WARNING, "runtime", "%s does not answer any more: it is lost, and its tasks go elsewhere",
+           od_devices_name(&od_runtime.devices, (unsigned)place, name));
+    od_engine_device_lost(od_runtime_lock(), (unsigned)place);
+    od_runtime_unlock();
+}
+
+/* What has come home around attached pointers goes where it belongs. */
+static void land(od_transfer *transfer, od_status status)
+{
+    const od_datum *d = transfer->datum;
+    if (transfer->landing && !status)
+        od_attachments_deliver(od_datum_attachments(d), d->base + transfer->offset, transfer->bytes, transfer->landing);
+    free(transfer->landing);
+    transfer->landing = NULL;
+}
+
+void od_runtime_probe_both(const od_transfer *transfer)
+{
+    od_runtime_probe(transfer->from);
+    od_runtime_probe(transfer->to);
+}
+
+/* Under the lock. */
+void od_runtime_end_transfer(od_transfer *transfer, od_status status)
+{
+    od_runtime.busy--;
+    if (!status)
+        od_record_copied(transfer);
+    land(transfer, status);
+    od_engine_transfer_done(od_runtime.engine, transfer, status);
+}
+
+void od_runtime_transfer_done(void *arg, od_transfer *transfer, od_status status)
+{
+    (void)arg;
+    if (status)
+        od_runtime_probe_both(transfer);
+    od_runtime_lock();
+    od_runtime_end_transfer(transfer, status);
+    od_runtime_unlock();
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Threads of the program that wait for what the engine grants or completes. They make small copies themselves meanwhile. */
+#include "omp_ext/runtime/internal.h"
+
+#include "omp_ext/runtime/own_copies.h"
+#include "omp_ext/libomp/thread.h"
+
+#include <time.h>
+
+/* What the calling thread will wait for, and nobody else does: it looks before it sleeps. */
+static _Thread_local const bool *awaited __attribute__((tls_model("initial-exec")));
+
+/* Under the lock. */
+void od_runtime_set_flag(bool *flag)
+{
+    *flag = true;
+    if (flag != awaited)
+        pthread_cond_broadcast(&od_runtime.changed);
+}
+
+void od_runtime_prepare_to_wait(const bool *flag)
+{
+    awaited = flag;
+    od_own_copies_open();
+}
+
+od_engine *od_runtime_lock_to_wait(const bool *flag)
+{
+    od_runtime_prepare_to_wait(flag);
+    return od_runtime_lock();
+}
+
+/* What has been reserved for tasks that have not begun may be what the calling thread waits for, and it may be the thread that
+ * would run them. */
+static void wait_beside_reservations(void)
+{
+    enum { WAIT_NS = 2000000 };
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_nsec += WAIT_NS;
+    limit.tv_sec += limit.tv_nsec / 1000000000;
+    limit.tv_nsec %= 1000000000;
+    if (pthread_cond_timedwait(&od_runtime.changed, &od_runtime.lock, &limit))
+        od_runtime_revoke_before(UINT64_MAX);
+}
+
+/* Under the lock, which is given away meanwhile. Nothing is told to libomp in between: it might run a task of the program's here, which
+ * might wait for what these copies bring. */
+static void make_own_copies(void)
+{
+    od_own_copies copies = od_own_copies_take();
+    od_runtime_release();
+    od_own_copies_make(od_runtime.transfers, &copies);
+    for (unsigned i = 0; i < copies.count; i++)
+        if (copies.status[i])
+            od_runtime_probe_both(copies.transfer[i]);
+    od_engine *engine = od_runtime_lock();
+    od_own_copies_open();
+    od_engine_hold(engine); /* they are one event */
+    for (unsigned i = 0; i < copies.count; i++)
+        od_runtime_end_transfer(copies.transfer[i], copies.status[i]);
+    od_engine_resume(engine);
+}
+
+/* The calling thread need not wait any longer: what it has not copied is for the others. Under the lock. */
+static void leave_own_copies(void)
+{
+    od_own_copies copies = od_own_copies_take();
+    for (unsigned i = 0; i < copies.count; i++)
+        od_runtime_submit_transfer(copies.transfer[i]);
+}
+
+/* Constructs that the calling thread waits for or has been granted. */
+static _Thread_local unsigned own_grants;
+
+void od_runtime_note_grant(bool begins)
+{
+    own_grants += begins ? 1u : -1u;
+}
+
+bool od_runtime_may_run_tasks(void)
+{
+    return !own_grants && !od_self.job && !od_self.holds;
+}
+
+void od_runtime_wait(const bool *flag)
+{
+    od_runtime_note_grant(true);
+    while (!*flag && od_own_copies_are_left())
+        make_own_copies();
+    leave_own_copies();
+    od_runtime.waiting++;
+    while (!*flag) {
+        /* Commands noted so far may be what lets the flag be set. */
+        od_runtime_unlock();
+        od_host_copies_help(od_runtime.host_copies);
+        pthread_mutex_lock(&od_runtime.lock);
+        if (!*flag && od_runtime.reserved.count)
+            wait_beside_reservations();
+        else if (!*flag)
+            pthread_cond_wait(&od_runtime.changed, &od_runtime.lock);
+    }
+    od_runtime.waiting--;
+    awaited = NULL;
+    od_runtime_note_grant(false);
+}

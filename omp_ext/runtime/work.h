@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the runtime carries out.
+ *
+ *   launch    a kernel, with all that its call points to
+ *   job       the driver's object around an engine task: a captured target task, what is reserved for a host task,
+ *             or a construct of a thread that waits
+ *   waiter    for the end of a request of the engine's
+ *   worker    a thread that runs jobs of one place (a device, or the host)
+ */
+#ifndef OD_OMP_EXT_WORK_H
+#define OD_OMP_EXT_WORK_H
+
+#include "memmgr/device/backend.h"
+#include "omp_ext/libomp/abi.h"
+#include "omp_ext/libomp/detach.h"
+#include "sched/engine/engine.h"
+
+typedef struct od_entry od_entry; /* omp_ext/tasks/entry.h */
+
+typedef struct od_structs od_structs; /* omp_ext/maps/structs.h */
+
+/* A call of __tgt_target_kernel: what compiled code passes. */
+typedef struct od_kernel_call {
+    od_ident *ident;
+    int32_t teams, threads;
+    void *kernel; /* host entry: identifies the region */
+    od_kernel_args args;
+    od_structs *structs; /* what its map list has lost when it was flattened; NULL: nothing */
+    const void *from;    /* of the program, where it is called */
+} od_kernel_call;
+
+/* A kernel launch as the program wrote it, deeply copied. */
+typedef struct od_launch {
+    od_kernel_call call; /* its arrays lie in `storage`, `structs` is the launch's */
+    uint32_t hidden;     /* of the arguments the last so many, which are the task's data but not passed to the kernel */
+    int32_t *access_of;  /* per argument: index into the task's accesses, or -1; in `storage` */
+    void **rewritten;    /* room for four arrays of arguments as a device gets them; in `storage` */
+    void *storage;       /* malloc'ed: the arrays, and copies of private arguments */
+} od_launch;
+
+typedef enum od_job_kind {
+    OD_JOB_KERNEL,      /* a captured target task: a worker launches it */
+    OD_JOB_RESERVATION, /* for a host task that offloads from inside (omp_ext/tasks/reservation.h) */
+    OD_JOB_SYNC,        /* a thread of the program waits for the grant and runs it itself */
+} od_job_kind;
+
+typedef struct od_job {
+    od_task task;
+    od_job_kind kind;
+    od_launch launch;    /* of a kernel */
+    od_task_entry entry; /* the compiled task's code, for host versions */
+    void *kmp_task;
+    od_task_entry destructor; /* KERNEL: of the task's private objects, or NULL */
+    od_detached detached;     /* libomp's task; of a reservation, its gate's until it is granted */
+    struct od_gate *gate;     /* RESERVATION */
+    od_entry *cost;           /* where its duration is recorded */
+    od_entry *code;           /* and where as that of its compiled task, or NULL */
+    bool granted;             /* SYNC, RESERVATION: the engine has started it */
+    bool completed;           /* SYNC: the engine is done with it */
+    int granted_place;        /* SYNC, RESERVATION */
+    uint64_t number;          /* in the recording of the run (omp_ext/services/record.h), or 0 */
+    double seconds;           /* that its last run took */
+    uint64_t start_ns;        /* of the run */
+    const char *name;         /* that the program has given the task (od_tracing_name), or NULL */
+    uint64_t from_ns, to_ns;  /* of the run without the time behind others on the device */
+    int running_on;           /* its place */
+    unsigned attempts;        /* to be shown device addresses, of its own thread (data.c) */
+    void *handle;             /* libomptarget's, of a kernel that is still running, or NULL */
+    od_ticket *ticket;        /* of what a host task has queued on its device, or NULL */
+    od_request *after;        /* KERNEL: a request to carry out before its completion (map(always, from)) */
+    od_node live;             /* in the runtime's list of jobs with an event, or of reservations that have not begun */
+    struct od_job *next;      /* in a worker queue or the outbox */
+} od_job;
+
+/* A task of ours that goes before a host task (omp_ext/tasks/reservation.h). */
+typedef struct od_gate {
+    struct od_record *record; /* of the host task, which runs after the gate */
+    od_detached detached;     /* the gate task's completion */
+    od_job *job;              /* the reservation that has been granted and not begun yet, or NULL; runtime lock */
+    unsigned holders;         /* of the record and the job; runtime lock */
+    struct od_gate *next;     /* in the runtime's outbox */
+} od_gate;
+
+typedef struct od_waiter { /* for the end of a request */
+    bool done;
+    void (*notify)(struct od_waiter *waiter); /* NULL: a thread waits; else called without the lock when done */
+    od_request *request;
+    struct od_waiter *next;
+    void *group; /* notify's */
+} od_waiter;
+
+/* Runs a job on the calling worker. OD_EBUSY: its device is still at work; od_job_poll() says when not any more. job.c
+ * implements these. */
+od_status od_job_run(od_job *job, int place);
+od_status od_job_poll(od_job *job);
+/* Whether threads other than its own are being shown device addresses. data.c */
+bool od_job_has_rivals(const od_job *job);
+/* Whether running it keeps the thread for longer than a launch. */
+bool od_job_blocks(const od_job *job, int place);
+void od_job_destroy(od_job *job);
+
+#endif

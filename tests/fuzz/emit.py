@@ -9,9 +9,9 @@ from emit_data import DataText
 from emit_parts import MEMBERS, PartsText
 from emit_tasks import TaskText
 from scene import print_scene, top_text
-from program import Cancelled
+from program import PLACES, Cancelled
 
-PRELUDE = """\
+COMMON = """\
 #include <inttypes.h>
 #include <omp.h>
 #include <dlfcn.h>
@@ -23,6 +23,17 @@ PRELUDE = """\
 #define MIX(x, y, k) (((uint64_t)(x) * 3 + (uint64_t)(y) * 5 + (uint64_t)(k)) % 1000003)
 #define HASH(sum, x) ((sum) * 1099511628211u + (uint64_t)(x) + 1)
 #define HASH_OF(array, n) ({ uint64_t h = 0; for (int64_t j = 0; j < (n); j++) h = HASH(h, (array)[j]); h; })
+/* Whether the program whose names begin so is the one that runs: for what runs before main. */
+static int chosen(const char *name)
+{
+    const char *number = getenv("FUZZ_PROGRAM");
+    return number && atoi(number) == atoi(name + 1);
+}
+static volatile int yes = 1;
+"""
+
+PRELUDE = COMMON + """\
+static int planted;
 static uint64_t results[SLOTS];
 /* Of several check operations at one place, in any order. */
 static void remember(int slot, uint64_t hash)
@@ -41,14 +52,6 @@ static void *keep(size_t size)
     number = count++;
     return kept[number] = memory;
 }
-/* Whether the program whose names begin so is the one that runs: for what runs before main. */
-static int chosen(const char *name)
-{
-    const char *number = getenv("FUZZ_PROGRAM");
-    return number && atoi(number) == atoi(name + 1);
-}
-static volatile int yes = 1;
-static int planted;
 #ifdef OPENED
 static void *in_library(const char *name)
 {
@@ -83,25 +86,23 @@ int main(int argc, char **argv)
 """
 
 
-LIBRARY = """\
+LIBRARY = COMMON + """\
 static void (*remember)(int slot, uint64_t hash);
 #ifdef __cplusplus
 extern "C"
 #endif
-void set_%s(void (*function)(int, uint64_t)) { remember = function; }
+void set_PLACE(void (*function)(int, uint64_t)) { remember = function; }
 """
-PLACES = ("linked", "opened")  # shared libraries
 
 
 def sources(programs):
     """place -> C text: that of the program ("") and of each shared library that it has."""
     emitters = [Emitter(program, number, readable) for number, (program, readable) in enumerate(programs)]
     texts = {"": whole(emitters, [emitter.text() for emitter in emitters])}
-    head = PRELUDE[:PRELUDE.index("static uint64_t results")] + PRELUDE[PRELUDE.index("static volatile int yes"):]
     for place in PLACES:
         pieces = [piece for emitter in emitters for piece in emitter.elsewhere[place]]
         if pieces:
-            texts[place] = head + LIBRARY % place + "\n".join(pieces)
+            texts[place] = LIBRARY.replace("PLACE", place) + "\n".join(pieces)
     return texts
 
 

@@ -16,7 +16,7 @@ from grammar_data import DataStatements
 from grammar_parts import Impossible, Parts
 from grammar_tasks import TaskStatements
 from model import Invalid, World, judge
-from program import (Array, DeviceCall, Index, Item, Mapped, Memcpy, Program, Scene, Section, Target,
+from program import (PLACES, Array, DeviceCall, Index, Item, Mapped, Memcpy, Program, Scene, Section, Target,
                      Taskwait, Update)
 
 TRIES = 12
@@ -47,12 +47,14 @@ def generate(seed, enabled=()):
 
 
 def of_scenes(seed, names):
-    """A program of a few scenes of these kinds."""
+    """A program of a few scenes of these kinds, in the shared libraries that are named."""
     rng = random.Random(f"{seed}/scenes")
-    known = [name for name in names if name in scene.KINDS]
+    known, places = [name for name in names if name in scene.KINDS], [name for name in names if name in PLACES]
     if not known:
-        raise SystemExit(f"fuzz: no such scenes; there are: {', '.join(scene.KINDS)}")
+        raise SystemExit(f"fuzz: no such scenes; there are: {', '.join((*scene.KINDS, *PLACES))}")
     body = [scene.make(rng.choice(known), rng) for _ in range(rng.randint(1, 3))]
+    for made in body if places else []:
+        made.place = rng.choice(places)
     last = [at for at, made in enumerate(body) if made.last]
     body = body[:last[0] + 1] if last else body
     program = Program(seed, [], body, cpp=any(scene.KINDS[made.kind].cpp for made in body))
@@ -128,7 +130,7 @@ class Generator(Parts, DataStatements, TaskStatements):
         if not names:
             raise Impossible
         made = scene.make(self.rng.choices(list(names), list(names.values()))[0], self.rng)
-        if self.place and made.kind not in ("static object",) and self.chance(0.7):
+        if self.place and self.chance(0.7):
             made.place = self.place
         return made
 

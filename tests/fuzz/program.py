@@ -326,6 +326,9 @@ class Block(Step):
     close: str = "}"
 
 
+PLACES = ("linked", "opened")  # shared libraries
+
+
 @dataclass
 class Scene(Statement):
     """A piece of a program with variables of its own: file-scope text, declarations, steps, and what ends it.

@@ -7,8 +7,8 @@ import re
 import shutil
 import subprocess
 
-from emit import PLACES, sources
-from program import Associate, Cancelled, Data, Motion, Target
+from emit import sources
+from program import PLACES, Associate, Cancelled, Data, Motion, Target
 
 # Programs take a fraction of a second. What takes eight is asked where it is, before the watchdog ends it after ten.
 SLOW_S, TIMEOUT_S = 8, 60
@@ -166,6 +166,12 @@ def listed(command, title):
     return found
 
 
+def names_devices(program):
+    """Something in it is about a device other than the default one."""
+    return any(scene.devices for scene in program.scenes()) or any(array.device is not None for array in program.arrays) \
+        or any(getattr(statement, "device", None) is not None for statement in program.walk())
+
+
 def only_clauses(program):
     """Devices are named in device clauses only, by no call and not as the default device: they may be taken as hints."""
     if any(scene.devices for scene in program.scenes()):
@@ -230,6 +236,8 @@ class Settings:
                 settings["CUDA_DOUBLE_JITTER"] = "0.0005"
             if rng.random() < 0.3:
                 settings["OMPDARTS_DEVICES"] = rng.choice(("0*3", "1*2,0", "3,1"))
+                if names_devices(world.program):  # by number: the first of a list is not to become the default device
+                    settings["OMP_DEFAULT_DEVICE"] = "0"
         return settings
 
     def option(self, rng, policy):

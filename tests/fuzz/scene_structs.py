@@ -21,6 +21,7 @@ class Struct:
         self.text, self.uses = Text(), {"struct by " + by}
         self.region = None  # what is present: whole, deep, or the members' names
         self.attached = False
+        self.led = self.pushed = False  # where the device's copy of the pointer leads: into device memory, to the host's
 
     def chance(self, p):
         return self.rng.random() < p
@@ -56,7 +57,8 @@ class Struct:
 
     def period(self):
         """Kernels outside of a region, or a region with kernels inside."""
-        self.region, self.attached = None, False
+        self.region = None
+        self.attached = self.led = self.pushed = False
         self.text.step(self.look(self.dot))
         if self.chance(0.3):
             for _ in range(self.rng.randint(1, 3)):
@@ -65,7 +67,7 @@ class Struct:
         kind = self.rng.choice(("whole", "whole", "deep", "members", "pointer"))
         self.uses.add("struct region " + kind)
         self.region = {"whole": "whole", "deep": "whole", "pointer": ["p"]}.get(kind) or self.some_members()
-        self.attached = kind in ("deep", "pointer")
+        self.attached = self.led = kind in ("deep", "pointer")
         sections = {"whole": [self.whole], "deep": [self.whole, f"{self.dot}p[0:{self.n}]"],
                     "pointer": [f"{self.dot}p[0:{self.n}]"]}.get(kind) or [self.member(m) for m in self.region]
         by_data = self.chance(0.5)
@@ -100,6 +102,20 @@ class Struct:
         section = f"{self.dot}p[0:{self.n}]" if name == "p" else self.member(name)
         self.text.step(f"#pragma omp target update {self.rng.choice(('to', 'from'))}({section})")
 
+    def allowed(self, form, modifier, kind):
+        """`always` may push the pointer, too: libomptarget does not attach it anew."""
+        if form == "deep" and self.region:
+            self.led = True
+            if modifier == "always, " or not self.attached:
+                return ""
+        elif kind == "alloc":
+            return ""
+        if form == "whole" and self.region and modifier == "always, " and kind != "from":
+            if self.led:
+                return ""
+            self.pushed = True
+        return modifier
+
     def kernel(self):
         """One that uses members that its clauses name, or all that is present."""
         if self.region is None:
@@ -111,12 +127,14 @@ class Struct:
         else:
             forms = ("members",)
         form = self.rng.choice(forms)
+        if form == "deep" and self.pushed:
+            form = "members"
         if form == "pointer" and self.by != "pointer" and self.region == ["p"]:
             form = "section"  # the struct itself would be mapped, and is not all present
         self.uses.add("struct kernel " + form)
         modifier = self.rng.choice(("", "", "", "always, ", "present, " if self.region else ""))
         kind = self.rng.choice(("tofrom", "tofrom", "to", "from", "alloc")) if self.region == "whole" else "tofrom"
-        modifier = "" if kind == "alloc" else modifier
+        modifier = self.allowed(form, modifier, kind)
         used = list(MEMBERS)
         clauses = {"whole": f" map({modifier}{kind}: {self.whole})", "implicit": "", "pointer": ""}.get(form)
         if form == "implicit" and self.by == "pointer":

@@ -37,8 +37,9 @@ def threads_that_end(rng):
         k = rng.randint(1, 9)
         inside.append(rng.choice((
             KERNEL.format(" depend(inout: x[0])", k), KERNEL.format(" nowait depend(inout: x[0])", k),
+            # tasks in teams of such threads are beyond libomp 19
             "#pragma omp taskwait\n#pragma omp parallel num_threads(2)\n#pragma omp single\n{\n" +
-            KERNEL.format(" nowait depend(inout: x[0])", k) + "\n}",
+            KERNEL.format("", k) + "\n}",
             f"#pragma omp task depend(inout: x[0])\nfor (int j = 0; j < n; j++) x[j] += {k};",
             "#pragma omp target enter data map(to: x[0:n]) depend(inout: x[0])\n" + KERNEL.format(" nowait depend(inout: x[0])", k) +
             "\n#pragma omp target exit data map(from: x[0:n]) depend(inout: x[0])")))

@@ -305,13 +305,25 @@ static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t ne
     pthread_cond_destroy(&s.wake);
 }
 
+/* In a team of one, libomp runs the tasks that have waited for it before it returns: these, too, may wait inside of libomp. */
+static bool pass_on_between(od_member *member)
+{
+    od_team *team = member->team;
+    if (!atomic_load(&team->nposted))
+        return false;
+    atomic_fetch_sub(&team->waiting, 1);
+    bool any = od_team_pass_on(member);
+    atomic_fetch_add(&team->waiting, 1);
+    return any;
+}
+
 static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
 {
     uint64_t since_ns = 0;
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
     while (!od_runtime_ended()) {
         uint64_t news = atomic_load(&member->team->news);
-        if (od_team_pass_on(member) || run_tasks(member, ident, gtid)) {
+        if (pass_on_between(member) || run_tasks(member, ident, gtid)) {
             since_ns = 0;
             continue;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The program's own detachable host tasks, and undeferred, final and untied ones, among target tasks on the same tiles.
- * Events are fulfilled by the task itself, by a task beside it, and, with the argument `elsewhere`, by a thread that is none
+ * Events are fulfilled by the task itself, by a task beside it, in a final task as well, and, with the argument `elsewhere`, by a thread that is none
  * of OpenMP's, for a team of one thread; libomp alone aborts at that now and then.
  *
  * memory: 24Ki
@@ -103,6 +103,27 @@ static void by_a_sibling(double *x)
     }
 }
 
+/* In a team of one thread, in a final task that waits for a kernel: the waiting thread runs it when it tells of the kernel's end. */
+static void in_final_task(double *x)
+{
+#pragma omp target nowait depend(inout : x[0 : TILE]) map(tofrom : x[0 : TILE])
+    x[1] += 1;
+#pragma omp task final(1) depend(inout : x[0 : TILE])
+    {
+        omp_event_handle_t event = 0;
+#pragma omp task detach(event)
+        x[2] += 1;
+#pragma omp task depend(inout : x[0 : TILE]) firstprivate(event)
+        {
+            x[3] += 1;
+            omp_fulfill_event(event);
+        }
+    }
+#pragma omp taskwait
+    CHECK(x[1] == 1 && x[2] == 1 && x[3] == 1);
+    x[1] = x[2] = x[3] = 0;
+}
+
 int main(int argc, char **argv)
 {
     double *x = make_tiles(COUNT, 0), *y = make_tiles(COUNT, 0);
@@ -110,6 +131,7 @@ int main(int argc, char **argv)
         by_another_thread(y);
         return check_result();
     }
+    in_final_task(x);
     for (int round = 0; round < rounds; round++)
         by_a_sibling(y);
     for (int t = 0; t < COUNT; t++)

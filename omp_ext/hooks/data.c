@@ -8,7 +8,7 @@
  * data are already there: the construct only shows them.
  */
 #include "memmgr/data/spill.h"
-#include "omp_ext/hooks/device_memory.h"
+#include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/foreign.h"
@@ -22,7 +22,7 @@
 #include "omp_ext/services/record.h"
 #include "omp_ext/maps/refuse.h"
 #include "omp_ext/tasks/reservation.h"
-#include "omp_ext/maps/structs.h"
+#include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/virtual.h"
 
 #include <stdatomic.h>
@@ -391,15 +391,6 @@ static int device_of_shown(const od_map_args *args, int device)
     return device;
 }
 
-/* Attempts to be shown device addresses, of all threads, and those of them that have failed or whose construct has ended. */
-static atomic_uint attempts_begun, attempts_over;
-
-bool od_job_has_rivals(const od_job *job)
-{
-    unsigned over = atomic_load(&attempts_over); /* first: what ends meanwhile counts as there */
-    return atomic_load(&attempts_begun) - over > job->attempts;
-}
-
 /* Open constructs of this thread that show device addresses. */
 static unsigned own_attempts(void)
 {
@@ -463,10 +454,10 @@ static int acquire_where_shown(const od_map_args *args, od_reach *reach, int dev
  * (od_job_has_rivals), in reason, for they may themselves wait for this thread. */
 static int acquire_beside_others(const od_map_args *args, od_reach *reach)
 {
-    atomic_fetch_add(&attempts_begun, 1);
+    od_rivals_begin();
     int place = acquire_where_shown(args, reach, od_self.holds ? od_self.held_place : od_foreign_place(args));
     if (place == OD_HOST)
-        atomic_fetch_add(&attempts_over, 1);
+        od_rivals_end();
     return place;
 }
 
@@ -553,7 +544,7 @@ static void release_addresses(const od_map_args *args)
     od_runtime_unlock();
     od_reach_free(reach);
     if (!on_host)
-        atomic_fetch_add(&attempts_over, 1);
+        od_rivals_end();
 }
 
 /* Inside a job: its own data are on its device. */
@@ -954,9 +945,9 @@ void *od_region_address(const void *address, int k, bool *on_device)
     void *base = (void *)(uintptr_t)address, *begin = base;
     int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
     od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL};
-    atomic_fetch_add(&attempts_begun, 1);
+    od_rivals_begin();
     int place = acquire_where_shown(&args, NULL, k);
-    atomic_fetch_add(&attempts_over, 1); /* it may stay shown for long: nobody is to wait for that */
+    od_rivals_end(); /* it may stay shown for long: nobody is to wait for that */
     *on_device = place != OD_HOST;
     if (!*on_device)
         return base;

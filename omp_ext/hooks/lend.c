@@ -4,13 +4,13 @@
 
 #include "memmgr/data/attach.h"
 #include "memmgr/data/relocation.h"
-#include "omp_ext/hooks/device_memory.h"
+#include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/launch.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/maps/structs.h"
+#include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/virtual.h"
 
 #include <stdlib.h>
@@ -217,4 +217,18 @@ void od_lend_end(od_lent *lent)
     od_job_end_sync(lent->job, OD_OK);
     od_job_destroy(lent->job);
     free(lent);
+}
+
+int od_pass_through(const od_kernel_call *call, int64_t device)
+{
+    od_map_args map = od_kernel_map_args(&call->args);
+    od_kernel_args args = call->args;
+    args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
+    od_args_bring_home(&map);
+    if (device >= 0)
+        return od_launch_carry_out(call, device, &args, NULL);
+    od_lent *lent = od_lend(&map, od_args_device(&map), false);
+    int failed = od_launch_carry_out(call, od_args_device(&map), &args, NULL);
+    od_lend_end(lent);
+    return failed;
 }

@@ -9,7 +9,7 @@
 #ifndef OD_OMP_EXT_LEND_H
 #define OD_OMP_EXT_LEND_H
 
-#include "omp_ext/libomp/abi.h"
+#include "omp_ext/runtime/work.h"
 
 #include <stdbool.h>
 
@@ -21,5 +21,8 @@ typedef struct od_lent od_lent;
 od_lent *od_lend(const od_map_args *args, int device, bool stays);
 /* The call has returned. */
 void od_lend_end(od_lent *lent); /* may be NULL */
+
+/* Passes a launch through to libomptarget as written. */
+int od_pass_through(const od_kernel_call *call, int64_t device);
 
 #endif

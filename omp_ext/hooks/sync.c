@@ -4,7 +4,7 @@
  * finished tasks wrote outside regions is on the host, and device copies that the host may now change are forgotten.
  */
 #include "omp_ext/libomp/call.h"
-#include "omp_ext/libomp/kernel.h"
+#include "omp_ext/hooks/kernel.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/reservation.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Kernel launches, and the default device.
+ * Kernel launches.
  */
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/fatal.h"
@@ -12,110 +12,11 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/maps/refuse.h"
-#include "omp_ext/maps/structs.h"
+#include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/hooks/lend.h"
 #include "omp_ext/hooks/virtual.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
-
-/* --- which constructs are ours ------------------------------------------ */
-
-static atomic_bool program_sets_default;
-
-void omp_set_default_device(int device)
-{
-    REAL(omp_set_default_device)(device);
-    od_self.own_default_device = true;
-    atomic_store(&program_sets_default, true);
-}
-
-/* The device whose addresses the calling code is shown: it may name that to the device's libraries. */
-static int shown_device(void)
-{
-    if (od_self.mode == OD_ON_DEVICE && od_self.shown)
-        return od_self.place;
-    return od_self.mode == OD_PLAIN && od_self.holds && !(od_self.shown_host & 1) ? od_self.held_place : OD_NOWHERE;
-}
-
-int omp_get_default_device(void)
-{
-    int k = od_runtime_started() ? shown_device() : OD_NOWHERE;
-    return k == OD_NOWHERE ? REAL(omp_get_default_device)() : od_runtime_device_number((unsigned)k);
-}
-
-static bool is_in_region(const od_map_args *given)
-{
-    bool inside = false;
-    od_map_args room = {0};
-    const od_map_args *args = od_expanded(given, &room);
-    od_engine *engine = od_runtime_lock();
-    od_region *region;
-    for (int32_t i = 0; i < args->count && !inside; i++)
-        inside = !(args->types[i] & OD_MAP_NO_RANGE) &&
-                 od_directory_refer(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i],
-                                    &region) != OD_APART;
-    od_runtime_unlock();
-    od_expand_free(&room);
-    return inside;
-}
-
-bool od_is_virtual(int64_t *device, const od_map_args *args)
-{
-    bool hint = od_runtime_options()->device_clause == OD_DEVICE_CLAUSE_HINT;
-    if (*device >= 0 && hint)
-        return od_runtime_device_index((int)*device) != OD_NOWHERE;
-    if (*device >= 0) /* the default device by its number: what was entered without it is there */
-        return *device == od_runtime_virtual_number() && is_in_region(args);
-    if (*device != OD_DEVICE_DEFAULT)
-        return false;
-    if (hint || !atomic_load_explicit(&program_sets_default, memory_order_relaxed))
-        return true;
-    /* The program has chosen: on this thread, or on the one whose tasks inherit it. What was entered before is on the
-     * virtual device. */
-    int chosen = REAL(omp_get_default_device)();
-    if (chosen == od_runtime_virtual_number() && (!od_self.own_default_device || is_in_region(args)))
-        return true;
-    *device = chosen;
-    return false;
-}
-
-/* The process has begun to end while this task was being captured: libomptarget may have unloaded the device code. */
-bool od_is_too_late(void)
-{
-    od_runtime_rest_if_ended();
-    if (od_self.mode != OD_CAPTURE || !od_runtime_ending())
-        return false;
-    od_self.capture->what = OD_CAPTURED_DONE;
-    return true;
-}
-
-void od_note_offload(bool suited)
-{
-    od_self.offloads = true;
-    od_self.unsuited |= !suited;
-}
-
-/* True where all data of a construct lie in open regions: the host's own are others. Locked. */
-static bool all_in_regions(od_engine *engine, const od_map_args *args)
-{
-    bool all = true;
-    for (int32_t i = 0; i < args->count; i++)
-        if (od_arg_classify(args, i) == OD_ARG_DATUM && !od_refer(engine, args, i).region)
-            all = false;
-    return all;
-}
-
-void od_learn_offload(const od_map_args *args, bool suited)
-{
-    if (!od_self.learning)
-        return;
-    od_engine *engine = od_runtime_lock();
-    od_note_offload(suited && all_in_regions(engine, args));
-    od_reservation_learn(od_self.learning, od_self.depends, od_self.ndepends, args);
-    od_runtime_unlock();
-}
-
-/* --- launches ----------------------------------------------------------- */
 
 static bool is_known_version(const od_kernel_args *args)
 {
@@ -134,7 +35,7 @@ static int pass_through(const od_kernel_call *call, int64_t device)
 {
     od_reservation_give_up();
     od_runtime_enter_libomptarget();
-    int failed = od_launch_pass_through(call, device);
+    int failed = od_pass_through(call, device);
     od_runtime_leave_libomptarget();
     if (od_self.mode == OD_CAPTURE && !failed)
         od_self.capture->what = OD_CAPTURED_DONE;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* gettid */
 #include "omp_ext/libomp/detach.h"
 
+#include "omp_ext/process/activity.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
@@ -36,6 +37,13 @@ static void begin(od_member *member, od_team *team, unsigned nthreads)
     member->implicit.member = member;
 }
 
+static void (*synchronise)(void);
+
+void od_detach_at_thread_end(void (*function)(void))
+{
+    synchronise = function;
+}
+
 /* Data go home here, too: who joins the thread is not seen to synchronise. */
 static void end_root(void *arg)
 {
@@ -44,7 +52,7 @@ static void end_root(void *arg)
         return;
     od_detach_await_children(NULL);
     REAL(__kmpc_omp_taskwait)(NULL, REAL(__kmpc_global_thread_num)(NULL));
-    od_runtime_synchronise();
+    synchronise();
     od_team_settle(root.team);
     od_team_give_back(root.team);
     root.team = NULL;
@@ -130,23 +138,6 @@ bool od_detach_in_group(void)
     return parent && parent->group;
 }
 
-void od_detached_leave(od_detached task)
-{
-    if (!task.creator)
-        return;
-    od_member *member = task.creator->member;
-    if (task.group)
-        od_children_leave(&task.group->children, member);
-    od_children_leave(&task.creator->children, member); /* last: the member may end now */
-}
-
-void od_detached_tell(od_detached task)
-{
-    if (task.event)
-        REAL(omp_fulfill_event)(task.event);
-    od_detached_leave(task);
-}
-
 static bool is_of_my_team(const od_member *creator)
 {
     const od_member *self = od_member_now();
@@ -157,7 +148,7 @@ static bool is_of_my_team(const od_member *creator)
 void od_detached_complete(od_detached task)
 {
     od_member *creator = task.creator ? task.creator->member : NULL;
-    bool may_tell = !creator || (is_of_my_team(creator) && od_runtime_may_run_tasks());
+    bool may_tell = !creator || (is_of_my_team(creator) && od_thread_may_run_tasks());
     if (creator && task.event && !od_runtime_ended() && !may_tell)
         od_team_post(creator, task);
     else

@@ -36,16 +36,15 @@ od_member *od_member_now(void);
 /* Likewise, but made where there is none yet. */
 od_member *od_member_begun(void);
 
+/* What a thread outside of regions that has offloaded calls when it ends, after its tasks; set before there are such threads. */
+void od_detach_at_thread_end(void (*function)(void));
+
 /* The calling thread creates a detached task: by whom it is counted from now on. */
 od_detached od_detached_join(void);
 /* True inside of a taskgroup that the running task has begun. */
 bool od_detach_in_group(void);
-/* The task completes in another way: it was not detached after all. */
-void od_detached_leave(od_detached task);
 /* The task is complete. By any thread, not under the runtime's lock. */
 void od_detached_complete(od_detached task);
-/* The same on the thread that runs the task, or that passes on what others have left. */
-void od_detached_tell(od_detached task);
 
 /* An explicit task begins to run on the calling thread. */
 void od_parent_begin(od_parent *parent);

@@ -10,7 +10,7 @@
 #include "omp_ext/libomp/detach.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/process/activity.h"
 #include "omp_ext/libomp/thread.h"
 
 #include <stdlib.h>

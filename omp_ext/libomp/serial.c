@@ -2,13 +2,9 @@
 /* Around libomp's count of tasks in teams of one thread. See serial.h. */
 #include "omp_ext/libomp/serial.h"
 
-#include "omp_ext/process/fatal.h"
-#include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "omp_ext/process/activity.h"
 
 bool od_serial_is_alone(void)
 {
@@ -55,93 +51,4 @@ void od_serial_end_kernel(od_kernel_task own)
         return;
     REAL(__kmpc_omp_task_complete_if0)(NULL, REAL(__kmpc_global_thread_num)(NULL), own.task);
     REAL(omp_fulfill_event)(own.event);
-}
-
-/* --- taskloop --------------------------------------------------------------- */
-
-/* Ours (sync.c): libomp's would not be told of the detached tasks that end meanwhile. */
-int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid);
-
-/* The pattern of the copies, allocated anew with the program's own flags while nothing is under way; the first one ends
- * without having done anything. */
-static void *uncounted_pattern(od_ident *ident, int32_t gtid, od_kmp_task *pattern)
-{
-    od_allocation made = od_self.allocated;
-    char *contents = malloc(made.size + made.shareds);
-    if (!contents)
-        od_fatal("out of host memory for a taskloop");
-    memcpy(contents, pattern, made.size);
-    if (made.shareds)
-        memcpy(contents + made.size, pattern->shareds, made.shareds);
-    od_task_entry entry = pattern->entry;
-    pattern->entry = do_nothing;
-    if (made.flags & OD_TASK_DESTRUCTORS)
-        pattern->destructor = (void *)(uintptr_t)do_nothing;
-    REAL(__kmpc_omp_task)(ident, gtid, pattern);
-    __kmpc_omp_taskwait(ident, gtid);
-
-    od_kmp_task *copy = REAL(__kmpc_omp_task_alloc)(ident, gtid, made.flags, made.size, made.shareds, entry);
-    void *shareds = copy->shareds;
-    memcpy(copy, contents, made.size);
-    copy->entry = entry;
-    copy->shareds = shareds;
-    if (made.shareds)
-        memcpy(shareds, contents + made.size, made.shareds);
-    free(contents);
-    return copy;
-}
-
-static uint64_t *moved(uint64_t *bound, const void *from, void *to)
-{
-    return (uint64_t *)(void *)((char *)to + ((char *)bound - (const char *)from));
-}
-
-typedef struct loop {
-    void *task;
-    uint64_t *lower, *upper; /* in the task */
-    unsigned serial;         /* 1: its team has one thread; 0 */
-} loop;
-
-/* A team of one begins a taskloop. */
-static loop begin_loop(od_ident *ident, int32_t gtid, loop l)
-{
-    if (!od_serial_is_alone() || od_self.allocated.task != l.task || (od_self.allocated.flags & OD_TASK_DETACHABLE))
-        return l;
-    void *task = uncounted_pattern(ident, gtid, l.task);
-    return (loop){task, moved(l.lower, l.task, task), moved(l.upper, l.task, task), 1};
-}
-
-void __kmpc_taskloop(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
-                     int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, void *duplicate)
-{
-    if (od_runtime_is_idle()) {
-        REAL(__kmpc_taskloop)
-        (ident, gtid, task, condition, lower, upper, stride, nogroup, schedule, grain, duplicate);
-        return;
-    }
-    loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
-    od_detach_note_task();
-    od_self.serial_loops += l.serial;
-    OD_PROGRAM_CALL;
-    REAL(__kmpc_taskloop)
-    (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, duplicate);
-    od_self.serial_loops -= l.serial;
-}
-
-void __kmpc_taskloop_5(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
-                       int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, int32_t modifier,
-                       void *duplicate)
-{
-    if (od_runtime_is_idle()) {
-        REAL(__kmpc_taskloop_5)
-        (ident, gtid, task, condition, lower, upper, stride, nogroup, schedule, grain, modifier, duplicate);
-        return;
-    }
-    loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
-    od_detach_note_task();
-    od_self.serial_loops += l.serial;
-    OD_PROGRAM_CALL;
-    REAL(__kmpc_taskloop_5)
-    (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, modifier, duplicate);
-    od_self.serial_loops -= l.serial;
 }

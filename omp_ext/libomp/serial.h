@@ -22,13 +22,6 @@
 
 #include <stdbool.h>
 
-/* An allocation by __kmpc_omp_task_alloc. */
-typedef struct od_allocation {
-    void *task;
-    size_t size, shareds; /* bytes */
-    int32_t flags;        /* as the program gave them */
-} od_allocation;
-
 /* The flags with which a task is allocated by a thread that is alone in its team; in another team, as given. */
 int32_t od_serial_flags(int32_t flags);
 

@@ -2,10 +2,9 @@
 /* Waiting in a team. See team.h. */
 #include "omp_ext/libomp/team.h"
 
-#include "omp_ext/libomp/detach.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/process/activity.h"
 #include "util/clock.h"
 #include "util/thread.h"
 
@@ -129,6 +128,23 @@ void od_children_leave(od_children *children, od_member *member)
     atomic_fetch_sub(&children->pending, 1);
     od_member_wake(member);
     pthread_mutex_unlock(&team->lock);
+}
+
+void od_detached_leave(od_detached task)
+{
+    if (!task.creator)
+        return;
+    od_member *member = task.creator->member;
+    if (task.group)
+        od_children_leave(&task.group->children, member);
+    od_children_leave(&task.creator->children, member); /* last: the member may end now */
+}
+
+void od_detached_tell(od_detached task)
+{
+    if (task.event)
+        REAL(omp_fulfill_event)(task.event);
+    od_detached_leave(task);
 }
 
 void od_team_settle(od_team *team)
@@ -369,9 +385,8 @@ void od_team_abandon_all(void)
     }
 }
 
-void od_team_locks(int (*visit)(pthread_mutex_t *lock))
+void od_team_locks(int (*visit)(pthread_mutex_t *lock), const od_member *member)
 {
-    const od_member *member = od_member_now();
     visit(&pool_lock);
     if (member)
         visit(&member->team->lock);

@@ -97,6 +97,11 @@ void od_team_give_back(od_team *team);
 /* Waits until the goal is reached. The calling thread is the member. */
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal);
 
+/* The task completes in another way: it was not detached after all. */
+void od_detached_leave(od_detached task);
+/* The task is complete: on the thread that runs it, or that passes on what others have left. */
+void od_detached_tell(od_detached task);
+
 /* A completion for the team: any thread of it passes it on, or only the one that keeps it. By any thread. */
 void od_team_post(od_member *creator, od_detached task);
 /* An event that the program fulfils. False: no thread of the team waits here, and libomp is to be told at once. */
@@ -118,8 +123,8 @@ void od_team_settle(od_team *team);
 
 /* The process ends: everything posted is passed on by the calling thread. */
 void od_team_abandon_all(void);
-/* For a fork: the locks of the calling thread's team. */
-void od_team_locks(int (*visit)(pthread_mutex_t *lock));
+/* For a fork: the locks of the calling thread's team, whose member it is (or NULL). */
+void od_team_locks(int (*visit)(pthread_mutex_t *lock), const od_member *member);
 
 /* Counts the tasks that have begun on the calling thread. */
 extern _Thread_local unsigned od_tasks_begun __attribute__((visibility("hidden"), tls_model("initial-exec")));

@@ -5,33 +5,27 @@
  *   PLAIN         the program's own code: constructs are carried out, and waited for
  *   CAPTURE       our trampoline runs a target task's entry to learn its launch: nothing is carried out
  *   HOST_VERSION  a region's host version runs: a launch answers "not on a device"
- *   ON_DEVICE     a host task whose data are reserved on a device (reservation.h): its constructs use them there
+ *   ON_DEVICE     a host task whose data are reserved on a device (omp_ext/tasks/reservation.h): its constructs use them there
  */
 #ifndef OD_OMP_EXT_THREAD_H
 #define OD_OMP_EXT_THREAD_H
 
 #include "memmgr/device/backend.h"
-#include "omp_ext/libomp/detach.h"
-#include "omp_ext/tasks/entry.h"
-#include "omp_ext/runtime/runtime.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/abi.h"
+
+typedef struct od_parent od_parent;   /* team.h */
+typedef struct od_entry od_entry;     /* omp_ext/tasks/entry.h */
+typedef struct od_job od_job;         /* omp_ext/runtime/work.h */
+typedef struct od_capture od_capture; /* omp_ext/runtime/work.h */
 
 typedef enum od_thread_mode { OD_PLAIN, OD_CAPTURE, OD_HOST_VERSION, OD_ON_DEVICE } od_thread_mode;
 
-typedef enum od_captured {
-    OD_CAPTURED_NOTHING,
-    OD_CAPTURED_LAUNCH,
-    OD_CAPTURED_DONE,
-    OD_CAPTURED_REQUESTS
-} od_captured;
-
-/* What a target task's entry turned out to do. */
-typedef struct od_capture {
-    od_captured what;
-    od_launch launch;      /* LAUNCH */
-    od_request **requests; /* REQUESTS: malloc'ed, to be carried out before the task completes */
-    size_t nrequests;
-} od_capture;
+/* An allocation by __kmpc_omp_task_alloc. */
+typedef struct od_allocation {
+    void *task;
+    size_t size, shareds; /* bytes */
+    int32_t flags;        /* as the program gave them */
+} od_allocation;
 
 /* An explicit task and the target tasks that it creates. */
 typedef struct od_family {
@@ -73,5 +67,10 @@ typedef struct od_thread {
 
 /* Every hook looks at it, also in programs that offload nothing: no call for its address. */
 extern _Thread_local od_thread od_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* The calling thread begins to wait for a grant of the engine's, or ends what it has been granted. */
+void od_thread_note_grant(bool begins);
+/* False where a task that libomp ran on the calling thread just now could wait for what the thread holds, or has to do. */
+bool od_thread_may_run_tasks(void);
 
 #endif

@@ -2,7 +2,7 @@
 /* Entries that libomptarget serves. See foreign.h. */
 #include "omp_ext/maps/foreign.h"
 
-#include "omp_ext/hooks/device_memory.h"
+#include "omp_ext/maps/device_memory.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/runtime/runtime.h"
 

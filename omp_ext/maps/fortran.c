@@ -3,7 +3,8 @@
 #include "omp_ext/maps/fortran.h"
 
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/tasks/launch.h"
+#include "omp_ext/maps/args.h"
+#include "omp_ext/runtime/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "memmgr/data/attach.h"
 #include "memmgr/data/relocation.h"
-#include "omp_ext/tasks/launch.h"
+#include "omp_ext/maps/uses.h"
 
 typedef struct od_reach {
     od_map_args args; /* the construct's entries, and then one for what each pointer leads to */

@@ -3,12 +3,12 @@
 #include "omp_ext/maps/refuse.h"
 
 #include "memmgr/data/mappings.h"
-#include "omp_ext/hooks/device_memory.h"
+#include "omp_ext/maps/device_memory.h"
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/maps/holders.h"
+#include "omp_ext/maps/structs/holders.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/refer.h"
-#include "omp_ext/maps/structs.h"
+#include "omp_ext/maps/structs/structs.h"
 
 #include <stdlib.h>
 #include <string.h>

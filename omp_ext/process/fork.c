@@ -5,10 +5,11 @@
  * (od_runtime_after_fork()). exec, system() and popen() need none of this.
  */
 #include "omp_ext/services/check.h"
-#include "omp_ext/hooks/device_memory.h"
+#include "omp_ext/maps/device_memory.h"
 #include "omp_ext/tasks/entry.h"
+#include "omp_ext/libomp/detach.h"
 #include "omp_ext/libomp/events.h"
-#include "omp_ext/hooks/images.h"
+#include "omp_ext/libomp/images.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/services/record.h"
 #include "omp_ext/tasks/records.h"
@@ -17,7 +18,7 @@
 /* The locks below the runtime's. */
 static void visit_locks(int (*visit)(pthread_mutex_t *lock))
 {
-    od_team_locks(visit);
+    od_team_locks(visit, od_member_now());
     od_events_locks(visit);
     od_entry_locks(visit);
     od_records_locks(visit);

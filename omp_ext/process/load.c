@@ -3,6 +3,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/call.h"
+#include "omp_ext/libomp/detach.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "util/log.h"
@@ -71,6 +72,7 @@ static void configure(void)
         od_environment_default("OMPTARGET_QUERY_COUNT_THRESHOLD", "1000000000");
         od_process_self.start = od_runtime_start;
         od_process_self.revive = od_runtime_revive;
+        od_detach_at_thread_end(od_runtime_synchronise);
         atomic_store(&od_process_self.activity, OD_UNSTARTED);
         atomic_store(&od_runtime_watches, true);
     }

@@ -5,7 +5,7 @@
  */
 #include "omp_ext/runtime/internal.h"
 
-#include "omp_ext/hooks/images.h"
+#include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/services/check.h"
@@ -16,6 +16,7 @@
 #include "omp_ext/services/record.h"
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/services/watchdog.h"
+#include "omp_ext/tasks/job.h"
 #include "util/clock.h"
 
 #include <stdio.h>
@@ -180,6 +181,7 @@ void od_runtime_start(void)
         atomic_store(&od_process_self.activity, OD_OFF);
         return;
     }
+    od_runtime.jobs = &od_jobs;
     od_runtime.jobs_done_end = &od_runtime.jobs_done;
     od_list_init(&od_runtime.live);
     od_list_init(&od_runtime.reserved);

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/runtime/internal.h"
 
-#include "omp_ext/hooks/images.h"
+#include "omp_ext/libomp/images.h"
 #include "omp_ext/services/check.h"
 #include "omp_ext/services/progress.h"
 #include "omp_ext/services/recall.h"

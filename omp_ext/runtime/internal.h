@@ -28,6 +28,7 @@ typedef struct od_runtime_state {
     od_policy_choice policy;
     od_backend backend;
     od_engine *engine;
+    const od_job_ops *jobs;
     od_transfer_queues *transfers;
     od_host_copies *host_copies;
     od_workers *workers;

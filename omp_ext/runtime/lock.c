@@ -5,11 +5,9 @@
  */
 #include "omp_ext/runtime/internal.h"
 
-#include "omp_ext/libomp/real.h"
-#include "omp_ext/maps/structs.h"
+#include "omp_ext/libomp/detach.h"
 #include "omp_ext/services/check.h"
 #include "omp_ext/tasks/entry.h"
-#include "omp_ext/tasks/reservation.h"
 
 od_runtime_state od_runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 _Thread_local unsigned od_own_jobs;
@@ -34,7 +32,7 @@ void od_runtime_note_duration(const od_job *job)
 static od_status run_job(od_job *job, int place)
 {
     od_own_jobs++;
-    od_status status = od_job_run(job, place);
+    od_status status = od_runtime.jobs->run(job, place);
     od_own_jobs--;
     return status;
 }
@@ -48,8 +46,18 @@ static void job_done(od_job *job, od_status status)
     od_runtime_unlock();
 }
 
+static od_status poll_job(od_job *job)
+{
+    return od_runtime.jobs->poll(job);
+}
+
+static bool job_blocks(const od_job *job, int place)
+{
+    return od_runtime.jobs->blocks(job, place);
+}
+
 const od_workers_ops od_runtime_workers_ops = {
-    .blocks = od_job_blocks, .run = run_job, .poll = od_job_poll, .done = job_done};
+    .blocks = job_blocks, .run = run_job, .poll = poll_job, .done = job_done};
 
 /* --- jobs that the calling thread runs itself ------------------------------- */
 
@@ -91,7 +99,7 @@ static void run_inline_jobs(void)
             inline_jobs.last = &inline_jobs.first;
         od_status status = run_job(job, job->task.place);
         while (status == OD_EBUSY) /* it is short */
-            status = od_job_poll(job);
+            status = od_runtime.jobs->poll(job);
         od_runtime_lock();
         job_done(job, status);
     }
@@ -99,29 +107,6 @@ static void run_inline_jobs(void)
 }
 
 /* --- what is carried out without the lock ----------------------------------- */
-
-static void finish_job(od_job *job)
-{
-    od_detached task = job->detached;
-    od_request *after = job->after;
-    od_structs *structs = job->launch.call.structs;
-    od_request_group *g = after || structs ? od_request_group_begin(task) : NULL;
-    if (g) {
-        od_engine *engine = od_runtime_lock();
-        od_request_group_add(g, engine, after);
-        od_request_group_add(g, engine, od_structs_leave(engine, structs));
-        od_runtime_unlock();
-    }
-    if (job->gate)
-        od_gate_release(job->gate);
-    if (job->destructor)
-        job->destructor(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
-    od_job_destroy(job);
-    if (g)
-        od_request_group_end(g);
-    else
-        od_detached_complete(task);
-}
 
 typedef struct outbox {
     od_job *jobs;
@@ -160,7 +145,7 @@ static void carry_out(outbox out)
     }
     while (out.jobs) {
         od_job *next = out.jobs->next;
-        finish_job(out.jobs);
+        od_runtime.jobs->finish(out.jobs);
         out.jobs = next;
     }
     while (out.waiters) {

@@ -3,10 +3,10 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/tasks/reservation.h"
 #include "util/clock.h"
 #include "util/thread.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 /* The gate opens at the next unlock. */
@@ -132,4 +132,25 @@ void od_runtime_watch_reservation(od_job *job)
     if (od_workers_watch(od_runtime.workers, (unsigned)job->granted_place, job))
         od_fatal("a worker thread could not be started");
     od_runtime_unlock();
+}
+
+/* --- gates ---------------------------------------------------------------- */
+
+od_gate *od_gate_create(struct od_record *record)
+{
+    od_gate *gate = calloc(1, sizeof *gate);
+    if (!gate)
+        od_fatal("out of host memory for a task");
+    gate->record = record;
+    gate->holders = 1;
+    return gate;
+}
+
+void od_gate_release(od_gate *gate)
+{
+    od_runtime_lock();
+    bool last = --gate->holders == 0;
+    od_runtime_unlock();
+    if (last)
+        free(gate);
 }

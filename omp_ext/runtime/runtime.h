@@ -35,10 +35,6 @@ od_engine *od_runtime_lock_inline(void);
 /* Like it, for a thread that then waits, alone, for the flag (od_runtime_wait): it makes small copies itself. */
 od_engine *od_runtime_lock_to_wait(const bool *flag);
 void od_runtime_unlock(void);
-/* The calling thread begins to wait for a grant, or ends what it has been granted. */
-void od_runtime_note_grant(bool begins);
-/* False where a task that libomp ran on the calling thread just now could wait for what the thread holds, or has to do. */
-bool od_runtime_may_run_tasks(void);
 /* Waits under the lock until *flag is set. */
 void od_runtime_wait(const bool *flag);
 
@@ -62,6 +58,9 @@ unsigned od_runtime_ndevices(void);
 od_backend *od_runtime_backend(void);
 /* A job with an event is about to be given to the engine. Under the lock. */
 void od_runtime_note_job(od_job *job);
+/* The gate before a host task: each holder releases it. */
+od_gate *od_gate_create(struct od_record *record);
+void od_gate_release(od_gate *gate);
 /* The reservation of a host task whose body begins now, or NULL: none was granted, or it has been revoked. */
 od_job *od_runtime_take_reservation(struct od_gate *gate);
 /* A thread of the program is about to wait for this SYNC job, and may be the one that would begin tasks whose reservations hold
@@ -73,6 +72,11 @@ void od_runtime_revoke_all(void);
 void od_runtime_end_reservation(od_job *job, bool used);
 /* The body has ended, and the device is at work on what it has queued there (od_job.ticket). */
 void od_runtime_watch_reservation(od_job *job);
+/* A thread is about to be shown device addresses (use_device_ptr); it is not, or not any more. */
+void od_rivals_begin(void);
+void od_rivals_end(void);
+/* Whether threads other than the job's own are. */
+bool od_job_has_rivals(const od_job *job);
 /* Something has failed at a place: a device that does not answer any more is taken out of service. Without the lock. */
 void od_runtime_probe(int place);
 int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */

@@ -70,22 +70,9 @@ static void leave_own_copies(void)
         od_runtime_submit_transfer(copies.transfer[i]);
 }
 
-/* Constructs that the calling thread waits for or has been granted. */
-static _Thread_local unsigned own_grants;
-
-void od_runtime_note_grant(bool begins)
-{
-    own_grants += begins ? 1u : -1u;
-}
-
-bool od_runtime_may_run_tasks(void)
-{
-    return !own_grants && !od_self.job && !od_self.holds;
-}
-
 void od_runtime_wait(const bool *flag)
 {
-    od_runtime_note_grant(true);
+    od_thread_note_grant(true);
     while (!*flag && od_own_copies_are_left())
         make_own_copies();
     leave_own_copies();
@@ -102,5 +89,5 @@ void od_runtime_wait(const bool *flag)
     }
     od_runtime.waiting--;
     awaited = NULL;
-    od_runtime_note_grant(false);
+    od_thread_note_grant(false);
 }

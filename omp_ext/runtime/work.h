@@ -13,12 +13,11 @@
 
 #include "memmgr/device/backend.h"
 #include "omp_ext/libomp/abi.h"
-#include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/team.h"
 #include "sched/engine/engine.h"
 
-typedef struct od_entry od_entry; /* omp_ext/tasks/entry.h */
-
-typedef struct od_structs od_structs; /* omp_ext/maps/structs.h */
+typedef struct od_entry od_entry;     /* omp_ext/tasks/entry.h */
+typedef struct od_structs od_structs; /* omp_ext/maps/structs/structs.h */
 
 /* A call of __tgt_target_kernel: what compiled code passes. */
 typedef struct od_kernel_call {
@@ -38,6 +37,21 @@ typedef struct od_launch {
     void **rewritten;    /* room for four arrays of arguments as a device gets them; in `storage` */
     void *storage;       /* malloc'ed: the arrays, and copies of private arguments */
 } od_launch;
+
+typedef enum od_captured {
+    OD_CAPTURED_NOTHING,
+    OD_CAPTURED_LAUNCH,
+    OD_CAPTURED_DONE,
+    OD_CAPTURED_REQUESTS
+} od_captured;
+
+/* What a target task's entry turned out to do. */
+typedef struct od_capture {
+    od_captured what;
+    od_launch launch;      /* LAUNCH */
+    od_request **requests; /* REQUESTS: malloc'ed, to be carried out before the task completes */
+    size_t nrequests;
+} od_capture;
 
 typedef enum od_job_kind {
     OD_JOB_KERNEL,      /* a captured target task: a worker launches it */
@@ -65,7 +79,7 @@ typedef struct od_job {
     const char *name;         /* that the program has given the task (od_tracing_name), or NULL */
     uint64_t from_ns, to_ns;  /* of the run without the time behind others on the device */
     int running_on;           /* its place */
-    unsigned attempts;        /* to be shown device addresses, of its own thread (data.c) */
+    unsigned attempts;        /* to be shown device addresses, of its own thread (od_job_has_rivals) */
     void *handle;             /* libomptarget's, of a kernel that is still running, or NULL */
     od_ticket *ticket;        /* of what a host task has queued on its device, or NULL */
     od_request *after;        /* KERNEL: a request to carry out before its completion (map(always, from)) */
@@ -90,14 +104,12 @@ typedef struct od_waiter { /* for the end of a request */
     void *group; /* notify's */
 } od_waiter;
 
-/* Runs a job on the calling worker. OD_EBUSY: its device is still at work; od_job_poll() says when not any more. job.c
- * implements these. */
-od_status od_job_run(od_job *job, int place);
-od_status od_job_poll(od_job *job);
-/* Whether threads other than its own are being shown device addresses. data.c */
-bool od_job_has_rivals(const od_job *job);
-/* Whether running it keeps the thread for longer than a launch. */
-bool od_job_blocks(const od_job *job, int place);
-void od_job_destroy(od_job *job);
+/* What is done with jobs that the engine has started. */
+typedef struct od_job_ops {
+    od_status (*run)(od_job *job, int place);     /* without the lock. OD_EBUSY: its device is still at work */
+    od_status (*poll)(od_job *job);               /* likewise: says when not any more */
+    bool (*blocks)(const od_job *job, int place); /* whether running it keeps the thread for longer than a launch */
+    void (*finish)(od_job *job);                  /* without the lock: it is complete; takes it */
+} od_job_ops;
 
 #endif

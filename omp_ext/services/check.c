@@ -11,7 +11,7 @@
 
 #include "memmgr/data/guard.h"
 #include "omp_ext/tasks/entry.h"
-#include "omp_ext/hooks/images.h"
+#include "omp_ext/libomp/images.h"
 #include "omp_ext/services/source.h"
 #include "util/log.h"
 

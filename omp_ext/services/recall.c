@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/services/recall.h"
 
-#include "omp_ext/hooks/images.h"
+#include "omp_ext/libomp/images.h"
 #include "util/clock.h"
 #include "util/history.h"
 #include "util/log.h"

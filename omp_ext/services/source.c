@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/services/source.h"
 
-#include "omp_ext/hooks/images.h"
+#include "omp_ext/libomp/images.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

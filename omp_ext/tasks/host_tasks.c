@@ -7,7 +7,9 @@
  * only uses data inside regions are given a reservation (reservation.h): a gate goes before them.
  */
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
+#include "omp_ext/libomp/detach.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/record.h"
 #include "omp_ext/tasks/reservation.h"

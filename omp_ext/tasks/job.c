@@ -6,20 +6,16 @@
 #include "omp_ext/tasks/job.h"
 
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/tasks/queue.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/recall.h"
 #include "omp_ext/services/record.h"
-#include "omp_ext/tasks/reservation.h"
-#include "omp_ext/maps/structs.h"
+#include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/services/tracing.h"
 #include "util/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-_Thread_local od_thread od_self;
 
 od_job *od_job_create(od_job_kind kind)
 {
@@ -79,6 +75,29 @@ void od_job_destroy(od_job *job)
     od_launch_free(&job->launch);
     free(job->task.access);
     free(job);
+}
+
+static void finish(od_job *job)
+{
+    od_detached task = job->detached;
+    od_request *after = job->after;
+    od_structs *structs = job->launch.call.structs;
+    od_request_group *g = after || structs ? od_request_group_begin(task) : NULL;
+    if (g) {
+        od_engine *engine = od_runtime_lock();
+        od_request_group_add(g, engine, after);
+        od_request_group_add(g, engine, od_structs_leave(engine, structs));
+        od_runtime_unlock();
+    }
+    if (job->gate)
+        od_gate_release(job->gate);
+    if (job->destructor)
+        job->destructor(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
+    od_job_destroy(job);
+    if (g)
+        od_request_group_end(g);
+    else
+        od_detached_complete(task);
 }
 
 static size_t total_bytes(const od_uses *uses)
@@ -266,7 +285,7 @@ static void note_time(od_job *job, int place)
 /* Set once a kernel that was to be left running had ended when its launch came back: libomptarget waits here. */
 static atomic_bool launches_wait;
 
-bool od_job_blocks(const od_job *job, int place)
+static bool blocks(const od_job *job, int place)
 {
     (void)job;
     return place == OD_HOST || atomic_load(&launches_wait);
@@ -292,7 +311,7 @@ od_status od_job_poll(od_job *job)
     return status;
 }
 
-od_status od_job_run(od_job *job, int place)
+static od_status run(od_job *job, int place)
 {
     od_status status = OD_OK;
     job->start_ns = od_clock_ns();
@@ -312,6 +331,8 @@ od_status od_job_run(od_job *job, int place)
     return status;
 }
 
+const od_job_ops od_jobs = {.run = run, .poll = od_job_poll, .blocks = blocks, .finish = finish};
+
 /* --- on the program's thread -------------------------------------------- */
 
 static int wait_granted_and_unlock(od_job *job)
@@ -325,7 +346,7 @@ static int wait_granted_and_unlock(od_job *job)
 
 int od_job_acquire(od_job *job, od_uses *uses, const void *code)
 {
-    od_runtime_note_grant(true);
+    od_thread_note_grant(true);
     submit(od_runtime_lock_to_wait(&job->granted), job, uses, code);
     return wait_granted_and_unlock(job);
 }
@@ -339,7 +360,7 @@ void od_job_end_sync(od_job *job, od_status status)
     od_runtime_wait(flag);
     if (!status) {
         od_record_waited(job->number);
-        od_runtime_note_grant(false);
+        od_thread_note_grant(false);
     }
     od_runtime_unlock();
 }
@@ -409,89 +430,5 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     od_runtime_request(after);
     leave_structs(job->launch.call.structs);
     od_job_destroy(job);
-    return failed;
-}
-
-/* --- inside a job that has a device ------------------------------------- */
-
-/* What a kernel writes to an argument that is mapped `to` nobody is to see: it needs a copy that may be lost, not the only
- * one, which the job may have written before. */
-static bool suits(const od_access *held, od_mode mode)
-{
-    bool only_copy = !held->datum->region && (held->mode & OD_WRITE);
-    return (mode & ~held->mode) == 0 && !(mode == OD_READ && only_copy);
-}
-
-/* Finds each argument's datum among the job's own. False: one is missing, or held in another mode. Locked. */
-static bool covers(od_engine *engine, const od_job *job, const od_map_args *args, int32_t *access_of)
-{
-    for (int32_t i = 0; i < args->count; i++) {
-        uintptr_t base;
-        size_t size;
-        access_of[i] = -1;
-        if (od_arg_classify(args, i) != OD_ARG_DATUM || !od_arg_range(engine, args, i, &base, &size))
-            continue;
-        od_mode mode = od_arg_mode(engine, args, i, od_self.depends, od_self.ndepends);
-        for (uint32_t j = 0; j < job->task.naccess && access_of[i] < 0; j++) {
-            const od_access *a = &job->task.access[j];
-            if (base >= a->datum->base && base + size <= a->datum->base + a->datum->size && suits(a, mode))
-                access_of[i] = (int32_t)j;
-        }
-        if (access_of[i] < 0)
-            return false;
-    }
-    return true;
-}
-
-static bool own(const od_job *job, const od_map_args *args, int32_t *access_of)
-{
-    od_engine *engine = od_runtime_lock();
-    bool all = covers(engine, job, args, access_of);
-    od_runtime_unlock();
-    return all;
-}
-
-bool od_job_owns(const od_map_args *args)
-{
-    int32_t *access_of = malloc(((size_t)args->count + 1) * sizeof *access_of);
-    if (!access_of)
-        od_fatal("out of host memory for a construct");
-    bool all = own(od_self.job, args, access_of);
-    free(access_of);
-    return all;
-}
-
-/* The data are the job's. 0: done. */
-static int launch_on_own(od_job *job, od_launch *launch)
-{
-    od_map_args map = od_kernel_map_args(&launch->call.args);
-    od_self.used = true;
-    od_args_push_always(&map);
-    int failed = od_launch_run(launch, job->task.access, (unsigned)od_self.place, NULL);
-    if (!failed)
-        od_args_fetch_always(&map);
-    return failed;
-}
-
-int od_job_launch_inside(const od_kernel_call *call)
-{
-    od_job *job = od_self.job;
-    od_launch launch;
-    if (call->structs) { /* its data are more than the list says: a task of its own inside this one */
-        od_queue_drain();
-        return od_job_launch_sync(call, job);
-    }
-    if (od_launch_copy(&launch, call))
-        od_fatal("out of host memory for a launch");
-    od_map_args map = od_kernel_map_args(&launch.call.args);
-    int bound = od_launch_bound(&launch);
-    bool all = (bound == OD_NOWHERE || bound == od_self.place) && own(job, &map, launch.access_of);
-    od_queue_drain();
-    int failed = all ? launch_on_own(job, &launch) : 1;
-    if (failed) { /* as a task of its own it may use other data, or fail */
-        od_reservation_give_up();
-        failed = od_job_launch_sync(call, od_self.job);
-    }
-    od_launch_free(&launch);
     return failed;
 }

@@ -6,10 +6,17 @@
 #include "omp_ext/tasks/launch.h"
 #include "omp_ext/tasks/records.h"
 
+/* For the driver. */
+extern const od_job_ops od_jobs;
+
 /* A job with no data yet. NULL: out of memory. */
 od_job *od_job_create(od_job_kind kind);
 /* The job of a libomp task that is ready; its data are still to be named. Takes the record's submission. */
 od_job *od_job_create_for(od_job_kind kind, od_record *record);
+
+void od_job_destroy(od_job *job);
+/* Of a job whose run has returned OD_EBUSY: whether it goes on. */
+od_status od_job_poll(od_job *job);
 
 /* Gives a job its data (taken over from `uses`) and to the engine. `code`: whose duration predicts it. */
 void od_job_submit(od_job *job, od_uses *uses, const void *code);
@@ -21,11 +28,5 @@ void od_job_end_sync(od_job *job, od_status status);
 /* Runs a launch on the calling thread, scheduled: what `target` without nowait means. `outer`: a job that the thread is
  * running, or NULL. 0: done on a device; else the caller runs the host version. */
 int od_job_launch_sync(const od_kernel_call *call, od_job *outer);
-
-/* A launch inside a host task that has a reservation: on its data, else as a task of its own. */
-int od_job_launch_inside(const od_kernel_call *call);
-
-/* True where the data of a construct are reserved for the host task that runs on the calling thread. */
-bool od_job_owns(const od_map_args *args);
 
 #endif

@@ -2,7 +2,6 @@
 /* Queues for the program's own device code. See queue.h. */
 #include "omp_ext/tasks/queue.h"
 
-#include "omp_ext/hooks/ompdarts.h"
 #include "omp_ext/libomp/thread.h"
 
 void od_queue_enter(unsigned k)
@@ -50,26 +49,11 @@ void od_queue_drain(void)
         od_runtime_probe((int)od_self.entered_place);
 }
 
-/* --- the functions behind ompdarts.h --------------------------------------- */
-
-static od_queue *own_queue(void)
+od_queue *od_queue_own(void)
 {
     const od_backend *backend = od_runtime_backend();
     if (od_self.entered && !od_self.queue &&
         backend->ops->queues->take(backend->state, od_self.entered_place, &od_self.queue))
         od_self.queue = NULL;
     return od_self.entered ? od_self.queue : NULL;
-}
-
-void *ompdarts_v1_stream(void)
-{
-    const od_queue *queue = own_queue();
-    return queue ? od_runtime_backend()->ops->queues->handle(queue) : NULL;
-}
-
-void *ompdarts_v1_cublas_handle(void)
-{
-    const od_backend *backend = od_runtime_backend();
-    od_queue *queue = own_queue();
-    return queue ? backend->ops->queues->blas(backend->state, queue) : NULL;
 }

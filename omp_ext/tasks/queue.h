@@ -16,6 +16,8 @@ void od_queue_enter(unsigned k);
 od_status od_queue_leave(void);
 /* Likewise, without waiting: *ticket, if not NULL, ends with what the queue holds (od_backend_ops.poll). */
 od_status od_queue_leave_ticket(od_ticket **ticket);
+/* The queue for the code that runs here, taken at the first call; NULL: there is none. */
+od_queue *od_queue_own(void);
 /* Waits for what the queue holds: constructs that the same code meets next expect that. */
 void od_queue_drain(void);
 

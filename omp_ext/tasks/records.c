@@ -2,7 +2,7 @@
 /* Records of libomp tasks by address. See records.h. */
 #include "omp_ext/tasks/records.h"
 
-#include "omp_ext/tasks/reservation.h"
+#include "omp_ext/runtime/runtime.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,32 +3,12 @@
 #include "omp_ext/tasks/reservation.h"
 
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/libomp/real.h"
 
 #include <stdlib.h>
-
-/* --- gates ---------------------------------------------------------------- */
-
-od_gate *od_gate_create(od_record *record)
-{
-    od_gate *gate = calloc(1, sizeof *gate);
-    if (!gate)
-        od_fatal("out of host memory for a task");
-    gate->record = record;
-    gate->holders = 1;
-    return gate;
-}
-
-void od_gate_release(od_gate *gate)
-{
-    od_runtime_lock();
-    bool last = --gate->holders == 0;
-    od_runtime_unlock();
-    if (last)
-        free(gate);
-}
 
 /* --- predictions ---------------------------------------------------------- */
 

@@ -21,10 +21,6 @@
 #include "omp_ext/tasks/launch.h"
 #include "omp_ext/tasks/records.h"
 
-od_gate *od_gate_create(od_record *record);
-/* The record is freed. */
-void od_gate_release(od_gate *gate);
-
 /* What the task is expected to use goes to the engine; the gate's completion has been asked for (detached). False: nothing
  * can be predicted, the gate is complete as soon as the caller says so. */
 bool od_reservation_predict(const od_record *record, od_uses *uses);
@@ -38,6 +34,14 @@ bool od_reservation_end(int32_t gtid, od_record *record);
 /* The body needs other data, or waits for other tasks: it goes on without its reservation. Nothing where it has none, or while
  * addresses of its data are shown. */
 void od_reservation_give_up(void);
+
+/* --- constructs of the body (inside.c) --- */
+
+/* A launch inside a host task that has a reservation: on its data, else as a task of its own. */
+int od_job_launch_inside(const od_kernel_call *call);
+
+/* True where the data of a construct are reserved for the host task that runs on the calling thread. */
+bool od_job_owns(const od_map_args *args);
 
 /* Remembers which depend items of a host task name data of which size. Locked. */
 void od_reservation_learn(od_entry *entry, const od_depend *depends, int32_t ndepends, const od_map_args *args);

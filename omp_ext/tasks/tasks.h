@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What target tasks (tasks.c) and host tasks (host_tasks.c) have in common. */
+/* What target tasks (target_tasks.c) and host tasks (host_tasks.c) have in common. */
 #ifndef OD_OMP_EXT_TASKS_H
 #define OD_OMP_EXT_TASKS_H
 
+#include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/records.h"
 
 /* The scheduler gets to know of a created task, with its depend items. */

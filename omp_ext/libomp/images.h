@@ -6,8 +6,28 @@
 #ifndef OD_OMP_EXT_IMAGES_H
 #define OD_OMP_EXT_IMAGES_H
 
+#include "omp_ext/libomp/abi.h"
+
 #include <pthread.h>
 #include <stdbool.h>
+
+/* What a library brings: a target region or a device variable. */
+typedef struct od_image_entity {
+    const void *address;
+    const char *name;
+    size_t size; /* 0: a target region */
+    uint32_t flags;
+    uint64_t data;
+} od_image_entity;
+
+/* Entry i of a library's table. False: there is none. */
+bool od_image_get(const od_bin_desc *desc, size_t i, od_image_entity *e);
+bool od_image_names_kernel(const od_bin_desc *desc, const void *kernel, const char **name);
+
+void od_images_add(od_bin_desc *desc);
+void od_images_remove(const od_bin_desc *desc);
+/* True where it is the only one. */
+bool od_images_are_only(const od_bin_desc *desc);
 
 /* The name that clang has given to a target region: __omp_offloading_<ids>_<function>_l<line>. NULL: not known. May be called
  * from a signal handler that interrupts the program's own code. */

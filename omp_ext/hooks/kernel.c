@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Threads of kernels on workers. See kernel.h. */
-#include "omp_ext/libomp/kernel.h"
+#include "omp_ext/hooks/kernel.h"
 
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/runtime/runtime.h"
 #include "omp_ext/runtime/workers.h"
 #include "util/thread.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Holders: ranges that overlap become one. See holders.h. */
-#include "omp_ext/maps/holders.h"
+#include "omp_ext/maps/structs/holders.h"
 
 #include "memmgr/data/attach.h"
 #include "omp_ext/process/fatal.h"

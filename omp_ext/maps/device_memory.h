@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* omp_target_alloc() has given the program this memory. False: out of memory. */
+bool od_allocated_add(uintptr_t base, size_t size, int device);
+void od_allocated_remove(uintptr_t base);
 /* OpenMP's number of the device whose program-allocated memory contains the address, or -1. */
 int od_device_of_address(uintptr_t address);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What structs.c (map lists) and structs_launch.c (kernels' time) share. */
-#ifndef OD_OMP_EXT_STRUCTS_IMPL_H
-#define OD_OMP_EXT_STRUCTS_IMPL_H
+/* What flatten.c (map lists) and kernels.c (kernels' time) share. */
+#ifndef OD_OMP_EXT_STRUCTS_INTERNAL_H
+#define OD_OMP_EXT_STRUCTS_INTERNAL_H
 
-#include "omp_ext/maps/holders.h"
-#include "omp_ext/maps/structs.h"
+#include "omp_ext/maps/structs/holders.h"
+#include "omp_ext/maps/structs/structs.h"
 
 #include "memmgr/data/attach.h"
 #include "memmgr/data/relocation.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Map lists with structs made simple. See structs.h. */
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/maps/structs_impl.h"
+#include "omp_ext/maps/structs/internal.h"
 
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/maps/fortran.h"
-#include "omp_ext/tasks/launch.h"
+#include "omp_ext/maps/args.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

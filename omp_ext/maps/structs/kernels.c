@@ -2,7 +2,7 @@
 /* Structs for the time of a kernel: references, attached pointers, what device copies must hold. See structs.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/maps/structs_impl.h"
+#include "omp_ext/maps/structs/internal.h"
 
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/relocate.h"

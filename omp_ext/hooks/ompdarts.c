@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions behind ompdarts.h. */
 #include "omp_ext/hooks/ompdarts.h"
+
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/tracing.h"
+#include "omp_ext/tasks/queue.h"
 
 int ompdarts_v1_ndevices(void)
 {
@@ -41,4 +44,17 @@ int ompdarts_v1_device_stats(int device, ompdarts_device_stats *stats)
                                      .peak_bytes = s.peak_bytes,
                                      .limit_bytes = s.limit_bytes};
     return 0;
+}
+
+void *ompdarts_v1_stream(void)
+{
+    const od_queue *queue = od_queue_own();
+    return queue ? od_runtime_backend()->ops->queues->handle(queue) : NULL;
+}
+
+void *ompdarts_v1_cublas_handle(void)
+{
+    const od_backend *backend = od_runtime_backend();
+    od_queue *queue = od_queue_own();
+    return queue ? backend->ops->queues->blas(backend->state, queue) : NULL;
 }

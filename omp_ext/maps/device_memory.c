@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Addresses that belong to one device. See device_memory.h.
+ *
+ * Disjoint ranges in a tree by address; with none, which is the common case, the answer is one atomic read.
+ */
+#include "omp_ext/maps/device_memory.h"
+
+#include "omp_ext/runtime/runtime.h"
+#include "util/container/tree.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+typedef struct range {
+    od_tree_node node; /* in ranges.tree, by base */
+    uintptr_t base;
+    size_t size; /* bytes, not 0 */
+    int device;
+} range;
+
+typedef struct ranges {
+    pthread_mutex_t lock; /* protects the tree */
+    od_tree tree;
+    atomic_size_t count; /* of the tree, to be read without the lock */
+} ranges;
+
+static ranges allocated = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static ranges foreign = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* One that overlaps [base, base+size): being disjoint, the last that begins before its end overlaps if any does. Locked. */
+static range *find(const ranges *r, uintptr_t base, size_t size)
+{
+    od_tree_node *node = od_tree_floor(&r->tree, (od_tree_key){base + (size ? size - 1 : 0), 0});
+    range *last = node ? od_container_of(node, range, node) : NULL;
+    return last && (last->base >= base || base - last->base < last->size) ? last : NULL;
+}
+
+static int device_of(ranges *r, uintptr_t base, size_t size)
+{
+    if (!atomic_load(&r->count))
+        return -1;
+    pthread_mutex_lock(&r->lock);
+    const range *hit = find(r, base, size);
+    int device = hit ? hit->device : -1;
+    pthread_mutex_unlock(&r->lock);
+    return device;
+}
+
+static bool insert(ranges *r, uintptr_t base, size_t size, int device)
+{
+    range *added = malloc(sizeof *added);
+    if (!added)
+        return false;
+    *added = (range){.base = base, .size = size ? size : 1, .device = device};
+    od_tree_insert(&r->tree, &added->node, (od_tree_key){base, 0});
+    atomic_fetch_add(&r->count, 1);
+    return true;
+}
+
+static bool add(ranges *r, uintptr_t base, size_t size, int device)
+{
+    pthread_mutex_lock(&r->lock);
+    bool ok = find(r, base, size) || insert(r, base, size, device);
+    pthread_mutex_unlock(&r->lock);
+    return ok;
+}
+
+static void drop(ranges *r, uintptr_t base)
+{
+    if (!atomic_load(&r->count))
+        return;
+    pthread_mutex_lock(&r->lock);
+    range *known = find(r, base, 1);
+    if (known) {
+        od_tree_remove(&r->tree, &known->node);
+        atomic_fetch_sub(&r->count, 1);
+    }
+    pthread_mutex_unlock(&r->lock);
+    free(known);
+}
+
+int od_device_of_address(uintptr_t address)
+{
+    return device_of(&allocated, address, 1);
+}
+
+bool od_allocated_add(uintptr_t base, size_t size, int device)
+{
+    return add(&allocated, base, size, device);
+}
+
+void od_allocated_remove(uintptr_t base)
+{
+    drop(&allocated, base);
+}
+
+bool od_foreign_add(uintptr_t base, size_t size, int device)
+{
+    return add(&foreign, base, size, device);
+}
+
+void od_foreign_remove(uintptr_t base)
+{
+    drop(&foreign, base);
+}
+
+int od_foreign_device(uintptr_t base, size_t size)
+{
+    int device = device_of(&foreign, base, size);
+    return device == OD_FIRST_DEVICE ? od_runtime_device_number(0) : device;
+}
+
+void od_device_memory_locks(int (*visit)(pthread_mutex_t *lock))
+{
+    visit(&allocated.lock);
+    visit(&foreign.lock);
+}

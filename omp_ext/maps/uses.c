@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* From map lists to data. See uses.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "omp_ext/maps/uses.h"
+
+#include "memmgr/data/spans.h"
+#include "omp_ext/libomp/thread.h"
+#include "omp_ext/maps/expand.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/services/record.h"
+#include "util/container/index.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static uintptr_t begin_of(const od_map_args *args, int32_t i)
+{
+    return (uintptr_t)args->begins[i];
+}
+
+/* --- the data of a construct ------------------------------------------------ */
+
+/* map(alloc: x) of what is not present is scratch memory: libomptarget makes it for the launch. */
+static bool is_scratch(const od_map_args *args, const od_reference *reference)
+{
+    return !(args->types[reference->entry] & (OD_MAP_TO | OD_MAP_FROM)) && reference->size && !reference->region;
+}
+
+static od_status grow(od_uses *uses)
+{
+    if (uses->count < uses->capacity)
+        return OD_OK;
+    uint32_t capacity = uses->capacity ? 2 * uses->capacity : 4;
+    od_access *access = realloc(uses->access, capacity * sizeof *access);
+    if (!access)
+        return OD_ENOMEM;
+    uses->access = access;
+    uses->capacity = capacity;
+    return OD_OK;
+}
+
+/* What helps to resolve a long list. */
+typedef struct resolution {
+    bool is_long;
+    od_index index; /* of the uses */
+    od_span *spans; /* of what overlaps; malloc'ed */
+    size_t nspans;
+    od_own_entries own; /* all NULL: no need */
+} resolution;
+
+static uint32_t find_use(const resolution *r, const od_uses *uses, const od_datum *datum)
+{
+    if (r->is_long)
+        return od_index_find(&r->index, datum->id);
+    for (uint32_t j = 0; j < uses->count; j++)
+        if (uses->access[j].datum == datum)
+            return j;
+    return OD_NO_POSITION;
+}
+
+/* Adds a held datum; one that is there already keeps its first hold and the union of the modes. */
+static od_status add_use(od_engine *engine, resolution *r, od_uses *uses, od_datum *datum, od_mode mode, int32_t *index)
+{
+    uint32_t found = find_use(r, uses, datum);
+    if (found != OD_NO_POSITION) {
+        uses->access[found].mode |= mode;
+        od_engine_release(engine, datum);
+        *index = (int32_t)found;
+        return OD_OK;
+    }
+    if (grow(uses) || (r->is_long && od_index_add(&r->index, datum->id, uses->count))) {
+        od_engine_release(engine, datum);
+        return OD_ENOMEM;
+    }
+    *index = (int32_t)uses->count;
+    uses->access[uses->count++] = (od_access){.datum = datum, .mode = mode};
+    return OD_OK;
+}
+
+static bool concerns(const od_map_args *args, int32_t i)
+{
+    od_arg_class class = od_arg_classify(args, i);
+    return class == OD_ARG_DATUM || (class == OD_ARG_UNUSED && (args->types[i] & OD_MAP_RETURN));
+}
+
+/* Items of one construct that overlap, directly or through others, are one datum. Locked. */
+static void widen(od_engine *engine, const od_map_args *args, uintptr_t *base, size_t *size)
+{
+    bool grown = true;
+    while (grown) {
+        grown = false;
+        for (int32_t j = 0; j < args->count; j++) {
+            if (!concerns(args, j))
+                continue;
+            uintptr_t begin = begin_of(args, j), end = begin + (uintptr_t)args->sizes[j], last = *base + *size;
+            if (begin == end || (args->types[j] & OD_MAP_IMPLICIT)) {
+                od_reference other = od_refer_to_regions(engine, args, j);
+                begin = other.base;
+                end = begin + other.size;
+            }
+            if (begin == end || begin >= last || end <= *base || (begin >= *base && end <= last))
+                continue;
+            *base = begin < *base ? begin : *base;
+            *size = (end > last ? end : last) - *base;
+            grown = true;
+        }
+    }
+}
+
+/* The spans of a long list's ranges, from which `widen` could be answered for each of them. Locked. */
+static od_status find_spans(od_engine *engine, const od_map_args *args, resolution *r)
+{
+    r->spans = malloc((size_t)args->count * sizeof *r->spans);
+    if (!r->spans)
+        return OD_ENOMEM;
+    for (int32_t i = 0; i < args->count; i++) {
+        od_reference other = concerns(args, i) ? od_refer_to_regions(engine, args, i) : (od_reference){0};
+        if (other.size)
+            r->spans[r->nspans++] = (od_span){other.base, other.base + other.size};
+    }
+    r->nspans = od_spans_make(r->spans, r->nspans);
+    return OD_OK;
+}
+
+/* Pointers that lead to nothing that the list maps are many in a long list, or few. */
+static bool has_many_addresses(const od_map_args *args)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < args->count && n < OD_LONG_LIST; i++)
+        n += args->sizes[i] == 0 && args->begins[i] && concerns(args, i);
+    return n == OD_LONG_LIST;
+}
+
+static od_status begin_resolution(const od_map_args *args, resolution *r)
+{
+    *r = (resolution){.is_long = args->count > OD_LONG_LIST};
+    if (!r->is_long)
+        return OD_OK;
+    od_engine *engine = od_runtime_lock();
+    od_status status = find_spans(engine, args, r);
+    if (!status && has_many_addresses(args))
+        status = od_own_entries_find(engine, args, &r->own);
+    od_runtime_unlock();
+    return status;
+}
+
+static void end_resolution(resolution *r)
+{
+    free(r->spans);
+    od_own_entries_free(&r->own);
+    od_index_free(&r->index);
+}
+
+static void widen_in(od_engine *engine, const od_map_args *args, const resolution *r, uintptr_t *base, size_t *size)
+{
+    od_span range = {*base, *base + *size};
+    if (!r->is_long) {
+        widen(engine, args, base, size);
+        return;
+    }
+    od_spans_widen(r->spans, r->nspans, &range);
+    *base = range.begin;
+    *size = range.end - range.begin;
+}
+
+typedef struct depend_items {
+    const od_depend *all;
+    int32_t count;
+} depend_items;
+
+static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t i, depend_items depends, resolution *r,
+                             od_uses *uses, int32_t *index)
+{
+    od_reference reference = od_refer_among(engine, args, r->own.all ? &r->own : NULL, i);
+    uintptr_t base = reference.base;
+    size_t size = reference.size, own = size;
+    od_datum *datum;
+    *index = -1;
+    if (!size || is_scratch(args, &reference))
+        return OD_OK;
+    widen_in(engine, args, r, &base, &size);
+    od_mode mode = od_reference_mode(engine, args, &reference, depends.all, depends.count);
+    od_status status = od_engine_datum(engine, base, size, &datum);
+    if (status)
+        return status;
+    if (datum->size > own) /* a part is written: the rest must be there */
+        mode |= OD_READ;
+    return add_use(engine, r, uses, datum, mode, index);
+}
+
+enum { BOUND_TRIES = 10000 }; /* a tenth of a millisecond each: another thread may be about to let it go */
+
+void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries)
+{
+    uintptr_t base;
+    size_t size;
+    od_engine *engine = od_runtime_lock();
+    if (od_arg_range(engine, args, i, &base, &size))
+        widen(engine, args, &base, &size);
+    bool bound = od_engine_range_is_bound(engine, base, size);
+    od_runtime_unlock();
+    if (bound && tries > BOUND_TRIES)
+        od_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
+    od_runtime_revoke_all();
+    od_runtime_host_range(base, size, OD_REQUEST_SETTLE);
+    nanosleep(&(struct timespec){.tv_nsec = 100 * 1000},
+              NULL); /* tasks that are ready but have not run hold it still */
+}
+
+/* OD_EFULL: the data of argument *i are in use in another way. */
+static od_status resolve_all(const od_map_args *args, depend_items depends, od_uses *uses, int32_t *access_of,
+                             int32_t *i)
+{
+    resolution r;
+    od_status status = begin_resolution(args, &r);
+    for (*i = 0; *i < args->count && !status; ++*i) {
+        int32_t index = -1;
+        if (concerns(args, *i)) {
+            od_engine *engine = od_runtime_lock();
+            status = resolve_arg(engine, args, *i, depends, &r, uses, &index);
+            od_runtime_unlock();
+        }
+        if (access_of)
+            access_of[*i] = index;
+    }
+    *i -= status != OD_OK;
+    end_resolution(&r);
+    return status;
+}
+
+od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
+                          int32_t *access_of)
+{
+    od_status status;
+    int32_t i;
+    unsigned tries = 0;
+    while ((status = resolve_all(args, (depend_items){depends, ndepends}, uses, access_of, &i))) {
+        od_uses_release(uses);
+        if (status != OD_EFULL)
+            break;
+        od_args_wait_for_overlap(args, i, tries++);
+    }
+    return status;
+}
+
+void od_uses_release(od_uses *uses)
+{
+    if (uses->count) {
+        od_engine *engine = od_runtime_lock();
+        for (uint32_t j = 0; j < uses->count; j++)
+            od_engine_release(engine, uses->access[j].datum);
+        od_runtime_unlock();
+    }
+    free(uses->access);
+    *uses = (od_uses){0};
+}
+
+/* --- map(always) ------------------------------------------------------- */
+
+static void move_always(const od_map_args *args, int64_t direction, od_request_kind kind)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        od_request *request = NULL;
+        if (!od_arg_is_always(args, i, direction))
+            continue;
+        od_engine *engine = od_runtime_lock();
+        od_region *region =
+            od_directory_find_region(od_engine_directory(engine), begin_of(args, i), (size_t)args->sizes[i]);
+        od_status status = OD_OK;
+        if (region && direction == OD_MAP_TO)
+            region->undefined = false;
+        if (region) {
+            od_record_range(begin_of(args, i), (size_t)args->sizes[i], kind);
+            status = od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], kind, &request);
+        }
+        od_runtime_unlock();
+        if (status)
+            od_fatal("out of host memory for map(always)");
+        if (request)
+            request->inside = od_self.mode == OD_ON_DEVICE;
+        od_runtime_request(request);
+    }
+}
+
+void od_args_push_always(const od_map_args *args)
+{
+    move_always(args, OD_MAP_TO, OD_REQUEST_PUSH);
+}
+
+void od_args_fetch_always(const od_map_args *args)
+{
+    move_always(args, OD_MAP_FROM, OD_REQUEST_PULL);
+}
+
+od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of)
+{
+    uint32_t n = 0;
+    for (int32_t i = 0; i < args->count; i++)
+        n += od_arg_is_always(args, i, OD_MAP_FROM) && access_of[i] >= 0;
+    od_request *request = n ? od_request_create(n) : NULL;
+    if (n && !request)
+        od_fatal("out of host memory for map(always)");
+    n = 0;
+    for (int32_t i = 0; request && i < args->count; i++) {
+        if (!od_arg_is_always(args, i, OD_MAP_FROM) || access_of[i] < 0)
+            continue;
+        od_datum *d = uses->access[access_of[i]].datum;
+        d->pending++; /* the item's hold */
+        od_record_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_PULL);
+        request->items[n++] = (od_request_item){.kind = OD_REQUEST_PULL,
+                                                .datum = d,
+                                                .offset = begin_of(args, i) - d->base,
+                                                .bytes = (size_t)args->sizes[i]};
+    }
+    return request;
+}
+
+/* --- coherence ---------------------------------------------------------- */
+
+static bool lies_in(uintptr_t address, const od_datum *datum)
+{
+    return address >= datum->base && address - datum->base < datum->size;
+}
+
+static bool names(const od_depend *depends, int32_t ndepends, const od_datum *datum)
+{
+    for (int32_t j = 0; j < ndepends; j++)
+        if (lies_in(depends[j].base, datum))
+            return true;
+    return false;
+}
+
+/* A depend item that is none of the task's data: a token, which may order a host access that we cannot see. */
+static bool has_token(const od_uses *uses, const od_depend *depends, int32_t ndepends)
+{
+    for (int32_t j = 0; j < ndepends; j++) {
+        bool found = false;
+        for (uint32_t i = 0; i < uses->count && !found; i++)
+            found = lies_in(depends[j].base, uses->access[i].datum);
+        if (!found)
+            return true;
+    }
+    return false;
+}
+
+/* map(to: x) beside depend(out: x): the task writes to the device's copy, which outside a region nobody is to see. */
+static bool is_scribbled_on(const od_access *access, const od_depend *depends, int32_t ndepends)
+{
+    if (access->datum->region || access->mode != OD_READ)
+        return false;
+    for (int32_t j = 0; j < ndepends; j++) {
+        bool named = lies_in(depends[j].base, access->datum) || (depends[j].flags & OD_DEPEND_ALL_MEMORY);
+        if (depends[j].flags != OD_DEPEND_IN && named)
+            return true;
+    }
+    return false;
+}
+
+void od_uses_save(const od_uses *uses, const od_depend *depends, int32_t ndepends)
+{
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const od_datum *d = uses->access[i].datum;
+        od_runtime_lock();
+        bool scribbled_on = is_scribbled_on(&uses->access[i], depends, ndepends);
+        od_runtime_unlock();
+        if (scribbled_on)
+            od_runtime_host_range(d->base, d->size, OD_REQUEST_READ);
+    }
+}
+
+void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bool synchronous)
+{
+    od_coherence coherence = od_runtime_options()->coherence;
+    bool token = has_token(uses, depends, ndepends);
+    for (uint32_t i = 0; i < uses->count; i++) {
+        od_datum *d = uses->access[i].datum;
+        if (!d->region && (synchronous || token || !names(depends, ndepends, d)))
+            d->untrusted = true;
+        bool trusted =
+            coherence == OD_COHERENCE_AUTO ? !d->untrusted : coherence == OD_COHERENCE_DEPEND && !synchronous;
+        d->keep = d->region || (trusted && !is_scribbled_on(&uses->access[i], depends, ndepends));
+    }
+}
+
+/* --- constructs that pass through --------------------------------------------- */
+
+static void bring_outside_home(const od_map_args *args)
+{
+    bool pointers = false; /* that lead to what cannot be known */
+    for (int32_t i = 0; i < args->count; i++) {
+        if (!od_entry_maps(args, i))
+            continue;
+        pointers |= args->sizes[i] == 0;
+        od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_OUTSIDE);
+    }
+    if (pointers)
+        od_runtime_synchronise();
+}
+
+void od_args_bring_home(const od_map_args *args)
+{
+    od_map_args room = {0};
+    bring_outside_home(od_expanded(args, &room));
+    od_expand_free(&room);
+}
+
+void od_args_bring_foreign_home(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        if ((args->types[i] & OD_MAP_FOREIGN) && args->sizes[i] > 0)
+            od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_OUTSIDE);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a construct uses: its map list turned into data, which are moved and trusted as its clauses say. */
+#ifndef OD_OMP_EXT_USES_H
+#define OD_OMP_EXT_USES_H
+
+#include "omp_ext/maps/args.h"
+
+/* The distinct data of a construct, growing. */
+typedef struct od_uses {
+    od_access *access; /* malloc'ed */
+    uint32_t count, capacity;
+} od_uses;
+
+/* Before a construct passes through: brings home, and forgets, what it touches outside of regions. In regions the
+ * program's own memory is none of ours, or the data are lent (lend.h). Blocks. */
+void od_args_bring_home(const od_map_args *args);
+/* Likewise what marked entries name: libomptarget may copy it. */
+void od_args_bring_foreign_home(const od_map_args *args);
+
+/* Resolves all data arguments: each use's datum comes held. access_of[i] (may be NULL) gets the index per argument.
+ * Blocks where ranges overlap in another way than before. Not locked. */
+od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
+                          int32_t *access_of);
+/* The range of argument i overlaps data in use in another way than before: once they are home and idle they make place.
+ * Blocks for a while; ask again. */
+void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries);
+/* map(always, to: x) of data in a region: the host's section is pushed before the kernel. Blocks. */
+void od_args_push_always(const od_map_args *args);
+/* map(always, from: x) of data in a region that the caller's job still has: fetched after the kernel. Blocks. */
+void od_args_fetch_always(const od_map_args *args);
+/* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none. Locked. */
+od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of);
+/* Of data on whose device copy the task writes what nobody is to see, the contents go home first. Blocks. Not locked. */
+void od_uses_save(const od_uses *uses, const od_depend *depends, int32_t ndepends);
+/* OMPDARTS_COHERENCE: says for each datum whether copies may be kept. `synchronous`: the program's thread
+ * goes on right after the construct. Locked. */
+void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bool synchronous);
+void od_uses_release(od_uses *uses);
+
+#endif

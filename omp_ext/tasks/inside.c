@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Constructs inside a host task that has a reservation (reservation.h): on its data, which are on a device already. */
+#include "omp_ext/libomp/thread.h"
+#include "omp_ext/maps/refer.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/tasks/job.h"
+#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/reservation.h"
+
+#include <stdlib.h>
+
+/* What a kernel writes to an argument that is mapped `to` nobody is to see: it needs a copy that may be lost, not the only
+ * one, which the job may have written before. */
+static bool suits(const od_access *held, od_mode mode)
+{
+    bool only_copy = !held->datum->region && (held->mode & OD_WRITE);
+    return (mode & ~held->mode) == 0 && !(mode == OD_READ && only_copy);
+}
+
+/* Finds each argument's datum among the job's own. False: one is missing, or held in another mode. Locked. */
+static bool covers(od_engine *engine, const od_job *job, const od_map_args *args, int32_t *access_of)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t base;
+        size_t size;
+        access_of[i] = -1;
+        if (od_arg_classify(args, i) != OD_ARG_DATUM || !od_arg_range(engine, args, i, &base, &size))
+            continue;
+        od_mode mode = od_arg_mode(engine, args, i, od_self.depends, od_self.ndepends);
+        for (uint32_t j = 0; j < job->task.naccess && access_of[i] < 0; j++) {
+            const od_access *a = &job->task.access[j];
+            if (base >= a->datum->base && base + size <= a->datum->base + a->datum->size && suits(a, mode))
+                access_of[i] = (int32_t)j;
+        }
+        if (access_of[i] < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool own(const od_job *job, const od_map_args *args, int32_t *access_of)
+{
+    od_engine *engine = od_runtime_lock();
+    bool all = covers(engine, job, args, access_of);
+    od_runtime_unlock();
+    return all;
+}
+
+bool od_job_owns(const od_map_args *args)
+{
+    int32_t *access_of = malloc(((size_t)args->count + 1) * sizeof *access_of);
+    if (!access_of)
+        od_fatal("out of host memory for a construct");
+    bool all = own(od_self.job, args, access_of);
+    free(access_of);
+    return all;
+}
+
+/* The data are the job's. 0: done. */
+static int launch_on_own(od_job *job, od_launch *launch)
+{
+    od_map_args map = od_kernel_map_args(&launch->call.args);
+    od_self.used = true;
+    od_args_push_always(&map);
+    int failed = od_launch_run(launch, job->task.access, (unsigned)od_self.place, NULL);
+    if (!failed)
+        od_args_fetch_always(&map);
+    return failed;
+}
+
+int od_job_launch_inside(const od_kernel_call *call)
+{
+    od_job *job = od_self.job;
+    od_launch launch;
+    if (call->structs) { /* its data are more than the list says: a task of its own inside this one */
+        od_queue_drain();
+        return od_job_launch_sync(call, job);
+    }
+    if (od_launch_copy(&launch, call))
+        od_fatal("out of host memory for a launch");
+    od_map_args map = od_kernel_map_args(&launch.call.args);
+    int bound = od_launch_bound(&launch);
+    bool all = (bound == OD_NOWHERE || bound == od_self.place) && own(job, &map, launch.access_of);
+    od_queue_drain();
+    int failed = all ? launch_on_own(job, &launch) : 1;
+    if (failed) { /* as a task of its own it may use other data, or fail */
+        od_reservation_give_up();
+        failed = od_job_launch_sync(call, od_self.job);
+    }
+    od_launch_free(&launch);
+    return failed;
+}

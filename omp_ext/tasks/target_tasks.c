@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Target tasks become detached ordinary tasks that only tell what they would launch.
+ *
+ * A target task is allocated detachable, with target_trampoline() as its entry. libomp tracks its
+ * dependences; when it is ready, the trampoline asks for its completion event, runs the compiled entry in capture mode, gives
+ * the launch to the engine and returns. The task completes in libomp when the engine has completed it. One that libomp
+ * discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c. The entry points of both are here.
+ */
+
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/tasks/job.h"
+
+#include "omp_ext/libomp/ompt.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/services/recall.h"
+#include "omp_ext/services/record.h"
+#include "omp_ext/tasks/records.h"
+#include "omp_ext/libomp/serial.h"
+#include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/tasks/tasks.h"
+#include "omp_ext/services/tracing.h"
+#include "omp_ext/hooks/virtual.h"
+#include "util/tsan.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* libomp has discarded a task (cancel taskgroup) and gives its memory to a new one: its record is still there. */
+static void forget_discarded(const void *task)
+{
+    od_record *stale = REAL(omp_get_cancellation)() ? od_records_take(task) : NULL;
+    if (stale) {
+        od_task_unsubmit(stale);
+        od_task_withdraw(stale);
+        od_record_done(stale->number);
+        od_record_free(stale);
+    }
+}
+
+/* --- explicit tasks that create target tasks ------------------------------ */
+
+/* libomp's barriers wait for a detached task only if its parent is an implicit task. So an explicit task that has created
+ * target tasks, or others that may be detached, waits for them at its end. Its entry is exchanged for that; part_id, which compiled code uses in untied tasks
+ * alone, tells the trampoline which entry it was, in the copies that a taskloop makes, too. */
+static int32_t parent_trampoline(int32_t gtid, void *task)
+{
+    OD_TSAN_ACQUIRE(task); /* its memory was another task's, which libomp knows and nobody tells */
+    od_kmp_task *t = task;
+    od_parent self;
+    od_family outer = od_self.family;
+    const od_entry *code = od_entry_numbered(t->part_id);
+    od_detach_task_begins();
+    od_parent_begin(&self);
+    od_self.family = (od_family){.parent = &self};
+    t->part_id = 0;
+    OD_TSAN_RELEASE(task);
+    ((od_task_entry)(uintptr_t)code->code)(gtid, task);
+    od_task_end_family(gtid);
+    od_self.family = outer;
+    return 0;
+}
+
+static void track(od_kmp_task *task, const od_entry *code)
+{
+    if (!code->number)
+        return;
+    task->part_id = code->number;
+    task->entry = parent_trampoline;
+}
+
+static void untrack(od_kmp_task *task)
+{
+    if (task->entry != parent_trampoline)
+        return;
+    task->entry = (od_task_entry)(uintptr_t)od_entry_numbered(task->part_id)->code;
+    task->part_id = 0;
+}
+
+typedef struct od_undeferred {
+    od_family outer; /* of the task around it */
+    od_parent self;
+} od_undeferred;
+
+/* Compiled code calls an undeferred task's entry itself. */
+void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
+        return;
+    }
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
+    }
+    if (!od_runtime_offloads() || od_self.kernels)
+        return;
+    od_undeferred *own = malloc(sizeof *own);
+    if (!own)
+        od_fatal("out of host memory for a task");
+    own->outer = od_self.family;
+    od_parent_begin(&own->self);
+    od_self.family = (od_family){.parent = &own->self, .undeferred = own};
+}
+
+void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
+        return;
+    }
+    od_undeferred *own = od_self.kernels ? NULL : od_self.family.undeferred;
+    if (own) {
+        od_task_end_family(gtid);
+        od_self.family = own->outer;
+        free(own);
+    }
+    OD_PROGRAM_CALL;
+    REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
+}
+
+/* --- target tasks ------------------------------------------------------- */
+
+static int32_t destroy_nothing(int32_t gtid, void *task)
+{
+    (void)gtid;
+    (void)task;
+    return 0;
+}
+
+/* libomp would destroy the task's private objects at the end of the trampoline, before the kernel or the host version uses
+ * them. Returns what does it, or NULL: there is nothing to destroy. */
+static od_task_entry take_destructor(const od_record *record)
+{
+    od_kmp_task *task = (void *)(uintptr_t)record->task;
+    if (!(record->flags & OD_TASK_DESTRUCTORS))
+        return NULL;
+    od_task_entry destructor = (od_task_entry)(uintptr_t)task->destructor;
+    task->destructor = (void *)(uintptr_t)destroy_nothing;
+    return destructor;
+}
+
+static void submit_launch(od_record *record, od_launch *launch)
+{
+    od_uses uses = {0};
+    od_job *job = od_job_create_for(OD_JOB_KERNEL, record);
+    job->launch = *launch;
+    job->task.uses_spill = true;
+    job->detached = record->detached;
+    job->destructor = take_destructor(record);
+    od_map_args map = od_kernel_map_args(&job->launch.call.args);
+    od_args_push_always(&map);
+    if (od_args_resolve(&map, record->depends, record->ndepends, &uses, job->launch.access_of))
+        od_fatal("out of host memory for a task's data");
+    od_structs_relocate(launch->call.structs, job->launch.access_of, uses.access);
+    od_uses_save(&uses, record->depends, record->ndepends);
+    od_runtime_lock();
+    od_uses_trust(&uses, record->depends, record->ndepends, false);
+    uint64_t owner = od_record_own(job->number);
+    job->after = od_args_pull_always(&map, &uses, job->launch.access_of);
+    od_record_own(owner);
+    od_runtime_unlock();
+    job->task.bound = od_launch_bound(&job->launch);
+    od_job_submit(job, &uses, launch->call.kernel);
+}
+
+/* What capture mode has seen is carried out; then the task is complete. */
+static void dispatch(od_record *record, od_capture *capture)
+{
+    switch (capture->what) {
+    case OD_CAPTURED_LAUNCH:
+        submit_launch(record, &capture->launch);
+        return;
+    case OD_CAPTURED_REQUESTS:
+        od_record_done(record->number);
+        od_runtime_request_async(capture->requests, capture->nrequests, record->detached);
+        free(capture->requests);
+        return;
+    case OD_CAPTURED_NOTHING: /* if(0): the region has just run on the host */
+        od_task_host_access(record->depends, record->ndepends);
+        break;
+    case OD_CAPTURED_DONE:
+        break;
+    }
+    od_record_done(record->number);
+    od_detached_tell(record->detached);
+}
+
+static int32_t target_trampoline(int32_t gtid, void *task)
+{
+    od_record *record = od_records_take(task);
+    od_detach_task_begins();
+    if (record->in_place) {
+        od_task_unsubmit(record);
+        od_task_host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
+        record->entry(gtid, task);
+        od_task_withdraw(record);
+        od_record_done(record->number);
+        od_record_free(record);
+        return 0;
+    }
+    record->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
+    if (od_runtime_ending()) {
+        od_detached_tell(record->detached);
+        od_record_free(record);
+        return 0;
+    }
+    od_task_unsubmit(record);
+    if (!record->number)
+        record->number = od_record_create(0, NULL, 0);
+    od_capture capture = {.what = OD_CAPTURED_NOTHING};
+    if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
+        od_task_host_access(record->depends, record->ndepends);
+    od_thread saved = od_self;
+    od_self = (od_thread){.mode = OD_CAPTURE, .capture = &capture, .own_default_device = saved.own_default_device};
+    uint64_t owner = od_record_own(record->number);
+    record->entry(gtid, task);
+    od_record_own(owner);
+    od_self = saved;
+    record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
+    dispatch(record, &capture);
+    od_task_withdraw(record);
+    od_record_free(record);
+    return 0;
+}
+
+void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
+                                   od_task_entry entry, int64_t device)
+{
+    if (!od_runtime_active())
+        return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
+    int32_t ordinary = od_task_detachable(flags) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
+    od_record *record = calloc(1, sizeof *record);
+    if (!record)
+        od_fatal("out of host memory for a task");
+    od_self.unsuited = true;
+    od_self.family.has_children = true;
+    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
+    *record = (od_record){.task = task,
+                          .entry = entry,
+                          .code = od_task_code(entry),
+                          .flags = flags,
+                          .shares_nothing = shareds == 0,
+                          .created_ns = od_tracing_creation(),
+                          .name = od_tracing_take_name()};
+    forget_discarded(task);
+    record->in_place = od_self.serial_loops > 0 || !od_task_is_awaited() || od_runtime_ending();
+    if (!record->in_place)
+        record->detached = od_detached_join();
+    od_records_add(record);
+    return task;
+}
+
+/* --- creation ------------------------------------------------------------------ */
+
+/* A host task that leaves work of its own on a device completes when that has ended. */
+static bool may_detach(int32_t flags, const od_entry *code)
+{
+    bool can = (flags & OD_TASK_TIED) && !(flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_MERGED_IF0));
+    bool may_offload = code->kind == OD_ENTRY_UNKNOWN || code->kind == OD_ENTRY_OFFLOADS;
+    return can && may_offload && code->has_depends && od_runtime_started() && od_runtime_backend()->ops->queues &&
+           !od_self.serial_loops && od_task_is_awaited() && !od_runtime_ending();
+}
+
+void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
+                            od_task_entry entry)
+{
+    if (od_runtime_is_idle() || !od_runtime_offloads() || od_self.kernels)
+        return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
+    od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
+    const od_entry *code = od_task_code(entry);
+    bool detach = may_detach(flags, code);
+    int32_t given = detach ? od_task_detachable(flags) : od_serial_flags(flags);
+    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
+    forget_discarded(task);
+    OD_TSAN_ACQUIRE(task); /* libomp has given out the memory of a task that has ended */
+    od_self.detachable = detach ? task : NULL;
+    od_self.family.has_children |= detach;
+    od_self.allocated = (od_allocation){task, size, shareds, flags};
+    if (flags & OD_TASK_TIED)
+        track(task, code);
+    return task;
+}
+
+/* Code that does not offload, before the first construct: no task that it could depend on has data on a device, as that one
+ * would have been created before it. */
+static bool needs_no_record(const od_kmp_task *task)
+{
+    return !od_runtime_started() && task->entry == parent_trampoline &&
+           od_entry_numbered(task->part_id)->kind == OD_ENTRY_HOST;
+}
+
+static od_record *record_host_task(od_kmp_task *task)
+{
+    bool known = od_self.allocated.task == task;
+    untrack(task);
+    return od_host_task_record(task, known ? od_self.allocated.flags : 0, od_self.detachable == task);
+}
+
+static void copy_depends(od_record *record, int32_t n, const od_depend *depends, int32_t n_noalias,
+                         const od_depend *noalias)
+{
+    size_t total = (size_t)n + (size_t)n_noalias;
+    record->depends = malloc((total + 1) * sizeof *record->depends);
+    if (!record->depends)
+        od_fatal("out of host memory for a task's dependences");
+    if (n)
+        memcpy(record->depends, depends, (size_t)n * sizeof *depends);
+    if (n_noalias)
+        memcpy(record->depends + n, noalias, (size_t)n_noalias * sizeof *noalias);
+    record->ndepends = (int32_t)total;
+}
+
+/* libomp excludes the tasks of a mutexinoutset from each other only while their bodies run, and not at all in a team of one
+ * thread; a detached body ends early. As inout they run in the order of creation, which is one of the allowed ones. */
+static void order_mutexinoutset(od_record *record)
+{
+    for (int32_t j = 0; j < record->ndepends; j++)
+        if (record->depends[j].flags == OD_DEPEND_MUTEXINOUTSET)
+            record->depends[j].flags = OD_DEPEND_INOUT;
+}
+
+/* A record that has got the task's dependences; libomp reads these before it may run the task. */
+static int32_t give_to_libomp(od_ident *ident, int32_t gtid, od_record *record, int32_t ndepends, const void *from)
+{
+    int32_t noalias = record->ndepends - ndepends;
+    if (od_host_task_is_gated(record))
+        noalias += od_host_task_submit_gate(ident, gtid, record);
+    void *task = (void *)(uintptr_t)record->task;
+    OD_PROGRAM_CALL_FROM(from);
+    return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, record->depends, noalias,
+                                           record->depends + ndepends);
+}
+
+typedef struct submission {
+    void *task;
+    od_depend *depends, *noalias;
+    int32_t ndepends, n_noalias;
+    const void *from; /* of the program, where it is submitted */
+} submission;
+
+static int32_t submit_as_written(od_ident *ident, int32_t gtid, const submission *s)
+{
+    OD_PROGRAM_CALL_FROM(s->from);
+    return REAL(__kmpc_omp_task_with_deps)(ident, gtid, s->task, s->ndepends, s->depends, s->n_noalias, s->noalias);
+}
+
+static int32_t submit_task(od_ident *ident, int32_t gtid, const submission *s)
+{
+    od_record *record = od_records_find(s->task);
+    if (!record && s->ndepends + s->n_noalias > 0 && !needs_no_record(s->task))
+        record = record_host_task(s->task);
+    if (!record)
+        return submit_as_written(ident, gtid, s);
+    copy_depends(record, s->ndepends, s->depends, s->n_noalias, s->noalias);
+    order_mutexinoutset(record);
+    od_task_submit(record);
+    return give_to_libomp(ident, gtid, record, s->ndepends, s->from);
+}
+
+int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int32_t ndepends, od_depend *depends,
+                                  int32_t n_noalias, od_depend *noalias)
+{
+    if (od_runtime_is_idle())
+        return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
+    submission s = {task, depends, noalias, ndepends, n_noalias, __builtin_return_address(0)};
+    if (!od_runtime_offloads() || od_self.kernels)
+        return submit_as_written(ident, gtid, &s);
+    int32_t result = submit_task(ident, gtid, &s);
+    od_detach_note_task();
+    return result;
+}
+
+int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
+{
+    if (od_runtime_is_idle())
+        return REAL(__kmpc_omp_task)(ident, gtid, task);
+    OD_PROGRAM_CALL;
+    int32_t result = REAL(__kmpc_omp_task)(ident, gtid, task);
+    if (!od_self.kernels)
+        od_detach_note_task();
+    return result;
+}
+
+/* --- waiting with dependences ------------------------------------------- */
+
+static void after_wait(int32_t ndepends, const od_depend *depends, int32_t n_noalias, const od_depend *noalias)
+{
+    /* A host task that runs as a job looks at data through device addresses only, and would wait for what it holds itself. */
+    bool as_job = od_self.mode == OD_ON_DEVICE && od_runtime_options()->coherence == OD_COHERENCE_DEPEND;
+    if (od_self.kernels || as_job)
+        return;
+    od_task_host_access(depends, ndepends);
+    od_task_host_access(noalias, n_noalias);
+}
+
+void __kmpc_omp_taskwait_deps_51(od_ident *ident, int32_t gtid, int32_t ndepends, od_depend *depends, int32_t n_noalias,
+                                 od_depend *noalias, int32_t has_no_wait)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, ndepends, depends, n_noalias, noalias, has_no_wait);
+        return;
+    }
+    od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, ndepends, depends, n_noalias, noalias, has_no_wait);
+    }
+    after_wait(ndepends, depends, n_noalias, noalias);
+}
+
+void __kmpc_omp_wait_deps(od_ident *ident, int32_t gtid, int32_t ndepends, od_depend *depends, int32_t n_noalias,
+                          od_depend *noalias)
+{
+    if (od_runtime_is_idle()) {
+        REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
+        return;
+    }
+    od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
+    }
+    after_wait(ndepends, depends, n_noalias, noalias);
+}

@@ -391,3 +391,10 @@ void od_team_locks(int (*visit)(pthread_mutex_t *lock), const od_member *member)
     if (member)
         visit(&member->team->lock);
 }
+
+/* A thread that the child does not have may have been inside of its team's lock. */
+void od_team_after_fork(void)
+{
+    for (od_team *team = all_teams; team; team = team->next)
+        pthread_mutex_init(&team->lock, NULL);
+}

@@ -123,8 +123,10 @@ void od_team_settle(od_team *team);
 
 /* The process ends: everything posted is passed on by the calling thread. */
 void od_team_abandon_all(void);
-/* For a fork: the locks of the calling thread's team, whose member it is (or NULL). */
+/* For a fork: the locks of the calling thread's team, whose member it is (or NULL). In the child, when they have been given back,
+ * those of other threads' teams are free, too. */
 void od_team_locks(int (*visit)(pthread_mutex_t *lock), const od_member *member);
+void od_team_after_fork(void);
 
 /* Counts the tasks that have begun on the calling thread. */
 extern _Thread_local unsigned od_tasks_begun __attribute__((visibility("hidden"), tls_model("initial-exec")));

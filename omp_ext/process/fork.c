@@ -39,6 +39,8 @@ static void after(bool child)
 {
     od_check_after_fork(child);
     visit_locks(pthread_mutex_unlock);
+    if (child)
+        od_team_after_fork();
     od_runtime_after_fork(child);
 }
 

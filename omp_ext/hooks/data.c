@@ -19,7 +19,7 @@
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/maps/reach.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/services/record.h"
+#include "omp_ext/services/record/record.h"
 #include "omp_ext/maps/refuse.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/maps/structs/structs.h"

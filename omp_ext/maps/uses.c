@@ -8,7 +8,7 @@
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/runtime/runtime.h"
-#include "omp_ext/services/record.h"
+#include "omp_ext/services/record/record.h"
 #include "util/container/index.h"
 
 #include <stdlib.h>

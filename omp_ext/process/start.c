@@ -8,14 +8,10 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/services/check.h"
-#include "omp_ext/services/info.h"
-#include "omp_ext/services/interrupt.h"
-#include "omp_ext/services/progress.h"
+#include "omp_ext/process/interrupt.h"
 #include "omp_ext/services/recall.h"
-#include "omp_ext/services/record.h"
+#include "omp_ext/services/services.h"
 #include "omp_ext/services/tracing.h"
-#include "omp_ext/services/watchdog.h"
 #include "omp_ext/tasks/job.h"
 #include "util/clock.h"
 
@@ -107,13 +103,16 @@ static bool start_threads(void)
     if (!od_runtime.workers || !od_runtime.planner || !od_runtime.host_copies ||
         od_transfer_queues_create(&transfers, &od_runtime.transfers))
         return false;
-    if (od_runtime.options.watchdog_s > 0)
-        od_watchdog_start(od_runtime.options.watchdog_s);
-    bool reports = od_runtime.options.summary || od_runtime.options.stats[0] || od_runtime.options.record[0] ||
-                   od_tracing_wanted(od_runtime.options.trace);
-    if (!od_runtime.inherited)
-        od_interrupt_start(reports ? od_runtime_report_interrupted : NULL, od_runtime_show_state);
     return true;
+}
+
+static void start_services(void)
+{
+    const od_options *options = &od_runtime.options;
+    od_run run = od_runtime_run();
+    bool reports = options->summary || options->stats[0] || options->record[0] || od_tracing_wanted(options->trace);
+    od_services_start(&run);
+    od_interrupt_start(reports ? od_runtime_report_interrupted : NULL, od_runtime_show_state);
 }
 
 static void start_or_refuse(void)
@@ -139,38 +138,6 @@ static int share_processors(void)
     return threads > 0 ? threads : 1;
 }
 
-static void record_start(void)
-{
-    od_record_run run = {.ndevices = od_runtime.backend.ndevices,
-                         .memory = od_runtime.backend.pool_bytes[0],
-                         .buffer = od_runtime.options.task_buffer,
-                         .lookahead = od_runtime.options.lookahead_s,
-                         .seed = od_runtime.options.seed,
-                         .spill = od_runtime.options.spill,
-                         .working = od_runtime.options.working,
-                         .policy = od_runtime.options.sched,
-                         .evict = od_runtime.options.evict};
-    od_engine_links(od_runtime.engine, &run.host_link, &run.peer_link);
-    if (od_runtime.options.record[0])
-        od_record_start(od_runtime.options.record, &run);
-}
-
-static void trace_start(void)
-{
-    char text[OD_MAX_DEVICES][OD_DEVICE_NAME];
-    const char *names[OD_MAX_DEVICES];
-    od_trace_run run = {.policy = od_runtime.options.sched,
-                        .evict = od_runtime.options.evict,
-                        .seed = od_runtime.options.seed,
-                        .ndevices = od_runtime.backend.ndevices,
-                        .memory = od_runtime.backend.pool_bytes[0],
-                        .device = names,
-                        .start_ns = od_runtime.start_ns};
-    for (unsigned k = 0; k < run.ndevices; k++)
-        names[k] = od_devices_name(&od_runtime.devices, k, text[k]);
-    od_tracing_start(od_runtime.options.trace, &run);
-}
-
 void od_runtime_start(void)
 {
     int available = REAL(omp_get_num_devices)();
@@ -194,12 +161,7 @@ void od_runtime_start(void)
     start_or_refuse();
     od_runtime.kernel_threads = share_processors();
     od_runtime.start_ns = od_clock_ns();
-    od_check_start(od_runtime.options.check);
-    record_start();
-    trace_start();
-    od_info_start();
-    if (od_runtime.options.progress)
-        od_progress_start(od_runtime.start_ns);
+    start_services();
     od_images_hold();
     on_exit(od_runtime_begin_to_end, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, back-end %s, policy %s, eviction %s",
@@ -209,19 +171,6 @@ void od_runtime_start(void)
 }
 
 /* --- after a fork ---------------------------------------------------------- */
-
-void od_runtime_before_fork(void)
-{
-    pthread_mutex_lock(&od_runtime.lock);
-}
-
-void od_runtime_after_fork(bool child)
-{
-    int on = OD_ON;
-    if (child)
-        atomic_compare_exchange_strong(&od_process_self.activity, &on, OD_FORKED);
-    pthread_mutex_unlock(&od_runtime.lock);
-}
 
 /* Tasks that were under way in the parent will never end here. */
 static void give_up_inherited(void)
@@ -244,6 +193,15 @@ static void give_up_gpus(void)
     atomic_store(&od_process_self.activity, OD_OFF);
 }
 
+static void go_on(void)
+{
+    od_run run = od_runtime_run();
+    if (!start_threads())
+        od_fatal("the threads of the scheduler could not be started after a fork");
+    od_services_revive(&run);
+    atomic_store_explicit(&od_process_self.activity, OD_ON, memory_order_release);
+}
+
 /* A child of a process that forked while nothing was under way goes on with a copy of the engine, of the data and of the
  * regions, as it does with libomptarget's. */
 void od_runtime_revive(void)
@@ -261,15 +219,12 @@ void od_runtime_revive(void)
         atomic_store(&od_process_self.inside, od_own_inside);
         od_runtime.patient = false;
         od_runtime.inherited = true;
-        od_tracing_abandon();
         if (od_runtime.backend.ops->start)
             give_up_gpus();
         else if (!od_engine_is_idle(od_runtime.engine) || od_runtime.busy || od_own_jobs)
             give_up_inherited();
-        else if (start_threads())
-            atomic_store_explicit(&od_process_self.activity, OD_ON, memory_order_release);
         else
-            od_fatal("the threads of the scheduler could not be started after a fork");
+            go_on();
     }
     pthread_mutex_unlock(&od_runtime.lock);
 }

@@ -8,13 +8,10 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/images.h"
-#include "omp_ext/services/check.h"
 #include "omp_ext/services/progress.h"
 #include "omp_ext/services/recall.h"
-#include "omp_ext/services/record.h"
-#include "omp_ext/services/tracing.h"
+#include "omp_ext/services/services.h"
 #include "omp_ext/libomp/thread.h"
-#include "sched/report/report.h"
 #include "util/clock.h"
 #include "util/fair.h"
 
@@ -23,37 +20,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static void report(void)
-{
-    char names[OD_MAX_DEVICES][OD_DEVICE_NAME];
-    od_report_device devices[OD_MAX_DEVICES];
-    od_report r = {.policy = od_runtime.options.sched,
-                   .evict = od_runtime.options.evict,
-                   .seed = od_runtime.options.seed,
-                   .wall_s = (double)(od_clock_ns() - od_runtime.start_ns) * 1e-9,
-                   .ndevices = od_runtime.backend.ndevices,
-                   .devices = devices};
-    od_engine_stats_get(od_runtime.engine, &r.engine);
-    for (unsigned k = 0; k < r.ndevices; k++) {
-        devices[k].name = od_devices_name(&od_runtime.devices, k, names[k]);
-        od_engine_device_stats(od_runtime.engine, k, &devices[k].stats);
-    }
-    if (od_runtime.inherited)
-        return;
-    if (od_runtime.options.summary)
-        od_report_print(&r, stderr);
-    if (od_runtime.options.stats[0] && od_report_write_json(&r, od_runtime.options.stats))
-        od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", od_runtime.options.stats);
-}
-
-static void record_end(void)
-{
-    od_device_stats stats[OD_MAX_DEVICES];
-    for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
-        od_engine_device_stats(od_runtime.engine, k, &stats[k]);
-    od_record_end(stats, od_runtime.backend.ndevices);
-}
 
 enum { EXIT_PATIENCE_S = 2 };
 
@@ -163,14 +129,8 @@ static void stop(int status)
     wait_for(is_quiet, NULL);
     await_count(&od_process_self.inside, od_own_inside);
     od_transfer_queues_halt(od_runtime.transfers);
-    od_check_stop();
-    record_end();
-    od_tracing_end();
-    od_progress_end();
-    report();
-    if (od_runtime.backend.ops->report)
-        od_runtime.backend.ops->report(od_runtime.backend.state);
-    od_recall_save();
+    od_run run = od_runtime_run();
+    od_services_stop(&run);
     if (od_own_jobs) { /* libomp cannot be ended from a thread that is none of its own while a team is active */
         fflush(NULL);
         _exit(status);
@@ -249,7 +209,6 @@ void od_runtime_report_interrupted(int signal)
     }
     od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): figures so far", strsignal(signal));
     od_transfer_queues_halt(od_runtime.transfers);
-    od_record_interrupt();
-    od_tracing_end();
-    report();
+    od_run run = od_runtime_run();
+    od_services_interrupt(&run);
 }

@@ -3,7 +3,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/services/record.h"
+#include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/entry.h"
 #include "util/clock.h"
 

@@ -18,6 +18,7 @@
 #include "omp_ext/runtime/planner.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/runtime/workers.h"
+#include "omp_ext/services/service.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -74,6 +75,8 @@ void od_runtime_note_duration(const od_job *job);
 
 /* --- places.c --- */
 
+/* What the services are told of. */
+od_run od_runtime_run(void);
 extern const char od_single_device_text[];
 
 /* --- transfers.c --- */

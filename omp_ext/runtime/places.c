@@ -55,6 +55,16 @@ const od_options *od_runtime_options(void)
     return &od_runtime.options;
 }
 
+od_run od_runtime_run(void)
+{
+    return (od_run){.options = &od_runtime.options,
+                    .devices = &od_runtime.devices,
+                    .backend = &od_runtime.backend,
+                    .engine = od_runtime.engine,
+                    .start_ns = od_runtime.start_ns,
+                    .inherited = od_runtime.inherited};
+}
+
 const char od_single_device_text[] =
     "the program has declare target variables, of which each device has its own: only one device is used";
 

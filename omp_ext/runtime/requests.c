@@ -4,7 +4,7 @@
 
 #include "omp_ext/libomp/detach.h"
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/services/record.h"
+#include "omp_ext/services/record/record.h"
 #include "omp_ext/libomp/thread.h"
 
 #include <stdlib.h>

@@ -96,9 +96,4 @@ int od_runtime_required_device(void);
 /* Waits, for two seconds at most, until no job is under way for which `is` holds. */
 void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const void *arg);
 
-/* Around a fork: in between, nobody else holds the lock. The child has none of our threads; they are started again when it
- * meets a construct. */
-void od_runtime_before_fork(void);
-void od_runtime_after_fork(bool child);
-
 #endif

@@ -73,7 +73,7 @@ typedef struct od_job {
     bool granted;             /* SYNC, RESERVATION: the engine has started it */
     bool completed;           /* SYNC: the engine is done with it */
     int granted_place;        /* SYNC, RESERVATION */
-    uint64_t number;          /* in the recording of the run (omp_ext/services/record.h), or 0 */
+    uint64_t number;          /* in the recording of the run (omp_ext/services/record/record.h), or 0 */
     double seconds;           /* that its last run took */
     uint64_t start_ns;        /* of the run */
     const char *name;         /* that the program has given the task (od_tracing_name), or NULL */

@@ -280,9 +280,10 @@ static void give_stack(void)
 
 /* --- what the runtime calls ------------------------------------------------------ */
 
-void od_check_start(od_check wanted)
+static void start(const od_run *run)
 {
     void *frame;
+    od_check wanted = run->options->check;
     if (wanted == OD_CHECK_OFF)
         return;
     od_guard *created = pthread_key_create(&stack_key, free_stack) ? NULL : od_guard_create();
@@ -295,8 +296,10 @@ void od_check_start(od_check wanted)
     guard = created;
 }
 
-void od_check_stop(void)
+/* Nothing is protected any more. */
+static void stop(const od_run *run)
 {
+    (void)run;
     if (!guard)
         return;
     mode = OD_CHECK_OFF;
@@ -320,13 +323,14 @@ void od_check_before_store(const od_datum *datum)
         od_guard_lift(guard, datum->base, datum->size);
 }
 
-void od_check_before_fork(void)
+static void before_fork(void)
 {
     if (guard)
         od_guard_lock(guard);
 }
 
-void od_check_after_fork(bool child)
+/* In the child nothing is protected until the next update: what it does to its memory changes nothing for the devices. */
+static void after_fork(bool child)
 {
     if (!guard)
         return;
@@ -334,3 +338,6 @@ void od_check_after_fork(bool child)
         od_guard_lift_all(guard);
     od_guard_unlock(guard);
 }
+
+const od_service od_check_service = {
+    .start = start, .stop = stop, .before_fork = before_fork, .after_fork = after_fork};

@@ -17,8 +17,9 @@ enum { ARGUMENTS = 0x1, EXISTING = 0x2, CHANGED = 0x8, EMPTY = 0x40 };
 bool od_info_wanted;
 static uint32_t level; /* set when the runtime starts */
 
-void od_info_start(void)
+static void start(const od_run *run)
 {
+    (void)run;
     const char *text = od_environment("LIBOMPTARGET_INFO");
     void (*set)(uint32_t) = (void (*)(uint32_t))(uintptr_t)dlsym(RTLD_NEXT, "__tgt_set_info_flag");
     if (!set || !text)
@@ -27,6 +28,8 @@ void od_info_start(void)
     set(level & ~(uint32_t)ARGUMENTS);
     od_info_wanted = level & (ARGUMENTS | EXISTING | CHANGED);
 }
+
+const od_service od_info_service = {.start = start};
 
 /* A field of ";file;function;line;column;;", or of ";variable;file;line;column;;". */
 static int field(const char *text, int number, const char **begin)

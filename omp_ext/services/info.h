@@ -10,13 +10,13 @@
 #define OD_OMP_EXT_INFO_H
 
 #include "omp_ext/libomp/abi.h"
+#include "omp_ext/services/service.h"
 
 #include <stdbool.h>
 
 typedef enum od_info_construct { OD_INFO_BEGIN, OD_INFO_END, OD_INFO_UPDATE, OD_INFO_KERNEL } od_info_construct;
 
-/* When the runtime starts. */
-void od_info_start(void);
+extern const od_service od_info_service;
 
 extern bool od_info_wanted __attribute__((visibility("hidden"))); /* set when the runtime starts: any of these bits */
 

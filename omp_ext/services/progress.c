@@ -67,9 +67,11 @@ static void *watch(void *arg)
     return NULL;
 }
 
-void od_progress_start(uint64_t start_ns)
+static void start(const od_run *run)
 {
-    progress.start_ns = start_ns;
+    if (!run->options->progress)
+        return;
+    progress.start_ns = run->start_ns;
     progress.process = getpid();
     if (od_thread_start(NULL, "od-progress", watch, NULL)) {
         od_log(OD_LOG_WARNING, "runtime", "progress is not shown: out of threads");
@@ -87,3 +89,11 @@ void od_progress_end(void)
     progress.ended = true;
     pthread_mutex_unlock(&progress.lock);
 }
+
+static void stop(const od_run *run)
+{
+    (void)run;
+    od_progress_end();
+}
+
+const od_service od_progress_service = {.start = start, .stop = stop};

@@ -3,10 +3,10 @@
 #ifndef OD_OMP_EXT_PROGRESS_H
 #define OD_OMP_EXT_PROGRESS_H
 
-#include <stdint.h>
+#include "omp_ext/services/service.h"
 
-/* `start_ns`: of the run. */
-void od_progress_start(uint64_t start_ns);
+extern const od_service od_progress_service;
+
 /* Nothing is shown any more, and the line is gone from the terminal. */
 void od_progress_end(void);
 

@@ -195,3 +195,11 @@ void od_recall_links(od_backend *backend, od_link *links)
     }
     free(buffer);
 }
+
+static void stop(const od_run *run)
+{
+    (void)run;
+    od_recall_save();
+}
+
+const od_service od_recall_service = {.stop = stop};

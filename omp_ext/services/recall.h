@@ -10,7 +10,7 @@
 
 #include "memmgr/device/backend.h"
 #include "omp_ext/tasks/entry.h"
-#include "sched/engine/engine.h"
+#include "omp_ext/services/service.h"
 
 void od_recall_start(void);
 
@@ -21,7 +21,9 @@ void od_recall_cost(od_entry *entry);
  * machine. What is not known stays as it is. */
 void od_recall_links(od_backend *backend, od_link *links);
 
-/* Saves what this run has measured. */
+/* Saves what this run has measured, as the service does at the end. */
 void od_recall_save(void);
+
+extern const od_service od_recall_service;
 
 #endif

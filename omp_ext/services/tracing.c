@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 #include "omp_ext/services/tracing.h"
 
-#include "omp_ext/runtime/runtime.h"
-#include "omp_ext/services/source.h"
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/runtime/work.h"
+#include "omp_ext/services/source.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -15,6 +15,7 @@
 #include <string.h>
 
 static od_trace *trace, *profile;
+static bool timed; /* a file is wanted; set when the run starts */
 
 static void describe(void *arg, const od_task *task, od_trace_task *about)
 {
@@ -37,22 +38,9 @@ bool od_tracing_wanted(const char *path)
     return path[0] || od_trace_is_profiled();
 }
 
-void od_tracing_start(const char *path, od_trace_run *run)
-{
-    run->program = program_invocation_short_name;
-    run->describe = describe;
-    run->threaded = true;
-    profile = od_trace_profile(run);
-    if (!path[0])
-        return;
-    trace = od_trace_open(path, run);
-    if (!trace)
-        od_log(OD_LOG_WARNING, "trace", "%s: %s; there is no trace", path, strerror(errno));
-}
-
 uint64_t od_tracing_creation(void)
 {
-    return od_runtime_options()->trace[0] ? od_clock_ns() : 0;
+    return timed ? od_clock_ns() : 0;
 }
 
 /* Names only join, so readers need no lock, and a fork finds no lock taken. */
@@ -96,8 +84,34 @@ void od_tracing_event(void *driver, const od_event *event)
         od_trace_event(profile, event);
 }
 
-void od_tracing_end(void)
+static void start(const od_run *run)
 {
+    char text[OD_MAX_DEVICES][OD_DEVICE_NAME];
+    const char *shown[OD_MAX_DEVICES], *path = run->options->trace;
+    od_trace_run about = {.policy = run->options->sched,
+                          .evict = run->options->evict,
+                          .seed = run->options->seed,
+                          .ndevices = run->backend->ndevices,
+                          .memory = run->backend->pool_bytes[0],
+                          .device = shown,
+                          .start_ns = run->start_ns,
+                          .program = program_invocation_short_name,
+                          .describe = describe,
+                          .threaded = true};
+    for (unsigned k = 0; k < about.ndevices; k++)
+        shown[k] = od_devices_name(run->devices, k, text[k]);
+    profile = od_trace_profile(&about);
+    if (!path[0])
+        return;
+    timed = true;
+    trace = od_trace_open(path, &about);
+    if (!trace)
+        od_log(OD_LOG_WARNING, "trace", "%s: %s; there is no trace", path, strerror(errno));
+}
+
+static void stop(const od_run *run)
+{
+    (void)run;
     if (trace)
         od_trace_close(trace);
     if (profile)
@@ -105,11 +119,15 @@ void od_tracing_end(void)
     trace = profile = NULL;
 }
 
-void od_tracing_abandon(void)
+/* The file is the parent's, so is the profiler. */
+static void revive(const od_run *run)
 {
+    (void)run;
     if (trace)
         od_trace_abandon(trace);
     if (profile)
         od_trace_abandon(profile);
     trace = profile = NULL;
 }
+
+const od_service od_tracing_service = {.start = start, .stop = stop, .interrupt = stop, .revive = revive};

@@ -5,13 +5,13 @@
 #ifndef OD_OMP_EXT_TRACING_H
 #define OD_OMP_EXT_TRACING_H
 
+#include "omp_ext/services/service.h"
 #include "trace/trace.h"
+
+extern const od_service od_tracing_service;
 
 /* Whether there will be anything to tell; `path` is empty where no file is wanted. */
 bool od_tracing_wanted(const char *path);
-/* Completes `run`, begins what a profiler is told, and opens the file; where that fails the program goes on, with a
- * warning. */
-void od_tracing_start(const char *path, od_trace_run *run);
 /* When a task is created: the time, or 0 where no file is wanted. Without the lock. */
 uint64_t od_tracing_creation(void);
 /* The text, kept until the process ends: the same pointer for the same text. NULL: out of memory. Without the lock. */
@@ -20,8 +20,5 @@ const char *od_tracing_name(const char *text);
 const char *od_tracing_take_name(void);
 /* For od_driver_ops.event. */
 void od_tracing_event(void *driver, const od_event *event);
-void od_tracing_end(void);
-/* In the child of a fork: the file is the parent's, so is the profiler. */
-void od_tracing_abandon(void);
 
 #endif

@@ -95,9 +95,11 @@ static void *watch(void *arg)
     return NULL;
 }
 
-void od_watchdog_start(double seconds)
+static void start(const od_run *run)
 {
-    patience_s = seconds;
-    if (od_thread_start(NULL, "od-watchdog", watch, NULL))
+    patience_s = run->options->watchdog_s;
+    if (patience_s > 0 && od_thread_start(NULL, "od-watchdog", watch, NULL))
         od_log(OD_LOG_WARNING, "runtime", "the watchdog could not be started: out of threads");
 }
+
+const od_service od_watchdog_service = {.start = start, .revive = start};

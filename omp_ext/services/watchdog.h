@@ -9,9 +9,9 @@
 #ifndef OD_OMP_EXT_WATCHDOG_H
 #define OD_OMP_EXT_WATCHDOG_H
 
-#include <stdbool.h>
+#include "omp_ext/services/service.h"
 
-void od_watchdog_start(double seconds);
+extern const od_service od_watchdog_service;
 
 /* The calling thread begins (or ends) to wait in libomp for tasks of the program. */
 void od_watchdog_note_wait(bool begins);

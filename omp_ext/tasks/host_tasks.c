@@ -11,7 +11,7 @@
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/libomp/detach.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/services/record.h"
+#include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/tasks/tasks.h"

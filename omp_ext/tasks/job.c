@@ -8,7 +8,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/recall.h"
-#include "omp_ext/services/record.h"
+#include "omp_ext/services/record/record.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/services/tracing.h"
 #include "util/clock.h"

@@ -18,7 +18,7 @@ typedef struct od_record {
     od_task_entry entry;       /* the compiled task's code */
     struct od_entry *code;     /* what has been learnt about it */
     od_detached detached;      /* its completion */
-    uint64_t number;           /* in the recording of the run (omp_ext/services/record.h), or 0 */
+    uint64_t number;           /* in the recording of the run (omp_ext/services/record/record.h), or 0 */
     bool submitted;            /* the engine knows of it */
     uint64_t created_ns;       /* od_tracing_creation() */
     const char *name;          /* od_tracing_take_name() */

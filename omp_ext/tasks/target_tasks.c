@@ -14,7 +14,7 @@
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/recall.h"
-#include "omp_ext/services/record.h"
+#include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/records.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/maps/structs/structs.h"

@@ -10,26 +10,10 @@
 #ifndef OD_OMP_EXT_RECORD_H
 #define OD_OMP_EXT_RECORD_H
 
-#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/runtime/work.h"
+#include "omp_ext/services/service.h"
 
-typedef struct od_record_run {
-    unsigned ndevices;
-    size_t memory; /* bytes of each device */
-    unsigned buffer;
-    double lookahead; /* seconds */
-    uint64_t seed;
-    bool spill;
-    int working; /* as in od_engine_config */
-    const char *policy, *evict;
-    od_link host_link, peer_link; /* as the policy knows them */
-} od_record_run;
-
-/* Begins the file. Nothing is recorded before, and nothing if that fails. */
-void od_record_start(const char *path, const od_record_run *run);
-/* Writes what each device has moved, and the end. All other calls do nothing from then on. */
-void od_record_end(const od_device_stats *stats, unsigned ndevices);
-/* The run was interrupted: what is known so far, without an end. */
-void od_record_interrupt(void);
+extern const od_service od_record_service;
 
 /* A task was created; its number, or 0: nothing is recorded. `seconds`: as it is submitted to the scheduler; 0: it is not. `depends`
  * orders it after earlier ones of this thread. */
@@ -55,8 +39,5 @@ void od_record_planned(double seconds);
 void od_record_resume(void);
 /* It has waited for this task. */
 void od_record_waited(uint64_t number);
-
-/* For a fork; the child records nothing. */
-void od_record_locks(int (*visit)(pthread_mutex_t *lock));
 
 #endif

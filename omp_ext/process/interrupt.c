@@ -4,7 +4,7 @@
  * nothing for a signal handler. A second signal that ends the process does not wait for it.
  */
 #define _GNU_SOURCE
-#include "omp_ext/services/interrupt.h"
+#include "omp_ext/process/interrupt.h"
 
 #include "util/log.h"
 #include "util/thread.h"

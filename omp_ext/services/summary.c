@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See summary.h. */
+#include "omp_ext/services/summary.h"
+
+#include "sched/report/report.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+static void report(const od_run *run)
+{
+    char names[OD_MAX_DEVICES][OD_DEVICE_NAME];
+    od_report_device devices[OD_MAX_DEVICES];
+    const od_options *options = run->options;
+    od_report r = {.policy = options->sched,
+                   .evict = options->evict,
+                   .seed = options->seed,
+                   .wall_s = (double)(od_clock_ns() - run->start_ns) * 1e-9,
+                   .ndevices = run->backend->ndevices,
+                   .devices = devices};
+    if (run->inherited)
+        return;
+    od_engine_stats_get(run->engine, &r.engine);
+    for (unsigned k = 0; k < r.ndevices; k++) {
+        devices[k].name = od_devices_name(run->devices, k, names[k]);
+        od_engine_device_stats(run->engine, k, &devices[k].stats);
+    }
+    if (options->summary)
+        od_report_print(&r, stderr);
+    if (options->stats[0] && od_report_write_json(&r, options->stats))
+        od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", options->stats);
+}
+
+static void stop(const od_run *run)
+{
+    report(run);
+    if (run->backend->ops->report)
+        run->backend->ops->report(run->backend->state);
+}
+
+const od_service od_summary_service = {.stop = stop, .interrupt = report};

@@ -2,6 +2,7 @@
 /* See sink.h. */
 #include "trace/sink.h"
 
+#include "util/lock.h"
 #include "util/log.h"
 #include "util/thread.h"
 
@@ -26,7 +27,7 @@ struct od_sink {
     char *path;
     chunk *current;
     pthread_t thread;
-    pthread_mutex_t lock; /* protects the rest */
+    od_lock lock; /* protects the rest */
     pthread_cond_t changed;
     chunk *first, **last; /* to be written */
     unsigned waiting;
@@ -60,25 +61,25 @@ static void write_chunk(od_sink *sink, const chunk *c)
 static void *write_behind(void *arg)
 {
     od_sink *sink = arg;
-    pthread_mutex_lock(&sink->lock);
+    od_lock_take(&sink->lock);
     while (sink->first || !sink->closing) {
         chunk *c = sink->first;
         if (!c) {
-            pthread_cond_wait(&sink->changed, &sink->lock);
+            pthread_cond_wait(&sink->changed, &sink->lock.mutex);
             continue;
         }
         sink->first = c->next;
         if (!c->next)
             sink->last = &sink->first;
-        pthread_mutex_unlock(&sink->lock);
+        od_lock_give(&sink->lock);
         write_chunk(sink, c);
-        pthread_mutex_lock(&sink->lock);
+        od_lock_take(&sink->lock);
         c->next = sink->spare;
         sink->spare = c;
         sink->waiting--;
         pthread_cond_broadcast(&sink->changed);
     }
-    pthread_mutex_unlock(&sink->lock);
+    od_lock_give(&sink->lock);
     return NULL;
 }
 
@@ -125,7 +126,7 @@ od_sink *od_sink_open(const char *path, bool threaded)
         return NULL;
     }
     sink->current->length = 0;
-    pthread_mutex_init(&sink->lock, NULL);
+    od_lock_init(&sink->lock, OD_LOCK_TRACE);
     pthread_cond_init(&sink->changed, NULL);
     if (threaded && od_thread_start(&sink->thread, "od-trace", write_behind, sink)) {
         close(sink->file);
@@ -140,17 +141,17 @@ od_sink *od_sink_open(const char *path, bool threaded)
 static void pass_on(od_sink *sink)
 {
     chunk *new;
-    pthread_mutex_lock(&sink->lock);
+    od_lock_take(&sink->lock);
     *sink->last = sink->current;
     sink->current->next = NULL;
     sink->last = &sink->current->next;
     sink->waiting++;
     pthread_cond_broadcast(&sink->changed);
     while (!(new = sink->spare) && (sink->waiting >= MOST_WAITING || !(new = malloc(sizeof *new))))
-        pthread_cond_wait(&sink->changed, &sink->lock);
+        pthread_cond_wait(&sink->changed, &sink->lock.mutex);
     if (new == sink->spare)
         sink->spare = new->next;
-    pthread_mutex_unlock(&sink->lock);
+    od_lock_give(&sink->lock);
     sink->current = new;
     new->length = 0;
 }
@@ -174,10 +175,10 @@ void od_sink_commit(od_sink *sink, const char *end)
 od_status od_sink_close(od_sink *sink)
 {
     if (sink->threaded) {
-        pthread_mutex_lock(&sink->lock);
+        od_lock_take(&sink->lock);
         sink->closing = true;
         pthread_cond_broadcast(&sink->changed);
-        pthread_mutex_unlock(&sink->lock);
+        od_lock_give(&sink->lock);
         pthread_join(sink->thread, NULL);
     }
     write_chunk(sink, sink->current);

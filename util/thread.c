@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Threads that take no signals. See thread.h. */
+/* Threads that take no signals, and the check of the order in which they take locks. See thread.h, lock.h. */
 #define _GNU_SOURCE 1 /* pthread_setname_np, affinity */
 
 #include "util/thread.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -79,7 +80,7 @@ od_status od_condition_init(pthread_cond_t *condition)
     return error ? OD_ENOMEM : OD_OK;
 }
 
-void od_condition_nap(pthread_cond_t *condition, pthread_mutex_t *lock, long ns)
+void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns)
 {
     const long second = 1000000000;
     struct timespec end;
@@ -89,10 +90,48 @@ void od_condition_nap(pthread_cond_t *condition, pthread_mutex_t *lock, long ns)
         end.tv_nsec -= second;
         end.tv_sec++;
     }
-    pthread_cond_timedwait(condition, lock, &end);
+    pthread_cond_timedwait(condition, &lock->mutex, &end);
 }
 
 void od_thread_nap_short(void)
 {
     prctl(PR_SET_TIMERSLACK, 1000);
 }
+
+/* --- the order of locks ------------------------------------------------------- */
+
+#ifndef NDEBUG
+enum { MOST_HELD = 64 };
+
+static _Thread_local struct {
+    const od_lock *lock[MOST_HELD]; /* in the order in which they were taken */
+    size_t count;
+} held;
+
+static void add(const od_lock *lock)
+{
+    const od_lock *last = held.count ? held.lock[held.count - 1] : NULL;
+    assert(!last || last->rank < lock->rank || (last->rank == lock->rank && last < lock));
+    assert(held.count < MOST_HELD);
+    held.lock[held.count++] = lock;
+}
+
+static void take_out(const od_lock *lock)
+{
+    size_t i = held.count;
+    while (i > 0 && held.lock[i - 1] != lock)
+        i--;
+    assert(i > 0);
+    held.count--;
+    for (; i <= held.count; i++)
+        held.lock[i - 1] = held.lock[i];
+}
+
+void od_lock_note(const od_lock *lock, bool taken)
+{
+    if (taken)
+        add(lock);
+    else
+        take_out(lock);
+}
+#endif

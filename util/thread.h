@@ -6,6 +6,7 @@
 #ifndef OD_UTIL_THREAD_H
 #define OD_UTIL_THREAD_H
 
+#include "util/lock.h"
 #include "util/status.h"
 
 #include <pthread.h>
@@ -22,7 +23,7 @@ od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void
 od_status od_condition_init(pthread_cond_t *condition);
 /* Waits for it, for `ns` (below a second) at most; a thread that does so often calls od_thread_nap_short() first: by
  * default a wait takes 50 us longer. */
-void od_condition_nap(pthread_cond_t *condition, pthread_mutex_t *lock, long ns);
+void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns);
 void od_thread_nap_short(void);
 
 #endif

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "memmgr/data/guard.h"
 
-#include <pthread.h>
+#include "util/lock.h"
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ typedef struct table {
 } table;
 
 struct od_guard {
-    pthread_mutex_t lock; /* protects `current` and `exempt` */
+    od_lock lock;         /* protects `current` and `exempt` */
     table current;        /* protected */
     table wanted;         /* od_guard_update()'s */
     uintptr_t exempt[MAX_EXEMPT];
@@ -39,7 +39,7 @@ od_guard *od_guard_create(void)
     od_guard *guard = calloc(1, sizeof *guard);
     if (!guard)
         return NULL;
-    if (pthread_mutex_init(&guard->lock, NULL)) {
+    if (od_lock_init(&guard->lock, OD_LOCK_GUARD)) {
         free(guard);
         return NULL;
     }
@@ -52,7 +52,7 @@ void od_guard_destroy(od_guard *guard)
     if (!guard)
         return;
     od_guard_lift_all(guard);
-    pthread_mutex_destroy(&guard->lock);
+    od_lock_destroy(&guard->lock);
     free(guard->current.tile);
     free(guard->wanted.tile);
     free(guard);
@@ -164,13 +164,13 @@ od_status od_guard_update(od_guard *guard, const od_directory *directory)
     guard->status = OD_OK;
     guard->wanted.count = 0;
     od_directory_visit(directory, 0, UINTPTR_MAX, want, guard);
-    pthread_mutex_lock(&guard->lock);
+    od_lock_take(&guard->lock);
     open_unwanted(guard);
     close_wanted(guard);
     table closed = guard->wanted;
     guard->wanted = guard->current;
     guard->current = closed;
-    pthread_mutex_unlock(&guard->lock);
+    od_lock_give(&guard->lock);
     return guard->status;
 }
 
@@ -190,10 +190,10 @@ static size_t locate(const od_guard *guard, uintptr_t address)
 
 void od_guard_lift(od_guard *guard, uintptr_t base, size_t size)
 {
-    pthread_mutex_lock(&guard->lock);
+    od_lock_take(&guard->lock);
     for (size_t i = locate(guard, base); i < guard->current.count && guard->current.tile[i].begin < base + size; i++)
         open_tile(&guard->current.tile[i]);
-    pthread_mutex_unlock(&guard->lock);
+    od_lock_give(&guard->lock);
 }
 
 void od_guard_lift_all(od_guard *guard)
@@ -204,35 +204,35 @@ void od_guard_lift_all(od_guard *guard)
 
 bool od_guard_find(od_guard *guard, uintptr_t address, od_guarded *found)
 {
-    pthread_mutex_lock(&guard->lock);
+    od_lock_take(&guard->lock);
     size_t i = locate(guard, address);
     bool hit = i < guard->current.count && guard->current.tile[i].begin <= address &&
                guard->current.tile[i].access != OD_GUARD_OPEN;
     if (hit)
         *found = guard->current.tile[i];
-    pthread_mutex_unlock(&guard->lock);
+    od_lock_give(&guard->lock);
     return hit;
 }
 
 bool od_guard_exempt(od_guard *guard, uintptr_t base)
 {
-    pthread_mutex_lock(&guard->lock);
+    od_lock_take(&guard->lock);
     bool fits = guard->nexempt < MAX_EXEMPT;
     if (fits)
         guard->exempt[guard->nexempt++] = base;
     for (size_t i = 0; fits && i < guard->current.count; i++)
         if (guard->current.tile[i].base == base)
             open_tile(&guard->current.tile[i]);
-    pthread_mutex_unlock(&guard->lock);
+    od_lock_give(&guard->lock);
     return fits;
 }
 
 void od_guard_lock(od_guard *guard)
 {
-    pthread_mutex_lock(&guard->lock);
+    od_lock_take(&guard->lock);
 }
 
 void od_guard_unlock(od_guard *guard)
 {
-    pthread_mutex_unlock(&guard->lock);
+    od_lock_give(&guard->lock);
 }

@@ -9,8 +9,8 @@
  * its own copy.
  *
  * Only pages that lie wholly inside one datum are protected, so that what else is on a page stays accessible.
- * od_guard_update() is called under the engine's lock. A lock of the guard's own, below all others and held for no
- * allocation, lets a signal handler ask od_guard_find().
+ * od_guard_update() is called under the engine's lock. A lock of the guard's own, held for no allocation, lets a signal
+ * handler ask od_guard_find().
  */
 #ifndef OD_MEMMGR_DATA_GUARD_H
 #define OD_MEMMGR_DATA_GUARD_H

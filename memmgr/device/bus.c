@@ -5,27 +5,28 @@
 #include "memmgr/device/bus.h"
 
 #include "util/clock.h"
+#include "util/lock.h"
 
 int od_bus_init(od_bus *bus, double bandwidth)
 {
     bus->free_at_ns = 0;
     bus->bandwidth = bandwidth;
-    return pthread_mutex_init(&bus->lock, NULL);
+    return od_lock_init(&bus->lock, OD_LOCK_BUS);
 }
 
 void od_bus_destroy(od_bus *bus)
 {
-    pthread_mutex_destroy(&bus->lock);
+    od_lock_destroy(&bus->lock);
 }
 
 uint64_t od_bus_reserve(od_bus *bus, uint64_t now_ns, size_t bytes)
 {
     uint64_t occupied_ns = (uint64_t)((double)bytes * (double)OD_NS_PER_S / bus->bandwidth);
 
-    pthread_mutex_lock(&bus->lock);
+    od_lock_take(&bus->lock);
     uint64_t start_ns = now_ns > bus->free_at_ns ? now_ns : bus->free_at_ns;
     uint64_t end_ns = start_ns + occupied_ns;
     bus->free_at_ns = end_ns;
-    pthread_mutex_unlock(&bus->lock);
+    od_lock_give(&bus->lock);
     return end_ns;
 }

@@ -9,17 +9,17 @@
 #ifndef OD_MEMMGR_DEVICE_BUS_H
 #define OD_MEMMGR_DEVICE_BUS_H
 
-#include <pthread.h>
+#include "util/lock.h"
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct od_bus {
-    pthread_mutex_t lock; /* protects free_at_ns; held for no other lock */
+    od_lock lock;         /* protects free_at_ns */
     uint64_t free_at_ns;  /* end of the last reservation */
     double bandwidth;     /* bytes/s, above 0 */
 } od_bus;
 
-/* Returns 0, or the error number of pthread_mutex_init(). */
+/* Returns 0, or an error number. */
 int od_bus_init(od_bus *bus, double bandwidth);
 void od_bus_destroy(od_bus *bus);
 

@@ -3,6 +3,7 @@
 #include "memmgr/device/host_copy.h"
 
 #include "util/clock.h"
+#include "util/lock.h"
 #include "util/thread.h"
 
 #include <stdatomic.h>
@@ -18,7 +19,7 @@ enum {
 struct od_host_copies {
     void (*done)(void *arg, od_transfer *transfer, od_status status);
     void *arg;
-    pthread_mutex_t lock; /* protects the rest; taken after the engine's lock */
+    od_lock lock;         /* protects the rest */
     pthread_cond_t work;  /* a piece is to be carried, or the threads may end */
     od_list copies;       /* od_transfer.node: with pieces that nobody has begun */
     atomic_size_t pieces; /* of these; read without the lock, too */
@@ -53,33 +54,33 @@ static bool carry_piece(od_host_copies *c)
     c->pieces--;
     if (x->begun == x->bytes)
         od_list_remove(&c->copies, node);
-    pthread_mutex_unlock(&c->lock);
+    od_lock_give(&c->lock);
     memcpy(address_at(x, x->to) + begin, address_at(x, x->from) + begin, bytes);
-    pthread_mutex_lock(&c->lock);
+    od_lock_take(&c->lock);
     x->ended += bytes;
     if (x->ended < x->bytes)
         return true;
-    pthread_mutex_unlock(&c->lock);
+    od_lock_give(&c->lock);
     x->end_ns = od_clock_ns();
     c->done(c->arg, x, OD_OK);
-    pthread_mutex_lock(&c->lock);
+    od_lock_take(&c->lock);
     return true;
 }
 
 static void *run(void *arg)
 {
     od_host_copies *c = arg;
-    pthread_mutex_lock(&c->lock);
+    od_lock_take(&c->lock);
     for (;;) {
         if (carry_piece(c))
             continue;
         if (c->closing)
             break;
         c->idle++;
-        pthread_cond_wait(&c->work, &c->lock);
+        pthread_cond_wait(&c->work, &c->lock.mutex);
         c->idle--;
     }
-    pthread_mutex_unlock(&c->lock);
+    od_lock_give(&c->lock);
     return NULL;
 }
 
@@ -99,7 +100,7 @@ static void call_threads(od_host_copies *c, bool helped)
 od_status od_host_copies_submit(od_host_copies *c, od_transfer *x, bool helped)
 {
     x->begun = x->ended = 0;
-    pthread_mutex_lock(&c->lock);
+    od_lock_take(&c->lock);
     od_list_push_back(&c->copies, &x->node);
     c->pieces += pieces_of(x->bytes);
     call_threads(c, helped);
@@ -108,7 +109,7 @@ od_status od_host_copies_submit(od_host_copies *c, od_transfer *x, bool helped)
         od_list_remove(&c->copies, &x->node);
         c->pieces -= pieces_of(x->bytes);
     }
-    pthread_mutex_unlock(&c->lock);
+    od_lock_give(&c->lock);
     return carried ? OD_OK : OD_ENOMEM;
 }
 
@@ -116,17 +117,17 @@ void od_host_copies_help(od_host_copies *c)
 {
     if (!atomic_load(&c->pieces))
         return;
-    pthread_mutex_lock(&c->lock);
+    od_lock_take(&c->lock);
     while (carry_piece(c))
         ;
-    pthread_mutex_unlock(&c->lock);
+    od_lock_give(&c->lock);
 }
 
 od_host_copies *od_host_copies_create(void (*done)(void *arg, od_transfer *transfer, od_status status), void *arg)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     od_host_copies *c = calloc(1, sizeof *c);
-    if (!c || pthread_mutex_init(&c->lock, NULL) || od_condition_init(&c->work)) {
+    if (!c || od_lock_init(&c->lock, OD_LOCK_HOST_COPIES) || od_condition_init(&c->work)) {
         free(c);
         return NULL;
     }
@@ -146,13 +147,13 @@ void od_host_copies_destroy(od_host_copies *c)
 {
     if (!c)
         return;
-    pthread_mutex_lock(&c->lock);
+    od_lock_take(&c->lock);
     c->closing = true;
     pthread_cond_broadcast(&c->work);
-    pthread_mutex_unlock(&c->lock);
+    od_lock_give(&c->lock);
     for (unsigned i = 0; i < c->nthreads; i++)
         pthread_join(c->thread[i], NULL);
     pthread_cond_destroy(&c->work);
-    pthread_mutex_destroy(&c->lock);
+    od_lock_destroy(&c->lock);
     od_host_copies_abandon(c);
 }

@@ -11,6 +11,7 @@
 #include "memmgr/device/transfer_queues.h"
 
 #include "util/clock.h"
+#include "util/lock.h"
 #include "util/thread.h"
 
 #include <assert.h>
@@ -48,7 +49,7 @@ struct carrier {
 
 struct od_transfer_queues {
     od_transfer_config config;
-    pthread_mutex_t lock; /* protects the lists, `unfinished` and `closing`; taken after the engine's lock */
+    od_lock lock;         /* protects the lists, `unfinished` and `closing` */
     size_t unfinished;    /* transfers submitted whose `done` has not returned */
     bool closing;
     atomic_bool halted;
@@ -110,14 +111,14 @@ static void finish(carrier *c, od_transfer *transfer, od_status status)
     od_transfer_queues *all = c->all;
     queue *q = queue_of(all, transfer);
     transfer->end_ns = od_clock_ns();
-    pthread_mutex_lock(&all->lock);
+    od_lock_take(&all->lock);
     q->under_way--;
-    pthread_mutex_unlock(&all->lock);
+    od_lock_give(&all->lock);
     all->config.done(all->config.arg, transfer, status);
-    pthread_mutex_lock(&all->lock);
+    od_lock_take(&all->lock);
     if (--all->unfinished == 0 && all->closing)
         wake_all(all);
-    pthread_mutex_unlock(&all->lock);
+    od_lock_give(&all->lock);
 }
 
 /* No copy begins once the process ends. */
@@ -172,7 +173,7 @@ static bool await_work(carrier *c, bool ended, od_transfer **transfer)
             return true;
         if (c->all->closing && c->all->unfinished == 0)
             return false;
-        pthread_cond_wait(&c->work, &c->all->lock);
+        pthread_cond_wait(&c->work, &c->all->lock.mutex);
     }
     return true;
 }
@@ -185,15 +186,15 @@ static void *carry(void *arg)
     bool ended = false;
 
     od_thread_nap_short();
-    pthread_mutex_lock(&all->lock);
+    od_lock_take(&all->lock);
     while (await_work(c, ended, &transfer)) {
-        pthread_mutex_unlock(&all->lock);
+        od_lock_give(&all->lock);
         if (transfer)
             start(c, transfer);
         ended = poll_all(c);
-        pthread_mutex_lock(&all->lock);
+        od_lock_take(&all->lock);
     }
-    pthread_mutex_unlock(&all->lock);
+    od_lock_give(&all->lock);
     return NULL;
 }
 
@@ -221,7 +222,8 @@ static od_transfer_queues *allocate(const od_transfer_config *config)
     unsigned nqueues = NDIRECTIONS * config->backend->ndevices;
     unsigned ncarriers = config->backend->ops->start ? 1 : nqueues;
     od_transfer_queues *all = calloc(1, sizeof *all + nqueues * sizeof all->queue[0]);
-    if (!all || !(all->carrier = calloc(ncarriers + 1, sizeof *all->carrier)) || pthread_mutex_init(&all->lock, NULL)) {
+    if (!all || !(all->carrier = calloc(ncarriers + 1, sizeof *all->carrier)) ||
+        od_lock_init(&all->lock, OD_LOCK_TRANSFERS)) {
         free(all ? all->carrier : NULL);
         free(all);
         return NULL;
@@ -264,16 +266,16 @@ void od_transfer_queues_destroy(od_transfer_queues *queues)
 {
     if (!queues)
         return;
-    pthread_mutex_lock(&queues->lock);
+    od_lock_take(&queues->lock);
     queues->closing = true;
     wake_all(queues);
-    pthread_mutex_unlock(&queues->lock);
+    od_lock_give(&queues->lock);
 
     for (unsigned i = 0; i < queues->ncarriers; i++)
         pthread_join(queues->carrier[i].thread, NULL);
     for (unsigned i = 0; i < queues->ncarriers; i++)
         pthread_cond_destroy(&queues->carrier[i].work);
-    pthread_mutex_destroy(&queues->lock);
+    od_lock_destroy(&queues->lock);
     od_transfer_queues_abandon(queues);
 }
 
@@ -291,11 +293,11 @@ void od_transfer_queues_abandon(od_transfer_queues *queues)
 void od_transfer_submit(od_transfer_queues *queues, od_transfer *transfer)
 {
     queue *q = queue_of(queues, transfer);
-    pthread_mutex_lock(&queues->lock);
+    od_lock_take(&queues->lock);
     od_list_push_back(transfer->demanded ? &q->demanded : &q->prefetches, &transfer->node);
     queues->unfinished++;
     pthread_cond_signal(&q->carrier->work);
-    pthread_mutex_unlock(&queues->lock);
+    od_lock_give(&queues->lock);
 }
 
 bool od_transfer_queues_may_lend(const od_transfer_queues *queues)

@@ -10,6 +10,7 @@
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
+#include "util/lock.h"
 
 #include <stdlib.h>
 
@@ -44,7 +45,7 @@ typedef struct interop {
     void *queue;
 } interop;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static od_lock lock = OD_LOCK_OF(OD_LOCK_INTEROP);
 static interop *known;  /* protected by the lock */
 static atomic_bool any; /* there has been one: without, questions go through at once */
 
@@ -52,11 +53,11 @@ static interop *find(const void *object)
 {
     if (!atomic_load_explicit(&any, memory_order_acquire))
         return NULL;
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     interop *at = known;
     while (at && at != object)
         at = at->next;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     return at;
 }
 
@@ -68,27 +69,27 @@ static interop *make(bool synchronises)
     made->place = od_self.entered_place;
     made->synchronises = synchronises;
     made->queue = synchronises ? ompdarts_v1_stream() : NULL;
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     made->next = known;
     known = made;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     atomic_store_explicit(&any, true, memory_order_release);
     return made;
 }
 
 static void forget(interop *object)
 {
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     interop **at = &known;
     while (*at && *at != object)
         at = &(*at)->next;
     if (*at)
         *at = object->next;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     free(object);
 }
 
-void od_interop_locks(int (*visit)(pthread_mutex_t *lock))
+void od_interop_locks(void (*visit)(od_lock *lock))
 {
     visit(&lock);
 }

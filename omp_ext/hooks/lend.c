@@ -12,12 +12,13 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/virtual.h"
+#include "util/lock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* libomptarget knows one association per address: one construct at a time. Held while it runs. */
-static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
+static od_lock lending = OD_LOCK_OF(OD_LOCK_LENDING);
 
 struct od_lent {
     od_job *job;
@@ -175,7 +176,7 @@ static od_lent *lend_all(const ranges *r, int device)
     if (!lent)
         od_fatal("out of host memory for a construct");
     *lent = (od_lent){job, place, device};
-    pthread_mutex_lock(&lending);
+    od_lock_take(&lending);
     for (uint32_t i = 0; i < job->task.naccess; i++)
         lend(lent, i);
     return lent;
@@ -212,7 +213,7 @@ void od_lend_end(od_lent *lent)
         return;
     for (uint32_t i = 0; i < lent->job->task.naccess; i++)
         take_back(lent, i);
-    pthread_mutex_unlock(&lending);
+    od_lock_give(&lending);
     spoil(lent);
     od_job_end_sync(lent->job, OD_OK);
     od_job_destroy(lent->job);

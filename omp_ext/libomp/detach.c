@@ -9,7 +9,7 @@
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/libomp/thread.h"
 
-#include <pthread.h>
+#include "util/lock.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -237,10 +237,10 @@ static int32_t reach(int32_t gtid, void *task)
     od_team *team = m->member->team;
     (void)gtid;
     od_tasks_begun++;
-    pthread_mutex_lock(&team->lock); /* with it, the waiting thread may go on */
+    od_lock_take(&team->lock); /* with it, the waiting thread may go on */
     atomic_store_explicit(m->reached, true, memory_order_release);
     od_member_wake(m->member);
-    pthread_mutex_unlock(&team->lock);
+    od_lock_give(&team->lock);
     return 0;
 }
 

@@ -24,7 +24,7 @@ typedef struct event {
 
 enum { BUCKETS = 256 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the buckets */
+static od_lock lock = OD_LOCK_OF(OD_LOCK_EVENTS); /* protects the buckets */
 static event *buckets[BUCKETS];
 static atomic_uint nevents;
 
@@ -42,11 +42,11 @@ static void add(void *handle)
     if (!REAL(omp_in_explicit_task)())
         e->task = od_detached_join();
     e->task.event = handle;
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     event **bucket = bucket_of(handle);
     e->next = *bucket;
     *bucket = e;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     atomic_fetch_add(&nevents, 1);
 }
 
@@ -55,14 +55,14 @@ static event *take(const void *handle)
 {
     if (!atomic_load(&nevents))
         return NULL;
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     event **at = bucket_of(handle), *e;
     while (*at && (*at)->task.event != handle)
         at = &(*at)->next;
     e = *at;
     if (e)
         *at = e->next;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     if (e)
         atomic_fetch_sub(&nevents, 1);
     return e;
@@ -96,7 +96,7 @@ void omp_fulfill_event(void *handle)
     free(e);
 }
 
-void od_events_locks(int (*visit)(pthread_mutex_t *lock))
+void od_events_locks(void (*visit)(od_lock *lock))
 {
     visit(&lock);
 }

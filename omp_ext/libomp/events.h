@@ -3,9 +3,9 @@
 #ifndef OD_OMP_EXT_EVENTS_H
 #define OD_OMP_EXT_EVENTS_H
 
-#include <pthread.h>
+#include "util/lock.h"
 
 /* For a fork. */
-void od_events_locks(int (*visit)(pthread_mutex_t *lock));
+void od_events_locks(void (*visit)(od_lock *lock));
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
+#include "util/lock.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ typedef struct image {
     od_bin_desc *desc;
 } image;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list; nothing is allocated under it */
+static od_lock lock = OD_LOCK_OF(OD_LOCK_IMAGES); /* protects the list; nothing is allocated under it */
 static image *images;
 
 /* --- entries ---------------------------------------------------------------- */
@@ -60,31 +61,31 @@ bool od_image_names_kernel(const od_bin_desc *desc, const void *kernel, const ch
 const char *od_images_kernel_name(const void *kernel)
 {
     const char *name = NULL;
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     for (const image *i = images; i && !od_image_names_kernel(i->desc, kernel, &name); i = i->next)
         continue;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     return name;
 }
 
 bool od_images_exist(void)
 {
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     bool exist = images != NULL;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     return exist;
 }
 
 unsigned od_images_machine(void)
 {
     unsigned machine = 0;
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     const od_device_image *first = images && images->desc->count ? images->desc->images : NULL;
     const Elf64_Ehdr *header = first ? first->image_start : NULL;
     if (header && (char *)first->image_end - (char *)first->image_start > (ptrdiff_t)sizeof *header &&
         memcmp(header->e_ident, ELFMAG, SELFMAG) == 0)
         machine = header->e_machine;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     return machine;
 }
 
@@ -96,30 +97,30 @@ void od_images_add(od_bin_desc *desc)
     if (!new)
         od_fatal("out of host memory for the program's device code");
     new->desc = desc;
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     new->next = images;
     images = new;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
 }
 
 bool od_images_are_only(const od_bin_desc *desc)
 {
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     bool only = images && images->desc == desc && !images->next;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     return only;
 }
 
 void od_images_remove(const od_bin_desc *desc)
 {
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     image **at = &images;
     while (*at && (*at)->desc != desc)
         at = &(*at)->next;
     image *old = *at;
     if (old)
         *at = old->next;
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     free(old);
 }
 
@@ -138,7 +139,7 @@ void od_images_let_go(void)
     REAL(__tgt_unregister_lib)(&none);
 }
 
-void od_images_locks(int (*visit)(pthread_mutex_t *lock))
+void od_images_locks(void (*visit)(od_lock *lock))
 {
     visit(&lock);
 }

@@ -8,7 +8,7 @@
 
 #include "omp_ext/libomp/abi.h"
 
-#include <pthread.h>
+#include "util/lock.h"
 #include <stdbool.h>
 
 /* What a library brings: a target region or a device variable. */
@@ -44,6 +44,6 @@ void od_images_hold(void);
 void od_images_let_go(void);
 
 /* For a fork. */
-void od_images_locks(int (*visit)(pthread_mutex_t *lock));
+void od_images_locks(void (*visit)(od_lock *lock));
 
 #endif

@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/activity.h"
 #include "util/clock.h"
+#include "util/lock.h"
 #include "util/thread.h"
 
 #include <sched.h>
@@ -22,7 +23,7 @@ struct od_sleeper {
 
 /* --- the pool --------------------------------------------------------------- */
 
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static od_lock pool_lock = OD_LOCK_OF(OD_LOCK_TEAM_POOL);
 static od_team *free_teams, *all_teams;
 
 static od_team *make(void)
@@ -30,7 +31,7 @@ static od_team *make(void)
     od_team *team = calloc(1, sizeof *team);
     if (!team)
         od_fatal("out of host memory for a team");
-    pthread_mutex_init(&team->lock, NULL);
+    od_lock_init(&team->lock, OD_LOCK_TEAM);
     team->next = all_teams;
     all_teams = team;
     return team;
@@ -38,13 +39,13 @@ static od_team *make(void)
 
 od_team *od_team_take(void)
 {
-    pthread_mutex_lock(&pool_lock);
+    od_lock_take(&pool_lock);
     od_team *team = free_teams;
     if (team)
         free_teams = team->next_free;
     else
         team = make();
-    pthread_mutex_unlock(&pool_lock);
+    od_lock_give(&pool_lock);
     atomic_store_explicit(&team->arrivals, 0, memory_order_relaxed);
     atomic_store_explicit(&team->cancelled, false, memory_order_relaxed);
     atomic_store_explicit(&team->has_tasks, false, memory_order_relaxed);
@@ -55,10 +56,10 @@ od_team *od_team_take(void)
 
 void od_team_give_back(od_team *team)
 {
-    pthread_mutex_lock(&pool_lock);
+    od_lock_take(&pool_lock);
     team->next_free = free_teams;
     free_teams = team;
-    pthread_mutex_unlock(&pool_lock);
+    od_lock_give(&pool_lock);
 }
 
 /* --- waking ------------------------------------------------------------------- */
@@ -91,10 +92,10 @@ void od_team_wake_all(od_team *team)
 {
     if (!atomic_load(&team->sleeping))
         return;
-    pthread_mutex_lock(&team->lock);
+    od_lock_take(&team->lock);
     for (od_sleeper *s = team->sleepers; s; s = s->next)
         wake(s);
-    pthread_mutex_unlock(&team->lock);
+    od_lock_give(&team->lock);
 }
 
 /* Who is about to sleep counts itself before it looks at the news for the last time. */
@@ -105,9 +106,9 @@ void od_team_note_task(od_team *team)
     atomic_fetch_add(&team->news, 1);
     if (!atomic_load(&team->sleeping))
         return;
-    pthread_mutex_lock(&team->lock);
+    od_lock_take(&team->lock);
     wake_one(team);
-    pthread_mutex_unlock(&team->lock);
+    od_lock_give(&team->lock);
 }
 
 void od_team_pass_news(od_team *team)
@@ -124,10 +125,10 @@ void od_children_leave(od_children *children, od_member *member)
     while (n > 1)
         if (atomic_compare_exchange_weak(&children->pending, &n, n - 1))
             return;
-    pthread_mutex_lock(&team->lock);
+    od_lock_take(&team->lock);
     atomic_fetch_sub(&children->pending, 1);
     od_member_wake(member);
-    pthread_mutex_unlock(&team->lock);
+    od_lock_give(&team->lock);
 }
 
 void od_detached_leave(od_detached task)
@@ -149,8 +150,8 @@ void od_detached_tell(od_detached task)
 
 void od_team_settle(od_team *team)
 {
-    pthread_mutex_lock(&team->lock);
-    pthread_mutex_unlock(&team->lock);
+    od_lock_take(&team->lock);
+    od_lock_give(&team->lock);
 }
 
 /* --- completions -------------------------------------------------------------- */
@@ -179,13 +180,13 @@ void od_team_post(od_member *creator, od_detached task)
 {
     od_team *team = creator->team;
     bool keeps = creator->keeps; /* it may end as soon as the task is posted */
-    pthread_mutex_lock(&team->lock);
+    od_lock_take(&team->lock);
     push(team, task);
     if (keeps)
         od_member_wake(creator);
     else
         wake_one(team);
-    pthread_mutex_unlock(&team->lock);
+    od_lock_give(&team->lock);
 }
 
 /* Who ceases to wait counts itself out before it looks for the last time: it sees the event, or is seen. */
@@ -193,14 +194,14 @@ bool od_team_offer(od_team *team, void *event)
 {
     if (!atomic_load(&team->waiting))
         return false;
-    pthread_mutex_lock(&team->lock);
+    od_lock_take(&team->lock);
     push(team, (od_detached){.event = event});
     bool taken = atomic_load(&team->waiting) > 0;
     if (taken)
         wake_one(team);
     else
         atomic_fetch_sub(&team->nposted, 1);
-    pthread_mutex_unlock(&team->lock);
+    od_lock_give(&team->lock);
     return taken;
 }
 
@@ -211,7 +212,7 @@ static unsigned take_posted(const od_member *member, od_detached *taken)
 {
     od_team *team = member->team;
     unsigned ntaken = 0, left = 0;
-    pthread_mutex_lock(&team->lock);
+    od_lock_take(&team->lock);
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
     for (unsigned i = 0; i < n; i++)
         if (ntaken < AT_ONCE && may_take(member, &team->posted[i]))
@@ -221,7 +222,7 @@ static unsigned take_posted(const od_member *member, od_detached *taken)
     atomic_store_explicit(&team->nposted, left, memory_order_release);
     if (ntaken && left)
         wake_one(team);
-    pthread_mutex_unlock(&team->lock);
+    od_lock_give(&team->lock);
     return ntaken;
 }
 
@@ -297,7 +298,7 @@ static void sleep_locked(od_team *team, od_sleeper *s)
 {
     bool keeps = !team->has_keeper && atomic_load(&team->has_tasks);
     if (!keeps) {
-        pthread_cond_wait(&s->wake, &team->lock);
+        pthread_cond_wait(&s->wake, &team->lock.mutex);
         return;
     }
     team->has_keeper = true;
@@ -312,12 +313,12 @@ static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t ne
     od_sleeper s = {.woken = false};
     if (od_condition_init(&s.wake))
         return; /* then it spins */
-    pthread_mutex_lock(&team->lock);
+    od_lock_take(&team->lock);
     link_in(team, member, &s);
     while (!s.woken && !has_posted_for(member) && !goal->reached(goal) && atomic_load(&team->news) == news)
         sleep_locked(team, &s);
     take_out(team, member, &s);
-    pthread_mutex_unlock(&team->lock);
+    od_lock_give(&team->lock);
     pthread_cond_destroy(&s.wake);
 }
 
@@ -369,23 +370,23 @@ void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
 
 void od_team_abandon_all(void)
 {
-    pthread_mutex_lock(&pool_lock);
+    od_lock_take(&pool_lock);
     od_team *team = all_teams;
-    pthread_mutex_unlock(&pool_lock);
+    od_lock_give(&pool_lock);
     for (; team; team = team->next) {
-        pthread_mutex_lock(&team->lock);
+        od_lock_take(&team->lock);
         unsigned n = atomic_exchange(&team->nposted, 0);
         od_detached *posted = team->posted;
         team->posted = NULL;
         team->capacity = 0;
-        pthread_mutex_unlock(&team->lock);
+        od_lock_give(&team->lock);
         for (unsigned i = 0; i < n; i++)
             REAL(omp_fulfill_event)(posted[i].event);
         free(posted);
     }
 }
 
-void od_team_locks(int (*visit)(pthread_mutex_t *lock), const od_member *member)
+void od_team_locks(void (*visit)(od_lock *lock), const od_member *member)
 {
     visit(&pool_lock);
     if (member)
@@ -396,5 +397,5 @@ void od_team_locks(int (*visit)(pthread_mutex_t *lock), const od_member *member)
 void od_team_after_fork(void)
 {
     for (od_team *team = all_teams; team; team = team->next)
-        pthread_mutex_init(&team->lock, NULL);
+        od_lock_init(&team->lock, OD_LOCK_TEAM);
 }

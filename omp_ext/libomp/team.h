@@ -19,7 +19,7 @@
 
 #include "omp_ext/libomp/abi.h"
 
-#include <pthread.h>
+#include "util/lock.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,7 +60,7 @@ typedef struct od_team {
     atomic_uint sleeping;      /* sleepers */
     atomic_uint waiting;       /* threads in od_team_wait() that run no task there */
     atomic_uint nposted;
-    pthread_mutex_t lock; /* protects what follows; no other is taken under it */
+    od_lock lock;         /* protects what follows */
     od_detached *posted;  /* malloc'ed */
     unsigned capacity;
     od_sleeper *sleepers;
@@ -125,7 +125,7 @@ void od_team_settle(od_team *team);
 void od_team_abandon_all(void);
 /* For a fork: the locks of the calling thread's team, whose member it is (or NULL). In the child, when they have been given back,
  * those of other threads' teams are free, too. */
-void od_team_locks(int (*visit)(pthread_mutex_t *lock), const od_member *member);
+void od_team_locks(void (*visit)(od_lock *lock), const od_member *member);
 void od_team_after_fork(void);
 
 /* Counts the tasks that have begun on the calling thread. */

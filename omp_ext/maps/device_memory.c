@@ -8,6 +8,7 @@
 
 #include "omp_ext/runtime/runtime.h"
 #include "util/container/tree.h"
+#include "util/lock.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,13 +21,13 @@ typedef struct range {
 } range;
 
 typedef struct ranges {
-    pthread_mutex_t lock; /* protects the tree */
+    od_lock lock; /* protects the tree */
     od_tree tree;
     atomic_size_t count; /* of the tree, to be read without the lock */
 } ranges;
 
-static ranges allocated = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static ranges foreign = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static ranges allocated = {.lock = OD_LOCK_OF(OD_LOCK_ALLOCATED)};
+static ranges foreign = {.lock = OD_LOCK_OF(OD_LOCK_FOREIGN)};
 
 /* One that overlaps [base, base+size): being disjoint, the last that begins before its end overlaps if any does. Locked. */
 static range *find(const ranges *r, uintptr_t base, size_t size)
@@ -40,10 +41,10 @@ static int device_of(ranges *r, uintptr_t base, size_t size)
 {
     if (!atomic_load(&r->count))
         return -1;
-    pthread_mutex_lock(&r->lock);
+    od_lock_take(&r->lock);
     const range *hit = find(r, base, size);
     int device = hit ? hit->device : -1;
-    pthread_mutex_unlock(&r->lock);
+    od_lock_give(&r->lock);
     return device;
 }
 
@@ -60,9 +61,9 @@ static bool insert(ranges *r, uintptr_t base, size_t size, int device)
 
 static bool add(ranges *r, uintptr_t base, size_t size, int device)
 {
-    pthread_mutex_lock(&r->lock);
+    od_lock_take(&r->lock);
     bool ok = find(r, base, size) || insert(r, base, size, device);
-    pthread_mutex_unlock(&r->lock);
+    od_lock_give(&r->lock);
     return ok;
 }
 
@@ -70,13 +71,13 @@ static void drop(ranges *r, uintptr_t base)
 {
     if (!atomic_load(&r->count))
         return;
-    pthread_mutex_lock(&r->lock);
+    od_lock_take(&r->lock);
     range *known = find(r, base, 1);
     if (known) {
         od_tree_remove(&r->tree, &known->node);
         atomic_fetch_sub(&r->count, 1);
     }
-    pthread_mutex_unlock(&r->lock);
+    od_lock_give(&r->lock);
     free(known);
 }
 
@@ -111,7 +112,7 @@ int od_foreign_device(uintptr_t base, size_t size)
     return device == OD_FIRST_DEVICE ? od_runtime_device_number(0) : device;
 }
 
-void od_device_memory_locks(int (*visit)(pthread_mutex_t *lock))
+void od_device_memory_locks(void (*visit)(od_lock *lock))
 {
     visit(&allocated.lock);
     visit(&foreign.lock);

@@ -2,13 +2,12 @@
 /*
  * Device memory that is the program's own: omp_target_alloc, omp_target_associate_ptr, and ranges that were
  * passed through to libomptarget. A task that is given such an address must run where it is valid.
- * Has a lock of its own, below all others.
  */
 #ifndef OD_OMP_EXT_DEVICE_MEMORY_H
 #define OD_OMP_EXT_DEVICE_MEMORY_H
 
 #include <limits.h>
-#include <pthread.h>
+#include "util/lock.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +25,6 @@ void od_foreign_remove(uintptr_t base);
 int od_foreign_device(uintptr_t base, size_t size); /* -1: none overlaps */
 
 /* For a fork. */
-void od_device_memory_locks(int (*visit)(pthread_mutex_t *lock));
+void od_device_memory_locks(void (*visit)(od_lock *lock));
 
 #endif

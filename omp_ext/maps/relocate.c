@@ -2,6 +2,8 @@
 /* Pointers in device copies. See relocate.h. */
 #include "omp_ext/maps/relocate.h"
 
+#include "util/lock.h"
+
 enum { WORDS = 64 }; /* per copy, at most */
 
 typedef struct place {
@@ -26,20 +28,20 @@ static unsigned next_words(const od_access *access, unsigned k, uint32_t *next, 
 
 od_status od_relocate(const od_access *access, unsigned k)
 {
-    /* What counts as written is written when another task that wants it as well asks. Taken before the runtime's lock. */
-    static pthread_mutex_t one_at_a_time[OD_MAX_DEVICES] = {
-        [0 ... OD_MAX_DEVICES - 1] = PTHREAD_MUTEX_INITIALIZER};
+    /* What counts as written is written when another task that wants it as well asks. */
+    static od_lock one_at_a_time[OD_MAX_DEVICES] = {
+        [0 ... OD_MAX_DEVICES - 1] = OD_LOCK_OF(OD_LOCK_RELOCATE)};
     const od_backend *backend = od_runtime_backend();
     uintptr_t values[WORDS];
     uint32_t next = 0;
     size_t offset = 0;
     unsigned n;
     od_status status = OD_OK;
-    pthread_mutex_lock(&one_at_a_time[k]);
+    od_lock_take(&one_at_a_time[k]);
     while (!status && (n = next_words(access, k, &next, &offset, values))) {
         char *to = (char *)od_runtime_address(access->datum, k) + offset;
         status = backend->ops->copy(backend->state, (int)k, to, OD_HOST, values, n * sizeof values[0]);
     }
-    pthread_mutex_unlock(&one_at_a_time[k]);
+    od_lock_give(&one_at_a_time[k]);
     return status;
 }

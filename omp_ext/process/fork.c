@@ -14,8 +14,8 @@
 #include "omp_ext/runtime/internal.h"
 #include "omp_ext/services/services.h"
 
-/* The locks below the runtime's. */
-static void visit_locks(int (*visit)(pthread_mutex_t *lock))
+/* In the order of util/lock.h, as before() takes them all. */
+static void visit_locks(void (*visit)(od_lock *lock))
 {
     od_team_locks(visit, od_member_now());
     od_events_locks(visit);
@@ -28,9 +28,9 @@ static void visit_locks(int (*visit)(pthread_mutex_t *lock))
 
 static void before(void)
 {
-    pthread_mutex_lock(&od_runtime.lock);
-    visit_locks(pthread_mutex_lock);
+    od_lock_take(&od_runtime.lock);
     od_services_before_fork();
+    visit_locks(od_lock_take);
 }
 
 static void after(bool child)
@@ -38,11 +38,11 @@ static void after(bool child)
     int on = OD_ON;
     if (child)
         atomic_compare_exchange_strong(&od_process_self.activity, &on, OD_FORKED);
-    od_services_after_fork(child);
-    visit_locks(pthread_mutex_unlock);
+    visit_locks(od_lock_give);
     if (child)
         od_team_after_fork();
-    pthread_mutex_unlock(&od_runtime.lock);
+    od_services_after_fork(child);
+    od_lock_give(&od_runtime.lock);
 }
 
 static void in_parent(void)

@@ -14,6 +14,7 @@
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/job.h"
 #include "util/clock.h"
+#include "util/lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,7 +207,7 @@ static void go_on(void)
  * regions, as it does with libomptarget's. */
 void od_runtime_revive(void)
 {
-    pthread_mutex_lock(&od_runtime.lock);
+    od_lock_take(&od_runtime.lock);
     if (atomic_load(&od_process_self.activity) == OD_FORKED) {
         od_workers_abandon(od_runtime.workers);
         od_planner_abandon(od_runtime.planner);
@@ -226,5 +227,5 @@ void od_runtime_revive(void)
         else
             go_on();
     }
-    pthread_mutex_unlock(&od_runtime.lock);
+    od_lock_give(&od_runtime.lock);
 }

@@ -14,6 +14,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "util/clock.h"
 #include "util/fair.h"
+#include "util/lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static bool wait_for(bool (*condition)(const void *arg), const void *arg)
         struct timespec limit;
         clock_gettime(CLOCK_REALTIME, &limit);
         limit.tv_sec++;
-        while (!condition(arg) && !pthread_cond_timedwait(&od_runtime.changed, &od_runtime.lock, &limit))
+        while (!condition(arg) && !pthread_cond_timedwait(&od_runtime.changed, &od_runtime.lock.mutex, &limit))
             continue;
         uint64_t lap_ns = od_fair_lap(&fair);
         left_ns -= lap_ns < left_ns ? lap_ns : left_ns;
@@ -73,11 +74,11 @@ void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const
 {
     if (atomic_load_explicit(&od_process_self.activity, memory_order_acquire) != OD_ON)
         return;
-    pthread_mutex_lock(&od_runtime.lock);
+    od_lock_take(&od_runtime.lock);
     od_runtime.onlookers++;
     wait_for(none_is_live, &(job_filter){is, arg});
     od_runtime.onlookers--;
-    pthread_mutex_unlock(&od_runtime.lock);
+    od_lock_give(&od_runtime.lock);
 }
 
 /* Under the lock, which is given away meanwhile. */
@@ -86,9 +87,9 @@ static void await_count(const atomic_uint *count, unsigned own)
     static const struct timespec nap = {.tv_nsec = 20000};
     uint64_t limit_ns = od_clock_ns() + EXIT_PATIENCE_S * OD_NS_PER_S;
     while (atomic_load(count) > own && od_clock_ns() < limit_ns) {
-        pthread_mutex_unlock(&od_runtime.lock);
+        od_lock_give(&od_runtime.lock);
         nanosleep(&nap, NULL);
-        pthread_mutex_lock(&od_runtime.lock);
+        od_lock_take(&od_runtime.lock);
     }
 }
 
@@ -110,7 +111,7 @@ static void abandon_jobs(void)
         if (tasks)
             tasks[n++] = od_container_of(node, od_job, live)->detached;
     }
-    pthread_mutex_unlock(&od_runtime.lock);
+    od_lock_give(&od_runtime.lock);
     for (size_t i = 0; i < n; i++)
         od_detached_tell((od_detached){.event = tasks[i].event});
     free(tasks);
@@ -123,7 +124,7 @@ static void stop(int status)
     od_ends_process = true;
     if (getpid() != od_runtime.process || atomic_exchange(&od_process_self.activity, OD_ENDED) != OD_ON)
         return;
-    pthread_mutex_lock(&od_runtime.lock);
+    od_lock_take(&od_runtime.lock);
     od_runtime.onlookers++;
     od_runtime.stopping = true;
     wait_for(is_quiet, NULL);
@@ -148,13 +149,13 @@ void od_runtime_begin_to_end(int status, void *arg)
     (void)arg;
     if (getpid() != od_runtime.process || atomic_load(&od_process_self.activity) != OD_ON || atomic_exchange(&od_process_self.ending, true))
         return;
-    pthread_mutex_lock(&od_runtime.lock);
+    od_lock_take(&od_runtime.lock);
     od_runtime.onlookers++;
     idle = !od_own_jobs && !od_self.job && wait_for(is_idle, NULL);
     od_runtime.onlookers--;
     if (idle)
         await_tellers();
-    pthread_mutex_unlock(&od_runtime.lock);
+    od_lock_give(&od_runtime.lock);
     if (!idle) {
         stop(status);
         return;
@@ -184,7 +185,7 @@ static bool lock_for_signal(void)
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec += EXIT_PATIENCE_S;
-    return pthread_mutex_timedlock(&od_runtime.lock, &limit) == 0;
+    return od_lock_take_until(&od_runtime.lock, &limit);
 }
 
 void od_runtime_show_state(void)
@@ -194,7 +195,7 @@ void od_runtime_show_state(void)
         return;
     }
     od_engine_dump(od_runtime.engine, stderr);
-    pthread_mutex_unlock(&od_runtime.lock);
+    od_lock_give(&od_runtime.lock);
 }
 
 void od_runtime_report_interrupted(int signal)

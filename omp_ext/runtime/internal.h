@@ -19,11 +19,12 @@
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/runtime/workers.h"
 #include "omp_ext/services/service.h"
+#include "util/lock.h"
 
 #pragma GCC visibility push(hidden)
 
 typedef struct od_runtime_state {
-    pthread_mutex_t lock;   /* protects the engine, the queues, the outbox, and what has been learnt */
+    od_lock lock;           /* protects the engine, the queues, the outbox, and what has been learnt */
     pthread_cond_t changed; /* a waiter's flag has been set */
     od_options options;
     od_policy_choice policy;

@@ -9,7 +9,7 @@
 #include "omp_ext/services/check.h"
 #include "omp_ext/tasks/entry.h"
 
-od_runtime_state od_runtime = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+od_runtime_state od_runtime = {.lock = OD_LOCK_OF(OD_LOCK_RUNTIME), .changed = PTHREAD_COND_INITIALIZER};
 _Thread_local unsigned od_own_jobs;
 
 /* --- the end of a job ------------------------------------------------------ */
@@ -160,7 +160,7 @@ static void carry_out(outbox out)
 
 od_engine *od_runtime_lock(void)
 {
-    pthread_mutex_lock(&od_runtime.lock);
+    od_lock_take(&od_runtime.lock);
     return od_runtime.engine;
 }
 
@@ -185,7 +185,7 @@ void od_runtime_release(void)
         pthread_cond_broadcast(&od_runtime.changed);
     if (od_runtime.engine)
         od_check_update(od_engine_directory(od_runtime.engine));
-    pthread_mutex_unlock(&od_runtime.lock);
+    od_lock_give(&od_runtime.lock);
     if (untidy)
         od_runtime.backend.ops->tidy(od_runtime.backend.state);
     if (wakes)

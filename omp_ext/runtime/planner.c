@@ -3,12 +3,13 @@
 #include "omp_ext/runtime/planner.h"
 
 #include "util/clock.h"
+#include "util/lock.h"
 #include "util/thread.h"
 
 #include <stdlib.h>
 
 struct od_planner {
-    pthread_mutex_t *lock;
+    od_lock *lock;
     pthread_cond_t wake;
     void (*done)(od_aside *aside);
     od_aside *first, **last;
@@ -18,25 +19,25 @@ struct od_planner {
 static void *plan(void *arg)
 {
     od_planner *planner = arg;
-    pthread_mutex_lock(planner->lock);
+    od_lock_take(planner->lock);
     for (;;) {
         while (!planner->first)
-            pthread_cond_wait(&planner->wake, planner->lock);
+            pthread_cond_wait(&planner->wake, &planner->lock->mutex);
         od_aside *aside = planner->first;
         planner->first = aside->next;
         if (!planner->first)
             planner->last = &planner->first;
-        pthread_mutex_unlock(planner->lock);
+        od_lock_give(planner->lock);
         uint64_t start_ns = od_clock_ns();
         aside->run(aside);
         aside->seconds = (double)(od_clock_ns() - start_ns) * 1e-9;
         planner->done(aside);
-        pthread_mutex_lock(planner->lock);
+        od_lock_take(planner->lock);
     }
     return NULL;
 }
 
-od_planner *od_planner_create(pthread_mutex_t *lock, void (*done)(od_aside *aside))
+od_planner *od_planner_create(od_lock *lock, void (*done)(od_aside *aside))
 {
     od_planner *planner = calloc(1, sizeof *planner);
     if (!planner || od_condition_init(&planner->wake)) {

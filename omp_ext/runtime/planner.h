@@ -8,12 +8,12 @@
 
 #include "sched/aside.h"
 
-#include <pthread.h>
+#include "util/lock.h"
 
 typedef struct od_planner od_planner;
 
 /* `done` is called without the lock, when an aside has run. NULL: out of memory. */
-od_planner *od_planner_create(pthread_mutex_t *lock, void (*done)(od_aside *aside));
+od_planner *od_planner_create(od_lock *lock, void (*done)(od_aside *aside));
 /* In the child of a fork, which has no such thread: frees what is left. */
 void od_planner_abandon(od_planner *planner);
 /* False: there is no thread for it. */

@@ -4,6 +4,7 @@
 
 #include "omp_ext/process/fatal.h"
 #include "util/clock.h"
+#include "util/lock.h"
 #include "util/thread.h"
 
 #include <stdlib.h>
@@ -100,7 +101,7 @@ void od_runtime_grant_reservation(od_job *job)
 
 od_job *od_runtime_take_reservation(od_gate *gate)
 {
-    pthread_mutex_lock(&od_runtime.lock);
+    od_lock_take(&od_runtime.lock);
     od_job *job = gate->job;
     if (job) {
         gate->job = NULL;

@@ -5,7 +5,7 @@
  * One lock protects the engine and everything beside it; it is never held
  * while a kernel runs, while bytes are copied, or while libomp or libomptarget is called. Commands that
  * call out (a task or request is complete) are noted under the lock and carried out by
- * od_runtime_unlock(). Lock order: runtime lock, then a transfer queue's.
+ * od_runtime_unlock(). Which lock is taken before which: util/lock.h.
  *
  * work.h has the nouns; internal.h lists the files from the bottom up. What starts and stops it is omp_ext/process.
  */

@@ -7,6 +7,7 @@
 #include "omp_ext/services/check.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/runtime/own_copies.h"
+#include "util/lock.h"
 #include "util/log.h"
 
 #include <stdlib.h>
@@ -49,12 +50,12 @@ void od_runtime_start_transfer(void *driver, od_transfer *transfer)
 
 void od_runtime_probe(int place)
 {
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* they share the probe's bytes */
+    static od_lock one_at_a_time = OD_LOCK_OF(OD_LOCK_ASKING); /* they share the probe's bytes */
     if (place < 0 || (unsigned)place >= od_runtime.backend.ndevices)
         return;
-    pthread_mutex_lock(&one_at_a_time);
+    od_lock_take(&one_at_a_time);
     bool answers = od_backend_answers(&od_runtime.backend, (unsigned)place);
-    pthread_mutex_unlock(&one_at_a_time);
+    od_lock_give(&one_at_a_time);
     if (answers)
         return;
     char name[OD_DEVICE_NAME];

@@ -40,7 +40,7 @@ static void wait_beside_reservations(void)
     limit.tv_nsec += WAIT_NS;
     limit.tv_sec += limit.tv_nsec / 1000000000;
     limit.tv_nsec %= 1000000000;
-    if (pthread_cond_timedwait(&od_runtime.changed, &od_runtime.lock, &limit))
+    if (pthread_cond_timedwait(&od_runtime.changed, &od_runtime.lock.mutex, &limit))
         od_runtime_revoke_before(UINT64_MAX);
 }
 
@@ -81,11 +81,11 @@ void od_runtime_wait(const bool *flag)
         /* Commands noted so far may be what lets the flag be set. */
         od_runtime_unlock();
         od_host_copies_help(od_runtime.host_copies);
-        pthread_mutex_lock(&od_runtime.lock);
+        od_lock_take(&od_runtime.lock);
         if (!*flag && od_runtime.reserved.count)
             wait_beside_reservations();
         else if (!*flag)
-            pthread_cond_wait(&od_runtime.changed, &od_runtime.lock);
+            pthread_cond_wait(&od_runtime.changed, &od_runtime.lock.mutex);
     }
     od_runtime.waiting--;
     awaited = NULL;

@@ -3,6 +3,7 @@
 #include "omp_ext/runtime/workers.h"
 
 #include "omp_ext/process/fatal.h"
+#include "util/lock.h"
 #include "util/thread.h"
 
 #include <stdio.h>
@@ -19,7 +20,7 @@ typedef struct queue {
 } queue;
 
 struct od_workers {
-    pthread_mutex_t *lock;
+    od_lock *lock;
     const od_workers_ops *ops;
     uint64_t wakes; /* bit i: queue i has a new job */
     unsigned nplaces;
@@ -78,16 +79,16 @@ static void run(queue *q, od_job *job)
     q->idle -= blocks;
     if (blocks)
         leave_to_others(q);
-    pthread_mutex_unlock(w->lock);
+    od_lock_give(w->lock);
     od_status status = w->ops->run(job, place);
-    pthread_mutex_lock(w->lock);
+    od_lock_take(w->lock);
     q->idle += blocks; /* before the next job is started: it may be for this thread */
     if (status == OD_EBUSY) {
         append(&q->under_way, job);
         return;
     }
     w->ops->done(job, status);
-    pthread_mutex_lock(w->lock);
+    od_lock_take(w->lock);
 }
 
 /* Asks each job under way whether it has ended. Without the lock between the answers. */
@@ -96,7 +97,7 @@ static void poll_all(queue *q)
     od_workers *w = q->workers;
     od_job *jobs = q->under_way;
     q->under_way = NULL;
-    pthread_mutex_unlock(w->lock);
+    od_lock_give(w->lock);
     for (od_job **at = &jobs; *at;) {
         od_job *job = *at;
         od_status status = w->ops->poll(job);
@@ -105,10 +106,10 @@ static void poll_all(queue *q)
             continue;
         }
         *at = job->next;
-        pthread_mutex_lock(w->lock);
+        od_lock_take(w->lock);
         w->ops->done(job, status);
     }
-    pthread_mutex_lock(w->lock);
+    od_lock_take(w->lock);
     append(&jobs, q->under_way); /* others have started these meanwhile */
     q->under_way = jobs;
 }
@@ -118,7 +119,7 @@ static void rest(queue *q)
 {
     od_workers *w = q->workers;
     if (!q->under_way || q->asking) {
-        pthread_cond_wait(&q->wake, w->lock);
+        pthread_cond_wait(&q->wake, &w->lock->mutex);
         return;
     }
     q->asking++;
@@ -134,7 +135,7 @@ static void *work(void *arg)
     od_workers *w = q->workers;
     is_worker = true;
     od_thread_nap_short();
-    pthread_mutex_lock(w->lock);
+    od_lock_take(w->lock);
     for (;;) {
         if (q->first)
             run(q, take(q));
@@ -146,7 +147,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_workers_ops *ops)
+od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_ops *ops)
 {
     od_workers *w = calloc(1, sizeof *w + nplaces * sizeof(queue));
     if (!w)

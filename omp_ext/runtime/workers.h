@@ -12,7 +12,7 @@
 
 #include "omp_ext/runtime/work.h"
 
-#include <pthread.h>
+#include "util/lock.h"
 
 typedef struct od_workers od_workers;
 
@@ -24,7 +24,7 @@ typedef struct od_workers_ops {
 } od_workers_ops;
 
 /* `nplaces`: the devices, then the host as the last. */
-od_workers *od_workers_create(pthread_mutex_t *lock, unsigned nplaces, const od_workers_ops *ops);
+od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_ops *ops);
 /* In the child of a fork, which has none of the threads: frees what is left. */
 void od_workers_abandon(od_workers *workers);
 /* The thread is woken by od_workers_wake(), not here: under the lock it would only wait for that. */

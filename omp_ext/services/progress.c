@@ -5,6 +5,7 @@
 #include "omp_ext/runtime/runtime.h"
 #include "sched/report/progress.h"
 #include "util/clock.h"
+#include "util/lock.h"
 #include "util/log.h"
 #include "util/thread.h"
 
@@ -18,11 +19,11 @@ static const long refresh_ns = 250000000;
 static const double line_every_s = 10, quiet_s = 1; /* short runs show nothing */
 
 static struct {
-    pthread_mutex_t lock; /* protects the terminal */
+    od_lock lock;         /* protects the terminal */
     pid_t process;        /* whose thread it is; 0: there is none */
     uint64_t start_ns;
     bool shown, ended;
-} progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} progress = {.lock = OD_LOCK_OF(OD_LOCK_PROGRESS)};
 
 static size_t terminal_width(void)
 {
@@ -37,13 +38,13 @@ static void print(const od_progress *now, const od_progress *before, bool termin
 {
     char line[MOST_WIDTH + 1];
     od_progress_line(line, terminal ? terminal_width() : MOST_WIDTH, now, before);
-    pthread_mutex_lock(&progress.lock);
+    od_lock_take(&progress.lock);
     if (!progress.ended && terminal)
         fprintf(stderr, "\r\033[K%s", line);
     else if (!progress.ended)
         fprintf(stderr, "ompdarts: %.0f s: %s\n", (double)now->ns * 1e-9, line);
     progress.shown |= terminal && !progress.ended;
-    pthread_mutex_unlock(&progress.lock);
+    od_lock_give(&progress.lock);
 }
 
 /* Rates are those of the last LOOKS looks. */
@@ -83,11 +84,11 @@ void od_progress_end(void)
 {
     if (progress.process != getpid())
         return;
-    pthread_mutex_lock(&progress.lock);
+    od_lock_take(&progress.lock);
     if (progress.shown)
         fputs("\r\033[K", stderr);
     progress.ended = true;
-    pthread_mutex_unlock(&progress.lock);
+    od_lock_give(&progress.lock);
 }
 
 static void stop(const od_run *run)

@@ -11,7 +11,7 @@
 
 enum { BUCKETS = 1024, NUMBERS = 1 << 16 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the buckets */
+static od_lock lock = OD_LOCK_OF(OD_LOCK_ENTRIES); /* protects the buckets */
 static od_entry *buckets[BUCKETS];
 static od_entry *_Atomic numbered[NUMBERS];
 static int32_t last_number;
@@ -70,9 +70,9 @@ static od_entry *find_or_make(od_entry **bucket, const void *code, size_t footpr
 
 od_entry *od_entry_get(const void *code, size_t footprint)
 {
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     od_entry *entry = find_or_make(&buckets[bucket_of(code, footprint)], code, footprint);
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
     return entry;
 }
 
@@ -121,11 +121,11 @@ double od_entry_weight(const od_entry *entry)
 
 void od_entry_visit(void (*visit)(const od_entry *entry, void *arg), void *arg)
 {
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     for (size_t i = 0; i < BUCKETS; i++)
         for (const od_entry *entry = buckets[i]; entry; entry = entry->next)
             visit(entry, arg);
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
 }
 
 /* --- libraries that are closed ---------------------------------------------- */
@@ -174,15 +174,15 @@ void od_entry_forget_library(const void *inside)
 {
     span s = {.inside = (uintptr_t)inside};
     dl_iterate_phdr(find_span, &s);
-    pthread_mutex_lock(&lock);
+    od_lock_take(&lock);
     for (size_t i = 0; i < BUCKETS; i++)
         for (od_entry *entry = buckets[i]; entry; entry = entry->next)
             if ((uintptr_t)entry->code >= s.begin && (uintptr_t)entry->code < s.end)
                 forget(entry);
-    pthread_mutex_unlock(&lock);
+    od_lock_give(&lock);
 }
 
-void od_entry_locks(int (*visit)(pthread_mutex_t *lock))
+void od_entry_locks(void (*visit)(od_lock *lock))
 {
     visit(&lock);
 }

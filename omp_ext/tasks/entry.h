@@ -14,7 +14,7 @@
 #include "sched/graph/cost.h"
 #include "sched/task.h"
 
-#include <pthread.h>
+#include "util/lock.h"
 #include <stdatomic.h>
 
 enum { OD_MAX_LEARNT_DEPENDS = 16 };
@@ -67,6 +67,6 @@ double od_entry_duration(const od_entry *entry);
  * same, though their predictions differ from moment to moment. */
 double od_entry_weight(const od_entry *entry);
 /* Calls visit for the table's lock: around a fork. */
-void od_entry_locks(int (*visit)(pthread_mutex_t *lock));
+void od_entry_locks(void (*visit)(od_lock *lock));
 
 #endif

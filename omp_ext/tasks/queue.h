@@ -9,6 +9,7 @@
 
 #include "memmgr/device/backend.h"
 #include "omp_ext/runtime/runtime.h"
+#include "util/lock.h"
 
 /* Device k becomes current on the calling thread, until od_queue_leave(). */
 void od_queue_enter(unsigned k);
@@ -22,6 +23,6 @@ od_queue *od_queue_own(void);
 void od_queue_drain(void);
 
 /* For a fork (interop.c). */
-void od_interop_locks(int (*visit)(pthread_mutex_t *lock));
+void od_interop_locks(void (*visit)(od_lock *lock));
 
 #endif

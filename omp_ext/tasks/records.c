@@ -11,9 +11,9 @@
 enum { SHARD_BITS = 5, SHARDS = 1 << SHARD_BITS, BUCKETS = 512 };
 
 static struct shard {
-    pthread_mutex_t lock; /* protects the buckets */
+    od_lock lock; /* protects the buckets */
     od_record *bucket[BUCKETS];
-} shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+} shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = OD_LOCK_OF(OD_LOCK_RECORDS)}};
 
 static uint64_t hash(const void *task)
 {
@@ -41,31 +41,31 @@ static od_record **locate(struct shard *s, const void *task)
 void od_records_add(od_record *record)
 {
     struct shard *s = shard_of(record->task);
-    pthread_mutex_lock(&s->lock);
+    od_lock_take(&s->lock);
     od_record **bucket = bucket_of(s, record->task);
     record->next = *bucket;
     *bucket = record;
-    pthread_mutex_unlock(&s->lock);
+    od_lock_give(&s->lock);
 }
 
 od_record *od_records_find(const void *task)
 {
     struct shard *s = shard_of(task);
-    pthread_mutex_lock(&s->lock);
+    od_lock_take(&s->lock);
     od_record *record = *locate(s, task);
-    pthread_mutex_unlock(&s->lock);
+    od_lock_give(&s->lock);
     return record;
 }
 
 od_record *od_records_take(const void *task)
 {
     struct shard *s = shard_of(task);
-    pthread_mutex_lock(&s->lock);
+    od_lock_take(&s->lock);
     od_record **at = locate(s, task);
     od_record *record = *at;
     if (record)
         *at = record->next;
-    pthread_mutex_unlock(&s->lock);
+    od_lock_give(&s->lock);
     return record;
 }
 
@@ -77,7 +77,7 @@ void od_record_free(od_record *record)
     free(record);
 }
 
-void od_records_locks(int (*visit)(pthread_mutex_t *lock))
+void od_records_locks(void (*visit)(od_lock *lock))
 {
     for (size_t i = 0; i < SHARDS; i++)
         visit(&shards[i].lock);

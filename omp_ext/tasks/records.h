@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Records: what we know about a libomp task between its creation and the moment it is ready, found
- * by the task's address. A sharded hash table, each shard with a lock of its own, below all others.
+ * by the task's address. A sharded hash table, each shard with a lock of its own.
  */
 #ifndef OD_OMP_EXT_RECORDS_H
 #define OD_OMP_EXT_RECORDS_H
@@ -10,7 +10,7 @@
 #include "omp_ext/libomp/detach.h"
 #include "sched/engine/engine.h"
 
-#include <pthread.h>
+#include "util/lock.h"
 #include <stdbool.h>
 
 typedef struct od_record {
@@ -42,6 +42,6 @@ od_record *od_records_find(const void *task);
 od_record *od_records_take(const void *task);
 void od_record_free(od_record *record);
 /* For a fork. */
-void od_records_locks(int (*visit)(pthread_mutex_t *lock));
+void od_records_locks(void (*visit)(od_lock *lock));
 
 #endif

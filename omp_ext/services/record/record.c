@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/services/record/internal.h"
 #include "util/clock.h"
+#include "util/lock.h"
 #include "util/log.h"
 
 #include <dlfcn.h>
@@ -18,12 +19,12 @@
 enum { FORMAT_VERSION = 3 };
 
 static struct {
-    pthread_mutex_t lock; /* protects the recording */
+    od_lock lock;         /* protects the recording */
     pid_t process;        /* that records; not its children */
     uint64_t start_ns;
     uint64_t tasks;
     od_recording_table data, kernels;
-} recorder = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} recorder = {.lock = OD_LOCK_OF(OD_LOCK_RECORDING)};
 
 static _Thread_local uint64_t owner;
 
@@ -37,16 +38,16 @@ static bool begin(void)
 {
     if (!od_recording_is_on() || getpid() != recorder.process)
         return false;
-    pthread_mutex_lock(&recorder.lock);
+    od_lock_take(&recorder.lock);
     if (od_recording_is_on())
         return true;
-    pthread_mutex_unlock(&recorder.lock);
+    od_lock_give(&recorder.lock);
     return false;
 }
 
 static void end(void)
 {
-    pthread_mutex_unlock(&recorder.lock);
+    od_lock_give(&recorder.lock);
 }
 
 /* --- tasks --------------------------------------------------------------------- */
@@ -312,7 +313,7 @@ static void start(const od_run *run)
         od_log(OD_LOG_WARNING, "record", "%s: %s; the run is not recorded", path, strerror(errno));
         return;
     }
-    pthread_mutex_lock(&recorder.lock);
+    od_lock_take(&recorder.lock);
     od_recording_put("ompdarts-graph %d", FORMAT_VERSION);
     od_recording_end_line();
     od_recording_put("run devices=%u memory=%zu buffer=%u lookahead_ns=%.0f seed=%" PRIu64 " spill=%d working=%d", run->backend->ndevices,
@@ -325,7 +326,7 @@ static void start(const od_run *run)
     od_engine_links(run->engine, &host, &peer);
     od_recording_put("links %.0f %.9f %.0f %.9f", host.bandwidth, host.latency, peer.bandwidth, peer.latency);
     od_recording_end_line();
-    pthread_mutex_unlock(&recorder.lock);
+    od_lock_give(&recorder.lock);
 }
 
 /* Writes what each device has moved, and the end. */
@@ -359,14 +360,14 @@ static void interrupt(const od_run *run)
 
 static void before_fork(void)
 {
-    pthread_mutex_lock(&recorder.lock);
+    od_lock_take(&recorder.lock);
 }
 
 /* The child records nothing. */
 static void after_fork(bool child)
 {
     (void)child;
-    pthread_mutex_unlock(&recorder.lock);
+    od_lock_give(&recorder.lock);
 }
 
 const od_service od_record_service = {

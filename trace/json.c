@@ -10,6 +10,7 @@
 #include "memmgr/data/transfer.h"
 #include "trace/sink.h"
 #include "trace/text.h"
+#include "util/container/array.h"
 #include "util/log.h"
 
 #include <stdlib.h>
@@ -222,16 +223,9 @@ static void remember_arrival(json *t, const od_transfer *x, arrival what)
 {
     process *p = process_of(t, x->to);
     uint32_t id = x->datum->id;
-    if (id >= p->narrivals) {
-        uint32_t n = id < 64 ? 128 : 2 * id;
-        arrival *more = realloc(p->arrivals, n * sizeof *more);
-        if (!more) {
-            t->incomplete = true;
-            return;
-        }
-        memset(more + p->narrivals, 0, (n - p->narrivals) * sizeof *more);
-        p->arrivals = more;
-        p->narrivals = n;
+    if (!od_array_reserve(&p->arrivals, &p->narrivals, (uint64_t)id + 1, sizeof *p->arrivals)) {
+        t->incomplete = true;
+        return;
     }
     p->arrivals[id] = what;
 }

@@ -11,6 +11,7 @@
 #include "trace/format.h"
 #include "trace/sink.h"
 #include "trace/text.h"
+#include "util/container/array.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -35,7 +36,8 @@ typedef struct paje {
     od_lanes (*lanes)[OD_TRACKS]; /* by place */
     unsigned (*used)[OD_TRACKS];  /* lanes */
     line *lines;
-    size_t nlines, room;
+    size_t nlines;
+    uint32_t room;
     char *name[MOST_NAMES]; /* of states; the first one stands for none */
     unsigned nnames;
     bool incomplete;
@@ -50,15 +52,9 @@ static unsigned place_of(const paje *p, int place)
 
 static void keep(paje *p, line what)
 {
-    if (p->nlines == p->room) {
-        size_t room = p->room ? 2 * p->room : 4096;
-        line *more = realloc(p->lines, room * sizeof *more);
-        if (!more) {
-            p->incomplete = true;
-            return;
-        }
-        p->lines = more;
-        p->room = room;
+    if (!od_array_reserve(&p->lines, &p->room, p->nlines + 1, sizeof *p->lines)) {
+        p->incomplete = true;
+        return;
     }
     what.order = (uint32_t)p->nlines;
     p->lines[p->nlines++] = what;

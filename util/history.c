@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "util/history.h"
 
+#include "util/container/array.h"
 #include "util/log.h"
 #include "util/options.h"
 
@@ -25,7 +26,8 @@ static const char version[] = "ompdarts history 1\n";
 
 typedef struct table {
     od_history_row *rows;
-    size_t count, capacity;
+    size_t count;
+    uint32_t capacity;
 } table;
 
 struct od_history {
@@ -64,15 +66,7 @@ static od_history_row *find(const table *t, const char *name, uint64_t size)
 
 static od_status grow(table *t)
 {
-    size_t capacity = t->capacity ? 2 * t->capacity : 16;
-    if (t->count < t->capacity)
-        return OD_OK;
-    od_history_row *rows = realloc(t->rows, capacity * sizeof *rows);
-    if (!rows)
-        return OD_ENOMEM;
-    t->rows = rows;
-    t->capacity = capacity;
-    return OD_OK;
+    return od_array_reserve(&t->rows, &t->capacity, t->count + 1, sizeof *t->rows) ? OD_OK : OD_ENOMEM;
 }
 
 static od_status set(table *t, const od_history_row *row)

@@ -13,6 +13,7 @@
 #include "memmgr/data/attach.h"
 #include "memmgr/data/relocation.h"
 #include "memmgr/data/spill.h"
+#include "util/container/array.h"
 #include "util/container/tree.h"
 
 #include <assert.h>
@@ -189,13 +190,8 @@ static od_status ids_reserve(od_directory *dir)
         return OD_OK;
     if (dir->ids_capacity >= NO_ID / 2)
         return OD_ENOMEM;
-    uint32_t capacity = dir->ids_capacity ? 2 * dir->ids_capacity : 64;
-    id_slot *ids = realloc(dir->ids, capacity * sizeof *ids);
-    if (!ids)
-        return OD_ENOMEM;
-    dir->ids = ids;
-    dir->ids_capacity = capacity;
-    return OD_OK;
+    bool has_room = od_array_reserve(&dir->ids, &dir->ids_capacity, (uint64_t)dir->id_limit + 1, sizeof *dir->ids);
+    return has_room ? OD_OK : OD_ENOMEM;
 }
 
 static void id_take(od_directory *dir, od_datum *datum)

@@ -7,7 +7,9 @@
 #define _GNU_SOURCE
 #include "memmgr/data/guard.h"
 
+#include "util/container/array.h"
 #include "util/lock.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,7 +23,8 @@ enum {
 
 typedef struct table {
     od_guarded *tile; /* ordered by address */
-    size_t count, capacity;
+    size_t count;
+    uint32_t capacity;
 } table;
 
 struct od_guard {
@@ -71,14 +74,8 @@ static od_guard_access access_for(const od_datum *d)
 
 static bool append(table *t, const od_guarded *tile)
 {
-    if (t->count == t->capacity) {
-        size_t capacity = t->capacity ? 2 * t->capacity : 64;
-        od_guarded *larger = realloc(t->tile, capacity * sizeof *larger);
-        if (!larger)
-            return false;
-        t->tile = larger;
-        t->capacity = capacity;
-    }
+    if (!od_array_reserve(&t->tile, &t->capacity, t->count + 1, sizeof *t->tile))
+        return false;
     t->tile[t->count++] = *tile;
     return true;
 }

@@ -7,6 +7,8 @@
 
 #include "memmgr/data/spill.h"
 
+#include "util/container/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,7 +23,8 @@ struct od_spill {
     void *memory; /* malloc'ed where it is SMALL, else mapped */
     unsigned users;
     part *parts; /* malloc'ed */
-    size_t nparts, capacity;
+    size_t nparts;
+    uint32_t capacity;
 };
 
 enum { SMALL = 1 << 20 }; /* bytes: mapping it, and the page faults, would take longer than using it */
@@ -98,15 +101,8 @@ static size_t find(const od_spill *spill, uintptr_t address, bool touching)
 
 static od_status reserve(od_spill *spill)
 {
-    if (spill->nparts < spill->capacity)
-        return OD_OK;
-    size_t capacity = spill->capacity ? 2 * spill->capacity : 8;
-    part *parts = realloc(spill->parts, capacity * sizeof *parts);
-    if (!parts)
-        return OD_ENOMEM;
-    spill->parts = parts;
-    spill->capacity = capacity;
-    return OD_OK;
+    bool has_room = od_array_reserve(&spill->parts, &spill->capacity, spill->nparts + 1, sizeof *spill->parts);
+    return has_room ? OD_OK : OD_ENOMEM;
 }
 
 /* Replaces parts [i, j) by n new ones, n - (j - i) at most 1: room for that has been reserved. */

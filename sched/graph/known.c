@@ -2,8 +2,9 @@
 /* The tasks that a policy knows of, with their data and dependences; see known.h. */
 #include "sched/graph/known.h"
 
+#include "util/container/array.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 enum { FIRST_BITS = 8, LAST_BITS = 24 };
 
@@ -16,14 +17,8 @@ static bool new_id(od_known_ids *ids, uint32_t *id)
         *id = ids->free[--ids->nfree];
         return true;
     }
-    if (ids->bound == ids->capacity) {
-        uint32_t capacity = ids->capacity ? 2 * ids->capacity : 256;
-        uint32_t *grown = realloc(ids->free, capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        ids->free = grown;
-        ids->capacity = capacity;
-    }
+    if (!od_array_reserve(&ids->free, &ids->capacity, (uint64_t)ids->bound + 1, sizeof *ids->free))
+        return false;
     *id = ids->bound++;
     return true;
 }
@@ -269,14 +264,9 @@ static void add_successor(od_known_task *before, od_known_task *after)
 {
     if (before == after || (before->nsuccessors && before->successors[before->nsuccessors - 1] == after))
         return;
-    if (before->nsuccessors == before->capacity) {
-        uint32_t capacity = before->capacity ? 2 * before->capacity : 4;
-        od_known_task **grown = realloc(before->successors, capacity * sizeof *grown);
-        if (!grown)
-            return;
-        before->successors = grown;
-        before->capacity = capacity;
-    }
+    if (!od_array_reserve(&before->successors, &before->capacity, (uint64_t)before->nsuccessors + 1,
+                          sizeof *before->successors))
+        return;
     before->successors[before->nsuccessors++] = after;
     after->before++;
 }

@@ -7,6 +7,7 @@
  */
 #include "sched/graph/levels.h"
 
+#include "util/container/array.h"
 #include "util/container/list.h"
 #include "util/container/tree.h"
 
@@ -121,13 +122,7 @@ static bool has_room(address *a)
     forget_gone(a);
     if (2 * a->nreaders <= a->capacity && a->capacity)
         return true;
-    uint32_t capacity = a->capacity ? 2 * a->capacity : 4;
-    od_level **readers = realloc(a->readers, capacity * sizeof(od_level *));
-    if (readers) {
-        a->readers = readers;
-        a->capacity = capacity;
-    }
-    return a->nreaders < a->capacity;
+    return od_array_reserve(&a->readers, &a->capacity, (uint64_t)a->nreaders + 1, sizeof(od_level *));
 }
 
 static void add_use(address *a, od_level *level, bool write)

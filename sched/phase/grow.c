@@ -8,6 +8,8 @@
  */
 #include "sched/phase/impl.h"
 
+#include "util/container/array.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,14 +102,8 @@ static bool add_pair(struct grow *w, uint32_t partner, uint32_t candidate)
     for (unsigned i = 0; at && i < LOOK_BACK; i++, at = w->pair[at - 1].next)
         if (w->pair[at - 1].candidate == candidate)
             return true;
-    if (w->npairs == w->room) {
-        uint32_t room = w->room ? 2 * w->room : 1024;
-        struct pair *grown = realloc(w->pair, room * sizeof *grown);
-        if (!grown)
-            return false;
-        w->pair = grown;
-        w->room = room;
-    }
+    if (!od_array_reserve(&w->pair, &w->room, (uint64_t)w->npairs + 1, sizeof *w->pair))
+        return false;
     w->pair[w->npairs] = (struct pair){candidate, w->first_pair[partner]};
     w->first_pair[partner] = ++w->npairs;
     struct candidate *c = &w->candidate[candidate];

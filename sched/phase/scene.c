@@ -2,6 +2,8 @@
 /* The open tasks as plain arrays; see scene.h. */
 #include "sched/phase/scene.h"
 
+#include "util/container/array.h"
+
 #include <stdlib.h>
 
 enum { IN_FLIGHT = 2 }; /* tasks beyond a task buffer: one committed, one running */
@@ -21,7 +23,7 @@ struct maker {
     uint32_t *task_number, *item_number; /* by id of what is known: the number in the problem plus one */
     struct kind kinds[OD_HOLD_KINDS];
     uint32_t nuses, nsuccessors;
-    size_t use_room, successor_room;
+    uint32_t use_room, successor_room;
 };
 
 /* Kinds beyond the first are one. */
@@ -81,38 +83,20 @@ static uint32_t number_of(struct maker *m, const od_known_item *item)
     return m->item_number[item->id] - 1;
 }
 
-static bool widen(uint32_t **array, size_t *room)
-{
-    size_t wider = 2 * *room + 64;
-    uint32_t *grown = realloc(*array, wider * sizeof *grown);
-    if (!grown)
-        return false;
-    *array = grown;
-    *room = wider;
-    return true;
-}
-
 /* Room for so many uses more. */
 static bool reserve_uses(struct maker *m, uint32_t count)
 {
     od_scene *scene = m->scene;
-    while (m->nuses + count > m->use_room) {
-        if (!widen(&scene->use, &m->use_room))
-            return false;
-        bool *writes = realloc(scene->writes, m->use_room);
-        if (!writes)
-            return false;
-        scene->writes = writes;
-    }
-    return true;
+    uint32_t writes_room = m->use_room;
+    uint64_t uses = (uint64_t)m->nuses + count;
+    return od_array_reserve(&scene->writes, &writes_room, uses, sizeof *scene->writes) &&
+           od_array_reserve(&scene->use, &m->use_room, uses, sizeof *scene->use);
 }
 
 static bool reserve_successors(struct maker *m, uint32_t count)
 {
-    while (m->nsuccessors + count > m->successor_room)
-        if (!widen(&m->scene->successor, &m->successor_room))
-            return false;
-    return true;
+    return od_array_reserve(&m->scene->successor, &m->successor_room, (uint64_t)m->nsuccessors + count,
+                            sizeof *m->scene->successor);
 }
 
 static bool add_task(struct maker *m, od_known_task *task)

@@ -9,9 +9,9 @@
  */
 #include "sched/policy.h"
 #include "sched/policy/queue.h"
+#include "util/container/array.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The end of a task: number 0 is none. */
 struct end {
@@ -60,16 +60,7 @@ static od_status reserve_data(struct lws *lws, const od_task *task)
     uint32_t needed = 0;
     for (uint32_t i = 0; i < task->naccess; i++)
         needed = task->access[i].datum->id >= needed ? task->access[i].datum->id + 1 : needed;
-    if (needed <= lws->ndata)
-        return OD_OK;
-    uint32_t wanted = needed > 2 * lws->ndata ? needed : 2 * lws->ndata;
-    struct last_uses *grown = realloc(lws->last, wanted * sizeof *grown);
-    if (!grown)
-        return OD_ENOMEM;
-    memset(grown + lws->ndata, 0, (wanted - lws->ndata) * sizeof *grown);
-    lws->last = grown;
-    lws->ndata = wanted;
-    return OD_OK;
+    return od_array_reserve(&lws->last, &lws->ndata, needed, sizeof *lws->last) ? OD_OK : OD_ENOMEM;
 }
 
 static struct end releaser(const struct lws *lws, const od_task *task)

@@ -7,11 +7,11 @@
  */
 #include "sched/policy/ready.h"
 
+#include "util/container/array.h"
 #include "util/container/heap.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct slot {
     od_task *task;  /* NULL: free */
@@ -82,44 +82,22 @@ void od_ready_destroy(od_ready *ready)
 
 /* --- memory ---------------------------------------------------------------- */
 
-static uint32_t larger(uint32_t capacity, uint32_t needed)
-{
-    uint32_t doubled = capacity < 16 ? 16 : capacity * 2;
-    return doubled > needed ? doubled : needed;
-}
-
 static od_status reserve_data(od_ready *ready, uint32_t count)
 {
-    if (count <= ready->ndata)
-        return OD_OK;
-    uint32_t wanted = larger(ready->ndata, count);
-    struct source *grown = realloc(ready->sources, wanted * sizeof *grown);
-    if (!grown)
-        return OD_ENOMEM;
-    memset(grown + ready->ndata, 0, (wanted - ready->ndata) * sizeof *grown);
-    ready->sources = grown;
-    ready->ndata = wanted;
-    return OD_OK;
+    return od_array_reserve(&ready->sources, &ready->ndata, count, sizeof *ready->sources) ? OD_OK : OD_ENOMEM;
 }
 
 static od_status reserve_slot(od_ready *ready)
 {
     if (ready->nfree > 0)
         return OD_OK;
-    uint32_t wanted = larger(ready->nslots, ready->nslots + 1);
-    struct slot *slots = realloc(ready->slots, wanted * sizeof *slots);
-    if (!slots)
+    uint32_t old = ready->nslots, wanted = od_array_room(old, (uint64_t)old + 1);
+    if (!wanted || !od_array_grow(&ready->slots, old, wanted, sizeof *ready->slots) ||
+        !od_array_grow(&ready->free_slots, old, wanted, sizeof *ready->free_slots) ||
+        od_heap_reserve(&ready->order, wanted))
         return OD_ENOMEM;
-    ready->slots = slots;
-    uint32_t *free_slots = realloc(ready->free_slots, wanted * sizeof *free_slots);
-    if (!free_slots)
-        return OD_ENOMEM;
-    ready->free_slots = free_slots;
-    if (od_heap_reserve(&ready->order, wanted))
-        return OD_ENOMEM;
-    memset(slots + ready->nslots, 0, (wanted - ready->nslots) * sizeof *slots);
-    for (uint32_t number = wanted; number-- > ready->nslots;)
-        free_slots[ready->nfree++] = number;
+    for (uint32_t number = wanted; number-- > old;)
+        ready->free_slots[ready->nfree++] = number;
     ready->nslots = wanted;
     return OD_OK;
 }
@@ -146,13 +124,9 @@ static od_status reserve_use(od_ready *ready, struct source *source)
     sweep(ready, source);
     if (source->nlisted < source->capacity / 2)
         return OD_OK;
-    uint32_t wanted = larger(source->capacity, source->nlisted + 1);
-    struct use *uses = realloc(source->uses, wanted * sizeof *uses);
-    if (!uses)
-        return OD_ENOMEM;
-    source->uses = uses;
-    source->capacity = wanted;
-    return OD_OK;
+    uint64_t twice = 2 * (uint64_t)source->capacity + 1; /* also where there is room: sweeps become rarer */
+    bool has_room = od_array_reserve(&source->uses, &source->capacity, twice, sizeof *source->uses);
+    return has_room ? OD_OK : OD_ENOMEM;
 }
 
 static od_status reserve_task(od_ready *ready, const od_task *task)

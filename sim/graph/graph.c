@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "sim/graph/graph.h"
 
+#include "util/container/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +18,7 @@ void *sim_checked(void *memory)
 
 void *sim_grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
-    if (count < *capacity)
-        return array;
-    if (*capacity > UINT32_MAX / 2)
-        return sim_checked(NULL);
-    *capacity = *capacity ? 2 * *capacity : 64;
-    return sim_checked(realloc(array, *capacity * size));
+    return od_array_reserve(&array, capacity, (uint64_t)count + 1, size) ? array : sim_checked(NULL);
 }
 
 void sim_graph_free(sim_graph *graph)

@@ -2,9 +2,10 @@
 /* Indexed binary heap; see heap.h. */
 #include "util/container/heap.h"
 
+#include "util/container/array.h"
+
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 void od_heap_init(od_heap *heap, od_heap_before before, const void *owner)
 {
@@ -29,15 +30,9 @@ od_status od_heap_reserve(od_heap *heap, uint32_t capacity)
 {
     if (capacity <= heap->capacity)
         return OD_OK;
-    uint32_t *items = realloc(heap->items, capacity * sizeof *items);
-    if (!items)
+    if (!od_array_grow(&heap->items, heap->capacity, capacity, sizeof *heap->items) ||
+        !od_array_grow(&heap->position, heap->capacity, capacity, sizeof *heap->position))
         return OD_ENOMEM;
-    heap->items = items;
-    uint32_t *position = realloc(heap->position, capacity * sizeof *position);
-    if (!position)
-        return OD_ENOMEM;
-    memset(position + heap->capacity, 0, (capacity - heap->capacity) * sizeof *position);
-    heap->position = position;
     heap->capacity = capacity;
     return OD_OK;
 }

@@ -5,6 +5,7 @@
  */
 #include "memmgr/device/cuda/pins.h"
 
+#include "util/container/array.h"
 #include "util/log.h"
 
 #include <stdlib.h>
@@ -34,15 +35,7 @@ static size_t first_after(const od_pins *pins, uintptr_t address)
 
 static bool reserve(od_pins *pins)
 {
-    if (pins->count < pins->capacity)
-        return true;
-    size_t capacity = pins->capacity ? 2 * pins->capacity : 64;
-    od_pin **pin = realloc(pins->pin, capacity * sizeof(od_pin *));
-    if (!pin)
-        return false;
-    pins->pin = pin;
-    pins->capacity = capacity;
-    return true;
+    return od_array_reserve(&pins->pin, &pins->capacity, pins->count + 1, sizeof(od_pin *));
 }
 
 static void take_out(od_pins *pins, const od_pin *pin)

@@ -31,7 +31,8 @@ typedef struct od_pins {
     const od_cu_driver *cu;
     pthread_mutex_t lock; /* protects the rest */
     od_pin **pin;         /* sorted by address, disjoint */
-    size_t count, capacity;
+    size_t count;
+    uint32_t capacity;
     size_t bytes, budget; /* pinned by us, at most; budget 0: nothing is pinned */
     bool any_stale;
     uint64_t refused; /* ranges that the driver would not pin */

@@ -3,9 +3,9 @@
 #include "sched/policy/batch/static_plans.h"
 
 #include "sched/policy/batch/static_batch.h"
+#include "util/container/array.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A use of a datum by an adopted task. */
 struct use {
@@ -56,17 +56,10 @@ static od_status reserve_ids(od_static_plans *plans, uint32_t id)
 {
     if (id < plans->ndata)
         return OD_OK;
-    uint32_t count = id < 32 ? 64 : 2 * id;
-    struct od_static_datum **data = realloc(plans->data, count * sizeof *data);
-    if (!data)
+    uint32_t old = plans->ndata, count = od_array_room(old, (uint64_t)id + 1);
+    if (!count || !od_array_grow(&plans->data, old, count, sizeof *plans->data) ||
+        !od_array_grow(&plans->index, old, count, sizeof *plans->index))
         return OD_ENOMEM;
-    plans->data = data;
-    uint32_t *index = realloc(plans->index, count * sizeof *index);
-    if (!index)
-        return OD_ENOMEM;
-    plans->index = index;
-    memset(data + plans->ndata, 0, (count - plans->ndata) * sizeof *data);
-    memset(index + plans->ndata, 0, (count - plans->ndata) * sizeof *index);
     plans->ndata = count;
     return OD_OK;
 }

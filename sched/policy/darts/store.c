@@ -7,6 +7,8 @@
  */
 #include "sched/policy/darts/impl.h"
 
+#include "util/container/array.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,22 +107,9 @@ void od_needs_destroy(od_needs *needs)
     free(needs);
 }
 
-/* Grows the array at *array (of elements of `size` bytes), the new ones zero. */
-static bool grow(void *array, uint32_t old_count, uint32_t new_count, size_t size)
-{
-    void *old;
-    memcpy(&old, array, sizeof old);
-    char *grown = realloc(old, new_count * size);
-    if (!grown)
-        return false;
-    memset(grown + old_count * size, 0, (new_count - old_count) * size);
-    memcpy(array, &grown, sizeof grown);
-    return true;
-}
-
 enum { LINE = 64 }; /* bytes of a cache line */
 
-/* Does so for an array that begins a cache line, so that its elements lie within lines. The address to free is kept
+/* As od_array_grow() for an array that begins a cache line, so that its elements lie within lines. The address to free is kept
  * before it. */
 static bool grow_lines(void *array, uint32_t old_count, uint32_t new_count, size_t size)
 {
@@ -153,19 +142,19 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
     if (count <= needs->ndata)
         return OD_OK;
     uint32_t old = needs->ndata, wanted = larger(old, count);
-    if (!grow(&needs->sources, old, wanted, sizeof *needs->sources) ||
-        !grow(&needs->looked, old, wanted, sizeof *needs->looked) ||
+    if (!od_array_grow(&needs->sources, old, wanted, sizeof *needs->sources) ||
+        !od_array_grow(&needs->looked, old, wanted, sizeof *needs->looked) ||
         !grow_lines(&needs->standing, old, wanted, sizeof *needs->standing) ||
-        !grow(&needs->absent, old, wanted, sizeof *needs->absent))
+        !od_array_grow(&needs->absent, old, wanted, sizeof *needs->absent))
         return OD_ENOMEM;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         struct view *view = &needs->views[k];
         if (!grow_lines(&view->want, old, wanted, sizeof *view->want) ||
-            !grow(&view->transfer, old, wanted, sizeof *view->transfer) ||
-            !grow(&view->planned_reads, old, wanted, sizeof *view->planned_reads) ||
+            !od_array_grow(&view->transfer, old, wanted, sizeof *view->transfer) ||
+            !od_array_grow(&view->planned_reads, old, wanted, sizeof *view->planned_reads) ||
             !grow_lines(&view->rank, old, wanted, sizeof *view->rank) ||
-            !grow(&view->raised, old, wanted, sizeof *view->raised) ||
-            !grow(&view->parked, old, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
+            !od_array_grow(&view->raised, old, wanted, sizeof *view->raised) ||
+            !od_array_grow(&view->parked, old, wanted, sizeof *view->parked) || od_heap_reserve(&view->first, wanted) ||
             od_heap_reserve(&view->second, wanted))
             return OD_ENOMEM;
     }
@@ -182,8 +171,8 @@ static uint32_t words_of(uint32_t bits)
 static bool grow_free(struct view *view, uint32_t old, uint32_t wanted)
 {
     uint32_t old_words = words_of(old), words = words_of(wanted);
-    return grow(&view->free, old_words, words, sizeof *view->free) &&
-           grow(&view->free_words, words_of(old_words), words_of(words), sizeof *view->free_words);
+    return od_array_grow(&view->free, old_words, words, sizeof *view->free) &&
+           od_array_grow(&view->free_words, words_of(old_words), words_of(words), sizeof *view->free_words);
 }
 
 static od_status reserve_slot(od_needs *needs)
@@ -192,8 +181,8 @@ static od_status reserve_slot(od_needs *needs)
         return OD_OK;
     uint32_t old = needs->nslots, wanted = larger(old, old + 1);
     if (!grow_lines(&needs->slots, old, wanted, sizeof *needs->slots) ||
-        !grow(&needs->free_slots, old, wanted, sizeof *needs->free_slots) ||
-        !grow(&needs->taken, old, wanted, sizeof *needs->taken) || od_heap_reserve(&needs->urgent, wanted))
+        !od_array_grow(&needs->free_slots, old, wanted, sizeof *needs->free_slots) ||
+        !od_array_grow(&needs->taken, old, wanted, sizeof *needs->taken) || od_heap_reserve(&needs->urgent, wanted))
         return OD_ENOMEM;
     for (unsigned k = 0; k < needs->env.ndevices; k++) {
         if (!grow_free(&needs->views[k], old, wanted))
@@ -262,7 +251,7 @@ static od_status reserve_use(od_needs *needs, const od_datum *datum)
         return OD_OK;
     }
     uint32_t wanted = larger(source->capacity, source->nlisted + 1);
-    if (!grow(&source->uses, source->capacity, wanted, sizeof *source->uses))
+    if (!od_array_grow(&source->uses, source->capacity, wanted, sizeof *source->uses))
         return OD_ENOMEM;
     source->capacity = wanted;
     return OD_OK;

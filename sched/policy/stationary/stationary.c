@@ -240,15 +240,7 @@ static od_task *stationary_pop(void *state, unsigned k)
     return task;
 }
 
-/* --- what happens to tasks and data ------------------------------------------------------------------ */
-
-/* Where data are is asked for when it matters. */
-static void stationary_moved(void *state, od_datum *datum, unsigned k)
-{
-    (void)state;
-    (void)datum;
-    (void)k;
-}
+/* --- what eviction rules ask ------------------------------------------------------------------ */
 
 static uint32_t stationary_future_uses(void *state, const od_datum *datum)
 {
@@ -290,8 +282,6 @@ static const od_policy_ops stationary_ops = {
     .destroy = free,
     .ready = stationary_ready,
     .pop = stationary_pop,
-    .incoming = stationary_moved,
-    .evicted = stationary_moved,
     .future_uses = stationary_future_uses,
     .next_use = stationary_next_use,
     .is_valid = stationary_is_valid,

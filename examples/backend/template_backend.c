@@ -4,7 +4,7 @@
  *
  * Copy this file to begin a back-end for another kind of device. A back-end is a
  * constant table of functions and one opaque state; memmgr/device/backend.h is the contract, this
- * is the walk through it. It runs and is tested (tests/unit/test_backend.c), so what it
+ * is the walk through it. It runs and is tested (tests/unit/memmgr/test_backend.c), so what it
  * shows is true.
  *
  * Life cycle, in the order of the functions below:

@@ -3,7 +3,7 @@
  * The part of NVIDIA's driver API that we call, found in libcuda.so.1 when it is needed.
  *
  * The declarations are our own, so that neither building nor running needs an installation of CUDA: names, numbers
- * and argument types are those of cuda.h, which tests/unit/test_cuda_abi.c compares where there is one. A function
+ * and argument types are those of cuda.h, which tests/unit/cuda/test_cuda_abi.c compares where there is one. A function
  * with a version in its name (_v2) is what cuda.h's plain name has stood for since CUDA 11.
  */
 #ifndef OD_MEMMGR_DEVICE_CUDA_DRIVER_H

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The engine's test driver. See engine_world.h. */
+#include "tests/unit/engine/engine_world.h"
+
+#include "tests/unit/engine/told.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct world {
+    const w_graph *graph;
+    const w_machine *machine;
+    od_engine *engine;
+    od_datum *datum[W_DATA];
+    od_task task[W_TASKS], reservation[W_TASKS];
+    od_access access[W_TASKS][4], reserved[W_TASKS][4];
+    bool alone[W_TASKS]; /* its reservation was declined, or has been given up */
+    w_contents contents[W_DATA][W_PLACES];
+    w_contents before[W_TASKS][W_DATA], after[W_TASKS][W_DATA]; /* of a serial execution */
+    bool submitted[W_TASKS], completed[W_TASKS], failed_once[W_TASKS];
+    od_transfer *transfer[64];
+    int ntransfers;
+    od_aside *aside[8];
+    int nasides;
+    int running[W_TASKS];
+    int nrunning;
+    w_contents current[W_DATA]; /* of what has completed on a device or the host */
+    unsigned lost;              /* bit k: device k */
+    bool given_up;              /* the engine has, rightly */
+    bool touched[W_DATA];       /* the host's memory has been copied to or from, and not been let go since */
+    bool host_asked, host_answered, broken;
+    uint64_t now;
+    uint64_t created_ns[W_TASKS];
+    od_submission *submission[W_TASKS];
+    told told;
+} world;
+
+#define BREAK(w, ...)                                                                                                  \
+    do {                                                                                                               \
+        fprintf(stderr, __VA_ARGS__);                                                                                  \
+        fputc('\n', stderr);                                                                                           \
+        (w)->broken = true;                                                                                            \
+    } while (0)
+
+static int place_index(int place)
+{
+    return place == OD_HOST ? W_PLACES - 1 : place == OD_SPILL ? W_PLACES - 2 : place;
+}
+
+static int datum_index(const world *w, const od_datum *d)
+{
+    for (int i = 0; i < w->graph->ndata; i++)
+        if (w->datum[i] == d)
+            return i;
+    return -1;
+}
+
+static bool is_reservation(const world *w, const od_task *task)
+{
+    return task >= w->reservation && task < w->reservation + W_TASKS;
+}
+
+static int task_index(const world *w, const od_task *task)
+{
+    return (int)(is_reservation(w, task) ? task - w->reservation : task - w->task);
+}
+
+/* The task that does the work of task t now. */
+static od_task *active(world *w, int t)
+{
+    bool reserves = (w->machine->reserving & (1u << t)) && !w->alone[t];
+    return reserves ? &w->reservation[t] : &w->task[t];
+}
+
+/* --- the driver table ---------------------------------------------------- */
+
+static void start_transfer(void *driver, od_transfer *x)
+{
+    world *w = driver;
+    w->transfer[w->ntransfers++] = x;
+    if (x->from == OD_HOST || x->to == OD_HOST)
+        w->touched[datum_index(w, x->datum)] = true;
+    if (x->to == OD_HOST && x->from < OD_SPILL && (x->datum->valid & OD_BIT(OD_SPILL)))
+        BREAK(w, "datum %d goes home from device %d, though it has been spilled", datum_index(w, x->datum), x->from);
+}
+
+/* Of a datum's own memory, or of a spill area's, which no datum's base is. */
+static void let_go(void *driver, uintptr_t base, size_t size)
+{
+    world *w = driver;
+    int d = 0;
+    while (d < w->graph->ndata && w->datum[d]->base != base)
+        d++;
+    if (d == w->graph->ndata)
+        return;
+    if (size != w->datum[d]->size)
+        BREAK(w, "a part of datum %d is let go", d);
+    for (int i = 0; i < w->ntransfers; i++)
+        if (w->transfer[i]->datum == w->datum[d] && (w->transfer[i]->from == OD_HOST || w->transfer[i]->to == OD_HOST))
+            BREAK(w, "datum %d is let go while its host memory is being copied", d);
+    w->touched[d] = false;
+}
+
+static void check_reads(world *w, int t, int place)
+{
+    for (int u = 0; u < w->graph->task[t].nuses; u++) {
+        const w_use *use = &w->graph->task[t].use[u];
+        const w_contents *here = &w->contents[use->datum][place_index(place)];
+        if (!(use->mode & OD_READ) || w->graph->shared || w->given_up)
+            continue;
+        if (memcmp(here, &w->before[t][use->datum], sizeof *here))
+            BREAK(w, "task %d reads stale contents of datum %d at place %d", t, use->datum, place);
+    }
+}
+
+static void start_task(void *driver, od_task *task, int place)
+{
+    world *w = driver;
+    int t = task_index(w, task);
+    check_reads(w, t, place);
+    w->running[w->nrunning++] = t;
+}
+
+static void complete_task(void *driver, od_task *task)
+{
+    world *w = driver;
+    int t = task_index(w, task);
+    w->completed[t] = !task->failed;
+    w->submitted[t] = w->completed[t];
+    w->alone[t] |= task->failed;
+}
+
+static void complete_request(void *driver, od_request *request)
+{
+    world *w = driver;
+    w->host_answered = true;
+    od_request_destroy(request);
+}
+
+static bool start_aside(void *driver, od_aside *aside, size_t tasks)
+{
+    world *w = driver;
+    if (!w->machine->aside || w->nasides == (int)(sizeof w->aside / sizeof *w->aside))
+        return false;
+    if (!tasks)
+        BREAK(w, "a plan of no tasks");
+    w->aside[w->nasides++] = aside;
+    return true;
+}
+
+static uint64_t now_ns(void *driver)
+{
+    return ((world *)driver)->now++;
+}
+
+/* A replica that was dropped leaves its bytes behind in this world, but nobody knows of them. */
+static bool holds(const world *w, int place, int d)
+{
+    bool is_device = place < (int)w->machine->ndevices;
+    if ((is_device && ((w->lost & (1u << place)) || w->datum[d]->replica[place].state == OD_ABSENT)) ||
+        (!is_device && place < W_PLACES - 2))
+        return false;
+    return memcmp(&w->contents[d][place], &w->current[d], sizeof w->current[d]) == 0;
+}
+
+/* True where no place that is left holds the datum's current contents. */
+static bool is_gone(const world *w, int d)
+{
+    for (int p = 0; p < W_PLACES; p++)
+        if (holds(w, p, d))
+            return false;
+    return true;
+}
+
+static void fatal(void *driver, const char *message)
+{
+    world *w = driver;
+    for (int d = 0; w->lost && !w->machine->never_gives_up && d < w->graph->ndata; d++)
+        w->given_up |= is_gone(w, d);
+    if (!w->given_up)
+        BREAK(w, "fatal: %s", message);
+}
+
+static void event(void *driver, const od_event *event)
+{
+    world *w = driver;
+    size_t number = 0;
+    if (event->task)
+        number = (size_t)task_index(w, event->task) + (is_reservation(w, event->task) ? W_TASKS : 0);
+    told_event(&w->told, event, number, w->machine->memory);
+}
+
+static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
+                                         .start_task = start_task,
+                                         .complete_task = complete_task,
+                                         .complete_request = complete_request,
+                                         .start_aside = start_aside,
+                                         .now_ns = now_ns,
+                                         .let_go = let_go,
+                                         .event = event,
+                                         .fatal = fatal};
+
+/* --- events --------------------------------------------------------------- */
+
+static bool is_lost(const world *w, int place)
+{
+    return place >= 0 && place < OD_SPILL && (w->lost & (1u << place));
+}
+
+/* Nothing of what was there can be read any more. */
+static void lose_device(world *w, unsigned k)
+{
+    w->lost |= 1u << k;
+    for (int d = 0; d < w->graph->ndata; d++)
+        memset(&w->contents[d][k], 0xdd, sizeof w->contents[d][k]);
+    od_engine_device_lost(w->engine, k);
+}
+
+static void end_transfer(world *w, int i)
+{
+    od_transfer *x = w->transfer[i];
+    int d = datum_index(w, x->datum);
+    if (is_lost(w, x->from) || is_lost(w, x->to)) {
+        w->transfer[i] = w->transfer[--w->ntransfers];
+        od_engine_transfer_done(w->engine, x, OD_EDEVICE);
+        return;
+    }
+    if (w->graph->region && x->kind == OD_EVICT && x->to == OD_HOST)
+        BREAK(w, "datum %d is evicted to the program's memory inside a region", d);
+    w->contents[d][place_index(x->to)] = w->contents[d][place_index(x->from)];
+    w->transfer[i] = w->transfer[--w->ntransfers];
+    od_engine_transfer_done(w->engine, x, OD_OK);
+}
+
+static void end_task(world *w, int i, bool gives_up)
+{
+    int t = w->running[i];
+    od_task *task = active(w, t);
+    w->running[i] = w->running[--w->nrunning];
+    if (is_reservation(w, task) && (gives_up || is_lost(w, task->place))) {
+        od_engine_task_give_up(w->engine, task, false);
+        return;
+    }
+    bool fails = t == w->machine->failing_task && task->place != OD_HOST && !w->failed_once[t];
+    if (fails || is_lost(w, task->place)) {
+        w->failed_once[t] |= fails;
+        od_engine_task_done(w->engine, task, OD_EDEVICE);
+        return;
+    }
+    check_reads(w, t, task->place);
+    for (int u = 0; u < w->graph->task[t].nuses; u++) {
+        const w_use *use = &w->graph->task[t].use[u];
+        w_contents *here = &w->contents[use->datum][place_index(task->place)];
+        if (use->mode == OD_WRITE)
+            *here = w->after[t][use->datum];
+        else if (use->mode & OD_WRITE)
+            here->count[t]++;
+        if (use->mode & OD_WRITE)
+            w->current[use->datum] = *here;
+    }
+    od_engine_task_done(w->engine, task, OD_OK);
+}
+
+static void end_aside(world *w, int i)
+{
+    od_aside *aside = w->aside[i];
+    w->aside[i] = w->aside[--w->nasides];
+    aside->run(aside);
+    od_engine_aside_done(w->engine, aside);
+}
+
+static bool is_ready(const world *w, int t)
+{
+    for (int p = 0; p < t; p++)
+        if ((w->graph->task[t].after & (1u << p)) && !w->completed[p])
+            return false;
+    return !w->submitted[t];
+}
+
+static uint32_t level_uses(const world *w, int t, od_level_use *uses)
+{
+    const w_task *spec = &w->graph->task[t];
+    for (int u = 0; u < spec->nuses; u++)
+        uses[u] = (od_level_use){w->datum[spec->use[u].datum]->base, (spec->use[u].mode & OD_WRITE) != 0,
+                                 spec->use[u].mode == OD_WRITE};
+    return (uint32_t)spec->nuses;
+}
+
+/* Those with dependences are known to the engine by their data before they are ready. */
+static void create_tasks(world *w)
+{
+    od_level_use uses[4];
+    for (int t = 0; t < w->graph->ntasks; t++) {
+        w->created_ns[t] = w->now++;
+        if (w->graph->task[t].after)
+            w->submission[t] = od_engine_submit(w->engine, NULL, 1, uses, level_uses(w, t, uses));
+    }
+}
+
+/* It is ready, or will never be. */
+static void unsubmit(world *w, int t)
+{
+    od_engine_unsubmit(w->engine, &w->submission[t]);
+}
+
+static void submit(world *w, int t)
+{
+    const w_task *spec = &w->graph->task[t];
+    od_task *task = active(w, t);
+    od_access *access = is_reservation(w, task) ? w->reserved[t] : w->access[t];
+    if (!w->alone[t])
+        unsubmit(w, t);
+    *task = (od_task){.bound = OD_NOWHERE,
+                      .duration = 1,
+                      .priority = t % 2,
+                      .naccess = (uint32_t)spec->nuses,
+                      .access = access,
+                      .advisory = is_reservation(w, task),
+                      .user = task,
+                      .submission = w->alone[t] ? NULL : w->submission[t],
+                      .created_ns = w->created_ns[t]};
+    for (int u = 0; u < spec->nuses; u++) {
+        od_datum *d = w->datum[spec->use[u].datum];
+        d->pending++;
+        d->keep = w->graph->keep || w->graph->region;
+        access[u] = (od_access){.datum = d, .mode = spec->use[u].mode};
+    }
+    w->submitted[t] = true;
+    od_engine_task_ready(w->engine, task);
+}
+
+/* The host reads a datum that no unfinished task is going to write. */
+static bool host_may_ask(const world *w)
+{
+    int d = w->graph->host_reads;
+    if (d < 0 || w->host_asked)
+        return false;
+    for (int t = 0; t < w->graph->ntasks; t++)
+        for (int u = 0; u < w->graph->task[t].nuses; u++)
+            if (w->graph->task[t].use[u].datum == d && (w->graph->task[t].use[u].mode & OD_WRITE) && !w->completed[t])
+                return false;
+    return true;
+}
+
+static void host_ask(world *w)
+{
+    od_request *r = od_request_create(1);
+    od_datum *d = w->datum[w->graph->host_reads];
+    r->items[0] = (od_request_item){.kind = OD_REQUEST_READ, .datum = d, .bytes = d->size};
+    d->pending++;
+    w->host_asked = true;
+    od_engine_request(w->engine, r);
+}
+
+static unsigned ready_tasks(const world *w, int *ready)
+{
+    unsigned n = 0;
+    for (int t = 0; t < w->graph->ntasks; t++)
+        if (is_ready(w, t))
+            ready[n++] = t;
+    return n;
+}
+
+/* One event; false: none is possible. */
+static bool step(world *w, w_choose choose, void *arg)
+{
+    int ready[W_TASKS];
+    unsigned nready = ready_tasks(w, ready);
+    unsigned ntransfers = (unsigned)w->ntransfers, nrunning = (unsigned)w->nrunning;
+    unsigned ndoomed = (unsigned)__builtin_popcount(w->machine->losses & ~w->lost);
+    unsigned nasides = (unsigned)w->nasides;
+    unsigned n = nready + ntransfers + nrunning + nasides + host_may_ask(w);
+    if (!n)
+        return false;
+    n += ndoomed;
+    unsigned c = choose(arg, n);
+    if (c < nready)
+        submit(w, ready[c]);
+    else if ((c -= nready) < ntransfers)
+        end_transfer(w, (int)c);
+    else if ((c -= ntransfers) < nrunning)
+        end_task(w, (int)c, w->machine->reserving && choose(arg, 2));
+    else if ((c -= nrunning) < nasides)
+        end_aside(w, (int)c);
+    else if ((c -= nasides) < ndoomed)
+        lose_device(w, (unsigned)__builtin_ctz(w->machine->losses & ~w->lost));
+    else
+        host_ask(w);
+    if (w->given_up)
+        return false;
+    if (!od_engine_is_valid(w->engine))
+        BREAK(w, "an invariant is broken");
+    return true;
+}
+
+/* --- a run ----------------------------------------------------------------- */
+
+static void serial_contents(world *w)
+{
+    w_contents now[W_DATA];
+    memset(now, 0, sizeof now);
+    for (int t = 0; t < w->graph->ntasks; t++)
+        for (int u = 0; u < w->graph->task[t].nuses; u++) {
+            const w_use *use = &w->graph->task[t].use[u];
+            w->before[t][use->datum] = now[use->datum];
+            if (use->mode & OD_WRITE)
+                now[use->datum].count[t]++;
+            w->after[t][use->datum] = now[use->datum];
+        }
+    for (int d = 0; d < w->graph->ndata; d++)
+        for (int p = 0; p < W_PLACES - 1; p++)
+            memset(&w->contents[d][p], 0xee, sizeof w->contents[d][p]);
+}
+
+static uintptr_t datum_base(int d)
+{
+    return 0x10000 * (uintptr_t)(d + 1);
+}
+
+static size_t region_bytes(const world *w)
+{
+    return datum_base(w->graph->ndata) - datum_base(0);
+}
+
+static od_section region_section(const world *w)
+{
+    return (od_section){.begin = datum_base(0), .size = region_bytes(w), .origin = datum_base(0)};
+}
+
+static bool build(world *w)
+{
+    const w_machine *m = w->machine;
+    od_policy_choice policy;
+    char error[256];
+    if (od_policy_choose(m->policy, &policy, error, sizeof error))
+        return false;
+    od_engine_config config = {.ndevices = m->ndevices,
+                               .memory = m->memory,
+                               .alignment = 1,
+                               .buffer = m->buffer,
+                               .lookahead = m->lookahead,
+                               .working = m->working,
+                               .slots = m->slots,
+                               .host_slots = 1,
+                               .peer = m->peer,
+                               .pins = true,
+                               .spill = true,
+                               .host_link = {1e9, 1e-6},
+                               .peer_link = {1e9, 1e-6},
+                               .policy = policy.ops,
+                               .policy_values = policy.values,
+                               .evict = od_evict_find(m->evict ? m->evict : policy.ops->default_evict),
+                               .seed = 1,
+                               .driver_ops = &driver_ops,
+                               .driver = w};
+    if (od_engine_create(&config, &w->engine))
+        return false;
+    od_section section = region_section(w);
+    if (w->graph->region && od_engine_region_open(w->engine, &section, false))
+        return false;
+    for (int d = 0; d < w->graph->ndata; d++) {
+        if (od_engine_datum(w->engine, datum_base(d), w->graph->size[d], &w->datum[d]))
+            return false;
+        od_engine_release(w->engine, w->datum[d]);
+    }
+    create_tasks(w);
+    return true;
+}
+
+static void check_end(world *w)
+{
+    w_contents last[W_DATA];
+    memset(last, 0, sizeof last);
+    for (int t = 0; t < w->graph->ntasks; t++) {
+        if (!w->completed[t])
+            BREAK(w, "deadlock: task %d has not completed", t);
+        for (int u = 0; u < w->graph->task[t].nuses; u++)
+            if (w->graph->task[t].use[u].mode & OD_WRITE)
+                last[w->graph->task[t].use[u].datum].count[t] = 1;
+    }
+    if (w->host_asked && !w->host_answered)
+        BREAK(w, "deadlock: the host has not been answered");
+    for (int d = 0; d < w->graph->ndata && !w->broken; d++)
+        if (memcmp(&w->contents[d][W_PLACES - 1], &last[d], sizeof last[d]))
+            BREAK(w, "the host's datum %d lacks a write", d);
+    for (int d = 0; d < w->graph->ndata && !w->broken; d++)
+        if (w->touched[d])
+            BREAK(w, "datum %d has not been let go at the end", d);
+    for (unsigned k = 0; k < w->machine->ndevices && !w->broken; k++) {
+        od_device_stats stats;
+        od_engine_device_stats(w->engine, k, &stats);
+        if (stats.peak_bytes > w->machine->memory)
+            BREAK(w, "device %u exceeded its limit", k);
+    }
+}
+
+static void synchronise(world *w, w_choose choose, void *arg)
+{
+    od_request *r;
+    od_section section = region_section(w);
+    if (w->graph->region ? od_engine_region_close(w->engine, &section, true, false, &r)
+                         : od_engine_sync_request(w->engine, &r))
+        BREAK(w, "out of memory");
+    if (r)
+        od_engine_request(w->engine, r);
+    while (!w->broken && step(w, choose, arg))
+        ;
+    if (!w->broken && !w->given_up && !od_engine_is_idle(w->engine))
+        BREAK(w, "not idle after the last event");
+}
+
+bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void *arg)
+{
+    world *w = calloc(1, sizeof *w);
+    w->graph = graph;
+    w->machine = machine;
+    w->told.ndevices = machine->ndevices;
+    serial_contents(w);
+    if (!build(w))
+        BREAK(w, "the engine could not be made");
+    while (!w->broken && step(w, choose, arg))
+        ;
+    if (!w->broken && !w->given_up)
+        synchronise(w, choose, arg);
+    if (!w->broken && !w->given_up)
+        check_end(w);
+    if (!w->broken)
+        told_check_end(&w->told, w->engine, machine->ndevices, !w->given_up);
+    if (w->told.error[0])
+        BREAK(w, "%s", w->told.error);
+    if (w->broken && w->engine)
+        od_engine_dump(w->engine, stderr);
+    for (unsigned kind = 0; machine->decisions && kind < OD_DECISION_KINDS; kind++)
+        machine->decisions[kind] += w->told.decisions[kind];
+    for (int t = 0; w->given_up && t < graph->ntasks; t++)
+        if (!w->submitted[t])
+            unsubmit(w, t);
+    bool ok = !w->broken;
+    od_engine_destroy(w->engine);
+    free(w);
+    return ok;
+}
+
+static bool dependent(const w_task *a, const w_task *b)
+{
+    for (int i = 0; i < a->nuses; i++)
+        for (int j = 0; j < b->nuses; j++)
+            if (a->use[i].datum == b->use[j].datum && ((a->use[i].mode | b->use[j].mode) & OD_WRITE))
+                return true;
+    return false;
+}
+
+void w_add_dependences(w_graph *graph)
+{
+    for (int t = 0; t < graph->ntasks; t++)
+        for (int p = 0; p < t; p++)
+            if (dependent(&graph->task[p], &graph->task[t]))
+                graph->task[t].after |= 1u << p;
+}

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * stationary: how much it loads in the papers' model, that its plans are plans, and what it does with many devices.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "tests/unit/policy/model.h"
+#include "tests/unit/random.h"
+#include "sched/graph/known.h"
+#include "sched/phase/hold.h"
+#include "sched/phase/list.h"
+#include "sched/phase/working.h"
+
+/* --- loads ------------------------------------------------------------------- */
+
+static model_machine unit_machine(const char *policy, unsigned ndevices, size_t memory)
+{
+    return (model_machine){
+        .ndevices = ndevices, .memory = memory, .buffer = 5, .bandwidth = 1e5, .policy = policy, .seed = 1};
+}
+
+/* Mean over a few random orders of ties. */
+static double loads_of_darts(const model_graph *graph, model_machine machine)
+{
+    enum { SEEDS = 4 };
+    double loads = 0;
+    machine.policy = "darts";
+    for (machine.seed = 1; machine.seed <= SEEDS; machine.seed++)
+        loads += (double)model_run(graph, &machine).loads / SEEDS;
+    return loads;
+}
+
+static void check_loads(const char *name, model_graph graph, unsigned ndevices, size_t memory, double limit)
+{
+    model_machine machine = unit_machine("stationary", ndevices, memory);
+    model_result result = model_run(&graph, &machine);
+    double darts = loads_of_darts(&graph, machine);
+    print_message("%-36s %5.0f loads (limit %4.0f), darts %6.1f\n", name, (double)result.loads, limit, darts);
+    assert_true((double)result.loads <= limit);
+    assert_true((double)result.loads <= 1.02 * darts);
+    model_free(&graph);
+}
+
+static model_graph shuffled(model_graph graph)
+{
+    model_shuffle(&graph, 7);
+    return graph;
+}
+
+static void test_loads_on_one_device(void **unused)
+{
+    (void)unused;
+    check_loads("2D, N = 60, M = 34", model_gemm2d(60), 1, 34, 185);
+    check_loads("2D, N = 60, M = 34, random order", shuffled(model_gemm2d(60)), 1, 34, 185);
+    check_loads("3D, N = 16, M = 100", model_gemm3d(16), 1, 100, 1320);
+    check_loads("Cholesky set, N = 20, M = 60", model_cholesky_set(20), 1, 60, 400);
+    check_loads("Cholesky set, N = 28, M = 100", model_cholesky_set(28), 1, 100, 930);
+    check_loads("sparse 2D (10 %), N = 60, M = 34", model_sparse2d(60, 10, 3), 1, 34, 165);
+}
+
+/* Memories that hold a handful of data, or nearly all. */
+static void test_other_sizes(void **unused)
+{
+    (void)unused;
+    check_loads("2D, N = 30, M = 10", model_gemm2d(30), 1, 10, 160);
+    check_loads("2D, N = 12, M = 40", model_gemm2d(12), 1, 40, 24);
+    check_loads("3D, N = 8, M = 30, random order", shuffled(model_gemm3d(8)), 1, 30, 420);
+    check_loads("3D, N = 12, M = 200", model_gemm3d(12), 1, 200, 432);
+    check_loads("Cholesky set, N = 24, M = 200", model_cholesky_set(24), 1, 200, 400);
+}
+
+static void test_loads_on_several_devices(void **unused)
+{
+    (void)unused;
+    check_loads("2D, N = 60, M = 34, 2 devices", model_gemm2d(60), 2, 34, 260);
+    check_loads("2D, N = 60, M = 34, 4 devices, random", shuffled(model_gemm2d(60)), 4, 34, 330);
+    check_loads("3D, N = 12, M = 60, 4 devices", model_gemm3d(12), 4, 60, 900);
+    check_loads("Cholesky set, N = 24, M = 60, 4 dev.", model_cholesky_set(24), 4, 60, 900);
+}
+
+/* What is submitted is planned with what is ready: less is moved, both ways, than by darts. */
+static void test_looks_ahead(void **unused)
+{
+    (void)unused;
+    model_graph graph = model_cholesky(20);
+    model_machine machine = unit_machine("stationary", 1, 60);
+    model_result ours = model_run(&graph, &machine);
+    machine.policy = "darts";
+    model_result theirs = model_run(&graph, &machine);
+    print_message("Cholesky, N = 20, M = 60: %.0f bytes moved, by darts %.0f\n", (double)ours.bytes,
+                  (double)theirs.bytes);
+    assert_true((double)ours.bytes <= 0.9 * (double)theirs.bytes);
+    model_free(&graph);
+}
+
+/* --- devices that rest --------------------------------------------------------- */
+
+static unsigned devices_at_work(const model_result *result)
+{
+    unsigned count = 0;
+    for (unsigned k = 0; k < MODEL_DEVICES; k++)
+        count += result->tasks[k] > 0;
+    return count;
+}
+
+/* What rests gets nothing, whatever the policy; and each of those that are to work gets something, unless the policy finds that fewer
+ * are enough. */
+static void test_devices_rest_under_every_policy(void **unused)
+{
+    (void)unused;
+    model_graph graph = model_cholesky(10);
+    for (const char *const *name = od_policy_names(); *name; name++) {
+        model_machine machine = unit_machine(*name, 4, 40);
+        machine.working = OD_WORKING_CHOSEN;
+        machine.bandwidth = 500;
+        model_result chosen = model_run(&graph, &machine);
+        assert_in_range(devices_at_work(&chosen), 1, 3);
+        for (int n = 1; n <= 4; n++) {
+            machine.working = n;
+            model_result result = model_run(&graph, &machine);
+            bool may_leave = od_policy_find(*name)->chooses_working;
+            for (int k = 0; k < 4; k++)
+                if (k < n ? result.tasks[k] == 0 && (k == 0 || !may_leave) : result.tasks[k] > 0)
+                    fail_msg("%s, %d devices: %" PRIu64 " tasks on device %d", *name, n, (uint64_t)result.tasks[k], k);
+        }
+    }
+    model_free(&graph);
+}
+
+/* On one narrow bus eight devices would mostly wait for each other's copies. */
+static void test_devices_rest(void **unused)
+{
+    (void)unused;
+    model_graph graph = model_cholesky(16);
+    model_machine machine = unit_machine("stationary", 8, 100);
+    machine.bandwidth = 500; /* two tasks' time for a load */
+    model_result chosen = model_run(&graph, &machine);
+    machine.working = 8;
+    model_result all = model_run(&graph, &machine);
+    machine.working = 2;
+    machine.policy = "stationary:steal=0";
+    model_result two = model_run(&graph, &machine);
+    machine.working = 1;
+    model_result one = model_run(&graph, &machine);
+    print_message("%u devices: %.0f ms; 8: %.0f ms; 1: %.0f ms\n", devices_at_work(&chosen), 1e3 * chosen.makespan,
+                  1e3 * all.makespan, 1e3 * one.makespan);
+    assert_in_range(devices_at_work(&chosen), 1, 7);
+    assert_int_equal(devices_at_work(&two), 2);
+    assert_int_equal(devices_at_work(&one), 1);
+    assert_true(chosen.makespan < all.makespan);
+    assert_true(chosen.makespan <= one.makespan);
+    model_free(&graph);
+}
+
+/* Where loads cost next to nothing all devices work. */
+static void test_devices_work(void **unused)
+{
+    (void)unused;
+    model_graph graph = model_gemm2d(40);
+    model_machine machine = unit_machine("stationary", 8, 34);
+    machine.bandwidth = 1e7;
+    model_result result = model_run(&graph, &machine);
+    assert_int_equal(devices_at_work(&result), 8);
+    model_free(&graph);
+}
+
+/* --- plans -------------------------------------------------------------------------- */
+
+enum { TASKS = 60, ITEMS = 20, USES = 4 };
+
+struct problem {
+    od_hold_problem p;
+    double seconds[TASKS], size[ITEMS], load[ITEMS];
+    uint32_t kind[TASKS], first_use[TASKS + 1], use[TASKS * USES], first_successor[TASKS + 1], successor[TASKS * 2];
+    bool writes[TASKS * USES], resident[ITEMS], fresh[ITEMS];
+};
+
+static void add_uses(struct problem *q, uint32_t t, uint64_t *random)
+{
+    uint32_t first = q->first_use[t], end = first, n = (uint32_t)random_below(random, USES + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t item = (uint32_t)random_below(random, ITEMS);
+        bool again = false;
+        for (uint32_t u = first; u < end; u++)
+            again |= q->use[u] == item;
+        if (again)
+            continue;
+        q->use[end] = item;
+        q->writes[end++] = random_below(random, 4) == 0;
+    }
+    q->first_use[t + 1] = end;
+}
+
+static void make_problem(struct problem *q, uint64_t *random)
+{
+    uint32_t edges = 0, ntasks = (uint32_t)random_below(random, TASKS + 1);
+    bool depend = random_below(random, 2);
+    memset(q, 0, sizeof *q);
+    for (uint32_t t = 0; t < ntasks; t++) {
+        q->seconds[t] = 1 + (double)random_below(random, 5);
+        q->kind[t] = (uint32_t)random_below(random, 3);
+        add_uses(q, t, random);
+        for (int i = 0; depend && i < 2 && t + 1 < ntasks && random_below(random, 2); i++)
+            q->successor[edges++] = t + 1 + (uint32_t)random_below(random, ntasks - t - 1);
+        q->first_successor[t + 1] = edges;
+    }
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        q->size[i] = 1 + (double)random_below(random, 3);
+        q->load[i] = 0.1 + (double)random_below(random, 10);
+        q->resident[i] = random_below(random, 3) == 0;
+        q->fresh[i] = random_below(random, 5) == 0;
+    }
+    q->p = (od_hold_problem){.ntasks = ntasks,
+                             .nitems = ITEMS,
+                             .nkinds = 3,
+                             .seconds = q->seconds,
+                             .kind = q->kind,
+                             .first_use = q->first_use,
+                             .use = q->use,
+                             .writes = q->writes,
+                             .first_successor = q->first_successor,
+                             .successor = q->successor,
+                             .size = q->size,
+                             .load = q->load,
+                             .resident = q->resident,
+                             .fresh = q->fresh,
+                             .memory = (double)random_below(random, 60),
+                             .window = (uint32_t)random_below(random, 8),
+                             .share = random_below(random, 2) ? 1e30 : 1 + (double)random_below(random, 50)};
+}
+
+/* Each task once, after all that it depends on; about as much as was asked for. */
+static void check_plan(const struct problem *q, const od_hold_result *plan)
+{
+    bool done[TASKS] = {false};
+    double seconds = 0, longest = 0;
+    for (uint32_t i = 0; i < plan->ntasks; i++) {
+        uint32_t task = plan->order[i];
+        assert_true(task < q->p.ntasks && !done[task]);
+        for (uint32_t t = 0; t < q->p.ntasks; t++)
+            for (uint32_t e = q->first_successor[t]; e < q->first_successor[t + 1]; e++)
+                assert_true(q->successor[e] != task || done[t]);
+        done[task] = true;
+        seconds += q->seconds[task];
+        longest = q->seconds[task] > longest ? q->seconds[task] : longest;
+    }
+    assert_true(plan->ntasks > 0 || q->p.ntasks == 0);
+    assert_true(seconds == plan->seconds && seconds < 1.25 * q->p.share + longest);
+    assert_true(plan->loads >= 0 && plan->stores >= 0);
+}
+
+static void test_plans_are_plans(void **unused)
+{
+    (void)unused;
+    enum { PROBLEMS = 3000 };
+    uint64_t random = 11;
+    static struct problem q;
+    for (int i = 0; i < PROBLEMS; i++) {
+        uint32_t order[2][TASKS + 1];
+        od_hold_result plan = {.order = order[0]}, again = {.order = order[1]};
+        double loads;
+        make_problem(&q, &random);
+        assert_int_equal(od_hold_plan(&q.p, &plan), OD_OK);
+        check_plan(&q, &plan);
+        assert_int_equal(od_hold_plan(&q.p, &again), OD_OK);
+        assert_int_equal(plan.ntasks, again.ntasks);
+        assert_memory_equal(order[0], order[1], plan.ntasks * sizeof order[0][0]);
+        assert_int_equal(od_hold_estimate(&q.p, 1 + (unsigned)random_below(&random, 4), &loads), OD_OK);
+        assert_true(loads >= 0);
+    }
+}
+
+/* Every task once, after those that it waits for, on a device that there is; not sooner than work and chains allow. */
+static void check_list(const struct problem *q, unsigned devices, const od_list_plan *plan)
+{
+    uint32_t place[TASKS];
+    double level[TASKS], work = 0, chain = 0;
+    bool met[TASKS] = {false};
+    for (uint32_t i = 0; i < q->p.ntasks; i++) {
+        uint32_t t = plan->order[i];
+        assert_true(t < q->p.ntasks && !met[t] && plan->place[t] < devices);
+        met[t] = true;
+        place[t] = i;
+    }
+    for (uint32_t t = q->p.ntasks; t-- > 0;) {
+        level[t] = 0;
+        for (uint32_t e = q->p.first_successor[t]; e < q->p.first_successor[t + 1]; e++) {
+            assert_true(place[t] < place[q->p.successor[e]]);
+            level[t] = fmax(level[t], level[q->p.successor[e]]);
+        }
+        level[t] += q->seconds[t];
+        work += q->seconds[t];
+        chain = fmax(chain, level[t]);
+    }
+    assert_true(plan->seconds >= work / devices * (1 - 1e-9) && plan->seconds >= chain * (1 - 1e-9));
+}
+
+static void test_joint_plans_are_plans(void **unused)
+{
+    (void)unused;
+    enum { PROBLEMS = 2000 };
+    uint64_t random = 5;
+    static struct problem q;
+    for (int i = 0; i < PROBLEMS; i++) {
+        uint32_t order[2][TASKS + 1];
+        unsigned place[2][TASKS + 1], devices = 1 + (unsigned)random_below(&random, 8);
+        uint64_t copies[TASKS] = {0};
+        make_problem(&q, &random);
+        assert_true(q.p.nitems <= TASKS);
+        for (uint32_t item = 0; item < q.p.nitems; item++)
+            copies[item] = random_below(&random, 2) ? random_below(&random, UINT64_C(1) << devices) : 0;
+        od_list_plan plan = {place[0], order[0], 0}, again = {place[1], order[1], 0};
+        const od_list_problem problem = {&q.p, copies, devices};
+        assert_int_equal(od_list_plan_best(&problem, devices, &plan), OD_OK);
+        check_list(&q, devices, &plan);
+        assert_int_equal(od_list_plan_best(&problem, devices, &again), OD_OK);
+        assert_memory_equal(order[0], order[1], q.p.ntasks * sizeof order[0][0]);
+        assert_memory_equal(place[0], place[1], q.p.ntasks * sizeof place[0][0]);
+    }
+}
+
+/* What one estimate tells the next does not change it. */
+static void test_estimates_share_a_memo(void **unused)
+{
+    (void)unused;
+    enum { PROBLEMS = 1000, COUNTS = 8 };
+    uint64_t random = 12;
+    unsigned told = 0;
+    static struct problem q;
+    for (int i = 0; i < PROBLEMS; i++) {
+        od_hold_memo memo = {0};
+        make_problem(&q, &random);
+        for (unsigned n = 1; n <= COUNTS; n++) {
+            double plain, loads, largest = memo.largest;
+            q.p.memo = NULL;
+            assert_int_equal(od_hold_estimate(&q.p, n, &plain), OD_OK);
+            q.p.memo = &memo;
+            assert_int_equal(od_hold_estimate(&q.p, n, &loads), OD_OK);
+            assert_true(loads == plain);
+            told += n > 1 && q.p.ntasks && memo.largest == largest;
+        }
+    }
+    assert_true(told > 0);
+}
+
+/* --- what is known ---------------------------------------------------------------------- */
+
+enum { KNOWN = 24, DATA = 6, DEVICES = 3 };
+
+struct story {
+    od_known *known;
+    od_known_task *task[KNOWN];
+    od_task ready[KNOWN];
+    od_access access[KNOWN][DATA];
+    od_datum *data[DATA];
+};
+
+static void tell_submit(struct story *s, unsigned t, uint64_t *random)
+{
+    od_level_use uses[4];
+    uint32_t n = (uint32_t)random_below(random, 5);
+    for (uint32_t i = 0; i < n; i++)
+        uses[i] =
+            (od_level_use){.address = s->data[random_below(random, DATA)]->base, .write = random_below(random, 2)};
+    s->task[t] = od_known_submit(s->known, NULL, 1, uses, n);
+    assert_non_null(s->task[t]);
+}
+
+/* What it uses is what was predicted only at times. */
+static void tell_ready(struct story *s, unsigned t, uint64_t *random)
+{
+    s->ready[t] = (od_task){.access = s->access[t], .duration = 1};
+    const od_known_task *task = s->task[t];
+    for (uint32_t i = 0; task && i < task->nuses; i++)
+        for (int d = 0; d < DATA; d++)
+            if (s->data[d]->base == task->uses[i].item->base)
+                s->access[t][s->ready[t].naccess++] = (od_access){.datum = s->data[d], .mode = task->uses[i].mode};
+    if (s->ready[t].naccess && random_below(random, 3) == 0)
+        s->ready[t].naccess--;
+    s->task[t] = od_known_ready(s->known, s->task[t], &s->ready[t]);
+    assert_non_null(s->task[t]);
+    assert_ptr_equal(s->task[t]->task, &s->ready[t]);
+}
+
+static void tell_next(struct story *s, unsigned t, uint64_t *random)
+{
+    od_known_task *task = s->task[t];
+    uint64_t what = random_below(random, 8);
+    if (!task && what < 6)
+        tell_submit(s, t, random);
+    else if (!task || (!task->task && what < 3))
+        tell_ready(s, t, random);
+    else if (!task->taken && what < 5)
+        od_known_claim(s->known, task, (unsigned)random_below(random, DEVICES));
+    else if (!task->taken && what < 7)
+        od_known_take(s->known, task);
+    else {
+        od_known_done(s->known, task);
+        s->task[t] = NULL;
+    }
+}
+
+/* Tasks that it depends on are counted, however they came and went. */
+static void check_counts(const struct story *s)
+{
+    for (unsigned t = 0; t < KNOWN; t++) {
+        uint32_t count = 0;
+        for (unsigned b = 0; b < KNOWN; b++) {
+            const od_known_task *before = s->task[b];
+            for (uint32_t i = 0; before && i < before->nsuccessors; i++)
+                count += s->task[t] && before->successors[i] == s->task[t];
+        }
+        if (s->task[t])
+            assert_int_equal(s->task[t]->before, count);
+    }
+}
+
+static void test_known_graph(void **unused)
+{
+    (void)unused;
+    static struct story s;
+    for (int d = 0; d < DATA; d++) {
+        s.data[d] = calloc(1, sizeof *s.data[d] + DEVICES * sizeof s.data[d]->replica[0]);
+        assert_non_null(s.data[d]);
+        s.data[d]->base = 4096 * (uintptr_t)(d + 1);
+        s.data[d]->size = 100;
+    }
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        uint64_t random = seed;
+        memset(s.task, 0, sizeof s.task);
+        s.known = od_known_create(DEVICES, NULL, NULL);
+        assert_non_null(s.known);
+        for (int i = 0; i < 600; i++) {
+            tell_next(&s, (unsigned)random_below(&random, KNOWN), &random);
+            assert_true(od_known_is_valid(s.known));
+            check_counts(&s);
+        }
+        for (unsigned t = 0; seed % 2 && t < KNOWN; t++)
+            if (s.task[t])
+                od_known_done(s.known, s.task[t]);
+        assert_true(seed % 2 == 0 || s.known->nitems == 0);
+        od_known_destroy(s.known); /* of even seeds with tasks left */
+    }
+    for (int d = 0; d < DATA; d++)
+        free(s.data[d]);
+}
+
+/* Tasks of one kind take what the latest ready one is predicted to, whether open or claimed; others what was predicted for them. */
+static void test_durations(void **unused)
+{
+    (void)unused;
+    static const char kinds[OD_DURATIONS_KINDS + 1];
+    od_known *known = od_known_create(DEVICES, NULL, NULL);
+    assert_non_null(known);
+    od_known_task *open = od_known_submit(known, &kinds[0], 1, NULL, 0);
+    od_known_task *claimed = od_known_submit(known, &kinds[0], 2, NULL, 0);
+    od_known_task *other = od_known_submit(known, &kinds[1], 3, NULL, 0);
+    od_known_task *without = od_known_submit(known, NULL, 4, NULL, 0);
+    od_known_claim(known, claimed, 1);
+    od_known_predict(known);
+    assert_true(open->seconds == 1 && claimed->seconds == 2 && known->open_seconds == 1 + 3 + 4);
+    od_durations_note(&known->durations, &kinds[0], 7);
+    od_durations_note(&known->durations, &kinds[0], 5);
+    od_durations_note(&known->durations, NULL, 9);
+    od_known_predict(known);
+    assert_true(open->seconds == 5 && claimed->seconds == 5 && other->seconds == 3 && without->seconds == 4);
+    assert_true(known->open_seconds == 5 + 3 + 4 && known->claimed_seconds[1] == 5);
+    for (size_t i = 2; i < sizeof kinds; i++)
+        od_durations_note(&known->durations, &kinds[i], 1);
+    od_durations_note(&known->durations, &kinds[1], 6); /* one kind too many */
+    od_known_predict(known);
+    assert_true(open->seconds == 5 && other->seconds == 3);
+    od_known_destroy(known);
+}
+
+/* One estimate for each batch, though its tasks use no data; tasks wait for the very first one alone. */
+static void test_one_estimate_a_batch(void **unused)
+{
+    enum { BATCHES = 3, AT_ONCE = 20 };
+    (void)unused;
+    const od_policy_env env = {.ndevices = 4, .buffer = 1, .memory = 100};
+    od_known *known = od_known_create(env.ndevices, NULL, NULL);
+    od_working working;
+    od_working_init(&working, &env, OD_WORKING_CHOSEN, false);
+    assert_non_null(known);
+    for (int batch = 0; batch < BATCHES; batch++) {
+        od_known_task *task[AT_ONCE];
+        od_working_estimate estimate;
+        for (int t = 0; t < AT_ONCE; t++)
+            task[t] = od_known_submit(known, NULL, 1, NULL, 0);
+        assert_true(od_working_is_due(&working, known));
+        assert_int_equal(od_working_begin(&working, &env, known, &estimate), OD_OK);
+        assert_true(working.first == (batch == 0));
+        od_working_find(&estimate);
+        od_working_end(&working, &estimate);
+        assert_int_equal(working.count, 4);
+        for (int t = 0; t < AT_ONCE; t++) {
+            assert_false(od_working_is_due(&working, known));
+            od_known_done(known, task[t]);
+        }
+    }
+    od_known_destroy(known);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loads_on_one_device),
+        cmocka_unit_test(test_other_sizes),
+        cmocka_unit_test(test_loads_on_several_devices),
+        cmocka_unit_test(test_looks_ahead),
+        cmocka_unit_test(test_devices_rest_under_every_policy),
+        cmocka_unit_test(test_devices_rest),
+        cmocka_unit_test(test_devices_work),
+        cmocka_unit_test(test_plans_are_plans),
+        cmocka_unit_test(test_joint_plans_are_plans),
+        cmocka_unit_test(test_estimates_share_a_memo),
+        cmocka_unit_test(test_known_graph),
+        cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_one_estimate_a_batch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

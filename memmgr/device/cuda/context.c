@@ -11,12 +11,6 @@ od_status od_cuda_check(od_cuda_device *d, od_cu_result result, const char *doin
     return od_cu_check(&d->cuda->cu, result, doing, d->k);
 }
 
-void od_cuda_calm(od_cuda_device *d, od_cu_stream stream)
-{
-    if (od_cuda_check(d, d->cuda->cu.stream_synchronize(stream), "waiting after a failure"))
-        atomic_store(&d->lost, true);
-}
-
 od_status od_cuda_enter(od_cuda_device *d)
 {
     return od_cuda_check(d, d->cuda->cu.context_push(d->context), "entering its context");
@@ -26,4 +20,15 @@ void od_cuda_leave(od_cuda_device *d)
 {
     od_cu_context context;
     od_cuda_check(d, d->cuda->cu.context_pop(&context), "leaving its context");
+}
+
+void od_cuda_calm(od_cuda_device *d, od_cu_stream stream)
+{
+    od_status status = od_cuda_enter(d); /* what has failed may have been just that */
+    if (!status) {
+        status = od_cuda_check(d, d->cuda->cu.stream_synchronize(stream), "waiting after a failure");
+        od_cuda_leave(d);
+    }
+    if (status)
+        atomic_store(&d->lost, true);
 }

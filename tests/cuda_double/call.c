@@ -20,6 +20,12 @@ static od_cu_result count_call(cd_call call)
     return OD_CU_SUCCESS;
 }
 
+od_cu_result cd_wrong_context(void)
+{
+    cd.stats.without_context++;
+    return OD_CU_INVALID_CONTEXT;
+}
+
 static od_cu_result check_needs(cd_needs needs)
 {
     if (needs == CD_NOTHING)
@@ -28,8 +34,12 @@ static od_cu_result check_needs(cd_needs needs)
         return CD_NOT_INITIALIZED;
     if (needs == CD_INITIALIZED)
         return OD_CU_SUCCESS;
-    od_cu_result result = cd_context_check(cd_current());
-    return result || needs == CD_CONTEXT_OR_LOST ? result : cd_context_health(cd_current());
+    if (needs == CD_STREAMS_CONTEXT && !cd.settings.stream_context)
+        return OD_CU_SUCCESS;
+    if (!cd_current())
+        return cd_wrong_context();
+    od_cu_result result = cd_current()->references ? OD_CU_SUCCESS : CD_CONTEXT_IS_DESTROYED;
+    return result || needs != CD_CONTEXT ? result : cd_context_health(cd_current());
 }
 
 od_cu_result cd_enter(cd_call call, cd_needs needs)
@@ -89,7 +99,7 @@ static void print_leaks(FILE *out)
     unsigned long allocations = cd.stats.leaked_allocations, streams = cd.stats.leaked_streams;
     unsigned long events = cd.stats.leaked_events, pinned = 0;
     for (const cd_allocation *a = cd.allocations; a; a = a->next)
-        allocations++;
+        allocations += !a->of_module;
     for (const cd_stream *s = cd.streams; s; s = s->next)
         streams += s->alive && s != s->context->null_stream;
     for (const cd_event *e = cd.events; e; e = e->next)
@@ -105,7 +115,8 @@ void cd_stats_print(FILE *out)
     print_calls(out);
     print_copies(out);
     print_leaks(out);
-    fprintf(out, ", \"misuses\": %lu}\n", cd.stats.misuses);
+    fprintf(out, ", \"kernels\": %lu, \"empty_kernels\": %lu", cd.stats.kernels, cd.stats.empty_kernels);
+    fprintf(out, ", \"without_context\": %lu, \"misuses\": %lu}\n", cd.stats.without_context, cd.stats.misuses);
 }
 
 __attribute__((destructor)) static void at_exit(void)

@@ -4,6 +4,7 @@
  */
 #include "double.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -87,6 +88,74 @@ od_cu_result cuDeviceGetPCIBusId(char *id, int length, od_cu_device device)
     return print_for_device(CD_cuDeviceGetPCIBusId, id, length, device, "0000:%02x:00.0");
 }
 
+od_cu_result cuDeviceGetUuid(unsigned char uuid[16], od_cu_device device)
+{
+    od_cu_result result = cd_enter(CD_cuDeviceGetUuid, CD_INITIALIZED);
+    if (result)
+        return result;
+    if (!is_device(device))
+        return cd_leave(OD_CU_INVALID_DEVICE);
+    for (unsigned i = 0; i < 16; i++)
+        uuid[i] = (unsigned char)(i ? i : (unsigned)device);
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+od_cu_result cuDeviceTotalMem_v2(size_t *bytes, od_cu_device device)
+{
+    od_cu_result result = cd_enter(CD_cuDeviceTotalMem_v2, CD_INITIALIZED);
+    if (result)
+        return result;
+    if (!is_device(device))
+        return cd_leave(OD_CU_INVALID_DEVICE);
+    *bytes = cd.settings.memory;
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+/* Those that decide something; what else is asked for is for display. */
+static int attribute_of(int attribute)
+{
+    switch (attribute) {
+    case 1: /* threads of a block */
+    case 2: /* its extents */
+    case 3:
+        return 1024;
+    case 4:
+        return 64;
+    case 5: /* extents of a grid */
+        return INT_MAX;
+    case 6:
+    case 7:
+        return 65535;
+    case 10: /* threads of a warp */
+        return 32;
+    case 16: /* multiprocessors */
+        return 4;
+    case 39: /* threads of each */
+        return 2048;
+    case 40: /* copy engines */
+        return 2;
+    case 41: /* unified addressing */
+        return 1;
+    case 75:
+        return (int)cd.settings.arch / 10;
+    case 76:
+        return (int)cd.settings.arch % 10;
+    default:
+        return 0;
+    }
+}
+
+od_cu_result cuDeviceGetAttribute(int *value, int attribute, od_cu_device device)
+{
+    od_cu_result result = cd_enter(CD_cuDeviceGetAttribute, CD_INITIALIZED);
+    if (result)
+        return result;
+    if (!is_device(device))
+        return cd_leave(OD_CU_INVALID_DEVICE);
+    *value = attribute_of(attribute);
+    return cd_leave(OD_CU_SUCCESS);
+}
+
 static bool can_access(unsigned device, unsigned peer)
 {
     return cd.settings.peer && device != peer;
@@ -133,7 +202,7 @@ od_cu_result cuDevicePrimaryCtxRetain(od_cu_context *context, od_cu_device devic
         cd_context *c = calloc(1, sizeof *c);
         if (!c)
             return cd_leave(OD_CU_OUT_OF_MEMORY);
-        *c = (cd_context){.magic = CONTEXT_MAGIC, .device = d, .next = cd.contexts};
+        *c = (cd_context){.magic = CONTEXT_MAGIC, .device = d, .limits = {1024, 1 << 20, 8 << 20}, .next = cd.contexts};
         cd.contexts = d->context = c;
     }
     d->context->references++;
@@ -153,11 +222,67 @@ od_cu_result cuDevicePrimaryCtxRelease_v2(od_cu_device device)
         return cd_leave(OD_CU_INVALID_CONTEXT);
     if (context->references == 1) {
         cd_streams_drop(context);
+        cd_modules_drop(context);
         cd_events_drop(context);
         cd_allocations_drop(context);
         cd.devices[device].context = NULL;
     }
     context->references--;
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+od_cu_result cuDevicePrimaryCtxGetState(od_cu_device device, unsigned *flags, int *active)
+{
+    od_cu_result result = cd_enter(CD_cuDevicePrimaryCtxGetState, CD_INITIALIZED);
+    if (result)
+        return result;
+    if (!is_device(device))
+        return cd_leave(OD_CU_INVALID_DEVICE);
+    *flags = cd.devices[device].flags;
+    *active = cd.devices[device].context != NULL;
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+/* Since CUDA 11 also where it is active. */
+od_cu_result cuDevicePrimaryCtxSetFlags_v2(od_cu_device device, unsigned flags)
+{
+    od_cu_result result = cd_enter(CD_cuDevicePrimaryCtxSetFlags_v2, CD_INITIALIZED);
+    if (result)
+        return result;
+    if (!is_device(device))
+        return cd_leave(OD_CU_INVALID_DEVICE);
+    cd.devices[device].flags = flags;
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+od_cu_result cuCtxGetDevice(od_cu_device *device)
+{
+    od_cu_result result = cd_enter(CD_cuCtxGetDevice, CD_CONTEXT);
+    if (result)
+        return result;
+    *device = (od_cu_device)cd_current()->device->ordinal;
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+od_cu_result cuCtxGetLimit(size_t *value, int limit)
+{
+    od_cu_result result = cd_enter(CD_cuCtxGetLimit, CD_CONTEXT);
+    if (result)
+        return result;
+    if (limit < 0 || limit >= CD_NLIMITS)
+        return cd_leave(OD_CU_INVALID_VALUE);
+    *value = cd_current()->limits[limit];
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+od_cu_result cuCtxSetLimit(int limit, size_t value)
+{
+    od_cu_result result = cd_enter(CD_cuCtxSetLimit, CD_CONTEXT);
+    if (result)
+        return result;
+    if (limit < 0 || limit >= CD_NLIMITS)
+        return cd_leave(OD_CU_INVALID_VALUE);
+    cd_current()->limits[limit] = value;
     return cd_leave(OD_CU_SUCCESS);
 }
 

@@ -91,6 +91,48 @@ od_cu_result cuMemcpyDtoDAsync_v2(od_cu_address to, od_cu_address from, size_t b
     return cd_leave(result);
 }
 
+/* Those without a stream wait. */
+od_cu_result cuMemcpyHtoD_v2(od_cu_address to, const void *from, size_t bytes)
+{
+    od_cu_result result = cuMemcpyHtoDAsync_v2(to, from, bytes, NULL);
+    return result ? result : cuStreamSynchronize(NULL);
+}
+
+od_cu_result cuMemcpyDtoH_v2(void *to, od_cu_address from, size_t bytes)
+{
+    od_cu_result result = cuMemcpyDtoHAsync_v2(to, from, bytes, NULL);
+    return result ? result : cuStreamSynchronize(NULL);
+}
+
+static od_cu_result fill(cd_call call, od_cu_address to, cd_op op, od_cu_stream handle)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(call, handle, &stream);
+    if (result || !op.bytes)
+        return result ? result : cd_leave(result);
+    op.kind = CD_OP_FILL;
+    op.to = (void *)(uintptr_t)to;
+    result = cd_allocation_check("fill", (uintptr_t)to, op.bytes, stream->context->device, &op.device_to);
+    if (!result)
+        result = cd_stream_submit(stream, &op);
+    return cd_leave(result);
+}
+
+od_cu_result cuMemsetD8Async(od_cu_address to, unsigned char value, size_t n, od_cu_stream stream)
+{
+    return fill(CD_cuMemsetD8Async, to, (cd_op){.value = value, .width = 1, .bytes = n}, stream);
+}
+
+od_cu_result cuMemsetD16Async(od_cu_address to, unsigned short value, size_t n, od_cu_stream stream)
+{
+    return fill(CD_cuMemsetD16Async, to, (cd_op){.value = value, .width = 2, .bytes = 2 * n}, stream);
+}
+
+od_cu_result cuMemsetD32Async(od_cu_address to, unsigned value, size_t n, od_cu_stream stream)
+{
+    return fill(CD_cuMemsetD32Async, to, (cd_op){.value = value, .width = 4, .bytes = 4 * n}, stream);
+}
+
 static od_cu_result check_end(const char *what, od_cu_address address, size_t bytes, const cd_context *context,
                               cd_allocation **allocation)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A test double of NVIDIA's driver library: what memmgr/device/cuda/driver.h declares, on ordinary host memory.
+ * A test double of NVIDIA's driver library: what memmgr/device/cuda/driver.h declares, and what LLVM's CUDA plug-ins
+ * call, on ordinary host memory.
  *
- * Its purpose is to catch our back-end when it misuses the API, and to let it meet errors that a healthy GPU does not
- * give. So work is done late and by other threads, as on a device, and what CUDA leaves undefined ends the process.
+ * Its purpose is to catch our back-end, and our use of the plug-ins, when they misuse the API, and to let them meet
+ * errors that a healthy GPU does not give. So work is done late and by other threads, as on a device, and what CUDA
+ * leaves undefined ends the process.
  *
  *   device      a number of bytes and a way in and out; CUDA_DOUBLE_DEVICES of them
  *   context     a device's primary one, counted; each thread has a stack of current ones
@@ -11,6 +13,8 @@
  *   event       how many times it was recorded, and the last of these that a stream has come to
  *   allocation  device memory; the addresses can be dereferenced, and behind each lies a page that cannot
  *   pinned      a range of host memory that was registered or allocated
+ *   module      an image for NVIDIA's devices: its symbols. Kernels compute when the same regions, compiled for LLVM's
+ *               host devices, are found in a shared object, of which each module has a copy with its own variables
  *
  * Handles are never freed, so that the use of a destroyed one is recognised; all are reachable from `cd`. One lock
  * protects everything but what is being copied.
@@ -21,9 +25,15 @@
  *   CUDA_DOUBLE_JITTER=0      most seconds that an operation is delayed, at random, seeded by CUDA_DOUBLE_SEED
  *   CUDA_DOUBLE_PIN_LIMIT=0   bytes of host memory that can be pinned; 0: all
  *   CUDA_DOUBLE_WATCH_PINS=1  a copy of memory that has been mapped anew since it was registered is misuse (slow)
+ *   CUDA_DOUBLE_STREAM_CONTEXT=1  calls for a stream or an event fail without a current context, as CUDA's manual says;
+ *                             0: only those that copy, launch or create something
  *   CUDA_DOUBLE_MISUSE=warn   misuse is reported but not fatal: the call fails
  *   CUDA_DOUBLE_FAIL=name:n:code[,...]   the n-th call of a function fails (n+: all from there on)
  *   CUDA_DOUBLE_LOST=device:n            the n-th copy on the device's streams is its end: error 700 from then on
+ *   CUDA_DOUBLE_LOST_KERNEL=device:n     the same with the n-th kernel
+ *   CUDA_DOUBLE_ARCH=90       compute capability
+ *   CUDA_DOUBLE_KERNELS=FILE  that shared object; default: the program's own path with .kernels behind it
+ *   CUDA_DOUBLE_KERNEL_TIME=0 seconds that each kernel keeps its device at least; what has no code takes only time
  *   CUDA_DOUBLE_STATS=FILE    one line of JSON at exit, where cuInit was called
  */
 #ifndef CUDA_DOUBLE_H
@@ -36,13 +46,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CD_MOST_DEVICES = 16, CD_MOST_RULES = 32, CD_PAGE = 4096 };
+enum { CD_MOST_DEVICES = 16, CD_MOST_RULES = 32, CD_PAGE = 4096, CD_NLIMITS = 8, CD_MOST_ARGUMENTS = 64 };
 
 enum { /* results that driver.h has no use for */
        CD_NOT_INITIALIZED = 3,
+       CD_INVALID_IMAGE = 200,
+       CD_NO_BINARY_FOR_GPU = 209,
        CD_PEER_ACCESS_UNSUPPORTED = 217,
+       CD_NOT_FOUND = 500,
        CD_CONTEXT_IS_DESTROYED = 709,
        CD_NOT_PERMITTED = 800,
+       CD_NOT_SUPPORTED = 801,
 };
 
 #define CD_ALL_FUNCTIONS(FUNCTION) OD_CU_FUNCTIONS(FUNCTION) CD_MORE_CU_FUNCTIONS(FUNCTION)
@@ -70,8 +84,11 @@ typedef struct cd_device {
     cd_context *context;  /* NULL: none is retained */
     size_t used;          /* bytes */
     unsigned long copies; /* submitted to its streams */
+    unsigned long kernels;
+    unsigned flags; /* of its primary context */
     bool lost;
-    uint64_t free_ns[2]; /* when the way in [0] and out [1] is free again */
+    uint64_t free_ns[2];    /* when the way in [0] and out [1] is free again */
+    uint64_t kernel_end_ns; /* when its last kernel has had its time */
 } cd_device;
 
 struct od_cu_context_st {
@@ -79,6 +96,8 @@ struct od_cu_context_st {
     cd_device *device;
     unsigned references; /* 0: destroyed */
     unsigned peers;      /* a bit for each device whose memory may be accessed */
+    size_t limits[CD_NLIMITS];
+    unsigned kernels; /* submitted, not over */
     cd_stream *null_stream;
     cd_context *next;
 };
@@ -87,8 +106,9 @@ typedef struct cd_allocation {
     cd_context *context;
     uintptr_t address;
     size_t bytes;
-    void *mapping;
+    void *mapping; /* NULL: the memory is a variable of a module's */
     size_t mapped;
+    bool of_module;
     unsigned pending; /* operations that read or write it */
     struct cd_allocation *next;
 } cd_allocation;
@@ -102,7 +122,33 @@ typedef struct cd_pinned {
     struct cd_pinned *next;
 } cd_pinned;
 
-typedef enum cd_op_kind { CD_OP_COPY, CD_OP_RECORD, CD_OP_CALL } cd_op_kind;
+typedef struct cd_symbol {
+    char *name;
+    cd_allocation *variable; /* NULL: a kernel */
+    size_t parameter_bytes;
+    struct od_cu_function_st *function;
+    struct cd_symbol *next;
+} cd_symbol;
+
+struct od_cu_module_st {
+    unsigned magic;
+    cd_context *context;
+    bool alive;
+    void *code; /* the kernels' shared object; NULL: there is none */
+    cd_symbol *symbols;
+    struct od_cu_module_st *next;
+};
+
+struct od_cu_function_st {
+    unsigned magic;
+    struct od_cu_module_st *module;
+    const char *name;
+    size_t parameter_bytes;
+    void *code; /* NULL: takes only time */
+    struct od_cu_function_st *next;
+};
+
+typedef enum cd_op_kind { CD_OP_COPY, CD_OP_FILL, CD_OP_RECORD, CD_OP_WAIT, CD_OP_CALL, CD_OP_KERNEL } cd_op_kind;
 
 typedef struct cd_op {
     cd_op_kind kind;
@@ -112,9 +158,11 @@ typedef struct cd_op {
     size_t bytes;
     cd_allocation *device_to, *device_from; /* NULL: host memory */
     cd_pinned *pinned;                      /* the host's end; NULL: pageable, or none */
-    void *captured;                         /* what a pageable source held; freed with the operation */
+    void *captured;                         /* what a pageable source held, a kernel's arguments; freed with it */
     bool loses_device;
-    cd_event *event; /* of a record, with its number */
+    unsigned value, width; /* of a fill: `bytes` are `width` bytes of it, over and over */
+    const struct od_cu_function_st *kernel;
+    cd_event *event; /* of a record or a wait, with its number */
     uint64_t record;
     void (*function)(void *);
     void *data;
@@ -148,7 +196,7 @@ typedef struct cd_rule {
 } cd_rule;
 
 typedef struct cd_settings {
-    bool is_read, peer, warn, watch_pins;
+    bool is_read, peer, warn, watch_pins, stream_context;
     unsigned ndevices;
     size_t memory, pin_limit; /* bytes */
     double bandwidth;         /* bytes/s; 0: no limit */
@@ -158,12 +206,19 @@ typedef struct cd_settings {
     cd_rule rules[CD_MOST_RULES];
     int lost_device; /* -1: none */
     unsigned long lost_copy;
+    int lost_kernel_device;
+    unsigned long lost_kernel;
+    unsigned arch;
+    double kernel_s;
+    const char *kernels_file; /* NULL: beside the program */
     const char *stats_file;
 } cd_settings;
 
 typedef struct cd_stats {
     unsigned long calls[CD_NCALLS];
     unsigned long copies[CD_NDIRECTIONS], pageable_copies, staged_peer_copies;
+    unsigned long kernels, empty_kernels; /* executed; those of them that took only time */
+    unsigned long without_context;        /* calls refused because no context was current, or another one */
     atomic_ulong misuses;                     /* cuBLAS's double counts without the lock */
     unsigned long long bytes[CD_NDIRECTIONS]; /* copied */
     unsigned in_flight, most_in_flight;       /* submitted, not finished */
@@ -183,6 +238,8 @@ typedef struct cd_state {
     cd_event *events;
     cd_allocation *allocations;
     cd_pinned *pinned;
+    struct od_cu_module_st *modules;
+    struct od_cu_function_st *functions;
     size_t pinned_bytes;
     cd_stats stats;
 } cd_state;
@@ -197,6 +254,7 @@ typedef enum cd_needs {
     CD_INITIALIZED,
     CD_CONTEXT,         /* a current one, of a device that is not lost */
     CD_CONTEXT_OR_LOST, /* for what releases something */
+    CD_STREAMS_CONTEXT, /* any, though a stream or an event knows its own; CUDA_DOUBLE_STREAM_CONTEXT=0: none */
 } cd_needs;
 
 /* Begins a call: counts it and takes the lock. A result other than 0 is the call's, and the lock is not held. */
@@ -220,6 +278,9 @@ void cd_stats_print(FILE *out);
 /* The current context; NULL: none. */
 cd_context *cd_current(void);
 
+/* Result 201, which is counted: what belongs to this context is used without it. */
+od_cu_result cd_wrong_context(void);
+
 /* 0 for a live context. */
 od_cu_result cd_context_check(const cd_context *context);
 
@@ -232,13 +293,31 @@ od_cu_result cd_stream_find(od_cu_stream handle, cd_stream **stream);
 /* Appends a copy of the operation. CD_OP_COPY: what it touches stays in use until it is over. */
 od_cu_result cd_stream_submit(cd_stream *stream, const cd_op *op);
 
+od_cu_result cd_event_check(cd_event *event);
+
 /* Returns when all that has been submitted is over. */
 void cd_stream_drain(cd_stream *stream);
+/* Returns when the context has no kernel that was submitted and is not over. */
+void cd_kernels_drain(const cd_context *context);
+
+/* NULL: there is no memory. */
+od_cu_function cd_function_create(od_cu_module module, const cd_symbol *symbol);
+
+/* Executes a kernel; entered and left with the lock, which is dropped while it computes. */
+void cd_kernel_execute(cd_device *device, const cd_op *op);
+
+/* How an operation sleeps. */
+uint64_t cd_now_ns(void);
+void cd_sleep_until(uint64_t end_ns);
 
 /* Allocations: found by an address inside; checked as cuda_double_check_range does. */
 cd_allocation *cd_allocation_find(uintptr_t address);
 od_cu_result cd_allocation_check(const char *what, uintptr_t address, size_t bytes, const cd_device *device,
                                  cd_allocation **allocation);
+
+/* Memory of a module's: new, or that of a variable which is there already. NULL: there is none. */
+cd_allocation *cd_allocation_create(cd_context *context, size_t bytes, void *variable);
+void cd_allocation_drop(cd_allocation *allocation);
 
 /* 0 and the range that holds all these bytes, or NULL when none of them is pinned; 1 when it is neither. */
 od_cu_result cd_pinned_find(uintptr_t address, size_t bytes, cd_pinned **pinned);
@@ -247,5 +326,6 @@ od_cu_result cd_pinned_find(uintptr_t address, size_t bytes, cd_pinned **pinned)
 void cd_allocations_drop(const cd_context *context);
 void cd_streams_drop(const cd_context *context);
 void cd_events_drop(const cd_context *context);
+void cd_modules_drop(const cd_context *context);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { EVENT_MAGIC = 0xc0de0003, EVENT_FLAGS = 7 };
 
-static od_cu_result check(cd_event *event)
+od_cu_result cd_event_check(cd_event *event)
 {
     if (!event)
         return OD_CU_INVALID_HANDLE;
@@ -19,12 +19,12 @@ static od_cu_result check(cd_event *event)
     return OD_CU_SUCCESS;
 }
 
-static od_cu_result enter_with(cd_call call, cd_event *event)
+static od_cu_result enter_with(cd_call call, cd_needs needs, cd_event *event)
 {
-    od_cu_result result = cd_enter(call, CD_INITIALIZED);
+    od_cu_result result = cd_enter(call, needs);
     if (result)
         return result;
-    result = check(event);
+    result = cd_event_check(event);
     return result ? cd_leave(result) : OD_CU_SUCCESS;
 }
 
@@ -45,7 +45,7 @@ od_cu_result cuEventCreate(od_cu_event *event, unsigned flags)
 
 od_cu_result cuEventDestroy_v2(od_cu_event event)
 {
-    od_cu_result result = enter_with(CD_cuEventDestroy_v2, event);
+    od_cu_result result = enter_with(CD_cuEventDestroy_v2, CD_INITIALIZED, event);
     if (result)
         return result;
     event->alive = false;
@@ -54,7 +54,7 @@ od_cu_result cuEventDestroy_v2(od_cu_event event)
 
 od_cu_result cuEventRecord(od_cu_event event, od_cu_stream handle)
 {
-    od_cu_result result = enter_with(CD_cuEventRecord, event);
+    od_cu_result result = enter_with(CD_cuEventRecord, CD_STREAMS_CONTEXT, event);
     if (result)
         return result;
     cd_stream *stream;
@@ -72,7 +72,7 @@ od_cu_result cuEventRecord(od_cu_event event, od_cu_stream handle)
 
 od_cu_result cuEventQuery(od_cu_event event)
 {
-    od_cu_result result = enter_with(CD_cuEventQuery, event);
+    od_cu_result result = enter_with(CD_cuEventQuery, CD_INITIALIZED, event);
     if (result)
         return result;
     result = cd_context_health(event->context);
@@ -83,7 +83,7 @@ od_cu_result cuEventQuery(od_cu_event event)
 
 od_cu_result cuEventSynchronize(od_cu_event event)
 {
-    od_cu_result result = enter_with(CD_cuEventSynchronize, event);
+    od_cu_result result = enter_with(CD_cuEventSynchronize, CD_STREAMS_CONTEXT, event);
     if (result)
         return result;
     uint64_t recorded = event->recorded;

@@ -14,7 +14,70 @@
     FUNCTION(context_get, cuCtxGetCurrent, (od_cu_context * context))                                                  \
     FUNCTION(stream_query, cuStreamQuery, (od_cu_stream stream))                                                       \
     FUNCTION(stream_context, cuStreamGetCtx, (od_cu_stream stream, od_cu_context * context))                           \
-    FUNCTION(launch_host, cuLaunchHostFunc, (od_cu_stream stream, void (*function)(void *), void *data))
+    FUNCTION(launch_host, cuLaunchHostFunc, (od_cu_stream stream, void (*function)(void *), void *data))               \
+    CD_PLUGINS_CU_FUNCTIONS(FUNCTION)
+
+typedef struct od_cu_module_st *od_cu_module;
+typedef struct od_cu_function_st *od_cu_function;
+
+enum { /* the arguments of a launch in one block: CU_LAUNCH_PARAM_... */
+       CD_LAUNCH_END = 0,
+       CD_LAUNCH_BUFFER = 1,
+       CD_LAUNCH_SIZE = 2,
+};
+
+/* What LLVM's CUDA plug-ins call besides, or look for. */
+#define CD_PLUGINS_CU_FUNCTIONS(FUNCTION)                                                                              \
+    FUNCTION(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, od_cu_device device))                 \
+    FUNCTION(device_memory, cuDeviceTotalMem_v2, (size_t *bytes, od_cu_device device))                                 \
+    FUNCTION(device_uuid, cuDeviceGetUuid, (unsigned char uuid[16], od_cu_device device))                              \
+    FUNCTION(context_state, cuDevicePrimaryCtxGetState, (od_cu_device device, unsigned *flags, int *active))           \
+    FUNCTION(context_flags, cuDevicePrimaryCtxSetFlags_v2, (od_cu_device device, unsigned flags))                      \
+    FUNCTION(context_device, cuCtxGetDevice, (od_cu_device * device))                                                  \
+    FUNCTION(limit_get, cuCtxGetLimit, (size_t *value, int limit))                                                     \
+    FUNCTION(limit_set, cuCtxSetLimit, (int limit, size_t value))                                                      \
+    FUNCTION(stream_wait, cuStreamWaitEvent, (od_cu_stream stream, od_cu_event event, unsigned flags))                 \
+    FUNCTION(stream_callback, cuStreamAddCallback,                                                                     \
+             (od_cu_stream stream, void (*function)(od_cu_stream, od_cu_result, void *), void *data, unsigned flags))  \
+    FUNCTION(alloc_async, cuMemAllocAsync, (od_cu_address * address, size_t bytes, od_cu_stream stream))               \
+    FUNCTION(free_async, cuMemFreeAsync, (od_cu_address address, od_cu_stream stream))                                 \
+    FUNCTION(alloc_managed, cuMemAllocManaged, (od_cu_address * address, size_t bytes, unsigned flags))                \
+    FUNCTION(alloc_host, cuMemAllocHost_v2, (void **address, size_t bytes))                                            \
+    FUNCTION(copy_h2d_wait, cuMemcpyHtoD_v2, (od_cu_address to, const void *from, size_t bytes))                       \
+    FUNCTION(copy_d2h_wait, cuMemcpyDtoH_v2, (void *to, od_cu_address from, size_t bytes))                             \
+    FUNCTION(fill_8, cuMemsetD8Async, (od_cu_address to, unsigned char value, size_t n, od_cu_stream stream))          \
+    FUNCTION(fill_16, cuMemsetD16Async, (od_cu_address to, unsigned short value, size_t n, od_cu_stream stream))       \
+    FUNCTION(fill_32, cuMemsetD32Async, (od_cu_address to, unsigned value, size_t n, od_cu_stream stream))             \
+    FUNCTION(module_load, cuModuleLoadDataEx,                                                                          \
+             (od_cu_module * module, const void *image, unsigned noptions, int *options, void **values))               \
+    FUNCTION(module_unload, cuModuleUnload, (od_cu_module module))                                                     \
+    FUNCTION(module_function, cuModuleGetFunction,                                                                     \
+             (od_cu_function * function, od_cu_module module, const char *name))                                       \
+    FUNCTION(module_global, cuModuleGetGlobal_v2,                                                                      \
+             (od_cu_address * address, size_t *bytes, od_cu_module module, const char *name))                          \
+    FUNCTION(function_attribute, cuFuncGetAttribute, (int *value, int attribute, od_cu_function function))             \
+    FUNCTION(function_set_attribute, cuFuncSetAttribute, (od_cu_function function, int attribute, int value))          \
+    FUNCTION(function_parameter, cuFuncGetParamInfo,                                                                   \
+             (od_cu_function function, size_t index, size_t * offset, size_t * bytes))                                 \
+    FUNCTION(launch, cuLaunchKernel,                                                                                   \
+             (od_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,            \
+              unsigned block_y, unsigned block_z, unsigned shared_bytes, od_cu_stream stream, void **params,           \
+              void **extra))
+
+/* These are only looked for: none of the plug-ins' calls of them is part of a program's run. */
+#define CD_ABSENT_CU_FUNCTIONS(NAME)                                                                                   \
+    NAME(cuOccupancyMaxPotentialBlockSize)                                                                             \
+    NAME(cuMemsetD2D8Async)                                                                                            \
+    NAME(cuMemsetD2D16Async)                                                                                           \
+    NAME(cuMemsetD2D32Async)                                                                                           \
+    NAME(cuMemAddressReserve)                                                                                          \
+    NAME(cuMemAddressFree)                                                                                             \
+    NAME(cuMemCreate)                                                                                                  \
+    NAME(cuMemRelease)                                                                                                 \
+    NAME(cuMemMap)                                                                                                     \
+    NAME(cuMemUnmap)                                                                                                   \
+    NAME(cuMemSetAccess)                                                                                               \
+    NAME(cuMemGetAllocationGranularity)
 
 typedef struct cublasContext *cd_cublas;
 

@@ -71,29 +71,52 @@ static od_cu_result map(cd_allocation *a)
     return OD_CU_SUCCESS;
 }
 
-od_cu_result cuMemAlloc_v2(od_cu_address *address, size_t bytes)
+cd_allocation *cd_allocation_create(cd_context *context, size_t bytes, void *variable)
 {
-    od_cu_result result = cd_enter(CD_cuMemAlloc_v2, CD_CONTEXT);
-    if (result)
-        return result;
-    cd_context *context = cd_current();
-    if (!address || !bytes)
-        return cd_leave(OD_CU_INVALID_VALUE);
     size_t left = cd.settings.memory - context->device->used;
     if (bytes > left || round_up(bytes, ALIGNMENT) > left)
-        return cd_leave(OD_CU_OUT_OF_MEMORY);
+        return NULL;
     cd_allocation *a = calloc(1, sizeof *a);
     if (!a)
-        return cd_leave(OD_CU_OUT_OF_MEMORY);
-    *a = (cd_allocation){.context = context, .bytes = bytes, .next = cd.allocations};
-    if (map(a)) {
+        return NULL;
+    *a = (cd_allocation){.context = context, .address = (uintptr_t)variable, .bytes = bytes, .next = cd.allocations};
+    if (!variable && map(a)) {
         free(a);
-        return cd_leave(OD_CU_OUT_OF_MEMORY);
+        return NULL;
     }
     context->device->used += round_up(bytes, ALIGNMENT);
-    cd.allocations = a;
-    *address = a->address;
-    return cd_leave(OD_CU_SUCCESS);
+    return cd.allocations = a;
+}
+
+static od_cu_result allocate(cd_call call, od_cu_address *address, size_t bytes)
+{
+    od_cu_result result = cd_enter(call, CD_CONTEXT);
+    if (result)
+        return result;
+    if (!address || !bytes)
+        return cd_leave(OD_CU_INVALID_VALUE);
+    const cd_allocation *a = cd_allocation_create(cd_current(), bytes, NULL);
+    if (a)
+        *address = a->address;
+    return cd_leave(a ? OD_CU_SUCCESS : OD_CU_OUT_OF_MEMORY);
+}
+
+od_cu_result cuMemAlloc_v2(od_cu_address *address, size_t bytes)
+{
+    return allocate(CD_cuMemAlloc_v2, address, bytes);
+}
+
+/* All memory can be touched by the host. */
+od_cu_result cuMemAllocManaged(od_cu_address *address, size_t bytes, unsigned flags)
+{
+    return flags == 1 ? allocate(CD_cuMemAllocManaged, address, bytes) : OD_CU_INVALID_VALUE;
+}
+
+/* The memory is there before the stream comes to it, which nobody can tell. */
+od_cu_result cuMemAllocAsync(od_cu_address *address, size_t bytes, od_cu_stream handle)
+{
+    (void)handle;
+    return allocate(CD_cuMemAllocAsync, address, bytes);
 }
 
 static void release(cd_allocation **link)
@@ -101,27 +124,58 @@ static void release(cd_allocation **link)
     cd_allocation *a = *link;
     *link = a->next;
     a->context->device->used -= round_up(a->bytes, ALIGNMENT);
-    munmap(a->mapping, a->mapped);
+    if (a->mapping)
+        munmap(a->mapping, a->mapped);
     free(a);
 }
 
-/* The address decides, whatever context is current. */
+void cd_allocation_drop(cd_allocation *allocation)
+{
+    cd_allocation **link = &cd.allocations;
+    while (*link != allocation)
+        link = &(*link)->next;
+    release(link);
+}
+
+static od_cu_result free_at(od_cu_address address)
+{
+    cd_allocation **link = &cd.allocations;
+    while (*link && ((*link)->address != address || (*link)->of_module))
+        link = &(*link)->next;
+    if (!*link)
+        return cd_misuse(OD_CU_INVALID_VALUE, "no allocation begins at %#llx, or it was freed", address);
+    if ((*link)->pending)
+        return cd_misuse(OD_CU_INVALID_VALUE, "the allocation at %#llx is freed while %u copies are pending", address,
+                         (*link)->pending);
+    od_cu_result result = cd_context_health((*link)->context);
+    release(link);
+    return result;
+}
+
+/* The address decides, whatever context is current. Kernels may be using the memory: the call waits for all of them. */
 od_cu_result cuMemFree_v2(od_cu_address address)
 {
     od_cu_result result = cd_enter(CD_cuMemFree_v2, CD_CONTEXT_OR_LOST);
     if (result)
         return result;
-    cd_allocation **link = &cd.allocations;
-    while (*link && (*link)->address != address)
-        link = &(*link)->next;
-    if (!*link)
-        return cd_leave(cd_misuse(OD_CU_INVALID_VALUE, "no allocation begins at %#llx, or it was freed", address));
-    if ((*link)->pending)
-        return cd_leave(cd_misuse(OD_CU_INVALID_VALUE, "the allocation at %#llx is freed while %u copies are pending",
-                                  address, (*link)->pending));
-    result = cd_context_health((*link)->context);
-    release(link);
-    return cd_leave(result);
+    const cd_allocation *a = cd_allocation_find((uintptr_t)address);
+    if (a && !a->pending)
+        cd_kernels_drain(a->context);
+    return cd_leave(free_at(address));
+}
+
+/* What is before it in the stream is over first. */
+od_cu_result cuMemFreeAsync(od_cu_address address, od_cu_stream handle)
+{
+    od_cu_result result = cd_enter(CD_cuMemFreeAsync, CD_CONTEXT_OR_LOST);
+    if (result)
+        return result;
+    cd_stream *stream;
+    result = cd_stream_find(handle, &stream);
+    if (result)
+        return cd_leave(result);
+    cd_stream_drain(stream);
+    return cd_leave(free_at(address));
 }
 
 void cd_allocations_drop(const cd_context *context)

@@ -119,9 +119,9 @@ static od_cu_result take_out(uintptr_t address, bool allocated, bool *found)
     return OD_CU_SUCCESS;
 }
 
-od_cu_result cuMemHostAlloc(void **address, size_t bytes, unsigned flags)
+static od_cu_result allocate(cd_call call, void **address, size_t bytes, unsigned flags)
 {
-    od_cu_result result = cd_enter(CD_cuMemHostAlloc, CD_CONTEXT);
+    od_cu_result result = cd_enter(call, CD_CONTEXT);
     if (result)
         return result;
     if (!address || !bytes || flags > ALLOC_FLAGS || bytes > SIZE_MAX - CD_PAGE)
@@ -133,6 +133,16 @@ od_cu_result cuMemHostAlloc(void **address, size_t bytes, unsigned flags)
     else
         *address = memory;
     return cd_leave(result);
+}
+
+od_cu_result cuMemHostAlloc(void **address, size_t bytes, unsigned flags)
+{
+    return allocate(CD_cuMemHostAlloc, address, bytes, flags);
+}
+
+od_cu_result cuMemAllocHost_v2(void **address, size_t bytes)
+{
+    return allocate(CD_cuMemAllocHost_v2, address, bytes, 0);
 }
 
 od_cu_result cuMemFreeHost(void *address)

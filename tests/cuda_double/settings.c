@@ -89,19 +89,20 @@ static void read_rules(cd_settings *s)
     }
 }
 
-static void read_lost(cd_settings *s)
+/* device:n; -1 without it. */
+static int read_lost(const char *variable, unsigned long *n)
 {
-    const char *text = getenv("CUDA_DOUBLE_LOST");
-    s->lost_device = -1;
+    const char *text = getenv(variable);
     if (!text || !*text)
-        return;
+        return -1;
     char *end;
-    s->lost_device = (int)strtol(text, &end, 10);
+    int device = (int)strtol(text, &end, 10);
     if (end == text || *end != ':')
-        refuse("CUDA_DOUBLE_LOST", text);
-    s->lost_copy = strtoul(end + 1, &end, 10);
-    if (*end || !s->lost_copy)
-        refuse("CUDA_DOUBLE_LOST", text);
+        refuse(variable, text);
+    *n = strtoul(end + 1, &end, 10);
+    if (*end || !*n)
+        refuse(variable, text);
+    return device;
 }
 
 static void read_misuse(cd_settings *s)
@@ -123,13 +124,18 @@ void cd_settings_read(cd_settings *s)
     s->ndevices = (unsigned)ndevices;
     s->memory = (size_t)number("CUDA_DOUBLE_MEMORY", 64 << 20);
     s->peer = number("CUDA_DOUBLE_PEER", 1) > 0;
+    s->stream_context = number("CUDA_DOUBLE_STREAM_CONTEXT", 1) > 0;
     s->bandwidth = number("CUDA_DOUBLE_BANDWIDTH", 0);
     s->jitter_s = number("CUDA_DOUBLE_JITTER", 0);
     s->seed = (uint64_t)number("CUDA_DOUBLE_SEED", 1);
     s->pin_limit = (size_t)number("CUDA_DOUBLE_PIN_LIMIT", 0);
     s->watch_pins = number("CUDA_DOUBLE_WATCH_PINS", 0) > 0;
+    s->arch = (unsigned)number("CUDA_DOUBLE_ARCH", 90);
+    s->kernel_s = number("CUDA_DOUBLE_KERNEL_TIME", 0);
+    s->kernels_file = getenv("CUDA_DOUBLE_KERNELS");
     s->stats_file = getenv("CUDA_DOUBLE_STATS");
     read_misuse(s);
     read_rules(s);
-    read_lost(s);
+    s->lost_device = read_lost("CUDA_DOUBLE_LOST", &s->lost_copy);
+    s->lost_kernel_device = read_lost("CUDA_DOUBLE_LOST_KERNEL", &s->lost_kernel);
 }

@@ -18,14 +18,14 @@ enum { STREAM_MAGIC = 0xc0de0002, IN = 0, OUT = 1 };
 
 static const uint64_t second_ns = 1000000000;
 
-static uint64_t now_ns(void)
+uint64_t cd_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * second_ns + (uint64_t)t.tv_nsec;
 }
 
-static void sleep_until(uint64_t end_ns)
+void cd_sleep_until(uint64_t end_ns)
 {
     struct timespec t = {.tv_sec = (time_t)(end_ns / second_ns), .tv_nsec = (long)(end_ns % second_ns)};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
@@ -52,7 +52,7 @@ static uint64_t reserve_ways(const cd_op *op)
         return 0;
     uint64_t *in = op->device_to ? &op->device_to->context->device->free_ns[IN] : NULL;
     uint64_t *out = op->device_from ? &op->device_from->context->device->free_ns[OUT] : NULL;
-    uint64_t end_ns = now_ns();
+    uint64_t end_ns = cd_now_ns();
     if (in && *in > end_ns)
         end_ns = *in;
     if (out && *out > end_ns)
@@ -70,12 +70,27 @@ static void execute_copy(cd_op *op)
     uint64_t end_ns = reserve_ways(op);
     pthread_mutex_unlock(&cd.lock);
     if (end_ns)
-        sleep_until(end_ns);
+        cd_sleep_until(end_ns);
     if (op->bytes)
         memmove(op->to, op->from, op->bytes);
     pthread_mutex_lock(&cd.lock);
     cd.stats.copies[op->direction]++;
     cd.stats.bytes[op->direction] += op->bytes;
+}
+
+static void execute_fill(const cd_op *op)
+{
+    pthread_mutex_unlock(&cd.lock);
+    for (size_t i = 0; i < op->bytes; i += op->width)
+        memcpy((char *)op->to + i, &op->value, op->width); /* little endian */
+    pthread_mutex_lock(&cd.lock);
+}
+
+/* Until the event has come to the record that was the last one when the wait was submitted. */
+static void execute_wait(const cd_device *device, const cd_op *op)
+{
+    while (op->event->completed < op->record && !device->lost && !op->event->context->device->lost)
+        pthread_cond_wait(&cd.progress, &cd.lock);
 }
 
 static void execute_call(cd_op *op)
@@ -94,19 +109,34 @@ static void execute(cd_stream *stream, cd_op *op)
     uint64_t jitter_ns = draw_jitter_ns(stream);
     if (jitter_ns) {
         pthread_mutex_unlock(&cd.lock);
-        sleep_until(now_ns() + jitter_ns);
+        cd_sleep_until(cd_now_ns() + jitter_ns);
         pthread_mutex_lock(&cd.lock);
     }
     if (op->loses_device)
         device->lost = true;
     if (device->lost)
         return;
-    if (op->kind == CD_OP_COPY)
+    switch (op->kind) {
+    case CD_OP_COPY:
         execute_copy(op);
-    else if (op->kind == CD_OP_CALL)
+        break;
+    case CD_OP_FILL:
+        execute_fill(op);
+        break;
+    case CD_OP_KERNEL:
+        cd_kernel_execute(device, op);
+        break;
+    case CD_OP_CALL:
         execute_call(op);
-    else if (op->event->completed < op->record)
-        op->event->completed = op->record;
+        break;
+    case CD_OP_WAIT:
+        execute_wait(device, op);
+        break;
+    case CD_OP_RECORD:
+        if (op->event->completed < op->record)
+            op->event->completed = op->record;
+        break;
+    }
 }
 
 /* Copies keep what they touch in use from their submission to their end. */
@@ -150,6 +180,7 @@ static void *work(void *arg)
             cd.stats.most_running = cd.stats.running;
         execute(stream, op);
         let_go(op);
+        stream->context->kernels -= op->kind == CD_OP_KERNEL;
         stream->first = op->next;
         if (!stream->first)
             stream->last = NULL;
@@ -193,7 +224,11 @@ od_cu_result cd_stream_submit(cd_stream *stream, const cd_op *op)
     if (op->kind == CD_OP_COPY)
         copy->loses_device =
             (int)device->ordinal == cd.settings.lost_device && ++device->copies == cd.settings.lost_copy;
+    if (op->kind == CD_OP_KERNEL)
+        copy->loses_device =
+            (int)device->ordinal == cd.settings.lost_kernel_device && ++device->kernels == cd.settings.lost_kernel;
     hold(copy);
+    stream->context->kernels += op->kind == CD_OP_KERNEL;
     if (stream->last)
         stream->last->next = copy;
     else
@@ -208,6 +243,12 @@ void cd_stream_drain(cd_stream *stream)
 {
     uint64_t submitted = stream->submitted;
     while (stream->finished < submitted)
+        pthread_cond_wait(&cd.progress, &cd.lock);
+}
+
+void cd_kernels_drain(const cd_context *context)
+{
+    while (context->kernels)
         pthread_cond_wait(&cd.progress, &cd.lock);
 }
 
@@ -252,10 +293,10 @@ od_cu_result cd_stream_find(od_cu_stream handle, cd_stream **stream)
     return OD_CU_SUCCESS;
 }
 
-/* CD_INITIALIZED is enough for most: a stream knows its context. */
+/* A context must be current, though a stream knows its own. */
 static od_cu_result enter_with(cd_call call, od_cu_stream handle, cd_stream **stream)
 {
-    od_cu_result result = cd_enter(call, CD_INITIALIZED);
+    od_cu_result result = cd_enter(call, CD_STREAMS_CONTEXT);
     if (result)
         return result;
     result = cd_stream_find(handle, stream);
@@ -335,6 +376,51 @@ od_cu_result cuLaunchHostFunc(od_cu_stream handle, void (*function)(void *), voi
     result = function ? cd_context_health(stream->context) : OD_CU_INVALID_VALUE;
     if (!result)
         result = cd_stream_submit(stream, &(cd_op){.kind = CD_OP_CALL, .function = function, .data = data});
+    return cd_leave(result);
+}
+
+od_cu_result cuStreamWaitEvent(od_cu_stream handle, od_cu_event event, unsigned flags)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuStreamWaitEvent, handle, &stream);
+    if (result)
+        return result;
+    result = flags ? OD_CU_INVALID_VALUE : cd_event_check(event);
+    if (!result)
+        result = cd_context_health(stream->context);
+    if (!result)
+        result = cd_stream_submit(stream, &(cd_op){.kind = CD_OP_WAIT, .event = event, .record = event->recorded});
+    return cd_leave(result);
+}
+
+typedef struct callback {
+    od_cu_stream stream;
+    void (*function)(od_cu_stream, od_cu_result, void *);
+    void *data;
+} callback;
+
+static void call_back(void *arg)
+{
+    callback *c = arg;
+    c->function(c->stream, OD_CU_SUCCESS, c->data);
+    free(c);
+}
+
+od_cu_result cuStreamAddCallback(od_cu_stream handle, void (*function)(od_cu_stream, od_cu_result, void *), void *data,
+                                 unsigned flags)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuStreamAddCallback, handle, &stream);
+    if (result)
+        return result;
+    result = function && !flags ? cd_context_health(stream->context) : OD_CU_INVALID_VALUE;
+    callback *c = result ? NULL : malloc(sizeof *c);
+    if (c) {
+        *c = (callback){handle, function, data};
+        result = cd_stream_submit(stream, &(cd_op){.kind = CD_OP_CALL, .function = call_back, .data = c});
+    } else if (!result) {
+        result = OD_CU_OUT_OF_MEMORY;
+    }
     return cd_leave(result);
 }
 

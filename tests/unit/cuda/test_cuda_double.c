@@ -496,7 +496,7 @@ static void use_destroyed_context(void)
 {
     world w = begin(PAGE);
     EXPECT(0, cu.context_release(0));
-    cu.alloc(&w.device, PAGE);
+    cu.context_push(w.context);
 }
 
 static void copy_to_another_device(void)

@@ -60,9 +60,7 @@ static void end_root(void *arg)
 
 static pthread_key_t root_key;
 
-/* Made before libomp makes its own key, whose destructor waits for tasks, too: destructors run in the order of their
- * keys. */
-__attribute__((constructor)) static void make_key(void)
+void od_detach_load(void)
 {
     pthread_key_create(&root_key, end_root);
 }

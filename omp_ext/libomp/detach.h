@@ -26,6 +26,10 @@
 
 #include "omp_ext/libomp/team.h"
 
+/* Once, before libomp makes its own thread-specific key, whose destructor waits for tasks, too: destructors run in the
+ * order of their keys. */
+void od_detach_load(void);
+
 /* The calling thread's, in its innermost region; NULL: none. Apart from od_self, which is exchanged for each explicit
  * task that runs here. */
 extern _Thread_local od_member *od_member_self __attribute__((visibility("hidden"), tls_model("initial-exec")));

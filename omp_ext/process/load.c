@@ -81,6 +81,7 @@ static void configure(void)
 static void load_next(void)
 {
     const char *missing;
+    od_detach_load();
     od_thread_note_places();
     if (od_real_resolve(&missing))
         configure();

@@ -40,7 +40,8 @@ od_member *od_member_now(void);
 /* Likewise, but made where there is none yet. */
 od_member *od_member_begun(void);
 
-/* What a thread outside of regions that has offloaded calls when it ends, after its tasks; set before there are such threads. */
+/* What a thread outside of regions that has offloaded calls when it ends, after its tasks; set before there are such
+ * threads. */
 void od_detach_at_thread_end(void (*function)(void));
 
 /* The calling thread creates a detached task: by whom it is counted from now on. */

@@ -123,8 +123,8 @@ void od_team_settle(od_team *team);
 
 /* The process ends: everything posted is passed on by the calling thread. */
 void od_team_abandon_all(void);
-/* For a fork: the locks of the calling thread's team, whose member it is (or NULL). In the child, when they have been given back,
- * those of other threads' teams are free, too. */
+/* For a fork: the locks of the calling thread's team, whose member it is (or NULL). In the child, when they have been
+ * given back, those of other threads' teams are free, too. */
 void od_team_locks(void (*visit)(od_lock *lock), const od_member *member);
 void od_team_after_fork(void);
 

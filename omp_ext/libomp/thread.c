@@ -4,7 +4,8 @@
 
 _Thread_local od_thread od_self;
 
-/* Constructs that the calling thread waits for or has been granted; apart from od_self, which is exchanged for each task. */
+/* Constructs that the calling thread waits for or has been granted; apart from od_self, which is exchanged for each
+ * task. */
 static _Thread_local unsigned own_grants;
 
 void od_thread_note_grant(bool begins)

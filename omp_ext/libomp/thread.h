@@ -5,7 +5,8 @@
  *   PLAIN         the program's own code: constructs are carried out, and waited for
  *   CAPTURE       our trampoline runs a target task's entry to learn its launch: nothing is carried out
  *   HOST_VERSION  a region's host version runs: a launch answers "not on a device"
- *   ON_DEVICE     a host task whose data are reserved on a device (omp_ext/tasks/reservation.h): its constructs use them there
+ *   ON_DEVICE     a host task whose data are reserved on a device (omp_ext/tasks/reservation.h): its constructs use them
+ *                 there
  */
 #ifndef OD_OMP_EXT_THREAD_H
 #define OD_OMP_EXT_THREAD_H

@@ -329,7 +329,8 @@ static void before_fork(void)
         od_guard_lock(guard);
 }
 
-/* In the child nothing is protected until the next update: what it does to its memory changes nothing for the devices. */
+/* In the child nothing is protected until the next update: what it does to its memory changes nothing for the
+ * devices. */
 static void after_fork(bool child)
 {
     if (!guard)

@@ -5,7 +5,8 @@
  * A target task is allocated detachable, with target_trampoline() as its entry. libomp tracks its
  * dependences; when it is ready, the trampoline asks for its completion event, runs the compiled entry in capture mode, gives
  * the launch to the engine and returns. The task completes in libomp when the engine has completed it. One that libomp
- * discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c. The entry points of both are here.
+ * discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c. The entry points of both are
+ * here.
  */
 
 #include "omp_ext/process/fatal.h"

@@ -2,7 +2,7 @@
 /*
  * Kernels on structs with mapped members and pointer members, and on arrays of pointers.
  *
- * In a map list such a *holder* (omp_ext/maps/structs/holders.h) comes with its members and with pointees: data that a pointer inside
+ * In a map list such a *holder* (holders.h) comes with its members and with pointees: data that a pointer inside
  * it, the *slot*, leads to. A holder is a datum like any other. A kernel does with it what libomptarget does: for its time it
  * opens a region around it, or takes one more reference to the one that is there, and attaches the slots
  * (memmgr/data/attach.h); at its end the members that are mapped `from` go home if it was the last. So two kernels at once

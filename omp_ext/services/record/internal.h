@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the files of a recording share: the text (file.c), indexes (table.c), which tasks precede which (order.c). Under the
- * recorder's lock. */
+/*
+ * What the files of a recording share: the text (file.c), indexes (table.c), which tasks precede which (order.c). All under
+ * the recorder's lock.
+ */
 #ifndef OD_OMP_EXT_RECORD_INTERNAL_H
 #define OD_OMP_EXT_RECORD_INTERNAL_H
 

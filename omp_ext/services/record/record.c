@@ -19,8 +19,8 @@
 enum { FORMAT_VERSION = 3 };
 
 static struct {
-    od_lock lock;         /* protects the recording */
-    pid_t process;        /* that records; not its children */
+    od_lock lock;  /* protects the recording */
+    pid_t process; /* that records; not its children */
     uint64_t start_ns;
     uint64_t tasks;
     od_recording_table data, kernels;
@@ -145,8 +145,8 @@ void od_record_ready(od_job *job, const void *code)
     for (uint32_t i = 0; i < task->naccess; i++)
         datum_index(task->access[i].datum);
     if (job->number) {
-        od_recording_put("task %" PRIu64 " %.9f %u %d %.17g %u", job->number, now(), kernel, task->priority, task->duration,
-            task->naccess);
+        od_recording_put("task %" PRIu64 " %.9f %u %d %.17g %u", job->number, now(), kernel, task->priority,
+                         task->duration, task->naccess);
         for (uint32_t i = 0; i < task->naccess; i++) {
             const od_datum *d = task->access[i].datum;
             od_recording_put(" %u:%s%s", datum_index(d), mode_name(task->access[i].mode), d->keep ? "" : ":home");
@@ -248,8 +248,8 @@ void od_record_open(uintptr_t base, size_t size, bool undefined, bool hold)
 {
     if (!begin())
         return;
-    od_recording_put("open %.9f %" PRIu64 " %#" PRIxPTR " %zu %s%s", now(), owner, base, size, undefined ? "undefined" : "defined",
-        hold ? " hold" : "");
+    od_recording_put("open %.9f %" PRIu64 " %#" PRIxPTR " %zu %s%s", now(), owner, base, size,
+                     undefined ? "undefined" : "defined", hold ? " hold" : "");
     od_recording_end_line();
     end();
 }
@@ -258,8 +258,8 @@ void od_record_close(uintptr_t base, size_t size, bool copy_out, bool all, bool 
 {
     if (!begin())
         return;
-    od_recording_put("close %.9f %" PRIu64 " %#" PRIxPTR " %zu %s%s%s", now(), owner, base, size, copy_out ? "from" : "release",
-        all ? " delete" : "", hold ? " hold" : "");
+    od_recording_put("close %.9f %" PRIu64 " %#" PRIxPTR " %zu %s%s%s", now(), owner, base, size,
+                     copy_out ? "from" : "release", all ? " delete" : "", hold ? " hold" : "");
     od_recording_end_line();
     end();
 }
@@ -267,10 +267,9 @@ void od_record_close(uintptr_t base, size_t size, bool copy_out, bool all, bool 
 void od_record_range(uintptr_t base, size_t size, od_request_kind kind)
 {
     static const char *const names[] = {
-        [OD_REQUEST_READ] = "read",     [OD_REQUEST_WRITE] = "write", [OD_REQUEST_DISCARD] = "discard",
-        [OD_REQUEST_PULL] = "pull",     [OD_REQUEST_PUSH] = "push",   [OD_REQUEST_SNAPSHOT] = "snapshot",
-        [OD_REQUEST_SETTLE] = "settle", [OD_REQUEST_OUTSIDE] = "outside",
-        [OD_REQUEST_READ_OUTSIDE] = "read-outside",
+        [OD_REQUEST_READ] = "read",     [OD_REQUEST_WRITE] = "write",     [OD_REQUEST_DISCARD] = "discard",
+        [OD_REQUEST_PULL] = "pull",     [OD_REQUEST_PUSH] = "push",       [OD_REQUEST_SNAPSHOT] = "snapshot",
+        [OD_REQUEST_SETTLE] = "settle", [OD_REQUEST_OUTSIDE] = "outside", [OD_REQUEST_READ_OUTSIDE] = "read-outside",
     };
     if (!begin())
         return;
@@ -316,8 +315,9 @@ static void start(const od_run *run)
     od_lock_take(&recorder.lock);
     od_recording_put("ompdarts-graph %d", FORMAT_VERSION);
     od_recording_end_line();
-    od_recording_put("run devices=%u memory=%zu buffer=%u lookahead_ns=%.0f seed=%" PRIu64 " spill=%d working=%d", run->backend->ndevices,
-        run->backend->pool_bytes[0], options->task_buffer, options->lookahead_s * 1e9, options->seed, options->spill, options->working);
+    od_recording_put("run devices=%u memory=%zu buffer=%u lookahead_ns=%.0f seed=%" PRIu64 " spill=%d working=%d",
+                     run->backend->ndevices, run->backend->pool_bytes[0], options->task_buffer,
+                     options->lookahead_s * 1e9, options->seed, options->spill, options->working);
     od_recording_end_line();
     od_recording_put("policy %s", options->sched);
     od_recording_end_line();
@@ -337,7 +337,8 @@ static void stop(const od_run *run)
     for (unsigned k = 0; k < run->backend->ndevices; k++) {
         od_device_stats stats;
         od_engine_device_stats(run->engine, k, &stats);
-        od_recording_put("moved %u %" PRIu64 " %" PRIu64 " %" PRIu64, k, stats.h2d_bytes, stats.d2h_bytes, stats.d2d_bytes);
+        od_recording_put("moved %u %" PRIu64 " %" PRIu64 " %" PRIu64, k, stats.h2d_bytes, stats.d2h_bytes,
+                         stats.d2d_bytes);
         od_recording_end_line();
     }
     od_recording_put("end %" PRIu64 " %u %" PRIu64, recorder.tasks, recorder.data.count, od_recording_lines() + 1);

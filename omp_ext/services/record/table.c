@@ -15,7 +15,8 @@ static size_t bucket_of(const od_recording_table *t, uint64_t first, uint64_t se
 static void grow(od_recording_table *t)
 {
     size_t nbuckets = t->nbuckets ? 4 * t->nbuckets : FIRST_BUCKETS;
-    od_recording_table larger = {.bucket = calloc(nbuckets, sizeof *larger.bucket), .nbuckets = nbuckets, .count = t->count};
+    od_recording_table larger = {
+        .bucket = calloc(nbuckets, sizeof *larger.bucket), .nbuckets = nbuckets, .count = t->count};
     if (!larger.bucket) {
         if (!t->nbuckets)
             od_recording_give_up("out of memory");

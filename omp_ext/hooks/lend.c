@@ -11,7 +11,7 @@
 #include "omp_ext/tasks/launch.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/structs/structs.h"
-#include "omp_ext/hooks/virtual.h"
+#include "omp_ext/hooks/shown.h"
 #include "util/lock.h"
 
 #include <stdlib.h>

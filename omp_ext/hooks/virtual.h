@@ -11,10 +11,6 @@
  * number that libomptarget is to be called with. */
 bool od_is_virtual(int64_t *device, const od_map_args *args);
 
-/* The address on our device k of what a region holds, which stays there as one datum until it closes. If it fits on no device
- * (*on_device is false), where its contents are in host memory: in the spill area or the program's. Blocks. */
-void *od_region_address(const void *address, int k, bool *on_device);
-
 /* True where a target task is captured after the process has begun to end: its construct is not carried out any more. */
 bool od_is_too_late(void);
 

@@ -9,6 +9,8 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/runtime/runtime.h"
 
+#include <stdlib.h>
+
 od_map_args od_kernel_map_args(const od_kernel_args *args)
 {
     return (od_map_args){(int32_t)args->count, args->bases, args->begins, args->sizes,
@@ -172,4 +174,15 @@ int od_args_device(const od_map_args *args)
         device = od_foreign_entry_device(all, i);
     od_expand_free(&room);
     return device >= 0 ? device : od_runtime_device_number(0);
+}
+
+/* The construct's list with every range as a kernel argument, so that all of them count as its data. */
+int64_t *od_args_as_parameters(const od_map_args *args)
+{
+    int64_t *types = malloc(((size_t)args->count + 1) * sizeof *types);
+    if (!types)
+        od_fatal("out of host memory for a data construct");
+    for (int32_t i = 0; i < args->count; i++)
+        types[i] = (args->types[i] & OD_MAP_ATTACH) ? OD_MAP_ATTACH : (args->types[i] | OD_MAP_PARAM) & ~OD_MAP_RETURN;
+    return types;
 }

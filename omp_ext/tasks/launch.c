@@ -5,7 +5,6 @@
 #include "memmgr/data/attach.h"
 #include "memmgr/data/spill.h"
 #include "omp_ext/maps/device_memory.h"
-#include "omp_ext/process/fatal.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"

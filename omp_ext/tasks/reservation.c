@@ -2,7 +2,6 @@
 /* Reservations for host tasks that offload from inside. See reservation.h. */
 #include "omp_ext/tasks/reservation.h"
 
-#include "omp_ext/process/fatal.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/queue.h"

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Data constructs on our data. They open and close regions: no transfer, no allocation. A close brings home what is mapped
+ * `from`; an update brings home or pushes its section. The list has been made simple (omp_ext/maps/structs/structs.h), and
+ * what is not ours in it is marked (omp_ext/maps/foreign.h).
+ */
+#ifndef OD_OMP_EXT_REGIONS_H
+#define OD_OMP_EXT_REGIONS_H
+
+#include "omp_ext/maps/structs/structs.h"
+
+void od_data_begin(const od_map_args *args, const od_structs *structs);
+void od_data_end(const od_map_args *args);
+void od_data_update(const od_map_args *args);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Device addresses shown to the program. See shown.h. */
+#include "omp_ext/hooks/shown.h"
+
+#include "memmgr/data/spill.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/thread.h"
+#include "omp_ext/maps/foreign.h"
+#include "omp_ext/maps/reach.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/runtime/runtime.h"
+#include "omp_ext/services/info.h"
+#include "omp_ext/tasks/job.h"
+#include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/reservation.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool od_shows_addresses(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        if ((args->types[i] & (OD_MAP_RETURN | OD_MAP_FOREIGN)) == OD_MAP_RETURN)
+            return true;
+    return false;
+}
+
+static void show(const od_map_args *args, int32_t i, const od_datum *d, unsigned k)
+{
+    uintptr_t device_begin = (uintptr_t)od_runtime_address(d, k) + ((uintptr_t)args->begins[i] - d->base);
+    args->bases[i] = (void *)(device_begin - ((uintptr_t)args->begins[i] - (uintptr_t)args->bases[i]));
+}
+
+/* Must say the same when the construct begins and when it ends. */
+static bool may_write(const od_map_args *args, int32_t i)
+{
+    return (args->types[i] & (OD_MAP_TO | OD_MAP_FROM)) != OD_MAP_TO;
+}
+
+static void bind_and_show(const od_map_args *args, const od_uses *uses, const int32_t *access_of, unsigned k)
+{
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++) {
+        if (access_of[i] < 0)
+            continue;
+        od_datum *d = uses->access[access_of[i]].datum;
+        od_engine_bind(engine, d, k, may_write(args, i));
+        show(args, i, d, k);
+    }
+    od_runtime_unlock();
+}
+
+/* What fits on no device is shown in its region's spill area: the program's memory is the host's own. */
+static void show_spilled(const od_map_args *args, const od_uses *uses, const int32_t *access_of)
+{
+    od_runtime_lock();
+    od_reach_write_spilled(uses);
+    for (int32_t i = 0; i < args->count; i++) {
+        const od_datum *d = access_of[i] >= 0 ? uses->access[access_of[i]].datum : NULL;
+        if (d && od_datum_is_spilled(d))
+            args->bases[i] = (char *)od_spill_address(d->region->spill, (uintptr_t)args->begins[i]) -
+                             ((uintptr_t)args->begins[i] - (uintptr_t)args->bases[i]);
+    }
+    od_runtime_unlock();
+}
+
+/* What is not present has no device address: libomptarget 19 answers NULL, newer ones leave the program its own. */
+static void show_absent(const od_map_args *args, const int32_t *access_of)
+{
+    for (int32_t i = 0; i < args->count; i++) {
+        if (access_of[i] >= 0 || (args->types[i] & (OD_MAP_RETURN | OD_MAP_FOREIGN)) != OD_MAP_RETURN || !args->begins[i])
+            continue;
+        od_info_tell_absent(args, i);
+        if (od_real_is_old())
+            args->bases[i] = NULL;
+    }
+}
+
+/* Another thread may be shown one of the list's data just now: then all go where that is, or else `device`. */
+static int device_of_shown(const od_map_args *args, int device)
+{
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t base;
+        size_t size;
+        bool datum = od_arg_classify(args, i) == OD_ARG_DATUM && od_arg_range(engine, args, i, &base, &size);
+        const od_datum *d = datum ? od_directory_find(od_engine_directory(engine), base, 0) : NULL;
+        if (d && d->bound)
+            device = d->home;
+    }
+    od_runtime_unlock();
+    return device;
+}
+
+/* Open constructs of this thread that show device addresses. */
+static unsigned own_attempts(void)
+{
+    return od_self.holds - (unsigned)__builtin_popcountll(od_self.shown_host);
+}
+
+/* Brings the list's data to one device (`bound`, or any) and binds and shows them there. Returns the place. `reach`: the list
+ * is its; or NULL. */
+static int acquire(const od_map_args *args, od_reach *reach, int bound)
+{
+    od_uses uses = {0};
+    od_job *job = od_job_create(OD_JOB_SYNC);
+    int32_t *access_of = malloc(((size_t)args->count + 1) * sizeof *access_of);
+    if (!job || !access_of || od_args_resolve(args, NULL, 0, &uses, access_of))
+        od_fatal("out of host memory for a data construct");
+    od_runtime_lock();
+    od_uses_trust(&uses, NULL, 0, true);
+    od_runtime_unlock();
+    if (reach)
+        od_reach_want(reach, &uses, access_of);
+    job->task.shows = job->task.needs_device = job->task.uses_spill = true;
+    job->attempts = own_attempts() + 1;
+    job->task.outer = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
+    if (bound != OD_NOWHERE)
+        job->task.bound = bound;
+    od_uses shown = uses; /* the arrays stay the job's */
+    int place = od_job_acquire(job, &uses, "use_device_ptr");
+    if (place != OD_HOST && reach)
+        od_reach_write(&shown, (unsigned)place);
+    if (place != OD_HOST)
+        bind_and_show(args, &shown, access_of, (unsigned)place);
+    else
+        show_spilled(args, &shown, access_of);
+    show_absent(args, access_of);
+    od_job_end_sync(job, OD_OK);
+    od_job_destroy(job);
+    free(access_of);
+    return place;
+}
+
+/* What is shown on `device` by right of what the thread has been shown before may have to be where others are shown it: a
+ * kernel then reaches it from a neighbour, as host devices and peers can. */
+static int acquire_where_shown(const od_map_args *args, od_reach *reach, int device)
+{
+    size_t bytes = (size_t)args->count * sizeof *args->bases;
+    void **written = malloc(bytes + 1);
+    if (!written)
+        od_fatal("out of host memory for a data construct");
+    memcpy(written, args->bases, bytes);
+    int tried = device_of_shown(args, device), place = acquire(args, reach, tried);
+    while (place == OD_HOST && device_of_shown(args, device) != tried) {
+        tried = device_of_shown(args, device);
+        memcpy(args->bases, written, bytes);
+        place = acquire(args, reach, tried);
+    }
+    free(written);
+    return place;
+}
+
+/* Several data may be shown to other threads on several devices just now, or leave no room: these are waited for
+ * (od_job_has_rivals), in reason, for they may themselves wait for this thread. */
+static int acquire_beside_others(const od_map_args *args, od_reach *reach)
+{
+    od_rivals_begin();
+    int place = acquire_where_shown(args, reach, od_self.holds ? od_self.held_place : od_foreign_place(args));
+    if (place == OD_HOST)
+        od_rivals_end();
+    return place;
+}
+
+static void tell_host_address(const char *what)
+{
+    static atomic_bool told;
+    if (!atomic_exchange(&told, true))
+        od_log(OD_LOG_WARNING, "omp", "%s: the data fit on no device, the program is shown addresses of host memory", what);
+}
+
+/* use_device_ptr: until the construct ends. Several constructs that are open at once show addresses on one device, so that
+ * a kernel can use all of them. */
+void od_show_addresses(const od_map_args *args)
+{
+    od_reach *reach = od_reach_find(args);
+    int place = acquire_beside_others(reach ? &reach->args : args, reach);
+    if (reach)
+        memcpy(args->bases, reach->args.bases, (size_t)args->count * sizeof *args->bases);
+    if (place == OD_HOST)
+        tell_host_address("use_device_ptr");
+    else
+        od_self.held_place = place;
+    if (place != OD_HOST && od_self.mode == OD_PLAIN)
+        od_queue_enter((unsigned)place);
+    od_self.holds++;
+    od_self.shown_host = od_self.shown_host << 1 | (place == OD_HOST);
+    if (!reach)
+        return;
+    reach->depth = od_self.holds;
+    reach->outer = od_self.reach;
+    od_self.reach = reach;
+}
+
+/* What the innermost open construct has reached, which is the caller's then; NULL: nothing but its own data. */
+static od_reach *take_reach(void)
+{
+    od_reach *reach = od_self.reach;
+    if (!reach || reach->depth != od_self.holds)
+        return NULL;
+    od_self.reach = reach->outer;
+    return reach;
+}
+
+/* The datum whose address argument i shows, or NULL. Locked. */
+static od_datum *shown_datum(od_engine *engine, const od_map_args *args, int32_t i)
+{
+    uintptr_t base;
+    size_t size;
+    if (!(args->types[i] & OD_MAP_RETURN) || !od_arg_range(engine, args, i, &base, &size))
+        return NULL;
+    return od_directory_find(od_engine_directory(engine), base, size);
+}
+
+/* Several arguments that show addresses of one datum have bound it once. */
+static void unbind(od_engine *engine, const od_map_args *args, int32_t i)
+{
+    od_datum *d = shown_datum(engine, args, i);
+    bool writes = false;
+    for (int32_t j = 0; d && j < args->count; j++) {
+        bool same = shown_datum(engine, args, j) == d;
+        if (same && j < i)
+            return;
+        writes |= same && may_write(args, j);
+    }
+    if (d && d->bound)
+        od_engine_unbind(engine, d, writes);
+}
+
+void od_hide_addresses(const od_map_args *args)
+{
+    bool on_host = od_self.shown_host & 1;
+    od_reach *reach = take_reach();
+    const od_map_args *all = reach ? &reach->args : args;
+    od_self.shown_host >>= 1;
+    od_self.holds -= od_self.holds > 0;
+    if (od_self.holds || od_self.mode != OD_PLAIN)
+        od_queue_drain();
+    else if (od_queue_leave())
+        od_runtime_probe(od_self.held_place);
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; !on_host && i < all->count; i++)
+        unbind(engine, all, i);
+    od_runtime_unlock();
+    od_reach_free(reach);
+    if (!on_host)
+        od_rivals_end();
+}
+
+void od_show_own_addresses(const od_map_args *args)
+{
+    const od_task *task = &od_self.job->task;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++) {
+        uintptr_t base;
+        size_t size;
+        if (!(args->types[i] & OD_MAP_RETURN) || !od_arg_range(engine, args, i, &base, &size))
+            continue;
+        for (uint32_t j = 0; j < task->naccess; j++) {
+            const od_datum *d = task->access[j].datum;
+            if (base >= d->base && base + size <= d->base + d->size)
+                show(args, i, d, (unsigned)od_self.place);
+        }
+    }
+    od_runtime_unlock();
+}
+
+bool od_shows_own_data(const od_map_args *args)
+{
+    int foreign = od_foreign_place(args);
+    if (od_self.mode != OD_ON_DEVICE || !od_shows_addresses(args) || (foreign != OD_NOWHERE && foreign != od_self.place))
+        return false;
+    od_map_args parameters = *args;
+    parameters.types = od_args_as_parameters(args);
+    bool own = od_job_owns(&parameters) && !od_reach_any(args); /* nobody has reserved what is reached */
+    free(parameters.types);
+    return own;
+}
+
+/* --- what is where ---------------------------------------------------------- */
+
+/* A host task that asks must stay where the answers are the virtual device's. */
+static bool is_ours(const void *address, int device)
+{
+    od_self.unsuited = true;
+    if (!od_runtime_started() || device != od_runtime_virtual_number())
+        return false;
+    od_engine *engine = od_runtime_lock();
+    bool in_region = od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0) != NULL;
+    od_runtime_unlock();
+    return in_region;
+}
+
+int omp_target_is_present(const void *address, int device)
+{
+    if (is_ours(address, device))
+        return 1;
+    return REAL(omp_target_is_present)(address, device);
+}
+
+void *od_region_address(const void *address, int k, bool *on_device)
+{
+    void *base = (void *)(uintptr_t)address, *begin = base;
+    int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
+    od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL};
+    od_rivals_begin();
+    int place = acquire_where_shown(&args, NULL, k);
+    od_rivals_end(); /* it may stay shown for long: nobody is to wait for that */
+    *on_device = place != OD_HOST;
+    if (!*on_device)
+        return base;
+    od_engine *engine = od_runtime_lock();
+    od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0)->shown++;
+    od_runtime_unlock();
+    return base;
+}
+
+void *omp_get_mapped_ptr(const void *address, int device)
+{
+    if (!is_ours(address, device))
+        return REAL(omp_get_mapped_ptr)(address, device);
+    bool on_device;
+    void *there = od_region_address(address, od_runtime_device_index(device), &on_device);
+    if (!on_device)
+        tell_host_address("omp_get_mapped_ptr");
+    return there;
+}

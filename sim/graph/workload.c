@@ -36,7 +36,7 @@ typedef struct builder {
 
 static size_t datum_bytes(const builder *b, double tiles)
 {
-    return b->workload->unit ? 1 : (size_t)(tiles * b->workload->tile * b->workload->tile * SIM_ELEMENT);
+    return b->workload->unit ? 1 : (size_t)(tiles * b->workload->tile * b->workload->tile * (double)SIM_ELEMENT);
 }
 
 /* A matrix of rows x columns data; the index of its first one. */

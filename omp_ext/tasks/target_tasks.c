@@ -21,7 +21,6 @@
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/tasks/tasks.h"
 #include "omp_ext/services/tracing.h"
-#include "omp_ext/hooks/virtual.h"
 #include "util/tsan.h"
 
 #include <stdatomic.h>

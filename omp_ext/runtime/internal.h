@@ -4,6 +4,7 @@
  *
  *   lock.c          the lock, and what is carried out when it is given back
  *   places.c        devices and their numbers
+ *   rivals.c        who is shown device addresses
  *   transfers.c     copies
  *   reservations.c  what is granted to host tasks before they run
  *   wait.c          threads of the program that wait

@@ -52,6 +52,10 @@ static void *keep(size_t size)
     number = count++;
     return kept[number] = memory;
 }
+#ifdef __cplusplus
+extern "C"
+#endif
+void set_linked(void (*function)(int, uint64_t));
 #ifdef OPENED
 static void *in_library(const char *name)
 {
@@ -115,7 +119,7 @@ def source(programs):
 
 def whole(emitters, texts):
     slots = max(emitter.slots for emitter in emitters) or 1
-    cases = "".join(f"    case {e.number}: program_{e.number}(); break;\n" for e in emitters)
+    cases = "".join(f"    case {e.number}:{e.opening()} program_{e.number}(); break;\n" for e in emitters)
     return f"#define SLOTS {slots}\n" + PRELUDE + "\n" + "\n".join(texts) + "\n" + MAIN % (0, cases)
 
 
@@ -283,13 +287,15 @@ class Emitter(PartsText, DataText, TaskText):
         self.elsewhere[made.place].append(top_text(made, unique) + f"{extern}void scene_{unique}(void)\n{{\n" +
                                           "\n".join(self.lines) + "\n}\n")
         self.lines, self.indent = lines, indent
-        self.functions.append(f"{extern}void scene_{unique}(void);\n{extern}void set_linked(void (*)(int, uint64_t));\n"
-                              if made.place == "linked" else "")
-        if made.place == "linked":
-            self.put(f"set_linked(remember); scene_{unique}();")
-        else:
-            self.put('((void (*)(void (*)(int, uint64_t)))in_library("set_opened"))(remember);')
-            self.put(f'((void (*)(void))in_library("scene_{unique}"))();')
+        self.functions.append(f"{extern}void scene_{unique}(void);\n" if made.place == "linked" else "")
+        self.put(f"scene_{unique}();" if made.place == "linked" else f'((void (*)(void))in_library("scene_{unique}"))();')
+
+    def opening(self):
+        """Libraries are opened before all else: whoever opens one beside kernels that run for the first time may wait
+        for libomptarget's lock, which has the dynamic linker's to wait for, also without the library."""
+        calls = {"linked": " set_linked(remember);",
+                 "opened": ' ((void (*)(void (*)(int, uint64_t)))in_library("set_opened"))(remember);'}
+        return "".join(calls[place] for place in PLACES if self.elsewhere[place])
 
     def depobj(self, depend):
         name = self.fresh("object")

@@ -85,7 +85,7 @@ class Generator(Parts, DataStatements, TaskStatements):
         self.parallel = 0
         self.in_task = 0
         self.cpp = rng.random() < 0.3
-        self.place = rng.choice(("",) * 8 + ("linked", "opened")) if self.allows("shared library") else ""
+        self.place = rng.choice(("",) * 8 + ("linked", "opened"))
         self.budget = rng.choice((12, 25, 50))  # statements, more or less
 
     def chance(self, p):

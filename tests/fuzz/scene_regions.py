@@ -397,11 +397,11 @@ class Script:
         self.uses.add("wrong")
 
 
-@scene("script", weight=4, on=False)
+@scene("script", weight=4)
 def script(rng):
     return Script(rng).scene()
 
 
-@scene("wrong", weight=0.5, alone=True, last=True, on=False)
+@scene("wrong", weight=0.5, alone=True, last=True)
 def wrong(rng):
     return Script(rng, wrong=True).scene(1, 6)

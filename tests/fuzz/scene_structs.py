@@ -161,12 +161,12 @@ class Struct:
                        "\n".join(lines) + "\n}\n" + ("REMEMBER(1u + (uint64_t)other@);\n" if reaches else "") + "}")
 
 
-@scene("struct", weight=2, on=False)
+@scene("struct", weight=2)
 def struct(rng):
     return Struct(rng, rng.choice(("name", "pointer"))).scene()
 
 
-@scene("reference", weight=1.5, cpp=True, on=False)
+@scene("reference", weight=1.5, cpp=True)
 def reference(rng):
     return Struct(rng, "reference").scene()
 
@@ -245,7 +245,7 @@ struct C@ {
 };"""
 
 
-@scene("class", weight=1.5, cpp=True, on=False)
+@scene("class", weight=1.5, cpp=True)
 def class_(rng):
     """Member functions that map members through `this`."""
     text = Text()

@@ -28,7 +28,7 @@ def many_threads(rng):
     return Scene(setup=setup, steps=text.steps, tear=[f"REMEMBER(HASH_OF(x@, {count * n})); free(x@);"], uses=uses)
 
 
-@scene("threads that end", weight=1, alone=True, on=False)
+@scene("threads that end", weight=1, alone=True)
 def threads_that_end(rng):
     """Threads of pthread_create, one after the other or at once, that offload and end, some with tasks in flight."""
     rounds, at_once, n, uses = rng.choice((1, 3, 10)), rng.choice((1, 2, 3)), rng.choice((1, 50)), ["threads that end"]

@@ -20,13 +20,13 @@ static od_cu_result count_call(cd_call call)
     return OD_CU_SUCCESS;
 }
 
-od_cu_result cd_wrong_context(void)
+od_cu_result cd_wrong_context(cd_call call)
 {
-    cd.stats.without_context++;
+    cd.stats.without_context[call]++;
     return OD_CU_INVALID_CONTEXT;
 }
 
-static od_cu_result check_needs(cd_needs needs)
+static od_cu_result check_needs(cd_call call, cd_needs needs)
 {
     if (needs == CD_NOTHING)
         return OD_CU_SUCCESS;
@@ -37,7 +37,7 @@ static od_cu_result check_needs(cd_needs needs)
     if (needs == CD_STREAMS_CONTEXT && !cd.settings.stream_context)
         return OD_CU_SUCCESS;
     if (!cd_current())
-        return cd_wrong_context();
+        return cd_wrong_context(call);
     od_cu_result result = cd_current()->references ? OD_CU_SUCCESS : CD_CONTEXT_IS_DESTROYED;
     return result || needs != CD_CONTEXT ? result : cd_context_health(cd_current());
 }
@@ -53,7 +53,7 @@ od_cu_result cd_enter(cd_call call, cd_needs needs)
     cd_settings_read(&cd.settings);
     od_cu_result result = count_call(call);
     if (!result)
-        result = check_needs(needs);
+        result = check_needs(call, needs);
     if (result)
         pthread_mutex_unlock(&cd.lock);
     return result;
@@ -67,24 +67,24 @@ od_cu_result cd_leave(od_cu_result result)
 
 /* --- statistics -------------------------------------------------------------- */
 
-static void print_calls(FILE *out)
+static void print_calls(FILE *out, const char *name, const unsigned long *counts)
 {
     const char *separator = "";
-    fprintf(out, "{\"calls\": {");
+    fprintf(out, "\"%s\": {", name);
     for (unsigned i = 0; i < CD_NCALLS; i++) {
-        if (!cd.stats.calls[i])
+        if (!counts[i])
             continue;
-        fprintf(out, "%s\"%s\": %lu", separator, cd_call_name((cd_call)i), cd.stats.calls[i]);
+        fprintf(out, "%s\"%s\": %lu", separator, cd_call_name((cd_call)i), counts[i]);
         separator = ", ";
     }
-    fprintf(out, "}");
+    fprintf(out, "}, ");
 }
 
 static void print_copies(FILE *out)
 {
     static const char *const names[CD_NDIRECTIONS] = {"host_to_device", "device_to_host", "device_to_device", "peer"};
     const cd_stats *s = &cd.stats;
-    fprintf(out, ", \"copies\": {");
+    fprintf(out, "\"copies\": {");
     for (unsigned i = 0; i < CD_NDIRECTIONS; i++)
         fprintf(out, "%s\"%s\": %lu", i ? ", " : "", names[i], s->copies[i]);
     fprintf(out, "}, \"bytes\": {");
@@ -112,11 +112,13 @@ static void print_leaks(FILE *out)
 
 void cd_stats_print(FILE *out)
 {
-    print_calls(out);
+    fprintf(out, "{");
+    print_calls(out, "calls", cd.stats.calls);
+    print_calls(out, "without_context", cd.stats.without_context);
     print_copies(out);
     print_leaks(out);
     fprintf(out, ", \"kernels\": %lu, \"empty_kernels\": %lu", cd.stats.kernels, cd.stats.empty_kernels);
-    fprintf(out, ", \"without_context\": %lu, \"misuses\": %lu}\n", cd.stats.without_context, cd.stats.misuses);
+    fprintf(out, ", \"misuses\": %lu}\n", cd.stats.misuses);
 }
 
 __attribute__((destructor)) static void at_exit(void)

@@ -25,8 +25,8 @@
  *   CUDA_DOUBLE_JITTER=0      most seconds that an operation is delayed, at random, seeded by CUDA_DOUBLE_SEED
  *   CUDA_DOUBLE_PIN_LIMIT=0   bytes of host memory that can be pinned; 0: all
  *   CUDA_DOUBLE_WATCH_PINS=1  a copy of memory that has been mapped anew since it was registered is misuse (slow)
- *   CUDA_DOUBLE_STREAM_CONTEXT=1  calls for a stream or an event fail without a current context, as CUDA's manual says;
- *                             0: only those that copy, launch or create something
+ *   CUDA_DOUBLE_STREAM_CONTEXT=1  launches and calls for streams or events fail without the current context that
+ *                             CUDA's manual asks for; 0: only those that copy or create something
  *   CUDA_DOUBLE_MISUSE=warn   misuse is reported but not fatal: the call fails
  *   CUDA_DOUBLE_FAIL=name:n:code[,...]   the n-th call of a function fails (n+: all from there on)
  *   CUDA_DOUBLE_LOST=device:n            the n-th copy on the device's streams is its end: error 700 from then on
@@ -217,8 +217,8 @@ typedef struct cd_settings {
 typedef struct cd_stats {
     unsigned long calls[CD_NCALLS];
     unsigned long copies[CD_NDIRECTIONS], pageable_copies, staged_peer_copies;
-    unsigned long kernels, empty_kernels; /* executed; those of them that took only time */
-    unsigned long without_context;        /* calls refused because no context was current, or another one */
+    unsigned long kernels, empty_kernels;     /* executed; those of them that took only time */
+    unsigned long without_context[CD_NCALLS]; /* refused because no context was current, or another one */
     atomic_ulong misuses;                     /* cuBLAS's double counts without the lock */
     unsigned long long bytes[CD_NDIRECTIONS]; /* copied */
     unsigned in_flight, most_in_flight;       /* submitted, not finished */
@@ -279,7 +279,7 @@ void cd_stats_print(FILE *out);
 cd_context *cd_current(void);
 
 /* Result 201, which is counted: what belongs to this context is used without it. */
-od_cu_result cd_wrong_context(void);
+od_cu_result cd_wrong_context(cd_call call);
 
 /* 0 for a live context. */
 od_cu_result cd_context_check(const cd_context *context);

@@ -101,17 +101,19 @@ static bool is_shape(const unsigned *grid, const unsigned *block)
     return grid[0] && grid[1] && grid[2] && threads && threads <= MAX_THREADS;
 }
 
-/* The kernel's context must be current, and the stream's. */
+/* The kernel's context must be current, which must be the stream's. */
 static od_cu_result launch(od_cu_function function, od_cu_stream handle, void *const *extra)
 {
     cd_stream *stream;
     od_cu_result result = check(function);
     if (!result)
         result = cd_stream_find(handle, &stream);
-    if (!result && function->module->context != cd_current())
-        return cd_wrong_context();
-    if (!result && stream->context != cd_current())
-        return OD_CU_INVALID_HANDLE;
+    if (!result && cd.settings.stream_context && function->module->context != cd_current())
+        result = cd_wrong_context(CD_cuLaunchKernel);
+    if (!result && stream->context != function->module->context)
+        result = OD_CU_INVALID_HANDLE;
+    if (!result)
+        result = cd_context_health(stream->context);
     if (result)
         return result;
     cd_op op = {.kind = CD_OP_KERNEL, .kernel = function, .captured = copy_arguments(function, extra)};
@@ -126,7 +128,7 @@ od_cu_result cuLaunchKernel(od_cu_function function, unsigned grid_x, unsigned g
                             od_cu_stream stream, void **params, void **extra)
 {
     (void)shared_bytes;
-    od_cu_result result = cd_enter(CD_cuLaunchKernel, CD_CONTEXT);
+    od_cu_result result = cd_enter(CD_cuLaunchKernel, CD_STREAMS_CONTEXT);
     if (result)
         return result;
     unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};

@@ -43,7 +43,8 @@ static bool copy_file(int from, int to)
     return n == 0;
 }
 
-/* A file that has been opened already would be given out once more: so this is a copy of it. */
+/* A file that has been opened already would be given out once more: so this is a copy of it. What it calls is found in
+ * the libraries that it names (libomp) before all others: a library that is preloaded is not to see kernels. */
 static void *open_kernels(void)
 {
     char path[PATH_MAX], copy[64];
@@ -53,7 +54,7 @@ static void *open_kernels(void)
         return NULL;
     int to = memfd_create("kernels", MFD_CLOEXEC);
     snprintf(copy, sizeof copy, "/proc/self/fd/%d", to);
-    void *library = to >= 0 && copy_file(from, to) ? dlopen(copy, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *library = to >= 0 && copy_file(from, to) ? dlopen(copy, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
     if (!library) {
         fprintf(stderr, "cuda double: %s: %s\n", file, to >= 0 ? dlerror() : "no copy can be made");
         abort();
@@ -215,7 +216,7 @@ static od_cu_result enter_with(cd_call call, od_cu_module module)
     else if (!module->alive)
         result = cd_misuse(OD_CU_INVALID_HANDLE, "the module %p was unloaded", (void *)module);
     else if (module->context != cd_current())
-        result = cd_wrong_context();
+        result = cd_wrong_context(call);
     return result ? cd_leave(result) : OD_CU_SUCCESS;
 }
 

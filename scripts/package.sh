@@ -50,7 +50,7 @@ chroot "$debian" apt-get -q install --yes --no-install-recommends "/tmp/${packag
 chroot "$debian" env USER_PATH_KEEP=/tmp LC_ALL=C.UTF-8 /tmp/user_path.sh /usr /tmp/guide.md
 cp "$debian/tmp/blocks.html" "$place/report.html"
 status=0
-tests/e2e/browse.sh "$place/report.html" 1200 || status=$?
+tests/e2e/checks/browse.sh "$place/report.html" 1200 || status=$?
 case $status in
     0) echo "package: its report opens in a browser" ;;
     77) ;;

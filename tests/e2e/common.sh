@@ -8,7 +8,7 @@
 # Each run with the library has the watchdog on. A driver ends with `finish`; exit codes: 0 right, 1 wrong, 77 skipped.
 set -u
 [ -z "${E2E_SKIP-}" ] || { echo "skipped: $E2E_SKIP"; exit 77; }
-sources=$(dirname "$0")
+sources=$(dirname "${BASH_SOURCE[0]}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -109,13 +109,13 @@ same_checksum() {
 
 # stats EXPRESSION… : each holds for the last run with the library.
 stats() {
-    python3 "$sources/check_stats.py" "$work/stats" "$@" && return
+    python3 "$sources/checks/check_stats.py" "$work/stats" "$@" && return
     fail "$ran"
 }
 
 # value EXPRESSION : of the last run with the library
 value() {
-    python3 "$sources/check_stats.py" --print "$work/stats" "$1"
+    python3 "$sources/checks/check_stats.py" --print "$work/stats" "$1"
 }
 
 says() {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What a profiler is told through NVTX, one line per call, appended to the file that NVTX_DOUBLE_LOG names: the
- * process, the call and its arguments, with tabs between. tests/e2e/check_nvtx.py reads it.
+ * process, the call and its arguments, with tabs between. tests/e2e/checks/check_nvtx.py reads it.
  */
 #ifndef NVTX_DOUBLE_LOG_H
 #define NVTX_DOUBLE_LOG_H

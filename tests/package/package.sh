@@ -41,7 +41,7 @@ grep -vE -f "$work/map" "$work/shown" && fail "the library shows symbols that it
 [ "$(wc -l <"$work/shown")" -gt 30 ] || fail "the library shows next to nothing"
 
 USER_PATH_KEEP=$work "$sources/tests/package/user_path.sh" "$work/root/usr" "$sources/docs/guide.md" || failures=$((failures + 1))
-"$sources/tests/e2e/browse.sh" "$work/blocks.html" 1200
+"$sources/tests/e2e/checks/browse.sh" "$work/blocks.html" 1200
 case $? in 0 | 77) ;; *) fail "the report in the browser" ;; esac
 
 [ $failures -eq 0 ] && echo "all right"

@@ -48,7 +48,7 @@ sim "${run[@]}" --quiet --csv - --trace "$work/1.json" >"$work/csv3" || fail "a 
 sim "${run[@]}" --quiet --csv - --trace "$work/2.json" >/dev/null || fail "a trace for Perfetto"
 cmp "$work/csv1" "$work/csv3" || fail "who is told decides differently"
 cmp "$work/1.json" "$work/2.json" || fail "the same seed, another trace for Perfetto"
-python3 "$(dirname "$0")/../e2e/check_trace.py" "$work/1.json" || fail "a wrong trace for Perfetto"
+python3 "$(dirname "$0")/../e2e/checks/check_trace.py" "$work/1.json" || fail "a wrong trace for Perfetto"
 [[ $(grep -c '"cat":"task"' "$work/1.json") == 120 ]] || fail "the trace for Perfetto has not 120 tasks"
 [[ $(grep -c '"created_us":0.000,' "$work/1.json") == 120 ]] || fail "not all tasks are created at the beginning"
 # decides POLICY [KIND…] : it tells choices of the first kind, perhaps of the others, and takes the same where nobody listens
@@ -59,7 +59,7 @@ decides() {
     sim --sched "$policy" --workload gemm2d:n=16 --mem 300M --devices 4 --quiet --csv - --trace "$work/1.json" >"$work/csv2" ||
         fail "$policy, traced"
     cmp "$work/csv1" "$work/csv2" || fail "$policy: who is told decides differently"
-    python3 "$(dirname "$0")/../e2e/check_trace.py" "$work/1.json" || fail "$policy: a wrong trace for Perfetto"
+    python3 "$(dirname "$0")/../e2e/checks/check_trace.py" "$work/1.json" || fail "$policy: a wrong trace for Perfetto"
     told=$(grep -o '"name":"[a-z]*","cat":"decision"' "$work/1.json" | cut -d'"' -f4 | sort -u | xargs)
     for kind in $told; do
         [[ " $* " == *" $kind "* ]] || fail "$policy tells '$told', and not only '$*'"

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: no_progress.sh
+#
+# A program that hangs by its own fault is stopped by the watchdog, which says how things stand. One that gets SIGINT or
+# SIGTERM gives its figures and ends by that signal; if it handles the signal itself, nothing of that happens.
+. "$(dirname "$0")/../common.sh"
+export "${own_crashes[@]}" # a message and abort() is how the library ends a program
+
+# ended STATUS [VAR=VALUE…] PROGRAM ARGUMENTS…
+ended() {
+    local status
+    rm -f "$work/stats"
+    {
+        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_STATS="$work/stats" "${@:2}" >"$work/out" 2>"$work/err"
+        status=$?
+    } 2>/dev/null
+    ran=${*:2}
+    expect_exit "$1" $status "$ran"
+}
+
+ended 134 OMPDARTS_WATCHDOG=1 "$E2E_PROGRAMS/wait_for_nothing"
+says "watchdog: no progress for 1 s; 1 threads wait in libomp"
+says "engine state after"
+# Threads sleep, and do not look as if one of them ran a task.
+ended 134 OMPDARTS_WATCHDOG=1 KMP_BLOCKTIME=0 "$E2E_PROGRAMS/wait_for_nothing" barrier
+says "watchdog: no progress for 1 s; 1 threads wait in libomp"
+
+for signal in 2 15; do
+    ended $((128 + signal)) OMPDARTS_SUMMARY=1 "$E2E_PROGRAMS/wait_for_nothing" signal $signal
+    says "figures so far"
+    says "1 tasks (0 on the host)"
+    stats "stats.tasks == 1"
+done
+# Nothing to say: as without the library.
+ended 130 OMPDARTS_STATS= OMPDARTS_SUMMARY=0 "$E2E_PROGRAMS/wait_for_nothing" signal 2
+[ ! -s "$work/err" ] || fail "$ran: on standard error: $(cat "$work/err")"
+
+# In the middle of work.
+for moment in 0 0.01 0.1; do
+    rm -f "$work/stats" "$work/out"
+    env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" \
+        "$E2E_PROGRAMS/wait_for_nothing" loop >"$work/out" 2>"$work/err" &
+    program=$!
+    until [ -s "$work/out" ]; do sleep 0.02; done
+    sleep $moment
+    kill -TERM $program
+    wait $program 2>/dev/null
+    status=$?
+    ran="a loop, terminated after $moment s"
+    expect_exit 143 $status "$ran"
+    says "interrupted (Terminated): figures so far"
+    stats "stats.tasks > 0"
+done
+finish

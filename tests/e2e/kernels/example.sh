@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: example.sh PROGRAM
+#
+# One of examples/programs in each of its variants: right by its own check, and to the last bit what it computes without
+# the library, with ample memory and with a working set that is larger than all devices together. E2E_EXAMPLES is the
+# folder of the programs.
+. "$(dirname "$0")/../common.sh"
+program=$E2E_EXAMPLES/$1
+
+# variant MEMORY BUSY COPIES ARGUMENT… : memory of a device in the runs out of core; how many devices are sure to get
+# work there; whether copies are "kept" from task to task, so that some have to be evicted, or "not"
+variant() {
+    local memory=$1 busy=$2 evicts="totals.evictions > 0" settings
+    [ "$3" = kept ] || evicts="totals.evictions >= 0"
+    shift 3
+    plain 0 "$program" "$@"
+    for settings in "OMPDARTS_SCHED=darts OMPDARTS_EVICT=luf" "OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru" \
+        "OMPDARTS_COHERENCE=strict" "OMPDARTS_DEVICES=1" "OMPDARTS_SEED=2 OMPDARTS_JITTER=0.0005" OMPDARTS_CHECK=1; do
+        under 0 $settings "$program" "$@"
+        same_checksum
+        stats "stats.tasks > 0 and stats.host_tasks == 0"
+    done
+    for settings in "OMPDARTS_SCHED=darts OMPDARTS_EVICT=luf" "OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru" \
+        "OMPDARTS_COHERENCE=strict" "OMPDARTS_DEVICES=1"; do
+        under 0 OMPDARTS_MEM_LIMIT="$memory" $settings "$program" "$@"
+        same_checksum
+        stats "stats.host_tasks == 0" "0 < totals.limit_bytes <= $memory" "totals.peak_bytes <= totals.limit_bytes"
+        [ "$settings" = OMPDARTS_COHERENCE=strict ] || stats "$evicts"
+    done
+    # With slow transfers no device can do all the work before the others get some.
+    under 0 OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SEED=3 OMPDARTS_JITTER=0.002 "$program" "$@"
+    same_checksum
+    stats "$evicts" "sum(d.tasks > 0 for d in devices) >= $busy"
+}
+
+"$program" --help >"$work/out" || fail "$1 --help"
+"$program" --nonsense 1 >"$work/out" 2>&1
+expect_exit 2 $? "$1 --nonsense"
+
+case $1 in
+    stencil) # 16 tiles of 66 kB
+        variant 200000 4 kept --grid 4 --size 64 --steps 8 --every 4 --map region
+        # The tokens may order what cannot be seen, so each task's arrays come and go with it.
+        variant 200000 4 not --grid 4 --size 64 --steps 8 --every 4 --map task
+        ;;
+    sparse) # a matrix of 1.6 MB
+        variant 200000 4 kept --side 4 --size 48 --digits 2 --product tile
+        variant 300000 4 kept --side 4 --size 48 --digits 2 --product row
+        ;;
+    nbody) # 61 kB
+        variant 12000 4 kept --blocks 12 --block 64 --steps 4 --every 2
+        ;;
+    convolution) # 1 MB in 6 slots
+        variant 200000 4 not --width 24 --batch 4 --batches 12 --slots 6 --weights region
+        variant 200000 4 not --width 24 --batch 4 --batches 12 --slots 6 --weights task
+        variant 200000 2 not --width 24 --batch 4 --batches 12 --slots 6 --members 4
+        ;;
+    qr) # 630 kB
+        variant 100000 4 kept --tiles 7 --size 40 --map task
+        variant 100000 4 kept --tiles 7 --size 40 --map region
+        ;;
+    *) fail "no such program: $1" ;;
+esac
+finish

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: ompt.sh TOOL
+#
+# A tool is told the same events, from the same places of the program, with the library as without it: those that exist with it. None
+# comes from the library's code, and no data operation is outside of a target region.
+. "$(dirname "$0")/../common.sh"
+[ -z "$sanitizer" ] || { echo "skipped: the sanitizer has a tool of its own"; exit 77; }
+tool=$1
+program=$E2E_PROGRAMS/ompt_events
+export OMP_NUM_THREADS=3
+
+# The tool's lines: each event and place once.
+seen() {
+    grep -E '^(parallel|task|sync|wait|target|submit|data)' "$1" | sort -u
+}
+
+for emi in "" OMPT_TOOL_EMI=1; do
+    for what in host target tasks; do
+        plain 0 $emi OMP_TOOL_LIBRARIES="$tool" "$program" $what
+        seen "$work/plain" >"$work/stock"
+        [ "$(wc -l <"$work/stock")" -ge 4 ] || fail "without the library the tool sees nothing: $what"
+        for settings in OMPDARTS_SCHED=darts OMPDARTS_DISABLE=1; do
+            under 0 $emi $settings OMP_TOOL_LIBRARIES="$tool" "$program" $what
+            seen "$work/out" >"$work/ours"
+            ! grep libompdarts "$work/ours" || fail "$ran: events from the library's code"
+            [ $settings = OMPDARTS_DISABLE=1 ] || ! grep 'outside of' "$work/ours" || fail "$ran: operations of no construct"
+            # Operations are the scheduler's, each in a target update of its own, which comes from nowhere.
+            others='strange$|^data_op|^target_(begin|end) 4 nowhere$'
+            diff <(grep -vE "$others" "$work/stock") <(grep -vE "$others" "$work/ours") ||
+                fail "$ran: other events than without the library ($emi)"
+        done
+    done
+done
+under 0 LD_PRELOAD="$preload:$tool" "$program" host
+grep -q '^parallel_begin' "$work/out" || fail "a preloaded tool is not found"
+finish

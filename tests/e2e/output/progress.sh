@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: progress.sh
+#
+# How far a program is: a line on a terminal, which is gone when it ends, and the engine's state at SIGUSR1. The program goes on.
+. "$(dirname "$0")/../common.sh"
+long=("$E2E_BENCH/cholesky" --repeat 100000 16 32)
+
+# On a terminal of 70 columns: the line is shown several times, never wider than that; at the end it is wiped before the summary.
+on_terminal() {
+    python3 - "$@" <<'CODE'
+import fcntl, os, pty, re, signal, struct, subprocess, sys, termios, time
+
+main, side = pty.openpty()
+fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 70, 0, 0))
+program = subprocess.Popen(sys.argv[1:], stdin=side, stdout=side, stderr=side)
+os.close(side)
+text, wiped, deadline, asked = "", "\r\x1b[K", time.time() + 60, False
+while time.time() < deadline:
+    try:
+        text += os.read(main, 65536).decode()
+    except OSError:
+        break
+    if len(re.findall(r"\d+ tasks/s|k tasks/s", text)) >= 4 and not asked:
+        program.send_signal(signal.SIGINT)
+        asked = True
+program.wait()
+shown = [line.split("\r\n")[0] for line in text.split(wiped)[1:]]
+lines = [line for line in shown if "tasks/s" in line]
+checks = {
+    "four lines": len(lines) >= 4,
+    "their form": all(re.match(r"^[\d.k]+ done, [\d.k]+ ready, [\d.k]+ waiting \| [\d.k]+ tasks/s( \||$)", line) for line in lines),
+    "their width": all(len(line) < 70 for line in lines),
+    "busy devices": any("busy" in line for line in lines),
+    "the last one is wiped": text.rfind("tasks/s") < text.rfind(wiped) < text.rfind("interrupted"),
+    "the summary": "MB out" in text[text.rfind("interrupted"):],
+}
+for name, holds in checks.items():
+    if not holds:
+        print(f"not {name}: {text[-600:]!r}")
+sys.exit(not all(checks.values()))
+CODE
+}
+if [ -z "$sanitizer" ]; then # whose runtime `ompdarts run` does not preload
+    on_terminal "$E2E_COMMAND" run --devices 2 "${long[@]}" || fail "the line on a terminal"
+fi
+
+# Elsewhere nothing is shown unless it is asked for, and short runs show nothing.
+under 0 OMPDARTS_PROGRESS=1 "$E2E_BENCH/cholesky" 6 32
+[ ! -s "$work/err" ] || fail "$ran: $(cat "$work/err")"
+
+# SIGUSR1, twice.
+plain 0 "$E2E_BENCH/cholesky" --repeat 2 16 32
+env LD_PRELOAD="$preload" OMPDARTS_SUMMARY=1 OMPDARTS_LOG=info "${long[@]}" >"$work/out" 2>"$work/err" &
+program=$!
+states() { grep -c 'engine state after [0-9]* events' "$work/err"; }
+for ((i = 0; i < 600 && $(states) < 2; i++)); do
+    sleep 0.1
+    grep -q ' devices of ' "$work/err" || continue # before the start it would end the program, as ever
+    kill -USR1 $program || break
+done
+kill -TERM $program
+wait $program
+[ $? -eq 143 ] || fail "SIGUSR1: the program did not end by SIGTERM"
+[ "$(states)" -ge 2 ] || fail "SIGUSR1: $(head -n 5 "$work/err")"
+says "interrupted (Terminated): figures so far"
+finish

@@ -19,10 +19,10 @@ double od_working_finish(double work, double loads)
     return fmax(work, loads) + not_hidden * fmin(work, loads);
 }
 
-double od_working_loads(const od_scene *scene, unsigned ndevices, unsigned working)
+double od_working_loads(const od_snapshot *snapshot, unsigned ndevices, unsigned working)
 {
     double loads;
-    return od_hold_estimate(&scene->problem, working, &loads) ? (double)INFINITY : loads / ndevices;
+    return od_hold_estimate(&snapshot->problem, working, &loads) ? (double)INFINITY : loads / ndevices;
 }
 
 bool od_working_is_due(od_working *w, const od_known *known)
@@ -40,7 +40,7 @@ od_status od_working_begin(od_working *w, const od_policy_env *env, od_known *kn
     od_known_predict(known);
     *estimate =
         (od_working_estimate){.ndevices = env->ndevices, .seconds = (double)INFINITY, .work = known->open_seconds};
-    if (od_scene_create(&estimate->scene, known, env, 0))
+    if (od_snapshot_create(&estimate->snapshot, known, env, 0))
         return OD_ENOMEM;
     w->first = !w->begun;
     w->begun = true;
@@ -54,9 +54,9 @@ void od_working_find(od_working_estimate *estimate)
     static const double clearly = 0.97; /* one device more must bring that */
     static const double others = 0.05; /* so much longer each of the others makes it by what they wait for each other */
     double least = (double)INFINITY;
-    estimate->scene.problem.memo = &estimate->memo;
+    estimate->snapshot.problem.memo = &estimate->memo;
     for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
-        double loads = od_working_loads(&estimate->scene, estimate->ndevices, n);
+        double loads = od_working_loads(&estimate->snapshot, estimate->ndevices, n);
         double seconds = od_working_finish(estimate->work / n, loads);
         if (seconds * (1 + others * (n - 1)) >= clearly * least)
             continue;
@@ -71,5 +71,5 @@ void od_working_end(od_working *w, od_working_estimate *estimate)
     w->under_way = false;
     if (estimate->count)
         w->count = estimate->count;
-    od_scene_free(&estimate->scene);
+    od_snapshot_free(&estimate->snapshot);
 }

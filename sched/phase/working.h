@@ -10,7 +10,7 @@
 #ifndef OD_SCHED_PHASE_WORKING_H
 #define OD_SCHED_PHASE_WORKING_H
 
-#include "sched/phase/scene.h"
+#include "sched/phase/snapshot.h"
 
 enum { OD_WORKING_AS_POLICY = 0, OD_WORKING_CHOSEN = -1 }; /* else: so many, at most all */
 
@@ -25,7 +25,7 @@ typedef struct od_working {
 } od_working;
 
 typedef struct od_working_estimate {
-    od_scene scene;
+    od_snapshot snapshot;
     od_hold_memo memo;
     unsigned ndevices;
     unsigned count; /* of devices that finish soonest */
@@ -41,7 +41,7 @@ od_status od_working_begin(od_working *working, const od_policy_env *env, od_kno
                            od_working_estimate *estimate);
 /* Seconds that the way which `ndevices` devices share is busy with loads, when so many of them work phase after
  * phase. (Links are told as fast as when all load; so many share what there is.) Infinite: out of memory. */
-double od_working_loads(const od_scene *scene, unsigned ndevices, unsigned working);
+double od_working_loads(const od_snapshot *snapshot, unsigned ndevices, unsigned working);
 /* Seconds until all is done: each device works so long, and loads take so long. */
 double od_working_finish(double work, double loads);
 /* Needs nothing but the estimate. */

@@ -47,7 +47,7 @@ struct planning {
     unsigned ndevices, working;
     bool jointly; /* what all devices do may be planned together; then: it has been */
     double work;  /* seconds of all tasks */
-    od_scene scene;
+    od_snapshot snapshot;
     od_hold_result phase;
     od_list_plan list;
     od_status status;
@@ -56,7 +56,7 @@ struct planning {
 /* Half a share where others will wait for what they need, unless memory has made the phase as short as that. */
 static od_status find_phase(struct planning *planning)
 {
-    od_hold_problem *p = &planning->scene.problem;
+    od_hold_problem *p = &planning->snapshot.problem;
     od_hold_result *phase = &planning->phase;
     od_status status = od_hold_plan(p, phase);
     if (status || planning->working == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
@@ -71,9 +71,9 @@ static bool find_joint_plan(struct planning *planning)
 {
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
-    const od_list_problem problem = {&planning->scene.problem, planning->scene.copies, planning->ndevices};
+    const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies, planning->ndevices};
     double work = planning->work / planning->working;
-    double loads = od_working_loads(&planning->scene, planning->ndevices, planning->working);
+    double loads = od_working_loads(&planning->snapshot, planning->ndevices, planning->working);
     if ((planning->working <= FEW && loads > little * work) ||
         od_list_plan_best(&problem, planning->working, &planning->list))
         return false;
@@ -91,7 +91,7 @@ static void tell_plan(const struct planning *planning, od_task *first, unsigned 
 {
     const od_hold_result *phase = &planning->phase;
     const od_policy_env *env = &planning->s->env;
-    const od_score joint[] = {{"tasks", planning->scene.problem.ntasks}, {"finish_s", planning->list.seconds}};
+    const od_score joint[] = {{"tasks", planning->snapshot.problem.ntasks}, {"finish_s", planning->list.seconds}};
     const od_score own[] = {{"tasks", phase->ntasks},
                             {"work_s", phase->seconds},
                             {"load_s", phase->loads},
@@ -110,13 +110,13 @@ static void tell_plan(const struct planning *planning, od_task *first, unsigned 
 static bool claim_plan(struct planning *planning)
 {
     od_stationary *s = planning->s;
-    uint32_t count = planning->jointly ? planning->scene.problem.ntasks : planning->phase.ntasks;
+    uint32_t count = planning->jointly ? planning->snapshot.problem.ntasks : planning->phase.ntasks;
     od_task *first[OD_MAX_DEVICES] = {NULL};
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t t = planning->jointly ? planning->list.order[i] : planning->phase.order[i];
         unsigned k = planning->jointly ? planning->list.place[t] : planning->k;
-        od_known_task *known = planning->scene.task[t];
+        od_known_task *known = planning->snapshot.task[t];
         if (!od_known_is_open(known))
             continue;
         first[k] = first[k] ? first[k] : known->task;
@@ -138,7 +138,7 @@ static void claim_first(od_stationary *s, unsigned k)
 
 static void free_planning(struct planning *planning)
 {
-    od_scene_free(&planning->scene);
+    od_snapshot_free(&planning->snapshot);
     free(planning->phase.order);
     free(planning->list.order);
     free(planning->list.place);
@@ -171,11 +171,11 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
 {
     struct planning *planning = calloc(1, sizeof *planning);
     od_known_predict(s->env.known);
-    if (!planning || od_scene_create(&planning->scene, s->env.known, &s->env, k)) {
+    if (!planning || od_snapshot_create(&planning->snapshot, s->env.known, &s->env, k)) {
         free(planning);
         return NULL;
     }
-    od_hold_problem *p = &planning->scene.problem;
+    od_hold_problem *p = &planning->snapshot.problem;
     planning->aside = (od_aside){.run = find_plan, .done = end_planning};
     planning->s = s;
     planning->k = k;

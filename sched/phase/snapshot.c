@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The open tasks as plain arrays; see scene.h. */
-#include "sched/phase/scene.h"
+/* The open tasks as plain arrays; see snapshot.h. */
+#include "sched/phase/snapshot.h"
 
 #include "util/container/array.h"
 
@@ -14,9 +14,9 @@ struct kind {
     uint32_t nuses;
 };
 
-/* While a scene is made. */
+/* While a snapshot is made. */
 struct maker {
-    od_scene *scene;
+    od_snapshot *snapshot;
     const od_policy_env *env;
     const od_known *known;
     unsigned k;
@@ -29,7 +29,7 @@ struct maker {
 /* Kinds beyond the first are one. */
 static uint32_t kind_of(struct maker *m, const od_known_task *task)
 {
-    od_hold_problem *p = &m->scene->problem;
+    od_hold_problem *p = &m->snapshot->problem;
     for (uint32_t i = 0; i < p->nkinds; i++)
         if (m->kinds[i].kind == task->kind && m->kinds[i].nuses == task->nuses)
             return i;
@@ -70,15 +70,15 @@ static bool is_fresh(const od_known_item *item)
 
 static uint32_t number_of(struct maker *m, const od_known_item *item)
 {
-    od_scene *scene = m->scene;
+    od_snapshot *snapshot = m->snapshot;
     if (!m->item_number[item->id]) {
-        uint32_t i = scene->problem.nitems++;
+        uint32_t i = snapshot->problem.nitems++;
         m->item_number[item->id] = i + 1;
-        scene->size[i] = size_of(m, item);
-        scene->load[i] = load_seconds(m, item);
-        scene->copies[i] = copies_of(m, item);
-        scene->resident[i] = scene->copies[i] & OD_BIT(m->k);
-        scene->fresh[i] = is_fresh(item);
+        snapshot->size[i] = size_of(m, item);
+        snapshot->load[i] = load_seconds(m, item);
+        snapshot->copies[i] = copies_of(m, item);
+        snapshot->resident[i] = snapshot->copies[i] & OD_BIT(m->k);
+        snapshot->fresh[i] = is_fresh(item);
     }
     return m->item_number[item->id] - 1;
 }
@@ -86,53 +86,53 @@ static uint32_t number_of(struct maker *m, const od_known_item *item)
 /* Room for so many uses more. */
 static bool reserve_uses(struct maker *m, uint32_t count)
 {
-    od_scene *scene = m->scene;
+    od_snapshot *snapshot = m->snapshot;
     uint32_t writes_room = m->use_room;
     uint64_t uses = (uint64_t)m->nuses + count;
-    return od_array_reserve(&scene->writes, &writes_room, uses, sizeof *scene->writes) &&
-           od_array_reserve(&scene->use, &m->use_room, uses, sizeof *scene->use);
+    return od_array_reserve(&snapshot->writes, &writes_room, uses, sizeof *snapshot->writes) &&
+           od_array_reserve(&snapshot->use, &m->use_room, uses, sizeof *snapshot->use);
 }
 
 static bool reserve_successors(struct maker *m, uint32_t count)
 {
-    return od_array_reserve(&m->scene->successor, &m->successor_room, (uint64_t)m->nsuccessors + count,
-                            sizeof *m->scene->successor);
+    return od_array_reserve(&m->snapshot->successor, &m->successor_room, (uint64_t)m->nsuccessors + count,
+                            sizeof *m->snapshot->successor);
 }
 
 static bool add_task(struct maker *m, od_known_task *task)
 {
     static const double least = 1e-9; /* every task takes some time */
-    od_scene *scene = m->scene;
+    od_snapshot *snapshot = m->snapshot;
     if (!reserve_uses(m, task->nuses))
         return false;
-    uint32_t t = scene->problem.ntasks++;
-    scene->task[t] = task;
+    uint32_t t = snapshot->problem.ntasks++;
+    snapshot->task[t] = task;
     od_known_pin(task);
     m->task_number[task->id] = t + 1;
-    scene->seconds[t] = task->seconds > least ? task->seconds : least;
-    scene->kind[t] = kind_of(m, task);
+    snapshot->seconds[t] = task->seconds > least ? task->seconds : least;
+    snapshot->kind[t] = kind_of(m, task);
     for (uint32_t i = 0; i < task->nuses; i++) {
-        scene->use[m->nuses] = number_of(m, task->uses[i].item);
-        scene->writes[m->nuses++] = task->uses[i].mode & OD_WRITE;
+        snapshot->use[m->nuses] = number_of(m, task->uses[i].item);
+        snapshot->writes[m->nuses++] = task->uses[i].mode & OD_WRITE;
     }
-    scene->first_use[t + 1] = m->nuses;
+    snapshot->first_use[t + 1] = m->nuses;
     return true;
 }
 
 /* Dependences against the order of submission, which wrong predictions may leave, are none here. */
 static bool add_successors(struct maker *m)
 {
-    od_scene *scene = m->scene;
-    for (uint32_t t = 0; t < scene->problem.ntasks; t++) {
-        const od_known_task *task = scene->task[t];
+    od_snapshot *snapshot = m->snapshot;
+    for (uint32_t t = 0; t < snapshot->problem.ntasks; t++) {
+        const od_known_task *task = snapshot->task[t];
         if (!reserve_successors(m, task->nsuccessors))
             return false;
         for (uint32_t i = 0; i < task->nsuccessors; i++) {
             const od_known_task *after = task->successors[i];
             if (!after->gone && m->task_number[after->id] > t + 1)
-                scene->successor[m->nsuccessors++] = m->task_number[after->id] - 1;
+                snapshot->successor[m->nsuccessors++] = m->task_number[after->id] - 1;
         }
-        scene->first_successor[t + 1] = m->nsuccessors;
+        snapshot->first_successor[t + 1] = m->nsuccessors;
     }
     return true;
 }
@@ -146,7 +146,7 @@ static void *array(size_t count, size_t size, bool *ok)
 
 static bool allocate(struct maker *m)
 {
-    od_scene *s = m->scene;
+    od_snapshot *s = m->snapshot;
     size_t ntasks = m->known->open.count, nitems = m->known->nitems;
     bool ok = true;
     m->task_number = array(m->known->task_ids.bound, sizeof *m->task_number, &ok);
@@ -166,7 +166,7 @@ static bool allocate(struct maker *m)
 
 static bool fill(struct maker *m)
 {
-    od_scene *s = m->scene;
+    od_snapshot *s = m->snapshot;
     od_list_each(it, &m->known->open)
         if (!add_task(m, od_container_of(it, od_known_task, link)))
             return false;
@@ -188,34 +188,34 @@ static bool fill(struct maker *m)
     return true;
 }
 
-od_status od_scene_create(od_scene *scene, const od_known *known, const od_policy_env *env, unsigned k)
+od_status od_snapshot_create(od_snapshot *snapshot, const od_known *known, const od_policy_env *env, unsigned k)
 {
-    struct maker m = {.scene = scene, .env = env, .known = known, .k = k};
-    *scene = (od_scene){0};
+    struct maker m = {.snapshot = snapshot, .env = env, .known = known, .k = k};
+    *snapshot = (od_snapshot){0};
     bool ok = allocate(&m) && fill(&m);
     if (!ok)
-        od_scene_free(scene);
+        od_snapshot_free(snapshot);
     free(m.task_number);
     free(m.item_number);
     return ok ? OD_OK : OD_ENOMEM;
 }
 
-void od_scene_free(od_scene *scene)
+void od_snapshot_free(od_snapshot *snapshot)
 {
-    for (uint32_t t = 0; t < scene->problem.ntasks; t++)
-        od_known_unpin(scene->task[t]);
-    free(scene->task);
-    free(scene->seconds);
-    free(scene->kind);
-    free(scene->first_use);
-    free(scene->use);
-    free(scene->writes);
-    free(scene->first_successor);
-    free(scene->successor);
-    free(scene->size);
-    free(scene->load);
-    free(scene->resident);
-    free(scene->copies);
-    free(scene->fresh);
-    *scene = (od_scene){0};
+    for (uint32_t t = 0; t < snapshot->problem.ntasks; t++)
+        od_known_unpin(snapshot->task[t]);
+    free(snapshot->task);
+    free(snapshot->seconds);
+    free(snapshot->kind);
+    free(snapshot->first_use);
+    free(snapshot->use);
+    free(snapshot->writes);
+    free(snapshot->first_successor);
+    free(snapshot->successor);
+    free(snapshot->size);
+    free(snapshot->load);
+    free(snapshot->resident);
+    free(snapshot->copies);
+    free(snapshot->fresh);
+    *snapshot = (od_snapshot){0};
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A scene: the open tasks of the known graph (sched/graph/known.h) as one device sees them, as plain arrays to plan
+ * A snapshot: the open tasks of the known graph (sched/graph/known.h) as one device sees them, as plain arrays to plan
  * from (sched/phase/hold.h).
  */
-#ifndef OD_SCHED_PHASE_SCENE_H
-#define OD_SCHED_PHASE_SCENE_H
+#ifndef OD_SCHED_PHASE_SNAPSHOT_H
+#define OD_SCHED_PHASE_SNAPSHOT_H
 
 #include "sched/graph/known.h"
 #include "sched/phase/hold.h"
 #include "sched/policy.h"
 
-typedef struct od_scene {
+typedef struct od_snapshot {
     od_hold_problem problem; /* `share` is the caller's to set */
     od_known_task **task;    /* by number in the problem: in order of submission */
     double *seconds, *size, *load;
     uint32_t *kind, *first_use, *use, *first_successor, *successor;
     bool *writes, *resident, *fresh;
     uint64_t *copies; /* by item, bit k: device k has it, or a task that is planned there will bring it */
-} od_scene;
+} od_snapshot;
 
 /* Of device k. OD_ENOMEM: there is none, nothing is to be freed. */
-od_status od_scene_create(od_scene *scene, const od_known *known, const od_policy_env *env, unsigned k);
-void od_scene_free(od_scene *scene);
+od_status od_snapshot_create(od_snapshot *snapshot, const od_known *known, const od_policy_env *env, unsigned k);
+void od_snapshot_free(od_snapshot *snapshot);
 
 #endif

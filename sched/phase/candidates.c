@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The candidates for what one device does next, and the best of them; see hold.h. */
+/* The candidates for what one device does next, and the best of them; see phase.h. */
 #include "sched/phase/impl.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static const double reaches[REACHES] = {1, 0.75, 0.5, 0.35, 0.25};
 /* A role with its H. */
 struct grown {
     int role;
-    od_hold_growth growth;
+    od_phase_growth growth;
     uint32_t size[SIZES]; /* how many items of H are tried */
     unsigned nsizes;
     unsigned safe; /* the one that leaves most to streams */
@@ -31,16 +31,16 @@ struct grown {
 
 /* A candidate, ordered. */
 struct candidate {
-    od_hold_result result;
+    od_phase_result result;
     unsigned number; /* the lower one counts of two that are worth the same */
     bool *there;     /* by item: on the device at its end */
 };
 
 struct plan {
-    od_hold_graph g;
-    struct grown grown[OD_HOLD_ROLES];
+    od_phase_graph g;
+    struct grown grown[OD_PHASE_ROLES];
     unsigned ngrown;
-    od_hold_choice choice;
+    od_phase_choice choice;
     double largest;                  /* seconds that any H had, or any choice of tasks */
     struct candidate kept[KEPT + 1]; /* the best first; the last is the one that is tried */
     unsigned nkept, most;            /* at most so many are kept */
@@ -49,7 +49,7 @@ struct plan {
 
 /* --- candidates ------------------------------------------------------------------------ */
 
-static double worth(const od_hold_result *result)
+static double worth(const od_phase_result *result)
 {
     if (result->ntasks == 0)
         return -1;
@@ -58,7 +58,7 @@ static double worth(const od_hold_result *result)
 }
 
 /* Roles may differ by name alone: these are the same, as far as can be seen. */
-static bool are_alike(const od_hold_result *a, const od_hold_result *b)
+static bool are_alike(const od_phase_result *a, const od_phase_result *b)
 {
     return a->ntasks == b->ntasks && fabs(worth(a) - worth(b)) <= 1e-6 * worth(b);
 }
@@ -93,7 +93,7 @@ static double least_worth(const struct plan *w, unsigned number)
 static bool is_hopeless(const struct plan *w, double least)
 {
     static const double rounding = 1 + 1e-9;
-    return w->choice.seconds <= od_hold_limit(w->g.p) && rounding * w->choice.seconds <= least * w->choice.transfers;
+    return w->choice.seconds <= od_phase_limit(w->g.p) && rounding * w->choice.seconds <= least * w->choice.transfers;
 }
 
 /* Orders what has been chosen, and keeps it if it is one of the best. */
@@ -103,7 +103,7 @@ static od_status try_candidate(struct plan *w, int role, unsigned number)
     double least = least_worth(w, number);
     if (is_hopeless(w, least))
         return OD_OK;
-    od_status status = od_hold_stream(&w->g, &w->choice, least, &tried.result, tried.there);
+    od_status status = od_phase_stream(&w->g, &w->choice, least, &tried.result, tried.there);
     if (status)
         return status;
     tried.result.role = role;
@@ -125,7 +125,7 @@ static od_status try_candidate(struct plan *w, int role, unsigned number)
     return OD_OK;
 }
 
-static double total_seconds(const od_hold_problem *p)
+static double total_seconds(const od_phase_problem *p)
 {
     double total = 0;
     for (uint32_t t = 0; t < p->ntasks; t++)
@@ -134,13 +134,13 @@ static double total_seconds(const od_hold_problem *p)
 }
 
 /* True where one device is to do all; sums are rounded. */
-static bool is_for_all(const od_hold_problem *p)
+static bool is_for_all(const od_phase_problem *p)
 {
     return p->share >= total_seconds(p) * (1 - 1e-6);
 }
 
 /* How many of the grown items are enough for so many seconds of tasks, or all. */
-static uint32_t items_for(const od_hold_growth *growth, double seconds)
+static uint32_t items_for(const od_phase_growth *growth, double seconds)
 {
     uint32_t n = 1;
     while (n < growth->nitems && growth->seconds[n - 1] < seconds)
@@ -150,7 +150,7 @@ static uint32_t items_for(const od_hold_growth *growth, double seconds)
 
 /* The beginning of H that takes so many bytes at most and is enough for so many seconds, or else the best one of at
  * least half its size: a remainder that is too small to be worth its loads would be left to somebody. */
-static uint32_t items_within(const od_hold_growth *growth, double bytes, double seconds)
+static uint32_t items_within(const od_phase_growth *growth, double bytes, double seconds)
 {
     uint32_t n = growth->nitems, enough = items_for(growth, seconds);
     while (n > 1 && growth->bytes[n - 1] > bytes)
@@ -168,11 +168,11 @@ static uint32_t items_within(const od_hold_growth *growth, double bytes, double 
 static void list_sizes(const struct plan *w, struct grown *grown)
 {
     enum { FEW_SLACKS = 3, FEW_REACHES = 2 }; /* for rough plans one of so many */
-    const od_hold_problem *p = w->g.p;
+    const od_phase_problem *p = w->g.p;
     unsigned nreaches = p->first_successor[p->ntasks] || is_for_all(p) ? 1 : REACHES;
     grown->nsizes = 0;
     for (unsigned i = 0; grown->growth.nitems && i < SLACKS * nreaches; i++) {
-        double bytes = p->memory * (1 - slacks[i % SLACKS]), seconds = reaches[i / SLACKS] * od_hold_reach(p);
+        double bytes = p->memory * (1 - slacks[i % SLACKS]), seconds = reaches[i / SLACKS] * od_phase_reach(p);
         bool again = w->rough && (i % SLACKS % FEW_SLACKS || i / SLACKS % FEW_REACHES);
         uint32_t n = again ? 0 : items_within(&grown->growth, bytes, seconds);
         for (unsigned j = 0; j < grown->nsizes; j++)
@@ -187,7 +187,7 @@ static void list_sizes(const struct plan *w, struct grown *grown)
 static od_status try_size(struct plan *w, unsigned r, unsigned i)
 {
     const struct grown *grown = &w->grown[r];
-    od_hold_choose(&w->g, &grown->growth, grown->size[i], &w->choice);
+    od_phase_choose(&w->g, &grown->growth, grown->size[i], &w->choice);
     w->largest = fmax(w->largest, w->choice.seconds);
     return try_candidate(w, grown->role, r * SIZES + i);
 }
@@ -222,10 +222,10 @@ static od_status try_grown(struct plan *w)
 /* All tasks, with nothing that is to stay; none if it takes more than so many seconds of transfers. */
 static od_status order_all(struct plan *w, double most, struct candidate *candidate)
 {
-    const od_hold_problem *p = w->g.p;
-    od_hold_choose_all(p, &w->choice);
-    candidate->result.role = OD_HOLD_NOTHING;
-    return od_hold_stream(&w->g, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
+    const od_phase_problem *p = w->g.p;
+    od_phase_choose_all(p, &w->choice);
+    candidate->result.role = OD_PHASE_NOTHING;
+    return od_phase_stream(&w->g, &w->choice, total_seconds(p) / most, &candidate->result, candidate->there);
 }
 
 static od_status try_nothing(struct plan *w)
@@ -242,11 +242,11 @@ static od_status grow(struct plan *w, int role, double limit)
 {
     struct grown *grown = &w->grown[w->ngrown];
     grown->role = role;
-    return od_hold_grow(&w->g, role, limit, &grown->growth);
+    return od_phase_grow(&w->g, role, limit, &grown->growth);
 }
 
 /* What growing alone promises: task time for each second of transfers, at best. */
-static double promise_of(const od_hold_growth *growth)
+static double promise_of(const od_phase_growth *growth)
 {
     double promise = 0;
     for (uint32_t i = 0; i < growth->nitems; i++)
@@ -255,12 +255,12 @@ static double promise_of(const od_hold_growth *growth)
 }
 
 /* Moves the roles that promise most to the front; of those that promise the same the one that is listed first. */
-static od_status sort_roles(struct plan *w, od_hold_role *roles, unsigned n)
+static od_status sort_roles(struct plan *w, od_phase_role *roles, unsigned n)
 {
-    double promises[OD_HOLD_ROLES];
+    double promises[OD_PHASE_ROLES];
     od_status status = OD_OK;
     for (unsigned i = 0; !status && i < n; i++) {
-        od_hold_role role = roles[i];
+        od_phase_role role = roles[i];
         status = grow(w, role.role, w->g.p->memory);
         double promise = status ? 0 : promise_of(&w->grown[w->ngrown].growth);
         unsigned at = i;
@@ -274,15 +274,15 @@ static od_status sort_roles(struct plan *w, od_hold_role *roles, unsigned n)
     return status;
 }
 
-static od_status try_roles(struct plan *w, const od_hold_role *roles, unsigned n)
+static od_status try_roles(struct plan *w, const od_phase_role *roles, unsigned n)
 {
     od_status status = OD_OK;
     for (unsigned i = 0; !status && i < n; i++) {
         status = grow(w, roles[i].role, w->g.p->memory * (1 - slacks[0]));
         if (status)
             break;
-        od_hold_growth *growth = &w->grown[w->ngrown].growth;
-        od_hold_look_around(&w->g, growth, &w->choice);
+        od_phase_growth *growth = &w->grown[w->ngrown].growth;
+        od_phase_look_around(&w->g, growth, &w->choice);
         w->largest = fmax(w->largest, growth->nitems ? growth->seconds[growth->nitems - 1] : 0);
         list_sizes(w, &w->grown[w->ngrown++]);
     }
@@ -296,8 +296,8 @@ static od_status try_roles(struct plan *w, const od_hold_role *roles, unsigned n
 /* All roles, or those that promise most. */
 static od_status try_all(struct plan *w)
 {
-    od_hold_role roles[OD_HOLD_ROLES];
-    unsigned n = od_hold_list_roles(w->g.p, roles);
+    od_phase_role roles[OD_PHASE_ROLES];
+    unsigned n = od_phase_list_roles(w->g.p, roles);
     if (w->g.p->ntasks < MANY_TASKS || n <= FEW_ROLES)
         return try_roles(w, roles, n);
     od_status status = sort_roles(w, roles, n);
@@ -306,7 +306,7 @@ static od_status try_all(struct plan *w)
 
 static bool allocate(struct plan *w)
 {
-    const od_hold_problem *p = w->g.p;
+    const od_phase_problem *p = w->g.p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
     bool ok = true;
     for (unsigned i = 0; i <= KEPT; i++) {
@@ -316,15 +316,15 @@ static bool allocate(struct plan *w)
         w->kept[i].there = calloc(ni, 1);
         ok &= w->kept[i].result.order && w->kept[i].there;
     }
-    return ok && od_hold_make_choice(p, &w->choice) && od_hold_make_graph(&w->g);
+    return ok && od_phase_make_choice(p, &w->choice) && od_phase_make_graph(&w->g);
 }
 
 static void release(struct plan *w)
 {
-    od_hold_free_graph(&w->g);
-    for (unsigned i = 0; i < OD_HOLD_ROLES; i++)
-        od_hold_free_growth(&w->grown[i].growth);
-    od_hold_free_choice(&w->choice);
+    od_phase_free_graph(&w->g);
+    for (unsigned i = 0; i < OD_PHASE_ROLES; i++)
+        od_phase_free_growth(&w->grown[i].growth);
+    od_phase_free_choice(&w->choice);
     for (unsigned i = 0; i <= KEPT; i++) {
         free(w->kept[i].result.order);
         free(w->kept[i].there);
@@ -342,15 +342,15 @@ struct part {
 
 /* The next phase of what is left, without trying many roles: the one that is given, and the most usual ones. Its
  * tasks are gone then. `there`: what the device ends with, or NULL. */
-static od_status plan_part(od_hold_rest *r, int role, bool *gone, struct part *part, bool *there)
+static od_status plan_part(od_phase_rest *r, int role, bool *gone, struct part *part, bool *there)
 {
     struct plan w = {.g = {.p = &r->p}, .most = 1, .rough = r->p.ntasks >= MANY_TASKS};
-    od_hold_role roles[OD_HOLD_ROLES];
-    unsigned n = r->p.ntasks < SMALL ? od_hold_list_roles(&r->p, roles) : od_hold_usual_roles(&r->p, role, roles);
+    od_phase_role roles[OD_PHASE_ROLES];
+    unsigned n = r->p.ntasks < SMALL ? od_phase_list_roles(&r->p, roles) : od_phase_usual_roles(&r->p, role, roles);
     od_status status = allocate(&w) ? OD_OK : OD_ENOMEM;
     if (!status)
         status = try_roles(&w, roles, n);
-    const od_hold_result *phase = &w.kept[0].result;
+    const od_phase_result *phase = &w.kept[0].result;
     *part = (struct part){phase->ntasks, phase->loads + phase->stores, phase->loads, w.largest};
     for (uint32_t i = 0; !status && i < phase->ntasks; i++)
         gone[r->origin[phase->order[i]]] = true;
@@ -362,15 +362,15 @@ static od_status plan_part(od_hold_rest *r, int role, bool *gone, struct part *p
 
 /* Seconds of loads and stores until all that is not gone is done, in parts of so many seconds, or until they are more
  * than `most`. Where the parts are those of one device, `there` is what it has at first. */
-static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, double share, double most, bool *there,
+static od_status roll_out(const od_phase_problem *problem, int role, bool *gone, double share, double most, bool *there,
                           struct part *sum)
 {
     od_status status = OD_OK;
     *sum = (struct part){0};
     for (bool any = true; any && !status && sum->transfers <= most;) {
-        od_hold_rest rest;
+        od_phase_rest rest;
         struct part part = {0};
-        status = od_hold_make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
+        status = od_phase_make_rest(&rest, problem, gone) ? OD_OK : OD_ENOMEM;
         rest.p.share = share;
         if (there)
             rest.p.resident = there;
@@ -381,19 +381,19 @@ static od_status roll_out(const od_hold_problem *problem, int role, bool *gone, 
         sum->transfers += part.transfers;
         sum->loads += part.loads;
         sum->largest = fmax(sum->largest, part.largest);
-        od_hold_free_rest(&rest);
+        od_phase_free_rest(&rest);
     }
     return status;
 }
 
 /* True where the last estimate would be the same with this share: it did not limit anything. */
-static bool is_known(const od_hold_memo *memo, double share)
+static bool is_known(const od_phase_memo *memo, double share)
 {
     static const double rounding = 1 - 2e-6;
     return memo && memo->largest > 0 && memo->largest < rounding * share;
 }
 
-od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads)
+od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, double *loads)
 {
     double share = total_seconds(problem) / devices;
     struct part sum = {0};
@@ -402,10 +402,11 @@ od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, dou
         return OD_OK;
     }
     bool *gone = calloc(problem->ntasks + 1, 1);
-    od_status status = gone ? roll_out(problem, OD_HOLD_NOTHING, gone, share, (double)INFINITY, NULL, &sum) : OD_ENOMEM;
+    od_status status =
+        gone ? roll_out(problem, OD_PHASE_NOTHING, gone, share, (double)INFINITY, NULL, &sum) : OD_ENOMEM;
     *loads = sum.loads;
     if (!status && problem->memo)
-        *problem->memo = (od_hold_memo){sum.loads, sum.largest};
+        *problem->memo = (od_phase_memo){sum.loads, sum.largest};
     free(gone);
     return status;
 }
@@ -414,9 +415,9 @@ od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, dou
 
 /* Transfers of the candidate and, roughly, of all that is left after it; where that is more than `most`, a part of
  * them that is. */
-static od_status look_to_the_end(const od_hold_problem *p, struct candidate *candidate, double most, double *transfers)
+static od_status look_to_the_end(const od_phase_problem *p, struct candidate *candidate, double most, double *transfers)
 {
-    const od_hold_result *result = &candidate->result;
+    const od_phase_result *result = &candidate->result;
     double own = result->loads + result->stores;
     struct part sum = {0};
     bool *gone = calloc(p->ntasks + 1, 1);
@@ -429,7 +430,7 @@ static od_status look_to_the_end(const od_hold_problem *p, struct candidate *can
 }
 
 /* Looking there takes time, which it must be worth. */
-static bool may_look_to_the_end(const od_hold_problem *p)
+static bool may_look_to_the_end(const od_phase_problem *p)
 {
     static const double cost = 3e-5 /* seconds per task */, most = 0.05;
     return p->ntasks < MANY_TASKS && is_for_all(p) && cost * p->ntasks <= most * total_seconds(p);
@@ -439,7 +440,7 @@ static bool may_look_to_the_end(const od_hold_problem *p)
 static bool is_near_the_end(const struct plan *w)
 {
     static const double phases = 4;
-    const od_hold_problem *p = w->g.p;
+    const od_phase_problem *p = w->g.p;
     return may_look_to_the_end(p) && total_seconds(p) <= phases * w->kept[0].result.seconds &&
            w->kept[0].result.ntasks < p->ntasks;
 }
@@ -465,7 +466,7 @@ static od_status choose_best(struct plan *w, unsigned *best)
     return status;
 }
 
-od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result)
+od_status od_phase_plan(const od_phase_problem *problem, od_phase_result *result)
 {
     struct plan w = {.g = {.p = problem}, .most = may_look_to_the_end(problem) ? KEPT : 1};
     unsigned best = 0;

@@ -5,20 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool od_hold_make_choice(const od_hold_problem *p, od_hold_choice *c)
+bool od_phase_make_choice(const od_phase_problem *p, od_phase_choice *c)
 {
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    *c = (od_hold_choice){.task = malloc(nt * sizeof *c->task),
-                          .chosen = calloc(nt, 1),
-                          .held = malloc(ni),
-                          .partner = malloc(ni),
-                          .used = malloc(ni),
-                          .written = malloc(ni),
-                          .unsat = calloc(nt, sizeof *c->unsat)};
+    *c = (od_phase_choice){.task = malloc(nt * sizeof *c->task),
+                           .chosen = calloc(nt, 1),
+                           .held = malloc(ni),
+                           .partner = malloc(ni),
+                           .used = malloc(ni),
+                           .written = malloc(ni),
+                           .unsat = calloc(nt, sizeof *c->unsat)};
     return c->task && c->chosen && c->held && c->partner && c->used && c->written && c->unsat;
 }
 
-void od_hold_free_choice(od_hold_choice *c)
+void od_phase_free_choice(od_phase_choice *c)
 {
     free(c->task);
     free(c->chosen);
@@ -29,7 +29,7 @@ void od_hold_free_choice(od_hold_choice *c)
     free(c->unsat);
 }
 
-static void clear(const od_hold_problem *p, od_hold_choice *c)
+static void clear(const od_phase_problem *p, od_phase_choice *c)
 {
     for (uint32_t i = 0; i < c->ntasks; i++)
         c->chosen[c->task[i]] = false;
@@ -41,7 +41,7 @@ static void clear(const od_hold_problem *p, od_hold_choice *c)
     c->seconds = c->transfers = 0;
 }
 
-static bool is_covered(const od_hold_problem *p, const od_hold_choice *c, uint32_t task)
+static bool is_covered(const od_phase_problem *p, const od_phase_choice *c, uint32_t task)
 {
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
         if (!c->held[p->use[u]] && !c->partner[p->use[u]])
@@ -50,7 +50,7 @@ static bool is_covered(const od_hold_problem *p, const od_hold_choice *c, uint32
 }
 
 /* Adds the task, and to what is needed at least. */
-static void add(const od_hold_problem *p, od_hold_choice *c, uint32_t task)
+static void add(const od_phase_problem *p, od_phase_choice *c, uint32_t task)
 {
     c->task[c->ntasks++] = task;
     c->chosen[task] = true;
@@ -58,7 +58,7 @@ static void add(const od_hold_problem *p, od_hold_choice *c, uint32_t task)
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
         uint32_t item = p->use[u];
         if (!c->used[item])
-            c->transfers += od_hold_cost(p, item);
+            c->transfers += od_phase_cost(p, item);
         if (p->writes[u] && !c->written[item])
             c->transfers += p->load[item];
         c->used[item] = true;
@@ -68,9 +68,9 @@ static void add(const od_hold_problem *p, od_hold_choice *c, uint32_t task)
         c->unsat[p->successor[s]]--;
 }
 
-void od_hold_choose(const od_hold_graph *g, const od_hold_growth *growth, uint32_t n, od_hold_choice *c)
+void od_phase_choose(const od_phase_graph *g, const od_phase_growth *growth, uint32_t n, od_phase_choice *c)
 {
-    const od_hold_problem *p = g->p;
+    const od_phase_problem *p = g->p;
     uint32_t ntasks = growth->task ? growth->ntasks : p->ntasks;
     clear(p, c);
     for (uint32_t i = 0; i < n; i++)
@@ -90,7 +90,7 @@ void od_hold_choose(const od_hold_graph *g, const od_hold_growth *growth, uint32
     }
 }
 
-void od_hold_choose_all(const od_hold_problem *p, od_hold_choice *c)
+void od_phase_choose_all(const od_phase_problem *p, od_phase_choice *c)
 {
     clear(p, c);
     for (uint32_t t = 0; t < p->ntasks; t++)
@@ -98,11 +98,11 @@ void od_hold_choose_all(const od_hold_problem *p, od_hold_choice *c)
 }
 
 /* What a beginning of H covers all of it covers. */
-void od_hold_look_around(const od_hold_graph *g, od_hold_growth *growth, od_hold_choice *c)
+void od_phase_look_around(const od_phase_graph *g, od_phase_growth *growth, od_phase_choice *c)
 {
     free(growth->task);
     growth->task = NULL;
-    od_hold_choose(g, growth, growth->nitems, c);
+    od_phase_choose(g, growth, growth->nitems, c);
     uint32_t *task = malloc((c->ntasks + 1) * sizeof *task);
     if (!task)
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What stays on the device: a set of items of one role is grown, see hold.h.
+ * What stays on the device: a set of items of one role is grown, see phase.h.
  *
  * A task counts for its item of the role once everything that it depends on belongs to the phase, or is done, or
  * counts for the same item. For each candidate are kept: the time of the tasks that count, the loads of partners that
@@ -41,7 +41,7 @@ struct slot {
 };
 
 struct grow {
-    const od_hold_graph *g;
+    const od_phase_graph *g;
     uint32_t *item;                        /* by task: that of the role */
     uint32_t *unsat;                       /* by task: what it still waits for */
     uint32_t *next_task;                   /* by task: the next one of the same candidate that counts, plus one */
@@ -62,7 +62,7 @@ struct grow {
     uint32_t nstack;
     uint32_t *chain; /* tasks about to count */
     double seconds, loads, bytes;
-    od_hold_growth *out;
+    od_phase_growth *out;
 };
 
 static uint64_t hash_of(uint32_t item)
@@ -74,23 +74,23 @@ static uint64_t hash_of(uint32_t item)
 }
 
 /* The item of the task that has the role, or OD_NO_ITEM. */
-static uint32_t item_of(const od_hold_problem *p, uint32_t task, int role)
+static uint32_t item_of(const od_phase_problem *p, uint32_t task, int role)
 {
     uint32_t first = p->first_use[task], end = p->first_use[task + 1];
     if (first == end)
         return OD_NO_ITEM;
-    if (role == OD_HOLD_FIRST)
+    if (role == OD_PHASE_FIRST)
         return p->use[first];
-    if (role == OD_HOLD_LAST)
+    if (role == OD_PHASE_LAST)
         return p->use[end - 1];
-    if (role == OD_HOLD_WRITTEN) {
+    if (role == OD_PHASE_WRITTEN) {
         while (end > first && !p->writes[end - 1])
             end--;
         return end > first ? p->use[end - 1] : OD_NO_ITEM;
     }
-    uint32_t position = (uint32_t)role % OD_HOLD_POSITIONS;
-    return (int)p->kind[task] == role / OD_HOLD_POSITIONS && position < end - first ? p->use[first + position]
-                                                                                    : OD_NO_ITEM;
+    uint32_t position = (uint32_t)role % OD_PHASE_POSITIONS;
+    return (int)p->kind[task] == role / OD_PHASE_POSITIONS && position < end - first ? p->use[first + position]
+                                                                                     : OD_NO_ITEM;
 }
 
 /* --- counting ------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static bool add_pair(struct grow *w, uint32_t partner, uint32_t candidate)
     w->pair[w->npairs] = (struct pair){candidate, w->first_pair[partner]};
     w->first_pair[partner] = ++w->npairs;
     struct candidate *c = &w->candidate[candidate];
-    c->need += od_hold_cost(w->g->p, partner);
+    c->need += od_phase_cost(w->g->p, partner);
     c->hash += hash_of(partner);
     return true;
 }
@@ -117,7 +117,7 @@ static void leave_pairs(struct grow *w, uint32_t partner)
 {
     for (uint32_t at = w->first_pair[partner]; at; at = w->pair[at - 1].next) {
         struct candidate *c = &w->candidate[w->pair[at - 1].candidate];
-        c->need -= od_hold_cost(w->g->p, partner);
+        c->need -= od_phase_cost(w->g->p, partner);
         c->hash -= hash_of(partner);
     }
     w->first_pair[partner] = 0;
@@ -133,14 +133,14 @@ static void take_partner(struct grow *w, uint32_t item)
     if (is_there(w, item))
         return;
     w->is_partner[item] = true;
-    w->loads += od_hold_cost(w->g->p, item);
+    w->loads += od_phase_cost(w->g->p, item);
     leave_pairs(w, item);
 }
 
 /* The task belongs to the phase. */
 static void join(struct grow *w, uint32_t task)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
         take_partner(w, p->use[u]);
         if (p->writes[u] && !w->is_dirty[p->use[u]])
@@ -155,7 +155,7 @@ static void join(struct grow *w, uint32_t task)
 /* The task counts for its item. */
 static bool count(struct grow *w, uint32_t task)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     uint32_t item = w->item[task];
     struct candidate *c = &w->candidate[item];
     if (w->is_held[item]) {
@@ -180,7 +180,7 @@ static bool count(struct grow *w, uint32_t task)
  * before them: a task is looked at after all that it depends on. */
 static bool count_chain(struct grow *w, uint32_t first)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     uint32_t left = 0;
     w->chain[left++] = first;
     while (left) {
@@ -199,7 +199,7 @@ static bool count_chain(struct grow *w, uint32_t first)
 /* What follows from tasks that have come to belong, until nothing more does. */
 static bool settle(struct grow *w)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     while (w->nstack) {
         uint32_t task = w->stack[--w->nstack];
         for (uint32_t s = p->first_successor[task]; s < p->first_successor[task + 1]; s++) {
@@ -230,7 +230,7 @@ static struct group *find_group(struct grow *w, uint64_t hash, double need)
 
 static double own_load(const struct grow *w, uint32_t item)
 {
-    return w->is_partner[item] ? 0 : od_hold_cost(w->g->p, item);
+    return w->is_partner[item] ? 0 : od_phase_cost(w->g->p, item);
 }
 
 static void enter_group(struct grow *w, uint32_t item)
@@ -254,7 +254,7 @@ static double worth(double gain, double loads)
 /* The gain and loads of as many members as there is room for. */
 static double worth_of(const struct grow *w, const struct group *group, double room)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     double gain = 0, own = 0, bytes = 0;
     for (uint32_t i = group->first; i; i = w->next_member[i - 1]) {
         uint32_t item = i - 1;
@@ -300,7 +300,7 @@ static struct group *best_group(struct grow *w, double room)
 
 static bool hold(struct grow *w, uint32_t item)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     w->loads += own_load(w, item);
     w->bytes += p->size[item];
     w->is_held[item] = true;
@@ -324,7 +324,7 @@ static bool seed(struct grow *w, double limit, uint32_t *best)
     bool found = false;
     for (uint32_t i = 0; i < w->nlisted; i++) {
         uint32_t item = w->listed[i];
-        double value = worth(w->candidate[item].gain, w->candidate[item].need + od_hold_cost(w->g->p, item));
+        double value = worth(w->candidate[item].gain, w->candidate[item].need + od_phase_cost(w->g->p, item));
         if (w->g->p->size[item] <= limit && (!found || value > most * (1 + 1e-9))) {
             *best = item;
             most = value;
@@ -336,7 +336,7 @@ static bool seed(struct grow *w, double limit, uint32_t *best)
 
 static bool grow(struct grow *w, double limit)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     uint32_t first = OD_NO_ITEM;
     for (uint32_t t = 0; t < p->ntasks; t++)
         w->unsat[t] = w->g->indegree[t];
@@ -348,9 +348,9 @@ static bool grow(struct grow *w, double limit)
     if (!hold(w, first))
         return false;
     struct group *group;
-    while (w->seconds < od_hold_reach(p) && (group = best_group(w, limit - w->bytes))) {
+    while (w->seconds < od_phase_reach(p) && (group = best_group(w, limit - w->bytes))) {
         uint32_t held = w->out->nitems;
-        for (uint32_t i = group->first, next; i && w->seconds < od_hold_reach(p); i = next) {
+        for (uint32_t i = group->first, next; i && w->seconds < od_phase_reach(p); i = next) {
             next = w->next_member[i - 1];
             if (w->bytes + p->size[i - 1] <= limit && !hold(w, i - 1))
                 return false;
@@ -369,7 +369,7 @@ static uint32_t power_above(uint32_t n)
     return power;
 }
 
-static bool allocate_growth(const od_hold_problem *p, od_hold_growth *growth)
+static bool allocate_growth(const od_phase_problem *p, od_phase_growth *growth)
 {
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
     if (growth->item)
@@ -382,7 +382,7 @@ static bool allocate_growth(const od_hold_problem *p, od_hold_growth *growth)
     return growth->item && growth->bytes && growth->seconds && growth->loads && growth->joined;
 }
 
-void od_hold_free_growth(od_hold_growth *growth)
+void od_phase_free_growth(od_phase_growth *growth)
 {
     free(growth->item);
     free(growth->bytes);
@@ -392,9 +392,9 @@ void od_hold_free_growth(od_hold_growth *growth)
     free(growth->task);
 }
 
-od_status od_hold_grow(const od_hold_graph *g, int role, double limit, od_hold_growth *growth)
+od_status od_phase_grow(const od_phase_graph *g, int role, double limit, od_phase_growth *growth)
 {
-    const od_hold_problem *p = g->p;
+    const od_phase_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
     struct grow w = {.g = g, .out = growth, .nslots = power_above(p->nitems)};
     w.item = malloc(nt * sizeof *w.item);

@@ -4,36 +4,36 @@
 #ifndef OD_SCHED_PHASE_IMPL_H
 #define OD_SCHED_PHASE_IMPL_H
 
-#include "sched/phase/hold.h"
+#include "sched/phase/phase.h"
 
 #define OD_NO_ITEM UINT32_MAX
 
 /* What never changes while one problem is looked at. */
-typedef struct od_hold_graph {
-    const od_hold_problem *p;
+typedef struct od_phase_graph {
+    const od_phase_problem *p;
     uint32_t *first_user, *user; /* by item: its tasks, in their order */
     uint32_t *indegree;          /* by task */
     double *level;               /* by task: seconds to the end of the graph, its own included */
-} od_hold_graph;
+} od_phase_graph;
 
-enum { OD_HOLD_ROLES = 24 }; /* more are not listed */
+enum { OD_PHASE_ROLES = 24 }; /* more are not listed */
 
-typedef struct od_hold_role {
+typedef struct od_phase_role {
     int role;
     double seconds; /* of the tasks that have it */
-} od_hold_role;
+} od_phase_role;
 
 /* The problem without some tasks. Items stay. */
-typedef struct od_hold_rest {
-    od_hold_problem p;
+typedef struct od_phase_rest {
+    od_phase_problem p;
     double *seconds;
     uint32_t *kind, *first_use, *use, *first_successor, *successor, *number;
     bool *writes;
     uint32_t *origin; /* of each task, its number in the whole */
-} od_hold_rest;
+} od_phase_rest;
 
 /* H as it grew: any beginning of it is a candidate. */
-typedef struct od_hold_growth {
+typedef struct od_phase_growth {
     uint32_t *item; /* in the order in which they joined */
     uint32_t nitems;
     double *bytes;    /* of the items up to this one */
@@ -42,10 +42,10 @@ typedef struct od_hold_growth {
     uint32_t *joined; /* by task: how many items there were when it came to belong; 0: it does not */
     uint32_t *task;   /* all that may be chosen with any beginning of it; NULL: not known */
     uint32_t ntasks;
-} od_hold_growth;
+} od_phase_growth;
 
 /* The tasks of a candidate. */
-typedef struct od_hold_choice {
+typedef struct od_phase_choice {
     uint32_t *task; /* in their order */
     uint32_t ntasks;
     bool *chosen;              /* by task: it is one of them */
@@ -54,17 +54,17 @@ typedef struct od_hold_choice {
     bool *used, *written;      /* by item: by a chosen task */
     uint32_t *unsat;           /* by task: what it waits for and has not been chosen */
     double seconds, transfers; /* of the tasks, with each item loaded and stored once at most */
-} od_hold_choice;
+} od_phase_choice;
 
 /* Seconds of the load that using the item costs. */
-static inline double od_hold_cost(const od_hold_problem *p, uint32_t item)
+static inline double od_phase_cost(const od_phase_problem *p, uint32_t item)
 {
     return p->resident[item] || p->fresh[item] ? 0 : p->load[item];
 }
 
 /* H grows until its tasks take so many seconds. Without dependences that may be more than the share: the streams then
  * end before they have met all that could use them. With dependences tiles would be left half done. */
-static inline double od_hold_reach(const od_hold_problem *p)
+static inline double od_phase_reach(const od_phase_problem *p)
 {
     static const double times = 4, rounding = 1 - 1e-6;
     return rounding * (p->first_successor[p->ntasks] ? p->share : times * p->share);
@@ -72,43 +72,43 @@ static inline double od_hold_reach(const od_hold_problem *p)
 
 /* The order ends when its tasks take so many seconds. With dependences a phase may be somewhat longer than the share,
  * if it is whole then. */
-static inline double od_hold_limit(const od_hold_problem *p)
+static inline double od_phase_limit(const od_phase_problem *p)
 {
     static const double longer = 1.25, rounding = 1 - 1e-6;
     return rounding * (p->first_successor[p->ntasks] ? longer * p->share : p->share);
 }
 
-bool od_hold_make_graph(od_hold_graph *graph); /* of graph->p; false: no memory, what there is is to be freed */
-void od_hold_free_graph(od_hold_graph *graph);
+bool od_phase_make_graph(od_phase_graph *graph); /* of graph->p; false: no memory, what there is is to be freed */
+void od_phase_free_graph(od_phase_graph *graph);
 
 /* Argument positions of kinds, those with most work first, and before them those common to all kinds. Returns how
  * many. */
-unsigned od_hold_list_roles(const od_hold_problem *p, od_hold_role *roles);
+unsigned od_phase_list_roles(const od_phase_problem *p, od_phase_role *roles);
 /* What tasks write; where they only read, their first and last items. And the one that is given. */
-unsigned od_hold_usual_roles(const od_hold_problem *p, int given, od_hold_role *roles);
+unsigned od_phase_usual_roles(const od_phase_problem *p, int given, od_phase_role *roles);
 
 /* Without the tasks that are `gone`. False: no memory, what there is is to be freed. */
-bool od_hold_make_rest(od_hold_rest *rest, const od_hold_problem *whole, const bool *gone);
-void od_hold_free_rest(od_hold_rest *rest);
+bool od_phase_make_rest(od_phase_rest *rest, const od_phase_problem *whole, const bool *gone);
+void od_phase_free_rest(od_phase_rest *rest);
 
 /* Grows H of a role up to so many bytes. A growth is all zeros at first, and may be used again. OD_ENOMEM: what it
  * holds is undefined. */
-od_status od_hold_grow(const od_hold_graph *graph, int role, double limit, od_hold_growth *growth);
-void od_hold_free_growth(od_hold_growth *growth);
+od_status od_phase_grow(const od_phase_graph *graph, int role, double limit, od_phase_growth *growth);
+void od_phase_free_growth(od_phase_growth *growth);
 
-bool od_hold_make_choice(const od_hold_problem *p,
-                         od_hold_choice *choice); /* false: no memory, what there is is to be freed */
-void od_hold_free_choice(od_hold_choice *choice);
+bool od_phase_make_choice(const od_phase_problem *p,
+                          od_phase_choice *choice); /* false: no memory, what there is is to be freed */
+void od_phase_free_choice(od_phase_choice *choice);
 /* Finds growth->task, so that choosing does not look at all tasks; without memory for them it will. */
-void od_hold_look_around(const od_hold_graph *graph, od_hold_growth *growth, od_hold_choice *choice);
+void od_phase_look_around(const od_phase_graph *graph, od_phase_growth *growth, od_phase_choice *choice);
 /* The tasks of the first `n` items that were grown, and all others that use nothing beyond what these use. */
-void od_hold_choose(const od_hold_graph *graph, const od_hold_growth *growth, uint32_t n, od_hold_choice *choice);
-void od_hold_choose_all(const od_hold_problem *p, od_hold_choice *choice); /* with nothing that stays */
+void od_phase_choose(const od_phase_graph *graph, const od_phase_growth *growth, uint32_t n, od_phase_choice *choice);
+void od_phase_choose_all(const od_phase_problem *p, od_phase_choice *choice); /* with nothing that stays */
 
 /* Orders the chosen tasks. Ends when the share has been reached, or without any task once it is clear that less than
  * `worth` seconds of tasks will come for each of transfers. `there` (by item): what is on the device then. OD_ENOMEM:
  * the result is undefined. */
-od_status od_hold_stream(const od_hold_graph *graph, const od_hold_choice *choice, double worth, od_hold_result *result,
-                         bool *there);
+od_status od_phase_stream(const od_phase_graph *graph, const od_phase_choice *choice, double worth,
+                          od_phase_result *result, bool *there);
 
 #endif

@@ -28,8 +28,8 @@ struct replica {
 };
 
 struct list {
-    const od_hold_graph *g;
-    const od_hold_problem *p; /* of the graph */
+    const od_phase_graph *g;
+    const od_phase_problem *p; /* of the graph */
     unsigned n;
     uint32_t window; /* tasks whose data are asked for before they run */
     double share_of_load, bus;
@@ -94,7 +94,7 @@ static bool needs_load(const struct list *w, uint32_t item)
 /* Seconds that the way is busy with what the task lacks on k. */
 static double lacking(const struct list *w, uint32_t task, unsigned k)
 {
-    const od_hold_problem *p = w->p;
+    const od_phase_problem *p = w->p;
     double seconds = 0;
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
         if (!(w->asked[p->use[u]] & OD_BIT(k)) && needs_load(w, p->use[u]))
@@ -112,7 +112,7 @@ static double completion(const struct list *w, uint32_t task, unsigned k, double
 
 static void place(struct list *w, uint32_t task, double now)
 {
-    const od_hold_problem *p = w->p;
+    const od_phase_problem *p = w->p;
     unsigned best = 0;
     double earliest = (double)INFINITY;
     for (unsigned k = 0; k < w->n; k++) {
@@ -136,7 +136,7 @@ static void place(struct list *w, uint32_t task, double now)
 /* The task's inputs come, one after the other. */
 static void bring(struct list *w, uint32_t task, unsigned k, double now)
 {
-    const od_hold_problem *p = w->p;
+    const od_phase_problem *p = w->p;
     w->planned_loads -= w->own[task];
     w->arrival[task] = now;
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++) {
@@ -185,7 +185,7 @@ static void advance(struct list *w, unsigned k, double now)
 /* What the task has written is there alone; tasks that waited for it become ready. */
 static void end_task(struct list *w, unsigned k)
 {
-    const od_hold_problem *p = w->p;
+    const od_phase_problem *p = w->p;
     uint32_t task = w->device[k].running - 1;
     double now = w->device[k].free_at;
     w->device[k].running = 0;
@@ -229,7 +229,7 @@ static void begin(struct list *w, const uint64_t *copies)
 
 static void simulate(struct list *w)
 {
-    const od_hold_problem *p = w->p;
+    const od_phase_problem *p = w->p;
     memcpy(w->unsat, w->g->indegree, p->ntasks * sizeof *w->unsat);
     for (uint32_t t = 0; t < p->ntasks; t++)
         if (!w->unsat[t])
@@ -243,10 +243,10 @@ static void simulate(struct list *w)
     }
 }
 
-static od_status make_with(const od_list_problem *problem, const od_hold_graph *g, unsigned devices, double bus,
+static od_status make_with(const od_list_problem *problem, const od_phase_graph *g, unsigned devices, double bus,
                            od_list_plan *plan)
 {
-    const od_hold_problem *p = g->p;
+    const od_phase_problem *p = g->p;
     size_t nt = p->ntasks + 1, ni = p->nitems + 1;
     struct list w = {.g = g,
                      .p = p,
@@ -295,8 +295,8 @@ od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_li
     enum { BUSES = sizeof buses / sizeof *buses };
     unsigned best_devices = 1;
     double best_bus = buses[0], least = (double)INFINITY;
-    od_hold_graph g = {.p = problem->tasks};
-    od_status status = od_hold_make_graph(&g) ? OD_OK : OD_ENOMEM;
+    od_phase_graph g = {.p = problem->tasks};
+    od_status status = od_phase_make_graph(&g) ? OD_OK : OD_ENOMEM;
     for (unsigned n = 1; n <= most; n += 1 + n / 4) {
         for (unsigned i = 0; !status && i < BUSES; i++) {
             status = make_with(problem, &g, n, buses[i], plan);
@@ -309,6 +309,6 @@ od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_li
     }
     if (!status)
         status = make_with(problem, &g, best_devices, best_bus, plan);
-    od_hold_free_graph(&g);
+    od_phase_free_graph(&g);
     return status;
 }

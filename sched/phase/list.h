@@ -15,12 +15,12 @@
 #ifndef OD_SCHED_PHASE_LIST_H
 #define OD_SCHED_PHASE_LIST_H
 
-#include "sched/phase/hold.h"
+#include "sched/phase/phase.h"
 
 typedef struct od_list_problem {
-    const od_hold_problem *tasks; /* whose `share` and `resident` are not looked at */
-    const uint64_t *copies;       /* by item, bit k: device k has it, or will */
-    unsigned devices; /* a load takes od_hold_problem.load while so many load at once, and less where fewer do */
+    const od_phase_problem *tasks; /* whose `share` and `resident` are not looked at */
+    const uint64_t *copies;        /* by item, bit k: device k has it, or will */
+    unsigned devices; /* a load takes od_phase_problem.load while so many load at once, and less where fewer do */
 } od_list_problem;
 
 typedef struct od_list_plan {

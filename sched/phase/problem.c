@@ -7,9 +7,9 @@
 
 /* --- the graph --------------------------------------------------------------------- */
 
-static bool list_users(od_hold_graph *g)
+static bool list_users(od_phase_graph *g)
 {
-    const od_hold_problem *p = g->p;
+    const od_phase_problem *p = g->p;
     uint32_t nuses = p->first_use[p->ntasks];
     g->first_user = calloc(p->nitems + 2, sizeof *g->first_user);
     g->user = malloc((nuses + 1) * sizeof *g->user);
@@ -25,9 +25,9 @@ static bool list_users(od_hold_graph *g)
     return true;
 }
 
-static bool measure_graph(od_hold_graph *g)
+static bool measure_graph(od_phase_graph *g)
 {
-    const od_hold_problem *p = g->p;
+    const od_phase_problem *p = g->p;
     g->indegree = calloc(p->ntasks + 1, sizeof *g->indegree);
     g->level = malloc((p->ntasks + 1) * sizeof *g->level);
     if (!g->indegree || !g->level)
@@ -43,12 +43,12 @@ static bool measure_graph(od_hold_graph *g)
     return true;
 }
 
-bool od_hold_make_graph(od_hold_graph *g)
+bool od_phase_make_graph(od_phase_graph *g)
 {
     return list_users(g) && measure_graph(g);
 }
 
-void od_hold_free_graph(od_hold_graph *g)
+void od_phase_free_graph(od_phase_graph *g)
 {
     free(g->first_user);
     free(g->user);
@@ -60,68 +60,68 @@ void od_hold_free_graph(od_hold_graph *g)
 
 static int most_seconds_first(const void *a, const void *b)
 {
-    const od_hold_role *x = a, *y = b;
+    const od_phase_role *x = a, *y = b;
     return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-unsigned od_hold_list_roles(const od_hold_problem *p, od_hold_role *roles)
+unsigned od_phase_list_roles(const od_phase_problem *p, od_phase_role *roles)
 {
-    enum { ALL = OD_HOLD_KINDS * OD_HOLD_POSITIONS };
+    enum { ALL = OD_PHASE_KINDS * OD_PHASE_POSITIONS };
     double seconds[ALL] = {0};
-    od_hold_role all[ALL];
+    od_phase_role all[ALL];
     unsigned count = 0, n = 0;
     bool any_writes = false;
     for (uint32_t t = 0; t < p->ntasks; t++) {
-        for (uint32_t i = 0; i < OD_HOLD_POSITIONS && p->first_use[t] + i < p->first_use[t + 1]; i++) {
+        for (uint32_t i = 0; i < OD_PHASE_POSITIONS && p->first_use[t] + i < p->first_use[t + 1]; i++) {
             any_writes |= p->writes[p->first_use[t] + i];
-            seconds[p->kind[t] * OD_HOLD_POSITIONS + i] += p->seconds[t];
+            seconds[p->kind[t] * OD_PHASE_POSITIONS + i] += p->seconds[t];
         }
     }
     for (unsigned i = 0; i < ALL; i++)
         if (seconds[i] > 0)
-            all[count++] = (od_hold_role){(int)i, seconds[i]};
+            all[count++] = (od_phase_role){(int)i, seconds[i]};
     qsort(all, count, sizeof *all, most_seconds_first);
     if (any_writes)
-        roles[n++].role = OD_HOLD_WRITTEN;
+        roles[n++].role = OD_PHASE_WRITTEN;
     if (p->nkinds > 1) { /* else positions of the kind */
-        roles[n++].role = OD_HOLD_LAST;
-        roles[n++].role = OD_HOLD_FIRST;
+        roles[n++].role = OD_PHASE_LAST;
+        roles[n++].role = OD_PHASE_FIRST;
     }
-    for (unsigned i = 0; i < count && n < OD_HOLD_ROLES; i++)
+    for (unsigned i = 0; i < count && n < OD_PHASE_ROLES; i++)
         roles[n++] = all[i];
     return n;
 }
 
-unsigned od_hold_usual_roles(const od_hold_problem *p, int given, od_hold_role *roles)
+unsigned od_phase_usual_roles(const od_phase_problem *p, int given, od_phase_role *roles)
 {
     bool writes = false;
     unsigned n = 0;
     for (uint32_t u = 0; u < p->first_use[p->ntasks]; u++)
         writes |= p->writes[u];
-    roles[n++].role = writes ? OD_HOLD_WRITTEN : OD_HOLD_LAST;
+    roles[n++].role = writes ? OD_PHASE_WRITTEN : OD_PHASE_LAST;
     if (!writes)
-        roles[n++].role = OD_HOLD_FIRST;
-    if (given != OD_HOLD_NOTHING)
+        roles[n++].role = OD_PHASE_FIRST;
+    if (given != OD_PHASE_NOTHING)
         roles[n++].role = given;
     return n;
 }
 
 /* --- what is left ----------------------------------------------------------------------- */
 
-bool od_hold_make_rest(od_hold_rest *r, const od_hold_problem *whole, const bool *gone)
+bool od_phase_make_rest(od_phase_rest *r, const od_phase_problem *whole, const bool *gone)
 {
     uint32_t nt = whole->ntasks + 1, nu = whole->first_use[whole->ntasks] + 1;
     uint32_t ns = whole->first_successor[whole->ntasks] + 1, uses = 0, edges = 0;
-    *r = (od_hold_rest){.p = *whole,
-                        .seconds = malloc(nt * sizeof *r->seconds),
-                        .kind = malloc(nt * sizeof *r->kind),
-                        .first_use = malloc((nt + 1) * sizeof *r->first_use),
-                        .use = malloc(nu * sizeof *r->use),
-                        .first_successor = malloc((nt + 1) * sizeof *r->first_successor),
-                        .successor = malloc(ns * sizeof *r->successor),
-                        .number = malloc(nt * sizeof *r->number),
-                        .writes = malloc(nu),
-                        .origin = malloc(nt * sizeof *r->origin)};
+    *r = (od_phase_rest){.p = *whole,
+                         .seconds = malloc(nt * sizeof *r->seconds),
+                         .kind = malloc(nt * sizeof *r->kind),
+                         .first_use = malloc((nt + 1) * sizeof *r->first_use),
+                         .use = malloc(nu * sizeof *r->use),
+                         .first_successor = malloc((nt + 1) * sizeof *r->first_successor),
+                         .successor = malloc(ns * sizeof *r->successor),
+                         .number = malloc(nt * sizeof *r->number),
+                         .writes = malloc(nu),
+                         .origin = malloc(nt * sizeof *r->origin)};
     if (!r->seconds || !r->kind || !r->first_use || !r->use || !r->first_successor || !r->successor || !r->number ||
         !r->writes || !r->origin)
         return false;
@@ -159,7 +159,7 @@ bool od_hold_make_rest(od_hold_rest *r, const od_hold_problem *whole, const bool
     return true;
 }
 
-void od_hold_free_rest(od_hold_rest *r)
+void od_phase_free_rest(od_phase_rest *r)
 {
     free(r->seconds);
     free(r->kind);

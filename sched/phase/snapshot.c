@@ -21,7 +21,7 @@ struct maker {
     const od_known *known;
     unsigned k;
     uint32_t *task_number, *item_number; /* by id of what is known: the number in the problem plus one */
-    struct kind kinds[OD_HOLD_KINDS];
+    struct kind kinds[OD_PHASE_KINDS];
     uint32_t nuses, nsuccessors;
     uint32_t use_room, successor_room;
 };
@@ -29,12 +29,12 @@ struct maker {
 /* Kinds beyond the first are one. */
 static uint32_t kind_of(struct maker *m, const od_known_task *task)
 {
-    od_hold_problem *p = &m->snapshot->problem;
+    od_phase_problem *p = &m->snapshot->problem;
     for (uint32_t i = 0; i < p->nkinds; i++)
         if (m->kinds[i].kind == task->kind && m->kinds[i].nuses == task->nuses)
             return i;
-    if (p->nkinds == OD_HOLD_KINDS)
-        return OD_HOLD_KINDS - 1;
+    if (p->nkinds == OD_PHASE_KINDS)
+        return OD_PHASE_KINDS - 1;
     m->kinds[p->nkinds] = (struct kind){task->kind, task->nuses};
     return p->nkinds++;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A snapshot: the open tasks of the known graph (sched/graph/known.h) as one device sees them, as plain arrays to plan
- * from (sched/phase/hold.h).
+ * from (sched/phase/phase.h).
  */
 #ifndef OD_SCHED_PHASE_SNAPSHOT_H
 #define OD_SCHED_PHASE_SNAPSHOT_H
 
 #include "sched/graph/known.h"
-#include "sched/phase/hold.h"
+#include "sched/phase/phase.h"
 #include "sched/policy.h"
 
 typedef struct od_snapshot {
-    od_hold_problem problem; /* `share` is the caller's to set */
-    od_known_task **task;    /* by number in the problem: in order of submission */
+    od_phase_problem problem; /* `share` is the caller's to set */
+    od_known_task **task;     /* by number in the problem: in order of submission */
     double *seconds, *size, *load;
     uint32_t *kind, *first_use, *use, *first_successor, *successor;
     bool *writes, *resident, *fresh;

@@ -15,8 +15,8 @@
 #include <string.h>
 
 struct stream {
-    const od_hold_graph *g;
-    const od_hold_choice *choice;
+    const od_phase_graph *g;
+    const od_phase_choice *choice;
     const bool *chosen, *held; /* its */
     uint32_t *unsat;           /* by task: chosen tasks that must come before */
     uint32_t *missing;         /* by task: items that are not there */
@@ -44,7 +44,7 @@ struct stream {
     double used, lacking; /* bytes there, and of held items that are not */
     double most_seconds;  /* of tasks that the order can have */
     double worth;         /* seconds of tasks for each of transfers that it must have */
-    od_hold_result *out;
+    od_phase_result *out;
 };
 
 /* The most urgent first, and in the order of submission. */
@@ -63,7 +63,7 @@ static bool is_more_urgent(const void *owner, uint32_t a, uint32_t b)
 
 static uint32_t lacking_item(const struct stream *w, uint32_t task)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
         if (!w->there[p->use[u]])
             return p->use[u];
@@ -105,7 +105,7 @@ static void offer(struct stream *w, uint32_t task)
 
 static void bring(struct stream *w, uint32_t item)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     w->used += p->size[item];
     w->lacking -= w->held[item] ? p->size[item] : 0;
     for (uint32_t i = w->g->first_user[item]; i < w->g->first_user[item + 1]; i++) {
@@ -130,7 +130,7 @@ static void bring(struct stream *w, uint32_t item)
 
 static void lose(struct stream *w, uint32_t item)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     w->used -= p->size[item];
     w->lacking += w->held[item] && w->uses[item] ? p->size[item] : 0;
     w->out->stores += w->dirty[item] ? p->load[item] : 0;
@@ -150,7 +150,7 @@ static void lose(struct stream *w, uint32_t item)
     }
 }
 
-static bool is_used_by(const od_hold_problem *p, uint32_t item, uint32_t task)
+static bool is_used_by(const od_phase_problem *p, uint32_t item, uint32_t task)
 {
     for (uint32_t u = p->first_use[task]; task != OD_NO_ITEM && u < p->first_use[task + 1]; u++)
         if (p->use[u] == item)
@@ -210,7 +210,7 @@ static double value_of(const struct stream *w, uint32_t item)
 /* Of a number of items that are there, others each time, the one that is best lost. */
 static uint32_t least_item(struct stream *w, uint32_t task)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     uint32_t victim = OD_NO_ITEM, n = w->npresent < VICTIMS ? w->npresent : VICTIMS;
     double least = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -243,7 +243,7 @@ static void make_room(struct stream *w, double size, uint32_t task)
 
 static void load(struct stream *w, uint32_t item, uint32_t task)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     make_room(w, p->size[item], task);
     w->out->loads += p->fresh[item] && !w->last[item] ? 0 : p->load[item];
     bring(w, item);
@@ -254,7 +254,7 @@ static void load(struct stream *w, uint32_t item, uint32_t task)
 /* The first task in the order that has not ended is over: what waited for it is ready. False: all are. */
 static bool release_next(struct stream *w)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     if (w->released == w->out->ntasks)
         return false;
     uint32_t task = w->out->order[w->released++];
@@ -271,7 +271,7 @@ static bool release_next(struct stream *w)
 
 static void run(struct stream *w, uint32_t task)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     w->done[task] = true;
     w->out->order[w->out->ntasks++] = task;
     w->out->seconds += p->seconds[task];
@@ -289,7 +289,7 @@ static void run(struct stream *w, uint32_t task)
 
 static void run_all(struct stream *w)
 {
-    while (w->runnable.count && w->out->seconds < od_hold_limit(w->g->p)) {
+    while (w->runnable.count && w->out->seconds < od_phase_limit(w->g->p)) {
         uint32_t task = od_heap_first(&w->runnable);
         od_heap_remove(&w->runnable, task);
         if (!w->done[task] && !w->missing[task])
@@ -323,7 +323,7 @@ static double level_of(struct stream *w, uint32_t item)
 /* The load that makes most tasks possible for its length, or OD_NO_ITEM. */
 static uint32_t best_load(struct stream *w)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     uint32_t best = OD_NO_ITEM, kept = 0;
     double most = 0, urgent = 0;
     for (uint32_t i = 0; i < w->nwanted; i++) {
@@ -351,7 +351,7 @@ static uint32_t best_load(struct stream *w)
 
 static double load_of(const struct stream *w, uint32_t task)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     double seconds = 0;
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
         seconds += w->there[p->use[u]] ? 0 : p->load[p->use[u]];
@@ -391,7 +391,7 @@ static uint32_t enabled_task(const struct stream *w, uint32_t item)
 
 static bool bring_more(struct stream *w)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     uint32_t item = best_load(w);
     if (item != OD_NO_ITEM) {
         load(w, item, enabled_task(w, item));
@@ -408,7 +408,7 @@ static bool bring_more(struct stream *w)
 
 static void begin(struct stream *w)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     double longest = 0;
     for (uint32_t i = 0; i < w->choice->ntasks; i++) {
         uint32_t t = w->choice->task[i];
@@ -423,7 +423,7 @@ static void begin(struct stream *w)
             w->chosen_uses[p->use[u]]++;
         }
     }
-    w->most_seconds = fmin(w->most_seconds, od_hold_limit(p) + longest);
+    w->most_seconds = fmin(w->most_seconds, od_phase_limit(p) + longest);
     for (uint32_t i = 0; i < p->nitems; i++)
         w->lacking += w->held[i] ? p->size[i] : 0;
     for (uint32_t i = 0; i < w->choice->ntasks; i++) {
@@ -447,22 +447,22 @@ static bool is_hopeless(const struct stream *w)
 
 static void stream(struct stream *w)
 {
-    const od_hold_problem *p = w->g->p;
+    const od_phase_problem *p = w->g->p;
     memset(w->there, 0, p->nitems);
     begin(w);
     do
         run_all(w);
-    while (w->out->seconds < od_hold_limit(p) && !is_hopeless(w) && (bring_more(w) || release_next(w)));
+    while (w->out->seconds < od_phase_limit(p) && !is_hopeless(w) && (bring_more(w) || release_next(w)));
     if (is_hopeless(w))
         w->out->ntasks = 0;
     for (uint32_t i = 0; i < p->nitems; i++)
         w->out->stores += w->dirty[i] ? p->load[i] : 0;
 }
 
-od_status od_hold_stream(const od_hold_graph *g, const od_hold_choice *choice, double worth, od_hold_result *result,
-                         bool *there)
+od_status od_phase_stream(const od_phase_graph *g, const od_phase_choice *choice, double worth, od_phase_result *result,
+                          bool *there)
 {
-    const od_hold_problem *p = g->p;
+    const od_phase_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
     struct stream w = {.g = g,
                        .choice = choice,

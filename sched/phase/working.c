@@ -22,7 +22,7 @@ double od_working_finish(double work, double loads)
 double od_working_loads(const od_snapshot *snapshot, unsigned ndevices, unsigned working)
 {
     double loads;
-    return od_hold_estimate(&snapshot->problem, working, &loads) ? (double)INFINITY : loads / ndevices;
+    return od_phase_estimate(&snapshot->problem, working, &loads) ? (double)INFINITY : loads / ndevices;
 }
 
 bool od_working_is_due(od_working *w, const od_known *known)

@@ -4,7 +4,7 @@
  *
  * Devices that share the way from the host each load what they need: beyond some number, more of them finish later.
  * From all that is known (sched/graph/known.h) the seconds of loads are estimated for each number of devices
- * (od_hold_estimate) and set against the time to compute. The thesis leaves it open ("accept to let GPUs be idle");
+ * (od_phase_estimate) and set against the time to compute. The thesis leaves it open ("accept to let GPUs be idle");
  * not published.
  */
 #ifndef OD_SCHED_PHASE_WORKING_H
@@ -26,7 +26,7 @@ typedef struct od_working {
 
 typedef struct od_working_estimate {
     od_snapshot snapshot;
-    od_hold_memo memo;
+    od_phase_memo memo;
     unsigned ndevices;
     unsigned count; /* of devices that finish soonest */
     double seconds; /* until they do; infinite: there was no memory for the estimate */

@@ -26,7 +26,7 @@ static double share_of(const od_stationary *s)
 }
 
 /* True where tasks outside the phase wait for tasks in it. */
-static bool is_awaited(const od_hold_problem *p, const od_hold_result *phase)
+static bool is_awaited(const od_phase_problem *p, const od_phase_result *phase)
 {
     bool *inside = calloc(p->ntasks + 1, 1), awaited = false;
     for (uint32_t i = 0; inside && i < phase->ntasks; i++)
@@ -48,7 +48,7 @@ struct planning {
     bool jointly; /* what all devices do may be planned together; then: it has been */
     double work;  /* seconds of all tasks */
     od_snapshot snapshot;
-    od_hold_result phase;
+    od_phase_result phase;
     od_list_plan list;
     od_status status;
 };
@@ -56,13 +56,13 @@ struct planning {
 /* Half a share where others will wait for what they need, unless memory has made the phase as short as that. */
 static od_status find_phase(struct planning *planning)
 {
-    od_hold_problem *p = &planning->snapshot.problem;
-    od_hold_result *phase = &planning->phase;
-    od_status status = od_hold_plan(p, phase);
+    od_phase_problem *p = &planning->snapshot.problem;
+    od_phase_result *phase = &planning->phase;
+    od_status status = od_phase_plan(p, phase);
     if (status || planning->working == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
         return status;
     p->share /= 2;
-    return od_hold_plan(p, phase);
+    return od_phase_plan(p, phase);
 }
 
 /* Long chains of tasks that need each other's results: all devices would wait for those of one phase. A few devices
@@ -89,7 +89,7 @@ static void find_plan(od_aside *aside)
 
 static void tell_plan(const struct planning *planning, od_task *first, unsigned k)
 {
-    const od_hold_result *phase = &planning->phase;
+    const od_phase_result *phase = &planning->phase;
     const od_policy_env *env = &planning->s->env;
     const od_score joint[] = {{"tasks", planning->snapshot.problem.ntasks}, {"finish_s", planning->list.seconds}};
     const od_score own[] = {{"tasks", phase->ntasks},
@@ -158,7 +158,7 @@ static void end_planning(od_aside *aside, bool carried_out)
 
 /* Several devices that have nothing yet, tasks that wait for each other, and not more than can be simulated some
  * dozen times. */
-static bool may_plan_jointly(const od_stationary *s, const od_hold_problem *p)
+static bool may_plan_jointly(const od_stationary *s, const od_phase_problem *p)
 {
     enum { MOST_TASKS = 32768 };
     size_t claimed = 0;
@@ -175,7 +175,7 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
         free(planning);
         return NULL;
     }
-    od_hold_problem *p = &planning->snapshot.problem;
+    od_phase_problem *p = &planning->snapshot.problem;
     planning->aside = (od_aside){.run = find_plan, .done = end_planning};
     planning->s = s;
     planning->k = k;

@@ -3,7 +3,7 @@
  * stationary: some data stay on a device, the others stream past them.
  *
  * A device that has nothing planned gets a phase: of all known tasks, ready or only submitted, those that hold and
- * stream (sched/phase/hold.h) finds to bring the most task time for each second of transfers, at most its share of
+ * stream (sched/phase/phase.h) finds to bring the most task time for each second of transfers, at most its share of
  * the work. They are its own from then on. A request takes the one of its ready tasks that lacks the fewest bytes,
  * among equals by the planned order (with several devices by priority, because others wait). Evicted is what the
  * planned order uses last (rule belady): so what was chosen to stay stays. Where tasks of other devices will wait for

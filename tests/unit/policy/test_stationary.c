@@ -17,7 +17,7 @@
 #include "tests/unit/policy/model.h"
 #include "tests/unit/random.h"
 #include "sched/graph/known.h"
-#include "sched/phase/hold.h"
+#include "sched/phase/phase.h"
 #include "sched/phase/list.h"
 #include "sched/phase/working.h"
 
@@ -179,7 +179,7 @@ static void test_devices_work(void **unused)
 enum { TASKS = 60, ITEMS = 20, USES = 4 };
 
 struct problem {
-    od_hold_problem p;
+    od_phase_problem p;
     double seconds[TASKS], size[ITEMS], load[ITEMS];
     uint32_t kind[TASKS], first_use[TASKS + 1], use[TASKS * USES], first_successor[TASKS + 1], successor[TASKS * 2];
     bool writes[TASKS * USES], resident[ITEMS], fresh[ITEMS];
@@ -220,7 +220,7 @@ static void make_problem(struct problem *q, uint64_t *random)
         q->resident[i] = random_below(random, 3) == 0;
         q->fresh[i] = random_below(random, 5) == 0;
     }
-    q->p = (od_hold_problem){.ntasks = ntasks,
+    q->p = (od_phase_problem){.ntasks = ntasks,
                              .nitems = ITEMS,
                              .nkinds = 3,
                              .seconds = q->seconds,
@@ -240,7 +240,7 @@ static void make_problem(struct problem *q, uint64_t *random)
 }
 
 /* Each task once, after all that it depends on; about as much as was asked for. */
-static void check_plan(const struct problem *q, const od_hold_result *plan)
+static void check_plan(const struct problem *q, const od_phase_result *plan)
 {
     bool done[TASKS] = {false};
     double seconds = 0, longest = 0;
@@ -267,15 +267,15 @@ static void test_plans_are_plans(void **unused)
     static struct problem q;
     for (int i = 0; i < PROBLEMS; i++) {
         uint32_t order[2][TASKS + 1];
-        od_hold_result plan = {.order = order[0]}, again = {.order = order[1]};
+        od_phase_result plan = {.order = order[0]}, again = {.order = order[1]};
         double loads;
         make_problem(&q, &random);
-        assert_int_equal(od_hold_plan(&q.p, &plan), OD_OK);
+        assert_int_equal(od_phase_plan(&q.p, &plan), OD_OK);
         check_plan(&q, &plan);
-        assert_int_equal(od_hold_plan(&q.p, &again), OD_OK);
+        assert_int_equal(od_phase_plan(&q.p, &again), OD_OK);
         assert_int_equal(plan.ntasks, again.ntasks);
         assert_memory_equal(order[0], order[1], plan.ntasks * sizeof order[0][0]);
-        assert_int_equal(od_hold_estimate(&q.p, 1 + (unsigned)random_below(&random, 4), &loads), OD_OK);
+        assert_int_equal(od_phase_estimate(&q.p, 1 + (unsigned)random_below(&random, 4), &loads), OD_OK);
         assert_true(loads >= 0);
     }
 }
@@ -338,14 +338,14 @@ static void test_estimates_share_a_memo(void **unused)
     unsigned told = 0;
     static struct problem q;
     for (int i = 0; i < PROBLEMS; i++) {
-        od_hold_memo memo = {0};
+        od_phase_memo memo = {0};
         make_problem(&q, &random);
         for (unsigned n = 1; n <= COUNTS; n++) {
             double plain, loads, largest = memo.largest;
             q.p.memo = NULL;
-            assert_int_equal(od_hold_estimate(&q.p, n, &plain), OD_OK);
+            assert_int_equal(od_phase_estimate(&q.p, n, &plain), OD_OK);
             q.p.memo = &memo;
-            assert_int_equal(od_hold_estimate(&q.p, n, &loads), OD_OK);
+            assert_int_equal(od_phase_estimate(&q.p, n, &loads), OD_OK);
             assert_true(loads == plain);
             told += n > 1 && q.p.ntasks && memo.largest == largest;
         }

@@ -16,8 +16,8 @@
  * Dependences: tasks come in an order in which each comes after those that it depends on. A task may be chosen if all
  * those before it are chosen. Deterministic. No threads, no engine: arrays in, arrays out.
  */
-#ifndef OD_SCHED_PHASE_HOLD_H
-#define OD_SCHED_PHASE_HOLD_H
+#ifndef OD_SCHED_PHASE_PHASE_H
+#define OD_SCHED_PHASE_PHASE_H
 
 #include "util/status.h"
 
@@ -25,54 +25,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What estimates of one problem, for different numbers of devices, tell each other; all zeros at first. */
-typedef struct od_hold_memo {
-    double loads; /* that were estimated */
-    double
-        largest; /* seconds of tasks that one device could have been given at once: any share above these makes no difference. 0: nothing is known */
-} od_hold_memo;
+/* What estimates of one problem for different numbers of devices share; all zeros at first. */
+typedef struct od_phase_memo {
+    double loads;   /* as estimated for `largest` */
+    double largest; /* seconds of tasks that one device can get at once; a larger share changes nothing. 0: unknown */
+} od_phase_memo;
 
 /* The open tasks and what they use. All arrays are the caller's. */
-typedef struct od_hold_problem {
+typedef struct od_phase_problem {
     uint32_t ntasks, nitems, nkinds;
     const double *seconds;           /* by task: predicted duration */
-    const uint32_t *kind;            /* by task: below nkinds, which is OD_HOLD_KINDS at most */
+    const uint32_t *kind;            /* by task: below nkinds, which is OD_PHASE_KINDS at most */
     const uint32_t *first_use;       /* by task, and one more: its uses are first_use[t] .. first_use[t + 1] - 1 */
     const uint32_t *use;             /* the item */
     const bool *writes;              /* by use */
     const uint32_t *first_successor; /* by task, and one more */
     const uint32_t *successor;       /* greater than the task itself */
     const double *size;              /* by item: bytes */
-    const double *load;              /* by item: seconds to bring it, or to bring it home */
+    const double *load;              /* by item: seconds to bring it, or to write it back */
     const bool *resident;            /* by item: it is there */
     const bool *fresh;               /* by item: the first of the tasks overwrites it, which needs no load */
     double memory;                   /* bytes of the device */
     uint32_t window;                 /* tasks whose data are there before they have run: a task buffer */
     double share;                    /* seconds of tasks that it is to get at most */
-    od_hold_memo *memo;              /* or NULL; for estimates */
-} od_hold_problem;
+    od_phase_memo *memo;             /* or NULL; for estimates */
+} od_phase_problem;
 
-typedef struct od_hold_result {
+typedef struct od_phase_result {
     uint32_t *order; /* tasks, with room for all */
     uint32_t ntasks;
     double seconds; /* of these tasks */
     double loads;   /* seconds of the loads that they need, predicted */
     double stores;  /* seconds of what has to go back for it */
     double held;    /* bytes of H */
-    int role; /* for those who want to know: number of the kind times OD_HOLD_POSITIONS plus the position, or one of the following */
-} od_hold_result;
+    int role; /* for information: number of the kind times OD_PHASE_POSITIONS plus the position, or a name below */
+} od_phase_result;
 
-enum { OD_HOLD_KINDS = 64, OD_HOLD_POSITIONS = 16 }; /* positions beyond these are no roles */
-enum { OD_HOLD_FIRST = -1, OD_HOLD_LAST = -2, OD_HOLD_WRITTEN = -3, OD_HOLD_NOTHING = -4 };
+enum { OD_PHASE_KINDS = 64, OD_PHASE_POSITIONS = 16 }; /* positions beyond these are no roles */
+enum { OD_PHASE_FIRST = -1, OD_PHASE_LAST = -2, OD_PHASE_WRITTEN = -3, OD_PHASE_NOTHING = -4 };
 
 /* The best phase: tasks, each once and after those that it depends on, of about `share` seconds; at least one where
  * there is any. The caller has set result->order. OD_ENOMEM: the result is undefined. Takes time linear in all tasks
  * for each role; the dozens of candidates look at the tasks around H only. */
-od_status od_hold_plan(const od_hold_problem *problem, od_hold_result *result);
+od_status od_phase_plan(const od_phase_problem *problem, od_phase_result *result);
 
 /* Seconds of loads, added up over all devices, when so many share the work of the problem equally, phase after phase;
  * a rough plan. With a memo estimates for more and more devices are free as long as memory limits the phases, not the
  * share. OD_ENOMEM: `*loads` is undefined. */
-od_status od_hold_estimate(const od_hold_problem *problem, unsigned devices, double *loads);
+od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, double *loads);
 
 #endif

@@ -8,7 +8,7 @@
  */
 #include "reference.h"
 
-#include "sched/policy/darts/needs.h"
+#include "sched/policy/darts/missing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -155,7 +155,7 @@ static od_status meet_datum(struct naive *naive, od_datum *datum)
         return OD_ENOMEM;
     }
     for (unsigned k = 0; k < naive->env.ndevices; k++) {
-        known.tie[k] = od_needs_tie(naive->env.seed, k, datum->id) | UINT32_C(1) << 31;
+        known.tie[k] = od_missing_tie(naive->env.seed, k, datum->id) | UINT32_C(1) << 31;
         known.present[k] = is_present(naive, datum, k);
     }
     naive->known[naive->nknown++] = known;
@@ -202,8 +202,8 @@ static bool comes_first(const struct naive *naive, const od_task *a, const od_ta
 {
     if (!naive->values[FIRST])
         return is_before(naive, a, b);
-    uint32_t tie_a = od_needs_tie(naive->env.seed, naive->env.ndevices, a->id);
-    uint32_t tie_b = od_needs_tie(naive->env.seed, naive->env.ndevices, b->id);
+    uint32_t tie_a = od_missing_tie(naive->env.seed, naive->env.ndevices, a->id);
+    uint32_t tie_b = od_missing_tie(naive->env.seed, naive->env.ndevices, b->id);
     return tie_a != tie_b ? tie_a > tie_b : a->id < b->id;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Choosing; see needs.h for the idea.
+ * Choosing; see missing.h for the idea.
  *
  * What has been raised or parked since the last choice is ranked first. Then the top of the heap is made exact, until
  * what is on top stays there.
@@ -12,8 +12,8 @@
 /* Brings the datum into the heap, out of the other one. */
 static void update_rank(struct view *view, od_heap *heap, od_heap *other, uint32_t id)
 {
-    od_need_key key = key_of(view, id);
-    od_need_rank rank = rank_of(view, id, &key);
+    od_missing_key key = key_of(view, id);
+    od_missing_rank rank = rank_of(view, id, &key);
     if (!od_heap_contains(heap, id)) {
         if (od_heap_contains(other, id))
             od_heap_remove(other, id);
@@ -34,7 +34,7 @@ static inline void park_if_second(struct view *view, uint32_t id)
 /* Asks for what the key of the raised datum is made of, then for the one that it is compared with first. */
 PREFETCH void prefetch_key(const struct view *view, uint32_t i)
 {
-    if (!view->needs->large)
+    if (!view->missing->large)
         return;
     if (i < view->nraised) {
         uint32_t id = view->raised[i];
@@ -42,7 +42,7 @@ PREFETCH void prefetch_key(const struct view *view, uint32_t i)
         __builtin_prefetch(&view->rank[id], 1);
         __builtin_prefetch(&view->transfer[id]);
         __builtin_prefetch(&view->first.position[id]);
-        __builtin_prefetch(&view->needs->standing[id], 1);
+        __builtin_prefetch(&view->missing->standing[id], 1);
     }
     if (i >= PREFETCH_AHEAD / 2 && i - PREFETCH_AHEAD / 2 < view->nraised) {
         uint32_t position = view->first.position[view->raised[i - PREFETCH_AHEAD / 2]]; /* from 1 */
@@ -58,10 +58,10 @@ static void update_first(struct view *view)
     for (uint32_t i = 0; i < view->nraised; i++) {
         uint32_t id = view->raised[i];
         prefetch_key(view, i + PREFETCH_AHEAD);
-        view->needs->standing[id].raised &= ~OD_BIT(view->k);
+        view->missing->standing[id].raised &= ~OD_BIT(view->k);
         if (!belongs_first(view, id))
             park_if_second(view, id);
-        else if (!view->needs->rules.threshold)
+        else if (!view->missing->rules.threshold)
             update_rank(view, &view->first, &view->second, id);
         else if (!od_heap_contains(&view->first, id))
             od_heap_push(&view->first, id);
@@ -73,7 +73,7 @@ static void update_second(struct view *view)
 {
     for (uint32_t i = 0; i < view->nparked; i++) {
         uint32_t id = view->parked[i];
-        view->needs->standing[id].parked &= ~OD_BIT(view->k);
+        view->missing->standing[id].parked &= ~OD_BIT(view->k);
         if (belongs_second(view, id))
             update_rank(view, &view->second, &view->first, id);
     }
@@ -85,13 +85,13 @@ static void update_second(struct view *view)
 static void recount_s0(struct view *view, const struct lacks *lacks, uint32_t id)
 {
     if (lacks->count == 1)
-        set_add(&want_of(view, id)->s0, view->needs->slots[lacks->number].priority);
+        set_add(&want_of(view, id)->s0, view->missing->slots[lacks->number].priority);
 }
 
 static void recount_s1(struct view *view, const struct lacks *lacks, uint32_t id)
 {
     if (lacks->count == 2)
-        set_add(&want_of(view, id)->s1, view->needs->slots[lacks->number].priority);
+        set_add(&want_of(view, id)->s1, view->missing->slots[lacks->number].priority);
 }
 
 /* Makes the highest priority of the set that leads the datum's key exact. */
@@ -107,7 +107,7 @@ static void settle(struct view *view, uint32_t id)
 
 /* The best of a heap, made exact. */
 static const od_datum *best_of(struct view *view, od_heap *heap, bool (*belongs)(const struct view *, uint32_t),
-                               od_need_key *key)
+                               od_missing_key *key)
 {
     uint32_t id;
     while ((id = od_heap_first(heap)) != OD_HEAP_NONE) {
@@ -118,9 +118,9 @@ static const od_datum *best_of(struct view *view, od_heap *heap, bool (*belongs)
         }
         settle(view, id);
         *key = key_of(view, id);
-        od_need_rank rank = rank_of(view, id, key);
+        od_missing_rank rank = rank_of(view, id, key);
         if (!is_greater(&view->rank[id], &rank))
-            return view->needs->sources[id].datum;
+            return view->missing->sources[id].datum;
         view->rank[id] = rank;
         od_heap_lowered(heap, id);
     }
@@ -130,42 +130,42 @@ static const od_datum *best_of(struct view *view, od_heap *heap, bool (*belongs)
 /* Takes the first data in the random order out of the heap; returns how many. */
 static uint32_t look_at_some(struct view *view)
 {
-    od_needs *needs = view->needs;
+    od_missing *missing = view->missing;
     uint32_t id, count = 0;
-    while (count < needs->rules.threshold && (id = od_heap_first(&view->first)) != OD_HEAP_NONE) {
+    while (count < missing->rules.threshold && (id = od_heap_first(&view->first)) != OD_HEAP_NONE) {
         od_heap_remove(&view->first, id);
         if (belongs_first(view, id))
-            needs->looked[count++] = id;
+            missing->looked[count++] = id;
     }
     return count;
 }
 
-static const od_datum *best_of_some(struct view *view, od_need_key *best)
+static const od_datum *best_of_some(struct view *view, od_missing_key *best)
 {
-    const od_needs *needs = view->needs;
+    const od_missing *missing = view->missing;
     const od_datum *datum = NULL;
-    od_need_rank greatest;
+    od_missing_rank greatest;
     uint32_t count = look_at_some(view);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t id = needs->looked[i];
+        uint32_t id = missing->looked[i];
         settle(view, id);
-        od_need_key key = key_of(view, id);
-        od_need_rank rank = rank_of(view, id, &key);
+        od_missing_key key = key_of(view, id);
+        od_missing_rank rank = rank_of(view, id, &key);
         if (key.n0 + key.n1 > 0 && (!datum || is_greater(&rank, &greatest))) {
             *best = key;
             greatest = rank;
-            datum = needs->sources[id].datum;
+            datum = missing->sources[id].datum;
         }
         od_heap_push(&view->first, id);
     }
     return datum;
 }
 
-const od_datum *od_needs_best(od_needs *needs, unsigned k, od_need_key *key)
+const od_datum *od_missing_best(od_missing *missing, unsigned k, od_missing_key *key)
 {
-    struct view *view = &needs->views[k];
+    struct view *view = &missing->views[k];
     update_first(view);
-    if (needs->rules.threshold)
+    if (missing->rules.threshold)
         return best_of_some(view, key);
     const od_datum *datum = best_of(view, &view->first, belongs_first, key);
     if (datum)
@@ -178,32 +178,32 @@ const od_datum *od_needs_best(od_needs *needs, unsigned k, od_need_key *key)
 
 static uint32_t most_urgent_in_s1(const struct view *view, const struct source *source)
 {
-    const od_needs *needs = view->needs;
+    const od_missing *missing = view->missing;
     uint32_t best = OD_HEAP_NONE;
     for (uint32_t i = 0; i < source->nlisted; i++) {
         struct use use = source->uses[i];
         if (i + PREFETCH_AHEAD < source->nlisted)
-            __builtin_prefetch(&needs->slots[source->uses[i + PREFETCH_AHEAD].slot]);
-        if (!is_current(needs, use) || !needs->slots[use.slot].ready || lacks_of(view, use.slot).count != 2)
+            __builtin_prefetch(&missing->slots[source->uses[i + PREFETCH_AHEAD].slot]);
+        if (!is_current(missing, use) || !missing->slots[use.slot].ready || lacks_of(view, use.slot).count != 2)
             continue;
-        if (best == OD_HEAP_NONE || is_before(needs, use.slot, best))
+        if (best == OD_HEAP_NONE || is_before(missing, use.slot, best))
             best = use.slot;
     }
     return best;
 }
 
-static uint32_t most_urgent(od_needs *needs)
+static uint32_t most_urgent(od_missing *missing)
 {
     uint32_t number;
-    if (needs->nready == 0)
-        od_heap_clear(&needs->urgent);
-    while ((number = od_heap_first(&needs->urgent)) != OD_HEAP_NONE && !needs->slots[number].ready)
-        od_heap_remove(&needs->urgent, number);
+    if (missing->nready == 0)
+        od_heap_clear(&missing->urgent);
+    while ((number = od_heap_first(&missing->urgent)) != OD_HEAP_NONE && !missing->slots[number].ready)
+        od_heap_remove(&missing->urgent, number);
     return number;
 }
 
-od_task *od_needs_urgent(od_needs *needs, const od_datum *datum, unsigned k)
+od_task *od_missing_urgent(od_missing *missing, const od_datum *datum, unsigned k)
 {
-    uint32_t best = datum ? most_urgent_in_s1(&needs->views[k], &needs->sources[datum->id]) : most_urgent(needs);
-    return best == OD_HEAP_NONE ? NULL : needs->slots[best].task;
+    uint32_t best = datum ? most_urgent_in_s1(&missing->views[k], &missing->sources[datum->id]) : most_urgent(missing);
+    return best == OD_HEAP_NONE ? NULL : missing->slots[best].task;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Counting; see needs.h for the idea.
+ * Counting; see missing.h for the idea.
  *
  * Every change is one of four: a task enters or leaves the ready set (offer, take), a datum comes to a device or
  * leaves it (arrive, depart). A visit of one task by arrive or depart looks at where its other data are and touches
@@ -37,7 +37,7 @@ static void leave_s0(struct want *want, const struct slot *slot)
  * that come or go between two choices cost its heap one step. */
 static inline void raise(struct view *view, uint32_t id)
 {
-    struct standing *standing = &view->needs->standing[id];
+    struct standing *standing = &view->missing->standing[id];
     if (standing->raised & OD_BIT(view->k))
         return;
     standing->raised |= OD_BIT(view->k);
@@ -45,14 +45,14 @@ static inline void raise(struct view *view, uint32_t id)
 }
 
 /* Does so on all devices where it is absent. */
-static inline void raise_all(od_needs *needs, uint32_t id)
+static inline void raise_all(od_missing *missing, uint32_t id)
 {
-    struct standing *standing = &needs->standing[id];
-    for (uint64_t left = needs->absent[id] & ~standing->raised; left; left &= left - 1) {
-        struct view *view = &needs->views[__builtin_ctzll(left)];
+    struct standing *standing = &missing->standing[id];
+    for (uint64_t left = missing->absent[id] & ~standing->raised; left; left &= left - 1) {
+        struct view *view = &missing->views[__builtin_ctzll(left)];
         view->raised[view->nraised++] = id;
     }
-    standing->raised |= needs->absent[id];
+    standing->raised |= missing->absent[id];
 }
 
 /* The S1 of an absent datum has grown: without an S0 it is no candidate before the others. */
@@ -86,7 +86,7 @@ static void free_remove(struct view *view, uint32_t number)
 /* The task no longer lacks the datum, which counts as present and whose own sets are not touched. */
 static void visit_arrival(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    const struct slot *slot = &view->needs->slots[lacks->number];
+    const struct slot *slot = &view->missing->slots[lacks->number];
     (void)id;
     if (lacks->count == 0) {
         free_add(view, lacks->number);
@@ -107,7 +107,7 @@ static void visit_arrival(struct view *view, const struct lacks *lacks, uint32_t
 static void visit_load(struct view *view, const struct lacks *lacks, uint32_t id)
 {
     if (lacks->count == 0)
-        view->needs->taken[view->needs->ntaken++] = lacks->number;
+        view->missing->taken[view->missing->ntaken++] = lacks->number;
     else
         visit_arrival(view, lacks, id);
 }
@@ -115,16 +115,16 @@ static void visit_load(struct view *view, const struct lacks *lacks, uint32_t id
 /* The datum counts as present on the view's device from now on. */
 static void arrive(struct view *view, uint32_t id, visit_function *visit)
 {
-    view->needs->absent[id] &= ~OD_BIT(view->k);
+    view->missing->absent[id] &= ~OD_BIT(view->k);
     *want_of(view, id) = (struct want){0};
-    od_needs_drop_candidate(view, id);
+    od_missing_drop_candidate(view, id);
     visit_ready(view, id, visit);
 }
 
 /* The task lacks the datum again, which still counts as present. */
 static void visit_departure(struct view *view, const struct lacks *lacks, uint32_t id)
 {
-    const struct slot *slot = &view->needs->slots[lacks->number];
+    const struct slot *slot = &view->missing->slots[lacks->number];
     if (lacks->count == 0) {
         free_remove(view, lacks->number);
         enter_s0(want_of(view, id), slot);
@@ -142,8 +142,8 @@ static void visit_departure(struct view *view, const struct lacks *lacks, uint32
 static void depart(struct view *view, uint32_t id)
 {
     visit_ready(view, id, visit_departure);
-    view->needs->absent[id] |= OD_BIT(view->k);
-    if (view->needs->rules.in_turn)
+    view->missing->absent[id] |= OD_BIT(view->k);
+    if (view->missing->rules.in_turn)
         set_tie(view, id, INT32_MAX - view->evictions);
     raise(view, id);
 }
@@ -151,8 +151,8 @@ static void depart(struct view *view, uint32_t id)
 /* Lets the datum depart where nothing holds or promises it any more. */
 static void recheck(struct view *view, uint32_t id)
 {
-    const struct source *source = &view->needs->sources[id];
-    if (!is_absent(view, id) && !(view->needs->standing[id].resident & OD_BIT(view->k)) &&
+    const struct source *source = &view->missing->sources[id];
+    if (!is_absent(view, id) && !(view->missing->standing[id].resident & OD_BIT(view->k)) &&
         view->planned_reads[id] == 0 && source->datum->replica[view->k].buffered_uses == 0)
         depart(view, id);
 }
@@ -164,95 +164,95 @@ struct lacking {
     uint64_t none, one, two;
 };
 
-static struct lacking lacking_of(const od_needs *needs, const struct slot *slot)
+static struct lacking lacking_of(const od_missing *missing, const struct slot *slot)
 {
     const uint32_t *inputs = inputs_of(slot);
     uint64_t any = 0, several = 0, many = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        uint64_t absent = needs->absent[inputs[i]];
+        uint64_t absent = missing->absent[inputs[i]];
         many |= several & absent;
         several |= any & absent;
         any |= absent;
     }
     return (struct lacking){
-        .none = ~any & (OD_BIT(needs->env.ndevices) - 1), .one = any & ~several, .two = several & ~many};
+        .none = ~any & (OD_BIT(missing->env.ndevices) - 1), .one = any & ~several, .two = several & ~many};
 }
 
 /* Counts a new ready task on all devices; what it lacks may have become a better choice. */
-static void count_in(od_needs *needs, const struct slot *slot, uint32_t number)
+static void count_in(od_missing *missing, const struct slot *slot, uint32_t number)
 {
     const uint32_t *inputs = inputs_of(slot);
-    struct lacking lacking = lacking_of(needs, slot);
+    struct lacking lacking = lacking_of(missing, slot);
     for (uint64_t left = lacking.none; left; left &= left - 1)
-        free_add(&needs->views[__builtin_ctzll(left)], number);
+        free_add(&missing->views[__builtin_ctzll(left)], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        uint64_t absent = needs->absent[id];
-        needs->standing[id].left_ns += slot->ns;
-        raise_all(needs, id);
+        uint64_t absent = missing->absent[id];
+        missing->standing[id].left_ns += slot->ns;
+        raise_all(missing, id);
         for (uint64_t left = absent & lacking.one; left; left &= left - 1)
-            enter_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
+            enter_s0(&missing->views[__builtin_ctzll(left)].want[id], slot);
         for (uint64_t left = absent & lacking.two; left; left &= left - 1)
-            set_add(&needs->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
+            set_add(&missing->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
     }
 }
 
 /* Asks for the counters that count_out() will touch. */
-PREFETCH void prefetch_counters(const od_needs *needs, const struct slot *slot, struct lacking lacking)
+PREFETCH void prefetch_counters(const od_missing *missing, const struct slot *slot, struct lacking lacking)
 {
-    if (!needs->large)
+    if (!missing->large)
         return;
     const uint32_t *inputs = inputs_of(slot);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        for (uint64_t left = needs->absent[inputs[i]] & (lacking.one | lacking.two); left; left &= left - 1)
-            __builtin_prefetch(&needs->views[__builtin_ctzll(left)].want[inputs[i]], 1);
+        for (uint64_t left = missing->absent[inputs[i]] & (lacking.one | lacking.two); left; left &= left - 1)
+            __builtin_prefetch(&missing->views[__builtin_ctzll(left)].want[inputs[i]], 1);
     }
 }
 
-static void count_out(od_needs *needs, const struct slot *slot, uint32_t number, struct lacking lacking)
+static void count_out(od_missing *missing, const struct slot *slot, uint32_t number, struct lacking lacking)
 {
     const uint32_t *inputs = inputs_of(slot);
     for (uint64_t left = lacking.none; left; left &= left - 1)
-        free_remove(&needs->views[__builtin_ctzll(left)], number);
+        free_remove(&missing->views[__builtin_ctzll(left)], number);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         uint32_t id = inputs[i];
-        uint64_t absent = needs->absent[id];
-        needs->standing[id].left_ns -= slot->ns;
+        uint64_t absent = missing->absent[id];
+        missing->standing[id].left_ns -= slot->ns;
         for (uint64_t left = absent & lacking.one; left; left &= left - 1)
-            leave_s0(&needs->views[__builtin_ctzll(left)].want[id], slot);
+            leave_s0(&missing->views[__builtin_ctzll(left)].want[id], slot);
         for (uint64_t left = absent & lacking.two; left; left &= left - 1)
-            set_remove(&needs->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
+            set_remove(&missing->views[__builtin_ctzll(left)].want[id].s1, slot->priority);
     }
 }
 
-void od_needs_offer(od_needs *needs, od_task *task)
+void od_missing_offer(od_missing *missing, od_task *task)
 {
     uint32_t number = slot_of(task);
-    struct slot *slot = &needs->slots[number];
+    struct slot *slot = &missing->slots[number];
     assert(!slot->ready);
-    count_in(needs, slot, number);
-    if (!od_heap_contains(&needs->urgent, number))
-        od_heap_push(&needs->urgent, number);
+    count_in(missing, slot, number);
+    if (!od_heap_contains(&missing->urgent, number))
+        od_heap_push(&missing->urgent, number);
     slot->ready = true;
-    needs->nready++;
+    missing->nready++;
     task->state = OD_TASK_READY;
 }
 
-static void take(od_needs *needs, uint32_t number, struct lacking lacking)
+static void take(od_missing *missing, uint32_t number, struct lacking lacking)
 {
-    struct slot *slot = &needs->slots[number];
-    count_out(needs, slot, number, lacking);
+    struct slot *slot = &missing->slots[number];
+    count_out(missing, slot, number, lacking);
     slot->ready = false;
-    needs->nready--;
+    missing->nready--;
 }
 
-void od_needs_plan(od_needs *needs, od_task *task, od_plan *plan)
+void od_missing_plan(od_missing *missing, od_task *task, od_plan *plan)
 {
-    const struct slot *slot = &needs->slots[slot_of(task)];
+    const struct slot *slot = &missing->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
-    struct view *view = &needs->views[plan->k];
+    struct view *view = &missing->views[plan->k];
     if (slot->ready)
-        take(needs, slot_of(task), lacking_of(needs, slot));
+        take(missing, slot_of(task), lacking_of(missing, slot));
     od_plan_append(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++) {
         view->planned_reads[inputs[i]]++;
@@ -268,9 +268,9 @@ PREFETCH void prefetch_counts(const od_task *task, unsigned k)
 }
 
 /* What the next pops from the plan will touch. */
-PREFETCH void prefetch_pop(const od_needs *needs, const od_plan *plan)
+PREFETCH void prefetch_pop(const od_missing *missing, const od_plan *plan)
 {
-    if (!needs->large)
+    if (!missing->large)
         return;
     const od_node *node = plan->tasks.root.next;
     for (int i = 0; i < 3 && node != &plan->tasks.root; i++, node = node->next) {
@@ -279,7 +279,7 @@ PREFETCH void prefetch_pop(const od_needs *needs, const od_plan *plan)
             prefetch_counts(task, plan->k);
         else if (i == 1)
             __builtin_prefetch(task->access);
-        __builtin_prefetch(&needs->slots[slot_of(task)], 1);
+        __builtin_prefetch(&missing->slots[slot_of(task)], 1);
         __builtin_prefetch(node->next, 1);
     }
 }
@@ -289,80 +289,80 @@ static void arrive_written(struct view *view, const od_access *access)
 {
     if (access->mode & OD_READ)
         return;
-    const struct source *source = source_of(view->needs, access->datum);
+    const struct source *source = source_of(view->missing, access->datum);
     if (source && is_absent(view, access->datum->id))
         arrive(view, access->datum->id, visit_arrival);
 }
 
-od_task *od_needs_pop(od_needs *needs, od_plan *plan)
+od_task *od_missing_pop(od_missing *missing, od_plan *plan)
 {
     od_task *task = od_plan_pop(plan);
     if (!task)
         return NULL;
-    prefetch_pop(needs, plan);
-    struct view *view = &needs->views[plan->k];
-    const struct slot *slot = &needs->slots[slot_of(task)];
+    prefetch_pop(missing, plan);
+    struct view *view = &missing->views[plan->k];
+    const struct slot *slot = &missing->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
     for (uint32_t i = 0; i < slot->ninputs; i++)
         view->planned_reads[inputs[i]]--; /* it stays present: the task in the buffer uses it */
     for (uint32_t i = 0; i < task->naccess; i++)
         arrive_written(view, &task->access[i]);
-    od_needs_drop_task(needs, task);
+    od_missing_drop_task(missing, task);
     return task;
 }
 
-void od_needs_unplan(od_needs *needs, od_task *task, od_plan *plan)
+void od_missing_unplan(od_missing *missing, od_task *task, od_plan *plan)
 {
-    struct view *view = &needs->views[plan->k];
-    const struct slot *slot = &needs->slots[slot_of(task)];
+    struct view *view = &missing->views[plan->k];
+    const struct slot *slot = &missing->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
     od_plan_remove(plan, task);
     for (uint32_t i = 0; i < slot->ninputs; i++)
         view->planned_reads[inputs[i]]--;
     for (uint32_t i = 0; i < slot->ninputs; i++)
         recheck(view, inputs[i]);
-    od_needs_offer(needs, task);
+    od_missing_offer(missing, task);
 }
 
-void od_needs_reclaim(od_needs *needs, const od_datum *datum, od_plan *plan)
+void od_missing_reclaim(od_missing *missing, const od_datum *datum, od_plan *plan)
 {
-    const struct source *source = source_of(needs, datum);
+    const struct source *source = source_of(missing, datum);
     if (!source)
         return;
-    const uint32_t *planned_reads = &needs->views[plan->k].planned_reads[datum->id];
+    const uint32_t *planned_reads = &missing->views[plan->k].planned_reads[datum->id];
     /* The datum departs with its last planned reader and not before, so the list stays as it is. */
     for (uint32_t i = 0; *planned_reads > 0; i++) {
-        od_task *task = needs->slots[source->uses[i].slot].task;
-        if (is_current(needs, source->uses[i]) && task->state == OD_TASK_PLANNED && task->place == (int)plan->k)
-            od_needs_unplan(needs, task, plan);
+        od_task *task = missing->slots[source->uses[i].slot].task;
+        if (is_current(missing, source->uses[i]) && task->state == OD_TASK_PLANNED && task->place == (int)plan->k)
+            od_missing_unplan(missing, task, plan);
     }
 }
 
-uint64_t od_needs_lacking(const od_needs *needs, const od_task *task, size_t *bytes, size_t *lacking)
+uint64_t od_missing_lacking(const od_missing *missing, const od_task *task, size_t *bytes, size_t *lacking)
 {
-    const struct slot *slot = &needs->slots[slot_of(task)];
+    const struct slot *slot = &missing->slots[slot_of(task)];
     const uint32_t *inputs = inputs_of(slot);
-    uint64_t all = OD_BIT(needs->env.ndevices) - 1, some = 0;
+    uint64_t all = OD_BIT(missing->env.ndevices) - 1, some = 0;
     *bytes = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++) {
-        *bytes += needs->sources[inputs[i]].size;
-        some |= all & ~needs->absent[inputs[i]];
+        *bytes += missing->sources[inputs[i]].size;
+        some |= all & ~missing->absent[inputs[i]];
     }
     if (*bytes == 0)
         some = all;
     for (uint64_t left = some; left; left &= left - 1)
         lacking[__builtin_ctzll(left)] = 0;
     for (uint32_t i = 0; some && i < slot->ninputs; i++) {
-        for (uint64_t left = some & needs->absent[inputs[i]]; left; left &= left - 1)
-            lacking[__builtin_ctzll(left)] += needs->sources[inputs[i]].size;
+        for (uint64_t left = some & missing->absent[inputs[i]]; left; left &= left - 1)
+            lacking[__builtin_ctzll(left)] += missing->sources[inputs[i]].size;
     }
     return some;
 }
 
-double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k)
+double od_missing_load_time(const od_missing *missing, const od_task *task, unsigned k)
 {
-    const struct slot *slot = &needs->slots[slot_of(task)];
-    const struct view *view = &needs->views[k];
+    const struct slot *slot = &missing->slots[slot_of(task)];
+    const struct view *view = &missing->views[k];
     const uint32_t *inputs = inputs_of(slot);
     double seconds = 0;
     for (uint32_t i = 0; i < slot->ninputs; i++)
@@ -370,62 +370,62 @@ double od_needs_load_time(const od_needs *needs, const od_task *task, unsigned k
     return seconds;
 }
 
-uint32_t od_needs_ready(const od_needs *needs)
+uint32_t od_missing_ready(const od_missing *missing)
 {
-    return needs->nready;
+    return missing->nready;
 }
 
-uint32_t od_needs_owned(const od_needs *needs)
+uint32_t od_missing_owned(const od_missing *missing)
 {
-    return needs->nowned;
+    return missing->nowned;
 }
 
 /* --- data ---------------------------------------------------------------- */
 
 /* Asks again for the transfer times where other places than before hold the datum. */
-static void update_transfer(od_needs *needs, const struct source *source)
+static void update_transfer(od_missing *missing, const struct source *source)
 {
     if (source->datum->valid == source->valid)
         return;
     uint32_t id = source->datum->id;
-    od_needs_ask_transfer(needs, id);
-    raise_all(needs, id);
+    od_missing_ask_transfer(missing, id);
+    raise_all(missing, id);
 }
 
-void od_needs_incoming(od_needs *needs, const od_datum *datum, unsigned k)
+void od_missing_incoming(od_missing *missing, const od_datum *datum, unsigned k)
 {
-    const struct source *source = source_of(needs, datum);
+    const struct source *source = source_of(missing, datum);
     if (!source)
         return;
-    needs->standing[datum->id].resident |= OD_BIT(k);
-    if (is_absent(&needs->views[k], datum->id))
-        arrive(&needs->views[k], datum->id, visit_arrival);
-    update_transfer(needs, source);
+    missing->standing[datum->id].resident |= OD_BIT(k);
+    if (is_absent(&missing->views[k], datum->id))
+        arrive(&missing->views[k], datum->id, visit_arrival);
+    update_transfer(missing, source);
 }
 
-void od_needs_evicted(od_needs *needs, const od_datum *datum, unsigned k)
+void od_missing_evicted(od_missing *missing, const od_datum *datum, unsigned k)
 {
-    needs->views[k].evictions++;
-    const struct source *source = source_of(needs, datum);
+    missing->views[k].evictions++;
+    const struct source *source = source_of(missing, datum);
     if (!source)
         return;
-    needs->standing[datum->id].resident &= ~OD_BIT(k);
-    recheck(&needs->views[k], datum->id);
-    update_transfer(needs, source);
+    missing->standing[datum->id].resident &= ~OD_BIT(k);
+    recheck(&missing->views[k], datum->id);
+    update_transfer(missing, source);
 }
 
-void od_needs_moved(od_needs *needs, const od_task *task)
+void od_missing_moved(od_missing *missing, const od_task *task)
 {
     for (uint32_t i = 0; i < task->naccess; i++) {
-        const struct source *source = source_of(needs, task->access[i].datum);
+        const struct source *source = source_of(missing, task->access[i].datum);
         if (source)
-            update_transfer(needs, source);
+            update_transfer(missing, source);
     }
 }
 
-uint32_t od_needs_uses(const od_needs *needs, const od_datum *datum)
+uint32_t od_missing_uses(const od_missing *missing, const od_datum *datum)
 {
-    const struct source *source = source_of(needs, datum);
+    const struct source *source = source_of(missing, datum);
     return source ? source->nuses : 0;
 }
 
@@ -434,13 +434,13 @@ uint32_t od_needs_uses(const od_needs *needs, const od_datum *datum)
 /* Finds the tasks of the free bits. */
 static void find_free(struct view *view)
 {
-    od_needs *needs = view->needs;
+    od_missing *missing = view->missing;
     for (uint32_t i = 0; view->nfree > 0; i++) {
         while (view->free_words[i]) {
             uint32_t word = i * 64 + (uint32_t)__builtin_ctzll(view->free_words[i]);
             uint32_t number = word * 64 + (uint32_t)__builtin_ctzll(view->free[word]);
             free_remove(view, number);
-            needs->taken[needs->ntaken++] = number;
+            missing->taken[missing->ntaken++] = number;
         }
     }
 }
@@ -448,31 +448,31 @@ static void find_free(struct view *view)
 /* Takes those that were found out of the ready set, some at a time: their memory is asked for before it is needed. */
 static void take_found(struct view *view)
 {
-    od_needs *needs = view->needs;
+    od_missing *missing = view->missing;
     struct lacking lacking[BATCH];
-    for (uint32_t i = 0; i < needs->ntaken; i += BATCH) {
-        const uint32_t *taken = &needs->taken[i];
-        uint32_t count = needs->ntaken - i < BATCH ? needs->ntaken - i : BATCH;
+    for (uint32_t i = 0; i < missing->ntaken; i += BATCH) {
+        const uint32_t *taken = &missing->taken[i];
+        uint32_t count = missing->ntaken - i < BATCH ? missing->ntaken - i : BATCH;
         for (uint32_t j = 0; j < count; j++) {
-            const struct slot *slot = &needs->slots[taken[j]];
+            const struct slot *slot = &missing->slots[taken[j]];
             __builtin_prefetch(slot->task, 1);
-            lacking[j] = lacking_of(needs, slot);
+            lacking[j] = lacking_of(missing, slot);
             lacking[j].none &= ~OD_BIT(view->k);
-            prefetch_counters(needs, slot, lacking[j]);
+            prefetch_counters(missing, slot, lacking[j]);
         }
         for (uint32_t j = 0; j < count; j++)
-            take(needs, taken[j], lacking[j]);
+            take(missing, taken[j], lacking[j]);
     }
 }
 
 /* Moves the task at `at` down to where no task below it belongs behind it; the last comes to the top. */
-static void sink(const od_needs *needs, uint32_t at, uint32_t count)
+static void sink(const od_missing *missing, uint32_t at, uint32_t count)
 {
-    uint32_t *taken = needs->taken;
+    uint32_t *taken = missing->taken;
     for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && is_before(needs, taken[child], taken[child + 1]))
+        if (child + 1 < count && is_before(missing, taken[child], taken[child + 1]))
             child++;
-        if (!is_before(needs, taken[at], taken[child]))
+        if (!is_before(missing, taken[at], taken[child]))
             return;
         uint32_t kept = taken[at];
         taken[at] = taken[child];
@@ -481,46 +481,46 @@ static void sink(const od_needs *needs, uint32_t at, uint32_t count)
 }
 
 /* The tasks of a datum come in order of arrival, so that most often nothing is to be done; else heap sort. */
-static void sort_taken(od_needs *needs)
+static void sort_taken(od_missing *missing)
 {
-    uint32_t *taken = needs->taken, i = 1;
-    while (i < needs->ntaken && is_before(needs, taken[i - 1], taken[i]))
+    uint32_t *taken = missing->taken, i = 1;
+    while (i < missing->ntaken && is_before(missing, taken[i - 1], taken[i]))
         i++;
-    if (i >= needs->ntaken)
+    if (i >= missing->ntaken)
         return;
-    for (i = needs->ntaken / 2; i-- > 0;)
-        sink(needs, i, needs->ntaken);
-    for (i = needs->ntaken; i-- > 1;) {
+    for (i = missing->ntaken / 2; i-- > 0;)
+        sink(missing, i, missing->ntaken);
+    for (i = missing->ntaken; i-- > 1;) {
         uint32_t last = taken[0];
         taken[0] = taken[i];
         taken[i] = last;
-        sink(needs, 0, i);
+        sink(missing, 0, i);
     }
 }
 
 /* In three steps: the task's accesses, the counts of its data, the plan. */
-static void plan_taken(od_needs *needs, od_plan *plan)
+static void plan_taken(od_missing *missing, od_plan *plan)
 {
     enum { AHEAD = 4 };
-    for (uint32_t i = 0; i < needs->ntaken + 2 * AHEAD; i++) {
-        if (i < needs->ntaken)
-            __builtin_prefetch(needs->slots[needs->taken[i]].task->access);
-        if (i >= AHEAD && i - AHEAD < needs->ntaken)
-            prefetch_counts(needs->slots[needs->taken[i - AHEAD]].task, plan->k);
+    for (uint32_t i = 0; i < missing->ntaken + 2 * AHEAD; i++) {
+        if (i < missing->ntaken)
+            __builtin_prefetch(missing->slots[missing->taken[i]].task->access);
+        if (i >= AHEAD && i - AHEAD < missing->ntaken)
+            prefetch_counts(missing->slots[missing->taken[i - AHEAD]].task, plan->k);
         if (i >= 2 * AHEAD)
-            od_needs_plan(needs, needs->slots[needs->taken[i - 2 * AHEAD]].task, plan);
+            od_missing_plan(missing, missing->slots[missing->taken[i - 2 * AHEAD]].task, plan);
     }
 }
 
-uint32_t od_needs_plan_free(od_needs *needs, const od_datum *datum, od_plan *plan)
+uint32_t od_missing_plan_free(od_missing *missing, const od_datum *datum, od_plan *plan)
 {
-    struct view *view = &needs->views[plan->k];
-    needs->ntaken = 0;
+    struct view *view = &missing->views[plan->k];
+    missing->ntaken = 0;
     if (datum) /* loading it is decided: its S0 is what lacks nothing now */
         arrive(view, datum->id, visit_load);
     find_free(view);
     take_found(view);
-    sort_taken(needs);
-    plan_taken(needs, plan);
-    return needs->ntaken;
+    sort_taken(missing);
+    plan_taken(missing, plan);
+    return missing->ntaken;
 }

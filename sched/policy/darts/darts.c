@@ -2,21 +2,22 @@
 /*
  * darts: Data-Aware Reactive Task Scheduling (Gonthier's thesis, section 5.2, Algorithm 12).
  *
- * A device that runs out of planned tasks is given the datum whose load buys it the
- * most work, and all tasks that become possible with that load. The counters behind the choice are
- * kept by sched/policy/darts/count.c instead of being recomputed at each request. New ready tasks that lack nothing on some
- * device go straight into its plan. Options select the older variants of chapter 4.
+ * A device that runs out of planned tasks is given the datum whose load buys it the most work, and all tasks that
+ * become possible with that load. The counters behind the choice are kept by sched/policy/darts/count.c instead of
+ * being recomputed at each request. New ready tasks that lack nothing on some device go straight into its plan. Options
+ * select the older variants of chapter 4.
  *
  * Not in the paper: tasks that lack nothing because data came for other reasons are planned before
  * any datum is chosen; S0 is planned by priority, then order of arrival. And, unless switched off:
- *   choice    the shortest load for the number of tasks that it makes possible, then the most urgent of these; the load for
- *             the time of these, which the paper looks at first, comes third. A long task that lacks much would
+ *   choice    the shortest load for the number of tasks that it makes possible, then the most urgent of these; the load
+ *             for the time of these, which the paper looks at first, comes third. A long task that lacks much would
  *             always come before a short urgent one; short tasks would be left over until nothing hides their loads
  *   affinity  a new task that lacks little of its input on some device, compared with what it finds there, goes there
  *   steal     a device that has nothing to do gets the later half of the longest plan to choose from. It takes a datum
- *             and its tasks only where these take longer than the load, or all where that holds for all; the rest goes back
+ *             and its tasks only where these take longer than the load, or all where that holds for all; the rest goes
+ *             back
  */
-#include "sched/policy/darts/needs.h"
+#include "sched/policy/darts/missing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ struct darts_device {
 
 struct darts {
     od_policy_env env;
-    od_needs *needs;
+    od_missing *missing;
     bool sets_of_two;  /* where no datum frees a task, S1 is looked at */
     uint64_t affinity; /* option */
     bool steals;       /* option */
@@ -84,42 +85,42 @@ static uint32_t smallest_first_short(float ratio)
 }
 
 /* The shortest load per task of S0, the highest priority, the smallest ratio, the largest S1, the most time left. */
-static od_need_rank load_per_task(const od_need_key *key)
+static od_missing_rank load_per_task(const od_missing_key *key)
 {
     double load = key->n0 > 0 ? key->load / key->n0 : (double)INFINITY;
-    return (od_need_rank){{smallest_first(load),
-                           pair(highest_first(key->max_prio), smallest_first_short((float)key->ratio)),
-                           pair(key->n1, (uint32_t)(key->left_ns >> 32)), key->left_ns << 32}};
+    return (od_missing_rank){{smallest_first(load),
+                              pair(highest_first(key->max_prio), smallest_first_short((float)key->ratio)),
+                              pair(key->n1, (uint32_t)(key->left_ns >> 32)), key->left_ns << 32}};
 }
 
 /* Algorithm 12, line 6: the smallest ratio, the largest S0, the highest priority, the largest S1, the most time
  * left. */
-static od_need_rank algorithm_12(const od_need_key *key)
+static od_missing_rank algorithm_12(const od_missing_key *key)
 {
-    return (od_need_rank){{smallest_first(key->ratio), pair(key->n0, highest_first(key->max_prio)),
-                           pair(key->n1, (uint32_t)(key->left_ns >> 32)), key->left_ns << 32}};
+    return (od_missing_rank){{smallest_first(key->ratio), pair(key->n0, highest_first(key->max_prio)),
+                              pair(key->n1, (uint32_t)(key->left_ns >> 32)), key->left_ns << 32}};
 }
 
 /* Algorithms 9 and 11, line 4: the largest S0, the most time left; the latter's largest S1 where S0 is empty. */
-static od_need_rank algorithm_11(const od_need_key *key)
+static od_missing_rank algorithm_11(const od_missing_key *key)
 {
-    return (od_need_rank){{key->n0, key->n0 > 0 ? key->left_ns : key->n1}};
+    return (od_missing_rank){{key->n0, key->n0 > 0 ? key->left_ns : key->n1}};
 }
 
 /* All data with a non-empty S0 are equal: the first in random order is taken. */
-static const od_need_rank frees_a_task = {{UINT64_MAX}};
+static const od_missing_rank frees_a_task = {{UINT64_MAX}};
 
-static od_need_rank opti(const od_need_key *key)
+static od_missing_rank opti(const od_missing_key *key)
 {
     return key->n0 > 0 ? frees_a_task : load_per_task(key);
 }
 
-static od_need_rank opti_12(const od_need_key *key)
+static od_missing_rank opti_12(const od_missing_key *key)
 {
     return key->n0 > 0 ? frees_a_task : algorithm_12(key);
 }
 
-static od_need_rank opti_11(const od_need_key *key)
+static od_missing_rank opti_11(const od_missing_key *key)
 {
     return key->n0 > 0 ? frees_a_task : algorithm_11(key);
 }
@@ -130,9 +131,9 @@ static od_status darts_create(const od_policy_env *env, void **state)
 {
     const uint64_t *values = env->values;
     bool first = values[FIRST] || values[THREE_INPUTS];
-    od_needs_rules rules = {.random_tasks = first,
-                            .in_turn = values[OPTI] || values[THRESHOLD],
-                            .threshold = values[THRESHOLD] < UINT32_MAX ? (uint32_t)values[THRESHOLD] : 0};
+    od_missing_rules rules = {.random_tasks = first,
+                              .in_turn = values[OPTI] || values[THRESHOLD],
+                              .threshold = values[THRESHOLD] < UINT32_MAX ? (uint32_t)values[THRESHOLD] : 0};
     if (first)
         rules.order = values[OPTI] ? opti_11 : algorithm_11;
     else if (values[RATIO] || values[PUBLISHED])
@@ -142,7 +143,7 @@ static od_status darts_create(const od_policy_env *env, void **state)
     struct darts *darts = calloc(1, sizeof *darts + env->ndevices * sizeof darts->device[0]);
     if (!darts)
         return OD_ENOMEM;
-    od_status status = od_needs_create(env, &rules, &darts->needs);
+    od_status status = od_missing_create(env, &rules, &darts->missing);
     if (status) {
         free(darts);
         return status;
@@ -160,7 +161,7 @@ static od_status darts_create(const od_policy_env *env, void **state)
 static void darts_destroy(void *state)
 {
     struct darts *darts = state;
-    od_needs_destroy(darts->needs);
+    od_missing_destroy(darts->missing);
     free(darts);
 }
 
@@ -197,7 +198,7 @@ static struct darts_device *direct_push(struct darts *darts, od_task *task)
 {
     size_t lacking[OD_MAX_DEVICES], bytes, fewest = 0;
     struct darts_device *best = NULL;
-    for (uint64_t left = od_needs_lacking(darts->needs, task, &bytes, lacking); left; left &= left - 1) {
+    for (uint64_t left = od_missing_lacking(darts->missing, task, &bytes, lacking); left; left &= left - 1) {
         unsigned k = (unsigned)__builtin_ctzll(left);
         if (!goes_there(darts, lacking[k], bytes) || od_policy_rests(&darts->env, k))
             continue;
@@ -215,22 +216,22 @@ static struct darts_device *direct_push(struct darts *darts, od_task *task)
 static od_status darts_ready(void *state, od_task *task)
 {
     struct darts *darts = state;
-    od_status status = od_needs_adopt(darts->needs, task);
+    od_status status = od_missing_adopt(darts->missing, task);
     if (status)
         return status;
     struct darts_device *device = direct_push(darts, task);
     if (!device) {
-        od_needs_offer(darts->needs, task);
+        od_missing_offer(darts->missing, task);
         return OD_OK;
     }
-    od_needs_plan(darts->needs, task, &device->plan);
+    od_missing_plan(darts->missing, task, &device->plan);
     darts->planned++;
     return OD_OK;
 }
 
 /* --- request ------------------------------------------------------------- */
 
-static void tell_choice(const struct darts *darts, const od_datum *datum, unsigned k, const od_need_key *key)
+static void tell_choice(const struct darts *darts, const od_datum *datum, unsigned k, const od_missing_key *key)
 {
     if (!darts->env.decided)
         return;
@@ -245,27 +246,27 @@ static void plan_urgent(struct darts *darts, od_task *task, od_plan *plan)
 {
     size_t lacking[OD_MAX_DEVICES], bytes;
     if (darts->env.decided) {
-        bool finds_some = od_needs_lacking(darts->needs, task, &bytes, lacking) & OD_BIT(plan->k);
+        bool finds_some = od_missing_lacking(darts->missing, task, &bytes, lacking) & OD_BIT(plan->k);
         tell_place(darts, task, plan->k, finds_some ? lacking[plan->k] : bytes, bytes);
     }
-    od_needs_plan(darts->needs, task, plan);
+    od_missing_plan(darts->missing, task, plan);
 }
 
 /* Algorithm 12, lines 2 to 17. */
 static void refill(struct darts *darts, od_plan *plan)
 {
-    od_needs *needs = darts->needs;
+    od_missing *missing = darts->missing;
     size_t before = plan->tasks.count;
-    od_need_key key;
+    od_missing_key key;
     const od_datum *best = NULL;
-    if (od_needs_plan_free(needs, NULL, plan) == 0) {
-        best = od_needs_best(needs, plan->k, &key);
+    if (od_missing_plan_free(missing, NULL, plan) == 0) {
+        best = od_missing_best(missing, plan->k, &key);
         if (best)
             tell_choice(darts, best, plan->k, &key);
         if (best && key.n0 > 0) {
-            od_needs_plan_free(needs, best, plan);
+            od_missing_plan_free(missing, best, plan);
         } else {
-            od_task *task = od_needs_urgent(needs, darts->sets_of_two ? best : NULL, plan->k);
+            od_task *task = od_missing_urgent(missing, darts->sets_of_two ? best : NULL, plan->k);
             if (task)
                 plan_urgent(darts, task, plan);
         }
@@ -288,7 +289,7 @@ static void offer_tail(struct darts *darts, od_plan *plan, size_t count, od_task
 {
     for (size_t i = 0; i < count; i++) {
         tasks[i] = od_container_of(plan->tasks.root.prev, od_task, link);
-        od_needs_unplan(darts->needs, tasks[i], plan);
+        od_missing_unplan(darts->missing, tasks[i], plan);
     }
 }
 
@@ -296,12 +297,12 @@ static void offer_tail(struct darts *darts, od_plan *plan, size_t count, od_task
 static double take_worthwhile(struct darts *darts, od_plan *plan)
 {
     double loads = 0;
-    od_need_key key;
+    od_missing_key key;
     const od_datum *best;
-    od_needs_plan_free(darts->needs, NULL, plan);
-    while ((best = od_needs_best(darts->needs, plan->k, &key)) && key.ratio < 1) {
+    od_missing_plan_free(darts->missing, NULL, plan);
+    while ((best = od_missing_best(darts->missing, plan->k, &key)) && key.ratio < 1) {
         tell_choice(darts, best, plan->k, &key);
-        od_needs_plan_free(darts->needs, best, plan);
+        od_missing_plan_free(darts->missing, best, plan);
         loads += key.load;
     }
     return loads;
@@ -314,11 +315,11 @@ static double take_all_if_worthwhile(struct darts *darts, od_plan *plan, od_task
     double work = 0, loads = 0;
     for (size_t i = count; i-- > 0;) {
         work += tasks[i]->duration;
-        loads += od_needs_load_time(darts->needs, tasks[i], plan->k);
-        od_needs_plan(darts->needs, tasks[i], plan);
+        loads += od_missing_load_time(darts->missing, tasks[i], plan->k);
+        od_missing_plan(darts->missing, tasks[i], plan);
     }
     for (size_t i = 0; loads >= work && i < count; i++)
-        od_needs_unplan(darts->needs, tasks[i], plan);
+        od_missing_unplan(darts->missing, tasks[i], plan);
     return loads;
 }
 
@@ -354,14 +355,14 @@ static void steal(struct darts *darts, struct darts_device *thief)
     tell_theft(darts, &thief->plan, victim->k, count, loads);
     for (size_t i = count; i-- > 0;) {
         if (tasks[i]->state == OD_TASK_READY)
-            od_needs_plan(darts->needs, tasks[i], victim);
+            od_missing_plan(darts->missing, tasks[i], victim);
     }
     thief->steal_at = darts->planned + (count + 1) / 2;
 }
 
 static bool may_steal(const struct darts *darts, unsigned k)
 {
-    if (!darts->steals || darts->planned < darts->device[k].steal_at || od_needs_owned(darts->needs) == 0)
+    if (!darts->steals || darts->planned < darts->device[k].steal_at || od_missing_owned(darts->missing) == 0)
         return false;
     od_device_load load = darts->env.load(darts->env.engine, k);
     return load.queued + load.running == 0;
@@ -376,7 +377,7 @@ static od_task *darts_pop(void *state, unsigned k)
         refill(darts, &device->plan);
     if (works && device->plan.tasks.count == 0 && may_steal(darts, k))
         steal(darts, device);
-    return od_needs_pop(darts->needs, &device->plan);
+    return od_missing_pop(darts->missing, &device->plan);
 }
 
 /* --- what happens to data ------------------------------------------------ */
@@ -384,33 +385,33 @@ static od_task *darts_pop(void *state, unsigned k)
 static void darts_incoming(void *state, od_datum *datum, unsigned k)
 {
     struct darts *darts = state;
-    od_needs_incoming(darts->needs, datum, k);
+    od_missing_incoming(darts->missing, datum, k);
 }
 
 static void darts_evicted(void *state, od_datum *datum, unsigned k)
 {
     struct darts *darts = state;
-    od_needs_evicted(darts->needs, datum, k);
-    od_needs_reclaim(darts->needs, datum, &darts->device[k].plan);
+    od_missing_evicted(darts->missing, datum, k);
+    od_missing_reclaim(darts->missing, datum, &darts->device[k].plan);
 }
 
 static void darts_moved(void *state, od_task *task, unsigned k)
 {
     struct darts *darts = state;
     (void)k;
-    od_needs_moved(darts->needs, task);
+    od_missing_moved(darts->missing, task);
 }
 
 static void darts_forget(void *state, od_datum *datum)
 {
     struct darts *darts = state;
-    od_needs_forget(darts->needs, datum);
+    od_missing_forget(darts->missing, datum);
 }
 
 static uint32_t darts_future_uses(void *state, const od_datum *datum)
 {
     const struct darts *darts = state;
-    return od_needs_uses(darts->needs, datum);
+    return od_missing_uses(darts->missing, datum);
 }
 
 static bool darts_is_valid(void *state)
@@ -422,7 +423,8 @@ static bool darts_is_valid(void *state)
             return false;
         planned += darts->device[k].plan.tasks.count;
     }
-    return planned + od_needs_ready(darts->needs) == od_needs_owned(darts->needs) && od_needs_is_valid(darts->needs);
+    return planned + od_missing_ready(darts->missing) == od_missing_owned(darts->missing) &&
+           od_missing_is_valid(darts->missing);
 }
 
 static const od_policy_ops darts_ops = {

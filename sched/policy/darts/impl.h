@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The structures behind needs.h, shared by count.c, choose.c, store.c (memory) and check.c.
+ * The structures behind missing.h, shared by count.c, choose.c, store.c (memory) and check.c.
  *
  * Tasks have slots, data have ids; both index arrays, because a change of one datum visits all its tasks and what it
  * touches of each must be small. What a task lacks is not stored: it follows from its inputs and the few words that
@@ -11,7 +11,7 @@
 #ifndef OD_SCHED_POLICY_DARTS_IMPL_H
 #define OD_SCHED_POLICY_DARTS_IMPL_H
 
-#include "sched/policy/darts/needs.h"
+#include "sched/policy/darts/missing.h"
 #include "util/container/heap.h"
 
 #include <math.h>
@@ -80,12 +80,12 @@ struct want {
 };
 
 struct view {
-    struct od_needs *needs;
+    struct od_missing *missing;
     uint32_t k;
     struct want *want;       /* by datum */
     double *transfer;        /* by datum: seconds */
     uint32_t *planned_reads; /* by datum: tasks planned for the device that read it */
-    od_need_rank *rank;      /* by datum, upper bounds while in a heap; with a threshold only the place in the order */
+    od_missing_rank *rank;   /* by datum, upper bounds while in a heap; with a threshold only the place in the order */
     od_heap first;           /* data whose S0 is not empty, or was; with a threshold all that ready tasks lack */
     od_heap second;          /* data with an S1 alone: only up to date when there are no others */
     uint32_t *raised;        /* data that may have become better since the last choice */
@@ -97,9 +97,9 @@ struct view {
     uint32_t evictions;   /* so far */
 };
 
-struct od_needs {
+struct od_missing {
     od_policy_env env;
-    od_needs_rules rules;
+    od_missing_rules rules;
     uint32_t ndata, nslots; /* capacities of the arrays */
     uint32_t nowned, nready;
     bool large; /* the arrays are: what a choice will touch is asked for before it is needed */
@@ -134,31 +134,33 @@ static inline struct want *want_of(const struct view *view, uint32_t id)
 
 static inline bool is_absent(const struct view *view, uint32_t id)
 {
-    return view->needs->absent[id] >> view->k & 1;
+    return view->missing->absent[id] >> view->k & 1;
 }
 
 /* The datum's record, or NULL: no task has asked for it yet. */
-static inline struct source *source_of(const od_needs *needs, const od_datum *datum)
+static inline struct source *source_of(const od_missing *missing, const od_datum *datum)
 {
-    return datum->id < needs->ndata && needs->sources[datum->id].datum == datum ? &needs->sources[datum->id] : NULL;
+    return datum->id < missing->ndata && missing->sources[datum->id].datum == datum ? &missing->sources[datum->id]
+                                                                                    : NULL;
 }
 
-static inline bool is_current(const od_needs *needs, struct use use)
+static inline bool is_current(const od_missing *missing, struct use use)
 {
-    return needs->slots[use.slot].generation == use.generation;
+    return missing->slots[use.slot].generation == use.generation;
 }
 
 /* The datum's key as far as the counters know: the highest priority may be an upper bound. */
-static inline od_need_key key_of(const struct view *view, uint32_t id)
+static inline od_missing_key key_of(const struct view *view, uint32_t id)
 {
     const struct want *want = want_of(view, id);
     const struct set *leading = want->s0.count ? &want->s0 : &want->s1;
-    return (od_need_key){.load = view->transfer[id],
-                         .ratio = want->s0.count ? view->transfer[id] / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
-                         .left_ns = view->needs->standing[id].left_ns,
-                         .n0 = want->s0.count,
-                         .n1 = want->s1.count,
-                         .max_prio = leading->top.priority};
+    return (od_missing_key){.load = view->transfer[id],
+                            .ratio =
+                                want->s0.count ? view->transfer[id] / ((double)want->s0_ns * 1e-9) : (double)INFINITY,
+                            .left_ns = view->missing->standing[id].left_ns,
+                            .n0 = want->s0.count,
+                            .n1 = want->s1.count,
+                            .max_prio = leading->top.priority};
 }
 
 /* The datum's place in the device's order, the highest first. */
@@ -170,18 +172,18 @@ static inline uint32_t tie_of(const struct view *view, uint32_t id)
 /* Sets it for a datum that is in no heap. */
 static inline void set_tie(struct view *view, uint32_t id, uint32_t tie)
 {
-    view->rank[id] = (od_need_rank){{0, 0, 0, tie}};
+    view->rank[id] = (od_missing_rank){{0, 0, 0, tie}};
 }
 
-static inline od_need_rank rank_of(const struct view *view, uint32_t id, const od_need_key *key)
+static inline od_missing_rank rank_of(const struct view *view, uint32_t id, const od_missing_key *key)
 {
-    od_need_rank rank = view->needs->rules.order(key);
+    od_missing_rank rank = view->missing->rules.order(key);
     rank.word[3] |= tie_of(view, id);
     return rank;
 }
 
 /* Where they are equal, `equal`. */
-static inline bool is_greater_or(const od_need_rank *a, const od_need_rank *b, bool equal)
+static inline bool is_greater_or(const od_missing_rank *a, const od_missing_rank *b, bool equal)
 {
     if (a->word[0] != b->word[0])
         return a->word[0] > b->word[0];
@@ -192,7 +194,7 @@ static inline bool is_greater_or(const od_need_rank *a, const od_need_rank *b, b
     return a->word[3] != b->word[3] ? a->word[3] > b->word[3] : equal;
 }
 
-static inline bool is_greater(const od_need_rank *a, const od_need_rank *b)
+static inline bool is_greater(const od_missing_rank *a, const od_missing_rank *b)
 {
     return is_greater_or(a, b, false);
 }
@@ -202,7 +204,7 @@ static inline bool belongs_first(const struct view *view, uint32_t id)
 {
     if (!is_absent(view, id))
         return false;
-    return view->needs->rules.threshold ? view->needs->standing[id].left_ns > 0 : want_of(view, id)->s0.count > 0;
+    return view->missing->rules.threshold ? view->missing->standing[id].left_ns > 0 : want_of(view, id)->s0.count > 0;
 }
 
 /* True where it is one to choose for want of others. */
@@ -213,19 +215,19 @@ static inline bool belongs_second(const struct view *view, uint32_t id)
 }
 
 /* True where the task of slot a comes before that of slot b in a plan and in S1. */
-static inline bool is_before(const od_needs *needs, uint32_t a, uint32_t b)
+static inline bool is_before(const od_missing *missing, uint32_t a, uint32_t b)
 {
-    const struct slot *slots = needs->slots;
+    const struct slot *slots = missing->slots;
     if (slots[a].priority != slots[b].priority)
         return slots[a].priority > slots[b].priority;
     return slots[a].arrival < slots[b].arrival;
 }
 
 /* store.c */
-void od_needs_drop_task(od_needs *needs, od_task *task);
+void od_missing_drop_task(od_missing *missing, od_task *task);
 /* Takes a datum out of the heaps. */
-void od_needs_drop_candidate(struct view *view, uint32_t id);
+void od_missing_drop_candidate(struct view *view, uint32_t id);
 /* Where the datum's transfer times are asked for. */
-void od_needs_ask_transfer(od_needs *needs, uint32_t datum);
+void od_missing_ask_transfer(od_missing *missing, uint32_t datum);
 
 #endif

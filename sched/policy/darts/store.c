@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Memory of the needs: creation, growth, and the records of tasks and data.
+ * Memory of the index: creation, growth, and the records of tasks and data.
  *
  * All memory is taken when a task is adopted. Arrays grow by doubling; a growth that
  * fails half-way leaves some arrays larger than their capacity says, which is harmless.
@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* splitmix64 */
-uint32_t od_needs_tie(uint64_t seed, unsigned k, uint64_t id)
+uint32_t od_missing_tie(uint64_t seed, unsigned k, uint64_t id)
 {
     uint64_t z = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + id * UINT64_C(0xd1342543de82ef95) + k;
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -36,29 +36,29 @@ static bool urgent_before(const void *owner, uint32_t a, uint32_t b)
 
 static bool random_before(const void *owner, uint32_t a, uint32_t b)
 {
-    const od_needs *needs = owner;
-    uint64_t id_a = needs->slots[a].arrival, id_b = needs->slots[b].arrival;
-    uint32_t tie_a = od_needs_tie(needs->env.seed, needs->env.ndevices, id_a);
-    uint32_t tie_b = od_needs_tie(needs->env.seed, needs->env.ndevices, id_b);
+    const od_missing *missing = owner;
+    uint64_t id_a = missing->slots[a].arrival, id_b = missing->slots[b].arrival;
+    uint32_t tie_a = od_missing_tie(missing->env.seed, missing->env.ndevices, id_a);
+    uint32_t tie_b = od_missing_tie(missing->env.seed, missing->env.ndevices, id_b);
     return tie_a != tie_b ? tie_a > tie_b : id_a < id_b;
 }
 
-od_status od_needs_create(const od_policy_env *env, const od_needs_rules *rules, od_needs **out)
+od_status od_missing_create(const od_policy_env *env, const od_missing_rules *rules, od_missing **out)
 {
-    od_needs *needs = calloc(1, sizeof *needs + env->ndevices * sizeof needs->views[0]);
-    if (!needs)
+    od_missing *missing = calloc(1, sizeof *missing + env->ndevices * sizeof missing->views[0]);
+    if (!missing)
         return OD_ENOMEM;
-    needs->env = *env;
-    needs->rules = *rules;
-    od_heap_init(&needs->urgent, rules->random_tasks ? random_before : urgent_before, needs);
+    missing->env = *env;
+    missing->rules = *rules;
+    od_heap_init(&missing->urgent, rules->random_tasks ? random_before : urgent_before, missing);
     for (unsigned k = 0; k < env->ndevices; k++) {
-        struct view *view = &needs->views[k];
-        view->needs = needs;
+        struct view *view = &missing->views[k];
+        view->missing = missing;
         view->k = k;
         od_heap_init(&view->first, candidate_before, view);
         od_heap_init(&view->second, candidate_before, view);
     }
-    *out = needs;
+    *out = missing;
     return OD_OK;
 }
 
@@ -77,10 +77,10 @@ static void free_inputs(struct slot *slot)
     slot->ninputs = 0;
 }
 
-void od_needs_destroy(od_needs *needs)
+void od_missing_destroy(od_missing *missing)
 {
-    for (unsigned k = 0; k < needs->env.ndevices; k++) {
-        struct view *view = &needs->views[k];
+    for (unsigned k = 0; k < missing->env.ndevices; k++) {
+        struct view *view = &missing->views[k];
         od_heap_free(&view->first);
         od_heap_free(&view->second);
         free_lines(view->want);
@@ -92,25 +92,25 @@ void od_needs_destroy(od_needs *needs)
         free(view->raised);
         free(view->parked);
     }
-    for (uint32_t number = 0; number < needs->nslots; number++)
-        free_inputs(&needs->slots[number]);
-    for (uint32_t id = 0; id < needs->ndata; id++)
-        free(needs->sources[id].uses);
-    od_heap_free(&needs->urgent);
-    free_lines(needs->standing);
-    free(needs->absent);
-    free_lines(needs->slots);
-    free(needs->free_slots);
-    free(needs->taken);
-    free(needs->looked);
-    free(needs->sources);
-    free(needs);
+    for (uint32_t number = 0; number < missing->nslots; number++)
+        free_inputs(&missing->slots[number]);
+    for (uint32_t id = 0; id < missing->ndata; id++)
+        free(missing->sources[id].uses);
+    od_heap_free(&missing->urgent);
+    free_lines(missing->standing);
+    free(missing->absent);
+    free_lines(missing->slots);
+    free(missing->free_slots);
+    free(missing->taken);
+    free(missing->looked);
+    free(missing->sources);
+    free(missing);
 }
 
 enum { LINE = 64 }; /* bytes of a cache line */
 
-/* As od_array_grow() for an array that begins a cache line, so that its elements lie within lines. The address to free is kept
- * before it. */
+/* As od_array_grow() for an array that begins a cache line, so that its elements lie within lines. The address to free
+ * is kept before it. */
 static bool grow_lines(void *array, uint32_t old_count, uint32_t new_count, size_t size)
 {
     char *old, *memory = NULL;
@@ -137,18 +137,18 @@ static uint32_t larger(uint32_t capacity, uint32_t needed)
     return grown > needed ? grown : needed;
 }
 
-static od_status reserve_data(od_needs *needs, uint32_t count)
+static od_status reserve_data(od_missing *missing, uint32_t count)
 {
-    if (count <= needs->ndata)
+    if (count <= missing->ndata)
         return OD_OK;
-    uint32_t old = needs->ndata, wanted = larger(old, count);
-    if (!od_array_grow(&needs->sources, old, wanted, sizeof *needs->sources) ||
-        !od_array_grow(&needs->looked, old, wanted, sizeof *needs->looked) ||
-        !grow_lines(&needs->standing, old, wanted, sizeof *needs->standing) ||
-        !od_array_grow(&needs->absent, old, wanted, sizeof *needs->absent))
+    uint32_t old = missing->ndata, wanted = larger(old, count);
+    if (!od_array_grow(&missing->sources, old, wanted, sizeof *missing->sources) ||
+        !od_array_grow(&missing->looked, old, wanted, sizeof *missing->looked) ||
+        !grow_lines(&missing->standing, old, wanted, sizeof *missing->standing) ||
+        !od_array_grow(&missing->absent, old, wanted, sizeof *missing->absent))
         return OD_ENOMEM;
-    for (unsigned k = 0; k < needs->env.ndevices; k++) {
-        struct view *view = &needs->views[k];
+    for (unsigned k = 0; k < missing->env.ndevices; k++) {
+        struct view *view = &missing->views[k];
         if (!grow_lines(&view->want, old, wanted, sizeof *view->want) ||
             !od_array_grow(&view->transfer, old, wanted, sizeof *view->transfer) ||
             !od_array_grow(&view->planned_reads, old, wanted, sizeof *view->planned_reads) ||
@@ -158,8 +158,8 @@ static od_status reserve_data(od_needs *needs, uint32_t count)
             od_heap_reserve(&view->second, wanted))
             return OD_ENOMEM;
     }
-    needs->ndata = wanted;
-    needs->large = needs->large || (uint64_t)wanted * needs->env.ndevices > LARGE;
+    missing->ndata = wanted;
+    missing->large = missing->large || (uint64_t)wanted * missing->env.ndevices > LARGE;
     return OD_OK;
 }
 
@@ -175,79 +175,80 @@ static bool grow_free(struct view *view, uint32_t old, uint32_t wanted)
            od_array_grow(&view->free_words, words_of(old_words), words_of(words), sizeof *view->free_words);
 }
 
-static od_status reserve_slot(od_needs *needs)
+static od_status reserve_slot(od_missing *missing)
 {
-    if (needs->nfree_slots > 0)
+    if (missing->nfree_slots > 0)
         return OD_OK;
-    uint32_t old = needs->nslots, wanted = larger(old, old + 1);
-    if (!grow_lines(&needs->slots, old, wanted, sizeof *needs->slots) ||
-        !od_array_grow(&needs->free_slots, old, wanted, sizeof *needs->free_slots) ||
-        !od_array_grow(&needs->taken, old, wanted, sizeof *needs->taken) || od_heap_reserve(&needs->urgent, wanted))
+    uint32_t old = missing->nslots, wanted = larger(old, old + 1);
+    if (!grow_lines(&missing->slots, old, wanted, sizeof *missing->slots) ||
+        !od_array_grow(&missing->free_slots, old, wanted, sizeof *missing->free_slots) ||
+        !od_array_grow(&missing->taken, old, wanted, sizeof *missing->taken) ||
+        od_heap_reserve(&missing->urgent, wanted))
         return OD_ENOMEM;
-    for (unsigned k = 0; k < needs->env.ndevices; k++) {
-        if (!grow_free(&needs->views[k], old, wanted))
+    for (unsigned k = 0; k < missing->env.ndevices; k++) {
+        if (!grow_free(&missing->views[k], old, wanted))
             return OD_ENOMEM;
     }
     for (uint32_t number = wanted; number-- > old;)
-        needs->free_slots[needs->nfree_slots++] = number;
-    needs->nslots = wanted;
-    needs->large = needs->large || wanted > LARGE;
+        missing->free_slots[missing->nfree_slots++] = number;
+    missing->nslots = wanted;
+    missing->large = missing->large || wanted > LARGE;
     return OD_OK;
 }
 
-void od_needs_ask_transfer(od_needs *needs, uint32_t id)
+void od_missing_ask_transfer(od_missing *missing, uint32_t id)
 {
-    struct source *source = &needs->sources[id];
+    struct source *source = &missing->sources[id];
     source->valid = source->datum->valid;
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        needs->views[k].transfer[id] = needs->env.transfer_time(needs->env.engine, source->datum, k);
+    for (unsigned k = 0; k < missing->env.ndevices; k++)
+        missing->views[k].transfer[id] = missing->env.transfer_time(missing->env.engine, source->datum, k);
 }
 
 /* The first task that reads the datum: where it is now is read from its replicas. */
-static void open_source(od_needs *needs, const od_datum *datum)
+static void open_source(od_missing *missing, const od_datum *datum)
 {
-    struct source *source = &needs->sources[datum->id];
-    struct standing *standing = &needs->standing[datum->id];
+    struct source *source = &missing->sources[datum->id];
+    struct standing *standing = &missing->standing[datum->id];
     uint64_t absent = 0;
     assert(!source->datum && !source->nlisted);
     source->datum = datum;
     source->size = datum->size;
     /* Where another datum had the id before, its places in the views' lists stay. */
     *standing = (struct standing){.raised = standing->raised, .parked = standing->parked};
-    for (unsigned k = 0; k < needs->env.ndevices; k++) {
+    for (unsigned k = 0; k < missing->env.ndevices; k++) {
         standing->resident |= od_datum_is_resident(datum, k) ? OD_BIT(k) : 0;
         absent |= od_datum_is_expected(datum, k) ? 0 : OD_BIT(k);
-        needs->views[k].want[datum->id] = (struct want){0};
-        needs->views[k].planned_reads[datum->id] = 0;
-        set_tie(&needs->views[k], datum->id, od_needs_tie(needs->env.seed, k, datum->id) | UINT32_C(1) << 31);
+        missing->views[k].want[datum->id] = (struct want){0};
+        missing->views[k].planned_reads[datum->id] = 0;
+        set_tie(&missing->views[k], datum->id, od_missing_tie(missing->env.seed, k, datum->id) | UINT32_C(1) << 31);
     }
-    needs->absent[datum->id] = absent;
-    od_needs_ask_transfer(needs, datum->id);
+    missing->absent[datum->id] = absent;
+    od_missing_ask_transfer(missing, datum->id);
 }
 
 /* Drops the uses that are out of date. */
-static void sweep(const od_needs *needs, struct source *source)
+static void sweep(const od_missing *missing, struct source *source)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < source->nlisted; i++) {
-        if (is_current(needs, source->uses[i]))
+        if (is_current(missing, source->uses[i]))
             source->uses[kept++] = source->uses[i];
     }
     source->nlisted = kept;
 }
 
-static od_status reserve_use(od_needs *needs, const od_datum *datum)
+static od_status reserve_use(od_missing *missing, const od_datum *datum)
 {
-    od_status status = reserve_data(needs, datum->id + 1);
+    od_status status = reserve_data(missing, datum->id + 1);
     if (status)
         return status;
-    struct source *source = &needs->sources[datum->id];
+    struct source *source = &missing->sources[datum->id];
     if (source->datum != datum)
-        open_source(needs, datum);
+        open_source(missing, datum);
     if (source->nlisted < source->capacity)
         return OD_OK;
     if (source->nuses < source->capacity / 2) {
-        sweep(needs, source);
+        sweep(missing, source);
         return OD_OK;
     }
     uint32_t wanted = larger(source->capacity, source->nlisted + 1);
@@ -258,18 +259,18 @@ static od_status reserve_use(od_needs *needs, const od_datum *datum)
 }
 
 /* Room for the task; *ninputs: how many data it reads. */
-static od_status reserve_task(od_needs *needs, const od_task *task, uint32_t *ninputs)
+static od_status reserve_task(od_missing *missing, const od_task *task, uint32_t *ninputs)
 {
     *ninputs = 0;
     for (uint32_t i = 0; i < task->naccess; i++) {
         if (!(task->access[i].mode & OD_READ))
             continue;
-        od_status status = reserve_use(needs, task->access[i].datum);
+        od_status status = reserve_use(missing, task->access[i].datum);
         if (status)
             return status;
         ++*ninputs;
     }
-    return reserve_slot(needs);
+    return reserve_slot(missing);
 }
 
 /* Whole nanoseconds, so that sums stay exact when tasks come and go; 1 ns to 11 days. */
@@ -279,62 +280,62 @@ static uint64_t whole_ns(double seconds)
     return ns >= 1e15 ? UINT64_C(1000000000000000) : ns > 1 ? (uint64_t)(ns + 0.5) : 1;
 }
 
-static void append_inputs(od_needs *needs, const od_task *task, uint32_t number, uint32_t *inputs)
+static void append_inputs(od_missing *missing, const od_task *task, uint32_t number, uint32_t *inputs)
 {
     for (uint32_t i = 0; i < task->naccess; i++) {
         if (!(task->access[i].mode & OD_READ))
             continue;
-        struct source *source = &needs->sources[task->access[i].datum->id];
-        source->uses[source->nlisted++] = (struct use){.slot = number, .generation = needs->slots[number].generation};
+        struct source *source = &missing->sources[task->access[i].datum->id];
+        source->uses[source->nlisted++] = (struct use){.slot = number, .generation = missing->slots[number].generation};
         source->nuses++;
         *inputs++ = task->access[i].datum->id;
     }
 }
 
-od_status od_needs_adopt(od_needs *needs, od_task *task)
+od_status od_missing_adopt(od_missing *missing, od_task *task)
 {
     assert(task->bound == OD_NOWHERE);
     uint32_t ninputs, *many = NULL;
-    od_status status = reserve_task(needs, task, &ninputs);
+    od_status status = reserve_task(missing, task, &ninputs);
     if (status)
         return status;
     if (ninputs > FEW_INPUTS && !(many = malloc(ninputs * sizeof *many)))
         return OD_ENOMEM;
-    uint32_t number = needs->free_slots[--needs->nfree_slots];
-    if (od_heap_contains(&needs->urgent, number)) /* for the task that had the slot before */
-        od_heap_remove(&needs->urgent, number);
-    struct slot *slot = &needs->slots[number];
+    uint32_t number = missing->free_slots[--missing->nfree_slots];
+    if (od_heap_contains(&missing->urgent, number)) /* for the task that had the slot before */
+        od_heap_remove(&missing->urgent, number);
+    struct slot *slot = &missing->slots[number];
     *slot = (struct slot){.task = task,
                           .arrival = task->id,
                           .ns = whole_ns(task->duration),
                           .ninputs = ninputs,
                           .generation = slot->generation,
-                          .priority = needs->rules.random_tasks ? 0 : task->priority};
-    append_inputs(needs, task, number, many ? many : slot->inputs.few);
+                          .priority = missing->rules.random_tasks ? 0 : task->priority};
+    append_inputs(missing, task, number, many ? many : slot->inputs.few);
     if (many)
         slot->inputs.many = many;
     task->policy_data = (void *)((uintptr_t)number + 1);
-    needs->nowned++;
+    missing->nowned++;
     return OD_OK;
 }
 
-void od_needs_drop_task(od_needs *needs, od_task *task)
+void od_missing_drop_task(od_missing *missing, od_task *task)
 {
     uint32_t number = slot_of(task);
-    struct slot *slot = &needs->slots[number];
+    struct slot *slot = &missing->slots[number];
     const uint32_t *inputs = inputs_of(slot);
     assert(!slot->ready);
     for (uint32_t i = 0; i < slot->ninputs; i++)
-        needs->sources[inputs[i]].nuses--;
+        missing->sources[inputs[i]].nuses--;
     free_inputs(slot);
     slot->task = NULL;
     slot->generation++;
-    needs->free_slots[needs->nfree_slots++] = number;
-    needs->nowned--;
+    missing->free_slots[missing->nfree_slots++] = number;
+    missing->nowned--;
     task->policy_data = NULL;
 }
 
-void od_needs_drop_candidate(struct view *view, uint32_t id)
+void od_missing_drop_candidate(struct view *view, uint32_t id)
 {
     if (od_heap_contains(&view->first, id))
         od_heap_remove(&view->first, id);
@@ -342,14 +343,14 @@ void od_needs_drop_candidate(struct view *view, uint32_t id)
         od_heap_remove(&view->second, id);
 }
 
-void od_needs_forget(od_needs *needs, const od_datum *datum)
+void od_missing_forget(od_missing *missing, const od_datum *datum)
 {
-    struct source *source = source_of(needs, datum);
+    struct source *source = source_of(missing, datum);
     if (!source)
         return;
     assert(source->nuses == 0);
-    for (unsigned k = 0; k < needs->env.ndevices; k++)
-        od_needs_drop_candidate(&needs->views[k], datum->id);
+    for (unsigned k = 0; k < missing->env.ndevices; k++)
+        od_missing_drop_candidate(&missing->views[k], datum->id);
     free(source->uses);
     *source = (struct source){0};
 }

@@ -26,7 +26,7 @@ static inline void set_add(struct set *set, int32_t priority)
 /* Puts a datum with an S1 alone aside until no datum has an S0. */
 static inline void park(struct view *view, uint32_t id)
 {
-    struct standing *standing = &view->needs->standing[id];
+    struct standing *standing = &view->missing->standing[id];
     if (standing->parked & OD_BIT(view->k))
         return;
     standing->parked |= OD_BIT(view->k);
@@ -45,7 +45,7 @@ struct lacks {
 
 static inline struct lacks lacks_of(const struct view *view, uint32_t number)
 {
-    const struct slot *slot = &view->needs->slots[number];
+    const struct slot *slot = &view->missing->slots[number];
     const uint32_t *inputs = inputs_of(slot);
     struct lacks lacks = {.number = number};
     for (uint32_t i = 0; i < slot->ninputs && lacks.count < MANY; i++) {
@@ -60,7 +60,7 @@ typedef void visit_function(struct view *view, const struct lacks *lacks, uint32
 /* Asks for the counters that the visit may touch. */
 PREFETCH void prefetch_wants(const struct view *view, const struct lacks *lacks)
 {
-    if (!view->needs->large)
+    if (!view->missing->large)
         return;
     for (uint32_t j = 0; j < lacks->count && lacks->count < MANY; j++)
         __builtin_prefetch(want_of(view, lacks->ids[j]), 1);
@@ -71,22 +71,22 @@ PREFETCH void prefetch_wants(const struct view *view, const struct lacks *lacks)
  * some are looked at before the first of them is visited: their memory comes meanwhile. */
 static inline void visit_ready(struct view *view, uint32_t id, visit_function *visit)
 {
-    const od_needs *needs = view->needs;
-    struct source *source = &view->needs->sources[id];
+    const od_missing *missing = view->missing;
+    struct source *source = &view->missing->sources[id];
     struct lacks batch[BATCH];
     uint32_t kept = 0;
     for (uint32_t i = 0; i < source->nlisted && i < PREFETCH_AHEAD; i++)
-        __builtin_prefetch(&needs->slots[source->uses[i].slot]);
+        __builtin_prefetch(&missing->slots[source->uses[i].slot]);
     for (uint32_t i = 0; i < source->nlisted;) {
         uint32_t count = 0;
         for (; i < source->nlisted && count < BATCH; i++) {
             struct use use = source->uses[i];
             if (i + PREFETCH_AHEAD < source->nlisted)
-                __builtin_prefetch(&needs->slots[source->uses[i + PREFETCH_AHEAD].slot]);
-            if (!is_current(needs, use))
+                __builtin_prefetch(&missing->slots[source->uses[i + PREFETCH_AHEAD].slot]);
+            if (!is_current(missing, use))
                 continue;
             source->uses[kept++] = use;
-            if (!needs->slots[use.slot].ready)
+            if (!missing->slots[use.slot].ready)
                 continue;
             batch[count] = lacks_of(view, use.slot);
             prefetch_wants(view, &batch[count]);

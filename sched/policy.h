@@ -39,7 +39,7 @@
 #ifndef OD_SCHED_POLICY_H
 #define OD_SCHED_POLICY_H
 
-#include "sched/aside.h"
+#include "sched/background.h"
 #include "sched/event.h"
 #include "sched/registry.h"
 #include "sched/task.h"
@@ -86,9 +86,9 @@ typedef struct od_policy_env {
      * `ready` plans nothing for it, and `pop` gives it only what had been planned for it before. NULL: all work. */
     unsigned (*working)(void *engine);
     bool (*rests)(void *engine, unsigned k);
-    /* Has it run while tasks go on, then `done` under the lock, and every device asks again; at once, `done`
-     * included, where that is about few tasks or cannot be. NULL: use od_policy_aside(). */
-    void (*aside)(void *engine, od_aside *aside, size_t tasks);
+    /* Runs the job in the background, then `done` under the lock, and every device asks again; at once, `done`
+     * included, where it is about few tasks or there is no thread. NULL: use od_policy_background(). */
+    void (*background)(void *engine, od_background *job, size_t tasks);
     /* NULL where nobody listens (sched/event.h). A task has been planned for k; od_plan_append() tells it. */
     void (*planned)(void *engine, od_task *task, unsigned k);
     /* Likewise: the policy has made a choice, because of these numbers. They are not worked out where this is NULL. */
@@ -133,14 +133,14 @@ static inline bool od_policy_rests(const od_policy_env *env, unsigned k)
     return env->rests && env->rests(env->engine, k);
 }
 
-static inline void od_policy_aside(const od_policy_env *env, od_aside *aside, size_t tasks)
+static inline void od_policy_background(const od_policy_env *env, od_background *job, size_t tasks)
 {
-    if (env->aside) {
-        env->aside(env->engine, aside, tasks);
+    if (env->background) {
+        env->background(env->engine, job, tasks);
         return;
     }
-    aside->run(aside);
-    aside->done(aside, true);
+    job->run(job);
+    job->done(job, true);
 }
 
 static inline unsigned od_policy_working(const od_policy_env *env)

@@ -349,27 +349,27 @@ static void note_ready(sim_replay *p, uint32_t n)
         p->next_event++;
 }
 
-/* --- what is planned aside ---------------------------------------------------------------- */
+/* --- background jobs ---------------------------------------------------------------------- */
 
-bool sim_replay_start_aside(simulation *s, od_aside *aside, size_t tasks)
+bool sim_replay_start_background(simulation *s, od_background *job, size_t tasks)
 {
     sim_replay *p = s->replay;
-    if (!p->same || tasks < OD_ASIDE_FEW || p->nasides == p->r->nplans)
+    if (!p->same || tasks < OD_BACKGROUND_FEW || p->njobs == p->r->nplans)
         return false;
-    p->aside[p->nasides++] = aside;
+    p->job[p->njobs++] = job;
     return true;
 }
 
-static void aside_main(int argc, char **argv)
+static void job_main(int argc, char **argv)
 {
     simulation *s = sim_running();
     uint32_t i = sim_actor_number(argc, argv);
     sg_sem_t own = borrow_semaphore(s->replay);
     await_turn(s, own, s->replay->plan_event[i]);
-    od_aside *aside = s->replay->aside[i];
-    aside->run(aside);
-    aside->seconds = s->replay->r->plans[i].seconds;
-    od_engine_aside_done(s->engine, aside);
+    od_background *job = s->replay->job[i];
+    job->run(job);
+    job->seconds = s->replay->r->plans[i].seconds;
+    od_engine_background_done(s->engine, job);
     sim_after_event(s);
     give_semaphore_back(s->replay, own);
 }
@@ -399,8 +399,8 @@ void sim_replay_advance(simulation *s)
     sim_replay *p = s->replay;
     while (p->first_ready < p->nready)
         begin(s, p->ready[p->first_ready++]);
-    while (p->first_aside < p->nasides)
-        sim_start_actor("plan", s->machine->platform->memory, aside_main, p->first_aside++, false);
+    while (p->first_job < p->njobs)
+        sim_start_actor("plan", s->machine->platform->memory, job_main, p->first_job++, false);
     for (uint32_t i = 0; i < p->nwaiting; i++)
         sim_wake(s, p->waiting[i]);
     p->nwaiting = 0;

@@ -139,8 +139,8 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     p->ready = calloc(2 * (size_t)r->nnodes + 1, sizeof *p->ready);
     p->ended = calloc((size_t)r->nnodes + 1, sizeof *p->ended);
     p->copies = calloc((size_t)r->ncopies + 1, sizeof *p->copies);
-    p->aside = calloc((size_t)r->nplans + 1, sizeof(od_aside *));
-    if (!p->copies || !p->aside || !p->node || !p->node_of || !p->first_after || !p->after || !p->next_step ||
+    p->job = calloc((size_t)r->nplans + 1, sizeof(od_background *));
+    if (!p->copies || !p->job || !p->node || !p->node_of || !p->first_after || !p->after || !p->next_step ||
         !p->ready || !p->ended)
         return OD_ENOMEM;
     for (uint32_t i = 0; i < r->ncopies; i++)
@@ -160,7 +160,7 @@ void sim_replay_destroy(sim_replay *p)
         sg_sem_destroy(p->spare[--p->nspare]);
     free(p->spare);
     free(p->node);
-    free(p->aside);
+    free(p->job);
     free(p->node_of);
     free(p->first_after);
     free(p->after);

@@ -50,10 +50,10 @@ struct sim_replay {
     event *events;                /* in their recorded order */
     uint32_t nevents, next_event; /* all before next_event have happened, or are awaited no more */
     uint32_t *ready_event, *ran_event, *copy_event, *step_event, *plan_event; /* by node, node, copy, step, plan */
-    od_aside **aside;                                                         /* by plan */
-    uint32_t nasides, first_aside; /* those from first_aside on have no actor yet */
-    bool same;                     /* the settings are those of the recorded run: copies that race go in its order */
-    double at, clock;              /* the thread: recorded time, and when that was here */
+    od_background **job;                                                      /* by plan */
+    uint32_t njobs, first_job; /* those from first_job on have no actor yet */
+    bool same;                 /* the settings are those of the recorded run: copies that race go in its order */
+    double at, clock;          /* the thread: recorded time, and when that was here */
 };
 
 #endif

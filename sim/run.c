@@ -94,9 +94,9 @@ static void fatal(void *driver, const char *message)
     sim_fail(driver, message);
 }
 
-static bool start_aside(void *driver, od_aside *aside, size_t tasks)
+static bool start_background(void *driver, od_background *job, size_t tasks)
 {
-    return sim_replay_start_aside(driver, aside, tasks);
+    return sim_replay_start_background(driver, job, tasks);
 }
 
 static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
@@ -385,7 +385,7 @@ static od_status make_engine(simulation *s)
                                .driver = s};
     s->ops = driver_ops;
     s->ops.event = m->timeline ? sim_tell_timeline : NULL;
-    s->ops.start_aside = m->recording ? start_aside : NULL;
+    s->ops.start_background = m->recording ? start_background : NULL;
     return od_engine_create(&config, &s->engine);
 }
 

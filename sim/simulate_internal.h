@@ -137,8 +137,8 @@ void sim_replay_await_copy(simulation *s, sg_sem_t own, uint32_t rank);
 /* Which of the recorded copies this is: their number, or UINT32_MAX. */
 enum { SIM_NO_COPY = UINT32_MAX };
 uint32_t sim_replay_rank(simulation *s, const od_transfer *transfer);
-/* What is planned aside (od_driver_ops.start_aside) is there when it was in the recorded run. */
-bool sim_replay_start_aside(simulation *s, od_aside *aside, size_t tasks);
+/* Background jobs (od_driver_ops.start_background) end when they did in the recorded run. */
+bool sim_replay_start_background(simulation *s, od_background *job, size_t tasks);
 /* Hands over what has become ready. */
 void sim_replay_advance(simulation *s);
 

@@ -99,7 +99,7 @@ static bool start_threads(void)
                                     .done = od_runtime_transfer_done};
     od_runtime.process = getpid();
     od_runtime.workers = od_workers_create(&od_runtime.lock, od_runtime.backend.ndevices + 1, &od_runtime_workers_ops);
-    od_runtime.planner = od_planner_create(&od_runtime.lock, od_runtime_aside_done);
+    od_runtime.planner = od_planner_create(&od_runtime.lock, od_runtime_background_done);
     od_runtime.host_copies = od_host_copies_create(od_runtime_transfer_done, NULL);
     if (!od_runtime.workers || !od_runtime.planner || !od_runtime.host_copies ||
         od_transfer_queues_create(&transfers, &od_runtime.transfers))
@@ -211,7 +211,7 @@ void od_runtime_revive(void)
     if (atomic_load(&od_process_self.activity) == OD_FORKED) {
         od_workers_abandon(od_runtime.workers);
         od_planner_abandon(od_runtime.planner);
-        od_engine_abandon_asides(od_runtime.engine);
+        od_engine_abandon_background(od_runtime.engine);
         od_transfer_queues_abandon(od_runtime.transfers);
         od_host_copies_abandon(od_runtime.host_copies);
         od_runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;

@@ -108,14 +108,14 @@ static void fatal(void *driver, const char *message)
     od_fatal(message);
 }
 
-static bool start_aside(void *driver, od_aside *aside, size_t tasks)
+static bool start_background(void *driver, od_background *job, size_t tasks)
 {
     (void)driver;
-    return tasks >= OD_ASIDE_FEW && od_planner_submit(od_runtime.planner, aside);
+    return tasks >= OD_BACKGROUND_FEW && od_planner_submit(od_runtime.planner, job);
 }
 
 od_driver_ops od_runtime_driver_ops = {
-    .start_aside = start_aside,
+    .start_background = start_background,
     .start_transfer = od_runtime_start_transfer,
     .start_task = start_task,
     .complete_task = complete_task,
@@ -127,10 +127,10 @@ od_driver_ops od_runtime_driver_ops = {
     .fatal = fatal,
 };
 
-void od_runtime_aside_done(od_aside *aside)
+void od_runtime_background_done(od_background *job)
 {
     od_engine *engine = od_runtime_lock();
-    od_record_planned(aside->seconds);
-    od_engine_aside_done(engine, aside);
+    od_record_planned(job->seconds);
+    od_engine_background_done(engine, job);
     od_runtime_unlock();
 }

@@ -118,7 +118,7 @@ extern od_driver_ops od_runtime_driver_ops;
 
 od_link od_runtime_link(void *driver, int from, int to);
 /* A background job of the engine's has run. */
-void od_runtime_aside_done(od_aside *aside);
+void od_runtime_background_done(od_background *job);
 
 /* --- omp_ext/process/stop.c --- */
 

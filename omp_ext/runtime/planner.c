@@ -11,8 +11,8 @@
 struct od_planner {
     od_lock *lock;
     pthread_cond_t wake;
-    void (*done)(od_aside *aside);
-    od_aside *first, **last;
+    void (*done)(od_background *job);
+    od_background *first, **last;
     bool started;
 };
 
@@ -23,21 +23,21 @@ static void *plan(void *arg)
     for (;;) {
         while (!planner->first)
             pthread_cond_wait(&planner->wake, &planner->lock->mutex);
-        od_aside *aside = planner->first;
-        planner->first = aside->next;
+        od_background *job = planner->first;
+        planner->first = job->next;
         if (!planner->first)
             planner->last = &planner->first;
         od_lock_give(planner->lock);
         uint64_t start_ns = od_clock_ns();
-        aside->run(aside);
-        aside->seconds = (double)(od_clock_ns() - start_ns) * 1e-9;
-        planner->done(aside);
+        job->run(job);
+        job->seconds = (double)(od_clock_ns() - start_ns) * 1e-9;
+        planner->done(job);
         od_lock_take(planner->lock);
     }
     return NULL;
 }
 
-od_planner *od_planner_create(od_lock *lock, void (*done)(od_aside *aside))
+od_planner *od_planner_create(od_lock *lock, void (*done)(od_background *job))
 {
     od_planner *planner = calloc(1, sizeof *planner);
     if (!planner || od_condition_init(&planner->wake)) {
@@ -55,14 +55,14 @@ void od_planner_abandon(od_planner *planner)
     free(planner);
 }
 
-bool od_planner_submit(od_planner *planner, od_aside *aside)
+bool od_planner_submit(od_planner *planner, od_background *job)
 {
     planner->started = planner->started || od_thread_start(NULL, "od-planner", plan, planner) == OD_OK;
     if (!planner->started)
         return false;
-    aside->next = NULL;
-    *planner->last = aside;
-    planner->last = &aside->next;
+    job->next = NULL;
+    *planner->last = job;
+    planner->last = &job->next;
     pthread_cond_signal(&planner->wake);
     return true;
 }

@@ -45,9 +45,9 @@ static od_device_load device_load(void *engine, unsigned k)
     return load;
 }
 
-static void aside(void *engine, od_aside *work, size_t tasks)
+static void background(void *engine, od_background *work, size_t tasks)
 {
-    od_engine_aside(engine, work, tasks);
+    od_engine_background(engine, work, tasks);
 }
 
 static unsigned working(void *engine)
@@ -112,7 +112,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     if (!e->config.alignment)
         e->config.alignment = 256;
     od_list_init(&e->submissions);
-    od_list_init(&e->asides);
+    od_list_init(&e->background);
     od_list_init(&e->patient);
     od_list_init(&e->host_waiting);
     od_list_init(&e->host_ready);
@@ -132,7 +132,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                              .load = device_load,
                              .working = working,
                              .rests = rests,
-                             .aside = aside,
+                             .background = background,
                              .planned = od_is_told(e) ? planned : NULL,
                              .decided = od_is_told(e) ? decided : NULL};
     e->directory = od_directory_create(config->ndevices);
@@ -184,7 +184,7 @@ void od_engine_destroy(od_engine *e)
     if (!e)
         return;
     discard_unfinished(e);
-    od_engine_abandon_asides(e);
+    od_engine_abandon_background(e);
     if (e->policy_state)
         e->config.policy->destroy(e->policy_state);
     od_known_destroy(e->known);

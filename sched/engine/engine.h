@@ -21,7 +21,7 @@
 
 #include "memmgr/data/directory.h"
 #include "memmgr/data/transfer.h"
-#include "sched/aside.h"
+#include "sched/background.h"
 #include "sched/evict.h"
 #include "sched/graph/levels.h"
 #include "sched/policy.h"
@@ -81,9 +81,9 @@ typedef struct od_driver_ops {
     uint64_t (*now_ns)(void *driver); /* the driver's clock, real or virtual */
     /* The clock by which scheduling is measured where the driver's is virtual. NULL: now_ns. */
     uint64_t (*cost_ns)(void *driver);
-    /* Runs it, which is about so many tasks, on another thread without the lock, then od_engine_aside_done(). False:
-     * it is not worth it or not possible now; the engine does it at once. NULL: never. */
-    bool (*start_aside)(void *driver, od_aside *aside, size_t tasks);
+    /* Runs the job, which is about so many tasks, on another thread without the lock, then calls
+     * od_engine_background_done(). False: not worth it or not possible now; the engine runs it at once. NULL: never. */
+    bool (*start_background)(void *driver, od_background *job, size_t tasks);
     /* The link between two places, with its bandwidth when all devices load at once; bandwidth 0: there is none. NULL:
      * host_link and peer_link of the configuration. */
     od_link (*link)(void *driver, int from, int to);
@@ -209,10 +209,10 @@ od_status od_engine_region_close(od_engine *engine, const od_section *section, b
 /* The caller has filled priority, duration, bound, external, outer, access, user and created_ns; data come from
  * od_engine_datum(), each once. The task is the engine's until complete_task. */
 void od_engine_task_ready(od_engine *engine, od_task *task);
-/* It has run (od_driver_ops.start_aside), and its `seconds` are set. */
-void od_engine_aside_done(od_engine *engine, od_aside *aside);
-/* What is under way aside will never end: a fork has left the thread behind. */
-void od_engine_abandon_asides(od_engine *engine);
+/* It has run (od_driver_ops.start_background), and its `seconds` are set. */
+void od_engine_background_done(od_engine *engine, od_background *job);
+/* Background jobs under way will never end: the thread is missing in a forked child. */
+void od_engine_abandon_background(od_engine *engine);
 /* Between these two calls tasks become ready together: the policy sees all of them before a device asks for one. */
 void od_engine_hold(od_engine *engine);
 void od_engine_resume(od_engine *engine);

@@ -196,10 +196,10 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
     progress(e);
 }
 
-void od_engine_aside_done(od_engine *e, od_aside *aside)
+void od_engine_background_done(od_engine *e, od_background *job)
 {
     e->events++;
-    od_hook_aside_done(e, aside);
+    od_hook_background_done(e, job);
     for (unsigned k = 0; k < e->config.ndevices; k++)
         e->todo |= OD_BIT(k);
     progress(e);

@@ -97,10 +97,10 @@ void od_hook_forget(od_engine *e, od_datum *d)
     count(e, begin);
 }
 
-void od_hook_aside_done(od_engine *e, od_aside *aside)
+void od_hook_background_done(od_engine *e, od_background *job)
 {
     uint64_t begin = od_engine_cost_clock(e);
-    od_aside_finish(e, aside, true);
+    od_background_finish(e, job, true);
     count(e, begin);
 }
 

@@ -5,7 +5,7 @@
  * In the order in which they build on each other: a file calls those above it, never one below.
  *
  *   state.c             statistics, dump, invariants
- *   aside.c             work without the lock
+ *   background.c             work without the lock
  *   working.c           how many devices work
  *   hooks.c             the policy and the eviction rule are called
  *   submission.c        tasks that are not ready yet
@@ -30,7 +30,7 @@
 #define OD_SCHED_ENGINE_INTERNAL_H
 
 #include "memmgr/data/pool.h"
-#include "sched/aside.h"
+#include "sched/background.h"
 #include "sched/engine/engine.h"
 #include "sched/graph/forecast.h"
 #include "sched/graph/known.h"
@@ -76,7 +76,7 @@ struct od_engine {
     od_policy_env env;
     od_known *known; /* NULL: nobody wants it */
     od_working working;
-    od_list asides; /* od_aside.link: under way */
+    od_list background; /* od_background.link: under way */
 
     uint64_t todo;           /* devices to look at before the event ends */
     uint64_t rights_waiters; /* devices whose head waits for rights */
@@ -114,10 +114,10 @@ struct od_engine {
 void od_stats_account(od_engine *e, unsigned k);
 void od_engine_check(const od_engine *e);
 
-/* aside.c */
+/* background.c */
 /* About so many tasks; 0: at once. */
-void od_engine_aside(od_engine *e, od_aside *aside, size_t tasks);
-void od_aside_finish(od_engine *e, od_aside *aside, bool carried_out);
+void od_engine_background(od_engine *e, od_background *job, size_t tasks);
+void od_background_finish(od_engine *e, od_background *job, bool carried_out);
 
 /* working.c */
 /* How many of the devices that are not lost work, at least one: the first ones, the others rest. */
@@ -137,7 +137,7 @@ void od_hook_evicted(od_engine *e, od_datum *d, unsigned k);
 void od_hook_started(od_engine *e, od_task *t, unsigned k);
 void od_hook_done(od_engine *e, od_task *t, unsigned k);
 void od_hook_forget(od_engine *e, od_datum *d);
-void od_hook_aside_done(od_engine *e, od_aside *aside);
+void od_hook_background_done(od_engine *e, od_background *job);
 od_replica *od_hook_victim(od_engine *e, const od_evict_query *query);
 
 /* submission.c */

@@ -23,14 +23,14 @@ bool od_engine_rests(const od_engine *e, unsigned k)
 }
 
 struct choice {
-    od_aside aside;
+    od_background job;
     od_engine *e;
     od_working_estimate estimate;
 };
 
-static void find(od_aside *aside)
+static void find(od_background *job)
 {
-    od_working_find(&od_container_of(aside, struct choice, aside)->estimate);
+    od_working_find(&od_container_of(job, struct choice, job)->estimate);
 }
 
 static void tell(od_engine *e, const od_working_estimate *estimate, unsigned before)
@@ -48,9 +48,9 @@ static void tell(od_engine *e, const od_working_estimate *estimate, unsigned bef
                           OD_SCORES(scores)});
 }
 
-static void adopt(od_aside *aside, bool carried_out)
+static void adopt(od_background *job, bool carried_out)
 {
-    struct choice *choice = od_container_of(aside, struct choice, aside);
+    struct choice *choice = od_container_of(job, struct choice, job);
     od_engine *e = choice->e;
     unsigned before = e->working.count;
     if (!carried_out)
@@ -65,9 +65,9 @@ bool od_engine_choose_working(od_engine *e)
 {
     struct choice *choice = od_working_is_due(&e->working, e->known) ? malloc(sizeof *choice) : NULL;
     if (choice && od_working_begin(&e->working, &e->env, e->known, &choice->estimate) == OD_OK) {
-        choice->aside = (od_aside){.run = find, .done = adopt};
+        choice->job = (od_background){.run = find, .done = adopt};
         choice->e = e;
-        od_engine_aside(e, &choice->aside, e->config.policy->places_at_arrival ? 0 : e->known->open.count);
+        od_engine_background(e, &choice->job, e->config.policy->places_at_arrival ? 0 : e->known->open.count);
     } else {
         free(choice);
     }

@@ -63,7 +63,7 @@ typedef struct sim_copy {
     double end;   /* seconds */
 } sim_copy;
 
-/* Something planned aside. */
+/* A background job of a policy. */
 typedef struct sim_plan {
     double end;     /* seconds: when it was there */
     double seconds; /* that it took */

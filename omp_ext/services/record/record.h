@@ -33,7 +33,7 @@ void od_record_close(uintptr_t base, size_t size, bool copy_out, bool all, bool 
 void od_record_range(uintptr_t base, size_t size, od_request_kind kind);
 /* A copy has ended. */
 void od_record_copied(const od_transfer *transfer);
-/* What was planned aside is there; it took so long. */
+/* A background job has ended; it took so long. */
 void od_record_planned(double seconds);
 /* The calling thread has waited for its requests, or begins a task: its own work goes on now. */
 void od_record_resume(void);

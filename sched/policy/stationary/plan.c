@@ -41,7 +41,7 @@ static bool is_awaited(const od_phase_problem *p, const od_phase_result *phase)
 }
 
 struct planning {
-    od_aside aside;
+    od_background job;
     od_stationary *s;
     unsigned k;
     unsigned ndevices, working;
@@ -80,9 +80,9 @@ static bool find_joint_plan(struct planning *planning)
     return planning->list.seconds < od_working_finish(work, loads);
 }
 
-static void find_plan(od_aside *aside)
+static void find_plan(od_background *job)
 {
-    struct planning *planning = od_container_of(aside, struct planning, aside);
+    struct planning *planning = od_container_of(job, struct planning, job);
     planning->jointly = planning->jointly && find_joint_plan(planning);
     planning->status = planning->jointly ? OD_OK : find_phase(planning);
 }
@@ -145,12 +145,12 @@ static void free_planning(struct planning *planning)
     free(planning);
 }
 
-static void end_planning(od_aside *aside, bool carried_out)
+static void end_planning(od_background *job, bool carried_out)
 {
-    struct planning *planning = od_container_of(aside, struct planning, aside);
+    struct planning *planning = od_container_of(job, struct planning, job);
     od_stationary *s = planning->s;
     s->plans = false;
-    s->planning_seconds = aside->seconds;
+    s->planning_seconds = job->seconds;
     if (carried_out && (planning->status || !claim_plan(planning)))
         claim_first(s, planning->k);
     free_planning(planning);
@@ -176,7 +176,7 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
         return NULL;
     }
     od_phase_problem *p = &planning->snapshot.problem;
-    planning->aside = (od_aside){.run = find_plan, .done = end_planning};
+    planning->job = (od_background){.run = find_plan, .done = end_planning};
     planning->s = s;
     planning->k = k;
     planning->ndevices = s->env.ndevices;
@@ -199,7 +199,7 @@ void od_stationary_plan(od_stationary *s, unsigned k)
     struct planning *planning = make_planning(s, k);
     s->plans = planning != NULL;
     if (planning)
-        od_policy_aside(&s->env, &planning->aside, s->env.known->open.count);
+        od_policy_background(&s->env, &planning->job, s->env.known->open.count);
     else
         claim_first(s, k);
 }

@@ -20,8 +20,8 @@ typedef struct world {
     bool submitted[W_TASKS], completed[W_TASKS], failed_once[W_TASKS];
     od_transfer *transfer[64];
     int ntransfers;
-    od_aside *aside[8];
-    int nasides;
+    od_background *job[8];
+    int njobs;
     int running[W_TASKS];
     int nrunning;
     w_contents current[W_DATA]; /* of what has completed on a device or the host */
@@ -137,14 +137,14 @@ static void complete_request(void *driver, od_request *request)
     od_request_destroy(request);
 }
 
-static bool start_aside(void *driver, od_aside *aside, size_t tasks)
+static bool start_background(void *driver, od_background *job, size_t tasks)
 {
     world *w = driver;
-    if (!w->machine->aside || w->nasides == (int)(sizeof w->aside / sizeof *w->aside))
+    if (!w->machine->background || w->njobs == (int)(sizeof w->job / sizeof *w->job))
         return false;
     if (!tasks)
         BREAK(w, "a plan of no tasks");
-    w->aside[w->nasides++] = aside;
+    w->job[w->njobs++] = job;
     return true;
 }
 
@@ -194,7 +194,7 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .start_task = start_task,
                                          .complete_task = complete_task,
                                          .complete_request = complete_request,
-                                         .start_aside = start_aside,
+                                         .start_background = start_background,
                                          .now_ns = now_ns,
                                          .let_go = let_go,
                                          .event = event,
@@ -261,12 +261,12 @@ static void end_task(world *w, int i, bool gives_up)
     od_engine_task_done(w->engine, task, OD_OK);
 }
 
-static void end_aside(world *w, int i)
+static void end_job(world *w, int i)
 {
-    od_aside *aside = w->aside[i];
-    w->aside[i] = w->aside[--w->nasides];
-    aside->run(aside);
-    od_engine_aside_done(w->engine, aside);
+    od_background *job = w->job[i];
+    w->job[i] = w->job[--w->njobs];
+    job->run(job);
+    od_engine_background_done(w->engine, job);
 }
 
 static bool is_ready(const world *w, int t)
@@ -368,8 +368,8 @@ static bool step(world *w, w_choose choose, void *arg)
     unsigned nready = ready_tasks(w, ready);
     unsigned ntransfers = (unsigned)w->ntransfers, nrunning = (unsigned)w->nrunning;
     unsigned ndoomed = (unsigned)__builtin_popcount(w->machine->losses & ~w->lost);
-    unsigned nasides = (unsigned)w->nasides;
-    unsigned n = nready + ntransfers + nrunning + nasides + host_may_ask(w);
+    unsigned njobs = (unsigned)w->njobs;
+    unsigned n = nready + ntransfers + nrunning + njobs + host_may_ask(w);
     if (!n)
         return false;
     n += ndoomed;
@@ -380,9 +380,9 @@ static bool step(world *w, w_choose choose, void *arg)
         end_transfer(w, (int)c);
     else if ((c -= ntransfers) < nrunning)
         end_task(w, (int)c, w->machine->reserving && choose(arg, 2));
-    else if ((c -= nrunning) < nasides)
-        end_aside(w, (int)c);
-    else if ((c -= nasides) < ndoomed)
+    else if ((c -= nrunning) < njobs)
+        end_job(w, (int)c);
+    else if ((c -= njobs) < ndoomed)
         lose_device(w, (unsigned)__builtin_ctz(w->machine->losses & ~w->lost));
     else
         host_ask(w);

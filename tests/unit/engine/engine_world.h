@@ -45,7 +45,7 @@ typedef struct w_machine {
     unsigned buffer, slots;
     double lookahead; /* seconds */
     int working;      /* as in od_engine_config */
-    bool aside;       /* plans end as events of their own */
+    bool background;       /* plans end as events of their own */
     bool peer;
     unsigned losses;     /* bit k: device k is lost at some moment */
     bool never_gives_up; /* no loss can take the only copy of a datum */

@@ -341,7 +341,7 @@ static void random_graphs_in_random_orders(void **state)
                        .buffer = 1 + below(&g, 4),
                        .lookahead = below(&g, 3), /* tasks of one second */
                        .working = (int)below(&g, 6) - 1,
-                       .aside = below(&g, 2),
+                       .background = below(&g, 2),
                        .slots = 1 + below(&g, 2),
                        .peer = below(&g, 2),
                        .failing_task = below(&g, 4) ? -1 : 0};

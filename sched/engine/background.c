@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Work that the driver does without the lock; see background.h. */
+#include "sched/engine/internal.h"
+
+void od_background_finish(od_engine *e, od_background *job, bool carried_out)
+{
+    od_list_remove(&e->background, &job->link);
+    job->done(job, carried_out);
+}
+
+void od_engine_background(od_engine *e, od_background *job, size_t tasks)
+{
+    const od_driver_ops *ops = e->config.driver_ops;
+    od_list_push_back(&e->background, &job->link);
+    if (tasks && ops->start_background && ops->start_background(e->config.driver, job, tasks))
+        return;
+    uint64_t start_ns = od_engine_now(e);
+    job->run(job);
+    job->seconds = (double)(od_engine_now(e) - start_ns) * 1e-9;
+    od_background_finish(e, job, true);
+}
+
+void od_engine_abandon_background(od_engine *e)
+{
+    for (od_node *node; (node = od_list_first(&e->background));)
+        od_background_finish(e, od_container_of(node, od_background, link), false);
+}

@@ -10,7 +10,7 @@ static uint32_t first_in_line(const bus *b)
 {
     uint32_t best = 0;
     for (uint32_t i = 1; i < b->count; i++)
-        if (b->waiting[i].rank < b->waiting[best].rank)
+        if (b->waiting[i].place < b->waiting[best].place)
             best = i;
     return best;
 }
@@ -22,7 +22,7 @@ static bool may_go(const bus *b, uint32_t best)
     for (uint32_t i = 0; i < b->count; i++)
         if (now - b->waiting[i].since >= sim_patience)
             return true;
-    return b->waiting[best].rank <= b->next || b->waiting[best].rank == SIM_NO_COPY;
+    return b->waiting[best].place <= b->next || b->waiting[best].place == SIM_NO_COPY;
 }
 
 void sim_bus_give(simulation *s)
@@ -32,8 +32,8 @@ void sim_bus_give(simulation *s)
     if (b->busy || !b->count || !may_go(b, best))
         return;
     sg_sem_t turn = b->waiting[best].turn;
-    if (b->waiting[best].rank != SIM_NO_COPY && b->waiting[best].rank >= b->next)
-        b->next = b->waiting[best].rank + 1;
+    if (b->waiting[best].place != SIM_NO_COPY && b->waiting[best].place >= b->next)
+        b->next = b->waiting[best].place + 1;
     b->busy = true;
     b->count--;
     for (uint32_t i = best; i < b->count; i++)
@@ -41,13 +41,13 @@ void sim_bus_give(simulation *s)
     sg_sem_release(turn);
 }
 
-void sim_bus_take(simulation *s, uint32_t rank, sg_sem_t turn)
+void sim_bus_take(simulation *s, uint32_t place, sg_sem_t turn)
 {
     bus *b = &s->bus;
     uint32_t last = b->count++;
     b->waiting[last].turn = turn;
     b->waiting[last].since = simgrid_get_clock();
-    b->waiting[last].rank = rank;
+    b->waiting[last].place = place;
     sim_bus_give(s);
     while (sg_sem_acquire_timeout(turn, 1e-3))
         sim_bus_give(s);

@@ -18,7 +18,7 @@ static int compare_copies(const void *left, const void *right)
 }
 
 /* A datum is copied to one place many times: the first such copy that has not been asked for. */
-uint32_t sim_replay_rank(simulation *s, const od_transfer *x)
+uint32_t sim_replay_rank(const simulation *s, const od_transfer *x)
 {
     sim_replay *p = s->replay;
     uint32_t low = 0, high = p->r->ncopies;
@@ -40,6 +40,11 @@ uint32_t sim_replay_rank(simulation *s, const od_transfer *x)
         low++;
     }
     return SIM_NO_COPY;
+}
+
+uint32_t sim_replay_place_on_bus(const simulation *s, uint32_t rank)
+{
+    return rank == SIM_NO_COPY ? SIM_NO_COPY : s->replay->place_on_bus[rank];
 }
 
 /* --- making and unmaking --------------------------------------------------------------- */
@@ -139,13 +144,16 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     p->ready = calloc(2 * (size_t)r->nnodes + 1, sizeof *p->ready);
     p->ended = calloc((size_t)r->nnodes + 1, sizeof *p->ended);
     p->copies = calloc((size_t)r->ncopies + 1, sizeof *p->copies);
+    p->place_on_bus = calloc((size_t)r->ncopies + 1, sizeof *p->place_on_bus);
     p->job = calloc((size_t)r->nplans + 1, sizeof(od_background *));
-    if (!p->copies || !p->job || !p->node || !p->node_of || !p->first_after || !p->after || !p->next_step ||
+    if (!p->copies || !p->place_on_bus || !p->job || !p->node || !p->node_of || !p->first_after || !p->after || !p->next_step ||
         !p->ready || !p->ended)
         return OD_ENOMEM;
     for (uint32_t i = 0; i < r->ncopies; i++)
         p->copies[i] = (copy){s->graph->data[r->copies[i].datum].base, r->copies[i].to, i, false};
     qsort(p->copies, r->ncopies, sizeof *p->copies, compare_copies);
+    for (uint32_t i = 0; i < r->ncopies; i++)
+        p->place_on_bus[i + 1] = p->place_on_bus[i] + (r->copies[i].from < OD_SPILL || r->copies[i].to < OD_SPILL);
     p->same = sim_replay_is_same(s->machine, r);
     link_after(p);
     link_steps(p);
@@ -169,6 +177,7 @@ void sim_replay_destroy(sim_replay *p)
     free(p->ended);
     free(p->waiting);
     free(p->copies);
+    free(p->place_on_bus);
     free(p->events);
     free(p->ready_event);
     free(p);

@@ -47,6 +47,7 @@ struct sim_replay {
     sg_sem_t *spare; /* of actors that have ended */
     uint32_t nspare, spare_capacity;
     copy *copies;                 /* sorted */
+    uint32_t *place_on_bus;       /* by copy: how many before it went over the bus */
     event *events;                /* in their recorded order */
     uint32_t nevents, next_event; /* all before next_event have happened, or are awaited no more */
     uint32_t *ready_event, *ran_event, *copy_event, *step_event, *plan_event; /* by node, node, copy, step, plan */

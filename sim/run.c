@@ -13,7 +13,7 @@ enum { FIRST_ADDRESS = 1 }; /* of data that have none: no datum begins at 0 */
 
 /* --- the driver -------------------------------------------------------------------- */
 
-/* Between a spill area and the program's memory: as in the runtime, in turn with what device 0 stores. */
+/* Between a spill area and the program's memory. */
 static bool stays_on_host(const od_transfer *x)
 {
     return x->from >= OD_SPILL && x->to >= OD_SPILL;
@@ -22,13 +22,17 @@ static bool stays_on_host(const od_transfer *x)
 static queue *queue_of(simulation *s, const od_transfer *x)
 {
     way direction = x->to >= OD_SPILL ? FROM_DEVICE : x->from >= OD_SPILL ? TO_DEVICE : BETWEEN_DEVICES;
-    int k = stays_on_host(x) ? 0 : direction == FROM_DEVICE ? x->from : x->to;
-    return &s->device[k].queue[direction];
+    return &s->device[direction == FROM_DEVICE ? x->from : x->to].queue[direction];
 }
 
 static void start_transfer(void *driver, od_transfer *x)
 {
     simulation *s = driver;
+    if (stays_on_host(x)) {
+        od_list_push_back(&s->host_copies.copies, &x->node);
+        sim_wake(s, s->host_copies.work);
+        return;
+    }
     queue *q = queue_of(s, x);
     od_list_push_back(x->demanded ? &q->demanded : &q->prefetches, &x->node);
     sim_wake(s, q->work);
@@ -161,21 +165,33 @@ static void await_release(const simulation *s)
 /* --- the actors ------------------------------------------------------------------------ */
 
 /* Returns when it began. */
-static double copy(simulation *s, const od_transfer *x, uint32_t rank, sg_sem_t turn)
+static double send(simulation *s, const od_transfer *x, uint32_t rank, sg_sem_t turn)
 {
-    static const double host_bandwidth = 10e9; /* bytes/s, of one thread that copies */
     const sim_platform *platform = s->machine->platform;
-    bool turns = platform->turns && !stays_on_host(x);
-    if (turns)
-        sim_bus_take(s, rank, turn);
+    if (platform->turns)
+        sim_bus_take(s, sim_replay_place_on_bus(s, rank), turn);
     double start = simgrid_get_clock();
-    if (stays_on_host(x))
-        sg_actor_sleep_for((double)x->bytes / host_bandwidth);
-    else
-        sg_host_sendto(sim_platform_place(platform, x->from), sim_platform_place(platform, x->to), (double)x->bytes);
-    if (turns)
+    sg_host_sendto(sim_platform_place(platform, x->from), sim_platform_place(platform, x->to), (double)x->bytes);
+    if (platform->turns)
         sim_bus_leave(s);
     return start;
+}
+
+static uint32_t rank_of(const simulation *s, const od_transfer *x)
+{
+    return s->replay ? sim_replay_rank(s, x) : SIM_NO_COPY;
+}
+
+static void end_transfer(simulation *s, od_transfer *x, uint32_t rank, double start, sg_sem_t event)
+{
+    if (s->replay)
+        sim_replay_await_copy(s, event, rank);
+    x->start_ns = (uint64_t)(start * 1e9);
+    x->end_ns = sim_now_ns();
+    sim_write_transfer(s, x, start);
+    od_engine_transfer_done(s->engine, x, OD_OK);
+    sim_after_event(s);
+    sim_bus_give(s);
 }
 
 static void queue_main(int argc, char **argv)
@@ -190,16 +206,25 @@ static void queue_main(int argc, char **argv)
             node = od_list_pop_front(&q->prefetches);
         od_transfer *x = od_container_of(node, od_transfer, node);
         await_release(s);
-        uint32_t rank = s->replay ? sim_replay_rank(s, x) : SIM_NO_COPY;
-        double start = copy(s, x, rank, q->turn);
-        if (s->replay)
-            sim_replay_await_copy(s, q->event, rank);
-        x->start_ns = (uint64_t)(start * 1e9);
-        x->end_ns = sim_now_ns();
-        sim_write_transfer(s, x, start);
-        od_engine_transfer_done(s->engine, x, OD_OK);
-        sim_after_event(s);
-        sim_bus_give(s);
+        uint32_t rank = rank_of(s, x);
+        double start = send(s, x, rank, q->turn);
+        end_transfer(s, x, rank, start, q->event);
+    }
+}
+
+static void host_copier_main(int argc, char **argv)
+{
+    static const double bandwidth = 10e9; /* bytes/s, of one thread */
+    simulation *s = sim_running();
+    sg_sem_t event = s->host_copies.event[sim_actor_number(argc, argv)];
+    for (;;) {
+        sg_sem_acquire(s->host_copies.work);
+        od_transfer *x = od_container_of(od_list_pop_front(&s->host_copies.copies), od_transfer, node);
+        await_release(s);
+        uint32_t rank = rank_of(s, x);
+        double start = simgrid_get_clock();
+        sg_actor_sleep_for((double)x->bytes / bandwidth);
+        end_transfer(s, x, rank, start, event);
     }
 }
 
@@ -235,7 +260,9 @@ static void main_main(int argc, char **argv)
         for (unsigned i = 0; i < s->machine->platform->slots; i++)
             sim_start_actor("worker", host, worker_main, k, true);
     }
-    if (s->replay) {
+    if (s->replay) { /* of a program that has regions */
+        for (unsigned i = 0; i < SIM_HOST_COPIERS; i++)
+            sim_start_actor("host copier", s->machine->platform->memory, host_copier_main, i, true);
         sim_replay_main(s);
         return;
     }
@@ -409,6 +436,10 @@ static od_status make_devices(simulation *s)
             self->queue[w].event = sg_sem_init(0);
         }
     }
+    od_list_init(&s->host_copies.copies);
+    s->host_copies.work = sg_sem_init(0);
+    for (int i = 0; i < SIM_HOST_COPIERS; i++)
+        s->host_copies.event[i] = sg_sem_init(0);
     s->finished = sg_sem_init(0);
     return OD_OK;
 }
@@ -427,6 +458,9 @@ static void unmake_devices(const simulation *s)
             sg_sem_destroy(self->queue[w].event);
         }
     }
+    sg_sem_destroy(s->host_copies.work);
+    for (int i = 0; i < SIM_HOST_COPIERS; i++)
+        sg_sem_destroy(s->host_copies.event[i]);
     sg_sem_destroy(s->finished);
 }
 

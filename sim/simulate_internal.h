@@ -34,17 +34,25 @@ typedef struct device {
     sg_sem_t *own; /* by worker, as many as the platform has slots */
 } device;
 
+/* Copies within the host's memory: they share no bus with devices, and end in the recorded order, however many began before. */
+enum { SIM_HOST_COPIERS = 8 }; /* the runtime's seven threads, and the one that waits */
+
+typedef struct host_copies {
+    od_list copies; /* od_transfer.node */
+    sg_sem_t work, event[SIM_HOST_COPIERS];
+} host_copies;
+
 enum { SIM_MOST_QUEUES = OD_MAX_DEVICES * WAYS };
 
 /* One transfer at a time. Those that wait, first come first, each with the semaphore of its actor. */
 typedef struct bus {
     bool busy;
-    uint32_t next; /* the recorded copy whose turn it is, in a replay */
+    uint32_t next; /* whose turn it is, in a replay */
     uint32_t count;
     struct {
         sg_sem_t turn;
-        double since;  /* seconds */
-        uint32_t rank; /* among the recorded copies; UINT32_MAX: none of them */
+        double since;   /* seconds */
+        uint32_t place; /* among the recorded copies that took the bus; SIM_NO_COPY: none of them */
     } waiting[SIM_MOST_QUEUES];
 } bus;
 
@@ -66,6 +74,7 @@ struct simulation {
     od_driver_ops ops; /* the engine's */
     od_trace *timeline;
     device device[OD_MAX_DEVICES];
+    host_copies host_copies;
     od_datum **datum;
     od_task *task;
     od_access *access;
@@ -107,7 +116,7 @@ simulation *sim_running(void);
 void sim_set_running(simulation *s);
 
 /* bus.c */
-void sim_bus_take(simulation *s, uint32_t rank, sg_sem_t turn);
+void sim_bus_take(simulation *s, uint32_t place, sg_sem_t turn);
 void sim_bus_leave(simulation *s);
 /* To who is next, where it is free. */
 void sim_bus_give(simulation *s);
@@ -136,7 +145,9 @@ void sim_replay_await_end(simulation *s, sg_sem_t own, uint32_t task);
 void sim_replay_await_copy(simulation *s, sg_sem_t own, uint32_t rank);
 /* Which of the recorded copies this is: their number, or UINT32_MAX. */
 enum { SIM_NO_COPY = UINT32_MAX };
-uint32_t sim_replay_rank(simulation *s, const od_transfer *transfer);
+uint32_t sim_replay_rank(const simulation *s, const od_transfer *transfer);
+/* Its place among those between host and devices, or between these. */
+uint32_t sim_replay_place_on_bus(const simulation *s, uint32_t rank);
 /* Background jobs (od_driver_ops.start_background) end when they did in the recorded run. */
 bool sim_replay_start_background(simulation *s, od_background *job, size_t tasks);
 /* Hands over what has become ready. */

@@ -54,7 +54,8 @@ typedef struct sim_node {
     double ran;     /* when its run ended, seconds */
     double end;     /* when it was, seconds */
     sim_node_state state; /* so far in the file */
-    double delay;   /* until it was ready, from the end of the last of those before it: threads had to come to it */
+    double delay;   /* until it was ready, from the end of the last of those before it, or from where the thread went on:
+                       threads had to come to it */
 } sim_node;
 
 typedef struct sim_copy {
@@ -78,6 +79,7 @@ typedef struct sim_recording {
     int working; /* as in od_engine_config */
     char policy[1024], evict[32];
     od_link host_link, peer_link; /* as the policy knew them */
+    double resumed;               /* seconds: when the thread went on, as far as the file has been read */
     sim_step *steps;
     sim_node *nodes;
     uint32_t *before;

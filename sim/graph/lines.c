@@ -244,10 +244,11 @@ static bool to_priority(const char *text, int32_t *priority)
     return true;
 }
 
+/* While the thread waited nothing could become ready by it: how long that takes the replay finds by itself. */
 static void set_delay(sim_recording *r, uint32_t self, double at)
 {
     const sim_node *n = &r->nodes[self];
-    double end = 0;
+    double end = r->resumed;
     for (uint32_t i = n->first_before; i < n->first_before + n->nbefore; i++)
         end = fmax(end, r->nodes[r->before[i]].end);
     r->nodes[self].delay = n->nbefore ? fmax(at - end, 0) : 0;
@@ -351,7 +352,10 @@ static bool read_sync(sim_reader *in)
 
 static bool read_resume(sim_reader *in)
 {
-    return read_moment(in, SIM_RESUME);
+    if (!read_moment(in, SIM_RESUME))
+        return false;
+    in->r->resumed = in->r->steps[in->r->nsteps - 1].at;
+    return true;
 }
 
 static bool read_wait(sim_reader *in)

@@ -12,6 +12,7 @@
 #include "trace/text.h"
 #include "util/container/array.h"
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -274,7 +275,7 @@ static life *life_of(json *t, od_task *task)
     if (l)
         t->spare = l->next;
     else
-        l = malloc(sizeof *l);
+        l = od_malloc(sizeof *l);
     if (l)
         *l = new_life(NEVER, NEVER);
     else
@@ -535,7 +536,7 @@ static void write_head(json *t, const od_trace_run *run)
 
 static void *json_open(const char *path, const od_trace_run *run)
 {
-    json *t = calloc(1, sizeof *t + (run->ndevices + 1) * sizeof t->process[0]);
+    json *t = od_calloc(1, sizeof *t + (run->ndevices + 1) * sizeof t->process[0]);
     if (!t)
         return NULL;
     t->run = *run;

@@ -13,6 +13,7 @@
 #include "trace/format.h"
 
 #include "memmgr/data/transfer.h"
+#include "util/memory.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ static void begin(nvtx *t, const void *of, const nvtxEventAttributes_t *what)
     if (r)
         t->spare = r->next;
     else
-        r = malloc(sizeof *r);
+        r = od_malloc(sizeof *r);
     if (!r) /* what could not be ended does not begin */
         return;
     *r = (range){.next = *slot, .of = of, .id = nvtxDomainRangeStartEx(t->domain, what)};
@@ -157,7 +158,7 @@ static void nvtx_event(void *state, const od_event *event)
 static void *nvtx_open(const char *path, const od_trace_run *run)
 {
     (void)path;
-    nvtx *t = calloc(1, sizeof *t);
+    nvtx *t = od_calloc(1, sizeof *t);
     if (!t)
         return NULL;
     t->run = *run;

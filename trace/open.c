@@ -3,6 +3,7 @@
 #include "trace/trace.h"
 
 #include "trace/format.h"
+#include "util/memory.h"
 #include "util/options.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ bool od_trace_is_paje(const char *path)
 
 static od_trace *open_as(const od_trace_format *format, const char *path, const od_trace_run *run)
 {
-    od_trace *t = malloc(sizeof *t);
+    od_trace *t = od_malloc(sizeof *t);
     if (!t)
         return NULL;
     t->format = format;

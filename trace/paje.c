@@ -13,6 +13,7 @@
 #include "trace/text.h"
 #include "util/container/array.h"
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -296,13 +297,13 @@ static void free_paje(paje *p)
 static void *paje_open(const char *path, const od_trace_run *run)
 {
     unsigned places = run->ndevices + 1;
-    paje *p = calloc(1, sizeof *p);
+    paje *p = od_calloc(1, sizeof *p);
     if (!p)
         return NULL;
     p->run = *run;
-    p->device = calloc(places, sizeof *p->device);
-    p->lanes = calloc(places, sizeof *p->lanes);
-    p->used = calloc(places, sizeof *p->used);
+    p->device = od_calloc(places, sizeof *p->device);
+    p->lanes = od_calloc(places, sizeof *p->lanes);
+    p->used = od_calloc(places, sizeof *p->used);
     bool made = p->device && p->lanes && p->used && (p->name[0] = strdup("nothing"));
     p->nnames = made;
     for (unsigned k = 0; made && k < places; k++)

@@ -4,6 +4,7 @@
 
 #include "util/lock.h"
 #include "util/log.h"
+#include "util/memory.h"
 #include "util/thread.h"
 
 #include <errno.h>
@@ -113,11 +114,11 @@ static int open_file(const char *path)
 
 od_sink *od_sink_open(const char *path, bool threaded)
 {
-    od_sink *sink = calloc(1, sizeof *sink);
+    od_sink *sink = od_calloc(1, sizeof *sink);
     if (!sink)
         return NULL;
     sink->path = strdup(path);
-    sink->current = malloc(sizeof *sink->current);
+    sink->current = od_malloc(sizeof *sink->current);
     sink->last = &sink->first;
     sink->threaded = threaded;
     sink->file = sink->path && sink->current ? open_file(path) : -1;
@@ -147,7 +148,7 @@ static void pass_on(od_sink *sink)
     sink->last = &sink->current->next;
     sink->waiting++;
     pthread_cond_broadcast(&sink->changed);
-    while (!(new = sink->spare) && (sink->waiting >= MOST_WAITING || !(new = malloc(sizeof *new))))
+    while (!(new = sink->spare) && (sink->waiting >= MOST_WAITING || !(new = od_malloc(sizeof *new))))
         pthread_cond_wait(&sink->changed, &sink->lock.mutex);
     if (new == sink->spare)
         sink->spare = new->next;

@@ -5,6 +5,7 @@
 
 #include "util/container/array.h"
 #include "util/log.h"
+#include "util/memory.h"
 #include "util/options.h"
 
 #include <errno.h>
@@ -246,7 +247,7 @@ od_status od_history_save(od_history *history)
 
 od_history *od_history_open(const char *path)
 {
-    od_history *history = calloc(1, sizeof *history);
+    od_history *history = od_calloc(1, sizeof *history);
     if (!history)
         return NULL;
     history->path = strdup(path);

@@ -3,6 +3,7 @@
 #include "memmgr/data/attach.h"
 
 #include "util/container/tree.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static od_tree_key key_of(uintptr_t slot)
 
 od_attachments *od_attachments_create(void)
 {
-    od_attachments *set = calloc(1, sizeof *set);
+    od_attachments *set = od_calloc(1, sizeof *set);
     if (set)
         set->users = 1;
     return set;
@@ -52,7 +53,7 @@ od_status od_attachments_set(od_attachments *set, const od_attachment *attachmen
 {
     attached *a = (attached *)(void *)od_tree_find(&set->slots, key_of(attachment->slot));
     if (!a) {
-        a = calloc(1, sizeof *a);
+        a = od_calloc(1, sizeof *a);
         if (!a)
             return OD_ENOMEM;
         od_tree_insert(&set->slots, &a->node, key_of(attachment->slot));

@@ -15,6 +15,7 @@
 #include "memmgr/data/spill.h"
 #include "util/container/array.h"
 #include "util/container/tree.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static range *set_next_overlap(const range_set *set, const range *r, uintptr_t b
 
 static od_status set_insert(range_set *set, uintptr_t base, size_t size, void *owner)
 {
-    range *r = calloc(1, sizeof *r);
+    range *r = od_calloc(1, sizeof *r);
     if (!r)
         return OD_ENOMEM;
     r->base = base;
@@ -216,7 +217,7 @@ static void id_give_back(od_directory *dir, uint32_t id)
 od_directory *od_directory_create(unsigned ndevices)
 {
     assert(ndevices <= OD_MAX_DEVICES);
-    od_directory *dir = calloc(1, sizeof *dir);
+    od_directory *dir = od_calloc(1, sizeof *dir);
     if (!dir)
         return NULL;
     dir->ndevices = ndevices;
@@ -264,7 +265,7 @@ static uint64_t initial_places(const od_region *region, uintptr_t base, size_t s
 
 static od_datum *new_datum(const od_directory *dir, uintptr_t base, size_t size)
 {
-    od_datum *datum = calloc(1, sizeof *datum + dir->ndevices * sizeof datum->replica[0]);
+    od_datum *datum = od_calloc(1, sizeof *datum + dir->ndevices * sizeof datum->replica[0]);
     if (!datum)
         return NULL;
     datum->base = base;
@@ -394,7 +395,7 @@ od_status od_directory_open(od_directory *dir, const od_mapping *mapping, bool u
     size_t size = mapping->size;
     if (!range_is_sane(base, size) || set_first_overlap(&dir->regions, base, size))
         return OD_EINVAL;
-    od_region *added = malloc(sizeof *added);
+    od_region *added = od_malloc(sizeof *added);
     if (!added)
         return OD_ENOMEM;
     *added = (od_region){.base = base, .size = size, .origin = mapping->origin, .undefined = undefined};

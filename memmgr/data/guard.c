@@ -9,6 +9,7 @@
 
 #include "util/container/array.h"
 #include "util/lock.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -39,7 +40,7 @@ struct od_guard {
 
 od_guard *od_guard_create(void)
 {
-    od_guard *guard = calloc(1, sizeof *guard);
+    od_guard *guard = od_calloc(1, sizeof *guard);
     if (!guard)
         return NULL;
     if (od_lock_init(&guard->lock, OD_LOCK_GUARD)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See mappings.h. */
 #include "memmgr/data/mappings.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ typedef struct od_mapping_node {
 
 od_status od_mappings_init(od_mappings *mappings, uint32_t capacity)
 {
-    *mappings = (od_mappings){.capacity = capacity, .room = malloc(((size_t)capacity + 1) * sizeof *mappings->room)};
+    *mappings = (od_mappings){.capacity = capacity, .room = od_malloc(((size_t)capacity + 1) * sizeof *mappings->room)};
     return mappings->room ? OD_OK : OD_ENOMEM;
 }
 

@@ -9,6 +9,7 @@
 
 #include "util/container/list.h"
 #include "util/container/tree.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -53,7 +54,7 @@ static block *block_of_link(const od_pool *pool, od_node *link)
 /* A new free block, before `where` in the list. NULL: out of memory. */
 static block *add_free_block(od_pool *pool, od_node *where, size_t offset, size_t size)
 {
-    block *b = calloc(1, sizeof *b);
+    block *b = od_calloc(1, sizeof *b);
     if (!b)
         return NULL;
     b->offset = offset;
@@ -67,7 +68,7 @@ static block *add_free_block(od_pool *pool, od_node *where, size_t offset, size_
 od_pool *od_pool_create(size_t capacity, size_t alignment)
 {
     assert(alignment && (alignment & (alignment - 1)) == 0);
-    od_pool *pool = calloc(1, sizeof *pool);
+    od_pool *pool = od_calloc(1, sizeof *pool);
     if (!pool)
         return NULL;
     pool->alignment = alignment;

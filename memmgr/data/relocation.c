@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Relocations and patches: merges of sorted arrays. See relocation.h. */
 #include "memmgr/data/relocation.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct od_patches {
 
 od_relocations *od_relocations_create(uint32_t capacity)
 {
-    return calloc(1, sizeof(od_relocations) + capacity * sizeof(od_relocation));
+    return od_calloc(1, sizeof(od_relocations) + capacity * sizeof(od_relocation));
 }
 
 static int by_offset(const void *a, const void *b)
@@ -82,7 +83,7 @@ static uint32_t count_new(const od_patches *patches, const od_relocations *wante
 static od_status extend(od_patches **patches, const od_relocations *wanted, uint32_t added)
 {
     uint32_t old = count_of(*patches), count = old + added;
-    od_patches *more = calloc(1, sizeof *more + count * sizeof more->at[0]);
+    od_patches *more = od_calloc(1, sizeof *more + count * sizeof more->at[0]);
     if (!more)
         return OD_ENOMEM;
     for (uint32_t i = 0, j = 0; more->count < count; more->count++) {

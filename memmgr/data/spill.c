@@ -8,6 +8,7 @@
 #include "memmgr/data/spill.h"
 
 #include "util/container/array.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ enum { SMALL = 1 << 20 }; /* bytes: mapping it, and the page faults, would take 
 static void *take_memory(size_t size)
 {
     if (size < SMALL)
-        return malloc(size);
+        return od_malloc(size);
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
@@ -51,7 +52,7 @@ static void give_memory(void *memory, size_t size)
 
 od_spill *od_spill_create(uintptr_t base, size_t size)
 {
-    od_spill *spill = calloc(1, sizeof *spill);
+    od_spill *spill = od_calloc(1, sizeof *spill);
     if (!spill)
         return NULL;
     spill->memory = take_memory(size);

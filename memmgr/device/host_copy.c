@@ -4,6 +4,7 @@
 
 #include "util/clock.h"
 #include "util/lock.h"
+#include "util/memory.h"
 #include "util/thread.h"
 
 #include <stdatomic.h>
@@ -126,7 +127,7 @@ void od_host_copies_help(od_host_copies *c)
 od_host_copies *od_host_copies_create(void (*done)(void *arg, od_transfer *transfer, od_status status), void *arg)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    od_host_copies *c = calloc(1, sizeof *c);
+    od_host_copies *c = od_calloc(1, sizeof *c);
     if (!c || od_lock_init(&c->lock, OD_LOCK_HOST_COPIES) || od_condition_init(&c->work)) {
         free(c);
         return NULL;

@@ -14,6 +14,7 @@
 #include "memmgr/device/bus.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -86,7 +87,7 @@ static const od_backend_ops omptarget_ops = {
 od_status od_backend_omptarget(od_backend *backend, const od_omptarget_api *api, const int *device_numbers,
                                double link_bandwidth)
 {
-    omptarget_state *state = calloc(1, sizeof *state);
+    omptarget_state *state = od_calloc(1, sizeof *state);
     if (!state)
         return OD_ENOMEM;
     state->api = *api;

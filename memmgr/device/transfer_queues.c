@@ -12,6 +12,7 @@
 
 #include "util/clock.h"
 #include "util/lock.h"
+#include "util/memory.h"
 #include "util/thread.h"
 
 #include <assert.h>
@@ -221,8 +222,8 @@ static od_transfer_queues *allocate(const od_transfer_config *config)
 {
     unsigned nqueues = NDIRECTIONS * config->backend->ndevices;
     unsigned ncarriers = config->backend->ops->start ? 1 : nqueues;
-    od_transfer_queues *all = calloc(1, sizeof *all + nqueues * sizeof all->queue[0]);
-    if (!all || !(all->carrier = calloc(ncarriers + 1, sizeof *all->carrier)) ||
+    od_transfer_queues *all = od_calloc(1, sizeof *all + nqueues * sizeof all->queue[0]);
+    if (!all || !(all->carrier = od_calloc(ncarriers + 1, sizeof *all->carrier)) ||
         od_lock_init(&all->lock, OD_LOCK_TRANSFERS)) {
         free(all ? all->carrier : NULL);
         free(all);

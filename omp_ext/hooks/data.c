@@ -7,7 +7,7 @@
  */
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/expand.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/services/info.h"
 #include "omp_ext/hooks/lend.h"
@@ -39,8 +39,8 @@ static void note_foreign_list(construct what, int64_t device, const od_map_args 
     for (int32_t i = 0; i < args->count; i++) {
         if (!od_entry_maps(args, i) || !args->sizes[i] || is_lent(args, i))
             continue;
-        if (what == BEGIN && !od_foreign_add((uintptr_t)args->begins[i], (size_t)args->sizes[i], (int)device))
-            od_fatal("out of host memory for a data construct");
+        if (what == BEGIN)
+            od_expect_memory(od_foreign_add((uintptr_t)args->begins[i], (size_t)args->sizes[i], (int)device));
         if (what == END && !REAL(omp_target_is_present)(args->begins[i], (int)device))
             od_foreign_remove((uintptr_t)args->begins[i]);
     }

@@ -11,6 +11,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 #include "util/lock.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -63,7 +64,7 @@ static interop *find(const void *object)
 
 static interop *make(bool synchronises)
 {
-    interop *made = calloc(1, sizeof *made);
+    interop *made = od_calloc(1, sizeof *made);
     if (!made)
         return NULL;
     made->place = od_self.entered_place;

@@ -7,6 +7,7 @@
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/launch.h"
 #include "omp_ext/libomp/real.h"
@@ -35,9 +36,7 @@ typedef struct ranges {
 
 static void *room(int32_t count, size_t each)
 {
-    void *array = malloc((2 * (size_t)count + 1) * each);
-    if (!array)
-        od_fatal("out of host memory for a map list");
+    void *array = od_alloc((2 * (size_t)count + 1) * each);
     return array;
 }
 
@@ -92,8 +91,7 @@ static od_job *acquire(const ranges *r, int device, int *place)
 {
     od_uses uses = {0};
     od_job *job = od_job_create(OD_JOB_SYNC);
-    if (!job || od_args_resolve(&r->list, NULL, 0, &uses, NULL))
-        od_fatal("out of host memory for a construct");
+    od_expect_memory(job && !od_args_resolve(&r->list, NULL, 0, &uses, NULL));
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
     od_runtime_unlock();
@@ -172,9 +170,7 @@ static od_lent *lend_all(const ranges *r, int device)
 {
     int place;
     od_job *job = acquire(r, device, &place);
-    od_lent *lent = malloc(sizeof *lent + job->task.naccess * sizeof *lent->address);
-    if (!lent)
-        od_fatal("out of host memory for a construct");
+    od_lent *lent = od_alloc(sizeof *lent + job->task.naccess * sizeof *lent->address);
     *lent = (od_lent){job, place, device};
     od_lock_take(&lending);
     for (uint32_t i = 0; i < job->task.naccess; i++)

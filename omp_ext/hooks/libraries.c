@@ -3,7 +3,7 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/device_memory.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/tasks/entry.h"
 
@@ -16,8 +16,7 @@ static void note_entity(const od_image_entity *e)
     if (!e->size)
         return;
     od_runtime_single_device();
-    if (!od_foreign_add((uintptr_t)e->address, e->size, OD_FIRST_DEVICE))
-        od_fatal("out of host memory for the program's device variables");
+    od_expect_memory(od_foreign_add((uintptr_t)e->address, e->size, OD_FIRST_DEVICE));
 }
 
 void __tgt_register_lib(od_bin_desc *desc)

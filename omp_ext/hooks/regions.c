@@ -6,10 +6,11 @@
 #include "omp_ext/hooks/virtual.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/uses.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/reservation.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -52,9 +53,7 @@ static void push_request(pending *p, od_request *request)
 {
     if (p->count == p->capacity) {
         p->capacity = p->capacity ? 2 * p->capacity : 8;
-        od_request **more = realloc(p->request, p->capacity * sizeof *more);
-        if (!more)
-            od_fatal("out of host memory for a data construct");
+        od_request **more = od_alloc_more(p->request, p->capacity * sizeof *more);
         p->request = more;
     }
     if (request)
@@ -80,8 +79,7 @@ static void finish_pending(pending *p)
 static void add_request(pending *p, od_engine *engine, uintptr_t base, size_t size, od_request_kind kind)
 {
     od_request *request;
-    if (od_engine_range_request(engine, base, size, kind, &request))
-        od_fatal("out of host memory for a data construct");
+    od_expect_memory(!od_engine_range_request(engine, base, size, kind, &request));
     push_request(p, request);
 }
 
@@ -108,8 +106,7 @@ static od_status open_region(const od_map_args *args, int32_t i)
             od_record_open(section.size ? section.begin : region->base, section.size ? section.size : region->size,
                            !(args->types[i] & OD_MAP_TO), section.hold);
         od_runtime_unlock();
-        if (status == OD_ENOMEM)
-            od_fatal("out of host memory for a data construct");
+        od_expect_memory(status != OD_ENOMEM);
         if (status != OD_EFULL)
             return status;
         od_args_wait_for_overlap(args, i, tries);
@@ -167,9 +164,8 @@ static void open_part(const od_map_args *args, int32_t i, wishes *w)
 
 static wishes open_regions(const od_map_args *args)
 {
-    wishes w = {.wish = malloc(2 * ((size_t)args->count + 1) * sizeof *w.wish)};
-    if (!w.wish)
-        od_fatal("out of host memory for a data construct");
+    wishes w = {.wish = od_malloc(2 * ((size_t)args->count + 1) * sizeof *w.wish)};
+    od_expect_memory(w.wish);
     for (int32_t i = 0; i < args->count; i++) {
         if (is_part(args, i)) {
             open_part(args, i, &w);
@@ -238,8 +234,7 @@ static void close_region(const od_map_args *args, int32_t i, int32_t first, pend
                         all, section.hold);
     od_status status = od_engine_region_close(engine, &section, from, all, &request);
     od_runtime_unlock();
-    if (status)
-        od_fatal("out of host memory for a data construct");
+    od_expect_memory(!status);
     push_request(p, request);
 }
 
@@ -301,8 +296,8 @@ static void snapshot_struct(void *arg, uintptr_t base, size_t size)
     (void)arg;
     od_engine *engine = od_runtime_lock();
     const od_region *region = od_directory_find_region(od_engine_directory(engine), base, size);
-    if (region && !region->undefined && od_engine_range_request(engine, base, size, OD_REQUEST_SNAPSHOT, &request))
-        od_fatal("out of host memory for a data construct");
+    if (region && !region->undefined)
+        od_expect_memory(!od_engine_range_request(engine, base, size, OD_REQUEST_SNAPSHOT, &request));
     od_runtime_unlock();
     od_runtime_request(request);
 }

@@ -7,7 +7,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/maps/reach.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/info.h"
 #include "omp_ext/tasks/job.h"
@@ -105,9 +105,8 @@ static int acquire(const od_map_args *args, od_reach *reach, int bound)
 {
     od_uses uses = {0};
     od_job *job = od_job_create(OD_JOB_SYNC);
-    int32_t *access_of = malloc(((size_t)args->count + 1) * sizeof *access_of);
-    if (!job || !access_of || od_args_resolve(args, NULL, 0, &uses, access_of))
-        od_fatal("out of host memory for a data construct");
+    int32_t *access_of = od_alloc(((size_t)args->count + 1) * sizeof *access_of);
+    od_expect_memory(job && !od_args_resolve(args, NULL, 0, &uses, access_of));
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
     od_runtime_unlock();
@@ -138,9 +137,7 @@ static int acquire(const od_map_args *args, od_reach *reach, int bound)
 static int acquire_where_shown(const od_map_args *args, od_reach *reach, int device)
 {
     size_t bytes = (size_t)args->count * sizeof *args->bases;
-    void **written = malloc(bytes + 1);
-    if (!written)
-        od_fatal("out of host memory for a data construct");
+    void **written = od_alloc(bytes + 1);
     memcpy(written, args->bases, bytes);
     int tried = device_of_shown(args, device), place = acquire(args, reach, tried);
     while (place == OD_HOST && device_of_shown(args, device) != tried) {

@@ -3,7 +3,7 @@
  * Kernel launches.
  */
 #include "omp_ext/maps/expand.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/maps/fortran.h"
 #include "omp_ext/tasks/job.h"
@@ -11,10 +11,12 @@
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/reservation.h"
+#include "omp_ext/maps/refer.h"
 #include "omp_ext/maps/refuse.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/lend.h"
 #include "omp_ext/hooks/virtual.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -25,8 +27,7 @@ static bool is_known_version(const od_kernel_args *args)
 
 static int capture(const od_kernel_call *call)
 {
-    if (od_launch_copy(&od_self.capture->launch, call))
-        od_fatal("out of host memory for a launch");
+    od_expect_memory(!od_launch_copy(&od_self.capture->launch, call));
     od_self.capture->what = OD_CAPTURED_LAUNCH;
     return 0;
 }
@@ -40,7 +41,9 @@ static int pass_through(const od_kernel_call *call, int64_t device)
     if (od_self.mode == OD_CAPTURE && !failed)
         od_self.capture->what = OD_CAPTURED_DONE;
     od_log(OD_LOG_INFO, "omp", "a launch of region %p passed through to libomptarget (%s)", call->kernel,
-           device >= 0 ? "its device is chosen by the program" : "its map list needs libomptarget's own logic");
+           device >= 0              ? "its device is chosen by the program"
+           : od_memory_is_short() ? "host memory is short"
+                                    : "its map list needs libomptarget's own logic");
     return failed;
 }
 
@@ -108,6 +111,17 @@ static int schedule(const od_kernel_call *call)
     }
 }
 
+/* Pointers in them may be our devices'. */
+static bool uses_regions(const od_map_args *args)
+{
+    bool uses = false;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count && !uses; i++)
+        uses = od_refer_to_regions(engine, args, i).region != NULL;
+    od_runtime_unlock();
+    return uses;
+}
+
 static int as_written(const od_kernel_call *call, int64_t device, od_kernel_args *args)
 {
     const void *before = od_ompt_at(call->from);
@@ -138,6 +152,8 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
     bool is_virtual = od_is_virtual(&device, &map);
     if (!is_virtual)
         return pass_through(&call, device);
+    if (od_memory_is_short() && !uses_regions(&map))
+        return pass_through(&call, OD_DEVICE_DEFAULT);
     void *widened = od_fortran_widen(&call.args);
     int64_t *marked = NULL;
     int failed;

@@ -6,7 +6,7 @@
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +26,7 @@ static int32_t do_nothing(int32_t gtid, void *task)
 static void *uncounted_pattern(od_ident *ident, int32_t gtid, od_kmp_task *pattern)
 {
     od_allocation made = od_self.allocated;
-    char *contents = malloc(made.size + made.shareds);
-    if (!contents)
-        od_fatal("out of host memory for a taskloop");
+    char *contents = od_alloc(made.size + made.shareds);
     memcpy(contents, pattern, made.size);
     if (made.shareds)
         memcpy(contents + made.size, pattern->shareds, made.shareds);

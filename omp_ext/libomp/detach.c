@@ -4,7 +4,7 @@
 #include "omp_ext/libomp/detach.h"
 
 #include "omp_ext/process/activity.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/libomp/thread.h"
@@ -203,9 +203,7 @@ void od_detach_begin_group(void)
     od_parent *parent = parent_now();
     if (!parent)
         return;
-    od_taskgroup *group = calloc(1, sizeof *group);
-    if (!group)
-        od_fatal("out of host memory for a taskgroup");
+    od_taskgroup *group = od_alloc_zeroed(1, sizeof *group);
     group->outer = parent->group;
     parent->group = group;
 }
@@ -356,9 +354,7 @@ void od_detach_before_region(od_ident *ident)
 
 void od_serialized_begin(void)
 {
-    od_member *member = malloc(sizeof *member);
-    if (!member)
-        od_fatal("out of host memory for a parallel region");
+    od_member *member = od_alloc(sizeof *member);
     od_member_begin(member, od_team_take(), 0);
     member->serialized = true;
 }

@@ -8,7 +8,7 @@
 #include "omp_ext/libomp/events.h"
 
 #include "omp_ext/libomp/detach.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/activity.h"
 #include "omp_ext/libomp/thread.h"
@@ -35,9 +35,7 @@ static event **bucket_of(const void *handle)
 
 static void add(void *handle)
 {
-    event *e = malloc(sizeof *e);
-    if (!e)
-        od_fatal("out of host memory for an event");
+    event *e = od_alloc(sizeof *e);
     *e = (event){.team = od_member_begun()->team};
     if (!REAL(omp_in_explicit_task)())
         e->task = od_detached_join();

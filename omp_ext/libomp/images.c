@@ -3,7 +3,7 @@
 #include "omp_ext/libomp/images.h"
 
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "util/lock.h"
 
 #include <elf.h>
@@ -93,9 +93,7 @@ unsigned od_images_machine(void)
 
 void od_images_add(od_bin_desc *desc)
 {
-    image *new = malloc(sizeof *new);
-    if (!new)
-        od_fatal("out of host memory for the program's device code");
+    image *new = od_alloc(sizeof *new);
     new->desc = desc;
     od_lock_take(&lock);
     new->next = images;

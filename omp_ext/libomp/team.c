@@ -2,7 +2,7 @@
 /* Waiting in a team. See team.h. */
 #include "omp_ext/libomp/team.h"
 
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/activity.h"
 #include "util/clock.h"
@@ -28,9 +28,7 @@ static od_team *free_teams, *all_teams;
 
 static od_team *make(void)
 {
-    od_team *team = calloc(1, sizeof *team);
-    if (!team)
-        od_fatal("out of host memory for a team");
+    od_team *team = od_alloc_zeroed(1, sizeof *team);
     od_lock_init(&team->lock, OD_LOCK_TEAM);
     team->next = all_teams;
     all_teams = team;
@@ -168,9 +166,7 @@ static void push(od_team *team, od_detached task)
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
     if (n == team->capacity) {
         team->capacity = n ? 2 * n : 16;
-        team->posted = realloc(team->posted, team->capacity * sizeof *team->posted);
-        if (!team->posted)
-            od_fatal("out of host memory for the completion of a task");
+        team->posted = od_alloc_more(team->posted, team->capacity * sizeof *team->posted);
     }
     team->posted[n] = task;
     atomic_store(&team->nposted, n + 1);

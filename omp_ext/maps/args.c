@@ -6,7 +6,7 @@
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/maps/foreign.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 
 #include <stdlib.h>
@@ -131,8 +131,7 @@ static bool any_is_extended(const od_map_args *args)
 {
     od_mappings made;
     bool any = false;
-    if (od_mappings_init(&made, (uint32_t)args->count))
-        od_fatal("out of host memory for a map list");
+    od_expect_memory(!od_mappings_init(&made, (uint32_t)args->count));
     for (int32_t i = 0; i < args->count && !any; i++) {
         od_mapping m = {begin_of(args, i), (size_t)args->sizes[i], begin_of(args, i)};
         const od_mapping *found;
@@ -179,9 +178,7 @@ int od_args_device(const od_map_args *args)
 /* The construct's list with every range as a kernel argument, so that all of them count as its data. */
 int64_t *od_args_as_parameters(const od_map_args *args)
 {
-    int64_t *types = malloc(((size_t)args->count + 1) * sizeof *types);
-    if (!types)
-        od_fatal("out of host memory for a data construct");
+    int64_t *types = od_alloc(((size_t)args->count + 1) * sizeof *types);
     for (int32_t i = 0; i < args->count; i++)
         types[i] = (args->types[i] & OD_MAP_ATTACH) ? OD_MAP_ATTACH : (args->types[i] | OD_MAP_PARAM) & ~OD_MAP_RETURN;
     return types;

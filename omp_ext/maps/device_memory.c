@@ -9,6 +9,7 @@
 #include "omp_ext/runtime/runtime.h"
 #include "util/container/tree.h"
 #include "util/lock.h"
+#include "util/memory.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static int device_of(ranges *r, uintptr_t base, size_t size)
 
 static bool insert(ranges *r, uintptr_t base, size_t size, int device)
 {
-    range *added = malloc(sizeof *added);
+    range *added = od_malloc(sizeof *added);
     if (!added)
         return false;
     *added = (range){.base = base, .size = size ? size : 1, .device = device};

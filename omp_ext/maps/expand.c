@@ -2,7 +2,7 @@
 /* Mappers, non-contiguous sections, attachments. See expand.h. */
 #include "omp_ext/maps/expand.h"
 
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/runtime/runtime.h"
 
@@ -21,9 +21,7 @@ static _Thread_local components *collecting;
 
 static void *grown(void *array, int32_t capacity)
 {
-    void *more = realloc(array, (size_t)capacity * sizeof(void *));
-    if (!more)
-        od_fatal("out of host memory for a map list");
+    void *more = od_alloc_more(array, (size_t)capacity * sizeof(void *));
     return more;
 }
 

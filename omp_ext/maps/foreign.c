@@ -3,7 +3,7 @@
 #include "omp_ext/maps/foreign.h"
 
 #include "omp_ext/maps/device_memory.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 
 #include <stdlib.h>
@@ -66,9 +66,7 @@ static bool is_torn(const od_map_args *args, const int64_t *types, int32_t i)
 
 static int64_t *mark(const od_map_args *args, bool whole, bool *entangled)
 {
-    int64_t *types = malloc(((size_t)args->count + 1) * sizeof *types);
-    if (!types)
-        od_fatal("out of host memory for a map list");
+    int64_t *types = od_alloc(((size_t)args->count + 1) * sizeof *types);
     for (int32_t i = 0; i < args->count; i++) {
         od_foreignness is = judge(args, i, whole);
         types[i] = args->types[i] | (is == OD_FOREIGN_MARKED ? OD_MAP_FOREIGN : 0);
@@ -112,9 +110,7 @@ od_foreignness od_foreign_mark(const od_map_args *args, bool whole, int64_t **ty
 
 int64_t *od_foreign_types(const od_map_args *args)
 {
-    int64_t *types = malloc(((size_t)args->count + 1) * sizeof *types);
-    if (!types)
-        od_fatal("out of host memory for a map list");
+    int64_t *types = od_alloc(((size_t)args->count + 1) * sizeof *types);
     for (int32_t i = 0; i < args->count; i++)
         types[i] = (args->types[i] & OD_MAP_FOREIGN) ? args->types[i] & ~OD_MAP_FOREIGN : OD_MAP_LITERAL;
     return types;

@@ -2,7 +2,7 @@
 /* Sections of Fortran arrays. See fortran.h. */
 #include "omp_ext/maps/fortran.h"
 
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/maps/args.h"
 #include "omp_ext/runtime/runtime.h"
 
@@ -140,9 +140,7 @@ static bool is_doubtful(const od_kernel_args *args, uint32_t i)
 static void *copy_ranges(od_kernel_args *args)
 {
     size_t n = args->count;
-    void **begins = malloc(n * (sizeof *args->begins + sizeof *args->sizes));
-    if (!begins)
-        od_fatal("out of host memory for a map list");
+    void **begins = od_alloc(n * (sizeof *args->begins + sizeof *args->sizes));
     int64_t *sizes = (int64_t *)(void *)(begins + n);
     memcpy(begins, args->begins, n * sizeof *begins);
     memcpy(sizes, args->sizes, n * sizeof *sizes);

@@ -4,6 +4,7 @@
 
 #include "memmgr/data/spill.h"
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/maps/refer.h"
 #include "omp_ext/maps/relocate.h"
 #include "omp_ext/runtime/runtime.h"
@@ -13,9 +14,7 @@
 
 static void *grown(void *array, size_t count, size_t size)
 {
-    void *more = realloc(array, count * size);
-    if (!more)
-        od_fatal("out of host memory for a data construct");
+    void *more = od_alloc_more(array, count * size);
     return more;
 }
 
@@ -90,9 +89,7 @@ od_reach *od_reach_find(const od_map_args *args)
 {
     if (!od_reach_any(args))
         return NULL;
-    od_reach *r = calloc(1, sizeof *r);
-    if (!r)
-        od_fatal("out of host memory for a data construct");
+    od_reach *r = od_alloc_zeroed(1, sizeof *r);
     for (int32_t i = 0; i < args->count; i++)
         add_entry(r, args->bases[i], args->begins[i], args->sizes[i], args->types[i], NULL);
     r->given = args->count;
@@ -115,8 +112,7 @@ static od_relocations *relocations_at(od_reach *r, const od_uses *uses, uintptr_
         return NULL;
     if (!r->relocations[*j])
         r->relocations[*j] = od_relocations_create((uint32_t)(r->args.count - r->given));
-    if (!r->relocations[*j])
-        od_fatal("out of host memory for a struct's pointers");
+    od_expect_memory(r->relocations[*j]);
     return r->relocations[*j];
 }
 
@@ -142,9 +138,7 @@ void od_reach_want(od_reach *r, od_uses *uses, const int32_t *access_of)
 {
     forget_wanted(r);
     r->nrelocations = uses->count;
-    r->relocations = calloc((size_t)uses->count + 1, sizeof *r->relocations);
-    if (!r->relocations)
-        od_fatal("out of host memory for a struct's pointers");
+    r->relocations = od_alloc_zeroed((size_t)uses->count + 1, sizeof *r->relocations);
     for (int32_t i = r->given; i < r->args.count; i++) {
         uint32_t j;
         od_relocations *to = access_of[i] >= 0 ? relocations_at(r, uses, r->slots[i].slot, &j) : NULL;

@@ -3,6 +3,7 @@
 #include "omp_ext/maps/refer.h"
 
 #include "omp_ext/libomp/real.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -94,7 +95,7 @@ static int by_address(const void *a, const void *b)
 
 od_status od_own_entries_find(od_engine *engine, const od_map_args *args, od_own_entries *own)
 {
-    *own = (od_own_entries){.all = malloc(((size_t)args->count + 1) * sizeof *own->all)};
+    *own = (od_own_entries){.all = od_malloc(((size_t)args->count + 1) * sizeof *own->all)};
     if (!own->all)
         return OD_ENOMEM;
     for (int32_t j = 0; j < args->count; j++)

@@ -5,10 +5,12 @@
 #include "memmgr/data/mappings.h"
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/maps/structs/holders.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/refer.h"
 #include "omp_ext/maps/structs/structs.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +53,8 @@ static int by_begin(const void *a, const void *b)
 static bool neighbours_overlap(const od_map_args *args)
 {
     bool found = false;
-    od_mapping *all = malloc((size_t)args->count * sizeof *all), *before = NULL;
-    if (!all)
-        od_fatal("out of host memory for a map list");
+    od_mapping *all = od_malloc((size_t)args->count * sizeof *all), *before = NULL;
+    od_expect_memory(all);
     for (int32_t i = 0; i < args->count; i++)
         all[i] = mapping_of(args, i);
     qsort(all, (size_t)args->count, sizeof *all, by_begin);
@@ -159,8 +160,7 @@ od_refusal od_find_refused(od_naming naming, const od_map_args *args)
     if (!enters && !present)
         return (od_refusal){0};
     search s = {.naming = naming, .tracks = enters && (present || od_has_parts(args) || entries_overlap(args))};
-    if (s.tracks && od_mappings_init(&s.made, 2 * (uint32_t)args->count))
-        od_fatal("out of host memory for a map list");
+    od_expect_memory(!s.tracks || !od_mappings_init(&s.made, 2 * (uint32_t)args->count));
     s.engine = od_runtime_lock();
     bool all = s.tracks || present || od_directory_has_regions(od_engine_directory(s.engine));
     for (int32_t n = 0; all && n < args->count && !s.refusal.found; n++) {

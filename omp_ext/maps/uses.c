@@ -7,9 +7,11 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/expand.h"
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/record/record.h"
 #include "util/container/index.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -32,7 +34,7 @@ static od_status grow(od_uses *uses)
     if (uses->count < uses->capacity)
         return OD_OK;
     uint32_t capacity = uses->capacity ? 2 * uses->capacity : 4;
-    od_access *access = realloc(uses->access, capacity * sizeof *access);
+    od_access *access = od_realloc(uses->access, capacity * sizeof *access);
     if (!access)
         return OD_ENOMEM;
     uses->access = access;
@@ -111,7 +113,7 @@ static void widen(od_engine *engine, const od_map_args *args, uintptr_t *base, s
 /* The spans of a long list's ranges, from which `widen` could be answered for each of them. Locked. */
 static od_status find_spans(od_engine *engine, const od_map_args *args, resolution *r)
 {
-    r->spans = malloc((size_t)args->count * sizeof *r->spans);
+    r->spans = od_malloc((size_t)args->count * sizeof *r->spans);
     if (!r->spans)
         return OD_ENOMEM;
     for (int32_t i = 0; i < args->count; i++) {
@@ -275,8 +277,7 @@ static void move_always(const od_map_args *args, int64_t direction, od_request_k
             status = od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], kind, &request);
         }
         od_runtime_unlock();
-        if (status)
-            od_fatal("out of host memory for map(always)");
+        od_expect_memory(!status);
         if (request)
             request->inside = od_self.mode == OD_ON_DEVICE;
         od_runtime_request(request);
@@ -299,8 +300,7 @@ od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, co
     for (int32_t i = 0; i < args->count; i++)
         n += od_arg_is_always(args, i, OD_MAP_FROM) && access_of[i] >= 0;
     od_request *request = n ? od_request_create(n) : NULL;
-    if (n && !request)
-        od_fatal("out of host memory for map(always)");
+    od_expect_memory(!n || request);
     n = 0;
     for (int32_t i = 0; request && i < args->count; i++) {
         if (!od_arg_is_always(args, i, OD_MAP_FROM) || access_of[i] < 0)

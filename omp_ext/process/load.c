@@ -7,6 +7,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "util/log.h"
+#include "util/memory.h"
 #include "util/thread.h"
 
 #include <stdio.h>
@@ -66,6 +67,8 @@ static void configure(void)
         od_log(od_runtime.options.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",
                "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
     if (!od_runtime.options.disable && !disabled && knows_llvm()) {
+        enum { RESERVE = 4 << 20 }; /* bytes: for what is under way when there are no more */
+        od_memory_reserve(RESERVE);
         /* A thread that asks libomptarget for the end of kernels is made to wait for one after so many questions. */
         mend_thread_table();
         od_environment_default("OMPTARGET_QUERY_COUNT_MAX", "1000000000");

@@ -15,6 +15,7 @@
 #include "omp_ext/tasks/job.h"
 #include "util/clock.h"
 #include "util/lock.h"
+#include "util/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static void find_links(void)
 {
     unsigned n = od_runtime.backend.ndevices;
     bool slowed = od_runtime.options.link_bandwidth > 0;
-    od_runtime.links = calloc((n + 1) * (n + 1), sizeof *od_runtime.links);
+    od_runtime.links = od_calloc((n + 1) * (n + 1), sizeof *od_runtime.links);
     for (unsigned i = 0; od_runtime.links && i < (n + 1) * (n + 1); i++)
         od_runtime.links[i] = (od_link){slowed ? od_runtime.options.link_bandwidth / n : 12e9, 1e-6};
     if (od_runtime.links && !slowed && od_runtime.options.cache)

@@ -15,6 +15,7 @@
 #include "util/clock.h"
 #include "util/fair.h"
 #include "util/lock.h"
+#include "util/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +107,7 @@ static void abandon_jobs(void)
 {
     size_t n = 0;
     od_runtime.abandoned = true;
-    od_detached *tasks = malloc((od_runtime.live.count + 1) * sizeof *tasks);
+    od_detached *tasks = od_malloc((od_runtime.live.count + 1) * sizeof *tasks);
     od_list_each(node, &od_runtime.live) {
         if (tasks)
             tasks[n++] = od_container_of(node, od_job, live)->detached;

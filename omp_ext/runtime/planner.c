@@ -4,6 +4,7 @@
 
 #include "util/clock.h"
 #include "util/lock.h"
+#include "util/memory.h"
 #include "util/thread.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static void *plan(void *arg)
 
 od_planner *od_planner_create(od_lock *lock, void (*done)(od_background *job))
 {
-    od_planner *planner = calloc(1, sizeof *planner);
+    od_planner *planner = od_calloc(1, sizeof *planner);
     if (!planner || od_condition_init(&planner->wake)) {
         free(planner);
         return NULL;

@@ -3,7 +3,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/detach.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/libomp/thread.h"
 
@@ -32,9 +32,7 @@ static void notify_group(od_waiter *waiter)
 
 od_request_group *od_request_group_begin(od_detached task)
 {
-    od_request_group *g = calloc(1, sizeof *g);
-    if (!g)
-        od_fatal("out of host memory for requests");
+    od_request_group *g = od_alloc_zeroed(1, sizeof *g);
     atomic_init(&g->pending, 1); /* whoever fills it */
     g->task = task;
     return g;
@@ -45,9 +43,7 @@ void od_request_group_add(od_request_group *g, od_engine *engine, od_request *re
 {
     if (!request)
         return;
-    od_waiter *waiter = calloc(1, sizeof *waiter);
-    if (!waiter)
-        od_fatal("out of host memory for requests");
+    od_waiter *waiter = od_alloc_zeroed(1, sizeof *waiter);
     *waiter = (od_waiter){.notify = notify_group, .group = g, .request = request};
     request->user = waiter;
     atomic_fetch_add(&g->pending, 1);
@@ -105,8 +101,7 @@ void od_runtime_synchronise(void)
         return;
     od_engine *engine = od_runtime_lock();
     od_record_sync();
-    if (od_engine_sync_request(engine, &request))
-        od_fatal("out of host memory at a synchronisation point");
+    od_expect_memory(!od_engine_sync_request(engine, &request));
     if (request) /* in one step: another thread's must not take it for a task that still uses the data */
         od_runtime_request_and_unlock(engine, request);
     else
@@ -122,7 +117,6 @@ void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
         od_record_range(base, size, kind);
     od_status status = od_engine_range_request(engine, base, size, kind, &request);
     od_runtime_unlock();
-    if (status)
-        od_fatal("out of host memory for a data construct");
+    od_expect_memory(!status);
     od_runtime_request(request);
 }

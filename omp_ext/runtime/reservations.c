@@ -3,6 +3,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "util/clock.h"
 #include "util/lock.h"
 #include "util/thread.h"
@@ -139,9 +140,7 @@ void od_runtime_watch_reservation(od_job *job)
 
 od_gate *od_gate_create(struct od_record *record)
 {
-    od_gate *gate = calloc(1, sizeof *gate);
-    if (!gate)
-        od_fatal("out of host memory for a task");
+    od_gate *gate = od_alloc_zeroed(1, sizeof *gate);
     gate->record = record;
     gate->holders = 1;
     return gate;

@@ -4,6 +4,7 @@
 
 #include "memmgr/data/attach.h"
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/services/check.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/runtime/own_copies.h"
@@ -20,9 +21,7 @@ static void prepare_landing(od_transfer *transfer)
     const od_datum *d = transfer->datum;
     if (!od_attachments_overlap(od_datum_attachments(d), d->base + transfer->offset, transfer->bytes))
         return;
-    transfer->landing = malloc(transfer->bytes);
-    if (!transfer->landing)
-        od_fatal("out of host memory for the contents of a struct");
+    transfer->landing = od_alloc(transfer->bytes);
 }
 
 void od_runtime_submit_transfer(od_transfer *transfer)

@@ -4,6 +4,7 @@
 
 #include "omp_ext/process/fatal.h"
 #include "util/lock.h"
+#include "util/memory.h"
 #include "util/thread.h"
 
 #include <stdio.h>
@@ -149,7 +150,7 @@ static void *work(void *arg)
 
 od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_ops *ops)
 {
-    od_workers *w = calloc(1, sizeof *w + nplaces * sizeof(queue));
+    od_workers *w = od_calloc(1, sizeof *w + nplaces * sizeof(queue));
     if (!w)
         return NULL;
     w->lock = lock;

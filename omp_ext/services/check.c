@@ -14,6 +14,7 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/services/source.h"
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -273,7 +274,7 @@ static void give_stack(void)
     has_stack = true;
     if (sigaltstack(NULL, &old) || !(old.ss_flags & SS_DISABLE))
         return;
-    stack_t new = {.ss_sp = malloc(STACK_BYTES), .ss_size = STACK_BYTES};
+    stack_t new = {.ss_sp = od_malloc(STACK_BYTES), .ss_size = STACK_BYTES};
     if (!new.ss_sp || pthread_setspecific(stack_key, new.ss_sp) || sigaltstack(&new, NULL))
         free(new.ss_sp);
 }

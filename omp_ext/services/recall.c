@@ -7,6 +7,7 @@
 #include "util/clock.h"
 #include "util/history.h"
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -173,7 +174,7 @@ void od_recall_links(od_backend *backend, od_link *links)
 {
     unsigned n = backend->ndevices;
     size_t bytes = backend->pool_bytes[0] < LARGE ? backend->pool_bytes[0] : LARGE;
-    char *buffer = history && bytes > 2 * SMALL ? malloc(bytes) : NULL;
+    char *buffer = history && bytes > 2 * SMALL ? od_malloc(bytes) : NULL;
     if (!buffer)
         return;
     memset(buffer, 1, bytes); /* touched pages, not the one of zeros */

@@ -4,6 +4,7 @@
 #include "omp_ext/services/source.h"
 
 #include "omp_ext/libomp/images.h"
+#include "util/memory.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -85,7 +86,7 @@ const od_source *od_source_of(od_entry *entry)
     const char *file;
     if (entry->text)
         return entry->text;
-    od_source *s = calloc(1, sizeof *s);
+    od_source *s = od_calloc(1, sizeof *s);
     if (!s)
         return NULL;
     if (od_source_region(od_images_kernel_name(entry->code), &region))

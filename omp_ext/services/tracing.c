@@ -8,6 +8,7 @@
 #include "omp_ext/services/source.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -58,7 +59,7 @@ const char *od_tracing_name(const char *text)
         if (strcmp(n->text, text) == 0)
             return n->text;
     size_t size = strlen(text) + 1;
-    name *added = malloc(sizeof *added + size);
+    name *added = od_malloc(sizeof *added + size);
     if (!added)
         return NULL;
     memcpy(added->text, text, size);

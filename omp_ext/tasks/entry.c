@@ -2,6 +2,7 @@
 /* What has been learnt about compiled code: a small hash table by address and footprint. See entry.h. */
 #define _GNU_SOURCE
 #include "omp_ext/tasks/entry.h"
+#include "util/memory.h"
 
 #include <link.h>
 #include <math.h>
@@ -40,7 +41,7 @@ static od_entry *find_closed(od_entry *entry)
 
 static od_entry *make(od_entry **bucket)
 {
-    od_entry *entry = calloc(1, sizeof *entry);
+    od_entry *entry = od_calloc(1, sizeof *entry);
     if (!entry)
         return NULL;
     if (last_number + 1 < NUMBERS) {

@@ -6,7 +6,7 @@
  * whether it offloads from inside, and which of its depend items name data of which size. Later instances of code that
  * only uses data inside regions are given a reservation (reservation.h): a gate goes before them.
  */
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/libomp/detach.h"
@@ -147,9 +147,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
 
 od_record *od_host_task_record(od_kmp_task *task, int32_t flags, bool detachable)
 {
-    od_record *record = calloc(1, sizeof *record);
-    if (!record)
-        od_fatal("out of host memory for a task");
+    od_record *record = od_alloc_zeroed(1, sizeof *record);
     *record = (od_record){.task = task,
                           .entry = task->entry,
                           .code = od_task_code(task->entry),

@@ -2,7 +2,7 @@
 /* Constructs inside a host task that has a reservation (reservation.h): on its data, which are on a device already. */
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/refer.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/reservation.h"
@@ -48,9 +48,7 @@ static bool own(const od_job *job, const od_map_args *args, int32_t *access_of)
 
 bool od_job_owns(const od_map_args *args)
 {
-    int32_t *access_of = malloc(((size_t)args->count + 1) * sizeof *access_of);
-    if (!access_of)
-        od_fatal("out of host memory for a construct");
+    int32_t *access_of = od_alloc(((size_t)args->count + 1) * sizeof *access_of);
     bool all = own(od_self.job, args, access_of);
     free(access_of);
     return all;
@@ -76,8 +74,7 @@ int od_job_launch_inside(const od_kernel_call *call)
         od_queue_drain();
         return od_job_launch_sync(call, job);
     }
-    if (od_launch_copy(&launch, call))
-        od_fatal("out of host memory for a launch");
+    od_expect_memory(!od_launch_copy(&launch, call));
     od_map_args map = od_kernel_map_args(&launch.call.args);
     int bound = od_launch_bound(&launch);
     bool all = (bound == OD_NOWHERE || bound == od_self.place) && own(job, &map, launch.access_of);

@@ -6,12 +6,14 @@
 #include "omp_ext/tasks/job.h"
 
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/recall.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/services/tracing.h"
 #include "util/clock.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 
 od_job *od_job_create(od_job_kind kind)
 {
-    od_job *job = calloc(1, sizeof *job);
+    od_job *job = od_calloc(1, sizeof *job);
     if (!job)
         return NULL;
     job->kind = kind;
@@ -53,8 +55,7 @@ static int32_t priority_of(const od_record *record)
 od_job *od_job_create_for(od_job_kind kind, od_record *record)
 {
     od_job *job = od_job_create(kind);
-    if (!job)
-        od_fatal("out of host memory for a task");
+    od_expect_memory(job);
     const od_kmp_task *task = record->task;
     job->entry = record->entry;
     job->kmp_task = (void *)(uintptr_t)task;
@@ -217,7 +218,7 @@ static void drop_copy(const od_access *access, void *copy, int device, bool done
 static bool run_copies(const od_job *job, int device)
 {
     uint32_t n = job->task.naccess, made = 0;
-    void **copy = calloc(n + 1, sizeof *copy);
+    void **copy = od_calloc(n + 1, sizeof *copy);
     while (copy && made < n && (copy[made] = copy_to_device(&job->task.access[made], device)))
         made++;
     bool done = copy && made == n && !od_launch_run_copies(&job->launch, job->task.access, copy, device);
@@ -406,8 +407,7 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
 {
     od_uses uses = {0};
     od_job *job = make_sync_job(call, &uses);
-    if (!job)
-        od_fatal("out of host memory for a launch");
+    od_expect_memory(job);
     job->number = od_record_create(0, NULL, 0);
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);

@@ -10,6 +10,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/maps/structs/structs.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
     for (int32_t i = 0; i < from.count; i++)
         privates += private_bytes(&from, i);
     size_t arrays = align_up(n * (10 * sizeof(void *) + sizeof(int32_t)));
-    char *storage = malloc(arrays + privates + 16);
+    char *storage = od_malloc(arrays + privates + 16);
     if (!storage)
         return OD_ENOMEM;
     *launch = (od_launch){.call = *call, .storage = storage};

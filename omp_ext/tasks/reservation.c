@@ -6,6 +6,7 @@
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/libomp/real.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -51,7 +52,7 @@ static void add_predicted(od_engine *engine, od_uses *uses, od_datum *d, od_mode
 bool od_reservation_predict(const od_record *record, od_uses *uses)
 {
     bool all = true;
-    uses->access = calloc((size_t)record->ndepends + 1, sizeof *uses->access);
+    uses->access = od_calloc((size_t)record->ndepends + 1, sizeof *uses->access);
     if (!uses->access)
         return false;
     od_engine *engine = od_runtime_lock();

@@ -9,7 +9,7 @@
  * here.
  */
 
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
 
 #include "omp_ext/libomp/ompt.h"
@@ -96,9 +96,7 @@ void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
     }
     if (!od_runtime_offloads() || od_self.kernels)
         return;
-    od_undeferred *own = malloc(sizeof *own);
-    if (!own)
-        od_fatal("out of host memory for a task");
+    od_undeferred *own = od_alloc(sizeof *own);
     own->outer = od_self.family;
     od_parent_begin(&own->self);
     od_self.family = (od_family){.parent = &own->self, .undeferred = own};
@@ -151,8 +149,7 @@ static void submit_launch(od_record *record, od_launch *launch)
     job->destructor = take_destructor(record);
     od_map_args map = od_kernel_map_args(&job->launch.call.args);
     od_args_push_always(&map);
-    if (od_args_resolve(&map, record->depends, record->ndepends, &uses, job->launch.access_of))
-        od_fatal("out of host memory for a task's data");
+    od_expect_memory(!od_args_resolve(&map, record->depends, record->ndepends, &uses, job->launch.access_of));
     od_structs_relocate(launch->call.structs, job->launch.access_of, uses.access);
     od_uses_save(&uses, record->depends, record->ndepends);
     od_runtime_lock();
@@ -231,9 +228,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     if (!od_runtime_active())
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
     int32_t ordinary = od_task_detachable(flags) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
-    od_record *record = calloc(1, sizeof *record);
-    if (!record)
-        od_fatal("out of host memory for a task");
+    od_record *record = od_alloc_zeroed(1, sizeof *record);
     od_self.unsuited = true;
     od_self.family.has_children = true;
     void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
@@ -302,9 +297,7 @@ static void copy_depends(od_record *record, int32_t n, const od_depend *depends,
                          const od_depend *noalias)
 {
     size_t total = (size_t)n + (size_t)n_noalias;
-    record->depends = malloc((total + 1) * sizeof *record->depends);
-    if (!record->depends)
-        od_fatal("out of host memory for a task's dependences");
+    record->depends = od_alloc((total + 1) * sizeof *record->depends);
     if (n)
         memcpy(record->depends, depends, (size_t)n * sizeof *depends);
     if (n_noalias)

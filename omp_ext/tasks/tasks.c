@@ -5,10 +5,11 @@
 #include "omp_ext/libomp/detach.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/recall.h"
 #include "omp_ext/services/record/record.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -36,9 +37,8 @@ enum { USES_AT_ONCE = 32 };
 static od_level_use *scheduler_uses(const od_record *record, od_level_use *few)
 {
     size_t n = (size_t)record->ndepends;
-    od_level_use *uses = n > USES_AT_ONCE ? malloc(n * sizeof *uses) : few;
-    if (!uses)
-        od_fatal("out of host memory for a task's dependences");
+    od_level_use *uses = n > USES_AT_ONCE ? od_malloc(n * sizeof *uses) : few;
+    od_expect_memory(uses);
     for (size_t j = 0; j < n; j++)
         uses[j] = (od_level_use){record->depends[j].base, record->depends[j].flags != OD_DEPEND_IN,
                                  record->depends[j].flags == OD_DEPEND_OUT};
@@ -109,7 +109,6 @@ int32_t od_task_detachable(int32_t flags)
 od_entry *od_task_code(od_task_entry entry)
 {
     od_entry *known = od_entry_get((const void *)(uintptr_t)entry, 0);
-    if (!known)
-        od_fatal("out of host memory for a task");
+    od_expect_memory(known);
     return known;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Making and unmaking an engine, and what it offers to its policy. */
 #include "sched/engine/internal.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ static bool make_links(od_engine *e)
 {
     unsigned n = e->config.ndevices;
     const od_driver_ops *ops = e->config.driver_ops;
-    e->link = calloc((n + 1) * (n + 1), sizeof *e->link);
+    e->link = od_calloc((n + 1) * (n + 1), sizeof *e->link);
     for (unsigned from = 0; e->link && from <= n; from++)
         for (unsigned to = 0; to <= n; to++) {
             od_link *link = &e->link[from * (n + 1) + to];
@@ -105,7 +106,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
 {
     if (!config->ndevices || config->ndevices > OD_MAX_DEVICES || !config->buffer || !config->slots)
         return OD_EINVAL;
-    od_engine *e = calloc(1, sizeof *e);
+    od_engine *e = od_calloc(1, sizeof *e);
     if (!e)
         return OD_ENOMEM;
     e->config = *config;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Tasks that have been submitted and are not ready yet, known by their depend items. */
 #include "sched/engine/internal.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static void count_waiting(od_engine *e, int change)
 od_submission *od_engine_submit(od_engine *e, const void *kind, double seconds, const od_level_use *uses,
                                 uint32_t nuses)
 {
-    od_submission *s = malloc(sizeof *s + nuses * sizeof *uses);
+    od_submission *s = od_malloc(sizeof *s + nuses * sizeof *uses);
     if (!s)
         return NULL;
     *s = (od_submission){.nuses = nuses};

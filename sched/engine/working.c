@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* How many devices work, and which; see working.h. */
 #include "sched/engine/internal.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -63,7 +64,7 @@ static void adopt(od_background *job, bool carried_out)
 
 bool od_engine_choose_working(od_engine *e)
 {
-    struct choice *choice = od_working_is_due(&e->working, e->known) ? malloc(sizeof *choice) : NULL;
+    struct choice *choice = od_working_is_due(&e->working, e->known) ? od_malloc(sizeof *choice) : NULL;
     if (choice && od_working_begin(&e->working, &e->env, e->known, &choice->estimate) == OD_OK) {
         choice->job = (od_background){.run = find, .done = adopt};
         choice->e = e;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Counts by address. See forecast.h. */
 #include "sched/graph/forecast.h"
+#include "util/memory.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,11 +22,11 @@ enum { FIRST_BITS = 8, LAST_BITS = 24 };
 
 od_forecast *od_forecast_create(void)
 {
-    od_forecast *f = calloc(1, sizeof *f);
+    od_forecast *f = od_calloc(1, sizeof *f);
     if (!f)
         return NULL;
     f->bits = FIRST_BITS;
-    f->bucket = calloc((size_t)1 << f->bits, sizeof(entry *));
+    f->bucket = od_calloc((size_t)1 << f->bits, sizeof(entry *));
     if (!f->bucket) {
         free(f);
         return NULL;
@@ -64,7 +65,7 @@ static entry **locate(const od_forecast *f, uintptr_t address)
 static void grow(od_forecast *f)
 {
     unsigned bits = f->bits + 1;
-    entry **bucket = bits > LAST_BITS ? NULL : calloc((size_t)1 << bits, sizeof(entry *));
+    entry **bucket = bits > LAST_BITS ? NULL : od_calloc((size_t)1 << bits, sizeof(entry *));
     if (!bucket)
         return;
     for (size_t i = 0; i < (size_t)1 << f->bits; i++)
@@ -81,7 +82,7 @@ static void grow(od_forecast *f)
 
 static uint32_t insert(od_forecast *f, uintptr_t address, uint32_t count)
 {
-    entry *e = malloc(sizeof *e);
+    entry *e = od_malloc(sizeof *e);
     if (!e)
         return 0;
     if (++f->entries > (size_t)1 << f->bits)

@@ -3,6 +3,7 @@
 #include "sched/graph/known.h"
 
 #include "util/container/array.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -49,7 +50,7 @@ static void grow_buckets(od_known *known)
     size_t old = (size_t)1 << known->bits;
     if (known->nitems < old || known->bits == LAST_BITS)
         return;
-    od_known_item **wider = calloc(2 * old, sizeof(od_known_item *));
+    od_known_item **wider = od_calloc(2 * old, sizeof(od_known_item *));
     if (!wider)
         return;
     for (size_t i = 0; i < old; i++)
@@ -75,7 +76,7 @@ static void meet_datum(od_known *known, od_known_item *item, const od_datum *dat
 
 static od_known_item *new_item(od_known *known, uintptr_t base)
 {
-    od_known_item *item = calloc(1, sizeof *item + known->ndevices * sizeof item->claimed[0]);
+    od_known_item *item = od_calloc(1, sizeof *item + known->ndevices * sizeof item->claimed[0]);
     if (!item || !new_id(&known->item_ids, &item->id)) {
         free(item);
         return NULL;
@@ -188,16 +189,16 @@ static bool add_use(od_known *known, od_known_task *task, uintptr_t base, od_mod
 
 od_known *od_known_create(unsigned ndevices, od_known_find_datum *find, void *arg)
 {
-    od_known *known = calloc(1, sizeof *known);
+    od_known *known = od_calloc(1, sizeof *known);
     if (!known)
         return NULL;
     known->ndevices = ndevices;
     known->find = find;
     known->find_arg = arg;
     known->bits = FIRST_BITS;
-    known->bucket = calloc((size_t)1 << known->bits, sizeof(od_known_item *));
-    known->claimed = calloc(ndevices, sizeof *known->claimed);
-    known->claimed_seconds = calloc(ndevices, sizeof *known->claimed_seconds);
+    known->bucket = od_calloc((size_t)1 << known->bits, sizeof(od_known_item *));
+    known->claimed = od_calloc(ndevices, sizeof *known->claimed);
+    known->claimed_seconds = od_calloc(ndevices, sizeof *known->claimed_seconds);
     od_list_init(&known->open);
     od_list_init(&known->taken);
     for (unsigned k = 0; known->claimed && k < ndevices; k++)
@@ -217,7 +218,7 @@ static void free_task(od_known_task *task)
 /* With room for so many uses. */
 static od_known_task *new_task(od_known *known, uint32_t nuses)
 {
-    od_known_task *task = calloc(1, sizeof *task + nuses * sizeof task->uses[0]);
+    od_known_task *task = od_calloc(1, sizeof *task + nuses * sizeof task->uses[0]);
     if (!task || !new_id(&known->task_ids, &task->id)) {
         free(task);
         return NULL;

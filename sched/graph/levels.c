@@ -10,6 +10,7 @@
 #include "util/container/array.h"
 #include "util/container/list.h"
 #include "util/container/tree.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -109,7 +110,7 @@ static address *find_address(od_levels *levels, uintptr_t where)
     od_tree_node *node = od_tree_find(&levels->addresses, (od_tree_key){where, 0});
     if (node)
         return od_container_of(node, address, node);
-    address *a = calloc(1, sizeof *a);
+    address *a = od_calloc(1, sizeof *a);
     if (a)
         od_tree_insert(&levels->addresses, &a->node, (od_tree_key){where, 0});
     return a;
@@ -172,7 +173,7 @@ static void add_before(od_level *level, od_level *before)
 static bool add_edges(od_level *level, const address *a, bool write)
 {
     size_t room = level->nbefore + 1 + (write ? (size_t)a->nreaders : 0);
-    od_level **before = realloc(level->before, room * sizeof(od_level *));
+    od_level **before = od_realloc(level->before, room * sizeof(od_level *));
     if (!before)
         return false;
     level->before = before;
@@ -184,7 +185,7 @@ static bool add_edges(od_level *level, const address *a, bool write)
 
 od_level *od_levels_submit(od_levels *levels, double weight, const od_level_use *uses, uint32_t nuses)
 {
-    od_level *level = calloc(1, sizeof *level);
+    od_level *level = od_calloc(1, sizeof *level);
     if (!level)
         return NULL;
     level->weight = weight;
@@ -220,7 +221,7 @@ uint64_t od_levels_count(const od_levels *levels)
 
 od_levels *od_levels_create(void)
 {
-    od_levels *levels = calloc(1, sizeof *levels);
+    od_levels *levels = od_calloc(1, sizeof *levels);
     if (levels)
         od_list_init(&levels->queue);
     return levels;

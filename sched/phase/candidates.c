@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The candidates for what one device does next, and the best of them; see phase.h. */
 #include "sched/phase/impl.h"
+#include "util/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -312,8 +313,8 @@ static bool allocate(struct plan *w)
     for (unsigned i = 0; i <= KEPT; i++) {
         if (i >= w->most && i < KEPT)
             continue;
-        w->kept[i].result.order = malloc(nt * sizeof *w->kept[i].result.order);
-        w->kept[i].there = calloc(ni, 1);
+        w->kept[i].result.order = od_malloc(nt * sizeof *w->kept[i].result.order);
+        w->kept[i].there = od_calloc(ni, 1);
         ok &= w->kept[i].result.order && w->kept[i].there;
     }
     return ok && od_phase_make_choice(p, &w->choice) && od_phase_make_graph(&w->g);
@@ -401,7 +402,7 @@ od_status od_phase_estimate(const od_phase_problem *problem, unsigned devices, d
         *loads = problem->memo->loads;
         return OD_OK;
     }
-    bool *gone = calloc(problem->ntasks + 1, 1);
+    bool *gone = od_calloc(problem->ntasks + 1, 1);
     od_status status =
         gone ? roll_out(problem, OD_PHASE_NOTHING, gone, share, (double)INFINITY, NULL, &sum) : OD_ENOMEM;
     *loads = sum.loads;
@@ -420,7 +421,7 @@ static od_status look_to_the_end(const od_phase_problem *p, struct candidate *ca
     const od_phase_result *result = &candidate->result;
     double own = result->loads + result->stores;
     struct part sum = {0};
-    bool *gone = calloc(p->ntasks + 1, 1);
+    bool *gone = od_calloc(p->ntasks + 1, 1);
     for (uint32_t i = 0; gone && i < result->ntasks; i++)
         gone[result->order[i]] = true;
     od_status status = gone ? roll_out(p, result->role, gone, p->share, most - own, candidate->there, &sum) : OD_ENOMEM;

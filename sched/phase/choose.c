@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which tasks a candidate has; see hold_impl.h. */
 #include "sched/phase/impl.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,13 @@
 bool od_phase_make_choice(const od_phase_problem *p, od_phase_choice *c)
 {
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
-    *c = (od_phase_choice){.task = malloc(nt * sizeof *c->task),
-                           .chosen = calloc(nt, 1),
-                           .held = malloc(ni),
-                           .partner = malloc(ni),
-                           .used = malloc(ni),
-                           .written = malloc(ni),
-                           .unsat = calloc(nt, sizeof *c->unsat)};
+    *c = (od_phase_choice){.task = od_malloc(nt * sizeof *c->task),
+                           .chosen = od_calloc(nt, 1),
+                           .held = od_malloc(ni),
+                           .partner = od_malloc(ni),
+                           .used = od_malloc(ni),
+                           .written = od_malloc(ni),
+                           .unsat = od_calloc(nt, sizeof *c->unsat)};
     return c->task && c->chosen && c->held && c->partner && c->used && c->written && c->unsat;
 }
 
@@ -103,7 +104,7 @@ void od_phase_look_around(const od_phase_graph *g, od_phase_growth *growth, od_p
     free(growth->task);
     growth->task = NULL;
     od_phase_choose(g, growth, growth->nitems, c);
-    uint32_t *task = malloc((c->ntasks + 1) * sizeof *task);
+    uint32_t *task = od_malloc((c->ntasks + 1) * sizeof *task);
     if (!task)
         return;
     memcpy(task, c->task, c->ntasks * sizeof *task);

@@ -9,6 +9,7 @@
 #include "sched/phase/impl.h"
 
 #include "util/container/array.h"
+#include "util/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -374,11 +375,11 @@ static bool allocate_growth(const od_phase_problem *p, od_phase_growth *growth)
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
     if (growth->item)
         return true;
-    growth->item = malloc(ni * sizeof *growth->item);
-    growth->bytes = malloc(ni * sizeof *growth->bytes);
-    growth->seconds = malloc(ni * sizeof *growth->seconds);
-    growth->loads = malloc(ni * sizeof *growth->loads);
-    growth->joined = malloc(nt * sizeof *growth->joined);
+    growth->item = od_malloc(ni * sizeof *growth->item);
+    growth->bytes = od_malloc(ni * sizeof *growth->bytes);
+    growth->seconds = od_malloc(ni * sizeof *growth->seconds);
+    growth->loads = od_malloc(ni * sizeof *growth->loads);
+    growth->joined = od_malloc(nt * sizeof *growth->joined);
     return growth->item && growth->bytes && growth->seconds && growth->loads && growth->joined;
 }
 
@@ -397,21 +398,21 @@ od_status od_phase_grow(const od_phase_graph *g, int role, double limit, od_phas
     const od_phase_problem *p = g->p;
     uint32_t nt = p->ntasks + 1, ni = p->nitems + 1;
     struct grow w = {.g = g, .out = growth, .nslots = power_above(p->nitems)};
-    w.item = malloc(nt * sizeof *w.item);
-    w.unsat = malloc(nt * sizeof *w.unsat);
-    w.next_task = calloc(nt, sizeof *w.next_task);
-    w.stack = malloc(nt * sizeof *w.stack);
-    w.chain = malloc(nt * sizeof *w.chain);
-    w.candidate = calloc(ni, sizeof *w.candidate);
-    w.next_member = calloc(ni, sizeof *w.next_member);
-    w.is_held = calloc(ni, 1);
-    w.is_partner = calloc(ni, 1);
-    w.is_dirty = calloc(ni, 1);
-    w.is_listed = calloc(ni, 1);
-    w.first_pair = calloc(ni, sizeof *w.first_pair);
-    w.listed = malloc(ni * sizeof *w.listed);
-    w.group = malloc(ni * sizeof *w.group);
-    w.slot = calloc(w.nslots, sizeof *w.slot);
+    w.item = od_malloc(nt * sizeof *w.item);
+    w.unsat = od_malloc(nt * sizeof *w.unsat);
+    w.next_task = od_calloc(nt, sizeof *w.next_task);
+    w.stack = od_malloc(nt * sizeof *w.stack);
+    w.chain = od_malloc(nt * sizeof *w.chain);
+    w.candidate = od_calloc(ni, sizeof *w.candidate);
+    w.next_member = od_calloc(ni, sizeof *w.next_member);
+    w.is_held = od_calloc(ni, 1);
+    w.is_partner = od_calloc(ni, 1);
+    w.is_dirty = od_calloc(ni, 1);
+    w.is_listed = od_calloc(ni, 1);
+    w.first_pair = od_calloc(ni, sizeof *w.first_pair);
+    w.listed = od_malloc(ni * sizeof *w.listed);
+    w.group = od_malloc(ni * sizeof *w.group);
+    w.slot = od_calloc(w.nslots, sizeof *w.slot);
     bool ok = allocate_growth(p, growth) && w.item && w.unsat && w.next_task && w.stack && w.chain && w.candidate &&
               w.next_member && w.is_held && w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed &&
               w.group && w.slot;

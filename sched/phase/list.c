@@ -5,6 +5,7 @@
 #include "memmgr/data/datum.h"
 #include "sched/phase/impl.h"
 #include "util/container/heap.h"
+#include "util/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -255,15 +256,15 @@ static od_status make_with(const od_list_problem *problem, const od_phase_graph 
                      .share_of_load = 1.0 / problem->devices,
                      .bus = bus,
                      .plan = plan};
-    w.device = calloc(devices, sizeof *w.device);
-    w.rings = malloc(devices * (size_t)w.window * sizeof *w.rings);
-    w.own = malloc(nt * sizeof *w.own);
-    w.arrival = malloc(nt * sizeof *w.arrival);
-    w.unsat = malloc(nt * sizeof *w.unsat);
-    w.there = calloc(ni, sizeof *w.there);
-    w.asked = calloc(ni, sizeof *w.asked);
-    w.made = calloc(ni, sizeof *w.made);
-    w.replica = calloc(ni * devices, sizeof *w.replica);
+    w.device = od_calloc(devices, sizeof *w.device);
+    w.rings = od_malloc(devices * (size_t)w.window * sizeof *w.rings);
+    w.own = od_malloc(nt * sizeof *w.own);
+    w.arrival = od_malloc(nt * sizeof *w.arrival);
+    w.unsat = od_malloc(nt * sizeof *w.unsat);
+    w.there = od_calloc(ni, sizeof *w.there);
+    w.asked = od_calloc(ni, sizeof *w.asked);
+    w.made = od_calloc(ni, sizeof *w.made);
+    w.replica = od_calloc(ni * devices, sizeof *w.replica);
     bool ok = w.device && w.rings && w.own && w.arrival && w.unsat && w.there && w.asked && w.made && w.replica;
     for (unsigned k = 0; ok && k < devices; k++) {
         od_heap_init(&w.device[k].queue, is_more_urgent, g->level);

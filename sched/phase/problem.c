@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A problem as the candidates need it: its graph, its roles, and what is left of it; see hold_impl.h. */
 #include "sched/phase/impl.h"
+#include "util/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@ static bool list_users(od_phase_graph *g)
 {
     const od_phase_problem *p = g->p;
     uint32_t nuses = p->first_use[p->ntasks];
-    g->first_user = calloc(p->nitems + 2, sizeof *g->first_user);
-    g->user = malloc((nuses + 1) * sizeof *g->user);
+    g->first_user = od_calloc(p->nitems + 2, sizeof *g->first_user);
+    g->user = od_malloc((nuses + 1) * sizeof *g->user);
     if (!g->first_user || !g->user)
         return false;
     for (uint32_t u = 0; u < nuses; u++)
@@ -28,8 +29,8 @@ static bool list_users(od_phase_graph *g)
 static bool measure_graph(od_phase_graph *g)
 {
     const od_phase_problem *p = g->p;
-    g->indegree = calloc(p->ntasks + 1, sizeof *g->indegree);
-    g->level = malloc((p->ntasks + 1) * sizeof *g->level);
+    g->indegree = od_calloc(p->ntasks + 1, sizeof *g->indegree);
+    g->level = od_malloc((p->ntasks + 1) * sizeof *g->level);
     if (!g->indegree || !g->level)
         return false;
     for (uint32_t t = p->ntasks; t-- > 0;) {
@@ -113,15 +114,15 @@ bool od_phase_make_rest(od_phase_rest *r, const od_phase_problem *whole, const b
     uint32_t nt = whole->ntasks + 1, nu = whole->first_use[whole->ntasks] + 1;
     uint32_t ns = whole->first_successor[whole->ntasks] + 1, uses = 0, edges = 0;
     *r = (od_phase_rest){.p = *whole,
-                         .seconds = malloc(nt * sizeof *r->seconds),
-                         .kind = malloc(nt * sizeof *r->kind),
-                         .first_use = malloc((nt + 1) * sizeof *r->first_use),
-                         .use = malloc(nu * sizeof *r->use),
-                         .first_successor = malloc((nt + 1) * sizeof *r->first_successor),
-                         .successor = malloc(ns * sizeof *r->successor),
-                         .number = malloc(nt * sizeof *r->number),
-                         .writes = malloc(nu),
-                         .origin = malloc(nt * sizeof *r->origin)};
+                         .seconds = od_malloc(nt * sizeof *r->seconds),
+                         .kind = od_malloc(nt * sizeof *r->kind),
+                         .first_use = od_malloc((nt + 1) * sizeof *r->first_use),
+                         .use = od_malloc(nu * sizeof *r->use),
+                         .first_successor = od_malloc((nt + 1) * sizeof *r->first_successor),
+                         .successor = od_malloc(ns * sizeof *r->successor),
+                         .number = od_malloc(nt * sizeof *r->number),
+                         .writes = od_malloc(nu),
+                         .origin = od_malloc(nt * sizeof *r->origin)};
     if (!r->seconds || !r->kind || !r->first_use || !r->use || !r->first_successor || !r->successor || !r->number ||
         !r->writes || !r->origin)
         return false;

@@ -3,6 +3,7 @@
 #include "sched/phase/snapshot.h"
 
 #include "util/container/array.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -139,7 +140,7 @@ static bool add_successors(struct maker *m)
 
 static void *array(size_t count, size_t size, bool *ok)
 {
-    void *memory = calloc(count + 1, size);
+    void *memory = od_calloc(count + 1, size);
     *ok &= memory != NULL;
     return memory;
 }

@@ -9,6 +9,7 @@
  */
 #include "sched/phase/impl.h"
 #include "util/container/heap.h"
+#include "util/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -473,22 +474,22 @@ od_status od_phase_stream(const od_phase_graph *g, const od_phase_choice *choice
                        .out = result};
     result->ntasks = 0;
     result->seconds = result->loads = result->stores = result->held = 0;
-    w.unsat = calloc(nt, sizeof *w.unsat);
-    w.missing = calloc(nt, sizeof *w.missing);
-    w.done = calloc(nt, 1);
-    w.dirty = calloc(ni, 1);
-    w.is_wanted = calloc(ni, 1);
-    w.left = calloc(ni, sizeof *w.left);
-    w.uses = calloc(ni, sizeof *w.uses);
-    w.chosen_uses = calloc(ni, sizeof *w.chosen_uses);
-    w.position = calloc(ni, sizeof *w.position);
-    w.useless = malloc(ni * sizeof *w.useless);
-    w.last = calloc(ni, sizeof *w.last);
-    w.enabled = calloc(ni, sizeof *w.enabled);
-    w.urgent = calloc(ni, sizeof *w.urgent);
-    w.nurgent = calloc(ni, sizeof *w.nurgent);
-    w.wanted = malloc(ni * sizeof *w.wanted);
-    w.present = malloc(ni * sizeof *w.present);
+    w.unsat = od_calloc(nt, sizeof *w.unsat);
+    w.missing = od_calloc(nt, sizeof *w.missing);
+    w.done = od_calloc(nt, 1);
+    w.dirty = od_calloc(ni, 1);
+    w.is_wanted = od_calloc(ni, 1);
+    w.left = od_calloc(ni, sizeof *w.left);
+    w.uses = od_calloc(ni, sizeof *w.uses);
+    w.chosen_uses = od_calloc(ni, sizeof *w.chosen_uses);
+    w.position = od_calloc(ni, sizeof *w.position);
+    w.useless = od_malloc(ni * sizeof *w.useless);
+    w.last = od_calloc(ni, sizeof *w.last);
+    w.enabled = od_calloc(ni, sizeof *w.enabled);
+    w.urgent = od_calloc(ni, sizeof *w.urgent);
+    w.nurgent = od_calloc(ni, sizeof *w.nurgent);
+    w.wanted = od_malloc(ni * sizeof *w.wanted);
+    w.present = od_malloc(ni * sizeof *w.present);
     od_heap_init(&w.ready, is_more_urgent, &w);
     od_heap_init(&w.runnable, is_more_urgent, &w);
     bool ok = w.unsat && w.missing && w.done && w.dirty && w.is_wanted && w.left && w.uses && w.chosen_uses &&

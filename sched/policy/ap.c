@@ -2,6 +2,7 @@
 /* ap: PaRSEC's absolute priority (thesis, 5.1.2): one shared queue by priority; whoever asks gets the head. */
 #include "sched/policy.h"
 #include "sched/policy/queue.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@ struct ap {
 
 static od_status ap_create(const od_policy_env *env, void **state)
 {
-    struct ap *ap = calloc(1, sizeof *ap);
+    struct ap *ap = od_calloc(1, sizeof *ap);
     if (!ap)
         return OD_ENOMEM;
     ap->env = *env;

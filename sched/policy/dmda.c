@@ -15,6 +15,7 @@
  */
 #include "sched/policy.h"
 #include "sched/policy/ready.h"
+#include "util/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static void dmda_destroy(void *state)
 
 static od_status create(const od_policy_env *env, od_ready_rules rules, void **state)
 {
-    struct dmda *dmda = calloc(1, sizeof *dmda + env->ndevices * sizeof dmda->device[0]);
+    struct dmda *dmda = od_calloc(1, sizeof *dmda + env->ndevices * sizeof dmda->device[0]);
     if (!dmda)
         return OD_ENOMEM;
     dmda->env = *env;

@@ -5,6 +5,7 @@
  * The baseline of the papers, and the smallest policy.
  */
 #include "sched/policy.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct eager {
 
 static od_status eager_create(const od_policy_env *env, void **state)
 {
-    struct eager *eager = malloc(sizeof *eager);
+    struct eager *eager = od_malloc(sizeof *eager);
     if (!eager)
         return OD_ENOMEM;
     eager->env = *env;

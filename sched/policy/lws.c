@@ -10,6 +10,7 @@
 #include "sched/policy.h"
 #include "sched/policy/queue.h"
 #include "util/container/array.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -35,7 +36,7 @@ struct lws {
 
 static od_status lws_create(const od_policy_env *env, void **state)
 {
-    struct lws *lws = calloc(1, sizeof *lws + env->ndevices * sizeof lws->queue[0]);
+    struct lws *lws = od_calloc(1, sizeof *lws + env->ndevices * sizeof lws->queue[0]);
     if (!lws)
         return OD_ENOMEM;
     lws->env = *env;

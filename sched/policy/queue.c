@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Tasks by priority, in a tree; see queue.h. */
 #include "sched/policy/queue.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ static od_tree_key key_of(const od_task *task)
 
 od_status od_queue_push(od_queue *queue, od_task *task)
 {
-    struct entry *entry = malloc(sizeof *entry);
+    struct entry *entry = od_malloc(sizeof *entry);
     if (!entry)
         return OD_ENOMEM;
     entry->task = task;

@@ -9,6 +9,7 @@
 
 #include "util/container/array.h"
 #include "util/container/heap.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static bool comes_before(const void *owner, uint32_t a, uint32_t b)
 
 od_ready *od_ready_create(const od_policy_env *env, unsigned k, od_ready_rules rules)
 {
-    od_ready *ready = calloc(1, sizeof *ready);
+    od_ready *ready = od_calloc(1, sizeof *ready);
     if (!ready)
         return NULL;
     ready->decided = env->decided;

@@ -9,6 +9,7 @@
 #include "sched/report/report.h"
 
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -239,7 +240,7 @@ static od_status write_text(int descriptor, const char *text)
 static od_status replace_file(const char *path, const char *text)
 {
     size_t size = strlen(path) + 32;
-    char *temporary = malloc(size);
+    char *temporary = od_malloc(size);
 
     if (!temporary)
         return OD_ENOMEM;

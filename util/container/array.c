@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "util/container/array.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ bool od_array_grow(void *items, uint32_t old, uint32_t wanted, size_t size)
 {
     char *array;
     memcpy(&array, items, sizeof array); /* whatever it points to */
-    array = realloc(array, wanted * size);
+    array = od_realloc(array, wanted * size);
     if (!array)
         return false;
     memset(array + old * size, 0, (wanted - old) * size);

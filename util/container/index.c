@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See index.h. */
 #include "util/container/index.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ static od_index_entry *entry_of(const od_index *index, uint32_t id)
 static od_status grow(od_index *index)
 {
     od_index more = {.room = index->room ? 2 * index->room : 64, .count = index->count};
-    more.entries = malloc(more.room * sizeof *more.entries);
+    more.entries = od_malloc(more.room * sizeof *more.entries);
     if (!more.entries)
         return OD_ENOMEM;
     for (uint32_t i = 0; i < more.room; i++)

@@ -5,6 +5,7 @@
  */
 #include "memmgr/device/cuda/cuda.h"
 #include "memmgr/device/cuda/module.h"
+#include "util/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,7 +247,7 @@ od_status ompdarts_cuda_v1_backend(od_backend *backend, const od_cuda_config *co
     if (config->interface_version != OD_BACKEND_INTERFACE || config->ndevices > OD_MAX_DEVICES)
         return OD_EINVAL;
     od_log_set_level(config->log);
-    od_cuda *cuda = calloc(1, sizeof *cuda);
+    od_cuda *cuda = od_calloc(1, sizeof *cuda);
     if (!cuda)
         return OD_ENOMEM;
     cuda->pinning = config->pin_wanted;

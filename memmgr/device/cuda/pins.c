@@ -7,6 +7,7 @@
 
 #include "util/container/array.h"
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static void take_out(od_pins *pins, const od_pin *pin)
 
 static od_pin *put_in(od_pins *pins, uintptr_t begin, uintptr_t end)
 {
-    od_pin *pin = reserve(pins) ? malloc(sizeof *pin) : NULL;
+    od_pin *pin = reserve(pins) ? od_malloc(sizeof *pin) : NULL;
     if (!pin)
         return NULL;
     *pin = (od_pin){.begin = begin, .end = end, .users = 1, .registered = true};

@@ -8,6 +8,7 @@
 #include "memmgr/device/cuda/cuda.h"
 
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static od_cublas *blas_of(od_cuda *cuda)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one_at_a_time);
-    if (!cuda->blas && (cuda->blas = calloc(1, sizeof *cuda->blas)) && !open_blas(cuda->blas))
+    if (!cuda->blas && (cuda->blas = od_calloc(1, sizeof *cuda->blas)) && !open_blas(cuda->blas))
         od_log(OD_LOG_WARNING, "cuda",
                "no libcublas.so of version 11 to 13 can be opened: ompdarts_cublas_handle() answers NULL");
     od_cublas *blas = cuda->blas && cuda->blas->create ? cuda->blas : NULL;
@@ -87,7 +88,7 @@ static od_status take(void *state, unsigned k, od_queue **queue)
     pthread_mutex_unlock(&d->lock);
     if (*queue)
         return OD_OK;
-    od_queue *q = calloc(1, sizeof *q);
+    od_queue *q = od_calloc(1, sizeof *q);
     if (!q)
         return OD_ENOMEM;
     q->device = d;

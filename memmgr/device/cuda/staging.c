@@ -7,6 +7,7 @@
  */
 #include "memmgr/device/cuda/cuda.h"
 
+#include "util/memory.h"
 #include "util/thread.h"
 
 #include <stdio.h>
@@ -147,7 +148,7 @@ static void take_ring(od_stager *s)
         s->ring[s->nring++] = buffer;
     }
     if (!s->nring)
-        s->plain = malloc(OD_STAGE);
+        s->plain = od_malloc(OD_STAGE);
     if (entered)
         od_cuda_leave(s->device);
 }

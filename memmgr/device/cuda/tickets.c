@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a device keeps for its next copy or task: tickets, and queues that have been given back. */
 #include "memmgr/device/cuda/cuda.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@ od_ticket *od_ticket_take(od_cuda_device *d)
     if (t)
         return t;
     void *bounce = NULL;
-    t = calloc(1, sizeof *t);
+    t = od_calloc(1, sizeof *t);
     if (!t)
         return NULL;
     t->device = d;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Map lists with structs made simple. See structs.h. */
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/maps/structs/internal.h"
 
 #include "omp_ext/maps/expand.h"
@@ -13,9 +13,7 @@
 
 static void *enough(void *array, size_t count, size_t each)
 {
-    void *more = realloc(array, (count ? count : 1) * each);
-    if (!more)
-        od_fatal("out of host memory for a map list");
+    void *more = od_alloc_more(array, (count ? count : 1) * each);
     return more;
 }
 
@@ -31,9 +29,7 @@ static uintptr_t load_pointer(uintptr_t slot)
 static od_structs *create(int32_t count)
 {
     size_t n = (size_t)count;
-    od_structs *s = calloc(1, sizeof *s);
-    if (!s)
-        od_fatal("out of host memory for a map list");
+    od_structs *s = od_alloc_zeroed(1, sizeof *s);
     s->parts = enough(NULL, n, sizeof *s->parts);
     s->privates = enough(NULL, n, sizeof *s->privates);
     return s;

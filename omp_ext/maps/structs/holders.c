@@ -3,7 +3,7 @@
 #include "omp_ext/maps/structs/holders.h"
 
 #include "memmgr/data/attach.h"
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/maps/refer.h"
 
 #include <stdlib.h>
@@ -12,9 +12,7 @@ static void add(od_holders *h, uintptr_t base, size_t size, uintptr_t origin, bo
 {
     if (h->count == h->capacity) {
         uint32_t capacity = h->capacity ? 2 * h->capacity : 16;
-        od_holder *more = realloc(h->all, capacity * sizeof *more);
-        if (!more)
-            od_fatal("out of host memory for a map list");
+        od_holder *more = od_alloc_more(h->all, capacity * sizeof *more);
         h->all = more;
         h->capacity = capacity;
     }
@@ -32,9 +30,7 @@ static int by_address(const void *a, const void *b)
 
 static uintptr_t *addresses(int32_t count)
 {
-    uintptr_t *room = malloc(((size_t)count + 1) * sizeof *room);
-    if (!room)
-        od_fatal("out of host memory for a map list");
+    uintptr_t *room = od_alloc(((size_t)count + 1) * sizeof *room);
     return room;
 }
 

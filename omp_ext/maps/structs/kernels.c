@@ -2,11 +2,13 @@
 /* Structs for the time of a kernel: references, attached pointers, what device copies must hold. See structs.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/maps/structs/internal.h"
 
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/relocate.h"
 #include "omp_ext/libomp/thread.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +28,7 @@ bool od_region_attach(od_region *region, const od_attachment *is)
     bool first = !region->attachments;
     if (first)
         region->attachments = od_attachments_create();
-    if (!region->attachments || od_attachments_set(region->attachments, is))
-        od_fatal("out of host memory for a struct's pointers");
+    od_expect_memory(region->attachments && !od_attachments_set(region->attachments, is));
     od_structs_note_attached();
     return first;
 }
@@ -80,9 +81,9 @@ static bool enter(const od_structs *s, const od_holder *h)
     if (!status)
         attach_named(s, od_directory_find_region(od_engine_directory(engine), h->base, h->size));
     od_runtime_unlock();
+    od_expect_memory(status != OD_ENOMEM);
     if (status && status != OD_EFULL)
-        od_fatal(status == OD_ENOMEM ? "out of host memory for a struct"
-                                             : "a struct that a kernel maps extends data that are already mapped");
+        od_fatal("a struct that a kernel maps extends data that are already mapped");
     return !status;
 }
 
@@ -92,8 +93,7 @@ static od_request *request_part(const od_part *part, od_request_kind kind)
     od_engine *engine = od_runtime_lock();
     od_status status = od_engine_range_request(engine, part->begin, part->size, kind, &request);
     od_runtime_unlock();
-    if (status)
-        od_fatal("out of host memory for a struct");
+    od_expect_memory(!status);
     if (request)
         request->inside = od_self.mode == OD_ON_DEVICE;
     return request;
@@ -126,8 +126,7 @@ typedef struct bundle {
 
 static void put(bundle *b, od_status status, od_request *request)
 {
-    if (status)
-        od_fatal("out of host memory for a struct");
+    od_expect_memory(!status);
     b->nitems += request ? request->nitems : 0;
     b->all[b->count++] = request;
 }
@@ -135,8 +134,7 @@ static void put(bundle *b, od_status status, od_request *request)
 static od_request *tie(bundle *b)
 {
     od_request *one = b->nitems ? od_request_create(b->nitems) : NULL;
-    if (b->nitems && !one)
-        od_fatal("out of host memory for a struct");
+    od_expect_memory(!b->nitems || one);
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         for (uint32_t j = 0; b->all[i] && j < b->all[i]->nitems; j++)
@@ -176,9 +174,8 @@ od_request *od_structs_leave(od_engine *engine, od_structs *s)
     if (!s || !s->entered)
         return NULL;
     s->entered = false;
-    bundle b = {.all = malloc(((size_t)s->nparts + s->holders.count + 1) * sizeof *b.all)};
-    if (!b.all)
-        od_fatal("out of host memory for a struct");
+    bundle b = {.all = od_malloc(((size_t)s->nparts + s->holders.count + 1) * sizeof *b.all)};
+    od_expect_memory(b.all);
     for (uint32_t i = s->holders.count; i-- > 0;)
         leave(engine, s, &s->holders.all[i], &b);
     return tie(&b);
@@ -190,8 +187,7 @@ static od_relocations *relocations_of(const od_structs *s, uint32_t first, uint3
                                       const int32_t *access_of, const od_access *access)
 {
     od_relocations *r = od_relocations_create(end - first);
-    if (!r)
-        od_fatal("out of host memory for a struct's pointers");
+    od_expect_memory(r);
     for (uint32_t i = first; i < end; i++) {
         const od_slot *slot = &s->slots[i];
         if (access_of[slot->arg] < 0) /* on no device: the host's address stays */
@@ -207,9 +203,7 @@ void od_structs_relocate(od_structs *s, const int32_t *access_of, od_access *acc
 {
     if (!s || !s->nslots)
         return;
-    s->relocations = calloc(s->holders.count, sizeof *s->relocations);
-    if (!s->relocations)
-        od_fatal("out of host memory for a struct's pointers");
+    s->relocations = od_alloc_zeroed(s->holders.count, sizeof *s->relocations);
     for (uint32_t i = 0, first = 0, end; i < s->holders.count; i++, first = end) {
         const od_holder *h = &s->holders.all[i];
         while (first < s->nslots && s->slots[first].is.slot < h->base)

@@ -4,6 +4,7 @@
 #include "omp_ext/services/record/internal.h"
 
 #include "util/log.h"
+#include "util/memory.h"
 #include "util/options.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ static bool make_room(size_t bytes)
         capacity *= 2;
     if (capacity == recording.capacity)
         return true;
-    char *text = realloc(recording.text, capacity);
+    char *text = od_realloc(recording.text, capacity);
     if (!text) {
         od_recording_give_up("out of memory");
         return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which tasks precede which: as libomp orders them by their depend items. See internal.h. */
 #include "omp_ext/services/record/internal.h"
+#include "util/memory.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static void add_number(numbers *list, uint64_t number)
 {
     if (list->count == list->capacity) {
         uint32_t capacity = list->capacity ? 2 * list->capacity : 4;
-        uint64_t *item = realloc(list->item, capacity * sizeof *item);
+        uint64_t *item = od_realloc(list->item, capacity * sizeof *item);
         if (!item) {
             od_recording_give_up("out of memory");
             return;
@@ -50,7 +51,7 @@ uint64_t od_recording_add_task(void)
 {
     if (graph.nnodes == graph.nodes_capacity) {
         uint64_t capacity = graph.nodes_capacity ? 2 * graph.nodes_capacity : 1024;
-        node *nodes = realloc(graph.nodes, capacity * sizeof *nodes);
+        node *nodes = od_realloc(graph.nodes, capacity * sizeof *nodes);
         if (!nodes) {
             od_recording_give_up("out of memory");
             return 0;
@@ -78,7 +79,7 @@ static use *use_of(uintptr_t address, uint64_t thread)
     uint32_t index = od_recording_index(&graph.addresses, address, thread, &is_new);
     if (index >= graph.uses_capacity) {
         uint32_t capacity = graph.uses_capacity ? 2 * graph.uses_capacity : 256;
-        use *uses = realloc(graph.uses, capacity * sizeof *uses);
+        use *uses = od_realloc(graph.uses, capacity * sizeof *uses);
         if (!uses) {
             od_recording_give_up("out of memory");
             return NULL;

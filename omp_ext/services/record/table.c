@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Indexes of what a recording names: a hash table. See internal.h. */
 #include "omp_ext/services/record/internal.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ static void grow(od_recording_table *t)
 {
     size_t nbuckets = t->nbuckets ? 4 * t->nbuckets : FIRST_BUCKETS;
     od_recording_table larger = {
-        .bucket = calloc(nbuckets, sizeof *larger.bucket), .nbuckets = nbuckets, .count = t->count};
+        .bucket = od_calloc(nbuckets, sizeof *larger.bucket), .nbuckets = nbuckets, .count = t->count};
     if (!larger.bucket) {
         if (!t->nbuckets)
             od_recording_give_up("out of memory");
@@ -44,7 +45,7 @@ uint32_t od_recording_index(od_recording_table *t, uint64_t first, uint64_t seco
     for (const od_recording_key *k = *bucket; k; k = k->next)
         if (k->first == first && k->second == second)
             return k->index;
-    od_recording_key *added = malloc(sizeof *added);
+    od_recording_key *added = od_malloc(sizeof *added);
     if (!added) {
         od_recording_give_up("out of memory");
         return 0;

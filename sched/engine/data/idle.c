@@ -10,6 +10,7 @@
  */
 #include "memmgr/data/spill.h"
 #include "sched/engine/internal.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -33,7 +34,7 @@ static uint32_t bit_of(uintptr_t base, unsigned i)
 static void remember_doubt(od_engine *e, uintptr_t base)
 {
     if (!e->doubted)
-        e->doubted = calloc(DOUBT_BITS / 64, sizeof *e->doubted);
+        e->doubted = od_calloc(DOUBT_BITS / 64, sizeof *e->doubted);
     e->doubts_all |= !e->doubted;
     for (unsigned i = 0; e->doubted && i < HASHES; i++) {
         uint32_t bit = bit_of(base, i);

@@ -11,6 +11,7 @@
  */
 #include "memmgr/data/spill.h"
 #include "sched/engine/internal.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static od_transfer *new_transfer(od_engine *e)
     od_node *spare = od_list_pop_front(&e->spare_transfers);
     if (spare)
         return od_container_of(spare, od_transfer, link);
-    od_transfer *x = malloc(sizeof *x);
+    od_transfer *x = od_malloc(sizeof *x);
     if (!x)
         e->config.driver_ops->fatal(e->config.driver, "out of host memory for a transfer");
     return x;

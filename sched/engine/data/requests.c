@@ -11,6 +11,7 @@
 #include "memmgr/data/attach.h"
 #include "memmgr/data/spill.h"
 #include "sched/engine/internal.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -272,7 +273,7 @@ void od_request_advance(od_engine *e, od_datum *d)
 
 od_request *od_request_create(uint32_t nitems)
 {
-    od_request *request = calloc(1, sizeof *request + nitems * sizeof(od_request_item));
+    od_request *request = od_calloc(1, sizeof *request + nitems * sizeof(od_request_item));
     if (request)
         request->nitems = nitems;
     return request;

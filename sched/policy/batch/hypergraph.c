@@ -6,6 +6,7 @@
 #include "sched/policy/batch/order/partition.h"
 #include "sched/policy/batch/static_policy.h"
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -32,7 +33,7 @@ static od_status hypergraph_plan(const od_static_job *job, uint32_t *order, uint
 static od_status hypergraph_create(const od_policy_env *env, void **state)
 {
     char error[256];
-    od_partitioner *partitioner = calloc(1, sizeof *partitioner);
+    od_partitioner *partitioner = od_calloc(1, sizeof *partitioner);
     if (!partitioner)
         return OD_ENOMEM;
     if (env->ndevices > 1 && od_partitioner_load(partitioner, error, sizeof error)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* From tasks to plain arrays; see static_batch.h. */
 #include "sched/policy/batch/static_batch.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -122,15 +123,15 @@ static void fill(od_static_batch *b)
 
 static od_status allocate(od_static_batch *b, size_t ntasks, size_t nuses)
 {
-    b->tasks = malloc((ntasks + 1) * sizeof *b->tasks);
-    b->first = malloc((ntasks + 1) * sizeof *b->first);
-    b->duration = malloc((ntasks + 1) * sizeof *b->duration);
-    b->data = malloc((nuses + 1) * sizeof *b->data);
-    b->users = malloc((nuses + 1) * sizeof *b->users);
-    b->number = malloc((nuses + 1) * sizeof *b->number);
-    b->key = malloc((ntasks + 1) * sizeof *b->key);
-    b->size = malloc((nuses + 1) * sizeof *b->size);
-    b->datum = malloc((nuses + 1) * sizeof *b->datum);
+    b->tasks = od_malloc((ntasks + 1) * sizeof *b->tasks);
+    b->first = od_malloc((ntasks + 1) * sizeof *b->first);
+    b->duration = od_malloc((ntasks + 1) * sizeof *b->duration);
+    b->data = od_malloc((nuses + 1) * sizeof *b->data);
+    b->users = od_malloc((nuses + 1) * sizeof *b->users);
+    b->number = od_malloc((nuses + 1) * sizeof *b->number);
+    b->key = od_malloc((ntasks + 1) * sizeof *b->key);
+    b->size = od_malloc((nuses + 1) * sizeof *b->size);
+    b->datum = od_malloc((nuses + 1) * sizeof *b->datum);
     bool all = b->tasks && b->first && b->duration && b->data && b->users && b->size && b->datum;
     return all && b->number && b->key ? OD_OK : OD_ENOMEM;
 }

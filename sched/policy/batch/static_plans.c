@@ -4,6 +4,7 @@
 
 #include "sched/policy/batch/static_batch.h"
 #include "util/container/array.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -28,7 +29,7 @@ struct od_static_datum {
 
 od_static_plans *od_static_plans_create(const od_policy_env *env)
 {
-    od_static_plans *plans = calloc(1, sizeof *plans + env->ndevices * sizeof plans->device[0]);
+    od_static_plans *plans = od_calloc(1, sizeof *plans + env->ndevices * sizeof plans->device[0]);
     if (!plans)
         return NULL;
     plans->ndevices = env->ndevices;
@@ -71,7 +72,7 @@ static od_status reserve_datum(od_static_plans *plans, uint32_t id)
     if (plans->data[id])
         return OD_OK;
     unsigned ndevices = plans->ndevices;
-    struct od_static_datum *datum = malloc(sizeof *datum + ndevices * sizeof datum->uses[0]);
+    struct od_static_datum *datum = od_malloc(sizeof *datum + ndevices * sizeof datum->uses[0]);
     if (!datum)
         return OD_ENOMEM;
     datum->readers = 0;
@@ -95,7 +96,7 @@ od_status od_static_plans_adopt(od_static_plans *plans, od_task *task)
         if (reserve_datum(plans, task->access[i].datum->id))
             return OD_ENOMEM;
     }
-    struct record *record = calloc(1, sizeof *record + task->naccess * sizeof record->use[0]);
+    struct record *record = od_calloc(1, sizeof *record + task->naccess * sizeof record->use[0]);
     if (!record)
         return OD_ENOMEM;
     record->ns = od_static_duration_ns(task);

@@ -5,6 +5,7 @@
 #include "sched/policy/batch/static_batch.h"
 #include "sched/policy/batch/static_plans.h"
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ struct static_policy {
 od_status od_static_create(const od_policy_env *env, od_static_planner planner, const od_policy_option *options,
                            void *data, void **state)
 {
-    struct static_policy *policy = calloc(1, sizeof *policy);
+    struct static_policy *policy = od_calloc(1, sizeof *policy);
     od_static_plans *plans = od_static_plans_create(env);
     if (!policy || !plans) {
         free(policy);
@@ -151,7 +152,7 @@ static void hand_out(struct static_policy *policy, od_task **tasks, const uint32
 static od_status order_tasks(const struct static_policy *policy, const od_static_batch *batch, od_task **tasks,
                              uint32_t *begin)
 {
-    uint32_t *order = malloc(((size_t)batch->batch.ntasks + 1) * sizeof *order);
+    uint32_t *order = od_malloc(((size_t)batch->batch.ntasks + 1) * sizeof *order);
     if (!order)
         return OD_ENOMEM;
     od_static_job job = {.batch = &batch->batch,
@@ -170,7 +171,7 @@ static od_status plan_tasks(struct static_policy *policy, uint32_t ntasks)
 {
     uint32_t begin[OD_MAX_DEVICES + 1];
     od_static_batch batch;
-    od_task **tasks = malloc(ntasks * sizeof(od_task *));
+    od_task **tasks = od_malloc(ntasks * sizeof(od_task *));
     od_status status = od_static_batch_create(&policy->arrived, ntasks, policy->env.memory,
                                               policy->values[OD_STATIC_SORT] != 0, policy->plans->index, &batch);
     if (!status)

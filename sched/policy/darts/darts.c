@@ -18,6 +18,7 @@
  *             back
  */
 #include "sched/policy/darts/missing.h"
+#include "util/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,7 +141,7 @@ static od_status darts_create(const od_policy_env *env, void **state)
         rules.order = values[OPTI] ? opti_12 : algorithm_12;
     else
         rules.order = values[OPTI] ? opti : load_per_task;
-    struct darts *darts = calloc(1, sizeof *darts + env->ndevices * sizeof darts->device[0]);
+    struct darts *darts = od_calloc(1, sizeof *darts + env->ndevices * sizeof darts->device[0]);
     if (!darts)
         return OD_ENOMEM;
     od_status status = od_missing_create(env, &rules, &darts->missing);

@@ -8,6 +8,7 @@
 #include "sched/policy/darts/impl.h"
 
 #include "util/container/array.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static bool random_before(const void *owner, uint32_t a, uint32_t b)
 
 od_status od_missing_create(const od_policy_env *env, const od_missing_rules *rules, od_missing **out)
 {
-    od_missing *missing = calloc(1, sizeof *missing + env->ndevices * sizeof missing->views[0]);
+    od_missing *missing = od_calloc(1, sizeof *missing + env->ndevices * sizeof missing->views[0]);
     if (!missing)
         return OD_ENOMEM;
     missing->env = *env;
@@ -118,7 +119,7 @@ static bool grow_lines(void *array, uint32_t old_count, uint32_t new_count, size
     if (old)
         memcpy(&memory, old - sizeof memory, sizeof memory);
     size_t old_offset = old ? (size_t)(old - memory) : 0;
-    memory = realloc(memory, new_count * size + sizeof memory + LINE);
+    memory = od_realloc(memory, new_count * size + sizeof memory + LINE);
     if (!memory)
         return false;
     char *grown = memory + sizeof memory;
@@ -299,7 +300,7 @@ od_status od_missing_adopt(od_missing *missing, od_task *task)
     od_status status = reserve_task(missing, task, &ninputs);
     if (status)
         return status;
-    if (ninputs > FEW_INPUTS && !(many = malloc(ninputs * sizeof *many)))
+    if (ninputs > FEW_INPUTS && !(many = od_malloc(ninputs * sizeof *many)))
         return OD_ENOMEM;
     uint32_t number = missing->free_slots[--missing->nfree_slots];
     if (od_heap_contains(&missing->urgent, number)) /* for the task that had the slot before */

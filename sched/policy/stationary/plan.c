@@ -3,6 +3,7 @@
 #include "sched/phase/list.h"
 #include "sched/phase/working.h"
 #include "sched/policy/stationary/impl.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -28,7 +29,7 @@ static double share_of(const od_stationary *s)
 /* True where tasks outside the phase wait for tasks in it. */
 static bool is_awaited(const od_phase_problem *p, const od_phase_result *phase)
 {
-    bool *inside = calloc(p->ntasks + 1, 1), awaited = false;
+    bool *inside = od_calloc(p->ntasks + 1, 1), awaited = false;
     for (uint32_t i = 0; inside && i < phase->ntasks; i++)
         inside[phase->order[i]] = true;
     for (uint32_t i = 0; inside && !awaited && i < phase->ntasks; i++) {
@@ -169,7 +170,7 @@ static bool may_plan_jointly(const od_stationary *s, const od_phase_problem *p)
 
 static struct planning *make_planning(od_stationary *s, unsigned k)
 {
-    struct planning *planning = calloc(1, sizeof *planning);
+    struct planning *planning = od_calloc(1, sizeof *planning);
     od_known_predict(s->env.known);
     if (!planning || od_snapshot_create(&planning->snapshot, s->env.known, &s->env, k)) {
         free(planning);
@@ -183,11 +184,11 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->working = od_policy_working(&s->env);
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
-    planning->phase.order = malloc((p->ntasks + 1) * sizeof *planning->phase.order);
+    planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);
     p->share = share_of(s);
     size_t listed = planning->jointly ? p->ntasks + 1 : 1;
-    planning->list.order = malloc(listed * sizeof *planning->list.order);
-    planning->list.place = malloc(listed * sizeof *planning->list.place);
+    planning->list.order = od_malloc(listed * sizeof *planning->list.order);
+    planning->list.place = od_malloc(listed * sizeof *planning->list.place);
     if (planning->phase.order && planning->list.order && planning->list.place)
         return planning;
     free_planning(planning);

@@ -18,6 +18,7 @@
  * way (then they cost nobody anything) and the other has more to do than they take. Not published.
  */
 #include "sched/policy/stationary/impl.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -32,7 +33,7 @@ static const od_policy_option options[] = {
 
 static od_status stationary_create(const od_policy_env *env, void **state)
 {
-    od_stationary *s = calloc(1, sizeof *s + env->ndevices * sizeof s->ready[0]);
+    od_stationary *s = od_calloc(1, sizeof *s + env->ndevices * sizeof s->ready[0]);
     if (!s)
         return OD_ENOMEM;
     s->env = *env;

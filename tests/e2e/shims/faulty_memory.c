@@ -2,7 +2,8 @@
 /*
  * Host memory and threads that run out: preloaded after libompdarts.so, this lets one allocation, or the creation of one
  * thread, that the library asks for fail; the program's own and those of other libraries are let through. From the environment:
- *   FAULTY_MALLOC=n  the n-th malloc, calloc or realloc of the library fails
+ *   FAULTY_MALLOC=n  the n-th malloc, calloc or realloc of the library fails, and
+ *   FAULTY_IN_A_ROW=m so many from there on, instead of one
  *   FAULTY_THREAD=n  its n-th pthread_create fails
  * What failed is said on standard error, so that a test knows when n is beyond the last one.
  */
@@ -23,7 +24,7 @@ void *__libc_calloc(size_t n, size_t bytes);
 void *__libc_realloc(void *old, size_t bytes);
 
 static uintptr_t code_begin, code_end; /* of libompdarts.so */
-static unsigned failing_malloc, failing_thread;
+static unsigned failing_malloc, failing_thread, in_a_row = 1;
 
 static int find_code(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -50,13 +51,14 @@ __attribute__((constructor)) static void load(void)
     dl_iterate_phdr(find_code, NULL);
     failing_malloc = setting("FAULTY_MALLOC");
     failing_thread = setting("FAULTY_THREAD");
+    in_a_row = getenv("FAULTY_IN_A_ROW") ? setting("FAULTY_IN_A_ROW") : 1;
 }
 
 static bool fails(void *caller, atomic_uint *calls, unsigned n)
 {
     static const char message[] = "faulty: failed\n";
     bool ours = (uintptr_t)caller >= code_begin && (uintptr_t)caller < code_end;
-    if (!n || !ours || atomic_fetch_add(calls, 1) + 1 != n)
+    if (!n || !ours || atomic_fetch_add(calls, 1) + 1 - n >= in_a_row) /* below n: wraps round */
         return false;
     return write(STDERR_FILENO, message, sizeof message - 1) > 0;
 }

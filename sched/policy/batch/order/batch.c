@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The inverted index of a batch, by counting; see batch.h. */
 #include "sched/policy/batch/order/batch.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -8,8 +9,8 @@ od_status od_users_create(const od_batch *batch, od_users *users)
 {
     uint32_t nuses = batch->first[batch->ntasks];
     /* One element more than needed: the counts of datum d are gathered at d + 2, so that filling ends at d + 1. */
-    uint32_t *first = calloc((size_t)batch->ndata + 2, sizeof *first);
-    uint32_t *task = malloc(((size_t)nuses + 1) * sizeof *task);
+    uint32_t *first = od_calloc((size_t)batch->ndata + 2, sizeof *first);
+    uint32_t *task = od_malloc(((size_t)nuses + 1) * sizeof *task);
     *users = (od_users){first, task};
     if (!first || !task) {
         od_users_free(users);

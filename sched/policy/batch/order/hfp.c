@@ -17,6 +17,7 @@
 #include "sched/policy/batch/order/order.h"
 #include "sched/policy/batch/order/packages.h"
 #include "util/container/heap.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -279,8 +280,8 @@ static void choose_mates(struct hfp *hfp, uint32_t *mate, uint32_t *cursor)
 static od_status fast_start(struct hfp *hfp)
 {
     uint32_t ntasks = hfp->batch->ntasks;
-    uint32_t *mate = malloc(((size_t)ntasks + 1) * sizeof *mate);
-    uint32_t *cursor = malloc(((size_t)hfp->batch->ndata + 1) * sizeof *cursor);
+    uint32_t *mate = od_malloc(((size_t)ntasks + 1) * sizeof *mate);
+    uint32_t *cursor = od_malloc(((size_t)hfp->batch->ndata + 1) * sizeof *cursor);
     od_status status = mate && cursor ? OD_OK : OD_ENOMEM;
     if (!status) {
         for (uint32_t t = 0; t < ntasks; t++)
@@ -354,12 +355,12 @@ static od_status hfp_create(struct hfp *hfp, const od_batch *batch, const od_hfp
     od_heap_init(&hfp->smallest, comes_first, hfp);
     if (od_packages_create(batch, &hfp->packages) || od_heap_reserve(&hfp->smallest, batch->ntasks))
         return OD_ENOMEM;
-    hfp->slots = malloc(ntasks * sizeof *hfp->slots);
-    hfp->bound = malloc(ntasks * sizeof *hfp->bound);
-    hfp->best = malloc(ntasks * sizeof *hfp->best);
-    hfp->computed = calloc(ntasks, sizeof *hfp->computed);
-    hfp->changed = calloc(ntasks, sizeof *hfp->changed);
-    hfp->made = malloc(ntasks * sizeof *hfp->made);
+    hfp->slots = od_malloc(ntasks * sizeof *hfp->slots);
+    hfp->bound = od_malloc(ntasks * sizeof *hfp->bound);
+    hfp->best = od_malloc(ntasks * sizeof *hfp->best);
+    hfp->computed = od_calloc(ntasks, sizeof *hfp->computed);
+    hfp->changed = od_calloc(ntasks, sizeof *hfp->changed);
+    hfp->made = od_malloc(ntasks * sizeof *hfp->made);
     if (!hfp->slots || !hfp->bound || !hfp->best || !hfp->computed || !hfp->changed || !hfp->made)
         return OD_ENOMEM;
     for (uint32_t t = 0; t < batch->ntasks; t++)

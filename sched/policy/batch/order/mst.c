@@ -6,6 +6,7 @@
  */
 #include "sched/policy/batch/order/order.h"
 #include "util/container/heap.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,10 +83,10 @@ od_status od_order_mst(const od_batch *batch, uint32_t *order)
     if (status)
         return status;
     od_heap_init(&mst.heap, longer_key, &mst);
-    mst.outside = malloc(((size_t)batch->ndata + 1) * sizeof *mst.outside);
-    mst.key = calloc(ntasks, sizeof *mst.key);
-    mst.shared = calloc(ntasks, sizeof *mst.shared);
-    mst.touched = malloc(ntasks * sizeof *mst.touched);
+    mst.outside = od_malloc(((size_t)batch->ndata + 1) * sizeof *mst.outside);
+    mst.key = od_calloc(ntasks, sizeof *mst.key);
+    mst.shared = od_calloc(ntasks, sizeof *mst.shared);
+    mst.touched = od_malloc(ntasks * sizeof *mst.touched);
     status =
         mst.outside && mst.key && mst.shared && mst.touched ? od_heap_reserve(&mst.heap, batch->ntasks) : OD_ENOMEM;
     if (!status)

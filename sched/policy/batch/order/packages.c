@@ -6,6 +6,7 @@
  * first. So a list is turned round by exchanging its head and its tail, whatever its length.
  */
 #include "sched/policy/batch/order/packages.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -39,14 +40,14 @@ od_status od_packages_create(const od_batch *batch, od_packages *p)
     *p = (od_packages){.batch = batch, .live = batch->ntasks};
     if (od_users_create(batch, &p->holders))
         return OD_ENOMEM;
-    p->package = malloc(ntasks * sizeof *p->package);
-    p->rank = malloc(ntasks * sizeof *p->rank);
-    p->link = malloc(ntasks * sizeof *p->link);
-    p->next_use = malloc(((size_t)batch->first[batch->ntasks] + 1) * sizeof *p->next_use);
-    p->nholders = malloc(ndata * sizeof *p->nholders);
-    p->neighbours = malloc(ntasks * sizeof *p->neighbours);
-    p->shared = calloc(ntasks, sizeof *p->shared);
-    p->ends = calloc(ndata, sizeof *p->ends);
+    p->package = od_malloc(ntasks * sizeof *p->package);
+    p->rank = od_malloc(ntasks * sizeof *p->rank);
+    p->link = od_malloc(ntasks * sizeof *p->link);
+    p->next_use = od_malloc(((size_t)batch->first[batch->ntasks] + 1) * sizeof *p->next_use);
+    p->nholders = od_malloc(ndata * sizeof *p->nholders);
+    p->neighbours = od_malloc(ntasks * sizeof *p->neighbours);
+    p->shared = od_calloc(ntasks, sizeof *p->shared);
+    p->ends = od_calloc(ndata, sizeof *p->ends);
     if (!p->package || !p->rank || !p->link || !p->next_use || !p->nholders || !p->neighbours || !p->shared ||
         !p->ends) {
         od_packages_free(p);

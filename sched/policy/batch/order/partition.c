@@ -3,6 +3,7 @@
 #include "sched/policy/batch/order/partition.h"
 
 #include "util/log.h"
+#include "util/memory.h"
 #include "util/plugin.h"
 
 #include <math.h>
@@ -137,11 +138,11 @@ static od_status graph_create(struct graph *g, const od_batch *batch, uint32_t p
     size_t nvertices = (size_t)batch->ntasks + batch->ndata, nuses = batch->first[batch->ntasks];
     od_users users;
     *g = (struct graph){.nvertices = (int32_t)nvertices};
-    g->first = malloc((nvertices + 1) * sizeof *g->first);
-    g->neighbour = malloc(2 * nuses * sizeof *g->neighbour);
-    g->weight = malloc(nvertices * sizeof *g->weight);
-    g->volume = malloc(nvertices * sizeof *g->volume);
-    g->part = malloc(nvertices * sizeof *g->part);
+    g->first = od_malloc((nvertices + 1) * sizeof *g->first);
+    g->neighbour = od_malloc(2 * nuses * sizeof *g->neighbour);
+    g->weight = od_malloc(nvertices * sizeof *g->weight);
+    g->volume = od_malloc(nvertices * sizeof *g->volume);
+    g->part = od_malloc(nvertices * sizeof *g->part);
     if (!g->first || !g->neighbour || !g->weight || !g->volume || !g->part || od_users_create(batch, &users))
         return OD_ENOMEM;
     graph_weigh(g, batch, &users, parts);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What is done to an order once it is there: cutting, balancing, interlacing, packing its parts anew; see order.h. */
 #include "sched/policy/batch/order/order.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,7 @@ void od_order_balance(const od_batch *batch, uint32_t parts, uint32_t *order, ui
 
 od_status od_order_interlace(uint32_t parts, uint32_t *order, const uint32_t *begin)
 {
-    uint32_t *copy = malloc(((size_t)begin[parts] + 1) * sizeof *copy);
+    uint32_t *copy = od_malloc(((size_t)begin[parts] + 1) * sizeof *copy);
     if (!copy)
         return OD_ENOMEM;
     memcpy(copy, order, begin[parts] * sizeof *copy);
@@ -166,7 +167,7 @@ static od_status pack_part(struct excerpt *excerpt, const od_batch *whole, const
                            uint32_t *tasks, uint32_t count)
 {
     uint32_t begin[2];
-    uint32_t *order = malloc(((size_t)count + 1) * sizeof *order);
+    uint32_t *order = od_malloc(((size_t)count + 1) * sizeof *order);
     if (!order)
         return OD_ENOMEM;
     excerpt_fill(excerpt, whole, tasks, count);
@@ -184,9 +185,9 @@ od_status od_order_hfp_again(const od_batch *batch, const od_hfp_options *option
 {
     od_hfp_options whole = *options;
     whole.parts = 1;
-    struct excerpt excerpt = {.first = malloc(((size_t)batch->ntasks + 1) * sizeof *excerpt.first),
-                              .datum = malloc(((size_t)batch->first[batch->ntasks] + 1) * sizeof *excerpt.datum),
-                              .duration = malloc(((size_t)batch->ntasks + 1) * sizeof *excerpt.duration)};
+    struct excerpt excerpt = {.first = od_malloc(((size_t)batch->ntasks + 1) * sizeof *excerpt.first),
+                              .datum = od_malloc(((size_t)batch->first[batch->ntasks] + 1) * sizeof *excerpt.datum),
+                              .duration = od_malloc(((size_t)batch->ntasks + 1) * sizeof *excerpt.duration)};
     od_status status = excerpt.first && excerpt.datum && excerpt.duration ? OD_OK : OD_ENOMEM;
     for (uint32_t part = 0; !status && part < options->parts; part++)
         status = pack_part(&excerpt, batch, &whole, order + begin[part], begin[part + 1] - begin[part]);

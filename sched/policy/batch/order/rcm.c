@@ -6,6 +6,7 @@
  * whose users have joined the order once has no more neighbours to offer. Time: O(uses + tasks log tasks).
  */
 #include "sched/policy/batch/order/order.h"
+#include "util/memory.h"
 
 #include <stdlib.h>
 
@@ -101,11 +102,11 @@ od_status od_order_rcm(const od_batch *batch, uint32_t *order)
     od_status status = od_users_create(batch, &rcm.users);
     if (status)
         return status;
-    rcm.by_degree = malloc(ntasks * sizeof *rcm.by_degree);
-    rcm.adjacent = malloc(ntasks * sizeof *rcm.adjacent);
-    rcm.degree = calloc(ntasks, sizeof *rcm.degree);
-    rcm.ordered = calloc(ntasks, sizeof *rcm.ordered);
-    rcm.exhausted = calloc((size_t)batch->ndata + 1, sizeof *rcm.exhausted);
+    rcm.by_degree = od_malloc(ntasks * sizeof *rcm.by_degree);
+    rcm.adjacent = od_malloc(ntasks * sizeof *rcm.adjacent);
+    rcm.degree = od_calloc(ntasks, sizeof *rcm.degree);
+    rcm.ordered = od_calloc(ntasks, sizeof *rcm.ordered);
+    rcm.exhausted = od_calloc((size_t)batch->ndata + 1, sizeof *rcm.exhausted);
     status = rcm.by_degree && rcm.adjacent && rcm.degree && rcm.ordered && rcm.exhausted ? OD_OK : OD_ENOMEM;
     if (!status) {
         cuthill_mckee(&rcm);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Host memory with a reserve. See memory.h. */
+#include "util/memory.h"
+
+#include "util/log.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static void *_Atomic reserve;
+static atomic_bool is_short;
+
+void od_memory_reserve(size_t bytes)
+{
+    free(atomic_exchange(&reserve, malloc(bytes)));
+}
+
+bool od_memory_is_short(void)
+{
+    return atomic_load_explicit(&is_short, memory_order_relaxed);
+}
+
+/* True: there is more now. */
+static bool give_reserve_back(void)
+{
+    void *held = atomic_exchange(&reserve, NULL);
+    if (!held)
+        return od_memory_is_short(); /* perhaps another thread has just given it back */
+    free(held);
+    atomic_store(&is_short, true);
+    od_log(OD_LOG_WARNING, "memory", "host memory is short: kernels that use no data of regions are left to libomptarget from now on");
+    return true;
+}
+
+void *od_malloc(size_t bytes)
+{
+    void *got = malloc(bytes);
+    return got || !bytes || !give_reserve_back() ? got : malloc(bytes);
+}
+
+void *od_calloc(size_t n, size_t bytes)
+{
+    void *got = calloc(n, bytes);
+    return got || !n || !bytes || !give_reserve_back() ? got : calloc(n, bytes);
+}
+
+void *od_realloc(void *old, size_t bytes)
+{
+    void *got = realloc(old, bytes);
+    return got || !bytes || !give_reserve_back() ? got : realloc(old, bytes);
+}

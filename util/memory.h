@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Host memory of the library's own. Some is held in reserve: when the system has no more, the reserve is given back, once, and
+ * the request is tried again. So what is under way can end, and whoever begins something can look first whether memory is short.
+ */
+#ifndef OD_UTIL_MEMORY_H
+#define OD_UTIL_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Holds so many bytes in reserve; called once. Less is held where there is less. */
+void od_memory_reserve(size_t bytes);
+/* True from when the reserve was given back. */
+bool od_memory_is_short(void);
+
+/* As in C; NULL: the reserve is used up as well. */
+void *od_malloc(size_t bytes) __attribute__((malloc));
+void *od_calloc(size_t n, size_t bytes) __attribute__((malloc));
+void *od_realloc(void *old, size_t bytes);
+
+#endif

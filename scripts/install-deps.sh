@@ -24,6 +24,7 @@ packages=(
     libmetis5 # policy hypergraph
     libsimgrid-dev # the simulator
     python3 python3-matplotlib valgrind # matplotlib: the figures
+    locales # a test builds one with a decimal comma
     "$@"
 )
 

@@ -4,6 +4,8 @@
 #ifndef OD_TRACE_TEXT_H
 #define OD_TRACE_TEXT_H
 
+#include "util/file/plain_numbers.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +61,10 @@ static inline char *od_put_number(char *at, double number)
 {
     if (number >= 0 && number < 1e15 && number == (double)(uint64_t)number)
         return od_put_u64(at, (uint64_t)number);
-    return at + sprintf(at, "%.9g", number);
+    locale_t programs = od_plain_numbers_begin();
+    at += sprintf(at, "%.9g", number);
+    od_plain_numbers_end(programs);
+    return at;
 }
 
 /* At most `most` bytes of it, as a JSON string with its quotes: six times as many at worst. */

@@ -5,7 +5,7 @@
 
 #include "omp_ext/libomp/images.h"
 #include "util/clock.h"
-#include "util/history.h"
+#include "util/file/history.h"
 #include "util/log.h"
 #include "util/memory.h"
 

@@ -4,6 +4,7 @@
 
 #include "sched/report/report.h"
 #include "util/clock.h"
+#include "util/file/plain_numbers.h"
 #include "util/log.h"
 
 static void report(const od_run *run)
@@ -24,10 +25,12 @@ static void report(const od_run *run)
         devices[k].name = od_devices_name(run->devices, k, names[k]);
         od_engine_device_stats(run->engine, k, &devices[k].stats);
     }
+    locale_t programs = od_plain_numbers_begin();
     if (options->summary)
         od_report_print(&r, stderr);
     if (options->stats[0] && od_report_write_json(&r, options->stats))
         od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", options->stats);
+    od_plain_numbers_end(programs);
 }
 
 static void stop(const od_run *run)

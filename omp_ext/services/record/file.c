@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/services/record/internal.h"
 
+#include "util/file/plain_numbers.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/options.h"
@@ -74,16 +75,18 @@ static bool make_room(size_t bytes)
 
 void od_recording_put(const char *format, ...)
 {
-    va_list list;
+    va_list list, again;
+    locale_t programs = od_plain_numbers_begin();
     va_start(list, format);
+    va_copy(again, list);
     int length = vsnprintf(NULL, 0, format, list);
+    if (length >= 0 && od_recording_is_on() && make_room((size_t)length)) {
+        vsnprintf(recording.text + recording.length, (size_t)length + 1, format, again);
+        recording.length += (size_t)length;
+    }
+    va_end(again);
     va_end(list);
-    if (length < 0 || !od_recording_is_on() || !make_room((size_t)length))
-        return;
-    va_start(list, format);
-    vsnprintf(recording.text + recording.length, (size_t)length + 1, format, list);
-    va_end(list);
-    recording.length += (size_t)length;
+    od_plain_numbers_end(programs);
 }
 
 void od_recording_end_line(void)

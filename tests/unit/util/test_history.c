@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "tests/unit/random.h"
 
-#include "util/history.h"
+#include "util/file/history.h"
 #include "util/log.h"
 
 #include <setjmp.h>

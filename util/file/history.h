@@ -6,8 +6,8 @@
  * step. A damaged file is reported and begun anew. The format, one row a line: size, count, mean, deviation, date (seconds
  * since 1970), name; before them a line with the version, after them one with the number of rows.
  */
-#ifndef OD_UTIL_HISTORY_H
-#define OD_UTIL_HISTORY_H
+#ifndef OD_UTIL_FILE_HISTORY_H
+#define OD_UTIL_FILE_HISTORY_H
 
 #include "util/status.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Measured values in a file. See history.h. Rows are kept ordered by name and size. */
 #define _GNU_SOURCE
-#include "util/history.h"
+#include "util/file/history.h"
 
 #include "util/container/array.h"
+#include "util/file/plain_numbers.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/options.h"
@@ -140,7 +141,10 @@ static void read_file(table *t, const char *path)
             od_log(OD_LOG_WARNING, "history", "%s cannot be read: %s", path, strerror(errno));
         return;
     }
-    if (!read_rows(t, file)) {
+    locale_t programs = od_plain_numbers_begin();
+    bool whole = read_rows(t, file);
+    od_plain_numbers_end(programs);
+    if (!whole) {
         od_log(OD_LOG_WARNING, "history", "%s is damaged or of another version: begun anew", path);
         clear(t);
     }
@@ -185,7 +189,9 @@ static bool replace(const table *t, const char *path)
     FILE *file = fopen(temporary, "we");
     if (!file)
         return false;
+    locale_t programs = od_plain_numbers_begin();
     bool written = write_rows(t, file);
+    od_plain_numbers_end(programs);
     written = fclose(file) == 0 && written;
     if (written && rename(temporary, path) == 0)
         return true;

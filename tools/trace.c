@@ -5,7 +5,7 @@
 #include "trace/trace.h"
 #include "memmgr/data/transfer.h"
 #include "tools/tools.h"
-#include "tools/trace_file.h"
+#include "tools/report/trace_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Reads a trace line by line: each line but the first and the last is one event. See trace_file.h.
  */
 #define _GNU_SOURCE /* getline */
-#include "tools/trace_file.h"
+#include "tools/report/trace_file.h"
 
 #include "trace/trace.h"
 

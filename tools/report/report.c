@@ -2,7 +2,7 @@
 /*
  * `ompdarts report`: what happened in a run, as text, or as one page to look at that needs nothing else.
  */
-#include "tools/analysis.h"
+#include "tools/report/analysis.h"
 #include "tools/tools.h"
 
 #include <errno.h>

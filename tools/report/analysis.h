@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a trace means: figures per device, and findings in plain language. */
-#ifndef OD_TOOLS_ANALYSIS_H
-#define OD_TOOLS_ANALYSIS_H
+#ifndef OD_TOOLS_REPORT_ANALYSIS_H
+#define OD_TOOLS_REPORT_ANALYSIS_H
 
-#include "tools/trace_file.h"
+#include "tools/report/trace_file.h"
 
 typedef struct run_device {
     uint64_t tasks, loads, reloads, evictions;

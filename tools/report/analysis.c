@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See analysis.h. */
-#include "tools/analysis.h"
+#include "tools/report/analysis.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /*
  * A trace (docs/trace-format.md) read back: what a run has told, in arrays. A file that was cut off is read up to there.
  */
-#ifndef OD_TOOLS_TRACE_FILE_H
-#define OD_TOOLS_TRACE_FILE_H
+#ifndef OD_TOOLS_REPORT_TRACE_FILE_H
+#define OD_TOOLS_REPORT_TRACE_FILE_H
 
 #include "sched/event.h"
 #include "util/status.h"

@@ -474,6 +474,7 @@ static void add_stats(od_device_stats *total, const od_device_stats *one)
     total->reloads += one->reloads;
     total->evictions += one->evictions;
     total->busy_ns += one->busy_ns;
+    total->occupied_ns += one->occupied_ns;
     total->stall_ns += one->stall_ns;
     total->transfer_ns += one->transfer_ns;
     total->overlapped_ns += one->overlapped_ns;

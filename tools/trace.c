@@ -40,8 +40,6 @@ static void describe(void *arg, const od_task *task, od_trace_task *about)
     const telling *t = arg;
     (void)task;
     about->name = t->file->names[t->task->name];
-    about->from_ns = ns(t->task->from_us);
-    about->to_ns = ns(t->task->to_us);
 }
 
 static void tell_tasks(od_trace *out, telling *t)

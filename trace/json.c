@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { HOST_PID = 1, FIRST_DEVICE_PID, MOST_USES = 40, MOST_NAME = 120 };
+enum { HOST_PID = 1, FIRST_DEVICE_PID, MOST_USES = 40, MOST_NAME = 120, MOST_COMMAND = 600 };
 
 /* A load that no task has used yet. */
 typedef struct arrival {
@@ -311,7 +311,7 @@ static void write_task(json *t, const od_event *event, const life *l)
 {
     const od_task *task = event->task;
     od_trace_task about = about_task(t, task);
-    uint64_t from = about.from_ns ? about.from_ns : l->started_ns, to = about.to_ns ? about.to_ns : event->ns;
+    uint64_t from = task->from_ns ? task->from_ns : l->started_ns, to = task->to_ns ? task->to_ns : event->ns;
     unsigned lane = take_lane(t, event->place, OD_TASKS, &from, &to);
     char *at = begin_span(t, event->place, OD_TASKS, lane, from, to);
     at = string(at, "name", about.name);
@@ -323,6 +323,12 @@ static void write_task(json *t, const od_event *event, const life *l)
     at = time_if(t, at, "planned_us", l->planned_ns);
     at = time_if(t, at, "buffered_us", l->buffered_ns);
     at = time_if(t, at, "committed_us", l->committed_ns);
+    if (task->from_ns)
+        at = time_at(t, at, "started_us", l->started_ns);
+    if (task->to_ns)
+        at = time_at(t, at, "ended_us", event->ns);
+    if (about.synchronous)
+        at = od_put(at, ",\"synchronous\":true");
     if (about.source)
         at = string(at, "source", about.source);
     if (task->failed)
@@ -524,6 +530,16 @@ static void write_head(json *t, const od_trace_run *run)
     at = od_put_u64(args(at, "schema"), OD_TRACE_SCHEMA);
     at = string(at, "version", OMPDARTS_VERSION);
     at = string(at, "program", run->program);
+    if (run->command)
+        at = od_put_string(member(at, "command"), run->command, MOST_COMMAND);
+    if (run->host)
+        at = string(at, "host", run->host);
+    if (run->date)
+        at = number(at, "date", (uint64_t)run->date);
+    if (run->processors)
+        at = number(at, "processors", run->processors);
+    if (run->working)
+        at = number(at, "working", run->working);
     at = string(at, "policy", run->policy);
     at = string(at, "eviction", run->evict);
     at = number(at, "seed", run->seed);

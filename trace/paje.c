@@ -98,8 +98,8 @@ static void keep_task(paje *p, const od_event *event)
     const od_task *task = event->task;
     od_trace_task about = {.name = "task"};
     p->run.describe(p->run.arg, task, &about);
-    keep_span(p, event->place, OD_TASKS, about.from_ns ? about.from_ns : task->start_ns,
-              about.to_ns ? about.to_ns : event->ns, about.name);
+    keep_span(p, event->place, OD_TASKS, task->from_ns ? task->from_ns : task->start_ns,
+              task->to_ns ? task->to_ns : event->ns, about.name);
 }
 
 static void paje_event(void *state, const od_event *event)

@@ -13,6 +13,8 @@
 #include "sched/event.h"
 #include "util/status.h"
 
+#include <time.h>
+
 enum { OD_TRACE_SCHEMA = 1 };
 
 /* What the driver knows of a task that has run. Strings are valid until the next event. */
@@ -20,11 +22,16 @@ typedef struct od_trace_task {
     uint64_t number;         /* tells tasks apart */
     const char *name;        /* of its code */
     const char *source;      /* "file:line", or NULL */
-    uint64_t from_ns, to_ns; /* when it really ran; 0: from its start to its end */
+    bool synchronous;        /* a thread of the program waits for it */
 } od_trace_task;
 
 typedef struct od_trace_run {
     const char *program; /* its name */
+    const char *command; /* with its arguments, or NULL */
+    const char *host;    /* the machine's name, or NULL */
+    time_t date;         /* of the start; 0: of no meaning */
+    unsigned working;    /* devices, because the user says so; 0: all, or it is chosen */
+    unsigned processors; /* that the devices share with the program; 0: they compute by themselves */
     const char *policy, *evict;
     uint64_t seed;
     unsigned ndevices;

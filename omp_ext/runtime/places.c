@@ -2,7 +2,11 @@
 /* Devices: by OpenMP's numbers and ours, by addresses; and what has been configured. */
 #include "omp_ext/runtime/internal.h"
 
+#include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/real.h"
 #include "util/log.h"
+
+#include <elf.h>
 
 od_backend *od_runtime_backend(void)
 {
@@ -55,6 +59,14 @@ const od_options *od_runtime_options(void)
     return &od_runtime.options;
 }
 
+/* Those of host devices are the program's. */
+static unsigned shared_processors(void)
+{
+    unsigned machine = od_images_machine();
+    bool on_host = machine == EM_X86_64 || machine == EM_AARCH64;
+    return on_host ? (unsigned)REAL(omp_get_num_procs)() : 0;
+}
+
 od_run od_runtime_run(void)
 {
     return (od_run){.options = &od_runtime.options,
@@ -62,6 +74,7 @@ od_run od_runtime_run(void)
                     .backend = &od_runtime.backend,
                     .engine = od_runtime.engine,
                     .start_ns = od_runtime.start_ns,
+                    .processors = shared_processors(),
                     .inherited = od_runtime.inherited};
 }
 

@@ -77,7 +77,6 @@ typedef struct od_job {
     double seconds;           /* that its last run took */
     uint64_t start_ns;        /* of the run */
     const char *name;         /* that the program has given the task (od_tracing_name), or NULL */
-    uint64_t from_ns, to_ns;  /* of the run without the time behind others on the device */
     int running_on;           /* its place */
     unsigned attempts;        /* to be shown device addresses, of its own thread (od_job_has_rivals) */
     void *handle;             /* libomptarget's, of a kernel that is still running, or NULL */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See summary.h. */
+#define _GNU_SOURCE
 #include "omp_ext/services/summary.h"
 
 #include "sched/report/report.h"
@@ -7,15 +8,19 @@
 #include "util/file/plain_numbers.h"
 #include "util/log.h"
 
+#include <errno.h>
+
 static void report(const od_run *run)
 {
     char names[OD_MAX_DEVICES][OD_DEVICE_NAME];
     od_report_device devices[OD_MAX_DEVICES];
     const od_options *options = run->options;
-    od_report r = {.policy = options->sched,
+    od_report r = {.program = program_invocation_short_name,
+                   .policy = options->sched,
                    .evict = options->evict,
                    .seed = options->seed,
                    .wall_s = (double)(od_clock_ns() - run->start_ns) * 1e-9,
+                   .processors = run->processors,
                    .ndevices = run->backend->ndevices,
                    .devices = devices};
     if (run->inherited)

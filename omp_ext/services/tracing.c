@@ -11,9 +11,12 @@
 #include "util/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 static od_trace *trace, *profile;
 static bool timed; /* a file is wanted; set when the run starts */
@@ -24,14 +27,13 @@ static void describe(void *arg, const od_task *task, od_trace_task *about)
     const od_source *source = job->cost ? od_source_of(job->cost) : NULL;
     (void)arg;
     about->name = "data construct";
+    about->synchronous = job->kind == OD_JOB_SYNC;
     if (source) {
         about->name = source->name;
         about->source = source->source[0] ? source->source : NULL;
     }
     if (job->name)
         about->name = job->name;
-    about->from_ns = job->from_ns;
-    about->to_ns = job->to_ns;
 }
 
 bool od_tracing_wanted(const char *path)
@@ -85,9 +87,27 @@ void od_tracing_event(void *driver, const od_event *event)
         od_trace_event(profile, event);
 }
 
+/* What was typed, as far as it fits. */
+static const char *command_line(char *text, size_t size)
+{
+    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, size - 1);
+    if (file >= 0)
+        close(file);
+    while (length > 0 && !text[length - 1]) /* each argument ends with one */
+        length--;
+    if (length <= 0)
+        return NULL;
+    for (ssize_t i = 0; i < length; i++)
+        text[i] = text[i] ? text[i] : ' ';
+    text[length] = '\0';
+    return text;
+}
+
 static void start(const od_run *run)
 {
     char text[OD_MAX_DEVICES][OD_DEVICE_NAME];
+    char command[1024], host[256] = "";
     const char *shown[OD_MAX_DEVICES], *path = run->options->trace;
     od_trace_run about = {.policy = run->options->sched,
                           .evict = run->options->evict,
@@ -97,6 +117,11 @@ static void start(const od_run *run)
                           .device = shown,
                           .start_ns = run->start_ns,
                           .program = program_invocation_short_name,
+                          .command = command_line(command, sizeof command),
+                          .host = gethostname(host, sizeof host - 1) ? NULL : host,
+                          .date = time(NULL),
+                          .working = run->options->working > 0 ? (unsigned)run->options->working : 0,
+                          .processors = run->processors,
                           .describe = describe,
                           .threaded = true};
     for (unsigned k = 0; k < about.ndevices; k++)

@@ -278,8 +278,8 @@ static void note_time(od_job *job, int place)
         uint64_t last = atomic_exchange(&last_end_ns[place], now);
         start = last > start ? last : start;
     }
-    job->from_ns = start;
-    job->to_ns = now;
+    job->task.from_ns = start;
+    job->task.to_ns = now;
     job->seconds = (double)(now - start) * 1e-9;
 }
 
@@ -397,9 +397,12 @@ static void leave_structs(od_structs *structs)
 
 static od_status run_kernel_here(od_job *job, int place)
 {
+    uint64_t start_ns = od_clock_ns();
     od_runtime_enter_libomptarget();
     od_status status = run_kernel(job, place, NULL);
     od_runtime_leave_libomptarget();
+    job->task.from_ns = start_ns;
+    job->task.to_ns = od_clock_ns();
     return status;
 }
 

@@ -128,7 +128,8 @@ typedef struct od_device_stats {
     uint64_t loads;                           /* transfers that brought a whole datum */
     uint64_t reloads;                         /* loads of a datum that had been loaded here before */
     uint64_t evictions;                       /* replicas that left because memory was needed */
-    uint64_t busy_ns;                         /* time with at least one task running */
+    uint64_t busy_ns;                         /* time in which the code of at least one task ran, of those that have ended */
+    uint64_t occupied_ns;                     /* time with at least one task started and not known to have ended */
     uint64_t stall_ns;                        /* time with none running and one waiting for loads, memory or rights */
     uint64_t transfer_ns;                     /* time with at least one transfer under way to or from it */
     uint64_t overlapped_ns;                   /* the part of transfer_ns during which a task ran on it */
@@ -140,6 +141,7 @@ typedef struct od_device_stats {
 typedef struct od_engine_stats {
     uint64_t tasks;      /* completed */
     uint64_t host_tasks; /* of these, run as host versions */
+    uint64_t host_busy_ns; /* time with at least one of these running */
     uint64_t sched_ns;   /* spent inside policy and eviction callbacks */
     uint64_t submitted;  /* told before they were ready */
     uint64_t waiting;    /* of these, not ready yet */

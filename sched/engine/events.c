@@ -60,10 +60,13 @@ void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
     t->failed = true; /* nothing has been done: it counts as no task of its place */
     t->end_ns = od_engine_now(e);
     od_tell_task(e, OD_EVENT_TASK_FINISHED, t);
-    if (place == OD_HOST)
+    if (place == OD_HOST) {
+        od_stats_account_host(e);
         e->host_running--;
-    else
+    } else {
         od_finish_run(e, t, place);
+    }
+    t->from_ns = t->to_ns = 0;
     od_rights_leave(t, place);
     e->todo |= e->rights_waiters;
     for (uint32_t i = 0; i < t->naccess; i++) {

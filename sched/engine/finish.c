@@ -104,6 +104,7 @@ static void stop_running(od_device *device, const od_task *t)
 void od_finish_run(od_engine *e, od_task *t, int place)
 {
     if (place == OD_HOST) {
+        od_stats_account_host(e);
         e->host_running--;
         e->stats.host_tasks++;
         if (t->device != OD_NOWHERE)
@@ -111,6 +112,7 @@ void od_finish_run(od_engine *e, od_task *t, int place)
         return;
     }
     od_stats_account(e, (unsigned)place);
+    od_stats_ran(e, t, (unsigned)place);
     stop_running(&e->device[place], t);
     e->todo |= OD_BIT(place);
     if (t->failed)

@@ -78,6 +78,7 @@ bool od_host_start(od_engine *e)
     bool any = false;
     while (e->host_ready.count && e->host_running < e->config.host_slots) {
         od_task *t = od_container_of(od_list_pop_front(&e->host_ready), od_task, link);
+        od_stats_account_host(e);
         e->host_running++;
         t->state = OD_TASK_RUNNING;
         t->start_ns = od_engine_now(e);

@@ -61,6 +61,7 @@ typedef struct od_device {
     unsigned awaiting;      /* replicas that wait for a place that can send them */
     size_t leaving_bytes;   /* memory that evictions under way will free */
     uint64_t last_ns;       /* until when times have been accounted */
+    uint64_t ran_until_ns;  /* the last end of a task's code */
     od_stall_cause stall;   /* why it has run nothing since stall_ns, where somebody listens */
     uint64_t stall_ns;
     od_device_stats stats;
@@ -92,6 +93,7 @@ struct od_engine {
     od_list host_waiting; /* tasks for the host that wait for rights */
     od_list host_ready;   /* tasks whose data are on the host, waiting for a slot */
     unsigned host_running;
+    uint64_t host_last_ns; /* until when their time has been accounted */
     od_list storing;  /* finished tasks whose results are on their way to the host */
     od_list outside;  /* data with replicas and without a region */
     od_list unsealed; /* od_region.unsealed */
@@ -112,6 +114,10 @@ struct od_engine {
 
 /* state.c */
 void od_stats_account(od_engine *e, unsigned k);
+/* The number of host versions that run is about to change. */
+void od_stats_account_host(od_engine *e);
+/* A run has ended on a device. */
+void od_stats_ran(od_engine *e, const od_task *t, unsigned k);
 void od_engine_check(const od_engine *e);
 
 /* background.c */

@@ -3,8 +3,8 @@
  * Looking at the engine: statistics, a dump for people, and the check of every invariant.
  *
  * Times are accounted per device whenever one of its counts is about to change: from
- * the last change until now it was busy (a task ran), stalled (none ran and one
- * waited), transferring, or several of these.
+ * the last change until now it was occupied (by a task that had been started), stalled (by none, and one
+ * waited), transferring, or several of these. For which part of it the code of a task ran is known at the task's end.
  */
 #include "sched/engine/internal.h"
 
@@ -49,13 +49,34 @@ void od_stats_account(od_engine *e, unsigned k)
         tell_stall(e, k, device->last_ns);
     device->last_ns = now;
     if (device->running)
-        device->stats.busy_ns += elapsed;
+        device->stats.occupied_ns += elapsed;
     else if (device->committed.count || device->buffer.count)
         device->stats.stall_ns += elapsed;
     if (device->transfers)
         device->stats.transfer_ns += elapsed;
     if (device->transfers && device->running)
         device->stats.overlapped_ns += elapsed;
+}
+
+void od_stats_account_host(od_engine *e)
+{
+    uint64_t now = od_engine_now(e);
+    if (e->host_running && now > e->host_last_ns)
+        e->stats.host_busy_ns += now - e->host_last_ns;
+    e->host_last_ns = now;
+}
+
+/* Tasks of one device end in the order in which they run, or nearly so. */
+void od_stats_ran(od_engine *e, const od_task *t, unsigned k)
+{
+    od_device *device = &e->device[k];
+    uint64_t from = t->from_ns ? t->from_ns : t->start_ns, to = t->to_ns ? t->to_ns : t->end_ns;
+    if (from < device->ran_until_ns)
+        from = device->ran_until_ns;
+    if (to <= from)
+        return;
+    device->stats.busy_ns += to - from;
+    device->ran_until_ns = to;
 }
 
 void od_engine_device_stats(od_engine *e, unsigned k, od_device_stats *stats)
@@ -70,6 +91,7 @@ void od_engine_device_stats(od_engine *e, unsigned k, od_device_stats *stats)
 
 void od_engine_stats_get(od_engine *e, od_engine_stats *stats)
 {
+    od_stats_account_host(e);
     *stats = e->stats;
     stats->unfinished = e->unfinished;
 }

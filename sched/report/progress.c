@@ -91,7 +91,7 @@ static void add_devices(char *line, size_t width, const od_progress *now, const 
     double busy[OD_MAX_DEVICES], used[OD_MAX_DEVICES], seconds = elapsed_s(now, before);
     char text[MOST_PART / 2], limit[MOST_NUMBER];
     for (unsigned k = 0; k < now->ndevices; k++) {
-        double busy_s = (double)(now->device[k].busy_ns - before->device[k].busy_ns) * 1e-9;
+        double busy_s = (double)(now->device[k].occupied_ns - before->device[k].occupied_ns) * 1e-9;
         busy[k] = seconds > 0 ? 100 * busy_s / seconds : 0;
         busy[k] = busy[k] < 100 ? busy[k] : 100;
         used[k] = (double)now->device[k].used_bytes;

@@ -49,6 +49,7 @@ od_device_stats od_report_totals(const od_report *report)
         sum.reloads += d->reloads;
         sum.evictions += d->evictions;
         sum.busy_ns += d->busy_ns;
+        sum.occupied_ns += d->occupied_ns;
         sum.stall_ns += d->stall_ns;
         sum.transfer_ns += d->transfer_ns;
         sum.overlapped_ns += d->overlapped_ns;
@@ -61,6 +62,21 @@ od_device_stats od_report_totals(const od_report *report)
 double od_report_sched_ns_per_task(const od_report *report)
 {
     return report->engine.tasks ? (double)report->engine.sched_ns / (double)report->engine.tasks : 0;
+}
+
+static uint64_t rest(uint64_t all, uint64_t part)
+{
+    return all > part ? all - part : 0;
+}
+
+uint64_t od_report_start_ns(const od_device_stats *stats)
+{
+    return rest(stats->occupied_ns, stats->busy_ns);
+}
+
+uint64_t od_report_idle_ns(const od_report *report, const od_device_stats *stats)
+{
+    return rest((uint64_t)(report->wall_s * ns_per_s), stats->occupied_ns + stats->stall_ns);
 }
 
 double od_report_overlap(const od_device_stats *stats)
@@ -89,11 +105,11 @@ static int name_width(const od_report *report)
     return width < 24 ? (int)width : 24;
 }
 
-static void print_row(const char *name, int width, const od_device_stats *d, FILE *file)
+static void print_row(const char *name, int width, const od_device_stats *d, uint64_t idle_ns, FILE *file)
 {
-    fprintf(file, "%-*.*s %8" PRIu64 " %7" PRIu64 " %8.3f %8.3f %10.1f %10.1f %10.1f", width, width, name, d->tasks,
-            d->host_tasks, seconds(d->busy_ns), seconds(d->stall_ns), mb(d->h2d_bytes), mb(d->d2h_bytes),
-            mb(d->d2d_bytes));
+    fprintf(file, "%-*.*s %8" PRIu64 " %7" PRIu64 " %8.3f %8.3f %8.3f %8.3f", width, width, name, d->tasks,
+            d->host_tasks, seconds(d->busy_ns), seconds(od_report_start_ns(d)), seconds(d->stall_ns), seconds(idle_ns));
+    fprintf(file, " %10.1f %10.1f %10.1f", mb(d->h2d_bytes), mb(d->d2h_bytes), mb(d->d2d_bytes));
     fprintf(file, " %8" PRIu64 " %8" PRIu64 " %9" PRIu64, d->loads, d->reloads, d->evictions);
     if (d->transfer_ns)
         fprintf(file, " %7.1f%%", 100 * od_report_overlap(d));
@@ -102,21 +118,42 @@ static void print_row(const char *name, int width, const od_device_stats *d, FIL
     fprintf(file, " %9.1f %9.1f%s\n", mb(d->peak_bytes), mb(d->limit_bytes), d->lost ? " lost" : "");
 }
 
+/* Host versions need no data of devices, and wait for none. */
+static void print_host(const od_report *report, int width, FILE *file)
+{
+    uint64_t busy_ns = report->engine.host_busy_ns, wall_ns = (uint64_t)(report->wall_s * ns_per_s);
+
+    fprintf(file, "%-*s %8" PRIu64 " %7s %8.3f %8s %8s %8.3f\n", width, "host", report->engine.host_tasks, "-",
+            seconds(busy_ns), "-", "-", seconds(rest(wall_ns, busy_ns)));
+}
+
 void od_report_print(const od_report *report, FILE *file)
 {
     int width = name_width(report);
+    uint64_t idle_ns = 0;
     od_device_stats totals = od_report_totals(report);
 
-    fprintf(file, "ompdarts: %s+%s, seed %" PRIu64 ": %" PRIu64 " tasks (%" PRIu64 " on the host) in %.3f s, ",
-            report->policy, report->evict, report->seed, report->engine.tasks, report->engine.host_tasks,
-            report->wall_s);
+    fprintf(file, "ompdarts: %s, %s+%s, seed %" PRIu64 ": %" PRIu64 " tasks (%" PRIu64 " on the host) in %.3f s, ",
+            report->program, report->policy, report->evict, report->seed, report->engine.tasks,
+            report->engine.host_tasks, report->wall_s);
     fprintf(file, "scheduling %.0f ns per task\n", od_report_sched_ns_per_task(report));
-    fprintf(file, "%-*s %8s %7s %8s %8s %10s %10s %10s %8s %8s %9s %8s %9s %9s\n", width, "device", "tasks", "on host",
-            "busy s", "stall s", "MB in", "MB out", "MB peer", "loads", "reloads", "evictions", "overlap", "peak MB",
-            "limit MB");
-    for (unsigned k = 0; k < report->ndevices; k++)
-        print_row(report->devices[k].name, width, &report->devices[k].stats, file);
-    print_row("all", width, &totals, file);
+    fprintf(file, "%-*s %8s %7s %8s %8s %8s %8s %10s %10s %10s %8s %8s %9s %8s %9s %9s\n", width, "device", "tasks",
+            "on host", "busy s", "start s", "stall s", "idle s", "MB in", "MB out", "MB peer", "loads", "reloads",
+            "evictions", "overlap", "peak MB", "limit MB");
+    for (unsigned k = 0; k < report->ndevices; k++) {
+        const od_report_device *d = &report->devices[k];
+        uint64_t idle = od_report_idle_ns(report, &d->stats);
+        print_row(d->name, width, &d->stats, idle, file);
+        idle_ns += idle;
+    }
+    if (report->engine.host_tasks)
+        print_host(report, width, file);
+    totals.tasks += report->engine.host_tasks;
+    print_row("all", width, &totals, idle_ns, file);
+    if (report->processors && report->processors < report->ndevices)
+        fprintf(file,
+                "ompdarts: %u host devices and the program share %u processor%s: times say little about real devices\n",
+                report->ndevices, report->processors, report->processors == 1 ? "" : "s");
 }
 
 /* --- JSON ------------------------------------------------------------------ */
@@ -158,6 +195,7 @@ static void add_stats(builder *b, const od_device_stats *stats)
     add_integer(b, "peak_bytes", stats->peak_bytes);
     add_integer(b, "limit_bytes", stats->limit_bytes);
     add_number(b, "busy_s", seconds(stats->busy_ns));
+    add_number(b, "start_s", seconds(od_report_start_ns(stats)));
     add_number(b, "stall_s", seconds(stats->stall_ns));
     add_number(b, "transfer_s", seconds(stats->transfer_ns));
     add_number(b, "overlapped_s", seconds(stats->overlapped_ns));
@@ -209,12 +247,14 @@ static char *json_text(const od_report *report)
     b.ok = b.object != NULL;
     add_integer(&b, "schema_version", OD_REPORT_SCHEMA_VERSION);
     add_string(&b, "ompdarts_version", OMPDARTS_VERSION);
+    add_string(&b, "program", report->program);
     add_string(&b, "policy", report->policy);
     add_string(&b, "eviction", report->evict);
     add_integer(&b, "seed", report->seed);
     add_number(&b, "wall_s", report->wall_s);
     add_integer(&b, "tasks", report->engine.tasks);
     add_integer(&b, "host_tasks", report->engine.host_tasks);
+    add_number(&b, "host_busy_s", seconds(report->engine.host_busy_ns));
     add_number(&b, "sched_ns_per_task", od_report_sched_ns_per_task(report));
     add_totals(&b, report);
     add_devices(&b, report);

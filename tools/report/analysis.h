@@ -3,7 +3,7 @@
 #ifndef OD_TOOLS_REPORT_ANALYSIS_H
 #define OD_TOOLS_REPORT_ANALYSIS_H
 
-#include "tools/report/trace_file.h"
+#include "tools/report/shares.h"
 
 typedef struct run_device {
     uint64_t tasks, loads, reloads, evictions;
@@ -11,15 +11,16 @@ typedef struct run_device {
     uint64_t reload_bytes;                    /* of these */
     uint64_t peak_bytes;
     uint64_t data_bytes;              /* of all data that its tasks use */
-    double busy_us;                   /* at least one task running */
-    double transfer_us;               /* at least one copy under way that comes in, or goes to the host */
-    double stall_us[OD_STALL_CAUSES]; /* by cause */
+    double transfer_us;       /* at least one copy under way that comes in, or goes to the host */
+    double share_us[SHARES];  /* what it did with the time; they sum to the makespan */
 } run_device;
 
 typedef struct run_figures {
     double begin_us;    /* the first task becomes ready: what came before is left out */
     double makespan_us; /* from there to the last event */
     uint64_t tasks, host_tasks, failed_tasks, failed_transfers;
+    uint64_t synchronous_tasks; /* for which their thread waited */
+    double host_busy_us;        /* host versions ran */
     double median_task_us;
     uint64_t moved_bytes; /* over all links */
     /* What must come to devices at least: everything that a task reads before any task has written it, once. What other devices
@@ -29,17 +30,8 @@ typedef struct run_figures {
     run_device *device;
 } run_figures;
 
-/* What may be better, one line each. */
-typedef struct run_findings {
-    size_t count;
-    char (*text)[400];
-} run_findings;
-
 /* OD_ENOMEM */
 od_status run_analyse(const trace_file *trace, run_figures *figures);
 void run_figures_free(run_figures *figures);
-/* The worst first; at least one, if only that there is nothing to tell. OD_ENOMEM */
-od_status run_find(const trace_file *trace, const run_figures *figures, run_findings *findings);
-void run_findings_free(run_findings *findings);
 
 #endif

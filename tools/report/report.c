@@ -2,7 +2,7 @@
 /*
  * `ompdarts report`: what happened in a run, as text, or as one page to look at that needs nothing else.
  */
-#include "tools/report/analysis.h"
+#include "tools/report/findings.h"
 #include "tools/tools.h"
 
 #include <errno.h>
@@ -58,26 +58,60 @@ static double share(double part, double all)
     return all > 0 ? 100 * part / all : 0;
 }
 
+/* The shares of the table's columns, in their order; several of the causes of having no task are one. */
+enum { COLUMNS = 8 };
+static const char *const columns[COLUMNS][2] = {{"", "busy"},    {"", "start"},     {"waits", "loads"},  {"for", "memory"},
+                                                {"", "data"}, {"at", "rest"}, {"host", "vers."}, {"no", "task"}};
+static const unsigned column_of[SHARES] = {[SHARE_BUSY] = 0, [SHARE_START] = 1,  [SHARE_LOADS] = 2,
+                                           [SHARE_MEMORY] = 3, [SHARE_RIGHTS] = 4, [SHARE_REST] = 5,
+                                           [SHARE_HOST] = 6, [SHARE_KEPT] = 7, [SHARE_HANDED_LATE] = 7,
+                                           [SHARE_DEPENDENCES] = 7, [SHARE_NOT_CREATED] = 7};
+
+static void print_heads(void)
+{
+    for (unsigned line = 0; line < 2; line++) {
+        printf("%-12s %7s", line ? "device" : "% of time:", line ? "tasks" : "");
+        for (unsigned c = 0; c < COLUMNS; c++)
+            printf(" %6s", columns[c][line]);
+        if (!line)
+            putchar('\n');
+    }
+    printf(" %9s %9s %9s %8s %8s %9s %9s\n", "MB in", "MB out", "MB peer", "loads", "reloads", "evictions", "peak MB");
+}
+
+/* In percent of the makespan; they sum to 100. */
+static void print_device(const char *name, const run_device *d, double makespan_us)
+{
+    double shares[COLUMNS] = {0};
+    for (unsigned i = 0; i < SHARES; i++)
+        shares[column_of[i]] += d->share_us[i];
+    printf("%-12s %7" PRIu64, name, d->tasks);
+    for (unsigned c = 0; c < COLUMNS; c++)
+        printf(" %6.1f", share(shares[c], makespan_us));
+    printf(" %9.1f %9.1f %9.1f %8" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9.1f\n", mb(d->in_bytes), mb(d->out_bytes),
+           mb(d->peer_bytes), d->loads, d->reloads, d->evictions, mb(d->peak_bytes));
+}
+
+static void print_host(const run_figures *f)
+{
+    double busy = share(f->host_busy_us, f->makespan_us);
+    printf("%-12s %7" PRIu64 " %6.1f", "host", f->host_tasks, busy);
+    for (unsigned c = 1; c + 1 < COLUMNS; c++)
+        printf(" %6s", "-");
+    printf(" %6.1f\n", 100 - busy);
+}
+
 static void print_run(const run *r)
 {
     const trace_file *t = &r->trace;
     const run_figures *f = &r->figures;
     printf("%s: %s, %s + %s, seed %" PRIu64 ": %" PRIu64 " tasks (%" PRIu64 " on the host) in %.3f s\n", t->path,
            t->program, t->policy, t->eviction, t->seed, f->tasks, f->host_tasks, f->makespan_us * 1e-6);
-    printf("%-12s %7s %6s %6s %6s %6s %6s %9s %9s %9s %8s %8s %9s %9s\n", "", "", "", "waits", "for", "for", "no", "",
-           "", "", "", "", "", "");
-    printf("%-12s %7s %6s %6s %6s %6s %6s %9s %9s %9s %8s %8s %9s %9s\n", "device", "tasks", "busy %", "loads%",
-           "mem %", "data %", "task %", "MB in", "MB out", "MB peer", "loads", "reloads", "evictions", "peak MB");
-    for (unsigned k = 0; k < t->ndevices; k++) {
-        const run_device *d = &f->device[k];
-        double all = f->makespan_us;
-        printf("%-12s %7" PRIu64 " %6.1f %6.1f %6.1f %6.1f %6.1f %9.1f %9.1f %9.1f %8" PRIu64 " %8" PRIu64 " %9" PRIu64
-               " %9.1f\n",
-               t->device[k], d->tasks, share(d->busy_us, all), share(d->stall_us[OD_STALL_LOADS], all),
-               share(d->stall_us[OD_STALL_MEMORY], all), share(d->stall_us[OD_STALL_RIGHTS], all),
-               share(d->stall_us[OD_STALL_IDLE], all), mb(d->in_bytes), mb(d->out_bytes), mb(d->peer_bytes), d->loads,
-               d->reloads, d->evictions, mb(d->peak_bytes));
-    }
+    print_heads();
+    for (unsigned k = 0; k < t->ndevices; k++)
+        print_device(t->device[k], &f->device[k], f->makespan_us);
+    if (f->host_tasks)
+        print_host(f);
     for (size_t i = 0; i < r->findings.count; i++)
         printf("- %s\n", r->findings.text[i]);
 }
@@ -109,19 +143,19 @@ static void put_figures(FILE *out, const run *r)
 {
     const run_figures *f = &r->figures;
     fprintf(out,
-            "\"figures\":{\"makespan\":%.1f,\"tasks\":%" PRIu64 ",\"hostTasks\":%" PRIu64 ",\"moved\":%" PRIu64
+            "\"figures\":{\"makespan\":%.1f,\"hostBusy\":%.1f,\"tasks\":%" PRIu64 ",\"hostTasks\":%" PRIu64 ",\"moved\":%" PRIu64
             ",\"leastIn\":%" PRIu64 ",\"leastUs\":%.1f,\"device\":[",
-            f->makespan_us, f->tasks, f->host_tasks, f->moved_bytes, f->least_in_bytes, f->least_us);
+            f->makespan_us, f->host_busy_us, f->tasks, f->host_tasks, f->moved_bytes, f->least_in_bytes, f->least_us);
     for (unsigned k = 0; k < r->trace.ndevices; k++) {
         const run_device *d = &f->device[k];
         fprintf(out,
                 "%s{\"tasks\":%" PRIu64 ",\"loads\":%" PRIu64 ",\"reloads\":%" PRIu64 ",\"evictions\":%" PRIu64
                 ",\"in\":%" PRIu64 ",\"out\":%" PRIu64 ",\"peer\":%" PRIu64 ",\"peak\":%" PRIu64
-                ",\"busy\":%.1f,\"transfer\":%.1f,\"stall\":[",
+                ",\"transfer\":%.1f,\"share\":[",
                 k ? "," : "", d->tasks, d->loads, d->reloads, d->evictions, d->in_bytes, d->out_bytes, d->peer_bytes,
-                d->peak_bytes, d->busy_us, d->transfer_us);
-        for (unsigned cause = 0; cause < OD_STALL_CAUSES; cause++)
-            fprintf(out, "%s%.1f", cause ? "," : "", d->stall_us[cause]);
+                d->peak_bytes, d->transfer_us);
+        for (unsigned i = 0; i < SHARES; i++)
+            fprintf(out, "%s%.1f", i ? "," : "", d->share_us[i]);
         fputs("]}", out);
     }
     fputs("]},\n", out);

@@ -212,6 +212,11 @@ static bool read_head(reader *r, const cJSON *args)
     snprintf(f->program, sizeof f->program, "%s", text(args, "program"));
     snprintf(f->policy, sizeof f->policy, "%s", text(args, "policy"));
     snprintf(f->eviction, sizeof f->eviction, "%s", text(args, "eviction"));
+    snprintf(f->command, sizeof f->command, "%s", text(args, "command"));
+    snprintf(f->host, sizeof f->host, "%s", text(args, "host"));
+    f->date = count(args, "date");
+    f->processors = (unsigned)integer(args, "processors");
+    f->working = (unsigned)integer(args, "working");
     f->seed = count(args, "seed");
     f->memory = count(args, "memory_bytes");
     f->ndevices = (unsigned)devices;
@@ -245,21 +250,36 @@ static bool read_uses(reader *r, const cJSON *args, trace_task *task)
     return true;
 }
 
+/* The first that a task of this name has. */
+static bool note_source(trace_file *f, uint32_t name, const char *source)
+{
+    while (f->nsources < f->nnames)
+        if (!APPEND(f, sources, nsources, NULL))
+            return false;
+    if (*source && !f->sources[name])
+        f->sources[name] = strdup(source);
+    return !*source || f->sources[name];
+}
+
 static bool read_task(reader *r, const cJSON *event, const cJSON *args)
 {
-    double from = number(event, "ts", 0);
+    double from = number(event, "ts", 0), to = from + number(event, "dur", 0);
     trace_task task = {.number = count(args, "task"),
                        .place = event_place(r, event),
                        .priority = integer(args, "priority"),
                        .failed = is_true(args, "failed"),
+                       .synchronous = is_true(args, "synchronous"),
                        .from_us = from,
-                       .to_us = from + number(event, "dur", 0),
+                       .to_us = to,
+                       .started_us = number(args, "started_us", from),
+                       .ended_us = number(args, "ended_us", to),
                        .created_us = number(args, "created_us", -1),
                        .ready_us = number(args, "ready_us", -1),
                        .planned_us = number(args, "planned_us", -1),
                        .buffered_us = number(args, "buffered_us", -1),
                        .committed_us = number(args, "committed_us", -1)};
-    return find_name(r, text(event, "name"), &task.name) && read_uses(r, args, &task) &&
+    return find_name(r, text(event, "name"), &task.name) && note_source(r->file, task.name, text(args, "source")) &&
+           read_uses(r, args, &task) &&
            APPEND(r->file, tasks, ntasks, task);
 }
 
@@ -306,6 +326,10 @@ static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
     for (unsigned reason = 0; reason < OD_EVICT_REASONS; reason++)
         if (strcmp(text(args, "reason"), od_evict_reason_name((od_evict_reason)reason)) == 0)
             choice.reason = (od_evict_reason)reason;
+    if (strcmp(text(event, "name"), "rest") == 0) {
+        trace_rest rest = {choice.at_us, number(args, "finish_s", 0), (unsigned)integer(args, "working_devices")};
+        return APPEND(r->file, rests, nrests, rest);
+    }
     if (evicts)
         return APPEND(r->file, evictions, nevictions, choice);
     return APPEND(r->file, decisions, ndecisions, choice);
@@ -436,7 +460,10 @@ void trace_file_free(trace_file *file)
 {
     for (size_t i = 0; i < file->nnames; i++)
         free(file->names[i]);
+    for (size_t i = 0; i < file->nsources; i++)
+        free(file->sources[i]);
     free(file->names);
+    free(file->sources);
     free(file->device);
     free(file->data);
     free(file->uses);
@@ -447,5 +474,6 @@ void trace_file_free(trace_file *file)
     free(file->decisions);
     free(file->levels);
     free(file->waiting);
+    free(file->rests);
     *file = (trace_file){0};
 }

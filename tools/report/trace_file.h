@@ -27,8 +27,10 @@ typedef struct trace_task {
     int place;     /* where it ran */
     int32_t priority;
     bool failed;
+    bool synchronous; /* its thread waited for it */
     double from_us, to_us;
     double created_us, ready_us, planned_us, buffered_us, committed_us; /* negative: never */
+    double started_us, ended_us; /* with what comes before its code runs, and after */
     uint32_t first_use, nuses;                                          /* of trace_file.uses */
 } trace_task;
 
@@ -64,6 +66,11 @@ typedef struct trace_level { /* memory in use */
     uint64_t bytes;
 } trace_level;
 
+typedef struct trace_rest { /* from now on so many devices work */
+    double at_us, finish_s;
+    unsigned working;
+} trace_rest;
+
 typedef struct trace_waiting { /* tasks created and not ready */
     double at_us;
     uint64_t tasks;
@@ -72,6 +79,10 @@ typedef struct trace_waiting { /* tasks created and not ready */
 typedef struct trace_file {
     char path[1024];
     char version[32], program[128], policy[128], eviction[32];
+    char command[640], host[128]; /* empty: unknown */
+    uint64_t date;                /* seconds since 1970; 0: unknown */
+    unsigned processors;          /* that the devices share; 0: they have their own */
+    unsigned working;             /* devices, from the start on, because the user says so; 0: all, or it is chosen */
     uint64_t seed;
     uint64_t memory; /* bytes of each device */
     unsigned ndevices;
@@ -80,6 +91,7 @@ typedef struct trace_file {
     double end_us;       /* of the last event */
 
     char **names;
+    char **sources; /* of each name: "file:line", or NULL */
     trace_datum *data;
     trace_use *uses;
     trace_task *tasks;
@@ -88,7 +100,8 @@ typedef struct trace_file {
     trace_choice *evictions, *decisions;
     trace_level *levels;
     trace_waiting *waiting;
-    size_t nnames, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting;
+    trace_rest *rests;
+    size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting, nrests;
 } trace_file;
 
 /* On failure one line in `error`; nothing is to be freed then. */

@@ -12,7 +12,7 @@ plain 0 "$E2E_BENCH/cholesky" 12 64
 ran="ompdarts run cholesky"
 same_checksum
 stats "stats.policy == 'darts' and stats.eviction == 'luf'" "stats.tasks == 364" "400000 - 256 < totals.limit_bytes <= 400000"
-says "ompdarts: darts+luf, seed 1: 364 tasks (0 on the host)"
+says "ompdarts: cholesky, darts+luf, seed 1: 364 tasks (0 on the host)"
 for device in 0 1 2 3; do
     says "device $device "
 done

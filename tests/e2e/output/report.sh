@@ -50,12 +50,87 @@ import json, sys
 stats = json.load(open(sys.argv[1], encoding="utf-8"))
 rows = [line.split() for line in open(sys.argv[2], encoding="utf-8") if line.startswith("device ") and line.split()[1].isdigit()]
 for row, device in zip(rows, stats["devices"], strict=True):
-    tasks, loads, reloads, evictions = int(row[2]), *(int(text) for text in row[11:14])
+    tasks, loads, reloads, evictions = int(row[2]), *(int(text) for text in row[14:17])
     wanted = [device[name] for name in ("tasks", "loads", "reloads", "evictions")]
-    if [tasks, loads, reloads, evictions] != wanted or row[8] != f"{device['h2d_bytes'] / 1e6:.1f}":
+    if [tasks, loads, reloads, evictions] != wanted or row[11] != f"{device['h2d_bytes'] / 1e6:.1f}":
         sys.exit(f"{row}: not {wanted}")
 CODE
 done
+
+# The times of a device are all of the run: sums NAME
+sums() {
+    report "$work/$1.json" || fail "report $1: $(cat "$work/errors")"
+    python3 - "$work/report" <<'CODE' || fail "$1: the shares of a row do not sum to 100: $(cat "$work/report")"
+import re, sys
+
+rows = [line.split() for line in open(sys.argv[1], encoding="utf-8") if re.match(r"(device [0-9.]+|host) ", line)]
+for row in rows:
+    shares = [float(text) for text in row[2 if row[0] == "host" else 3:][:8] if text != "-"]
+    if len(shares) != (2 if row[0] == "host" else 8) or abs(sum(shares) - 100) > .45:
+        sys.exit(f"{row}: {sum(shares)}")
+sys.exit(not rows)
+CODE
+}
+# traced_program NAME PROGRAM VAR=VALUE… : of a small program
+traced_program() {
+    local name=$1 program=$2
+    shift 2
+    under 0 OMPDARTS_TRACE="$work/$name.json" "$@" "$E2E_PROGRAMS/$program"
+}
+for name in eager darts dmdas mhfp; do sums $name; done
+traced_program synchronous target_sync
+sums synchronous
+traced_program large too_large OMPDARTS_MEM_LIMIT=24Ki
+sums large
+tells '^host '
+traced resting OMPDARTS_WORKING=1
+sums resting
+tells 'device 1 rested [0-9]+% of the time by choice: --working says 1'
+
+# Findings name the cause: made traces say what happened.
+# made NAME DEVICES PROCESSORS EVENT… : an event is a task's DEVICE FROM TO CREATED READY [synchronous|DATUM], or stall DEVICE FROM TO CAUSE
+made() {
+    python3 - "$work/$1.json" "${@:2}" <<'CODE'
+import json, sys
+
+path, devices, processors, *events = sys.argv[1:]
+head = {"schema": 1, "version": "0", "program": "made", "policy": "darts", "eviction": "luf", "seed": 1, "devices": int(devices),
+        "memory_bytes": 3000000}
+if int(processors):
+    head["processors"] = int(processors)
+lines = [{"ph": "M", "pid": 1, "name": "ompdarts", "args": head}]
+for number, event in enumerate(events):
+    words = event.split()
+    if words[0] == "stall":
+        lines.append({"ph": "X", "pid": 2 + int(words[1]), "tid": 4, "ts": float(words[2]), "dur": float(words[3]) - float(words[2]),
+                      "name": words[4], "cat": "stall"})
+        continue
+    device, begin, end, created, ready = map(float, words[:5])
+    args = {"task": number, "priority": 0, "created_us": created, "ready_us": ready, "buffered_us": ready,
+            "started_us": ready if "late" in words else begin, "ended_us": end, "data": []}
+    if "synchronous" in words:
+        args["synchronous"] = True
+    args["data"] = [[word, 14000000, "rw"] for word in words[5:] if word.startswith("0x")]
+    lines.append({"ph": "X", "pid": 2 + int(device), "tid": 1, "ts": begin, "dur": end - begin, "name": "task", "cat": "task", "args": args})
+with open(path, "w", encoding="utf-8") as file:
+    file.write("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n")
+CODE
+    report "$work/$1.json" || fail "$1: $(cat "$work/errors")"
+    sums "$1"
+}
+made one_by_one 4 0 "0 0 100 0 0 synchronous" "1 100 200 100 100 synchronous" "2 200 300 200 200 synchronous"
+tells 'all 4 devices had no task for [0-9]+ to 100% of the time: your regions are not nowait \(3 of 3\)'
+made slow_program 2 0 "0 0 100 0 0" "0 500 600 500 500"
+tells 'both devices had no task for 67 to 100% of the time: the program had not created any'
+made chain 2 0 "0 0 100 0 0 0x1" "0 100 200 0 100 0x1"
+tells 'device 1 had no task for [0-9]+% of the time: all tasks waited for others'
+made late 2 1 "0 0 100 0 0 0x1" "0 300 400 0 300 0x1"
+tells "both devices had no task for 50% of the time: dependences were satisfied, but libomp's threads got no processor" \
+    '2 host devices and the program share 1 processor:'
+made late_start 2 1 "0 50 100 0 0 late" "1 50 100 0 0 late"
+tells 'both devices had tasks for 50% of the time whose threads waited for a processor'
+made small 2 0 "0 50 100 0 0 0x1" "0 150 200 0 0 0x1" "1 0 200 0 0" "stall 0 0 50 memory" "stall 0 100 150 memory"
+tells 'device 0 waited 50% of the time for memory .*: its tasks use 14.0 MB of data, and it has memory for 3.0 MB'
 
 # As a page.
 report "$work/eager.json" "$work/darts.json" -o "$work/report.html" || fail "report -o: $(cat "$work/errors")"

@@ -19,13 +19,13 @@ static int set_up(void **state)
     now = (od_progress){.ns = 3000000000,
                         .engine = {.tasks = 4000, .submitted = 5000, .waiting = 900, .unfinished = 100},
                         .ndevices = 2,
-                        .device = {{.busy_ns = 1000000000,
+                        .device = {{.occupied_ns = 1000000000,
                                     .used_bytes = 400000000,
                                     .limit_bytes = 500000000,
                                     .h2d_bytes = 12000000000,
                                     .d2h_bytes = 300000000,
                                     .evictions = 340},
-                                   {.busy_ns = 1900000000, .used_bytes = 5, .evictions = 5, .d2d_bytes = 40000000}}};
+                                   {.occupied_ns = 1900000000, .used_bytes = 5, .evictions = 5, .d2d_bytes = 40000000}}};
     return 0;
 }
 
@@ -58,7 +58,7 @@ static void shows_many_devices_as_ranges(void **state)
     char line[201];
     (void)state;
     before.ndevices = now.ndevices = 5;
-    now.device[4].busy_ns = 200000000;
+    now.device[4].occupied_ns = 200000000;
     now.device[4].used_bytes = 499999999;
     od_progress_line(line, 200, &now, &before);
     assert_non_null(strstr(line, "busy 0 to 95% | memory 0 to 500MB of 500MB"));

@@ -31,6 +31,7 @@ static const od_report_device devices[] = {
       .reloads = 5,
       .evictions = 6,
       .busy_ns = 1500000000,
+      .occupied_ns = 1750000000,
       .stall_ns = 250000000,
       .transfer_ns = 2000000000,
       .overlapped_ns = 1500000000,
@@ -44,17 +45,19 @@ static const od_report_device devices[] = {
       .reloads = 1,
       .evictions = 2,
       .busy_ns = 500000000,
+      .occupied_ns = 500000000,
       .stall_ns = 1,
       .peak_bytes = 10,
       .limit_bytes = 60000000}},
 };
 
 static const od_report report = {
+    .program = "solver",
     .policy = "darts",
     .evict = "luf",
     .seed = 18446744073709551614u,
     .wall_s = 3.25,
-    .engine = {.tasks = 13, .host_tasks = 2, .sched_ns = 6500},
+    .engine = {.tasks = 13, .host_tasks = 2, .host_busy_ns = 250000000, .sched_ns = 6500},
     .ndevices = 2,
     .devices = devices,
 };
@@ -122,7 +125,7 @@ static void totals_are_sums_and_largest_memory(void **state)
 
 static void shares_and_averages(void **state)
 {
-    od_report empty = {.policy = "eager", .evict = "lru"};
+    od_report empty = {.program = "nothing", .policy = "eager", .evict = "lru"};
 
     (void)state;
     assert_true(od_report_sched_ns_per_task(&report) == 500);
@@ -143,6 +146,7 @@ static void the_summary_shows_every_figure(void **state)
                                       .reloads = 5,
                                       .evictions = 6,
                                       .busy_ns = 1500000000,
+                                      .occupied_ns = 1750000000,
                                       .stall_ns = 250000000,
                                       .transfer_ns = 2000000000,
                                       .overlapped_ns = 1500000000,
@@ -158,13 +162,14 @@ static void the_summary_shows_every_figure(void **state)
     od_report_print(&r, file);
     fclose(file);
     const char *text = read_file(path);
-    has(text, "ompdarts: darts+luf, seed 18446744073709551614: 13 tasks (2 on the host) in 3.250 s, "
+    has(text, "ompdarts: solver, darts+luf, seed 18446744073709551614: 13 tasks (2 on the host) in 3.250 s, "
               "scheduling 500 ns per task\n");
-    has(text, "device    tasks on host   busy s  stall s      MB in     MB out    MB peer    loads  reloads evictions "
+    has(text, "device    tasks on host   busy s  start s  stall s   idle s      MB in     MB out    MB peer    loads  reloads evictions "
               " overlap   peak MB  limit MB\n");
-    has(text, "host-0       11       2    1.500    0.250      123.5       20.0        3.0       41        5         6 "
+    has(text, "host-0       11       2    1.500    0.250    0.250    1.250      123.5       20.0        3.0       41        5         6 "
               "   75.0%      59.9      60.0\n");
-    has(text, "all          11       2    1.500    0.250      123.5       20.0        3.0       41        5         6 "
+    has(text, "host          2       -    0.250        -        -    3.000\n");
+    has(text, "all          13       2    1.500    0.250    0.250    1.250      123.5       20.0        3.0       41        5         6 "
               "   75.0%      59.9      60.0\n");
 }
 
@@ -234,6 +239,7 @@ static void json_has_every_figure_of_the_run(void **state)
     assert_true(number(json, "wall_s") == 3.25);
     assert_true(number(json, "tasks") == 13);
     assert_true(number(json, "host_tasks") == 2);
+    assert_true(number(json, "host_busy_s") == 0.25);
     assert_true(number(json, "sched_ns_per_task") == 500);
     const cJSON *totals = cJSON_GetObjectItemCaseSensitive(json, "totals");
     assert_true(number(totals, "tasks") == 11);
@@ -264,6 +270,7 @@ static void json_has_every_figure_of_a_device(void **state)
     assert_true(number(d, "peak_bytes") == 59999999);
     assert_true(number(d, "limit_bytes") == 60000000);
     assert_true(number(d, "busy_s") == 1.5);
+    assert_true(number(d, "start_s") == 0.25);
     assert_true(number(d, "stall_s") == 0.25);
     assert_true(number(d, "transfer_s") == 2.0);
     assert_true(number(d, "overlapped_s") == 1.5);
@@ -283,7 +290,7 @@ static void json_integers_are_exact(void **state)
 
 static void json_of_an_empty_run(void **state)
 {
-    od_report empty = {.policy = "eager", .evict = "lru"};
+    od_report empty = {.program = "nothing", .policy = "eager", .evict = "lru"};
     cJSON *json = write_and_parse(&empty);
 
     (void)state;

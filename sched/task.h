@@ -47,7 +47,7 @@ typedef struct od_task {
     const void *kind;  /* equal for tasks that do the same with their data: what the program calls; NULL: unknown */
     bool external;     /* a thread of the program runs it itself: it needs no device worker */
     bool shows;        /* its data are bound to the device that it is given, see od_engine_bind() */
-    bool advisory;     /* a reservation, which saves time: completed at once (`failed`) where no device has room */
+    bool advisory;     /* a reservation, which saves time: completed at once, as failed, where no device has room */
     bool needs_device; /* its host version would not do what the program means: it waits for a device, in reason */
     bool uses_spill;   /* where no device has room it uses data of regions in their spill area; the driver takes that back where
                         * the host version had to run on the program's memory */
@@ -69,7 +69,8 @@ typedef struct od_task {
     uint64_t patient_ns;       /* since when it has waited for what the program holds on devices, 0: it has not */
     bool prefetched;           /* its loads have been asked for */
     uint32_t waits_for;        /* of `access`, which it was found to wait for last: the next look begins there */
-    bool failed;               /* the device could not run it, or no device can: its host version does */
+    bool failed;               /* its last run did none of its work, and it runs again elsewhere: the device could not, or it was
+                                * a reservation that was given up or that no device had room for */
     int device;                /* the device that it was given to, for statistics */
     uint64_t start_ns, end_ns; /* of its run, by the driver's clock */
     uint64_t from_ns, to_ns;   /* when its code really ran, told by the driver before the end; 0: from start_ns to end_ns */

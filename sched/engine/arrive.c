@@ -147,7 +147,7 @@ static void tell_created(od_engine *e, od_task *t)
 
 void od_arrive(od_engine *e, od_task *t)
 {
-    bool again = t->failed; /* given back */
+    bool again = t->failed;
     share_with_outer(t);
     e->events++;
     t->id = e->next_id++;

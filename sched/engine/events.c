@@ -57,7 +57,7 @@ void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
     int place = t->place;
     assert(t->state == OD_TASK_RUNNING);
     e->events++;
-    t->failed = true; /* nothing has been done: it counts as no task of its place */
+    t->failed = true;
     t->end_ns = od_engine_now(e);
     od_tell_task(e, OD_EVENT_TASK_FINISHED, t);
     if (place == OD_HOST) {

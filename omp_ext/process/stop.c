@@ -138,6 +138,7 @@ static void stop(int status)
         _exit(status);
     }
     await_tellers();
+    od_workers_end(od_runtime.workers, EXIT_PATIENCE_S);
     abandon_jobs();
     od_images_let_go();
 }
@@ -154,8 +155,10 @@ void od_runtime_begin_to_end(int status, void *arg)
     od_runtime.onlookers++;
     idle = !od_own_jobs && !od_self.job && wait_for(is_idle, NULL);
     od_runtime.onlookers--;
-    if (idle)
+    if (idle) {
         await_tellers();
+        od_workers_end(od_runtime.workers, EXIT_PATIENCE_S);
+    }
     od_lock_give(&od_runtime.lock);
     if (!idle) {
         stop(status);

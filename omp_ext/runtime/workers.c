@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Threads that run started jobs. See workers.h. */
+#define _GNU_SOURCE
 #include "omp_ext/runtime/workers.h"
 
 #include "omp_ext/process/fatal.h"
+#include "util/container/list.h"
 #include "util/lock.h"
 #include "util/memory.h"
 #include "util/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef struct queue {
     od_job *first, **last;
@@ -20,8 +23,17 @@ typedef struct queue {
     od_workers *workers;
 } queue;
 
+typedef struct worker {
+    od_node node;
+    pthread_t thread;
+    queue *queue;
+} worker;
+
 struct od_workers {
     od_lock *lock;
+    od_list all, ended;   /* worker.node */
+    bool ends;            /* those that have nothing to do are to end */
+    pthread_cond_t ended_one;
     const od_workers_ops *ops;
     uint64_t wakes; /* bit i: queue i has a new job */
     unsigned nplaces;
@@ -33,12 +45,20 @@ static void *work(void *arg);
 static od_status spawn(queue *q)
 {
     char name[16] = "od-host";
+    worker *new = od_calloc(1, sizeof *new);
+    if (!new)
+        return OD_ENOMEM;
     if (q->place != OD_HOST)
         snprintf(name, sizeof name, "od-device-%d", q->place % 100);
-    od_status status = od_thread_start(NULL, name, work, q);
-    if (!status)
-        q->idle++;
-    return status;
+    new->queue = q;
+    od_status status = od_thread_start(&new->thread, name, work, new);
+    if (status) {
+        free(new);
+        return status;
+    }
+    od_list_push_back(&q->workers->all, &new->node);
+    q->idle++;
+    return OD_OK;
 }
 
 static od_job *take(queue *q)
@@ -132,12 +152,13 @@ static _Thread_local bool is_worker;
 
 static void *work(void *arg)
 {
-    queue *q = arg;
+    worker *self = arg;
+    queue *q = self->queue;
     od_workers *w = q->workers;
     is_worker = true;
     od_thread_nap_short();
     od_lock_take(w->lock);
-    for (;;) {
+    while (!w->ends || q->first || q->under_way) {
         if (q->first)
             run(q, take(q));
         else
@@ -145,7 +166,50 @@ static void *work(void *arg)
         if (q->under_way)
             poll_all(q);
     }
+    q->idle--;
+    od_list_remove(&w->all, &self->node);
+    od_list_push_back(&w->ended, &self->node);
+    pthread_cond_signal(&w->ended_one);
+    od_lock_give(w->lock);
     return NULL;
+}
+
+static bool any_is_idle(const od_workers *w)
+{
+    for (unsigned i = 0; i < w->nplaces; i++)
+        if (w->queue[i].idle)
+            return true;
+    return false;
+}
+
+/* Until it has left libomp, too, as ending threads do. */
+static void join(worker *ended, const struct timespec *limit)
+{
+    if (pthread_timedjoin_np(ended->thread, NULL, limit))
+        pthread_detach(ended->thread);
+    free(ended);
+}
+
+void od_workers_end(od_workers *w, double seconds)
+{
+    struct timespec limit;
+    int late = 0;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += (time_t)seconds;
+    w->ends = true;
+    for (unsigned i = 0; i < w->nplaces; i++)
+        pthread_cond_broadcast(&w->queue[i].wake);
+    while (!late && (any_is_idle(w) || w->ended.count)) {
+        od_node *node = od_list_pop_front(&w->ended);
+        if (!node) {
+            late = pthread_cond_timedwait(&w->ended_one, &w->lock->mutex, &limit);
+            continue;
+        }
+        od_lock_give(w->lock);
+        join(od_container_of(node, worker, node), &limit);
+        od_lock_take(w->lock);
+    }
+    w->ends = false;
 }
 
 od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_ops *ops)
@@ -154,6 +218,9 @@ od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_
     if (!w)
         return NULL;
     w->lock = lock;
+    od_list_init(&w->all);
+    od_list_init(&w->ended);
+    pthread_cond_init(&w->ended_one, NULL);
     w->ops = ops;
     w->nplaces = nplaces;
     for (unsigned i = 0; i < nplaces; i++) {
@@ -171,6 +238,8 @@ bool od_workers_have_me(void)
 
 void od_workers_abandon(od_workers *w)
 {
+    for (od_node *node; (node = od_list_pop_front(&w->all)) || (node = od_list_pop_front(&w->ended));)
+        free(od_container_of(node, worker, node));
     free(w);
 }
 

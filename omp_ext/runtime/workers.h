@@ -27,6 +27,10 @@ typedef struct od_workers_ops {
 od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_ops *ops);
 /* In the child of a fork, which has none of the threads: frees what is left. */
 void od_workers_abandon(od_workers *workers);
+/* Threads that have nothing to do end, and have then left libomp; it is waited for them so long at most. Later jobs start new ones.
+ * Under the lock, which is given away meanwhile. libomp ends without the threads of parallel regions that foreign threads have
+ * begun, and takes its memory from under them: ours must be gone before. */
+void od_workers_end(od_workers *workers, double seconds);
 /* The thread is woken by od_workers_wake(), not here: under the lock it would only wait for that. */
 od_status od_workers_submit(od_workers *workers, unsigned index, int place, od_job *job);
 /* Whether the calling thread is one of these. */

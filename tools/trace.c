@@ -4,8 +4,9 @@
  */
 #include "trace/trace.h"
 #include "memmgr/data/transfer.h"
-#include "tools/tools.h"
 #include "tools/report/trace_file.h"
+#include "tools/tools.h"
+#include "util/file/name.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -101,6 +102,10 @@ static int convert(const char *from, const char *to)
     telling t = {.file = &file};
     if (!od_trace_is_paje(to)) {
         od_tool_error("trace: '%s' is no format to convert to; allowed: a file that ends in .paje or .trace", to);
+        return OD_EXIT_REFUSED;
+    }
+    if (od_file_is_same(from, to)) {
+        od_tool_error("trace: %s would be replaced; allowed: another file", from);
         return OD_EXIT_REFUSED;
     }
     if (trace_file_read(from, &file, error, sizeof error)) {

@@ -10,6 +10,7 @@
  */
 #include "util/options.h"
 
+#include "util/file/name.h"
 #include "util/nearest.h"
 
 #include <ctype.h>
@@ -307,27 +308,22 @@ static bool is_writable(const char *path)
 
 static od_status parse_path(const od_option_spec *spec, const char *text, void *value)
 {
-    char folder[PATH_MAX];
     char path[sizeof((od_options *)0)->stats];
-    int length;
 
     (void)spec;
     if (!*text || strcmp(text, "0") == 0)
         return copy_text(value, sizeof path, "");
-    if (*text == '/')
-        length = snprintf(path, sizeof path, "%s", text);
-    else if (getcwd(folder, sizeof folder))
-        length = snprintf(path, sizeof path, "%s/%s", folder, text);
-    else
-        return OD_EIO;
-    if (length < 0 || (size_t)length >= sizeof path) {
-        errno = ENAMETOOLONG;
-        return OD_EIO;
-    }
+    od_status status = od_file_name(path, sizeof path, text, od_environment_trusted);
+    if (status)
+        return status;
     return is_writable(path) ? copy_text(value, sizeof path, path) : OD_EIO;
 }
 
 /* --- the table ------------------------------------------------------------ */
+
+#define FILE_ALLOWED                                                                                                   \
+    "0 (off), or a file in a folder that can be written; in its name %p is the process, %h the machine, %q{NAME} the " \
+    "environment variable NAME"
 
 #define MEMBER(name) offsetof(od_options, name)
 
@@ -390,11 +386,11 @@ static const od_option_spec table[] = {
     {PREFIX "HOST_WORKERS", "integer", "1", "threads", "a whole number >= 1",
      "Threads that run host versions of tasks that no device can run.", "host-workers", parse_count,
      MEMBER(host_workers)},
-    {PREFIX "STATS", "path", "0", "", "0 (off), or a file in a folder that can be written",
+    {PREFIX "STATS", "path", "0", "", FILE_ALLOWED,
      "Writes the figures of the run to this JSON file (docs/stats-schema.md).", "stats", parse_path, MEMBER(stats)},
-    {PREFIX "RECORD", "path", "0", "", "0 (off), or a file in a folder that can be written",
+    {PREFIX "RECORD", "path", "0", "", FILE_ALLOWED,
      "Records the run for `ompdarts sim --graph` (docs/graph-format.md).", "record", parse_path, MEMBER(record)},
-    {PREFIX "TRACE", "path", "0", "", "0 (off), or a file in a folder that can be written",
+    {PREFIX "TRACE", "path", "0", "", FILE_ALLOWED,
      "Writes tasks, transfers, evictions and decisions to this file, for Perfetto and `ompdarts report`; to FILE.paje "
      "for "
      "ViTE (docs/trace-format.md).",
@@ -567,6 +563,22 @@ static od_status parse_row(const od_option_spec *spec, od_options *options, char
     return status ? OD_EINVAL : OD_OK;
 }
 
+/* No two outputs are one file. */
+static od_status check_files(const od_options *options, char *error, size_t size)
+{
+    const struct {
+        const char *name, *path;
+    } files[] = {{"STATS", options->stats}, {"TRACE", options->trace}, {"RECORD", options->record}};
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
+        for (unsigned j = 0; j < i; j++)
+            if (*files[i].path && *files[j].path && od_file_is_same(files[i].path, files[j].path)) {
+                snprintf(error, size, PREFIX "%s=%s: the same file as " PREFIX "%s; allowed: a file of its own", files[i].name,
+                         show(files[i].path).text, files[j].name);
+                return OD_EINVAL;
+            }
+    return OD_OK;
+}
+
 od_status od_options_parse(od_options *options, const char *const *known_policies, const char *const *known_rules,
                            char *error, size_t error_size)
 {
@@ -574,6 +586,8 @@ od_status od_options_parse(od_options *options, const char *const *known_policie
     for (size_t i = 0; i < ROWS; i++)
         if (parse_row(&table[i], options, error, error_size))
             return OD_EINVAL;
+    if (check_files(options, error, error_size))
+        return OD_EINVAL;
     if (known_policies && check_policy(options->sched, known_policies, error, error_size))
         return OD_EINVAL;
     if (known_rules && check_name(PREFIX "EVICT", options->evict, "auto", known_rules, error, error_size))

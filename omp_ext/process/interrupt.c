@@ -17,6 +17,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+/* A user, a batch system, a terminal that closes, a limit of time, a reader that has gone. */
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR2, SIGPIPE};
+
 static struct {
     sem_t arrived;
     atomic_int signal;
@@ -88,9 +91,7 @@ void od_interrupt_start(void (*report)(int signal), void (*show)(void))
         od_log(OD_LOG_WARNING, "runtime", "an interrupted run will give no figures: out of threads");
         return;
     }
-    if (report) {
-        handle(SIGINT, note);
-        handle(SIGTERM, note);
-    }
+    for (size_t i = 0; report && i < sizeof endings / sizeof *endings; i++)
+        handle(endings[i], note);
     handle(SIGUSR1, ask);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * SIGINT and SIGTERM: the figures so far are given, then the process ends by that signal as it would have without us. A
- * program that handles or ignores one of them keeps it.
+ * SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR2 and SIGPIPE: the figures so far are given, then the process ends by that signal as it would
+ * have without us. A program that handles or ignores one of them keeps it.
  */
 #ifndef OD_OMP_EXT_INTERRUPT_H
 #define OD_OMP_EXT_INTERRUPT_H

@@ -13,7 +13,7 @@
 
 static const od_service *const services[] = {
     &od_check_service,    &od_record_service,   &od_tracing_service, &od_info_service,
-    &od_progress_service, &od_watchdog_service, &od_summary_service, &od_recall_service,
+    &od_progress_service, &od_watchdog_service, &od_recall_service, &od_summary_service, /* prints last: files are written */
 };
 
 enum { SERVICES = sizeof services / sizeof *services };

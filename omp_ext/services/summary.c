@@ -9,6 +9,22 @@
 #include "util/log.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+/* Nobody may read any more what is printed: that does not end the program before all is done. */
+static void print(const od_report *r)
+{
+    sigset_t pipe, pending, before;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    od_report_print(r, stderr);
+    if (!sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
 
 static void report(const od_run *run)
 {
@@ -31,10 +47,10 @@ static void report(const od_run *run)
         od_engine_device_stats(run->engine, k, &devices[k].stats);
     }
     locale_t programs = od_plain_numbers_begin();
-    if (options->summary)
-        od_report_print(&r, stderr);
     if (options->stats[0] && od_report_write_json(&r, options->stats))
         od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", options->stats);
+    if (options->summary)
+        print(&r);
     od_plain_numbers_end(programs);
 }
 

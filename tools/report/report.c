@@ -4,6 +4,7 @@
  */
 #include "tools/report/findings.h"
 #include "tools/tools.h"
+#include "util/file/name.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -320,6 +321,11 @@ int od_tool_report(int argc, char **argv)
     int status = parse(argc, argv, &output);
     if (status)
         return status;
+    for (int i = optind; output && i < argc; i++)
+        if (od_file_is_same(output, argv[i])) {
+            od_tool_error("report: -o %s would replace the trace; allowed: another file", output);
+            return OD_EXIT_REFUSED;
+        }
     size_t n = (size_t)(argc - optind), nread = 0;
     run *runs = calloc(n, sizeof *runs);
     if (!runs)

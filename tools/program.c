@@ -58,7 +58,7 @@ static bool is_offload_section(const elf_file *file, const Elf64_Shdr *names, co
     return false;
 }
 
-static bool needs_libomptarget(const elf_file *file, const Elf64_Shdr *dynamic)
+static bool needs(const elf_file *file, const Elf64_Shdr *dynamic, const char *library)
 {
     Elf64_Shdr strings;
     Elf64_Dyn entry;
@@ -68,23 +68,42 @@ static bool needs_libomptarget(const elf_file *file, const Elf64_Shdr *dynamic)
     for (uint64_t at = 0; at < dynamic->sh_size; at += sizeof entry) {
         if (!read_at(file, dynamic->sh_offset + at, &entry, sizeof entry) || entry.d_tag == DT_NULL)
             return false;
-        if (entry.d_tag == DT_NEEDED && string_is(file, &strings, entry.d_un.d_val, "libomptarget.so", false))
+        if (entry.d_tag == DT_NEEDED && string_is(file, &strings, entry.d_un.d_val, library, false))
             return true;
     }
     return false;
 }
 
-static bool offloads(elf_file *file)
+/* Nothing that loads libraries is asked for. */
+static bool is_static(const elf_file *file)
+{
+    Elf64_Phdr segment;
+
+    for (size_t i = 0; i < file->header.e_phnum; i++) {
+        if (!read_at(file, file->header.e_phoff + i * sizeof segment, &segment, sizeof segment) ||
+            segment.p_type == PT_INTERP)
+            return false;
+    }
+    return file->header.e_phnum && file->header.e_phentsize == sizeof segment;
+}
+
+static od_program_kind executable_kind(elf_file *file)
 {
     Elf64_Shdr names, section;
+    bool gcc = false;
 
-    if (!read_at(file, 0, &file->header, sizeof file->header) || file->header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        file->header.e_shentsize != sizeof section || !read_section(file, file->header.e_shstrndx, &names))
-        return false;
-    for (size_t i = 0; read_section(file, i, &section); i++)
-        if (is_offload_section(file, &names, &section) || needs_libomptarget(file, &section))
-            return true;
-    return false;
+    if (!read_at(file, 0, &file->header, sizeof file->header) || file->header.e_ident[EI_CLASS] != ELFCLASS64)
+        return OD_PROGRAM_PLAIN;
+    if (is_static(file))
+        return OD_PROGRAM_STATIC;
+    if (file->header.e_shentsize != sizeof section || !read_section(file, file->header.e_shstrndx, &names))
+        return OD_PROGRAM_PLAIN;
+    for (size_t i = 0; read_section(file, i, &section); i++) {
+        if (is_offload_section(file, &names, &section) || needs(file, &section, "libomptarget.so"))
+            return OD_PROGRAM_OFFLOADS;
+        gcc |= needs(file, &section, "libgomp.so");
+    }
+    return gcc ? OD_PROGRAM_GCC : OD_PROGRAM_PLAIN;
 }
 
 static od_program_kind kind_of(elf_file *file)
@@ -93,7 +112,14 @@ static od_program_kind kind_of(elf_file *file)
         return OD_PROGRAM_SCRIPT;
     if (file->size < SELFMAG || memcmp(file->bytes, ELFMAG, SELFMAG) != 0)
         return OD_PROGRAM_FOREIGN;
-    return offloads(file) ? OD_PROGRAM_OFFLOADS : OD_PROGRAM_PLAIN;
+    return executable_kind(file);
+}
+
+/* The loader leaves out what is to be preloaded. */
+static bool has_other_rights(const struct stat *info)
+{
+    return ((info->st_mode & S_ISUID) && info->st_uid != getuid()) ||
+           ((info->st_mode & S_ISGID) && info->st_gid != getgid());
 }
 
 od_program_kind od_program_inspect(const char *path)
@@ -106,6 +132,8 @@ od_program_kind od_program_inspect(const char *path)
         return OD_PROGRAM_UNREADABLE;
     if (fstat(descriptor, &info) == 0 && info.st_size == 0)
         kind = OD_PROGRAM_FOREIGN;
+    else if (has_other_rights(&info))
+        kind = OD_PROGRAM_PRIVILEGED;
     else if (info.st_size > 0) {
         void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (bytes != MAP_FAILED) {

@@ -176,6 +176,26 @@ static bool find_program(const char *name, char path[PATH_MAX])
     return false;
 }
 
+/* Why nothing of it would be scheduled, with what to do; NULL: something may be. */
+static const char *why_in_vain(od_program_kind kind)
+{
+    switch (kind) {
+    case OD_PROGRAM_PLAIN:
+        return "was not built with offloading: compile with -fopenmp -fopenmp-targets=... (or add --no-check if it starts "
+               "a program that was)";
+    case OD_PROGRAM_GCC:
+        return "was built with GCC's OpenMP runtime (libgomp), nothing of it can be scheduled: compile with clang -fopenmp "
+               "-fopenmp-targets=... (or add --no-check)";
+    case OD_PROGRAM_STATIC:
+        return "is linked statically, so the library cannot be preloaded: link it without -static (or add --no-check)";
+    case OD_PROGRAM_PRIVILEGED:
+        return "runs with other rights than yours (setuid or setgid), so nothing can be preloaded: use a copy without them "
+               "(or add --no-check)";
+    default:
+        return NULL;
+    }
+}
+
 /* Says why not where the program cannot run under ompdarts. */
 static bool accept_program(const char *name, const run_request *request, char path[PATH_MAX])
 {
@@ -188,13 +208,10 @@ static bool accept_program(const char *name, const run_request *request, char pa
         od_tool_error("cannot run '%s': neither an executable of this system nor a script that begins with #!", name);
         return false;
     }
-    if (kind == OD_PROGRAM_PLAIN && request->check) {
-        od_tool_error("'%s' was not built with offloading: compile with -fopenmp -fopenmp-targets=... "
-                      "(or add --no-check if it starts a program that was)",
-                      name);
-        return false;
-    }
-    return true;
+    const char *why = request->check ? why_in_vain(kind) : NULL;
+    if (why)
+        od_tool_error("'%s' %s", name, why);
+    return !why;
 }
 
 /* --- the environment --------------------------------------------------------- */

@@ -52,6 +52,9 @@ bool od_tool_find_helper(const char *name, char *path, size_t size);
 typedef enum od_program_kind {
     OD_PROGRAM_OFFLOADS,   /* has device code, or needs libomptarget */
     OD_PROGRAM_PLAIN,      /* an executable without either */
+    OD_PROGRAM_GCC,        /* likewise, with GCC's OpenMP runtime */
+    OD_PROGRAM_STATIC,     /* linked statically, with device code or without */
+    OD_PROGRAM_PRIVILEGED, /* runs with other rights than its caller's */
     OD_PROGRAM_SCRIPT,     /* begins with "#!": what it starts is not known */
     OD_PROGRAM_UNREADABLE, /* executable, but nobody may look into it */
     OD_PROGRAM_FOREIGN,    /* no format that this system runs */

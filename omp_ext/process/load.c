@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static bool knows_llvm(void)
 {
@@ -52,6 +53,7 @@ static void configure(void)
 {
     char error[512];
     loaded = true;
+    od_runtime.process = getpid();
     if (od_options_parse(&od_runtime.options, od_policy_names(), od_evict_names(), error, sizeof error) ||
         od_policy_choose(od_runtime.options.sched, &od_runtime.policy, error, sizeof error))
         od_refuse(error);
@@ -62,6 +64,8 @@ static void configure(void)
     const char *number = od_environment("OMP_DEFAULT_DEVICE");
     od_runtime.virtual_number = number && atoi(number) > 0 ? atoi(number) : 0;
     od_runtime.mandatory = offload && strcasecmp(offload, "mandatory") == 0;
+    if (od_runtime.options.disable && od_runtime.options.summary)
+        od_log(OD_LOG_WARNING, "runtime", "OMPDARTS_DISABLE=1: nothing is scheduled");
     bool disabled = offload && strcasecmp(offload, "disabled") == 0;
     if (disabled) /* who has asked for a summary is told why there is none */
         od_log(od_runtime.options.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",

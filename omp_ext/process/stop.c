@@ -174,10 +174,20 @@ void od_runtime_last_image(void)
         stop(0);
 }
 
+/* The program could have offloaded, and there is no summary. */
+static void say_why_in_vain(void)
+{
+    bool unstarted = od_runtime_offloads() && atomic_load(&od_process_self.activity) == OD_UNSTARTED;
+    if (unstarted && od_runtime.options.summary && getpid() == od_runtime.process)
+        fprintf(stderr, "ompdarts: %s: nothing was scheduled: no target region was reached\n",
+                program_invocation_short_name);
+}
+
 /* What a library's constructor registers for exit() is called after all destructors of libraries: it may have been there that all
  * started. Libraries that were there before ours have theirs called after this. */
 __attribute__((destructor)) static void unload(void)
 {
+    say_why_in_vain();
     od_runtime_begin_to_end(0, NULL);
     if (!od_images_exist())
         stop(0);

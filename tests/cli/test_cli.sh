@@ -168,6 +168,24 @@ refused "neither an executable of this system nor a script" run "$work/empty"
 head -c 200 "$plain" >"$work/damaged"
 chmod +x "$work/damaged"
 refused "was not built with offloading" run "$work/damaged"
+if echo 'int main(void) { return 0; }' | cc -x c -static -o "$work/static" - 2>/dev/null; then
+    refused "'$work/static' is linked statically, so the library cannot be preloaded" run "$work/static"
+    expect 0 run --no-check "$work/static"
+else
+    echo "no static libc: a statically linked program was not tried"
+fi
+if echo 'int main(void) { int n = 0;
+#pragma omp parallel reduction(+ : n)
+n++; return n < 1; }' | gcc -x c -fopenmp -o "$work/gcc" - 2>/dev/null; then
+    refused "was built with GCC's OpenMP runtime (libgomp)" run "$work/gcc"
+    expect 0 run --no-check "$work/gcc"
+else
+    echo "no GCC with OpenMP: its programs were not tried"
+fi
+if [ "$(id -u)" -eq 0 ] && cp "$plain" "$work/others" && chown 12345 "$work/others" && chmod u+s "$work/others"; then
+    refused "runs with other rights than yours (setuid or setgid)" run "$work/others"
+    expect 0 run --no-check "$work/others"
+fi
 if command -v objcopy >/dev/null; then
     for section in .llvm.offloading omp_offloading_entries llvm_offload_entries; do
         objcopy --add-section "$section=$work/data" "$plain" "$work/offloads"

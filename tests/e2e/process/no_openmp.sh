@@ -115,5 +115,10 @@ done
 plain 0 "$E2E_PROGRAMS/no_construct"
 under 0 OMPDARTS_SUMMARY=1 "$E2E_PROGRAMS/no_construct"
 same_output
+says "ompdarts: no_construct: nothing was scheduled: no target region was reached"
+under 0 OMPDARTS_SUMMARY=1 OMPDARTS_DISABLE=1 "$E2E_PROGRAMS/no_construct"
+says "OMPDARTS_DISABLE=1: nothing is scheduled"
+under 0 "$E2E_PROGRAMS/no_construct"
+same_output
 [ ! -s "$work/err" ] || fail "$ran: on standard error: $(cat "$work/err")"
 finish

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/process/interrupt.h"
 
+#include "util/clock.h"
 #include "util/log.h"
 #include "util/thread.h"
 
@@ -25,8 +26,8 @@ static struct {
     atomic_int signal;
     atomic_bool asked; /* SIGUSR1 */
     void (*report)(int signal);
-    void (*show)(void);
-    pid_t process; /* a forked child has no thread to wake */
+    void (*show)(bool internals);
+    pid_t process; /* that has a thread to wake: a forked child has none */
 } interrupt;
 
 /* As if there had been no handler. */
@@ -53,11 +54,22 @@ static void note(int signal)
 
 static void ask(int signal)
 {
+    static const char nothing[] = "ompdarts: SIGUSR1: this process has scheduled nothing yet\n";
     int saved = errno;
     (void)signal;
-    if (getpid() == interrupt.process && !atomic_exchange(&interrupt.asked, true))
+    if (getpid() != interrupt.process)
+        (void)!write(STDERR_FILENO, nothing, sizeof nothing - 1);
+    else if (!atomic_exchange(&interrupt.asked, true))
         sem_post(&interrupt.arrived);
     errno = saved;
+}
+
+static void answer(void)
+{
+    static uint64_t last_ns;
+    uint64_t now = od_clock_ns();
+    interrupt.show(last_ns && now - last_ns <= OD_ASK_AGAIN_S * OD_NS_PER_S);
+    last_ns = now;
 }
 
 static void *wait_for_signal(void *arg)
@@ -66,7 +78,7 @@ static void *wait_for_signal(void *arg)
     (void)arg;
     while (!(signal = atomic_load(&interrupt.signal))) {
         if (!sem_wait(&interrupt.arrived) && atomic_exchange(&interrupt.asked, false))
-            interrupt.show();
+            answer();
     }
     interrupt.report(signal);
     end_by(signal);
@@ -82,16 +94,20 @@ static void handle(int signal, void (*handler)(int signal))
         sigaction(signal, &ours, NULL);
 }
 
-void od_interrupt_start(void (*report)(int signal), void (*show)(void))
+void od_interrupt_load(void)
+{
+    handle(SIGUSR1, ask);
+}
+
+void od_interrupt_start(void (*report)(int signal), void (*show)(bool internals))
 {
     interrupt.report = report;
     interrupt.show = show;
-    interrupt.process = getpid();
     if (sem_init(&interrupt.arrived, 0, 0) || od_thread_start(NULL, "od-interrupt", wait_for_signal, NULL)) {
         od_log(OD_LOG_WARNING, "runtime", "an interrupted run will give no figures: out of threads");
         return;
     }
+    interrupt.process = getpid();
     for (size_t i = 0; report && i < sizeof endings / sizeof *endings; i++)
         handle(endings[i], note);
-    handle(SIGUSR1, ask);
 }

@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/detach.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/interrupt.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/thread.h"
@@ -77,6 +78,7 @@ static void configure(void)
         mend_thread_table();
         od_environment_default("OMPTARGET_QUERY_COUNT_MAX", "1000000000");
         od_environment_default("OMPTARGET_QUERY_COUNT_THRESHOLD", "1000000000");
+        od_interrupt_load();
         od_process_self.start = od_runtime_start;
         od_process_self.revive = od_runtime_revive;
         od_detach_at_thread_end(od_runtime_synchronise);

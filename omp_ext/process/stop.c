@@ -8,6 +8,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/images.h"
+#include "omp_ext/process/interrupt.h"
 #include "omp_ext/services/progress.h"
 #include "omp_ext/services/recall.h"
 #include "omp_ext/services/services.h"
@@ -202,13 +203,17 @@ static bool lock_for_signal(void)
     return od_lock_take_until(&od_runtime.lock, &limit);
 }
 
-void od_runtime_show_state(void)
+void od_runtime_show_state(bool internals)
 {
     if (!lock_for_signal()) {
         od_log(OD_LOG_WARNING, "runtime", "SIGUSR1: the scheduler did not answer");
         return;
     }
-    od_engine_dump(od_runtime.engine, stderr);
+    od_engine_explain(od_runtime.engine, stderr);
+    if (internals)
+        od_engine_dump(od_runtime.engine, stderr);
+    else
+        fprintf(stderr, "  (again within %d s: the scheduler's internals)\n", OD_ASK_AGAIN_S);
     od_lock_give(&od_runtime.lock);
 }
 

@@ -126,7 +126,7 @@ void od_runtime_background_done(od_background *job);
 void od_runtime_begin_to_end(int status, void *arg);
 /* For od_interrupt_start(). */
 void od_runtime_report_interrupted(int signal);
-void od_runtime_show_state(void);
+void od_runtime_show_state(bool internals);
 
 /* --- omp_ext/process/start.c: for od_process --- */
 

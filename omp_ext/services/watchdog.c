@@ -30,6 +30,7 @@ static _Noreturn void dump_and_abort(const od_engine *engine, uint64_t ns)
 {
     fprintf(stderr, "ompdarts: watchdog: no progress for %.0f s; %d threads wait in libomp\n",
             (double)ns / (double)OD_NS_PER_S, atomic_load(&waiting));
+    od_engine_explain(engine, stderr);
     od_engine_dump(engine, stderr);
     abort();
 }

@@ -254,6 +254,7 @@ void od_engine_stats_get(od_engine *engine, od_engine_stats *stats);
 /* Changes with every event: a watchdog compares two readings. */
 uint64_t od_engine_events(const od_engine *engine);
 bool od_engine_is_idle(const od_engine *engine); /* no task between ready and done, no transfer, no request */
+void od_engine_explain(const od_engine *engine, FILE *file); /* what goes on, in at most ten lines for the user */
 void od_engine_dump(const od_engine *engine, FILE *file);
 /* Checks every invariant: pools, masks, counts, lists, limits. */
 bool od_engine_is_valid(const od_engine *engine);

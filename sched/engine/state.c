@@ -106,6 +106,54 @@ bool od_engine_is_idle(const od_engine *e)
     return !e->unfinished && !e->transfers.count && !e->requests;
 }
 
+/* --- in plain words ------------------------------------------------------- */
+
+enum { DEVICES_EXPLAINED = 6 };
+
+static const char *activity(const od_engine *e, unsigned k, char text[120])
+{
+    static const char *const reasons[OD_STALL_CAUSES] = {
+        [OD_STALL_LOADS] = "the next task waits for its data",
+        [OD_STALL_MEMORY] = "the next task waits for memory that evictions free",
+        [OD_STALL_RIGHTS] = "the next task waits for data that other tasks or the program use",
+        [OD_STALL_IDLE] = "it has been given no task",
+    };
+    const od_device *device = &e->device[k];
+    if (od_device_is_lost(e, (int)k))
+        snprintf(text, 120, "is lost");
+    else if (device->running)
+        snprintf(text, 120, "runs %u task%s", device->running, device->running == 1 ? "" : "s");
+    else
+        snprintf(text, 120, "runs nothing: %s", reasons[stall_cause(e, k)]);
+    return text;
+}
+
+static void explain_device(const od_engine *e, unsigned k, FILE *file)
+{
+    const od_device *device = &e->device[k];
+    char text[120];
+    fprintf(file, "  device %u %s; %zu more given to it, %u transfers under way, memory %.1f of %.1f MB\n", k,
+            activity(e, k, text), device->committed.count + device->buffer.count, device->transfers,
+            (double)od_pool_used(device->pool) * 1e-6, (double)od_pool_capacity(device->pool) * 1e-6);
+}
+
+void od_engine_explain(const od_engine *e, FILE *file)
+{
+    unsigned n = e->config.ndevices, shown = n < DEVICES_EXPLAINED ? n : DEVICES_EXPLAINED;
+    fprintf(file, "ompdarts: %" PRIu64 " tasks done, %" PRIu64 " ready or running, %" PRIu64 " wait for others\n",
+            e->stats.tasks, (uint64_t)e->unfinished, e->stats.waiting);
+    for (unsigned k = 0; k < shown; k++)
+        explain_device(e, k, file);
+    if (n > shown)
+        fprintf(file, "  and %u more devices\n", n - shown);
+    if (e->host_running || e->host_ready.count || e->host_waiting.count)
+        fprintf(file, "  the host runs %u host versions; %zu more wait\n", e->host_running,
+                e->host_ready.count + e->host_waiting.count);
+    if (e->requests)
+        fprintf(file, "  the program waits for data %zu times\n", (size_t)e->requests);
+    fflush(file);
+}
+
 /* --- dump --------------------------------------------------------------- */
 
 static const char *const task_states[] = {"new",       "ready",   "planned", "buffered",

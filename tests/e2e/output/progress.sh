@@ -50,19 +50,28 @@ fi
 under 0 OMPDARTS_PROGRESS=1 "$E2E_BENCH/cholesky" 6 32
 [ ! -s "$work/err" ] || fail "$ran: $(cat "$work/err")"
 
-# SIGUSR1, twice.
-plain 0 "$E2E_BENCH/cholesky" --repeat 2 16 32
+# SIGUSR1 before the first construct, and later: plain words, then the internals. The program goes on.
+"$E2E_PROGRAMS/asks_early" >"$work/out" 2>"$work/err" && fail "SIGUSR1 without the library: the program went on"
+under 0 "$E2E_PROGRAMS/asks_early"
+says "ompdarts: SIGUSR1: this process has scheduled nothing yet"
 env LD_PRELOAD="$preload" OMPDARTS_SUMMARY=1 OMPDARTS_LOG=info "${long[@]}" >"$work/out" 2>"$work/err" &
 program=$!
-states() { grep -c 'engine state after [0-9]* events' "$work/err"; }
-for ((i = 0; i < 600 && $(states) < 2; i++)); do
+answers() { grep -c 'tasks done, [0-9]* ready or running' "$work/err"; }
+for ((i = 0; i < 600 && $(grep -c ' devices of ' "$work/err") < 1; i++)); do sleep 0.1; done
+sleep 0.5 # tasks are under way
+kill -USR1 $program
+for ((i = 0; i < 600 && $(answers) < 1; i++)); do sleep 0.1; done
+[ "$(grep -c 'engine state after' "$work/err")" -eq 0 ] || fail "SIGUSR1: internals at the first one"
+lines=$(sed -n '/tasks done/,/internals)/p' "$work/err" | wc -l)
+[ "$lines" -ge 3 ] && [ "$lines" -le 10 ] || fail "SIGUSR1: $lines lines: $(head -n 20 "$work/err")"
+says "(again within 10 s: the scheduler's internals)"
+for ((i = 0; i < 600 && $(answers) < 2; i++)); do
+    kill -USR1 $program
     sleep 0.1
-    grep -q ' devices of ' "$work/err" || continue # before the start it would end the program, as ever
-    kill -USR1 $program || break
 done
 kill -TERM $program
 wait $program
 [ $? -eq 143 ] || fail "SIGUSR1: the program did not end by SIGTERM"
-[ "$(states)" -ge 2 ] || fail "SIGUSR1: $(head -n 5 "$work/err")"
+[ "$(grep -c 'engine state after [0-9]* events' "$work/err")" -ge 1 ] || fail "SIGUSR1 again: $(head -n 5 "$work/err")"
 says "interrupted (Terminated): figures so far"
 finish

@@ -4,6 +4,7 @@
 #include "omp_ext/runtime/workers.h"
 
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "util/container/list.h"
 #include "util/lock.h"
 #include "util/memory.h"
@@ -31,8 +32,8 @@ typedef struct worker {
 
 struct od_workers {
     od_lock *lock;
-    od_list all, ended;   /* worker.node */
-    bool ends;            /* those that have nothing to do are to end */
+    od_list all, ended; /* worker.node */
+    bool ends;          /* those that have nothing to do are to end */
     pthread_cond_t ended_one;
     const od_workers_ops *ops;
     uint64_t wakes; /* bit i: queue i has a new job */
@@ -45,12 +46,10 @@ static void *work(void *arg);
 static od_status spawn(queue *q)
 {
     char name[16] = "od-host";
-    worker *new = od_calloc(1, sizeof *new);
-    if (!new)
-        return OD_ENOMEM;
+    worker *new = od_alloc(sizeof *new);
     if (q->place != OD_HOST)
         snprintf(name, sizeof name, "od-device-%d", q->place % 100);
-    new->queue = q;
+    *new = (worker){.queue = q};
     od_status status = od_thread_start(&new->thread, name, work, new);
     if (status) {
         free(new);

@@ -5,13 +5,12 @@
  * where it gets a place for a handle, the kernel is queued on its device and the launch returns. One thread per device runs
  * them in order, late. From the environment:
  *   ASYNC_LAUNCH_STATS=FILE  at exit: a line "device K launches N most M threads T" for each device, where M is how many
- *                            kernels were queued or running at once, and T the library's worker threads; and a line
+ *                            kernels were queued or running at once, and T how many threads launched them; and a line
  *                            "synchronous N", the launches that waited for their kernels
  *   ASYNC_LAUNCH_DELAY=US    most microseconds by which a kernel is late (200)
  *   ASYNC_LAUNCH_WAIT=1      each launch waits for its kernel, whose handle stays empty
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,7 +54,7 @@ typedef struct queue {
     pthread_cond_t filled;
     launch *first, **last;
     bool started;
-    unsigned launches, waiting, most;
+    unsigned launches, waiting, most, threads;
 } queue;
 
 static queue queues[DEVICES];
@@ -137,6 +136,9 @@ static void *run_kernels(void *arg)
 /* With the lock. */
 static void count(queue *q)
 {
+    static _Thread_local bool counted[DEVICES];
+    q->threads += !counted[q - queues];
+    counted[q - queues] = true;
     q->launches++;
     if (++q->waiting > q->most)
         q->most = q->waiting;
@@ -235,32 +237,6 @@ void __tgt_target_nowait_query(void **handle)
 
 /* --- statistics --------------------------------------------------------------------- */
 
-static bool has_name(const char *thread, const char *name)
-{
-    char path[300], comm[32] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return false;
-    bool has = fgets(comm, sizeof comm, file) && strcmp(strtok(comm, "\n"), name) == 0;
-    fclose(file);
-    return has;
-}
-
-/* The library's threads live as long as the process. */
-static unsigned count_workers(int device)
-{
-    char name[32];
-    unsigned n = 0;
-    snprintf(name, sizeof name, "od-device-%d", device);
-    DIR *folder = opendir("/proc/self/task");
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        n += has_name(entry->d_name, name);
-    if (folder)
-        closedir(folder);
-    return n;
-}
-
 __attribute__((destructor)) static void at_exit(void)
 {
     const char *path = getenv("ASYNC_LAUNCH_STATS");
@@ -272,7 +248,7 @@ __attribute__((destructor)) static void at_exit(void)
         if (!q->launches)
             continue;
         pthread_mutex_lock(&q->lock);
-        fprintf(file, "device %d launches %u most %u threads %u\n", k, q->launches, q->most, count_workers(k));
+        fprintf(file, "device %d launches %u most %u threads %u\n", k, q->launches, q->most, q->threads);
         pthread_mutex_unlock(&q->lock);
     }
     fprintf(file, "synchronous %u\n", synchronous);

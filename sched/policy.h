@@ -82,8 +82,8 @@ typedef struct od_policy_env {
     /* All tasks that the engine has been told of and that are not done (sched/graph/known.h); NULL unless the policy
      * asks for it. The engine adds, takes and removes tasks; the policy may claim them for devices. */
     struct od_known *known;
-    /* How many devices are to work (OMPDARTS_WORKING), and whether k is one that rests: of it nothing new is asked.
-     * `ready` plans nothing for it, and `pop` gives it only what had been planned for it before. NULL: all work. */
+    /* How many devices are to be active (OMPDARTS_WORKING), and whether k is an idle one: of it nothing new is asked.
+     * `ready` plans nothing for it, and `pop` gives it only what had been planned for it before. NULL: all are active. */
     unsigned (*working)(void *engine);
     bool (*rests)(void *engine, unsigned k);
     /* Runs the job in the background, then `done` under the lock, and every device asks again; at once, `done`
@@ -102,7 +102,7 @@ typedef struct od_policy_ops {
     const char *default_evict;  /* what OMPDARTS_EVICT=auto means with this policy */
     bool places_at_arrival; /* `ready` decides on a task's device for good: no device takes what another might run */
     bool wants_known;       /* env.known */
-    bool chooses_working;   /* unless the user says otherwise devices rest where fewer would finish sooner */
+    bool chooses_working;   /* unless the user says otherwise devices are idle where fewer would finish sooner */
     const od_policy_option *options; /* up to a row without a name, at most OD_POLICY_OPTIONS_MAX; NULL: none */
 
     od_status (*create)(const od_policy_env *env, void **state);

@@ -31,8 +31,8 @@ typedef struct command {
     size_t memory; /* 0: all data fit */
     unsigned devices, buffer, repeat;
     double lookahead; /* seconds; negative: not given */
-    int working;      /* as in od_engine_config */
-    bool working_given;
+    int active;       /* as in od_engine_config */
+    bool active_given;
     uint64_t seed;
     bool seed_given;
     sim_cost cost;
@@ -184,10 +184,10 @@ static bool take_lookahead(command *c)
 
 static bool take_working(command *c)
 {
-    c->working_given = od_parse_working(optarg, &c->working) == OD_OK;
-    if (!c->working_given)
+    c->active_given = od_parse_working(optarg, &c->active) == OD_OK;
+    if (!c->active_given)
         fprintf(stderr, "ompdarts sim: --working %s: not policy, auto, all or a number from 1\n", optarg);
-    return c->working_given;
+    return c->active_given;
 }
 
 /* False: refused, with a message. */
@@ -284,7 +284,7 @@ static void follow_recording(command *c)
     c->devices = c->devices ? c->devices : r->ndevices;
     c->buffer = c->buffer ? c->buffer : r->buffer;
     c->lookahead = c->lookahead >= 0 ? c->lookahead : r->lookahead;
-    c->working = c->working_given ? c->working : r->working;
+    c->active = c->active_given ? c->active : r->active;
     c->seed = c->seed_given ? c->seed : r->seed;
 }
 
@@ -489,7 +489,7 @@ static int run_once(const command *c, uint64_t seed)
                            .memory = c->memory ? c->memory : enough(&graph),
                            .buffer = c->buffer,
                            .lookahead = c->lookahead,
-                           .working = c->working,
+                           .active = c->active,
                            .policy = c->policy,
                            .policy_text = c->policy_text,
                            .evict = c->evict,

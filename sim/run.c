@@ -399,7 +399,7 @@ static od_status make_engine(simulation *s)
                                .alignment = m->recording ? 0 : 1, /* of a real device's pool, or none */
                                .buffer = m->buffer,
                                .lookahead = m->lookahead,
-                               .working = m->working,
+                               .active = m->active,
                                .slots = m->platform->slots,
                                .host_slots = 1,
                                .peer = m->platform->peer,

@@ -26,7 +26,7 @@ typedef struct sim_machine {
     size_t memory;    /* bytes of each device */
     unsigned buffer;  /* tasks per task buffer */
     double lookahead; /* seconds of work that a buffer may hold while no load is under way */
-    int working;      /* as in od_engine_config */
+    int active;       /* as in od_engine_config */
     od_policy_choice policy;
     const char *policy_text; /* as it was written */
     const od_evict_ops *evict;

@@ -13,7 +13,7 @@
 #include "bench/common/clock.h"
 #include "bench/common/command.h"
 #include "sched/evict.h"
-#include "sched/phase/working.h"
+#include "sched/phase/active.h"
 #include "sched/policy.h"
 #include "tests/reference/reference.h"
 
@@ -40,7 +40,7 @@ struct load {
     uint64_t loads;
     od_policy_env env;
     od_known *known; /* where the policy wants it */
-    od_working working;
+    od_active active;
 };
 
 struct subject {
@@ -225,14 +225,14 @@ static void run_task(struct load *load, const struct subject *subject, void *sta
     od_known_follow_done(load->known, task);
 }
 
-static void choose_working(struct load *load)
+static void choose_active(struct load *load)
 {
-    od_working_estimate estimate;
-    if (!od_working_is_due(&load->working, load->known))
+    od_active_estimate estimate;
+    if (!od_active_is_due(&load->active, load->known))
         return;
-    checked(od_working_begin(&load->working, &load->env, load->known, &estimate) ? NULL : load);
-    od_working_find(&estimate);
-    od_working_end(&load->working, &estimate);
+    checked(od_active_begin(&load->active, &load->env, load->known, &estimate) ? NULL : load);
+    od_active_find(&estimate);
+    od_active_end(&load->active, &estimate);
 }
 
 static void run_all(struct load *load, const struct subject *subject, void *state)
@@ -240,7 +240,7 @@ static void run_all(struct load *load, const struct subject *subject, void *stat
     uint32_t done = 0;
     while (done < load->ntasks) {
         for (unsigned k = 0; k < load->ndevices; k++) {
-            choose_working(load);
+            choose_active(load);
             od_task *task = subject->ops->pop(state, k);
             if (!task)
                 continue;
@@ -255,7 +255,7 @@ static void run_all(struct load *load, const struct subject *subject, void *stat
 
 static unsigned working(void *engine)
 {
-    return ((const struct load *)engine)->working.count;
+    return ((const struct load *)engine)->active.count;
 }
 
 static bool rests(void *engine, unsigned k)
@@ -278,7 +278,7 @@ static struct figures measure(struct load *load, const struct subject *subject)
                                 .working = working,
                                 .rests = rests};
     double bytes = heap_bytes(), start = processor_seconds();
-    od_working_init(&load->working, &load->env, OD_WORKING_AS_POLICY, subject->ops->chooses_working);
+    od_active_init(&load->active, &load->env, OD_ACTIVE_AS_POLICY, subject->ops->chooses_working);
     load->known = subject->ops->wants_known ? checked(od_known_create(load->ndevices, NULL, NULL)) : NULL;
     load->env.known = load->known;
     if (od_policy_create(subject->ops, &load->env, &state))
@@ -309,9 +309,9 @@ struct command {
 static struct subject subject_of(const struct command *command, const char *policy)
 {
     struct subject subject;
-    char error[256];
+    char error[1024];
     if (od_policy_choose(policy, &subject.policy, error, sizeof error))
-        bench_fail("%s", error);
+        bench_fail("%s: %s", policy, error);
     subject.ops = command->plain ? od_reference_find(subject.policy.ops->name) : subject.policy.ops;
     subject.rule = od_evict_find(subject.policy.ops->default_evict);
     if (!subject.ops)

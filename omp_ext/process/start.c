@@ -83,7 +83,7 @@ static od_status start_engine(void)
         .host_link = od_runtime_link(NULL, OD_HOST, 0),
         .peer_link = n > 1 ? od_runtime_link(NULL, 0, 1) : od_runtime_link(NULL, OD_HOST, 0),
         .policy = policy,
-        .working = od_runtime.options.working,
+        .active = od_runtime.options.working,
         .policy_values = od_runtime.policy.values,
         .evict = od_evict_find(od_runtime.options.evict),
         .seed = od_runtime.options.seed,

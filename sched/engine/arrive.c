@@ -25,7 +25,7 @@ static unsigned cheapest_device(const od_engine *e, const od_task *t)
 {
     unsigned best = (unsigned)__builtin_ctzll(~e->lost);
     for (unsigned k = best + 1; k < e->config.ndevices; k++)
-        if (!od_device_is_lost(e, (int)k) && !od_engine_rests(e, k) && bytes_to_load(t, k) < bytes_to_load(t, best))
+        if (!od_device_is_lost(e, (int)k) && !od_engine_idles(e, k) && bytes_to_load(t, k) < bytes_to_load(t, best))
             best = k;
     return best;
 }

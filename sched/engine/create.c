@@ -53,12 +53,12 @@ static void background(void *engine, od_background *work, size_t tasks)
 
 static unsigned working(void *engine)
 {
-    return od_engine_working(engine);
+    return od_engine_active(engine);
 }
 
 static bool rests(void *engine, unsigned k)
 {
-    return od_engine_rests(engine, k);
+    return od_engine_idles(engine, k);
 }
 
 static const od_datum *find_datum(void *engine, uintptr_t base)
@@ -142,8 +142,8 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     od_status status = make_links(e) && e->directory && e->forecast && e->levels ? make_devices(e) : OD_ENOMEM;
     for (unsigned k = 0; !status && k < config->ndevices; k++)
         e->env.inbound += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
-    od_working_init(&e->working, &e->env, config->working, config->policy->chooses_working);
-    if (!status && (e->working.chooses || config->policy->wants_known)) {
+    od_active_init(&e->active, &e->env, config->active, config->policy->chooses_working);
+    if (!status && (e->active.chooses || config->policy->wants_known)) {
         e->known = od_known_create(config->ndevices, find_datum, e);
         e->env.known = config->policy->wants_known ? e->known : NULL;
         status = e->known ? OD_OK : OD_ENOMEM;

@@ -115,7 +115,7 @@ typedef struct od_engine_config {
     const od_policy_ops *policy;
     const uint64_t *policy_values; /* of its options; NULL: as if omitted. Not kept */
     const od_evict_ops *evict;
-    int working; /* devices that work, the others rest; OD_WORKING_AS_POLICY or OD_WORKING_CHOSEN (sched/phase/working.h) */
+    int active;          /* devices that are used, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
     uint64_t seed;
     const od_driver_ops *driver_ops;
     void *driver;

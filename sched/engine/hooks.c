@@ -29,7 +29,7 @@ od_status od_hook_ready(od_engine *e, od_task *t)
     if (t->submission)
         t->submission->known = t->known;
     if (!status && policy->places_at_arrival)
-        od_engine_choose_working(e);
+        od_engine_choose_active(e);
     if (!status)
         status = policy->ready(e->policy_state, t);
     count(e, begin);
@@ -40,7 +40,7 @@ od_task *od_hook_pop(od_engine *e, unsigned k)
 {
     const od_policy_ops *policy = e->config.policy;
     uint64_t begin = od_engine_cost_clock(e);
-    bool chosen = policy->places_at_arrival || od_engine_choose_working(e);
+    bool chosen = policy->places_at_arrival || od_engine_choose_active(e);
     od_task *t = chosen ? policy->pop(e->policy_state, k) : NULL;
     if (t)
         od_known_follow_taken(e->known, t);

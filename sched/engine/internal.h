@@ -6,7 +6,7 @@
  *
  *   state.c             statistics, dump, invariants
  *   background.c             work without the lock
- *   working.c           how many devices work
+ *   active.c            how many devices are active
  *   hooks.c             the policy and the eviction rule are called
  *   submission.c        tasks that are not ready yet
  *   data/seal.c         regions: what the host may not change any more
@@ -34,7 +34,7 @@
 #include "sched/engine/engine.h"
 #include "sched/graph/forecast.h"
 #include "sched/graph/known.h"
-#include "sched/phase/working.h"
+#include "sched/phase/active.h"
 
 enum { OD_MOST_AHEAD = 64 }; /* tasks in a task buffer with lookahead, however short */
 
@@ -76,7 +76,7 @@ struct od_engine {
     void *policy_state;
     od_policy_env env;
     od_known *known; /* NULL: nobody wants it */
-    od_working working;
+    od_active active;
     od_list background; /* od_background.link: under way */
 
     uint64_t todo;           /* devices to look at before the event ends */
@@ -125,12 +125,12 @@ void od_engine_check(const od_engine *e);
 void od_engine_background(od_engine *e, od_background *job, size_t tasks);
 void od_background_finish(od_engine *e, od_background *job, bool carried_out);
 
-/* working.c */
-/* How many of the devices that are not lost work, at least one: the first ones, the others rest. */
-unsigned od_engine_working(const od_engine *e);
-bool od_engine_rests(const od_engine *e, unsigned k);
+/* active.c */
+/* How many of the devices that are not lost are active, at least one: the first ones, the others are idle. */
+unsigned od_engine_active(const od_engine *e);
+bool od_engine_idles(const od_engine *e, unsigned k);
 /* False: nobody is to be given anything before it is known. */
-bool od_engine_choose_working(od_engine *e);
+bool od_engine_choose_active(od_engine *e);
 
 /* hooks.c: the policy and the eviction rule; sched_ns counts what they take */
 /* NULL: nobody wants to know the task, or there is no memory. */

@@ -76,7 +76,7 @@ typedef struct sim_recording {
     size_t memory;    /* bytes of each device */
     uint64_t seed;
     bool spill;
-    int working; /* as in od_engine_config */
+    int active;  /* as in od_engine_config */
     char policy[1024], evict[32];
     od_link host_link, peer_link; /* as the policy knew them */
     double resumed;               /* seconds: when the thread went on, as far as the file has been read */

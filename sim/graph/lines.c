@@ -66,10 +66,10 @@ static bool read_working(sim_reader *in)
     uint64_t count;
     const char *text = sim_word(in);
     if (text && strcmp(text, "working=-1") == 0)
-        in->r->working = -1;
+        in->r->active = -1;
     else if (text && strncmp(text, name, sizeof name - 1) == 0 &&
              sim_to_number(text + sizeof name - 1, INT_MAX, &count))
-        in->r->working = (int)count;
+        in->r->active = (int)count;
     else if (text)
         return sim_refuse(in, "not the settings of a run");
     return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What each device is given by stationary: a phase of its own, or its part of a joint plan. See stationary.c. */
 #include "sched/phase/list.h"
-#include "sched/phase/working.h"
+#include "sched/phase/active.h"
 #include "sched/policy/stationary/impl.h"
 #include "util/memory.h"
 
@@ -45,7 +45,7 @@ struct planning {
     od_background job;
     od_stationary *s;
     unsigned k;
-    unsigned ndevices, working;
+    unsigned ndevices, active;
     bool jointly; /* what all devices do may be planned together; then: it has been */
     double work;  /* seconds of all tasks */
     od_snapshot snapshot;
@@ -60,7 +60,7 @@ static od_status find_phase(struct planning *planning)
     od_phase_problem *p = &planning->snapshot.problem;
     od_phase_result *phase = &planning->phase;
     od_status status = od_phase_plan(p, phase);
-    if (status || planning->working == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
+    if (status || planning->active == 1 || phase->seconds <= p->share / 2 || !is_awaited(p, phase))
         return status;
     p->share /= 2;
     return od_phase_plan(p, phase);
@@ -73,12 +73,12 @@ static bool find_joint_plan(struct planning *planning)
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
     const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies, planning->ndevices};
-    double work = planning->work / planning->working;
-    double loads = od_working_loads(&planning->snapshot, planning->ndevices, planning->working);
-    if ((planning->working <= FEW && loads > little * work) ||
-        od_list_plan_best(&problem, planning->working, &planning->list))
+    double work = planning->work / planning->active;
+    double loads = od_active_loads(&planning->snapshot, planning->ndevices, planning->active);
+    if ((planning->active <= FEW && loads > little * work) ||
+        od_list_plan_best(&problem, planning->active, &planning->list))
         return false;
-    return planning->list.seconds < od_working_finish(work, loads);
+    return planning->list.seconds < od_active_finish(work, loads);
 }
 
 static void find_plan(od_background *job)
@@ -181,7 +181,7 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->s = s;
     planning->k = k;
     planning->ndevices = s->env.ndevices;
-    planning->working = od_policy_working(&s->env);
+    planning->active = od_policy_working(&s->env);
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);

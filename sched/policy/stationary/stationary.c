@@ -12,7 +12,7 @@
  * Where several devices have nothing yet and tasks wait for each other, all of them may be planned jointly instead
  * (sched/phase/list.h), if that is expected to end sooner: then each device follows its part of that plan.
  *
- * The work is divided among the devices that work; the others rest (sched/phase/working.h).
+ * The work is divided among the active devices; the others are idle (sched/phase/active.h).
  *
  * A device that has no ready task takes over what another one was going to do with one item, if no loads are under
  * way (then they cost nobody anything) and the other has more to do than they take. Not published.

@@ -439,7 +439,7 @@ static bool build(world *w)
                                .alignment = 1,
                                .buffer = m->buffer,
                                .lookahead = m->lookahead,
-                               .working = m->working,
+                               .active = m->active,
                                .slots = m->slots,
                                .host_slots = 1,
                                .peer = m->peer,

@@ -44,7 +44,7 @@ typedef struct w_machine {
     size_t memory;
     unsigned buffer, slots;
     double lookahead; /* seconds */
-    int working;      /* as in od_engine_config */
+    int active;       /* as in od_engine_config */
     bool background;       /* plans end as events of their own */
     bool peer;
     unsigned losses;     /* bit k: device k is lost at some moment */

@@ -343,7 +343,7 @@ static void build(struct world *w)
                                .alignment = 1,
                                .buffer = m->buffer,
                                .lookahead = m->lookahead,
-                               .working = m->working,
+                               .active = m->active,
                                .slots = 1,
                                .host_slots = 1,
                                .peer = m->peer_bandwidth > 0,

@@ -32,7 +32,7 @@ typedef struct model_machine {
     size_t memory; /* bytes of each device */
     unsigned buffer;
     double lookahead;                 /* seconds */
-    int working;                      /* as in od_engine_config */
+    int active;                       /* as in od_engine_config */
     double bandwidth, peer_bandwidth; /* bytes/s; peer 0: no copies between devices */
     const char *policy;               /* as OMPDARTS_SCHED */
     const char *evict;                /* NULL: what suits the policy */

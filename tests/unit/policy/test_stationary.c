@@ -19,7 +19,7 @@
 #include "sched/graph/known.h"
 #include "sched/phase/phase.h"
 #include "sched/phase/list.h"
-#include "sched/phase/working.h"
+#include "sched/phase/active.h"
 
 /* --- loads ------------------------------------------------------------------- */
 
@@ -103,7 +103,7 @@ static void test_looks_ahead(void **unused)
     model_free(&graph);
 }
 
-/* --- devices that rest --------------------------------------------------------- */
+/* --- idle devices --------------------------------------------------------------- */
 
 static unsigned devices_at_work(const model_result *result)
 {
@@ -113,7 +113,7 @@ static unsigned devices_at_work(const model_result *result)
     return count;
 }
 
-/* What rests gets nothing, whatever the policy; and each of those that are to work gets something, unless the policy finds that fewer
+/* What is idle gets nothing, whatever the policy; and each of those that are to be active gets something, unless the policy finds that fewer
  * are enough. */
 static void test_devices_rest_under_every_policy(void **unused)
 {
@@ -121,12 +121,12 @@ static void test_devices_rest_under_every_policy(void **unused)
     model_graph graph = model_cholesky(10);
     for (const char *const *name = od_policy_names(); *name; name++) {
         model_machine machine = unit_machine(*name, 4, 40);
-        machine.working = OD_WORKING_CHOSEN;
+        machine.active = OD_ACTIVE_CHOSEN;
         machine.bandwidth = 500;
         model_result chosen = model_run(&graph, &machine);
         assert_in_range(devices_at_work(&chosen), 1, 3);
         for (int n = 1; n <= 4; n++) {
-            machine.working = n;
+            machine.active = n;
             model_result result = model_run(&graph, &machine);
             bool may_leave = od_policy_find(*name)->chooses_working;
             for (int k = 0; k < 4; k++)
@@ -145,12 +145,12 @@ static void test_devices_rest(void **unused)
     model_machine machine = unit_machine("stationary", 8, 100);
     machine.bandwidth = 500; /* two tasks' time for a load */
     model_result chosen = model_run(&graph, &machine);
-    machine.working = 8;
+    machine.active = 8;
     model_result all = model_run(&graph, &machine);
-    machine.working = 2;
+    machine.active = 2;
     machine.policy = "stationary:steal=0";
     model_result two = model_run(&graph, &machine);
-    machine.working = 1;
+    machine.active = 1;
     model_result one = model_run(&graph, &machine);
     print_message("%u devices: %.0f ms; 8: %.0f ms; 1: %.0f ms\n", devices_at_work(&chosen), 1e3 * chosen.makespan,
                   1e3 * all.makespan, 1e3 * one.makespan);
@@ -162,7 +162,7 @@ static void test_devices_rest(void **unused)
     model_free(&graph);
 }
 
-/* Where loads cost next to nothing all devices work. */
+/* Where loads cost next to nothing all devices are active. */
 static void test_devices_work(void **unused)
 {
     (void)unused;
@@ -490,22 +490,22 @@ static void test_one_estimate_a_batch(void **unused)
     (void)unused;
     const od_policy_env env = {.ndevices = 4, .buffer = 1, .memory = 100};
     od_known *known = od_known_create(env.ndevices, NULL, NULL);
-    od_working working;
-    od_working_init(&working, &env, OD_WORKING_CHOSEN, false);
+    od_active active;
+    od_active_init(&active, &env, OD_ACTIVE_CHOSEN, false);
     assert_non_null(known);
     for (int batch = 0; batch < BATCHES; batch++) {
         od_known_task *task[AT_ONCE];
-        od_working_estimate estimate;
+        od_active_estimate estimate;
         for (int t = 0; t < AT_ONCE; t++)
             task[t] = od_known_submit(known, NULL, 1, NULL, 0);
-        assert_true(od_working_is_due(&working, known));
-        assert_int_equal(od_working_begin(&working, &env, known, &estimate), OD_OK);
-        assert_true(working.first == (batch == 0));
-        od_working_find(&estimate);
-        od_working_end(&working, &estimate);
-        assert_int_equal(working.count, 4);
+        assert_true(od_active_is_due(&active, known));
+        assert_int_equal(od_active_begin(&active, &env, known, &estimate), OD_OK);
+        assert_true(active.first == (batch == 0));
+        od_active_find(&estimate);
+        od_active_end(&active, &estimate);
+        assert_int_equal(active.count, 4);
         for (int t = 0; t < AT_ONCE; t++) {
-            assert_false(od_working_is_due(&working, known));
+            assert_false(od_active_is_due(&active, known));
             od_known_done(known, task[t]);
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How many devices work, and which; see working.h. */
+/* How many devices are active, and which; see active.h. */
 #include "sched/engine/internal.h"
 #include "util/memory.h"
 
@@ -10,37 +10,37 @@ static uint64_t bits_below(unsigned k)
     return k < OD_MAX_DEVICES ? OD_BIT(k) - 1 : UINT64_MAX;
 }
 
-unsigned od_engine_working(const od_engine *e)
+unsigned od_engine_active(const od_engine *e)
 {
     unsigned left = e->config.ndevices - (unsigned)__builtin_popcountll(e->lost);
-    unsigned count = e->working.count < left ? e->working.count : left;
+    unsigned count = e->active.count < left ? e->active.count : left;
     return count ? count : 1; /* plans of lost devices are carried out elsewhere */
 }
 
-bool od_engine_rests(const od_engine *e, unsigned k)
+bool od_engine_idles(const od_engine *e, unsigned k)
 {
     unsigned before = k - (unsigned)__builtin_popcountll(e->lost & bits_below(k)); /* that are not lost */
-    return before >= e->working.count;
+    return before >= e->active.count;
 }
 
 struct choice {
     od_background job;
     od_engine *e;
-    od_working_estimate estimate;
+    od_active_estimate estimate;
 };
 
 static void find(od_background *job)
 {
-    od_working_find(&od_container_of(job, struct choice, job)->estimate);
+    od_active_find(&od_container_of(job, struct choice, job)->estimate);
 }
 
-static void tell(od_engine *e, const od_working_estimate *estimate, unsigned before)
+static void tell(od_engine *e, const od_active_estimate *estimate, unsigned before)
 {
-    unsigned last = e->config.ndevices - 1, count = e->working.count;
+    unsigned last = e->config.ndevices - 1, count = e->active.count;
     const od_score scores[] = {{"working_devices", count},
                                {"before", before},
                                {"finish_s", estimate->seconds},
-                               {"known_tasks", (double)e->working.estimated},
+                               {"known_tasks", (double)e->active.estimated},
                                {"work_s", estimate->work}};
     od_tell(e, (od_event){.kind = OD_EVENT_DECISION,
                           .ns = od_engine_now(e),
@@ -53,24 +53,24 @@ static void adopt(od_background *job, bool carried_out)
 {
     struct choice *choice = od_container_of(job, struct choice, job);
     od_engine *e = choice->e;
-    unsigned before = e->working.count;
+    unsigned before = e->active.count;
     if (!carried_out)
         choice->estimate.count = 0;
-    od_working_end(&e->working, &choice->estimate);
-    if (e->working.count != before && od_is_told(e))
+    od_active_end(&e->active, &choice->estimate);
+    if (e->active.count != before && od_is_told(e))
         tell(e, &choice->estimate, before);
     free(choice);
 }
 
-bool od_engine_choose_working(od_engine *e)
+bool od_engine_choose_active(od_engine *e)
 {
-    struct choice *choice = od_working_is_due(&e->working, e->known) ? od_malloc(sizeof *choice) : NULL;
-    if (choice && od_working_begin(&e->working, &e->env, e->known, &choice->estimate) == OD_OK) {
+    struct choice *choice = od_active_is_due(&e->active, e->known) ? od_malloc(sizeof *choice) : NULL;
+    if (choice && od_active_begin(&e->active, &e->env, e->known, &choice->estimate) == OD_OK) {
         choice->job = (od_background){.run = find, .done = adopt};
         choice->e = e;
         od_engine_background(e, &choice->job, e->config.policy->places_at_arrival ? 0 : e->known->open.count);
     } else {
         free(choice);
     }
-    return !e->working.under_way || !e->working.first;
+    return !e->active.under_way || !e->active.first;
 }

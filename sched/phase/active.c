@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How many devices are active; see active.h. */
+#include "sched/phase/active.h"
+
+#include <math.h>
+
+void od_active_init(od_active *a, const od_policy_env *env, int count, bool policy_chooses)
+{
+    bool chosen = count == OD_ACTIVE_CHOSEN || (count == OD_ACTIVE_AS_POLICY && policy_chooses);
+    *a = (od_active){.chooses = chosen && env->ndevices > 1, .count = env->ndevices};
+    if (count > 0 && (unsigned)count < env->ndevices)
+        a->count = (unsigned)count;
+}
+
+/* What is shorter, loads or work, is not quite hidden behind the other. */
+double od_active_finish(double work, double loads)
+{
+    static const double not_hidden = 0.6; /* over the factorisations and products of docs/performance.md */
+    return fmax(work, loads) + not_hidden * fmin(work, loads);
+}
+
+double od_active_loads(const od_snapshot *snapshot, unsigned ndevices, unsigned nactive)
+{
+    double loads;
+    return od_phase_estimate(&snapshot->problem, nactive, &loads) ? (double)INFINITY : loads / ndevices;
+}
+
+bool od_active_is_due(od_active *a, const od_known *known)
+{
+    if (!a->chooses || a->under_way)
+        return false;
+    if (a->batch != known->batches)
+        a->estimated = 0;
+    a->batch = known->batches;
+    return known->open.count >= a->estimated + a->estimated / 4 + 8;
+}
+
+od_status od_active_begin(od_active *a, const od_policy_env *env, od_known *known, od_active_estimate *estimate)
+{
+    od_known_predict(known);
+    *estimate =
+        (od_active_estimate){.ndevices = env->ndevices, .seconds = (double)INFINITY, .work = known->open_seconds};
+    if (od_snapshot_create(&estimate->snapshot, known, env, 0))
+        return OD_ENOMEM;
+    a->first = !a->begun;
+    a->begun = true;
+    a->estimated = known->open.count;
+    a->under_way = true;
+    return OD_OK;
+}
+
+void od_active_find(od_active_estimate *estimate)
+{
+    static const double clearly = 0.97; /* one device more must bring that */
+    static const double others = 0.05; /* so much longer each of the others makes it by what they wait for each other */
+    double least = (double)INFINITY;
+    estimate->snapshot.problem.memo = &estimate->memo;
+    for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
+        double loads = od_active_loads(&estimate->snapshot, estimate->ndevices, n);
+        double seconds = od_active_finish(estimate->work / n, loads);
+        if (seconds * (1 + others * (n - 1)) >= clearly * least)
+            continue;
+        least = seconds * (1 + others * (n - 1));
+        estimate->seconds = seconds;
+        estimate->count = n;
+    }
+}
+
+void od_active_end(od_active *a, od_active_estimate *estimate)
+{
+    a->under_way = false;
+    if (estimate->count)
+        a->count = estimate->count;
+    od_snapshot_free(&estimate->snapshot);
+}

@@ -67,7 +67,7 @@ list_runs()
     done
     # Tasks too large for a device: their host versions run.
     for style in task region blas; do
-        echo "HOST_WORKERS=3 JITTER=0.0003 MEM_LIMIT=40K | lu --style $style 6 64"
+        echo "JITTER=0.0003 MEM_LIMIT=40K | lu --style $style 6 64"
     done
     echo "TASK_BUFFER=1 JITTER=0.0003 MEM_LIMIT=100K | gemm3d --style region 5 64"
     echo "TASK_BUFFER=20 JITTER=0.0003 MEM_LIMIT=100K | gemm3d --style task 5 64"

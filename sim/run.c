@@ -401,7 +401,6 @@ static od_status make_engine(simulation *s)
                                .lookahead = m->lookahead,
                                .active = m->active,
                                .slots = m->platform->slots,
-                               .host_slots = 1,
                                .peer = m->platform->peer,
                                .spill = m->recording && m->recording->spill,
                                .policy = m->policy.ops,

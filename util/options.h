@@ -73,7 +73,6 @@ typedef struct od_options {
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
     od_priority_mode priority;      /* OMPDARTS_PRIORITY */
     double link_bandwidth;          /* OMPDARTS_LINK_BANDWIDTH: bytes/s, shared by all devices; 0 = not slowed */
-    uint32_t host_workers;          /* OMPDARTS_HOST_WORKERS: threads that run host versions */
     char stats[1024];               /* OMPDARTS_STATS: JSON file, "" = none */
     char trace[1024];               /* OMPDARTS_TRACE: the run to look at, "" = none */
     char record[1024];              /* OMPDARTS_RECORD: the run for the simulator, "" = none */

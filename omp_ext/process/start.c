@@ -76,7 +76,6 @@ static od_status start_engine(void)
         .buffer = od_runtime.options.task_buffer,
         .lookahead = od_runtime.options.lookahead_s,
         .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
-        .host_slots = od_runtime.options.host_workers,
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->let_go != NULL,
         .spill = od_runtime.options.spill,
@@ -135,8 +134,8 @@ static void start_or_refuse(void)
 static int share_processors(void)
 {
     int threads = REAL(omp_get_num_procs)(), wanted = REAL(omp_get_max_threads)();
-    unsigned n = od_runtime.backend.ops->start ? od_runtime.options.host_workers : od_runtime.backend.ndevices;
-    threads = (wanted < threads ? wanted : threads) / (n ? (int)n : 1);
+    unsigned n = od_runtime.backend.ops->start ? 1 : od_runtime.backend.ndevices;
+    threads = (wanted < threads ? wanted : threads) / (int)n;
     return threads > 0 ? threads : 1;
 }
 

@@ -106,7 +106,6 @@ typedef struct od_engine_config {
     double
         lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: only `buffer` tasks */
     unsigned slots; /* tasks that may run at once on a device */
-    unsigned host_slots; /* host versions that may run at once */
     bool peer;           /* device-to-device copies are possible */
     bool pins;         /* the driver keeps something about host memory between transfers, and is told when that ends */
     bool spill;        /* inside a region evicted data go to its spill area, not to the program's memory */

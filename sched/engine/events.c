@@ -62,7 +62,7 @@ void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
     od_tell_task(e, OD_EVENT_TASK_FINISHED, t);
     if (place == OD_HOST) {
         od_stats_account_host(e);
-        e->host_running--;
+        e->host_runs = false;
     } else {
         od_finish_run(e, t, place);
     }

@@ -105,7 +105,7 @@ void od_finish_run(od_engine *e, od_task *t, int place)
 {
     if (place == OD_HOST) {
         od_stats_account_host(e);
-        e->host_running--;
+        e->host_runs = false;
         e->stats.host_tasks++;
         if (t->device != OD_NOWHERE)
             e->device[t->device].stats.host_tasks++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Tasks that run on the host: their data are brought there by a request, then the host version waits for a slot. */
+/* Tasks that run on the host: their data are brought there by a request, then the host version waits for its turn. */
 #include "sched/engine/internal.h"
 
 /* Nothing is brought home for a reservation that no device has room for. */
@@ -75,16 +75,14 @@ bool od_host_commit(od_engine *e)
 
 bool od_host_start(od_engine *e)
 {
-    bool any = false;
-    while (e->host_ready.count && e->host_running < e->config.host_slots) {
-        od_task *t = od_container_of(od_list_pop_front(&e->host_ready), od_task, link);
-        od_stats_account_host(e);
-        e->host_running++;
-        t->state = OD_TASK_RUNNING;
-        t->start_ns = od_engine_now(e);
-        od_tell_task(e, OD_EVENT_TASK_STARTED, t);
-        e->config.driver_ops->start_task(e->config.driver, t, OD_HOST);
-        any = true;
-    }
-    return any;
+    if (!e->host_ready.count || e->host_runs)
+        return false;
+    od_task *t = od_container_of(od_list_pop_front(&e->host_ready), od_task, link);
+    od_stats_account_host(e);
+    e->host_runs = true;
+    t->state = OD_TASK_RUNNING;
+    t->start_ns = od_engine_now(e);
+    od_tell_task(e, OD_EVENT_TASK_STARTED, t);
+    e->config.driver_ops->start_task(e->config.driver, t, OD_HOST);
+    return true;
 }

@@ -91,8 +91,8 @@ struct od_engine {
     od_list patient;      /* tasks that need a device and wait for what the program holds on devices */
     bool try_patient;     /* something of that has gone */
     od_list host_waiting; /* tasks for the host that wait for rights */
-    od_list host_ready;   /* tasks whose data are on the host, waiting for a slot */
-    unsigned host_running;
+    od_list host_ready;    /* tasks whose data are on the host, waiting for their turn */
+    bool host_runs;        /* a host version: one at a time, it may use all processors */
     uint64_t host_last_ns; /* until when their time has been accounted */
     od_list storing;  /* finished tasks whose results are on their way to the host */
     od_list outside;  /* data with replicas and without a region */

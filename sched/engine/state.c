@@ -61,7 +61,7 @@ void od_stats_account(od_engine *e, unsigned k)
 void od_stats_account_host(od_engine *e)
 {
     uint64_t now = od_engine_now(e);
-    if (e->host_running && now > e->host_last_ns)
+    if (e->host_runs && now > e->host_last_ns)
         e->stats.host_busy_ns += now - e->host_last_ns;
     e->host_last_ns = now;
 }
@@ -146,8 +146,8 @@ void od_engine_explain(const od_engine *e, FILE *file)
         explain_device(e, k, file);
     if (n > shown)
         fprintf(file, "  and %u more devices\n", n - shown);
-    if (e->host_running || e->host_ready.count || e->host_waiting.count)
-        fprintf(file, "  the host runs %u host versions; %zu more wait\n", e->host_running,
+    if (e->host_runs || e->host_ready.count || e->host_waiting.count)
+        fprintf(file, "  the host runs %s; %zu more wait\n", e->host_runs ? "a host version" : "no host version",
                 e->host_ready.count + e->host_waiting.count);
     if (e->requests)
         fprintf(file, "  the program waits for data %zu times\n", (size_t)e->requests);

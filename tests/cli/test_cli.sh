@@ -97,7 +97,7 @@ has LIBOMP_NUM_HIDDEN_HELPER_THREADS=0
 [ "$(grep -c '^OMPDARTS_' "$work/out")" -eq 1 ] || fail "more variables than asked for: $(cat "$work/out")"
 
 expect 7 run --sched=eager --evict lru --devices 3 --mem=60M --buffer 30 --coherence=strict --device-clause hint \
-    --priority=none --link-bandwidth 12G --host-workers=2 --stats "$work/s.json" --seed=42 --log info --check-host=warn --watchdog=60 \
+    --priority=none --link-bandwidth 12G --stats "$work/s.json" --seed=42 --log info --check-host=warn --watchdog=60 \
     --jitter 0.001 --no-summary -- "$show" --sched "two words" -h
 has OMPDARTS_SCHED=eager
 has OMPDARTS_EVICT=lru
@@ -108,7 +108,6 @@ has OMPDARTS_COHERENCE=strict
 has OMPDARTS_DEVICE_CLAUSE=hint
 has OMPDARTS_PRIORITY=none
 has OMPDARTS_LINK_BANDWIDTH=12G
-has OMPDARTS_HOST_WORKERS=2
 has "OMPDARTS_STATS=$work/s.json"
 has OMPDARTS_SEED=42
 has OMPDARTS_LOG=info

@@ -229,8 +229,6 @@ class Settings:
         if rng.random() < 0.1:
             settings["OMPDARTS_LINK_BANDWIDTH"] = "100M"
         if rng.random() < 0.2:
-            settings["OMPDARTS_HOST_WORKERS"] = "2"
-        if rng.random() < 0.2:
             settings["OMP_MAX_TASK_PRIORITY"] = "5"
             settings["OMPDARTS_PRIORITY"] = rng.choice(("clause", "none"))
         if rng.random() < 0.2 and not world.discards and not world.overwrites:

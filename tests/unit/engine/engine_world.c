@@ -441,7 +441,6 @@ static bool build(world *w)
                                .lookahead = m->lookahead,
                                .active = m->active,
                                .slots = m->slots,
-                               .host_slots = 1,
                                .peer = m->peer,
                                .pins = true,
                                .spill = true,

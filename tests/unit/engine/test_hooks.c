@@ -203,7 +203,6 @@ static uint64_t run(const od_policy_ops *policy)
                                .alignment = 1,
                                .buffer = 1,
                                .slots = 1,
-                               .host_slots = 1,
                                .host_link = {1e9, 1e-6},
                                .policy = policy,
                                .evict = &rule,

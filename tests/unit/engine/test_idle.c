@@ -37,7 +37,6 @@ static od_engine *make_engine(void)
                                .memory = 1 << 20,
                                .buffer = 2,
                                .slots = 1,
-                               .host_slots = 1,
                                .spill = true,
                                .policy = od_policy_find("eager"),
                                .evict = od_evict_find("lru"),

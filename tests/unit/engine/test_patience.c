@@ -135,7 +135,6 @@ static int set_up(void **state)
                                .alignment = 1,
                                .buffer = 2,
                                .slots = 1,
-                               .host_slots = 1,
                                .peer = true,
                                .host_link = {1e9, 1e-6},
                                .peer_link = {1e9, 1e-6},

@@ -304,7 +304,6 @@ static int make_engine(void **state)
                                .alignment = SIZE,
                                .buffer = 2,
                                .slots = 1,
-                               .host_slots = 1,
                                .spill = true,
                                .policy = od_policy_find("eager"),
                                .evict = od_evict_find("lru"),

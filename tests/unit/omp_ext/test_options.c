@@ -152,7 +152,6 @@ static void defaults(void **state)
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_PIN);
     assert_int_equal(options.priority, OD_PRIORITY_AUTO);
     assert_true(options.link_bandwidth == 0);
-    assert_int_equal(options.host_workers, 1);
     assert_string_equal(options.stats, "");
     assert_string_equal(options.record, "");
     assert_false(options.summary);
@@ -185,7 +184,6 @@ static void values_reach_their_members(void **state)
     setenv("OMPDARTS_DEVICE_CLAUSE", "hint", 1);
     setenv("OMPDARTS_PRIORITY", "none", 1);
     setenv("OMPDARTS_LINK_BANDWIDTH", "12G", 1);
-    setenv("OMPDARTS_HOST_WORKERS", "3", 1);
     setenv("OMPDARTS_STATS", "/tmp/ompdarts-stats.json", 1);
     setenv("OMPDARTS_SUMMARY", "1", 1);
     setenv("OMPDARTS_SEED", "18446744073709551615", 1);
@@ -203,7 +201,6 @@ static void values_reach_their_members(void **state)
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_HINT);
     assert_int_equal(options.priority, OD_PRIORITY_NONE);
     assert_true(options.link_bandwidth == 12e9);
-    assert_int_equal(options.host_workers, 3);
     assert_string_equal(options.stats, "/tmp/ompdarts-stats.json");
     assert_true(options.summary);
     assert_true(options.seed == UINT64_MAX);
@@ -284,7 +281,6 @@ static void bad_values_are_refused(void **state)
     refuse("OMPDARTS_DEVICE_CLAUSE", "PIN", "pin|hint");
     refuse("OMPDARTS_PRIORITY", "some", "auto|clause|none");
     refuse("OMPDARTS_LINK_BANDWIDTH", "fast", "a size such as 12G");
-    refuse("OMPDARTS_HOST_WORKERS", "0", ">= 1");
     refuse("OMPDARTS_SUMMARY", "yes", "0|1");
     refuse("OMPDARTS_SEED", "-3", ">= 0");
     refuse("OMPDARTS_SEED", "18446744073709551616", ">= 0");
@@ -402,7 +398,7 @@ static void the_table_is_complete(void **state)
     const od_option_spec *table = od_option_table(&count);
 
     (void)state;
-    assert_int_equal(count, 27);
+    assert_int_equal(count, 26);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(strncmp(table[i].name, "OMPDARTS_", 9), 0);
         assert_true(*table[i].type && *table[i].default_value && *table[i].allowed && *table[i].help);

@@ -345,7 +345,6 @@ static void build(struct world *w)
                                .lookahead = m->lookahead,
                                .active = m->active,
                                .slots = 1,
-                               .host_slots = 1,
                                .peer = m->peer_bandwidth > 0,
                                .host_link = {m->bandwidth / m->ndevices, 0}, /* when all load at once */
                                .peer_link = {m->peer_bandwidth, 0},

@@ -3,6 +3,7 @@
 #include "sched/policy.h"
 
 #include "sched/registry.h"
+#include "util/nearest.h"
 #include "util/plugin.h"
 
 #include <ctype.h>
@@ -65,6 +66,20 @@ static void omitted_values(const od_policy_ops *ops, uint64_t values[OD_POLICY_O
         values[count++] = option->omitted;
 }
 
+/* The option that a word was probably meant to be, or NULL. */
+static const char *meant(const od_policy_ops *ops, const char *word)
+{
+    static const char *const others[][2] = {{"first", "alg9"}, {"3inputs", "alg11"}, {"published", "alg12"}};
+    const char *names[OD_POLICY_OPTIONS_MAX + 1] = {NULL};
+    for (size_t i = 0; ops->options && ops->options[i].name && i < OD_POLICY_OPTIONS_MAX; i++) {
+        names[i] = ops->options[i].name;
+        for (size_t j = 0; j < sizeof others / sizeof *others; j++)
+            if (strcmp(word, others[j][0]) == 0 && strcmp(names[i], others[j][1]) == 0)
+                return names[i];
+    }
+    return od_nearest_name(word, names);
+}
+
 static od_status refuse_word(const od_policy_ops *ops, const char *word, const char *why, char *error, size_t size)
 {
     size_t length = (size_t)snprintf(error, size, "'%s' %s; allowed:%s", word, why, ops->options ? "" : " no option");
@@ -91,8 +106,14 @@ static od_status parse_word(od_policy_choice *choice, char *word, char *error, s
     const od_policy_option *option = choice->ops->options;
     while (option && option[i].name && (strlen(option[i].name) != length || memcmp(option[i].name, word, length) != 0))
         i++;
-    if (!option || !option[i].name)
-        return refuse_word(choice->ops, word, "is no option", error, size);
+    if (!option || !option[i].name) {
+        char why[64] = "is no option", name[64];
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
+        const char *instead = meant(choice->ops, name);
+        if (instead)
+            snprintf(why, sizeof why, "is no option, did you mean '%s'?", instead);
+        return refuse_word(choice->ops, word, why, error, size);
+    }
     choice->values[i] = option[i].bare;
     if (number && !(option[i].number && parse_number(number + 1, &choice->values[i])))
         return refuse_word(choice->ops, word, option[i].number ? "is no whole number" : "takes no number", error, size);
@@ -129,7 +150,7 @@ static const od_policy_ops *find_known(const char *name, char *error, size_t siz
 {
     const od_policy_ops *ops = od_policy_find(name);
     if (!ops)
-        snprintf(error, size, "unknown name");
+        od_nearest_explain(name, NULL, od_policy_names(), error, size);
     return ops;
 }
 
@@ -146,16 +167,13 @@ static od_status choose(char *words, od_policy_choice *choice, char *error, size
 
 od_status od_policy_choose(const char *text, od_policy_choice *choice, char *error, size_t size)
 {
-    char words[MAX_TEXT], cause[MAX_TEXT];
+    char words[MAX_TEXT];
     if (snprintf(words, sizeof words, "%s", text) >= MAX_TEXT) {
-        snprintf(error, size, "OMPDARTS_SCHED: more than %d characters", MAX_TEXT - 1);
+        snprintf(error, size, "more than %d characters", MAX_TEXT - 1);
         return OD_EINVAL;
     }
-    od_status status = choose(words, choice, cause, sizeof cause);
-    if (!status)
-        return OD_OK;
-    snprintf(error, size, "OMPDARTS_SCHED=%s: %s", text, cause);
-    for (char *c = error; *c; c++) {
+    od_status status = choose(words, choice, error, size);
+    for (char *c = error; status && *c; c++) {
         if (iscntrl((unsigned char)*c))
             *c = '?';
     }

@@ -82,8 +82,9 @@ typedef struct od_policy_env {
     /* All tasks that the engine has been told of and that are not done (sched/graph/known.h); NULL unless the policy
      * asks for it. The engine adds, takes and removes tasks; the policy may claim them for devices. */
     struct od_known *known;
-    /* How many devices are to be active (OMPDARTS_WORKING), and whether k is an idle one: of it nothing new is asked.
-     * `ready` plans nothing for it, and `pop` gives it only what had been planned for it before. NULL: all are active. */
+    /* How many devices are to be active (OMPDARTS_DEVICES), and whether k is an idle one: of it nothing new is asked.
+     * `ready` plans nothing for it, and `pop` gives it only what had been planned for it before. NULL: all are
+     * active. */
     unsigned (*working)(void *engine);
     bool (*rests)(void *engine, unsigned k);
     /* Runs the job in the background, then `done` under the lock, and every device asks again; at once, `done`
@@ -172,7 +173,8 @@ typedef struct od_policy_choice {
 } od_policy_choice;
 
 /* Reads a value of OMPDARTS_SCHED: NAME[:OPTION,...], or plugin:FILE[:OPTION,...] for a policy that the shared object
- * FILE holds as `const od_policy_ops ompdarts_policy`. On failure OD_EINVAL and one line in `error`. */
+ * FILE holds as `const od_policy_ops ompdarts_policy`. On failure OD_EINVAL and in `error` what is
+ * wrong, and what is allowed: the caller says of what. */
 od_status od_policy_choose(const char *text, od_policy_choice *choice, char *error, size_t size);
 /* Creates the policy; env->values NULL: all options as if omitted. */
 od_status od_policy_create(const od_policy_ops *ops, const od_policy_env *env, void **state);

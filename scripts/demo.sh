@@ -56,7 +56,7 @@ run()
     done
     shift
     printf '  %-20s ' "$name"
-    build/ompdarts run --devices $devices "${options[@]}" --stats "$results/$name.stats.json" \
+    build/ompdarts run --devices $devices "${options[@]}" --stats "summary,$results/$name.stats.json" \
         "build/bench/$benchmark" --json --type float "$@" >"$results/$name.bench.json" 2>"$results/$name.log" &
     child=$!
     while kill -0 $child 2>/dev/null; do
@@ -96,7 +96,7 @@ for benchmark in cholesky gemm2d; do
     for configuration in "${configurations[@]}"; do
         read -r sched evict <<<"$configuration"
         run "$benchmark-$sched-$evict" "$benchmark" --sched "$sched" --evict "$evict" --mem "$memory" \
-            --link-bandwidth "$bandwidth" -- "${arguments[@]}"
+            --backend "omptarget:link=$bandwidth" -- "${arguments[@]}"
     done
 done
 

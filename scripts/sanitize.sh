@@ -47,31 +47,31 @@ counting_tests='(e2e|cuda)\.(cholesky\.(small_tiles|four_devices)|gemm2d\.loads_
 # A run is a line: environment (OMPDARTS_ left out), '|', program and arguments. Tiles are 16 KiB.
 list_runs()
 {
-    local policy style
+    local policy style jitter=DEBUG=watchdog=30,jitter=0.0003
     for policy in SCHED=darts SCHED=eager "SCHED=darts EVICT=lru SEED=7"; do
         for style in task region blas; do
-            echo "$policy JITTER=0.0003 MEM_LIMIT=100K | cholesky --style $style 8 64"
-            echo "$policy JITTER=0.0003 MEM_LIMIT=100K | lu --style $style 6 64"
-            echo "$policy JITTER=0.0003 MEM_LIMIT=250K | gemm2d --style $style 6 64"
-            echo "$policy JITTER=0.0003 MEM_LIMIT=100K | gemm3d --style $style 4 64"
+            echo "$policy $jitter MEM=100K | cholesky --style $style 8 64"
+            echo "$policy $jitter MEM=100K | lu --style $style 6 64"
+            echo "$policy $jitter MEM=250K | gemm2d --style $style 6 64"
+            echo "$policy $jitter MEM=100K | gemm3d --style $style 4 64"
         done
-        echo "$policy JITTER=0.0003 MEM_LIMIT=1M | tiny 2000"
-        echo "$policy MEM_LIMIT=1M | tiny --depend none 2000"
-        echo "$policy JITTER=0.0003 MEM_LIMIT=1M | sync --loops 50 10000"
-        echo "$policy JITTER=0.0003 MEM_LIMIT=1M | sync --no-region --loops 50 10000"
+        echo "$policy $jitter MEM=1M | tiny 2000"
+        echo "$policy MEM=1M | tiny --depend none 2000"
+        echo "$policy $jitter MEM=1M | sync --loops 50 10000"
+        echo "$policy $jitter MEM=1M | sync --no-region --loops 50 10000"
     done
     for policy in COHERENCE=strict COHERENCE=depend; do
         for style in task region blas; do
-            echo "$policy JITTER=0.0003 MEM_LIMIT=100K | cholesky --style $style 6 64"
+            echo "$policy $jitter MEM=100K | cholesky --style $style 6 64"
         done
     done
     # Tasks too large for a device: their host versions run.
     for style in task region blas; do
-        echo "JITTER=0.0003 MEM_LIMIT=40K | lu --style $style 6 64"
+        echo "$jitter MEM=40K | lu --style $style 6 64"
     done
-    echo "TASK_BUFFER=1 JITTER=0.0003 MEM_LIMIT=100K | gemm3d --style region 5 64"
-    echo "TASK_BUFFER=20 JITTER=0.0003 MEM_LIMIT=100K | gemm3d --style task 5 64"
-    echo "DEVICES=1 SUMMARY=1 LINK_BANDWIDTH=100M MEM_LIMIT=100K | cholesky --repeat 3 5 64"
+    echo "BUFFER=1 $jitter MEM=100K | gemm3d --style region 5 64"
+    echo "BUFFER=20 $jitter MEM=100K | gemm3d --style task 5 64"
+    echo "DEVICES=1 STATS=summary BACKEND=omptarget:link=100M MEM=100K | cholesky --repeat 3 5 64"
     echo "DISABLE=1 | cholesky 5 64"
 }
 
@@ -85,8 +85,8 @@ run_program()
     read -ra variables <<<"$3"
     runtime=$("$clang" -print-file-name="libclang_rt.${runtime_name[$1]}-$(uname -m).so")
     shift 3
-    # OMPDARTS_WATCHDOG ends a run that makes no progress and prints the engine's state; timeout ends all others.
-    timeout 120 env "${variables[@]}" OMPDARTS_WATCHDOG=30 OMPDARTS_CACHE=0 LD_PRELOAD="$runtime $PWD/$build/libompdarts.so" \
+    # The watchdog ends a run that makes no progress and prints the engine's state; timeout ends all others.
+    timeout 120 env OMPDARTS_DEBUG=watchdog=30 "${variables[@]}" OMPDARTS_CACHE=0 LD_PRELOAD="$runtime $PWD/$build/libompdarts.so" \
         "$build/bench/$1" "${@:2}" >"$log" 2>&1
 }
 
@@ -98,7 +98,7 @@ run_programs()
     mkdir "$logs"
     while IFS= read -r line; do
         count=$((count + 1))
-        environment=$(sed 's/[A-Z_]*=/OMPDARTS_&/g' <<<"${line%%|*}")
+        environment=$(sed -E 's/\b[A-Z]+=/OMPDARTS_&/g' <<<"${line%%|*}")
         read -ra program <<<"${line#*|}"
         status=0
         run_program "$1" "$logs/$count.log" "$environment" "${program[@]}" || status=$?

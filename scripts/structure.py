@@ -30,7 +30,7 @@ LAYERS = {
     "trace": ("sched", "memmgr", "util"),
     "omp_ext": ("trace", "sched", "memmgr", "util"),
     "sim": ("trace", "sched", "memmgr", "util"),
-    "tools": ("trace", "sched", "memmgr", "util"),
+    "tools": ("omp_ext", "trace", "sched", "memmgr", "util"),  # of omp_ext only options.c is linked
     "bench": ("sched", "memmgr", "util", "tests"),
 }
 MOST_FILES, MOST_LINES = 20, 600

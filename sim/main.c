@@ -2,11 +2,12 @@
 /*
  * ompdarts-sim, which `ompdarts sim` runs: a workload or a recorded graph on a platform, in virtual time.
  */
+#include "sched/options.h"
 #include "sim/bounds.h"
 #include "sim/graph/workload.h"
 #include "sim/simulate.h"
 #include "trace/trace.h"
-#include "util/options.h"
+#include "util/nearest.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 enum { FAILED = 1, REFUSED = 2 };
+enum { ALL_DEVICES = OD_MAX_DEVICES + 1 };
 
 typedef struct command {
     const char *workload_text, *graph_name, *platform_name, *policy_text, *rule_name, *csv_name, *trace_name,
@@ -52,13 +54,14 @@ static void print_usage(FILE *file)
           "unit=1\n"
           "  --graph FILE           a run recorded with OMPDARTS_RECORD; what is not given here is as it was there\n"
           "  --platform NAME|FILE   the machine (default: pcie)\n"
-          "  --devices K            use the first K devices (default: 1)\n"
+          "  --devices K[:ACTIVE]   use the first K devices, or all (default: 1); of these ACTIVE at a time: policy "
+          "(default),\n"
+          "                         auto, all, or a number; the others are idle\n"
           "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
           "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
           "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
           "  --buffer B             tasks per task buffer (default: 3)\n"
           "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
-          "  --working N            devices that work, the others rest: policy (default), auto, all, or a number\n"
           "  --seed S               of all random choices (default: 1)\n"
           "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
           "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
@@ -90,22 +93,10 @@ static int refuse(const char *message)
     return REFUSED;
 }
 
-static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (errno || end == text || *end || *text == '-' || number < least || number > most)
-        return false;
-    *value = number;
-    return true;
-}
-
 enum {
     DEVICES = 256,
     BUFFER,
     LOOKAHEAD,
-    WORKING,
     SEED,
     REPEAT,
     MEMORY,
@@ -131,7 +122,6 @@ static const struct option long_options[] = {
     {"evict", required_argument, NULL, RULE},
     {"buffer", required_argument, NULL, BUFFER},
     {"lookahead", required_argument, NULL, LOOKAHEAD},
-    {"working", required_argument, NULL, WORKING},
     {"seed", required_argument, NULL, SEED},
     {"repeat", required_argument, NULL, REPEAT},
     {"sched-time", required_argument, NULL, COST},
@@ -145,9 +135,9 @@ static const struct option long_options[] = {
 /* A number of the command line; false, with a message: not one. */
 static bool take_number(const char *name, uint64_t least, uint64_t most, uint64_t *value)
 {
-    if (parse_number(optarg, least, most, value))
+    if (od_parse_integer(optarg, least, most, value) == OD_OK)
         return true;
-    fprintf(stderr, "ompdarts sim: --%s %s: not a whole number from %" PRIu64 " to %" PRIu64 "\n", name, optarg, least,
+    fprintf(stderr, "ompdarts sim: --%s=%s: not a whole number from %" PRIu64 " to %" PRIu64 "\n", name, optarg, least,
             most);
     return false;
 }
@@ -160,7 +150,7 @@ static bool take_cost(command *c)
             c->cost = (sim_cost)i;
             return true;
         }
-    fprintf(stderr, "ompdarts sim: --sched-time %s: not one of ignore, measure, add\n", optarg);
+    fprintf(stderr, "ompdarts sim: --sched-time=%s: not one of ignore, measure, add\n", optarg);
     return false;
 }
 
@@ -168,26 +158,33 @@ static bool take_memory(command *c)
 {
     if (od_parse_size(optarg, &c->memory) == OD_OK && c->memory)
         return true;
-    fprintf(stderr, "ompdarts sim: --mem %s: not a size, for example 500M or 2Gi\n", optarg);
+    fprintf(stderr, "ompdarts sim: --mem=%s: not a size above 0, for example 500M or 2Gi\n", optarg);
     return false;
 }
 
 static bool take_lookahead(command *c)
 {
-    char *end;
-    c->lookahead = strtod(optarg, &end);
-    if (end != optarg && !*end && c->lookahead >= 0 && c->lookahead <= 1e6)
+    if (od_parse_seconds(optarg, &c->lookahead) == OD_OK)
         return true;
-    fprintf(stderr, "ompdarts sim: --lookahead %s: not a number of seconds from 0 to 1000000\n", optarg);
+    fprintf(stderr, "ompdarts sim: --lookahead=%s: not a number of seconds from 0 to " OD_MOST_SECONDS "\n", optarg);
     return false;
 }
 
-static bool take_working(command *c)
+static bool take_devices(command *c)
 {
-    c->active_given = od_parse_working(optarg, &c->active) == OD_OK;
-    if (!c->active_given)
-        fprintf(stderr, "ompdarts sim: --working %s: not policy, auto, all or a number from 1\n", optarg);
-    return c->active_given;
+    char count[8];
+    uint64_t number = ALL_DEVICES;
+    c->active_given = strchr(optarg, ':') || strcmp(optarg, "auto") == 0;
+    if (od_parse_active(optarg, count, sizeof count, &c->active) ||
+        (strcmp(count, "all") != 0 && od_parse_integer(count, 1, OD_MAX_DEVICES, &number))) {
+        fprintf(stderr,
+                "ompdarts sim: --devices=%s: not a valid value; allowed: K, K:ACTIVE, or auto for all:auto; "
+                "K: all, or a whole number from 1 to %d; ACTIVE: " OD_ACTIVE_ALLOWED "\n",
+                optarg, OD_MAX_DEVICES);
+        return false;
+    }
+    c->devices = (unsigned)number;
+    return true;
 }
 
 /* False: refused, with a message. */
@@ -227,41 +224,66 @@ static bool take_option(command *c, int option)
         c->seed_given = true;
         return take_number("seed", 0, UINT64_MAX, &c->seed);
     case DEVICES:
-        if (!take_number("devices", 1, OD_MAX_DEVICES, &number))
-            return false;
-        c->devices = (unsigned)number;
-        return true;
+        return take_devices(c);
     case BUFFER:
-        if (!take_number("buffer", 1, 1000000, &number))
+        if (!take_number("buffer", 1, OD_MOST_BUFFER, &number))
             return false;
         c->buffer = (unsigned)number;
         return true;
     case LOOKAHEAD:
         return take_lookahead(c);
-    case WORKING:
-        return take_working(c);
     case REPEAT:
         if (!take_number("repeat", 1, 1000000, &number))
             return false;
         c->repeat = (unsigned)number;
         return true;
     default:
-        fputs("ompdarts sim: `ompdarts sim --help` lists the options\n", stderr);
         return false;
     }
 }
 
-static bool choose_rule(command *c)
+/* What is wrong with the option at which getopt_long() stopped. */
+static void explain_option(const char *text, bool lacks_value)
 {
-    const char *name = strcmp(c->rule_name, "auto") == 0 ? c->policy.ops->default_evict : c->rule_name;
-    c->evict = od_evict_find(name);
-    if (c->evict)
-        return true;
-    fprintf(stderr, "ompdarts sim: unknown eviction rule '%s'; there are: auto", name);
-    for (const char *const *known = od_evict_names(); *known; known++)
-        fprintf(stderr, " %s", *known);
-    fputc('\n', stderr);
-    return false;
+    static const char *const instead[][2] = {{"--working", "--devices=K:ACTIVE"}, {"--policy", "--sched=POLICY"}};
+    enum { OPTIONS = sizeof long_options / sizeof *long_options, SETTLED = sizeof instead / sizeof *instead };
+    char names[OPTIONS][16], name[64];
+    const char *known[OPTIONS] = {NULL}, *nearest;
+    for (size_t k = 0; k < OPTIONS - 1; k++) {
+        snprintf(names[k], sizeof names[k], "--%s", long_options[k].name);
+        known[k] = names[k];
+    }
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+    nearest = od_nearest_name(name, known);
+    size_t i = 0;
+    while (i < SETTLED && strcmp(name, instead[i][0]) != 0)
+        i++;
+    if (lacks_value)
+        fprintf(stderr, "ompdarts sim: option '%s' needs a value\n", name);
+    else if (optopt && strncmp(name, "--", 2) == 0)
+        fprintf(stderr, "ompdarts sim: option '%s' takes no value\n", name);
+    else if (i < SETTLED)
+        fprintf(stderr, "ompdarts sim: unknown option '%s', write '%s'\n", name, instead[i][1]);
+    else if (nearest)
+        fprintf(stderr, "ompdarts sim: unknown option '%s', did you mean '%s'?\n", name, nearest);
+    else
+        fprintf(stderr, "ompdarts sim: unknown option '%s'; `ompdarts sim --help` lists all\n", name);
+}
+
+static bool choose_policy(command *c)
+{
+    char cause[OD_OPTION_ERROR];
+    const char *name = c->rule_name;
+    if (od_policy_choose(c->policy_text, &c->policy, cause, sizeof cause)) {
+        fprintf(stderr, "ompdarts sim: --sched=%s: %s\n", c->policy_text, cause);
+        return false;
+    }
+    if (od_evict_check(name, cause, sizeof cause)) {
+        fprintf(stderr, "ompdarts sim: --evict=%s: %s\n", name, cause);
+        return false;
+    }
+    c->evict = od_evict_find(strcmp(name, "auto") == 0 ? c->policy.ops->default_evict : name);
+    return true;
 }
 
 static FILE *open_output(const char *name, const char *mode)
@@ -324,10 +346,15 @@ static bool is_timeline(const char *name)
 static int parse(command *c, int argc, char **argv)
 {
     char error[PATH_MAX + 512];
-    for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
         if (option == HELP || option == 'h') {
             print_usage(stdout);
             exit(0);
+        }
+        if (option == ':' || option == '?') {
+            explain_option(argv[optind - 1], option == ':');
+            return REFUSED;
         }
         if (!take_option(c, option))
             return REFUSED;
@@ -338,9 +365,9 @@ static int parse(command *c, int argc, char **argv)
     }
     if (!c->workload_text == !c->graph_name)
         return refuse("one of --workload and --graph is needed; `ompdarts sim --help` lists what there is");
-    if (choose_work(c, error, sizeof error) || od_policy_choose(c->policy_text, &c->policy, error, sizeof error))
+    if (choose_work(c, error, sizeof error))
         return refuse(error);
-    if (!choose_rule(c))
+    if (!choose_policy(c))
         return REFUSED;
     if (c->csv_name && !(c->csv = open_output(c->csv_name, "a")))
         return FAILED;
@@ -485,7 +512,7 @@ static int run_once(const command *c, uint64_t seed)
     else
         sim_workload_make(&workload, &graph);
     sim_machine machine = {.platform = &platform,
-                           .ndevices = c->devices,
+                           .ndevices = c->devices == ALL_DEVICES ? platform.ndevices : c->devices,
                            .memory = c->memory ? c->memory : enough(&graph),
                            .buffer = c->buffer,
                            .lookahead = c->lookahead,

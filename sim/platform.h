@@ -7,7 +7,7 @@
  *   kernels  file with kernel times, beside the platform file
  *   peak     GFlop/s of a device
  *   peer     yes or no: device-to-device copies
- *   turns    yes or no (default): one transfer at a time, first come, first served, as OMPDARTS_LINK_BANDWIDTH does
+ *   turns    yes or no (default): one transfer at a time, first come, first served, as OMPDARTS_BACKEND=omptarget:link=RATE does
  *   slots    tasks that run at once on a device (default 1): the cores that share one memory
  *
  * Kernel times: lines "NAME TILE SECONDS # where it comes from". For a tile size that is not there the time is scaled from

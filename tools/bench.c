@@ -6,12 +6,10 @@
  * others use is equally slow for all of them. The first round is not timed: it is traced for the report, checks the
  * results, and fills caches for the others.
  */
-#include "sched/evict.h"
-#include "sched/policy.h"
+#include "sched/options.h"
 #include "tools/bench_results.h"
 #include "tools/tools.h"
 #include "util/log.h"
-#include "util/options.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -37,14 +35,14 @@ static const char usage[] =
     "one, cholesky and gemm2d.\n"
     "\n"
     "Options:\n"
-    "  -p, --policy=SCHED[+EVICT]  a policy, and its eviction rule (`ompdarts info` lists both); may be given several\n"
+    "  -s, --sched=SCHED[+EVICT]   a policy, and its eviction rule (`ompdarts info` lists both); may be given several\n"
     "                              times; the first one is what the others are compared with\n"
     "                              (default eager+lru, dmdar+lru, darts+luf)\n"
     "  -n, --tiles=N               tiles along each side of the matrix (default 16)\n"
     "  -t, --tile=ROWS             rows and columns of one tile (default 256)\n"
     "      --mem=SIZE|PERCENT%     memory of each device: a size such as 60M, or a share of the data (default 25%)\n"
     "      --devices=WHICH         as for `ompdarts run` (default all)\n"
-    "      --link-bandwidth=SIZE   slows the transfers of LLVM's host devices to one shared bus (default 0: off)\n"
+    "      --backend=WHICH         as for `ompdarts run`, omptarget:link=12G for example (default auto)\n"
     "      --style=STYLE           task: each task maps its tiles; region: inside a data region; blas: host tasks "
     "that\n"
     "                              call a library (default task)\n"
@@ -127,28 +125,19 @@ static bool parse_policy(const char *text, bench_request *r)
     bench_policy *p = &r->policies[r->npolicies];
     size_t length = plus ? (size_t)(plus - text) : strlen(text);
     od_policy_choice choice;
-    char error[1024], name[sizeof p->sched];
+    char error[OD_OPTION_ERROR];
 
     if (r->npolicies == MAX_POLICIES) {
         od_tool_error("bench: more than %d policies", MAX_POLICIES);
         return false;
     }
     if (length >= sizeof p->sched || strlen(text) >= sizeof p->label || (plus && strlen(plus) > sizeof p->evict))
-        return refuse("--policy", text, "SCHED[+EVICT]");
+        return refuse("--sched", text, "SCHED[+EVICT]");
     snprintf(p->label, sizeof p->label, "%s", text);
     snprintf(p->sched, sizeof p->sched, "%.*s", (int)length, text);
     snprintf(p->evict, sizeof p->evict, "%s", plus ? plus + 1 : "auto");
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(p->sched, ":"), p->sched);
-    if (!od_policy_find(name) && strcmp(name, "plugin") != 0) {
-        od_tool_unknown("policy", name, od_policy_names());
-        return false;
-    }
-    if (od_policy_choose(p->sched, &choice, error, sizeof error)) {
-        od_tool_error("bench: %s", error);
-        return false;
-    }
-    if (strcmp(p->evict, "auto") != 0 && !od_evict_find(p->evict)) {
-        od_tool_unknown("eviction rule", p->evict, od_evict_names());
+    if (od_policy_choose(p->sched, &choice, error, sizeof error) || od_evict_check(p->evict, error, sizeof error)) {
+        od_tool_error("bench: --sched=%s: %s", text, error);
         return false;
     }
     r->npolicies++;
@@ -168,15 +157,14 @@ static bool parse_word(const char *option, const char *text, const char *const *
     return refuse(option, text, allowed);
 }
 
-enum { MEMORY = 256, DEVICES, LINK, STYLE, TYPE, TARGET };
+enum { MEMORY = 256, DEVICES, BACKEND, STYLE, TYPE, TARGET };
 
 static bool take_option(int option, bench_request *r)
 {
     static const char *const styles[] = {"task", "region", "blas", NULL}, *const types[] = {"float", "double", NULL},
                              *const targets[] = {"host", "nvptx", NULL};
-    size_t bytes;
     switch (option) {
-    case 'p':
+    case 's':
         return parse_policy(optarg, r);
     case 'n':
         return parse_count("--tiles", optarg, 1, MAX_TILES, &r->tiles);
@@ -186,9 +174,9 @@ static bool take_option(int option, bench_request *r)
         return parse_count("--repeat", optarg, 1, MAX_ROUNDS, &r->rounds);
     case MEMORY:
         return parse_memory(optarg, r);
-    case LINK:
-        r->link_bandwidth = optarg;
-        return od_parse_size(optarg, &bytes) == OD_OK || refuse("--link-bandwidth", optarg, "0 (off), or a size");
+    case BACKEND:
+        r->backend = optarg;
+        return true;
     case STYLE:
         return parse_word("--style", optarg, styles, &r->style);
     case TYPE:
@@ -230,12 +218,12 @@ static bool take_defaults(bench_request *r)
 /* OD_EXIT_REFUSED, or 0; `help`: that was all. */
 static int parse(int argc, char **argv, bench_request *r, bool *help)
 {
-    static const struct option options[] = {{"policy", required_argument, NULL, 'p'},
+    static const struct option options[] = {{"sched", required_argument, NULL, 's'},
                                             {"tiles", required_argument, NULL, 'n'},
                                             {"tile", required_argument, NULL, 't'},
                                             {"mem", required_argument, NULL, MEMORY},
                                             {"devices", required_argument, NULL, DEVICES},
-                                            {"link-bandwidth", required_argument, NULL, LINK},
+                                            {"backend", required_argument, NULL, BACKEND},
                                             {"style", required_argument, NULL, STYLE},
                                             {"type", required_argument, NULL, TYPE},
                                             {"target", required_argument, NULL, TARGET},
@@ -245,7 +233,7 @@ static int parse(int argc, char **argv, bench_request *r, bool *help)
                                             {0}};
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":p:n:t:r:o:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":s:n:t:r:o:h", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(usage, stdout);
             *help = true;
@@ -394,7 +382,7 @@ static bool is_gone(const char *path)
 static bool run_once(const bench_request *r, const bench_kernel *k, size_t p, const char *program, bool timed,
                      const char *expected, bench_result *out)
 {
-    char command[PATH_MAX], sched[300], evict[48], memory[48], devices[300], link[300], stats[PATH_MAX + 16],
+    char command[PATH_MAX], sched[300], evict[48], memory[48], devices[300], backend[300], stats[PATH_MAX + 16],
         trace[PATH_MAX + 16], statistics[PATH_MAX], events[PATH_MAX], tiles[16], tile[16], line[4096];
     ssize_t length = readlink("/proc/self/exe", command, sizeof command - 1);
     command[length < 0 ? 0 : length] = '\0';
@@ -402,7 +390,7 @@ static bool run_once(const bench_request *r, const bench_kernel *k, size_t p, co
     snprintf(evict, sizeof evict, "--evict=%s", r->policies[p].evict);
     snprintf(memory, sizeof memory, "--mem=%zu", od_bench_memory_bytes(r, k));
     snprintf(devices, sizeof devices, "--devices=%s", r->devices);
-    snprintf(link, sizeof link, "--link-bandwidth=%s", r->link_bandwidth);
+    snprintf(backend, sizeof backend, "--backend=%s", r->backend);
     result_path(statistics, r, k, p, "stats.json");
     result_path(events, r, k, p, "trace.json");
     if (!timed && (!is_gone(statistics) || !is_gone(events)))
@@ -413,15 +401,14 @@ static bool run_once(const bench_request *r, const bench_kernel *k, size_t p, co
     snprintf(tile, sizeof tile, "%u", r->tile);
     char *argv[] = {command,
                     "run",
-                    "--no-summary",
-                    "--no-progress",
+                    "--progress=0",
                     "--record=0",
-                    "--check-host=0",
+                    "--debug=0",
                     sched,
                     evict,
                     memory,
                     devices,
-                    link,
+                    backend,
                     stats,
                     trace,
                     "--",
@@ -547,7 +534,7 @@ int od_tool_bench(int argc, char **argv)
                        .rounds = 3,
                        .percent = 25,
                        .devices = "all",
-                       .link_bandwidth = "0",
+                       .backend = "auto",
                        .style = "task",
                        .type = "float",
                        .target = "host",
@@ -561,7 +548,7 @@ int od_tool_bench(int argc, char **argv)
         return OD_EXIT_REFUSED;
     bench_result *results = calloc(r.npolicies, sizeof *results);
     cJSON *all = cJSON_CreateObject();
-    cJSON_AddNumberToObject(all, "schema_version", 1);
+    cJSON_AddNumberToObject(all, "schema_version", 2);
     cJSON_AddStringToObject(all, "ompdarts_version", OMPDARTS_VERSION);
     cJSON_AddArrayToObject(all, "kernels");
     bool done = results && run_kernels(&r, results, all);

@@ -87,7 +87,7 @@ void od_bench_describe(cJSON *all, const bench_request *r, const bench_kernel *k
     cJSON_AddStringToObject(of, "type", r->type);
     cJSON_AddStringToObject(of, "target", r->target);
     cJSON_AddStringToObject(of, "devices", r->devices);
-    cJSON_AddStringToObject(of, "link_bandwidth", r->link_bandwidth);
+    cJSON_AddStringToObject(of, "backend", r->backend);
     cJSON_AddNumberToObject(of, "tiles", r->tiles);
     cJSON_AddNumberToObject(of, "tile", r->tile);
     cJSON_AddNumberToObject(of, "data_bytes", (double)od_bench_data_bytes(r, k));

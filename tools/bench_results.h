@@ -30,7 +30,7 @@ typedef struct bench_request {
     unsigned tiles, tile, rounds;
     size_t memory;  /* bytes of each device; 0: `percent` of the data */
     double percent; /* of the data */
-    const char *devices, *link_bandwidth, *style, *type, *target, *output;
+    const char *devices, *backend, *style, *type, *target, *output;
 } bench_request;
 
 /* What the runs of one kernel under one policy have shown. */

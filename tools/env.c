@@ -2,10 +2,8 @@
 /*
  * `ompdarts env`: the option table with current values, as the markdown of docs/options.md, or for ompdarts(7).
  */
-#include "sched/evict.h"
-#include "sched/policy.h"
+#include "omp_ext/options.h"
 #include "tools/tools.h"
-#include "util/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,17 +42,19 @@ static void print_cell(const char *text)
     printf(" |");
 }
 
-static void print_markdown(const od_option_spec *table, size_t count)
+static void print_markdown(void)
 {
+    const od_option_spec *row;
+
     fputs(markdown_head, stdout);
-    for (size_t i = 0; i < count; i++) {
-        const char *value = strcmp(table[i].type, "flag") == 0 ? "[=0\\|1]" : "";
-        printf("| `%s` | `--%s%s` |", table[i].name, table[i].long_option, value);
-        print_cell(table[i].type);
-        printf(" `%s` |", table[i].default_value);
-        print_cell(table[i].unit);
-        print_cell(table[i].allowed);
-        print_cell(table[i].help);
+    for (size_t i = 0; (row = od_option_row(od_all_options, i)); i++) {
+        const char *value = strcmp(row->type, "flag") == 0 ? "[=0\\|1]" : "";
+        printf("| `%s` | `--%s%s` |", row->name, row->long_option, value);
+        print_cell(row->type);
+        printf(" `%s` |", row->default_value);
+        print_cell(row->unit);
+        print_cell(row->allowed);
+        print_cell(row->help);
         printf("\n");
     }
 }
@@ -73,70 +73,59 @@ static void print_roff(const char *text)
             putchar(*text);
 }
 
-static void print_man(const od_option_spec *table, size_t count)
+static void print_man(void)
 {
-    for (size_t i = 0; i < count; i++) {
-        bool is_flag = strcmp(table[i].type, "flag") == 0;
+    const od_option_spec *row;
+
+    for (size_t i = 0; (row = od_option_row(od_all_options, i)); i++) {
+        bool is_flag = strcmp(row->type, "flag") == 0;
         fputs(".TP\n\\fB", stdout);
-        print_roff(table[i].name);
+        print_roff(row->name);
         fputs("\\fR, \\fB\\-\\-", stdout);
-        print_roff(table[i].long_option);
+        print_roff(row->long_option);
         fputs(is_flag ? "\\fR[=0|1]\n" : "\\fR=\\fIVALUE\\fR\n", stdout);
-        print_roff(table[i].help);
+        print_roff(row->help);
         fputs("\n.br\nAllowed: ", stdout);
-        print_roff(table[i].allowed);
-        if (*table[i].unit) {
+        print_roff(row->allowed);
+        if (*row->unit) {
             fputs("; in ", stdout);
-            print_roff(table[i].unit);
+            print_roff(row->unit);
         }
         fputs(" (default ", stdout);
-        print_roff(table[i].default_value);
+        print_roff(row->default_value);
         fputs(")\n", stdout);
     }
 }
 
-static void print_values(const od_option_spec *table, size_t count)
+static void print_values(void)
 {
+    const od_option_spec *row;
+
     printf("%-24s %-16s %-9s %-8s %s\n", "variable", "value", "default", "unit", "allowed");
-    for (size_t i = 0; i < count; i++) {
-        const char *value = od_environment(table[i].name);
+    for (size_t i = 0; (row = od_option_row(od_all_options, i)); i++) {
+        const char *value = od_environment(row->name);
         bool is_set = value && *value;
-        printf("%-24s %-16s %-9s %-8s %s\n", table[i].name, is_set ? value : table[i].default_value,
-               table[i].default_value, table[i].unit, table[i].allowed);
-        printf("    %s\n", table[i].help);
+        printf("%-24s %-16s %-9s %-8s %s\n", row->name, is_set ? value : row->default_value,
+               row->default_value, row->unit, row->allowed);
+        printf("    %s\n", row->help);
     }
-}
-
-static int check_values(void)
-{
-    od_options options;
-    od_policy_choice policy;
-    char error[1024];
-
-    if (od_options_parse(&options, od_policy_names(), od_evict_names(), error, sizeof error) == OD_OK &&
-        od_policy_choose(options.sched, &policy, error, sizeof error) == OD_OK)
-        return 0;
-    fflush(stdout);
-    od_tool_error("%s", error);
-    return OD_EXIT_REFUSED;
 }
 
 int od_tool_env(int argc, char **argv)
 {
     static const char *const known[] = {"--markdown", "--man", "--help", NULL};
-    size_t count;
-    const od_option_spec *table = od_option_table(&count);
 
     if (argc == 1) {
-        print_values(table, count);
-        return check_values();
+        print_values();
+        fflush(stdout);
+        return od_tool_accept_options(NULL) ? 0 : OD_EXIT_REFUSED;
     }
     if (argc == 2 && strcmp(argv[1], "--markdown") == 0) {
-        print_markdown(table, count);
+        print_markdown();
         return 0;
     }
     if (argc == 2 && strcmp(argv[1], "--man") == 0) {
-        print_man(table, count);
+        print_man();
         return 0;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

@@ -5,11 +5,9 @@
  * Each row of the option table is a long option here. Everything that can be wrong is checked before the
  * program starts: the values by the library's own parser, the program by looking into its file.
  */
-#include "sched/evict.h"
-#include "sched/policy.h"
+#include "omp_ext/options.h"
 #include "tools/tools.h"
 #include "util/log.h"
-#include "util/options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -34,8 +32,6 @@ static const char usage_head[] =
     "Options:\n";
 
 static const char usage_tail[] =
-    "  --no-summary              print no summary\n"
-    "  --no-progress             do not tell how far PROGRAM is, which is the default on a terminal\n"
     "  --no-check                start PROGRAM even if it has no device code: it loads or starts what has\n"
     "  -h, --help                this text\n"
     "\n"
@@ -43,43 +39,39 @@ static const char usage_tail[] =
     "In both cases PROGRAM was not started.\n";
 
 typedef struct run_request {
-    bool summary;  /* wanted unless --no-summary */
-    bool check;    /* refuse a program without device code */
-    bool progress; /* on a terminal */
+    bool check;              /* refuse a program without device code */
+    bool typed[MAX_OPTIONS]; /* by row: given on the command line */
 } run_request;
 
 /* --- the command line ------------------------------------------------------- */
 
 static void print_usage(void)
 {
-    size_t count;
-    const od_option_spec *table = od_option_table(&count);
+    const od_option_spec *row;
 
     fputs(usage_head, stdout);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; (row = od_option_row(od_all_options, i)); i++) {
         char option[64];
-        bool is_flag = strcmp(table[i].type, "flag") == 0;
-        snprintf(option, sizeof option, "--%s%s", table[i].long_option, is_flag ? "[=0|1]" : "=VALUE");
-        printf("  %-25s %s\n", option, table[i].help);
+        bool is_flag = strcmp(row->type, "flag") == 0;
+        snprintf(option, sizeof option, "--%s%s", row->long_option, is_flag ? "[=0|1]" : "=VALUE");
+        printf("  %-25s %s\n", option, row->help);
         if (is_flag)
-            printf("  %-25s (default %s)\n", "", table[i].default_value);
+            printf("  %-25s (default %s)\n", "", row->default_value);
         else
-            printf("  %-25s %s (default %s)\n", "", table[i].allowed, table[i].default_value);
+            printf("  %-25s %s (default %s)\n", "", row->allowed, row->default_value);
     }
     fputs(usage_tail, stdout);
 }
 
 static void build_options(struct option options[MAX_OPTIONS])
 {
-    size_t count;
-    const od_option_spec *table = od_option_table(&count);
+    const od_option_spec *row;
+    size_t count = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        int argument = strcmp(table[i].type, "flag") == 0 ? optional_argument : required_argument;
-        options[i] = (struct option){table[i].long_option, argument, NULL, ROW + (int)i};
+    for (; (row = od_option_row(od_all_options, count)); count++) {
+        int argument = strcmp(row->type, "flag") == 0 ? optional_argument : required_argument;
+        options[count] = (struct option){row->long_option, argument, NULL, ROW + (int)count};
     }
-    options[count++] = (struct option){"no-summary", no_argument, NULL, 'q'};
-    options[count++] = (struct option){"no-progress", no_argument, NULL, 'p'};
     options[count++] = (struct option){"no-check", no_argument, NULL, 'n'};
     options[count++] = (struct option){"help", no_argument, NULL, 'h'};
     options[count] = (struct option){0};
@@ -96,24 +88,17 @@ static bool set_variable(const char *name, const char *value, bool overwrite)
 /* Handles one option; returns false when the command must end with *exit_code. */
 static bool take_option(int value, run_request *request, int *exit_code)
 {
-    size_t count;
-    const od_option_spec *table = od_option_table(&count);
-
     if (value >= ROW) {
         *exit_code = OD_EXIT_FAILURE;
-        return set_variable(table[value - ROW].name, optarg ? optarg : "1", true);
+        request->typed[value - ROW] = true;
+        return set_variable(od_option_row(od_all_options, (size_t)(value - ROW))->name, optarg ? optarg : "1", true);
     }
     if (value == 'h') {
         print_usage();
         *exit_code = 0;
         return false;
     }
-    if (value == 'q')
-        request->summary = false;
-    else if (value == 'p')
-        request->progress = false;
-    else
-        request->check = false;
+    request->check = false;
     return true;
 }
 
@@ -216,21 +201,6 @@ static bool accept_program(const char *name, const run_request *request, char pa
 
 /* --- the environment --------------------------------------------------------- */
 
-static bool accept_options(void)
-{
-    od_options options;
-    od_policy_choice policy;
-    char error[1024];
-
-    /* The library warns about unknown names once it is loaded. */
-    od_log_set_level(OD_LOG_ERROR);
-    if (od_options_parse(&options, od_policy_names(), od_evict_names(), error, sizeof error) == OD_OK &&
-        od_policy_choose(options.sched, &policy, error, sizeof error) == OD_OK)
-        return true;
-    od_tool_error("%s", error);
-    return false;
-}
-
 static bool preload_library(void)
 {
     char library[PATH_MAX];
@@ -267,32 +237,37 @@ static bool leave_out_hidden_helpers(void)
            set_variable("LIBOMP_NUM_HIDDEN_HELPER_THREADS", "0", false);
 }
 
-/* What the user has set counts, on a terminal or not. */
-static bool set_progress(const run_request *request)
+/* What the user has set counts; an empty variable is as good as none. */
+static bool set_default(const char *name, const char *value)
 {
-    if (!request->progress)
-        return set_variable("OMPDARTS_PROGRESS", "0", true);
-    return !isatty(STDERR_FILENO) || set_variable("OMPDARTS_PROGRESS", "1", false);
+    const char *own = od_environment(name);
+    return (own && *own) || set_variable(name, value, true);
 }
 
-static bool prepare_environment(const run_request *request)
+static bool set_defaults(void)
 {
-    return preload_library() && leave_out_hidden_helpers() && set_progress(request) &&
-           set_variable("OMPDARTS_SUMMARY", request->summary ? "1" : "0", !request->summary);
+    return set_default("OMPDARTS_STATS", "summary") &&
+           (!isatty(STDERR_FILENO) || set_default("OMPDARTS_PROGRESS", "1"));
+}
+
+static bool prepare_environment(void)
+{
+    return preload_library() && leave_out_hidden_helpers() && set_defaults();
 }
 
 int od_tool_run(int argc, char **argv)
 {
-    run_request request = {.summary = true, .check = true, .progress = true};
+    run_request request = {.check = true};
     char path[PATH_MAX];
     int exit_code;
     int program = parse_command_line(argc, argv, &request, &exit_code);
 
     if (program < 0)
         return exit_code;
-    if (!accept_options() || !accept_program(argv[program], &request, path))
+    od_log_set_level(OD_LOG_ERROR); /* the library warns about unknown names once it is loaded */
+    if (!od_tool_accept_options(request.typed) || !accept_program(argv[program], &request, path))
         return OD_EXIT_REFUSED;
-    if (!prepare_environment(&request))
+    if (!prepare_environment())
         return OD_EXIT_FAILURE;
     execv(path, argv + program);
     od_tool_error("cannot run '%s': %s", argv[program], strerror(errno));

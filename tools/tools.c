@@ -2,6 +2,7 @@
 /* What the subcommands share: errors, and finding what is installed beside the command. */
 #include "tools/tools.h"
 
+#include "omp_ext/options.h"
 #include "util/nearest.h"
 
 #include <errno.h>
@@ -62,10 +63,38 @@ void od_tool_bad_argument(char *const *argv, const char *const *known)
     od_tool_error("%s takes one argument", argv[0]);
 }
 
+bool od_tool_accept_options(const bool *typed)
+{
+    od_options options;
+    char error[OD_OPTION_ERROR];
+    const od_option_spec *row;
+
+    if (od_options_parse(&options, error, sizeof error) == OD_OK)
+        return true;
+    for (size_t i = 0; typed && (row = od_option_row(od_all_options, i)); i++) {
+        size_t length = strlen(row->name);
+        if (typed[i] && strncmp(error, row->name, length) == 0 && error[length] == '=') {
+            od_tool_error("--%s%s", row->long_option, error + length);
+            return false;
+        }
+    }
+    od_tool_error("%s", error);
+    return false;
+}
+
+/* What `text` has before its value is one of the words. */
+static bool is_known(const char *text, const char *const *known)
+{
+    size_t length = strcspn(text, "=");
+    while (*known && (strlen(*known) != length || memcmp(*known, text, length) != 0))
+        known++;
+    return *known;
+}
+
 static void unknown_long_option(const char *text, const struct option *options)
 {
     enum { MOST = 64 };
-    char names[MOST][32];
+    char names[MOST][32], name[64], instead[128];
     const char *known[MOST + 1];
     size_t count = 0;
 
@@ -74,7 +103,11 @@ static void unknown_long_option(const char *text, const struct option *options)
         known[count] = names[count];
     }
     known[count] = NULL;
-    od_tool_unknown("option", text, known);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+    if (od_option_replacement(od_all_options, name, instead, sizeof instead) && is_known(instead, known))
+        od_tool_error("unknown option '%s', write '%s'", name, instead);
+    else
+        od_tool_unknown("option", text, known);
 }
 
 void od_tool_bad_option(char *const *argv, int result, const struct option *options)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The nearest word by edit distance; see nearest.h. */
+/* The nearest word by edit distance, or by a common beginning; see nearest.h. */
 #include "util/nearest.h"
 
 #include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static unsigned least(unsigned a, unsigned b)
@@ -35,6 +36,17 @@ static unsigned distance(const char *a, const char *b)
     return row[length];
 }
 
+enum { SHORTEST = 3 }; /* beginning that tells anything */
+
+/* One of them is the beginning of the other. */
+static bool is_beginning(const char *a, const char *b)
+{
+    unsigned i = 0;
+    while (a[i] && tolower((unsigned char)a[i]) == tolower((unsigned char)b[i]))
+        i++;
+    return i >= SHORTEST && (!a[i] || !b[i]);
+}
+
 const char *od_nearest_name(const char *text, const char *const *known)
 {
     const char *nearest = NULL;
@@ -42,10 +54,33 @@ const char *od_nearest_name(const char *text, const char *const *known)
 
     for (; *known; known++) {
         unsigned d = distance(text, *known);
+        if (is_beginning(text, *known))
+            d = least(d, 1);
         if (d < closest) {
             closest = d;
             nearest = *known;
         }
     }
     return nearest;
+}
+
+static void append(char *text, size_t size, const char *before, const char *more)
+{
+    size_t length = strlen(text);
+
+    if (length < size)
+        snprintf(text + length, size - length, "%s%s", before, more);
+}
+
+void od_nearest_explain(const char *text, const char *extra, const char *const *known, char *cause, size_t size)
+{
+    const char *nearest = od_nearest_name(text, known);
+
+    snprintf(cause, size, "unknown name; allowed: %s", extra ? extra : "");
+    for (const char *const *k = known; *k; k++)
+        append(cause, size, extra || k > known ? ", " : "", *k);
+    if (nearest) {
+        append(cause, size, "; did you mean ", nearest);
+        append(cause, size, "?", "");
+    }
 }

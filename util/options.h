@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Options: one table with name, type, default, unit, allowed values and help.
+ * Options: tables of rows, each with name, type, default, unit, allowed values and help.
  *
- * The table drives parsing, `ompdarts env`, the manual page and the warning
- * about unknown OMPDARTS_ names. options.c is the only code of the project that
- * reads the environment.
+ * Each layer has a table of its own (sched/options.h, memmgr/options.h); omp_ext/options.h puts them together. The tables
+ * drive parsing, `ompdarts env`, the manual page and the warning about unknown OMPDARTS_ names. options.c is the only code
+ * of the project that reads the environment.
  */
 #ifndef OD_UTIL_OPTIONS_H
 #define OD_UTIL_OPTIONS_H
@@ -15,115 +15,98 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
-typedef enum od_coherence {
-    OD_COHERENCE_AUTO,   /* keep copies where the depend clauses earn it */
-    OD_COHERENCE_STRICT, /* copy in and out with each task, as libomptarget does */
-    OD_COHERENCE_DEPEND, /* trust the depend clauses */
-} od_coherence;
+#define OD_OPTION_PREFIX "OMPDARTS_"
 
-typedef enum od_device_clause {
-    OD_DEVICE_CLAUSE_PIN,  /* device(n) constructs go to libomptarget as written */
-    OD_DEVICE_CLAUSE_HINT, /* device(n) constructs belong to the virtual device too */
-} od_device_clause;
+enum { OD_OPTION_PATH = 1024, OD_OPTION_ERROR = 1024 }; /* bytes of a path, of a message */
 
-typedef enum od_priority_mode {
-    OD_PRIORITY_AUTO,   /* the priority clause; in programs without one, bottom levels */
-    OD_PRIORITY_CLAUSE, /* the priority clause, 0 without one */
-    OD_PRIORITY_NONE,   /* all tasks equal */
-} od_priority_mode;
+/* A name that somebody may try, without the prefix, and what is to be written: "WORKING", "WHICH:ACTIVE". */
+typedef struct od_option_hint {
+    const char *name;
+    const char *value;
+} od_option_hint;
 
-typedef enum od_check {
-    OD_CHECK_OFF,
-    OD_CHECK_STOP, /* "1": the first finding ends the program */
-    OD_CHECK_WARN, /* it is told, once for each tile */
-} od_check;
-
-typedef enum od_backend_choice {
-    OD_BACKEND_AUTO,      /* cuda where all devices are NVIDIA's, else omptarget */
-    OD_BACKEND_OMPTARGET, /* blocking copies through the OpenMP API */
-    OD_BACKEND_CUDA,      /* the CUDA driver */
-} od_backend_choice;
-
-enum { OD_MAX_LISTED = 62 };
-
-/* The first `count` devices (0: all), or those listed. */
-typedef struct od_device_choice {
-    uint32_t count;
-    bool listed;
-    int16_t number[OD_MAX_LISTED]; /* OpenMP's; one that comes several times is divided into as many logical devices */
-} od_device_choice;
-
-#define OD_PIN_AUTO SIZE_MAX
-
-/* The values of all options, filled by od_options_parse(). */
-typedef struct od_options {
-    char sched[1024];          /* OMPDARTS_SCHED: policy name, perhaps followed by a colon and its options */
-    char evict[32];            /* OMPDARTS_EVICT: eviction rule, or "auto" */
-    od_device_choice devices;  /* OMPDARTS_DEVICES */
-    od_backend_choice backend; /* OMPDARTS_BACKEND */
-    size_t pin;                /* OMPDARTS_PIN: bytes of host memory that may be pinned, or OD_PIN_AUTO; 0 = none */
-    size_t mem_limit;          /* OMPDARTS_MEM_LIMIT: bytes per device, 0 = most of what is free */
-    uint32_t task_buffer;      /* OMPDARTS_TASK_BUFFER: tasks per device */
-    double lookahead_s;        /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
-    int working;               /* OMPDARTS_WORKING: devices, 0 as the policy prefers, -1 chosen for any policy */
-    od_coherence coherence;    /* OMPDARTS_COHERENCE */
-    bool spill;                /* OMPDARTS_SPILL */
-    od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
-    od_priority_mode priority;      /* OMPDARTS_PRIORITY */
-    double link_bandwidth;          /* OMPDARTS_LINK_BANDWIDTH: bytes/s, shared by all devices; 0 = not slowed */
-    char stats[1024];               /* OMPDARTS_STATS: JSON file, "" = none */
-    char trace[1024];               /* OMPDARTS_TRACE: the run to look at, "" = none */
-    char record[1024];              /* OMPDARTS_RECORD: the run for the simulator, "" = none */
-    bool summary;                   /* OMPDARTS_SUMMARY: print the summary at exit */
-    bool progress;                  /* OMPDARTS_PROGRESS */
-    bool cache;                     /* OMPDARTS_CACHE: measurements of earlier runs */
-    uint64_t seed;                  /* OMPDARTS_SEED */
-    od_log_level log;               /* OMPDARTS_LOG */
-    bool disable;                   /* OMPDARTS_DISABLE */
-    od_check check;                 /* OMPDARTS_CHECK */
-    double watchdog_s;              /* OMPDARTS_WATCHDOG: seconds without progress, 0 = off */
-    double jitter_s;                /* OMPDARTS_JITTER: longest random delay added to a transfer, 0 = off */
-} od_options;
-
-/* One row of the option table. */
+/* One row of a table; a row without a name ends it. */
 typedef struct od_option_spec od_option_spec;
 struct od_option_spec {
-    const char *name;          /* "OMPDARTS_SCHED" */
-    const char *type;          /* "name", "size", "integer", "number", "choice", "path", "flag" */
-    const char *default_value; /* as a user would write it */
-    const char *unit;          /* "bytes", "bytes/s", "s", "" */
-    const char *allowed;       /* "auto|strict|depend" for a choice, else words: "a whole number >= 1" */
-    const char *help;          /* one sentence */
-    const char *long_option;   /* "sched" for `ompdarts run --sched` */
+    const char *name;            /* "OMPDARTS_SCHED" */
+    const char *long_option;     /* "sched" for `ompdarts run --sched`: the same word */
+    const char *type;            /* "name", "size", "integer", "number", "choice", "path", "flag", "words" */
+    const char *default_value;   /* as a user would write it */
+    const char *unit;            /* "bytes", "tasks", "s", "" */
+    const char *allowed;         /* "auto|strict|depend" for a choice, else words: "a whole number from 1 to 10" */
+    const char *help;            /* one sentence */
+    const od_option_hint *hints; /* up to one without a name; NULL: none */
 
-    /* For options.c: turns text into the value of the member at `member` of od_options. */
-    od_status (*parse)(const od_option_spec *spec, const char *text, void *value);
+    /* Turns text into the value of the member at `member` of the layer's struct. On failure it may say in `cause` what is
+     * wrong and what is allowed; else the message says it with the row's own words. */
+    od_status (*parse)(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size);
     size_t member;
 };
 
-/* The table, `*count` rows, in the order in which `ompdarts env` prints it. */
-const od_option_spec *od_option_table(size_t *count);
+/* Tables, up to NULL. */
+typedef const od_option_spec *const *od_option_tables;
 
-/* Parses all OMPDARTS_ variables from the environment into `options`.
- * On failure: OD_EINVAL and a one-line message in `error` that names the
- * variable, the value and what is allowed. Policy and eviction names are checked
- * here against the names that `known_policies` and `known_rules` list
- * (NULL-terminated arrays; NULL itself: not checked); what follows a policy's name and a colon, and the
- * policy `plugin`, are for od_policy_choose(). Unknown OMPDARTS_ names are
- * logged as warnings. An unwritable OMPDARTS_STATS or OMPDARTS_RECORD file is an error; a relative one is made absolute, so
- * that a program that changes its folder does not move it. An empty variable counts as unset. */
-od_status od_options_parse(od_options *options, const char *const *known_policies, const char *const *known_rules,
-                           char *error, size_t error_size);
+/* The row with this number, counted through all tables; NULL: there are fewer. */
+const od_option_spec *od_option_row(od_option_tables tables, size_t number);
+
+/* Reads the environment: values[i] is the struct that tables[i] fills. An empty variable counts as unset. On failure:
+ * OD_EINVAL and a one-line message that names the variable, the value and what is allowed. */
+od_status od_option_read(od_option_tables tables, void *const *values, char *error, size_t error_size);
+
+/* Logs a warning for each OMPDARTS_ variable that no table has. */
+void od_option_warn_unknown(od_option_tables tables);
+
+/* What to write instead of a name that has gone or that others use: `--devices=WHICH:ACTIVE` for a name that begins with
+ * `--`, else the variable. False: there is nothing to say of it. */
+bool od_option_replacement(od_option_tables tables, const char *name, char *text, size_t size);
+
+/* The message of a value that is not allowed, in one line: NAME=VALUE: CAUSE, long values cut. */
+void od_option_refuse(const char *name, const char *text, const char *cause, char *error, size_t error_size);
+
+/* The table of this layer: LOG, whose struct is an od_log_level. */
+extern const od_option_spec od_log_option_rows[];
+
+/* --- for the tables: parsers of rows -------------------------------------------------- */
+
+/* The value is the position of the word in `allowed`, as unsigned: enums follow that order. `0` means `off`. */
+od_status od_option_choice(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size);
+/* 0 or 1, into a bool. */
+od_status od_option_flag(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size);
+/* Seconds, into a double. */
+od_status od_option_seconds(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size);
+#define OD_FILE_ALLOWED                                                                                                \
+    "in a folder that can be written; in its name %p is the process, %h the machine, %q{NAME} the environment "        \
+    "variable NAME"
+/* 0 or a file that can be written, into char[OD_OPTION_PATH]: absolute, so that a program that changes its folder does not
+ * move it; "": none. */
+od_status od_option_path(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size);
+
+/* Parts of a value: WORD or WORD=VALUE, separated by commas; a word that comes again counts anew. */
+typedef struct od_option_word {
+    const char *name; /* NULL: the end of the list */
+    od_status (*take)(const char *text, void *value); /* `text` NULL: the word alone */
+} od_option_word;
+
+/* Reads them into `value`; says in `cause` which of them is not allowed. */
+od_status od_option_words(const od_option_spec *spec, const char *text, const od_option_word *words, void *value,
+                          char *cause, size_t size);
+
+/* --- parsers of text ---------------------------------------------------------------------- */
 
 /* Sizes: powers of ten for K, M, G, T and powers of
  * two for Ki, Mi, Gi, Ti; a bare number is bytes. A fraction (1.5G) and a trailing B are
  * allowed; parts of a byte are cut off. OD_EINVAL when malformed, negative or too large for size_t. */
 od_status od_parse_size(const char *text, size_t *bytes);
 
-/* Reads how many devices are to work: policy (0), auto (-1), all, or a number. OD_EINVAL: it is none of these. */
-od_status od_parse_working(const char *text, int *count);
+/* Digits alone. */
+od_status od_parse_integer(const char *text, uint64_t least, uint64_t most, uint64_t *value);
+
+#define OD_MOST_SECONDS "1000000"
+/* From 0 to OD_MOST_SECONDS, without sign or exponent. */
+od_status od_parse_seconds(const char *text, double *seconds);
+
+/* --- the environment -------------------------------------------------------------------------- */
 
 /* The value of environment variable `name`, or NULL: for the few names that are
  * not ours (OMP_TARGET_OFFLOAD); kept here so that only this file calls getenv. */

@@ -4,8 +4,8 @@
 Numbers are those of Maxime Gonthier's thesis (2023). Its MB are 2^20 bytes: the working set of a 2D product of N = 15 is given
 as 422 MB. Where the text gives neither the range of sizes nor their steps, ours are marked "our range".
 
-Curves hold the papers' names and our policies. In the thesis' chapters 3 and 4 DARTS is its Algorithm 9 (`darts:first`), in
-chapter 5 its Algorithm 12 (`darts`); `published` switches off what ompdarts adds to either.
+Curves hold the papers' names and our policies. In the thesis' chapters 3 and 4 DARTS is its Algorithm 9 (`darts:alg9`), in
+chapter 5 its Algorithm 12 (`darts:alg12`).
 """
 
 from dataclasses import dataclass, field
@@ -47,13 +47,13 @@ CURVES = {
     "hmetis": Curve("hMETIS+R", "hypergraph:batch=0", "lru", "#e69f00", "v"),
     "hmetis-offline": Curve("hMETIS+R no part. time", "hypergraph:batch=0", "lru", "#e69f00", "^", "--",
                             offline=True),
-    "darts-lru": Curve("DARTS (LRU)", "darts:first,published", "lru", "#cc79a7", "x"),
-    "darts-luf": Curve("DARTS+LUF", "darts:first,published", "luf", "#d55e00", "D"),
-    "darts-threshold": Curve("DARTS+LUF threshold", "darts:first,threshold,published", "luf", "#d55e00", "+", "--"),
-    "darts-3inputs": Curve("DARTS+LUF 3inputs", "darts:3inputs,published", "luf", "#56b4e9", "d"),
-    "darts-opti": Curve("DARTS+LUF OPTI", "darts:first,opti,published", "luf", "#8c510a", "+", "--"),
-    "darts-opti-3inputs": Curve("DARTS+LUF OPTI 3inputs", "darts:3inputs,opti,published", "luf", "#009e73", "<", "--"),
-    "darts-dag": Curve("DARTS", "darts:published", "luf", "#d55e00", "D"),
+    "darts-lru": Curve("DARTS (LRU)", "darts:alg9", "lru", "#cc79a7", "x"),
+    "darts-luf": Curve("DARTS+LUF", "darts:alg9", "luf", "#d55e00", "D"),
+    "darts-threshold": Curve("DARTS+LUF threshold", "darts:alg9,threshold", "luf", "#d55e00", "+", "--"),
+    "darts-3inputs": Curve("DARTS+LUF 3inputs", "darts:alg11", "luf", "#56b4e9", "d"),
+    "darts-opti": Curve("DARTS+LUF OPTI", "darts:alg9,opti", "luf", "#8c510a", "+", "--"),
+    "darts-opti-3inputs": Curve("DARTS+LUF OPTI 3inputs", "darts:alg11,opti", "luf", "#009e73", "<", "--"),
+    "darts-dag": Curve("DARTS", "darts:alg12", "luf", "#d55e00", "D"),
     "ours": Curve("darts of ompdarts", "darts", "luf", "#000000", ".", ":", settings=()),
 }
 

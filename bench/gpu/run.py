@@ -220,7 +220,7 @@ def choose_sizes(run):
 
 def library_settings(run, policy, memory, devices, stats):
     settings = {"LD_PRELOAD": str(HERE / "bin" / "libompdarts.so"), "OMPDARTS_SCHED": policy,
-                "OMPDARTS_MEM_LIMIT": str(memory), "OMPDARTS_STATS": stats}
+                "OMPDARTS_MEM": str(memory), "OMPDARTS_STATS": stats}
     if devices > 1:
         settings["OMPDARTS_DEVICES"] = f"0*{devices}"
     elif not run.options.all_devices:

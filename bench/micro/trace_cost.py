@@ -21,7 +21,7 @@ import tempfile
 
 def run(options, memory, trace):
     """Seconds of one factorisation."""
-    command = [options.command, "run", "--no-summary", "--no-progress", f"--mem={memory}", f"--trace={trace or 0}", options.program, "--json",
+    command = [options.command, "run", "--stats=0", "--progress=0", f"--mem={memory}", f"--trace={trace or 0}", options.program, "--json",
                "--no-check", str(options.ntiles), str(options.tile)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**{name: value for name, value in os.environ.items() if not name.startswith("OMPDARTS_")}, "OMPDARTS_CACHE": "0"})
     if done.returncode:

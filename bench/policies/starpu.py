@@ -27,7 +27,7 @@ ROWS = (
     ("lu:n=20", 8, "2000Mi", (5759, 7788, 16161, 17338, 8283, None, None)),
 )
 THEIR_DARTS = 4
-POLICIES = ("eager,lws,ap,dmda,dmdar,dmdas,dmdas+luf,dmdas:bus,dmdas:bus+luf,darts:published,darts,darts+lru,rcm,mst,hfp,mhfp,"
+POLICIES = ("eager,lws,ap,dmda,dmdar,dmdas,dmdas+luf,dmdas:bus,dmdas:bus+luf,darts:alg12,darts,darts+lru,rcm,mst,hfp,mhfp,"
             "hypergraph")
 
 

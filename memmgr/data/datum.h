@@ -109,7 +109,7 @@ struct od_datum {
     bool touched;        /* the driver may keep something about its host memory (od_driver_ops.let_go) */
     bool discarding;  /* its region has closed without `from`: the host's contents count, nothing goes home any more */
     bool keep;        /* copies may outlive the task that made them (region, or trusted depend clauses) */
-    const void *user; /* the driver's: what used it last on a device (OMPDARTS_CHECK) */
+    const void *user; /* the driver's: what used it last on a device (OMPDARTS_DEBUG=check) */
 
     od_node outside;        /* in the engine's list of data with replicas and no region */
     od_node idle;           /* in the engine's list of data that nobody uses (sched/engine/data/idle.c) */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Guard: page protection of host memory of which devices keep copies (OMPDARTS_CHECK).
+ * Guard: page protection of host memory of which devices keep copies (OMPDARTS_DEBUG=check).
  *
  * Outside regions a copy may outlive the task that made it (od_datum.keep): then nothing but OpenMP's own ordering
  * keeps the host from changing a datum behind the copy, or from reading what only a device has. The guard makes the

@@ -268,7 +268,7 @@ static void update(const od_map_args *args, pending *p)
             continue;
         od_engine *engine = od_runtime_lock();
         od_region *region = od_arg_region(engine, OD_NAMING_MOVE, args, i);
-        if (region && (args->types[i] & OD_MAP_TO) && !od_runtime_options()->spill)
+        if (region && (args->types[i] & OD_MAP_TO) && !od_runtime_options()->memory.spill)
             region->undefined = false; /* from now on some of it is defined by the host */
         od_runtime_unlock();
         if (!region)

@@ -52,11 +52,10 @@ static void mend_thread_table(void)
 
 static void configure(void)
 {
-    char error[512];
+    char error[OD_OPTION_ERROR];
     loaded = true;
     od_runtime.process = getpid();
-    if (od_options_parse(&od_runtime.options, od_policy_names(), od_evict_names(), error, sizeof error) ||
-        od_policy_choose(od_runtime.options.sched, &od_runtime.policy, error, sizeof error))
+    if (od_options_parse(&od_runtime.options, error, sizeof error))
         od_refuse(error);
     od_log_set_level(od_runtime.options.log);
     const char *offload = od_environment("OMP_TARGET_OFFLOAD");
@@ -65,11 +64,11 @@ static void configure(void)
     const char *number = od_environment("OMP_DEFAULT_DEVICE");
     od_runtime.virtual_number = number && atoi(number) > 0 ? atoi(number) : 0;
     od_runtime.mandatory = offload && strcasecmp(offload, "mandatory") == 0;
-    if (od_runtime.options.disable && od_runtime.options.summary)
+    if (od_runtime.options.disable && od_runtime.options.stats.summary)
         od_log(OD_LOG_WARNING, "runtime", "OMPDARTS_DISABLE=1: nothing is scheduled");
     bool disabled = offload && strcasecmp(offload, "disabled") == 0;
     if (disabled) /* who has asked for a summary is told why there is none */
-        od_log(od_runtime.options.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",
+        od_log(od_runtime.options.stats.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",
                "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
     if (!od_runtime.options.disable && !disabled && knows_llvm()) {
         enum { RESERVE = 4 << 20 }; /* bytes: for what is under way when there are no more */

@@ -36,7 +36,7 @@ static void choose_devices(unsigned available)
 static od_status take_pools(void)
 {
     unsigned n = od_runtime.devices.count;
-    size_t limit = od_runtime.options.mem_limit;
+    size_t limit = od_runtime.options.memory.limit;
     size_t bytes = limit ? limit : od_devices_memory(&od_runtime.devices, &od_runtime.backend);
     od_status status = od_backend_take_pools(&od_runtime.backend, n, bytes);
     /* The default is a guess: take less where it does not fit. */
@@ -51,41 +51,42 @@ static od_status take_pools(void)
 static void find_links(void)
 {
     unsigned n = od_runtime.backend.ndevices;
-    bool slowed = od_runtime.options.link_bandwidth > 0;
+    double link = od_runtime.options.memory.backend.link;
     od_runtime.links = od_calloc((n + 1) * (n + 1), sizeof *od_runtime.links);
     for (unsigned i = 0; od_runtime.links && i < (n + 1) * (n + 1); i++)
-        od_runtime.links[i] = (od_link){slowed ? od_runtime.options.link_bandwidth / n : 12e9, 1e-6};
-    if (od_runtime.links && !slowed && od_runtime.options.cache)
+        od_runtime.links[i] = (od_link){link > 0 ? link / n : 12e9, 1e-6};
+    if (od_runtime.links && link <= 0 && od_runtime.options.cache)
         od_recall_links(&od_runtime.backend, od_runtime.links);
 }
 
 static od_status start_engine(void)
 {
-    const od_policy_ops *policy = od_runtime.policy.ops;
+    od_sched_options *options = &od_runtime.options.sched;
+    const od_policy_ops *policy = options->sched.policy.ops;
     unsigned n = od_runtime.backend.ndevices;
     bool asynchronous = od_runtime.backend.ops->start != NULL;
     od_runtime_driver_ops.event = od_tracing_wanted(od_runtime.options.trace) ? od_tracing_event : NULL;
-    if (strcmp(od_runtime.options.evict, "auto") == 0)
-        snprintf(od_runtime.options.evict, sizeof od_runtime.options.evict, "%s", policy->default_evict);
+    if (strcmp(options->evict, "auto") == 0)
+        snprintf(options->evict, sizeof options->evict, "%s", policy->default_evict);
     find_links();
     if (!od_runtime.links)
         return OD_ENOMEM;
     od_engine_config config = {
         .ndevices = n,
         .memory = od_runtime.backend.pool_bytes[0],
-        .buffer = od_runtime.options.task_buffer,
-        .lookahead = od_runtime.options.lookahead_s,
+        .buffer = options->buffer,
+        .lookahead = options->lookahead_s,
         .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->let_go != NULL,
-        .spill = od_runtime.options.spill,
+        .spill = od_runtime.options.memory.spill,
         .host_link = od_runtime_link(NULL, OD_HOST, 0),
         .peer_link = n > 1 ? od_runtime_link(NULL, 0, 1) : od_runtime_link(NULL, OD_HOST, 0),
         .policy = policy,
-        .active = od_runtime.options.working,
-        .policy_values = od_runtime.policy.values,
-        .evict = od_evict_find(od_runtime.options.evict),
-        .seed = od_runtime.options.seed,
+        .active = od_runtime.options.devices.active,
+        .policy_values = options->sched.policy.values,
+        .evict = od_evict_find(options->evict),
+        .seed = options->seed,
         .driver_ops = &od_runtime_driver_ops,
     };
     return od_engine_create(&config, &od_runtime.engine);
@@ -94,8 +95,8 @@ static od_status start_engine(void)
 static bool start_threads(void)
 {
     od_transfer_config transfers = {.backend = &od_runtime.backend,
-                                    .seed = od_runtime.options.seed,
-                                    .jitter_s = od_runtime.options.jitter_s,
+                                    .seed = od_runtime.options.sched.seed,
+                                    .jitter_s = od_runtime.options.debug.jitter_s,
                                     .done = od_runtime_transfer_done};
     od_runtime.process = getpid();
     od_runtime.workers = od_workers_create(&od_runtime.lock, od_runtime.backend.ndevices + 1, &od_runtime_workers_ops);
@@ -111,7 +112,7 @@ static void start_services(void)
 {
     const od_options *options = &od_runtime.options;
     od_run run = od_runtime_run();
-    bool reports = options->summary || options->stats[0] || options->record[0] || od_tracing_wanted(options->trace);
+    bool reports = options->stats.summary || options->stats.file[0] || options->record[0] || od_tracing_wanted(options->trace);
     od_services_start(&run);
     od_interrupt_start(reports ? od_runtime_report_interrupted : NULL, od_runtime_show_state);
 }
@@ -122,7 +123,7 @@ static void start_or_refuse(void)
     if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
         od_refuse(message);
     if (take_pools()) {
-        snprintf(message, sizeof message, "the memory of %u devices could not be taken; set OMPDARTS_MEM_LIMIT to less",
+        snprintf(message, sizeof message, "the memory of %u devices could not be taken; set OMPDARTS_MEM to less",
                  od_runtime.devices.count);
         od_refuse(message);
     }
@@ -166,8 +167,8 @@ void od_runtime_start(void)
     od_images_hold();
     on_exit(od_runtime_begin_to_end, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, back-end %s, policy %s, eviction %s",
-           od_runtime.backend.ndevices, od_runtime.backend.pool_bytes[0], od_runtime.backend.ops->name, od_runtime.options.sched,
-           od_runtime.options.evict);
+           od_runtime.backend.ndevices, od_runtime.backend.pool_bytes[0], od_runtime.backend.ops->name,
+           od_runtime.options.sched.sched.text, od_runtime.options.sched.evict);
     atomic_store_explicit(&od_process_self.activity, OD_ON, memory_order_release);
 }
 

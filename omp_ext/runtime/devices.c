@@ -158,13 +158,14 @@ static od_status open_cuda(const od_devices *devices, const od_options *options,
     int ordinals[OD_MAX_DEVICES];
     bool foreign[OD_MAX_DEVICES];
     unsigned gpus;
+    size_t pin = options->memory.backend.pin;
     if (!open_module(&m, error, size) || !(gpus = m.count(error, size)))
         return OD_EINVAL;
     for (unsigned k = 0; k < devices->count; k++) {
         int ordinal = find_ordinal(&m, devices->number[k]);
         foreign[k] = ordinal < 0;
         ordinals[k] = ordinal < 0 ? devices->number[k] % (int)gpus : ordinal;
-        if (foreign[k] && options->backend == OD_BACKEND_AUTO) {
+        if (foreign[k] && options->memory.backend.kind == OD_BACKEND_AUTO) {
             snprintf(error, size, "device %d is no NVIDIA GPU", devices->number[k]);
             return OD_EINVAL;
         }
@@ -172,8 +173,8 @@ static od_status open_cuda(const od_devices *devices, const od_options *options,
     od_cuda_config config = {.interface_version = OD_BACKEND_INTERFACE,
                              .ndevices = devices->count,
                              .ordinals = ordinals,
-                             .pin_budget = options->pin == OD_PIN_AUTO ? physical_memory() / 2 : options->pin,
-                             .pin_wanted = options->pin > 0,
+                             .pin_budget = pin == OD_PIN_AUTO ? physical_memory() / 2 : pin,
+                             .pin_wanted = pin > 0,
                              .log = options->log};
     od_status status = m.backend(backend, &config);
     if (status)
@@ -196,7 +197,7 @@ static od_status open_omptarget(const od_devices *devices, const od_options *opt
                             .target_free = REAL(omp_target_free),
                             .target_memcpy = REAL(omp_target_memcpy),
                             .host_device = REAL(omp_get_initial_device)()};
-    return od_backend_omptarget(backend, &api, devices->number, options->link_bandwidth);
+    return od_backend_omptarget(backend, &api, devices->number, options->memory.backend.link);
 }
 
 static bool has_cuda_driver(void)
@@ -211,13 +212,9 @@ od_status od_devices_open(const od_devices *devices, const od_options *options, 
                           size_t size)
 {
     char why[256] = "";
-    bool asked = options->backend == OD_BACKEND_CUDA, slowed = options->link_bandwidth > 0;
+    od_backend_kind kind = options->memory.backend.kind;
+    bool asked = kind == OD_BACKEND_CUDA, tried = asked || (kind == OD_BACKEND_AUTO && has_cuda_driver());
     *backend = (od_backend){0};
-    if (asked && slowed) {
-        snprintf(error, size, "OMPDARTS_LINK_BANDWIDTH slows copies of the back-end omptarget only");
-        return OD_EINVAL;
-    }
-    bool tried = asked || (options->backend == OD_BACKEND_AUTO && !slowed && has_cuda_driver());
     if (tried && !open_cuda(devices, options, backend, why, sizeof why))
         return OD_OK;
     if (asked) {

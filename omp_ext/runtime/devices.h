@@ -8,7 +8,7 @@
 #define OD_OMP_EXT_DEVICES_H
 
 #include "memmgr/device/backend.h"
-#include "util/options.h"
+#include "omp_ext/options.h"
 
 typedef struct od_devices {
     unsigned count;

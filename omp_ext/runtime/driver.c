@@ -7,7 +7,7 @@
 #include "omp_ext/tasks/entry.h"
 #include "util/clock.h"
 
-/* For what OMPDARTS_CHECK says about a datum. */
+/* For what OMPDARTS_DEBUG=check says about a datum. */
 static void note_user(const od_task *task, const od_entry *user)
 {
     for (uint32_t i = 0; i < task->naccess; i++)

@@ -28,7 +28,6 @@ typedef struct od_runtime_state {
     od_lock lock;           /* protects the engine, the queues, the outbox, and what has been learnt */
     pthread_cond_t changed; /* a waiter's flag has been set */
     od_options options;
-    od_policy_choice policy;
     od_backend backend;
     od_engine *engine;
     const od_job_ops *jobs;

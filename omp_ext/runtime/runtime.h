@@ -13,9 +13,9 @@
 #define OD_OMP_EXT_RUNTIME_H
 
 #include "memmgr/device/transfer_queues.h"
+#include "omp_ext/options.h"
 #include "omp_ext/process/activity.h"
 #include "omp_ext/runtime/work.h"
-#include "util/options.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -284,12 +284,12 @@ static void give_stack(void)
 static void start(const od_run *run)
 {
     void *frame;
-    od_check wanted = run->options->check;
+    od_check wanted = run->options->debug.check;
     if (wanted == OD_CHECK_OFF)
         return;
     od_guard *created = pthread_key_create(&stack_key, free_stack) ? NULL : od_guard_create();
     if (!created) {
-        od_log(OD_LOG_WARNING, "check", "out of memory or thread-specific keys: OMPDARTS_CHECK is off");
+        od_log(OD_LOG_WARNING, "check", "out of memory or thread-specific keys: OMPDARTS_DEBUG=check is off");
         return;
     }
     (void)backtrace(&frame, 1); /* loads what it needs, which a handler could not */

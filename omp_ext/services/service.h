@@ -7,9 +7,9 @@
 #ifndef OD_OMP_EXT_SERVICE_H
 #define OD_OMP_EXT_SERVICE_H
 
+#include "omp_ext/options.h"
 #include "omp_ext/runtime/devices.h"
 #include "sched/engine/engine.h"
-#include "util/options.h"
 
 typedef struct od_run {
     const od_options *options;

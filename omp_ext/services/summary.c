@@ -32,9 +32,9 @@ static void report(const od_run *run)
     od_report_device devices[OD_MAX_DEVICES];
     const od_options *options = run->options;
     od_report r = {.program = program_invocation_short_name,
-                   .policy = options->sched,
-                   .evict = options->evict,
-                   .seed = options->seed,
+                   .policy = options->sched.sched.text,
+                   .evict = options->sched.evict,
+                   .seed = options->sched.seed,
                    .wall_s = (double)(od_clock_ns() - run->start_ns) * 1e-9,
                    .processors = run->processors,
                    .ndevices = run->backend->ndevices,
@@ -47,9 +47,9 @@ static void report(const od_run *run)
         od_engine_device_stats(run->engine, k, &devices[k].stats);
     }
     locale_t programs = od_plain_numbers_begin();
-    if (options->stats[0] && od_report_write_json(&r, options->stats))
-        od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", options->stats);
-    if (options->summary)
+    if (options->stats.file[0] && od_report_write_json(&r, options->stats.file))
+        od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", options->stats.file);
+    if (options->stats.summary)
         print(&r);
     od_plain_numbers_end(programs);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* OMPDARTS_SUMMARY and OMPDARTS_STATS: the figures of the run, at its end. */
+/* OMPDARTS_STATS: the figures of the run, at its end. */
 #ifndef OD_OMP_EXT_SUMMARY_H
 #define OD_OMP_EXT_SUMMARY_H
 

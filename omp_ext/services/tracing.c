@@ -109,9 +109,9 @@ static void start(const od_run *run)
     char text[OD_MAX_DEVICES][OD_DEVICE_NAME];
     char command[1024], host[256] = "";
     const char *shown[OD_MAX_DEVICES], *path = run->options->trace;
-    od_trace_run about = {.policy = run->options->sched,
-                          .evict = run->options->evict,
-                          .seed = run->options->seed,
+    od_trace_run about = {.policy = run->options->sched.sched.text,
+                          .evict = run->options->sched.evict,
+                          .seed = run->options->sched.seed,
                           .ndevices = run->backend->ndevices,
                           .memory = run->backend->pool_bytes[0],
                           .device = shown,
@@ -120,7 +120,7 @@ static void start(const od_run *run)
                           .command = command_line(command, sizeof command),
                           .host = gethostname(host, sizeof host - 1) ? NULL : host,
                           .date = time(NULL),
-                          .working = run->options->working > 0 ? (unsigned)run->options->working : 0,
+                          .working = run->options->devices.active > 0 ? (unsigned)run->options->devices.active : 0,
                           .processors = run->processors,
                           .describe = describe,
                           .threaded = true};

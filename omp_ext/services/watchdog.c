@@ -98,7 +98,7 @@ static void *watch(void *arg)
 
 static void start(const od_run *run)
 {
-    patience_s = run->options->watchdog_s;
+    patience_s = run->options->debug.watchdog_s;
     if (patience_s > 0 && od_thread_start(NULL, "od-watchdog", watch, NULL))
         od_log(OD_LOG_WARNING, "runtime", "the watchdog could not be started: out of threads");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The watchdog (OMPDARTS_WATCHDOG=SECONDS): a program that makes no progress any more is stopped, and says where it stands.
+ * The watchdog (OMPDARTS_DEBUG=watchdog=SECONDS): a program that makes no progress any more is stopped, and says where it stands.
  *
  * No progress is: the engine has something to do and no event comes; or it has nothing to do while threads wait in libomp for
  * tasks, and the process uses no processor time; or, for six times as long, no more than these threads use by waiting.

@@ -71,7 +71,7 @@ static void too_large(od_engine *e, od_task *t)
     if (!e->warned_too_large && !t->advisory)
         od_log(OD_LOG_WARNING, "engine",
                "a task needs %zu bytes, more than the %zu bytes of a device: such tasks run on the host "
-               "(raise OMPDARTS_MEM_LIMIT or use smaller tiles)",
+               "(raise OMPDARTS_MEM or use smaller tiles)",
                t->footprint, od_pool_capacity(e->device[0].pool));
     e->warned_too_large |= !t->advisory;
     od_host_wait(e, t);

@@ -102,7 +102,7 @@ typedef struct od_engine_config {
     unsigned ndevices;
     size_t memory;    /* bytes of each device's pool */
     size_t alignment; /* of pool blocks; 0: 256 */
-    unsigned buffer;  /* tasks per task buffer (OMPDARTS_TASK_BUFFER) */
+    unsigned buffer;  /* tasks per task buffer (OMPDARTS_BUFFER) */
     double
         lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: only `buffer` tasks */
     unsigned slots; /* tasks that may run at once on a device */
@@ -114,7 +114,7 @@ typedef struct od_engine_config {
     const od_policy_ops *policy;
     const uint64_t *policy_values; /* of its options; NULL: as if omitted. Not kept */
     const od_evict_ops *evict;
-    int active;          /* devices that are used, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
+    int active; /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
     uint64_t seed;
     const od_driver_ops *driver_ops;
     void *driver;

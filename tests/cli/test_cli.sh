@@ -87,34 +87,52 @@ refused "no PROGRAM given" run
 refused "unknown option '--shed', did you mean '--sched'?" run --shed=darts "$show"
 refused "unknown option '-x'" run -x "$show"
 refused "option '--sched' needs a value" run --sched
-refused "option '--no-summary' takes no value" run --no-summary=1 "$show"
+refused "option '--no-check' takes no value" run --no-check=1 "$show"
+refused "unknown option '--memory', did you mean '--mem'?" run --memory=1G "$show"
+refused "unknown option '--eviction', did you mean '--evict'?" run --eviction lru "$show"
+# Names that have gone, or that others use.
+while read -r old new; do
+    refused "unknown option '--$old', write '--$new'" run "--$old=1" "$show"
+done <<'EOF'
+policy sched=POLICY
+working devices=WHICH:ACTIVE
+summary stats=summary
+no-summary stats=0
+no-progress progress=0
+pin backend=cuda:pin=SIZE
+link-bandwidth backend=omptarget:link=RATE
+check debug=check
+check-host debug=check
+watchdog debug=watchdog=SECONDS
+jitter debug=jitter=SECONDS
+task-buffer buffer=N
+mem-limit mem=SIZE
+EOF
+refused "unknown option '--host-workers'" run --host-workers=2 "$show"
 
 # --- what `run` sets --------------------------------------------------------------------
 expect 7 run "$show"
 has "LD_PRELOAD=$library"
-has OMPDARTS_SUMMARY=1
+has OMPDARTS_STATS=summary
 has LIBOMP_NUM_HIDDEN_HELPER_THREADS=0
 [ "$(grep -c '^OMPDARTS_' "$work/out")" -eq 1 ] || fail "more variables than asked for: $(cat "$work/out")"
 
-expect 7 run --sched=eager --evict lru --devices 3 --mem=60M --buffer 30 --coherence=strict --device-clause hint \
-    --priority=none --link-bandwidth 12G --stats "$work/s.json" --seed=42 --log info --check-host=warn --watchdog=60 \
-    --jitter 0.001 --no-summary -- "$show" --sched "two words" -h
+expect 7 run --sched=eager --evict lru --devices 3:auto --mem=60M --buffer 30 --coherence=strict --device-clause hint \
+    --priority=none --backend omptarget:link=12G --stats "$work/s.json" --seed=42 --log info \
+    --debug check=warn,watchdog=60,jitter=0.001 -- "$show" --sched "two words" -h
 has OMPDARTS_SCHED=eager
 has OMPDARTS_EVICT=lru
-has OMPDARTS_DEVICES=3
-has OMPDARTS_MEM_LIMIT=60M
-has OMPDARTS_TASK_BUFFER=30
+has OMPDARTS_DEVICES=3:auto
+has OMPDARTS_MEM=60M
+has OMPDARTS_BUFFER=30
 has OMPDARTS_COHERENCE=strict
 has OMPDARTS_DEVICE_CLAUSE=hint
 has OMPDARTS_PRIORITY=none
-has OMPDARTS_LINK_BANDWIDTH=12G
+has OMPDARTS_BACKEND=omptarget:link=12G
 has "OMPDARTS_STATS=$work/s.json"
 has OMPDARTS_SEED=42
 has OMPDARTS_LOG=info
-has OMPDARTS_CHECK=warn
-has OMPDARTS_WATCHDOG=60
-has OMPDARTS_JITTER=0.001
-has OMPDARTS_SUMMARY=0
+has OMPDARTS_DEBUG=check=warn,watchdog=60,jitter=0.001
 has "argument <--sched>"
 has "argument <two words>"
 has "argument <-h>"
@@ -126,29 +144,35 @@ expect 7 run --cache=0 --spill --progress=1 "$show"
 has OMPDARTS_CACHE=0
 has OMPDARTS_SPILL=1
 has OMPDARTS_PROGRESS=1
-refused "OMPDARTS_CACHE=x: not a valid value; allowed: 0|1" run --cache=x "$show"
+refused "--cache=x: not a valid value; allowed: 0|1" run --cache=x "$show"
 OMPDARTS_SCHED=eager expect 7 run --disable "$show"
 has OMPDARTS_SCHED=eager
 has OMPDARTS_DISABLE=1
-OMPDARTS_SUMMARY=0 LIBOMP_USE_HIDDEN_HELPER_TASK=1 expect 7 run "$show"
-has OMPDARTS_SUMMARY=0
+OMPDARTS_STATS=0 LIBOMP_USE_HIDDEN_HELPER_TASK=1 expect 7 run "$show"
+has OMPDARTS_STATS=0
 has LIBOMP_USE_HIDDEN_HELPER_TASK=1
 ! grep -q LIBOMP_NUM_HIDDEN_HELPER_THREADS "$work/out" || fail "the user wants hidden helper threads"
+OMPDARTS_STATS="" expect 7 run "$show"
+has OMPDARTS_STATS=summary
 LD_PRELOAD=libm.so.6 expect 7 run "$show"
 has "LD_PRELOAD=$library:libm.so.6"
 PATH=$work:$PATH expect 7 run show
 has "LD_PRELOAD=$library"
 
 # --- bad input: refused before any work starts --------------------------------------------
-refused "OMPDARTS_SCHED=dart: unknown name; allowed: ap, darts, " run --sched dart "$show"
+refused "--sched=dart: unknown name; allowed: ap, darts, " run --sched dart "$show"
 refused "did you mean darts?" run --sched dart "$show"
-refused "OMPDARTS_EVICT=lur: unknown name; allowed: auto, belady, lru, luf" run --evict lur "$show"
-refused "OMPDARTS_MEM_LIMIT=60Q: not a valid value; allowed: auto, or a size" run --mem 60Q "$show"
-refused "OMPDARTS_MEM_LIMIT=0: not a valid value" run --mem 0 "$show"
-refused "OMPDARTS_DEVICES=0: not a valid value; allowed: all, or a whole number >= 1" run --devices 0 "$show"
+refused "--evict=lur: unknown name; allowed: auto, belady, lru, luf" run --evict lur "$show"
+refused "--mem=60Q: not a valid value; allowed: auto, or a size" run --mem 60Q "$show"
+refused "--mem=0: not a valid value" run --mem 0 "$show"
+refused "--devices=0: not a valid value; allowed: WHICH, WHICH:ACTIVE, or auto for all:auto; WHICH: all, a whole number from 1 to 62 " run --devices 0 "$show"
 refused "/nonexistent/s.json: No such file or directory" run --stats /nonexistent/s.json "$show"
-refused "Is a directory; allowed: 0 (off), or a file in a folder that can be written" run --stats "$work" "$show"
-refused "OMPDARTS_TASK_BUFFER=x" run --buffer x "$show"
+refused "Is a directory; allowed: 0 (off), summary, FILE, or summary,FILE; FILE: in a folder that can be written" run --stats "$work" "$show"
+refused "--buffer=x: not a valid value; allowed: a whole number from 1 to 1000000" run --buffer x "$show"
+refused "--debug=check,jiter=1: 'jiter=1' is not a valid part; allowed: 0 (off), or some of check, " run --debug check,jiter=1 "$show"
+refused "--backend=omptarget:pin=1G: 'pin=1G' is not a valid part; allowed: auto, " run --backend=omptarget:pin=1G "$show"
+refused "--sched=darts:published: 'published' is no option, did you mean 'alg12'?" run --sched=darts:published "$show"
+OMPDARTS_MEM=60Q refused "ompdarts: OMPDARTS_MEM=60Q: not a valid value" run --buffer=4 "$show"
 
 # --- programs -------------------------------------------------------------------------------
 plain=$(realpath "$(type -P true)")
@@ -198,13 +222,17 @@ else
 fi
 
 # --- env and info -----------------------------------------------------------------------------
-OMPDARTS_MEM_LIMIT=60M expect 0 env
-grep -qE '^OMPDARTS_MEM_LIMIT +60M +auto +bytes ' "$work/out" || fail "env: $(cat "$work/out")"
+OMPDARTS_MEM=60M expect 0 env
+grep -qE '^OMPDARTS_MEM +60M +auto +bytes ' "$work/out" || fail "env: $(cat "$work/out")"
 grep -qE '^OMPDARTS_SCHED +darts +darts ' "$work/out" || fail "env: $(cat "$work/out")"
-OMPDARTS_MEM_LIMIT=60Q expect 2 env
-grep -q '^ompdarts: OMPDARTS_MEM_LIMIT=60Q' "$work/err" || fail "env with a bad value: $(cat "$work/err")"
-OMPDARTS_MEN_LIMIT=1M expect 0 env
-grep -q 'OMPDARTS_MEN_LIMIT is ignored (did you mean OMPDARTS_MEM_LIMIT?)' "$work/err" || fail "env: $(cat "$work/err")"
+OMPDARTS_MEM=60Q expect 2 env
+grep -q '^ompdarts: OMPDARTS_MEM=60Q' "$work/err" || fail "env with a bad value: $(cat "$work/err")"
+for variable in MEN MEMORY; do
+    env "OMPDARTS_$variable=1M" "$command" env >"$work/out" 2>"$work/err"
+    grep -q "OMPDARTS_$variable is ignored (did you mean OMPDARTS_MEM?)" "$work/err" || fail "env: $(cat "$work/err")"
+done
+OMPDARTS_WORKING=2 expect 0 env
+grep -q 'OMPDARTS_WORKING is ignored: set OMPDARTS_DEVICES=WHICH:ACTIVE' "$work/err" || fail "env: $(cat "$work/err")"
 expect 0 env --markdown
 cmp -s "$work/out" "$source_folder/docs/options.md" || fail "docs/options.md is not what 'ompdarts env --markdown' prints"
 # libpciaccess, which hwloc uses, never frees its list of devices.

@@ -41,7 +41,7 @@ offers "darts dmda dmdar dmdas" run --sched d
 offers "auto belady lru luf" run --evict =
 offers "auto strict depend" run --coherence = ""
 offers "warning" run --log = w
-offers "--no-summary --no-progress --no-check" run --mem = 2G --no
+offers "--no-check" run --mem = 2G --no
 offers files run --trace = x
 offers files run ./program --sched
 offers files run -- ./program --sched
@@ -51,10 +51,10 @@ offers files bench --output = ""
 offers files bench -n ""
 offers "cholesky" bench -n 8 ch
 offers "--policies --rules --help" info "x[y]" --
-offers "darts+luf" bench -p darts+lu
+offers "darts+luf" bench -s darts+lu
 offers files run --stats x --trace "" ""
 offers "cholesky" bench ch
-offers "darts darts+belady darts+lru darts+luf" bench -p dar
+offers "darts darts+belady darts+lru darts+luf" bench -s dar
 offers "float double" bench --type =
 subcommands=(run bench report env info)
 if "$command" sim --help >/dev/null 2>&1; then
@@ -108,8 +108,8 @@ if command -v zsh >/dev/null; then
     ln -s "$command" "$work/bin/ompdarts"
     HOME=$work timeout 120 zsh -f "$work/type.zsh" "$completion" "$work/bin" "ompdarts re" "ompdarts report" \
         "ompdarts run --sche" "--sched=" "ompdarts run --sched=dar" "--sched=darts" "ompdarts run --coherence=s" "=strict" \
-        "ompdarts run --no-p" "--no-progress" "ompdarts bench cho" "bench cholesky" "ompdarts bench --sty" "--style=" \
-        "ompdarts bench --style=r" "--style=region" "ompdarts bench -p darts+lu" "-p darts+luf" "ompdarts run --spil" "--spill" "ompdarts trace co" "trace convert" "ompdarts report --o" "--output=" \
+        "ompdarts run --no-c" "--no-check" "ompdarts bench cho" "bench cholesky" "ompdarts bench --sty" "--style=" \
+        "ompdarts bench --style=r" "--style=region" "ompdarts bench -s darts+lu" "-s darts+luf" "ompdarts run --spil" "--spill" "ompdarts trace co" "trace convert" "ompdarts report --o" "--output=" \
         >"$work/zsh" 2>&1 || fail "zsh ends with $?"
     if grep . "$work/zsh"; then
         failures=$((failures + 1))

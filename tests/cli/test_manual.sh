@@ -26,7 +26,7 @@ for subcommand in $("$command" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\)
         [ "$option" = --help ] || names ompdarts.1 "$option"
     done
 done
-for option in --no-summary --no-progress --no-check; do
+for option in --no-check; do
     "$command" run --help | grep -q -- "$option" || fail "run has no $option"
     names ompdarts.1 "$option"
 done

@@ -77,18 +77,28 @@ plain() {
     cp "$work/out" "$work/plain"
 }
 
-# under CODE [VAR=VALUE…] PROGRAM ARGUMENTS… : with it; output goes to $work/out and $work/err, figures to $work/stats.
+# under CODE [VAR=VALUE…] PROGRAM ARGUMENTS… : with it; output goes to $work/out and $work/err, figures to $work/stats. Parts of
+# OMPDARTS_DEBUG may be given one by one.
 under() {
-    local code=$1 status tries=0
+    local code=$1 status tries=0 debug=watchdog=10 statistics=$work/stats settings=()
     shift
+    ran=$*
+    for (( ; $#; )); do
+        case $1 in
+            OMPDARTS_DEBUG=*) debug+=,${1#*=} ;;
+            OMPDARTS_STATS=summary) statistics=summary,$work/stats ;;
+            [A-Z]*=*) settings+=("$1") ;;
+            *) break ;;
+        esac
+        shift
+    done
     while
         rm -f "$work/stats"
-        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
+        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_DEBUG="$debug" OMPDARTS_STATS="$statistics" "${settings[@]}" "$@" \
             >"$work/out" 2>"$work/err"
         status=$(exit_code $?)
         is_libomps "$status" $((++tries))
     do :; done
-    ran=$*
     expect_exit "$code" $status "$ran"
 }
 

@@ -84,8 +84,9 @@ class Lab:
                                        "LIBOMPTARGET_MEMORY_MANAGER_THRESHOLD": "0"})
 
     def under(self, path, number, settings):
-        return self.run(path, number, {"LD_PRELOAD": self.preload, "OMPDARTS_WATCHDOG": "10", "OMPDARTS_CACHE": "0",
-                                       **settings})
+        debug = ",".join(filter(None, ("watchdog=10", settings.get("OMPDARTS_DEBUG"))))
+        return self.run(path, number, {"LD_PRELOAD": self.preload, "OMPDARTS_CACHE": "0", **settings,
+                                       "OMPDARTS_DEBUG": debug})
 
 
 # Faults of libomp 19 that it has without the library as well, now and then: a program that meets one says nothing.
@@ -210,10 +211,9 @@ class Settings:
     def one(self, rng, world, pair):
         settings = {
             "OMPDARTS_SCHED": pair[0] + self.option(rng, pair[0]), "OMPDARTS_EVICT": pair[1],
-            "OMPDARTS_DEVICES": str(rng.randint(1, 4)),
-            "OMPDARTS_TASK_BUFFER": str(rng.choice((1, 2, 3, 5, 8))),
+            "OMPDARTS_DEVICES": str(rng.randint(1, 4)) + rng.choice(("", ":auto", ":1", ":2")),
+            "OMPDARTS_BUFFER": str(rng.choice((1, 2, 3, 5, 8))),
             "OMPDARTS_LOOKAHEAD": rng.choice(("0", "0.012", "1")),
-            "OMPDARTS_WORKING": rng.choice(("policy", "auto", "1", "2")),
             "OMPDARTS_COHERENCE": rng.choice(("auto", "auto", "strict") + (("depend",) if world.depend_mode else ())),
             "OMPDARTS_SEED": str(rng.randint(0, 9999)),
             "OMP_NUM_THREADS": str(rng.choice((1, 2, 3, 4, 4, 8))),
@@ -222,12 +222,12 @@ class Settings:
             settings["OMPDARTS_COHERENCE"] = "strict"
         memory = self.memory(rng, world)
         if memory:
-            settings["OMPDARTS_MEM_LIMIT"] = str(memory)
+            settings["OMPDARTS_MEM"] = str(memory)
         delays = [delay for delay in ("0.0002", "0.001", "0.004") if float(delay) * world.cost < 0.5]
         if delays and rng.random() < 0.5:
-            settings["OMPDARTS_JITTER"] = rng.choice(delays)
+            settings["OMPDARTS_DEBUG"] = "jitter=" + rng.choice(delays)
         if rng.random() < 0.1:
-            settings["OMPDARTS_LINK_BANDWIDTH"] = "100M"
+            settings["OMPDARTS_BACKEND"] = "omptarget:link=100M"
         if rng.random() < 0.2:
             settings["OMP_MAX_TASK_PRIORITY"] = "5"
             settings["OMPDARTS_PRIORITY"] = rng.choice(("clause", "none"))
@@ -237,11 +237,10 @@ class Settings:
             settings["OMPDARTS_DEVICE_CLAUSE"] = "hint"
         if self.double and rng.random() < 0.4:
             settings["OMPDARTS_BACKEND"] = "cuda"
-            settings.pop("OMPDARTS_LINK_BANDWIDTH", None)
             if rng.random() < 0.3:
                 settings["CUDA_DOUBLE_JITTER"] = "0.0005"
             if rng.random() < 0.3:
-                settings["OMPDARTS_DEVICES"] = rng.choice(("0*3", "1*2,0", "3,1"))
+                settings["OMPDARTS_DEVICES"] = rng.choice(("0*3", "1*2,0", "3,1", "0*4:2"))
                 if names_devices(world.program):  # by number: the first of a list is not to become the default device
                     settings["OMP_DEFAULT_DEVICE"] = "0"
         return settings

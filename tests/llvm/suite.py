@@ -25,11 +25,11 @@ SETTINGS = {  # name -> environment; the first come first where time is short
     "default": {},
     "one-device": {"OMPDARTS_DEVICES": "1"},
     "strict": {"OMPDARTS_COHERENCE": "strict"},
-    "tight": {"OMPDARTS_MEM_LIMIT": "1M", "OMPDARTS_SCHED": "dmdar"},
-    "eager": {"OMPDARTS_SCHED": "eager", "OMPDARTS_EVICT": "lru", "OMPDARTS_TASK_BUFFER": "1"},
+    "tight": {"OMPDARTS_MEM": "1M", "OMPDARTS_SCHED": "dmdar"},
+    "eager": {"OMPDARTS_SCHED": "eager", "OMPDARTS_EVICT": "lru", "OMPDARTS_BUFFER": "1"},
     "stationary": {"OMPDARTS_SCHED": "stationary"},
-    "tighter": {"OMPDARTS_MEM_LIMIT": "64Ki", "OMPDARTS_DEVICES": "2"},
-    "jitter": {"OMPDARTS_JITTER": "0.001", "OMPDARTS_SCHED": "lws"},
+    "tighter": {"OMPDARTS_MEM": "64Ki", "OMPDARTS_DEVICES": "2"},
+    "jitter": {"OMPDARTS_DEBUG": "jitter=0.001", "OMPDARTS_SCHED": "lws"},
     "disabled": {"OMPDARTS_DISABLE": "1"},
 }
 GOOD = ("PASS", "XFAIL", "FLAKYPASS")

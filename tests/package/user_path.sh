@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failures=0
-export PATH=$prefix/bin:$PATH OMPDARTS_CACHE=0 OMPDARTS_WATCHDOG=60
+export PATH=$prefix/bin:$PATH OMPDARTS_CACHE=0 OMPDARTS_DEBUG=watchdog=60
 export LIBOMP_NUM_HIDDEN_HELPER_THREADS=0 # plain runs: stock libomp 19 fails with them now and then
 
 fail() {

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum option { FIRST, THREE_INPUTS, OPTI, THRESHOLD, AFFINITY, STEAL, RATIO, PUBLISHED };
+enum option { ALG9, ALG11, ALG12, OPTI, THRESHOLD, AFFINITY, STEAL, RATIO };
 
 enum { MOST_STOLEN = 1024 };
 
@@ -113,14 +113,14 @@ static od_status naive_create(const od_policy_env *env, void **state)
     if (!naive)
         return OD_ENOMEM;
     naive->env = *env;
-    for (int i = 0; i <= PUBLISHED; i++)
+    for (int i = 0; i <= RATIO; i++)
         naive->values[i] = env->values[i];
-    if (naive->values[PUBLISHED]) {
+    if (naive->values[ALG9] || naive->values[ALG11] || naive->values[ALG12]) {
         naive->values[AFFINITY] = naive->values[STEAL] = 0;
         naive->values[RATIO] = 1;
     }
-    if (naive->values[THREE_INPUTS])
-        naive->values[FIRST] = 1;
+    if (naive->values[ALG11])
+        naive->values[ALG9] = 1;
     naive->plan = calloc(env->ndevices, sizeof *naive->plan);
     naive->evictions = calloc(env->ndevices, sizeof *naive->evictions);
     naive->steal_at = calloc(env->ndevices, sizeof *naive->steal_at);
@@ -189,7 +189,7 @@ static void unplan(struct naive *naive, od_task *task)
 
 static int32_t priority_of(const struct naive *naive, const od_task *task)
 {
-    return naive->values[FIRST] ? 0 : task->priority;
+    return naive->values[ALG9] ? 0 : task->priority;
 }
 
 static bool is_before(const struct naive *naive, const od_task *a, const od_task *b)
@@ -200,7 +200,7 @@ static bool is_before(const struct naive *naive, const od_task *a, const od_task
 
 static bool comes_first(const struct naive *naive, const od_task *a, const od_task *b)
 {
-    if (!naive->values[FIRST])
+    if (!naive->values[ALG9])
         return is_before(naive, a, b);
     uint32_t tie_a = od_missing_tie(naive->env.seed, naive->env.ndevices, a->id);
     uint32_t tie_b = od_missing_tie(naive->env.seed, naive->env.ndevices, b->id);
@@ -369,7 +369,7 @@ static bool is_better(const struct naive *naive, const struct scan *a, const str
         return true;
     if (naive->values[OPTI] && (a->n0 > 0 || b->n0 > 0))
         return (a->n0 > 0) != (b->n0 > 0) ? a->n0 > 0 : tie_is_first(a, b);
-    if (naive->values[FIRST])
+    if (naive->values[ALG9])
         return better_11(a, b);
     return naive->values[RATIO] ? better_12(a, b) : better_load_per_task(a, b);
 }
@@ -431,7 +431,7 @@ static void refill(struct naive *naive, unsigned k)
     size_t before = naive->plan[k].tasks.count;
     if (plan_set(naive, NULL, 0, k) == 0) {
         struct scan best = choose_datum(naive, k);
-        bool looks_at_s1 = !naive->values[FIRST] || naive->values[THREE_INPUTS];
+        bool looks_at_s1 = !naive->values[ALG9] || naive->values[ALG11];
         od_task *task = NULL;
         if (best.n0 > 0)
             plan_set(naive, best.datum, 1, k);

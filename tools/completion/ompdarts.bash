@@ -13,9 +13,7 @@ _ompdarts_takes_value()
 _ompdarts_values()
 {
     case $2:$3 in
-        *:--sched) "$1" info --policies ;;
-        *:--evict) printf '%s\n' auto; "$1" info --rules ;;
-        bench:--policy | bench:-p)
+        bench:--sched | bench:-s)
             local policy rule
             for policy in $("$1" info --policies); do
                 echo "$policy"
@@ -23,6 +21,10 @@ _ompdarts_values()
                     echo "$policy+$rule"
                 done
             done ;;
+        *:--sched) "$1" info --policies ;;
+        *:--evict) printf '%s\n' auto; "$1" info --rules ;;
+        *:--backend) printf '%s\n' auto omptarget cuda ;;
+        *:--debug) printf '%s\n' check check=warn watchdog= jitter= ;;
         sim:--workload) "$1" sim --help | sed -n '/^Workloads:/,/^$/s/^  \([^ ]*\) .*/\1/p' ;;
         sim:--platform) "$1" sim --help | sed -n 's/^Platforms: //p' | tr ' ' '\n' ;;
         sim:--sched-time) printf '%s\n' ignore measure add ;;

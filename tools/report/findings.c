@@ -196,9 +196,9 @@ static void look_at_rest(finder *f)
     if (!find_group(f, SHARE_REST, worth_telling, &g))
         return;
     if (f->trace->working)
-        tell(f, 0, "%s rested %s of the time by choice: --working says %u", g.text, g.share, f->trace->working);
+        tell(f, 0, "%s stayed idle %s of the time by choice: --devices has %u active at a time", g.text, g.share, f->trace->working);
     else
-        tell(f, 0, "%s rested %s of the time by choice: with fewer devices, which share the link, the known tasks were "
+        tell(f, 0, "%s stayed idle %s of the time by choice: with fewer devices, which share the link, the known tasks were "
              "expected to be done sooner", g.text, g.share);
 }
 

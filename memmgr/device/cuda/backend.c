@@ -31,7 +31,7 @@ static od_status take_memory(void *state, unsigned k, size_t bytes, void **addre
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    snprintf(doing, sizeof doing, "taking %zu bytes of its memory (lower OMPDARTS_MEM_LIMIT)", bytes);
+    snprintf(doing, sizeof doing, "taking %zu bytes of its memory (lower OMPDARTS_MEM)", bytes);
     status = od_cuda_check(d, cuda->cu.alloc(&taken, bytes), doing);
     od_cuda_leave(d);
     *address = (void *)(uintptr_t)taken;
@@ -95,7 +95,7 @@ static void report(void *state)
            atomic_load(&cuda->staged), atomic_load(&cuda->copies), (double)staged * 1e-6, (double)all * 1e-6,
            !finding             ? ""
            : cuda->pins.refused ? ": the system refused to pin it (see `ulimit -l`)"
-                                : ": raise OMPDARTS_PIN");
+                                : ": raise pin in OMPDARTS_BACKEND=cuda:pin=SIZE");
 }
 
 /* --- life ------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ enum { FLUSH_BYTES = 1 << 16 };
 atomic_bool od_recording_on;
 static struct {
     int file;
-    char path[sizeof((od_options *)0)->record];
+    char path[OD_OPTION_PATH];
     char *text; /* not written yet */
     size_t length, capacity;
     uint64_t lines;

@@ -316,12 +316,13 @@ static void start(const od_run *run)
     od_recording_put("ompdarts-graph %d", FORMAT_VERSION);
     od_recording_end_line();
     od_recording_put("run devices=%u memory=%zu buffer=%u lookahead_ns=%.0f seed=%" PRIu64 " spill=%d working=%d",
-                     run->backend->ndevices, run->backend->pool_bytes[0], options->task_buffer,
-                     options->lookahead_s * 1e9, options->seed, options->spill, options->working);
+                     run->backend->ndevices, run->backend->pool_bytes[0], options->sched.buffer,
+                     options->sched.lookahead_s * 1e9, options->sched.seed, options->memory.spill,
+                     options->devices.active);
     od_recording_end_line();
-    od_recording_put("policy %s", options->sched);
+    od_recording_put("policy %s", options->sched.sched.text);
     od_recording_end_line();
-    od_recording_put("eviction %s", options->evict);
+    od_recording_put("eviction %s", options->sched.evict);
     od_recording_end_line();
     od_engine_links(run->engine, &host, &peer);
     od_recording_put("links %.0f %.9f %.0f %.9f", host.bandwidth, host.latency, peer.bandwidth, peer.latency);

@@ -5,7 +5,7 @@
  * A device that runs out of planned tasks is given the datum whose load buys it the most work, and all tasks that
  * become possible with that load. The counters behind the choice are kept by sched/policy/darts/count.c instead of
  * being recomputed at each request. New ready tasks that lack nothing on some device go straight into its plan. Options
- * select the older variants of chapter 4.
+ * select what is published: Algorithm 9 and 11 of chapter 4, 12 of chapter 5.
  *
  * Not in the paper: tasks that lack nothing because data came for other reasons are planned before
  * any datum is chosen; S0 is planned by priority, then order of arrival. And, unless switched off:
@@ -24,17 +24,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option { FIRST, THREE_INPUTS, OPTI, THRESHOLD, AFFINITY, STEAL, RATIO, PUBLISHED };
+enum option { ALG9, ALG11, ALG12, OPTI, THRESHOLD, AFFINITY, STEAL, RATIO };
 
 static const od_policy_option options[] = {
-    [FIRST] = {"first", "the first version (Algorithm 9): most tasks per load, else a random task", false, 1, 0},
-    [THREE_INPUTS] = {"3inputs", "the first version for tasks with many inputs (Algorithm 11)", false, 1, 0},
-    [OPTI] = {"opti", "any datum that frees a task instead of the best (4.3.6)", false, 1, 0},
-    [THRESHOLD] = {"threshold", "looks only at that many data (4.4.3); 0: at all", true, 64, 0},
+    [ALG9] = {"alg9", "as published: thesis, Algorithm 9 (most tasks per load, else a random task)", false, 1, 0},
+    [ALG11] = {"alg11", "as published: thesis, Algorithm 11 (3inputs: 9 for tasks with many inputs)", false, 1, 0},
+    [ALG12] = {"alg12", "as published: thesis, Algorithm 12 (affinity=0,steal=0,ratio)", false, 1, 0},
+    [OPTI] = {"opti", "any datum that frees a task instead of the best (thesis, 4.3.6)", false, 1, 0},
+    [THRESHOLD] = {"threshold", "looks only at that many data (thesis, 4.4.3); 0: at all", true, 64, 0},
     [AFFINITY] = {"affinity", "new tasks go where they find so many times what they lack; 0: never", true, 10, 10},
     [STEAL] = {"steal", "idle devices take planned tasks from others; 0: never", true, 1, 1},
     [RATIO] = {"ratio", "the shortest load for the time of its tasks, as Algorithm 12, before priorities", false, 1, 0},
-    [PUBLISHED] = {"published", "as published: affinity=0,steal=0,ratio", false, 1, 0},
     {0},
 };
 
@@ -131,13 +131,13 @@ static od_missing_rank opti_11(const od_missing_key *key)
 static od_status darts_create(const od_policy_env *env, void **state)
 {
     const uint64_t *values = env->values;
-    bool first = values[FIRST] || values[THREE_INPUTS];
+    bool first = values[ALG9] || values[ALG11], published = first || values[ALG12];
     od_missing_rules rules = {.random_tasks = first,
                               .in_turn = values[OPTI] || values[THRESHOLD],
                               .threshold = values[THRESHOLD] < UINT32_MAX ? (uint32_t)values[THRESHOLD] : 0};
     if (first)
         rules.order = values[OPTI] ? opti_11 : algorithm_11;
-    else if (values[RATIO] || values[PUBLISHED])
+    else if (values[RATIO] || values[ALG12])
         rules.order = values[OPTI] ? opti_12 : algorithm_12;
     else
         rules.order = values[OPTI] ? opti : load_per_task;
@@ -150,9 +150,9 @@ static od_status darts_create(const od_policy_env *env, void **state)
         return status;
     }
     darts->env = *env;
-    darts->sets_of_two = !first || values[THREE_INPUTS];
-    darts->affinity = values[PUBLISHED] ? 0 : values[AFFINITY];
-    darts->steals = values[STEAL] && !values[PUBLISHED];
+    darts->sets_of_two = !first || values[ALG11];
+    darts->affinity = published ? 0 : values[AFFINITY];
+    darts->steals = values[STEAL] && !published;
     for (unsigned k = 0; k < env->ndevices; k++)
         od_plan_init(&darts->device[k].plan, env, k);
     *state = darts;

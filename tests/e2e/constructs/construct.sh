@@ -42,19 +42,19 @@ both OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
 both OMPDARTS_COHERENCE=strict
 both OMPDARTS_DEVICES=1 OMP_NUM_THREADS=1
 both OMP_NUM_THREADS=8
-both OMPDARTS_CHECK=1 OMP_NUM_THREADS=4
+both OMPDARTS_DEBUG=check OMP_NUM_THREADS=4
 seeds=(1 2 3) tight_seeds=(4 5)
 [ -z "$sanitizer" ] || seeds=(1) tight_seeds=(4) # they take long, and look at each access
 for seed in "${seeds[@]}"; do
-    both OMPDARTS_SEED=$seed OMPDARTS_JITTER=0.002
+    both OMPDARTS_SEED=$seed OMPDARTS_DEBUG=jitter=0.002
 done
 if [ -n "$memory" ]; then
-    both OMPDARTS_MEM_LIMIT="$memory"
-    both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
-    both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SCHED=mhfp OMPDARTS_EVICT=belady
-    both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_DEVICES=2 OMPDARTS_TASK_BUFFER=1 OMPDARTS_EVICT=lru
+    both OMPDARTS_MEM="$memory"
+    both OMPDARTS_MEM="$memory" OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
+    both OMPDARTS_MEM="$memory" OMPDARTS_SCHED=mhfp OMPDARTS_EVICT=belady
+    both OMPDARTS_MEM="$memory" OMPDARTS_DEVICES=2 OMPDARTS_BUFFER=1 OMPDARTS_EVICT=lru
     for seed in "${tight_seeds[@]}"; do
-        both OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SEED=$seed OMPDARTS_JITTER=0.002
+        both OMPDARTS_MEM="$memory" OMPDARTS_SEED=$seed OMPDARTS_DEBUG=jitter=0.002
     done
 fi
 if [ ${#texts[@]} -gt 0 ]; then

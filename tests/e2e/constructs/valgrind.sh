@@ -17,16 +17,16 @@ settings=()
 if [ -e "$source_file" ]; then
     memory=$(sed -n 's/^ \* memory: //p' "$source_file")
     read -ra settings <<<"$(sed -n 's/^ \* environment: //p' "$source_file")"
-    [ -z "$memory" ] || settings+=("OMPDARTS_MEM_LIMIT=$memory")
+    [ -z "$memory" ] || settings+=("OMPDARTS_MEM=$memory")
 else
-    settings=(OMPDARTS_MEM_LIMIT=100K)
+    settings=(OMPDARTS_MEM=100K)
 fi
 limit_s=600
 export OMP_NUM_THREADS=4
 
 plain 0 "${settings[@]}" "$program" "$@"
 # It runs one thread at a time, and slowly: that is no lack of progress.
-under 0 "${settings[@]}" OMPDARTS_WATCHDOG=120 \
+under 0 "${settings[@]}" OMPDARTS_DEBUG=watchdog=120 \
     valgrind --quiet --error-exitcode=99 --num-callers=40 --fair-sched=yes --leak-check=full --show-leak-kinds=definite \
     --errors-for-leak-kinds=definite --suppressions="$sources/../suppressions/valgrind.supp" "$program" "$@"
 # A BLAS takes other instructions there: its program checks its results itself.

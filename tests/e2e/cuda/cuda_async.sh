@@ -38,13 +38,13 @@ bench() {
         for backend in cuda omptarget; do
             for sched in eager darts; do
                 for memory in auto $((8 * tile_bytes)); do
-                    under 0 OMPDARTS_BACKEND=$backend OMPDARTS_SCHED=$sched OMPDARTS_MEM_LIMIT=$memory \
+                    under 0 OMPDARTS_BACKEND=$backend OMPDARTS_SCHED=$sched OMPDARTS_MEM=$memory \
                         "$E2E_BENCH/$program" 7 32
                     same_checksum
                     launches "launches == $(value stats.tasks) and synchronous == 0" "max(threads) == 1"
                 done
             done
-            under 0 OMPDARTS_BACKEND=$backend OMPDARTS_MEM_LIMIT=$((8 * tile_bytes)) "$E2E_BENCH/$program" \
+            under 0 OMPDARTS_BACKEND=$backend OMPDARTS_MEM=$((8 * tile_bytes)) "$E2E_BENCH/$program" \
                 --style region 7 32
             same_checksum
         done
@@ -76,8 +76,8 @@ programs() {
         for backend in cuda omptarget; do
             under 0 OMPDARTS_BACKEND=$backend "$E2E_PROGRAMS/$program"
             same_output
-            under 0 OMPDARTS_BACKEND=$backend OMPDARTS_MEM_LIMIT="${memory:-auto}" OMPDARTS_SCHED=eager \
-                ASYNC_LAUNCH_DELAY=1000 OMPDARTS_DEVICES=1 OMPDARTS_WATCHDOG=2 "$E2E_PROGRAMS/$program"
+            under 0 OMPDARTS_BACKEND=$backend OMPDARTS_MEM="${memory:-auto}" OMPDARTS_SCHED=eager \
+                ASYNC_LAUNCH_DELAY=1000 OMPDARTS_DEVICES=1 OMPDARTS_DEBUG=watchdog=2 "$E2E_PROGRAMS/$program"
             same_output
             ! grep -q watchdog "$work/err" || fail "$ran: $(head -n 3 "$work/err")"
         done

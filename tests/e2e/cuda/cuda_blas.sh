@@ -60,7 +60,7 @@ for seed in 1 2 3 4 5 6; do
     same_checksum
 done
 for sched in eager dmdar darts; do
-    right 4 OMPDARTS_SCHED=$sched OMP_NUM_THREADS=1 OMPDARTS_MEM_LIMIT=$((5 * tile_bytes)) OMPDARTS_DEVICES=2
+    right 4 OMPDARTS_SCHED=$sched OMP_NUM_THREADS=1 OMPDARTS_MEM=$((5 * tile_bytes)) OMPDARTS_DEVICES=2
     same_checksum
     stats "totals.evictions > 0"
 done
@@ -70,7 +70,7 @@ grep -q '"waits": false' "$work/out" || fail "$ran: $(cat "$work/out")"
 
 # Without pinned memory copies go through buffers, which is said.
 pinned=off
-right 4 OMPDARTS_PIN=off OMP_NUM_THREADS=1 OMPDARTS_MEM_LIMIT=$((5 * tile_bytes)) OMPDARTS_LOG=info
+right 4 OMPDARTS_BACKEND=cuda:pin=0 OMP_NUM_THREADS=1 OMPDARTS_MEM=$((5 * tile_bytes)) OMPDARTS_LOG=info
 same_checksum
 driver "calls['cuMemHostRegister'] == 0"
 says "copies ("

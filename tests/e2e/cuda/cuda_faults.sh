@@ -19,7 +19,7 @@ try() {
     shift
     rm -f "$work/stats"
     {
-        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" OMPDARTS_SUMMARY=1 \
+        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_DEBUG=watchdog=10 OMPDARTS_STATS="summary,$work/stats" \
             "$@" >"$work/out" 2>"$work/err"
         status=$?
     } 2>/dev/null # the shell's own word on aborted programs
@@ -49,7 +49,7 @@ lost() {
                 sched=$([ $((n % 2)) = 0 ] && echo darts || echo eager)
                 try "device 1 is lost, and with it the only copy of the [0-9]* bytes at host address 0x" \
                     CUDA_DOUBLE_LOST=1:$n OMPDARTS_DEVICES=3 OMPDARTS_SCHED=$sched \
-                    OMPDARTS_MEM_LIMIT=$((10 * (${size#* } == 48 ? tile_bytes : large_bytes))) \
+                    OMPDARTS_MEM=$((10 * (${size#* } == 48 ? tile_bytes : large_bytes))) \
                     "$E2E_BENCH/cholesky" --style $style $size
                 if grep -q CUDA_ERROR "$work/err"; then
                     says "CUDA_ERROR_ILLEGAL_ADDRESS (700"
@@ -75,7 +75,7 @@ failures() {
             for call in $calls; do
                 for n in 1 2 5 14 33; do
                     exact=yes try "no message will do" CUDA_DOUBLE_FAIL=$call:$n:999 OMPDARTS_DEVICES=2 \
-                        OMPDARTS_MEM_LIMIT=$((6 * (${size#* } == 48 ? tile_bytes : large_bytes))) \
+                        OMPDARTS_MEM=$((6 * (${size#* } == 48 ? tile_bytes : large_bytes))) \
                         "$E2E_BENCH/"$program $size
                     [ $call = cuMemHostRegister ] || ! grep -q "^ompdarts: cuda:" "$work/err" ||
                         says "CUDA_ERROR_UNKNOWN (999"

@@ -14,7 +14,7 @@ text="forked by one that uses GPUs, which the CUDA driver does not support"
 right() {
     local warnings=$1
     shift
-    under 0 OMPDARTS_SUMMARY=1 "${@:1:$#-2}" "$program" "${@: -2}"
+    under 0 OMPDARTS_STATS=summary "${@:1:$#-2}" "$program" "${@: -2}"
     grep -qx right "$work/out" || fail "$ran: $(cat "$work/out")"
     [ "$(grep -c "$text" "$work/err")" -eq "$warnings" ] || fail "$ran: not $warnings warnings: $(cat "$work/err")"
     [ "$(grep -c ', seed ' "$work/err")" -eq 1 ] || fail "$ran: not one summary: $(cat "$work/err")"
@@ -27,6 +27,6 @@ for act in exit _exit exec write; do
 done
 right 2 after offload # two children
 right 2 OMPDARTS_COHERENCE=strict OMPDARTS_SCHED=eager after offload
-right 2 OMPDARTS_MEM_LIMIT=24Ki after offload
+right 2 OMPDARTS_MEM=24Ki after offload
 right 0 inside exit
 finish

@@ -33,8 +33,8 @@ for backend in cuda omptarget; do
         plain 0 "$E2E_BENCH/gemm3d" --style $style 5 48
         for devices in '0*4' 0,0,1 1,0,1 '2*1'; do
             for memory in auto $((8 * tile_bytes)); do
-                slow_kernels OMPDARTS_DEVICES="$devices" OMPDARTS_MEM_LIMIT=$memory OMPDARTS_SCHED=eager \
-                    OMPDARTS_SUMMARY=1 "$E2E_BENCH/gemm3d" --style $style 5 48
+                slow_kernels OMPDARTS_DEVICES="$devices" OMPDARTS_MEM=$memory OMPDARTS_SCHED=eager \
+                    OMPDARTS_STATS=summary "$E2E_BENCH/gemm3d" --style $style 5 48
                 same_checksum
                 stats "[d.name for d in devices] == $(names "$devices")" "stats.host_tasks == 0" \
                     "all(d.tasks > 0 for d in devices)" "all(d.peak_bytes <= d.limit_bytes for d in devices)"

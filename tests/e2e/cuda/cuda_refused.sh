@@ -29,12 +29,12 @@ other() {
 }
 
 plain 0 "${program[@]}"
-refused "OMPDARTS_LINK_BANDWIDTH slows copies of the back-end omptarget only" OMPDARTS_BACKEND=cuda OMPDARTS_LINK_BANDWIDTH=10G
+refused "'link=10G' is not a valid part; allowed: auto, omptarget, omptarget:link=RATE, cuda" OMPDARTS_BACKEND=cuda:link=10G
 refused "OMPDARTS_BACKEND=cuda: cuInit failed: CUDA_ERROR_NO_DEVICE" OMPDARTS_BACKEND=cuda CUDA_DOUBLE_DEVICES=0
 refused "CUDA_ERROR_" OMPDARTS_BACKEND=cuda CUDA_DOUBLE_FAIL=cuInit:1+:100
 refused "OMPDARTS_BACKEND=opencl" OMPDARTS_BACKEND=opencl
 other OMPDARTS_BACKEND=omptarget
-other OMPDARTS_LINK_BANDWIDTH=10G
+other OMPDARTS_BACKEND=omptarget:link=10G
 if LD_LIBRARY_PATH=$without python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 2>"$work/err"; then
     echo "there is an NVIDIA driver: not tried without"
 else

@@ -21,22 +21,22 @@ refused() {
 
 refused OMPDARTS_SCHED=dart "ap, darts, " "did you mean darts?"
 refused OMPDARTS_SCHED=fifo "ap, darts, "
-refused OMPDARTS_SCHED=darts:fast "'fast' is no option; allowed: first "
+refused OMPDARTS_SCHED=darts:fast "'fast' is no option; allowed: alg9 "
 refused OMPDARTS_SCHED=darts:threshold=many "'threshold=many' is no whole number"
 refused OMPDARTS_EVICT=mru "lru, luf"
-refused OMPDARTS_MEM_LIMIT=5X 5X
-refused OMPDARTS_MEM_LIMIT=-1 -1
-refused OMPDARTS_MEM_LIMIT=0
-refused OMPDARTS_MEM_LIMIT=1.5.2M
+refused OMPDARTS_MEM=5X 5X
+refused OMPDARTS_MEM=-1 -1
+refused OMPDARTS_MEM=0
+refused OMPDARTS_MEM=1.5.2M
 refused OMPDARTS_DEVICES=0
 refused OMPDARTS_DEVICES=99 4
 refused OMPDARTS_DEVICES=two
-refused OMPDARTS_TASK_BUFFER=0
+refused OMPDARTS_BUFFER=0
 refused OMPDARTS_COHERENCE=loose "auto|strict|depend"
 refused OMPDARTS_STATS=/nonexistent/folder/s.json "No such file or directory"
 refused OMPDARTS_STATS="$work" "directory"
 refused OMPDARTS_LOG=loud
-refused OMPDARTS_JITTER=1e-3
+refused OMPDARTS_DEBUG=jitter=1e-3
 
 for style in region blas; do
     program=("$E2E_BENCH/cholesky" --style $style 4 32)
@@ -49,12 +49,12 @@ refused OMPDARTS_DEVICES=99
 for limit in 4095 1; do
     for style in task region blas; do
         plain 0 "$E2E_BENCH/cholesky" --style $style 4 32
-        under 0 OMPDARTS_MEM_LIMIT=$limit "$E2E_BENCH/cholesky" --style $style 4 32
+        under 0 OMPDARTS_MEM=$limit "$E2E_BENCH/cholesky" --style $style 4 32
         same_checksum
         says "run on the host"
     done
     plain 0 "$E2E_BENCH/sync" 512
-    under 0 OMPDARTS_MEM_LIMIT=$limit "$E2E_BENCH/sync" 512
+    under 0 OMPDARTS_MEM=$limit "$E2E_BENCH/sync" 512
     same_checksum
 done
 
@@ -63,7 +63,7 @@ under 0 OMPDARTS_SHED=eager "$E2E_BENCH/cholesky" 4 32
 same_checksum
 says "OMPDARTS_SHED is ignored (did you mean OMPDARTS_SCHED?)"
 # Values that mean off, or the default.
-under 0 OMPDARTS_LINK_BANDWIDTH=0 OMPDARTS_LOG=0 OMPDARTS_SCHED= "$E2E_BENCH/cholesky" 4 32
+under 0 OMPDARTS_BACKEND=omptarget:link=0 OMPDARTS_LOG=0 OMPDARTS_SCHED= "$E2E_BENCH/cholesky" 4 32
 same_checksum
 under 0 OMPDARTS_DISABLE=1 "$E2E_BENCH/cholesky" 4 32
 same_checksum

@@ -22,7 +22,7 @@ try() {
     shift
     rm -f "$work/stats"
     {
-        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" "$@" \
+        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_DEBUG=watchdog=10 OMPDARTS_STATS="$work/stats" "$@" \
             >"$work/out" 2>"$work/err"
         status=$(exit_code $?)
     } 2>/dev/null # the shell's own word on aborted programs
@@ -57,7 +57,7 @@ every_nth() {
     reference "$@"
     while :; do
         n=$((n + step))
-        try "$message" "$variable=$n" OMPDARTS_MEM_LIMIT=$((6 * tile_bytes)) "$@"
+        try "$message" "$variable=$n" OMPDARTS_MEM=$((6 * tile_bytes)) "$@"
         grep -q '^faulty: failed' "$work/err" || break
     done
     echo "$* $variable: up to $n"
@@ -68,7 +68,7 @@ copies() {
     for program in cholesky gemm3d; do
         reference "$E2E_BENCH/$program" --style region 5 32
         for every in 13 11 7; do
-            try "failed 3 times" FAULTY_COPY_EVERY=$every OMPDARTS_MEM_LIMIT=$((6 * tile_bytes)) \
+            try "failed 3 times" FAULTY_COPY_EVERY=$every OMPDARTS_MEM=$((6 * tile_bytes)) \
                 "$E2E_BENCH/$program" --style region 5 32
             stats "stats.tasks == totals.tasks + totals.host_tasks"
         done
@@ -89,7 +89,7 @@ device() {
                 for after in 0 1 3 8 20 50; do
                     lost=$((after % 4))
                     try "device $lost is lost, and with it the only copy" FAULTY_DEVICE=$lost FAULTY_AFTER=$after \
-                        OMPDARTS_COHERENCE=$coherence OMPDARTS_DEVICES=4 OMPDARTS_MEM_LIMIT=$((8 * tile_bytes)) \
+                        OMPDARTS_COHERENCE=$coherence OMPDARTS_DEVICES=4 OMPDARTS_MEM=$((8 * tile_bytes)) \
                         OMPDARTS_SCHED=$([ $((after % 2)) = 0 ] && echo darts || echo eager) \
                         "$E2E_BENCH/$program" --style $style 5 32
                 done

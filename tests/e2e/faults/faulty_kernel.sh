@@ -13,7 +13,7 @@ for every in 5 2 1; do
         for style in task region; do
             plain 0 "$E2E_BENCH/$program" --style $style 6 32
             for memory in auto $((8 * tile_bytes)); do
-                under 0 FAULTY_EVERY=$every OMPDARTS_MEM_LIMIT=$memory "$E2E_BENCH/$program" --style $style 6 32
+                under 0 FAULTY_EVERY=$every OMPDARTS_MEM=$memory "$E2E_BENCH/$program" --style $style 6 32
                 same_checksum
                 stats "stats.host_tasks == stats.tasks // $every" "stats.tasks == totals.tasks + totals.host_tasks"
             done
@@ -30,7 +30,7 @@ for every in 5 2 1; do
     same_checksum
 done
 # What must not fall back stops.
-"$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 FAULTY_EVERY=5 OMP_TARGET_OFFLOAD=mandatory \
+"$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_DEBUG=watchdog=10 FAULTY_EVERY=5 OMP_TARGET_OFFLOAD=mandatory \
     "$E2E_BENCH/cholesky" 6 32 >"$work/out" 2>"$work/err" && fail "OMP_TARGET_OFFLOAD=mandatory: was not stopped"
 ran="OMP_TARGET_OFFLOAD=mandatory, faulty kernels"
 says mandatory

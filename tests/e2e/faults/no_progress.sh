@@ -20,27 +20,27 @@ ended() {
     expect_exit "$1" $status "$ran"
 }
 
-ended 134 OMPDARTS_WATCHDOG=1 "$E2E_PROGRAMS/wait_for_nothing"
+ended 134 OMPDARTS_DEBUG=watchdog=1 "$E2E_PROGRAMS/wait_for_nothing"
 says "watchdog: no progress for 1 s; 1 threads wait in libomp"
 says "engine state after"
 # Threads sleep, and do not look as if one of them ran a task.
-ended 134 OMPDARTS_WATCHDOG=1 KMP_BLOCKTIME=0 "$E2E_PROGRAMS/wait_for_nothing" barrier
+ended 134 OMPDARTS_DEBUG=watchdog=1 KMP_BLOCKTIME=0 "$E2E_PROGRAMS/wait_for_nothing" barrier
 says "watchdog: no progress for 1 s; 1 threads wait in libomp"
 
 for signal in 2 15; do
-    ended $((128 + signal)) OMPDARTS_SUMMARY=1 "$E2E_PROGRAMS/wait_for_nothing" signal $signal
+    ended $((128 + signal)) OMPDARTS_STATS="summary,$work/stats" "$E2E_PROGRAMS/wait_for_nothing" signal $signal
     says "figures so far"
     says "1 tasks (0 on the host)"
     stats "stats.tasks == 1"
 done
 # Nothing to say: as without the library.
-ended 130 OMPDARTS_STATS= OMPDARTS_SUMMARY=0 "$E2E_PROGRAMS/wait_for_nothing" signal 2
+ended 130 OMPDARTS_STATS= "$E2E_PROGRAMS/wait_for_nothing" signal 2
 [ ! -s "$work/err" ] || fail "$ran: on standard error: $(cat "$work/err")"
 
 # In the middle of work.
 for moment in 0 0.01 0.1; do
     rm -f "$work/stats" "$work/out"
-    env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_STATS="$work/stats" \
+    env LD_PRELOAD="$preload" OMPDARTS_DEBUG=watchdog=10 OMPDARTS_STATS="$work/stats" \
         "$E2E_PROGRAMS/wait_for_nothing" loop >"$work/out" 2>"$work/err" &
     program=$!
     until [ -s "$work/out" ]; do sleep 0.02; done

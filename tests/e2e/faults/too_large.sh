@@ -7,16 +7,16 @@
 program=$E2E_PROGRAMS/too_large
 
 plain 0 "$program"
-under 0 OMPDARTS_MEM_LIMIT=24Ki "$program"
+under 0 OMPDARTS_MEM=24Ki "$program"
 same_output
 stats "stats.host_tasks == 1" "stats.tasks == 6"
 says "run on the host"
 [ "$(grep -c 'run on the host' "$work/err")" -eq 1 ] || fail "not one message: $(cat "$work/err")"
-under 0 OMPDARTS_MEM_LIMIT=32Ki "$program"
+under 0 OMPDARTS_MEM=32Ki "$program"
 same_output
 stats "stats.host_tasks == 0"
-for settings in OMPDARTS_SCHED=eager OMPDARTS_COHERENCE=strict OMPDARTS_JITTER=0.002; do
-    under 0 OMPDARTS_MEM_LIMIT=24Ki $settings "$program"
+for settings in OMPDARTS_SCHED=eager OMPDARTS_COHERENCE=strict OMPDARTS_DEBUG=jitter=0.002; do
+    under 0 OMPDARTS_MEM=24Ki $settings "$program"
     same_output
     stats "stats.host_tasks == 1"
 done
@@ -24,14 +24,14 @@ done
 # Not even the first array fits, and there has been output: nothing is refused, and that is said once.
 for variant in task sync region enter_nowait; do
     plain 0 "$E2E_PROGRAMS/less_than_one_array" $variant
-    under 0 OMPDARTS_MEM_LIMIT=4Ki "$E2E_PROGRAMS/less_than_one_array" $variant
+    under 0 OMPDARTS_MEM=4Ki "$E2E_PROGRAMS/less_than_one_array" $variant
     same_output
     stats "stats.host_tasks == stats.tasks"
     [ "$(grep -c '^ompdarts: ' "$work/err")" -eq 1 ] || fail "$ran: not one message: $(cat "$work/err")"
 done
 
 ran="OMP_TARGET_OFFLOAD=mandatory $program"
-"$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_WATCHDOG=10 OMPDARTS_MEM_LIMIT=24Ki OMP_TARGET_OFFLOAD=mandatory \
+"$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_DEBUG=watchdog=10 OMPDARTS_MEM=24Ki OMP_TARGET_OFFLOAD=mandatory \
     "$program" >"$work/out" 2>"$work/err" && fail "$ran: was not stopped"
 says "mandatory"
 grep -q "end of main" "$work/out" && fail "$ran: went on"

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../common.sh"
 program=$1 style=$2
 pairs=("eager lru" "darts luf" "darts lru")
-[ "$style" != task ] || pairs+=("ap lru" "dmda lru" "dmdar luf" "dmdas lru" "lws lru" "darts:3inputs luf" "darts:opti luf"
+[ "$style" != task ] || pairs+=("ap lru" "dmda lru" "dmdar luf" "dmdas lru" "lws lru" "darts:alg11 luf" "darts:opti luf"
     "plugin:$E2E_PLUGIN lru")
 
 # settings for one precision: tile bytes, then NTILES TILE and the arguments of the program
@@ -18,7 +18,7 @@ run() {
     plain 0 "$E2E_BENCH/$program" --style "$style" --type "$type" "$@"
     memory=$((8 * tile_bytes))
     for pair in "${pairs[@]}"; do
-        under 0 OMPDARTS_MEM_LIMIT=$memory OMPDARTS_SCHED="${pair% *}" OMPDARTS_EVICT="${pair#* }" \
+        under 0 OMPDARTS_MEM=$memory OMPDARTS_SCHED="${pair% *}" OMPDARTS_EVICT="${pair#* }" \
             "$E2E_BENCH/$program" --style "$style" --type "$type" "$@"
         same_checksum
         grep -q ' ok$' "$work/out" || fail "$ran: $(tail -n 1 "$work/out")"
@@ -43,5 +43,5 @@ case $program in
         run double $((33 * 33 * 8)) 12 33
         ;;
 esac
-under 0 OMPDARTS_CHECK=1 "$E2E_BENCH/$program" --style "$style" 6 96
+under 0 OMPDARTS_DEBUG=check "$E2E_BENCH/$program" --style "$style" 6 96
 finish

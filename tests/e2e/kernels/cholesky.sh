@@ -16,7 +16,7 @@ declare -A moved=(["darts luf"]=0 ["darts lru"]=0 ["eager lru"]=0)
 plain 0 "$E2E_BENCH/cholesky" $tiles $tile
 for seed; do
     for pair in "${!moved[@]}"; do
-        under 0 OMPDARTS_LINK_BANDWIDTH=1G OMPDARTS_DEVICES=4 OMPDARTS_MEM_LIMIT=$limit OMPDARTS_SEED=$seed OMPDARTS_SCHED="${pair% *}" \
+        under 0 OMPDARTS_BACKEND=omptarget:link=1G OMPDARTS_DEVICES=4 OMPDARTS_MEM=$limit OMPDARTS_SEED=$seed OMPDARTS_SCHED="${pair% *}" \
             OMPDARTS_EVICT="${pair#* }" "$E2E_BENCH/cholesky" $tiles $tile
         same_checksum
         stats "len(devices) == 4 and all(d.tasks > 0 for d in devices)" "all(d.limit_bytes == $limit for d in devices)" \

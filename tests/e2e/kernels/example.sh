@@ -17,20 +17,20 @@ variant() {
     shift 3
     plain 0 "$program" "$@"
     for settings in "OMPDARTS_SCHED=darts OMPDARTS_EVICT=luf" "OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru" \
-        "OMPDARTS_COHERENCE=strict" "OMPDARTS_DEVICES=1" "OMPDARTS_SEED=2 OMPDARTS_JITTER=0.0005" OMPDARTS_CHECK=1; do
+        "OMPDARTS_COHERENCE=strict" "OMPDARTS_DEVICES=1" "OMPDARTS_SEED=2 OMPDARTS_DEBUG=jitter=0.0005" OMPDARTS_DEBUG=check; do
         under 0 $settings "$program" "$@"
         same_checksum
         stats "stats.tasks > 0 and stats.host_tasks == 0"
     done
     for settings in "OMPDARTS_SCHED=darts OMPDARTS_EVICT=luf" "OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru" \
         "OMPDARTS_COHERENCE=strict" "OMPDARTS_DEVICES=1"; do
-        under 0 OMPDARTS_MEM_LIMIT="$memory" $settings "$program" "$@"
+        under 0 OMPDARTS_MEM="$memory" $settings "$program" "$@"
         same_checksum
         stats "stats.host_tasks == 0" "0 < totals.limit_bytes <= $memory" "totals.peak_bytes <= totals.limit_bytes"
         [ "$settings" = OMPDARTS_COHERENCE=strict ] || stats "$evicts"
     done
     # With slow transfers no device can do all the work before the others get some.
-    under 0 OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SEED=3 OMPDARTS_JITTER=0.002 "$program" "$@"
+    under 0 OMPDARTS_MEM="$memory" OMPDARTS_SEED=3 OMPDARTS_DEBUG=jitter=0.002 "$program" "$@"
     same_checksum
     stats "$evicts" "sum(d.tasks > 0 for d in devices) >= $busy"
 }

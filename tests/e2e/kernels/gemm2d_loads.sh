@@ -15,7 +15,7 @@ bound=$((n * n / (m * m) * m + (m < 2 * n ? m : 2 * n)))
 
 # loads POLICY EVICTION: in blocks, to $loads
 loads() {
-    under 0 OMP_NUM_THREADS=1 OMPDARTS_LINK_BANDWIDTH=1G OMPDARTS_DEVICES=1 OMPDARTS_MEM_LIMIT=$((m * block_bytes + 6 * tile_bytes)) OMPDARTS_TASK_BUFFER=5 \
+    under 0 OMP_NUM_THREADS=1 OMPDARTS_BACKEND=omptarget:link=1G OMPDARTS_DEVICES=1 OMPDARTS_MEM=$((m * block_bytes + 6 * tile_bytes)) OMPDARTS_BUFFER=5 \
         OMPDARTS_SCHED=$1 OMPDARTS_EVICT=$2 "$E2E_BENCH/gemm2d" --depth $depth "$n" "$tile"
     same_checksum
     stats "totals.h2d_bytes % $block_bytes == 0" "totals.d2h_bytes == $((n * n * tile_bytes))" "totals.d2d_bytes == 0"

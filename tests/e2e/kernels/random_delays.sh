@@ -15,8 +15,8 @@ for ((seed = 1; seed <= $1; seed++)); do
     reference=$work/$program.reference
     [ -e "$reference" ] || { plain 0 "$E2E_BENCH/$program" 6 $tile && cp "$work/plain" "$reference"; }
     cp "$reference" "$work/plain"
-    under 0 OMPDARTS_SEED=$seed OMPDARTS_JITTER=0.002 OMPDARTS_MEM_LIMIT=$memory OMPDARTS_DEVICES=$devices \
-        OMPDARTS_SCHED="${pair% *}" OMPDARTS_EVICT="${pair#* }" OMPDARTS_TASK_BUFFER=$((1 + seed % 6)) \
+    under 0 OMPDARTS_SEED=$seed OMPDARTS_DEBUG=jitter=0.002 OMPDARTS_MEM=$memory OMPDARTS_DEVICES=$devices \
+        OMPDARTS_SCHED="${pair% *}" OMPDARTS_EVICT="${pair#* }" OMPDARTS_BUFFER=$((1 + seed % 6)) \
         "$E2E_BENCH/$program" --style "$style" 6 $tile
     same_checksum
     stats "stats.seed == $seed"

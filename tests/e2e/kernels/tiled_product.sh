@@ -17,8 +17,8 @@ done 2>/dev/null
 echo "without the library: $stock of 3 runs"
 
 echo right >"$work/plain"
-settings=("OMPDARTS_SCHED=darts" "OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru" "OMPDARTS_MEM_LIMIT=16Ki"
-    "OMPDARTS_COHERENCE=strict" "OMPDARTS_JITTER=0.0005")
+settings=("OMPDARTS_SCHED=darts" "OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru" "OMPDARTS_MEM=16Ki"
+    "OMPDARTS_COHERENCE=strict" "OMPDARTS_DEBUG=jitter=0.0005")
 right=0
 for ((run = 0; run < $1; run++)); do
     before=$failures

@@ -48,16 +48,16 @@ CODE
 OMPDARTS_DISABLE=1 "$E2E_COMMAND" bench -n 4 -t 16 -r 1 -o results cholesky >table 2>err && fail "bench of a disabled library"
 grep -q "no statistics: the program was not scheduled" err || fail "bench of a disabled library: $(cat err)"
 # Tasks that fit on no device.
-"$E2E_COMMAND" bench -n 3 -t 32 -r 1 -p darts -o small gemm2d >table 2>err || fail "bench: $(cat err)"
+"$E2E_COMMAND" bench -n 3 -t 32 -r 1 -s darts -o small gemm2d >table 2>err || fail "bench: $(cat err)"
 grep -q "gemm2d under darts: 9 of 9 tasks ran on the host: too little memory (--mem)" err || fail "bench: $(cat err)"
 grep -q '^darts .* 9$' table || fail "bench: $(cat table)"
 
 # A policy with options; style, precision, memory in bytes.
-"$E2E_COMMAND" bench -p darts:first,steal=0+luf -p lws -n 6 -t 32 -r 1 --mem 100K --style region --type double -o more gemm2d >table 2>err ||
+"$E2E_COMMAND" bench -s darts:alg9,opti+luf -s lws -n 6 -t 32 -r 1 --mem 100K --style region --type double -o more gemm2d >table 2>err ||
     fail "bench: $(cat err)"
-grep -q '^darts:first,steal=0+luf .* 1.00 ' table || fail "bench: $(cat table)"
+grep -q '^darts:alg9,opti+luf .* 1.00 ' table || fail "bench: $(cat table)"
 grep -q '6 x 6 tiles of 32 x 32 doubles, 0.4 MB of data, 0.1 MB on each device' table || fail "bench: $(cat table)"
-[ -e more/gemm2d-1-darts_first_steal_0+luf.trace.json ] || fail "bench: $(ls more)"
+[ -e more/gemm2d-1-darts_alg9_opti+luf.trace.json ] || fail "bench: $(ls more)"
 
 # refuses CODE TEXT ARGUMENT…
 refuses() {
@@ -69,8 +69,13 @@ refuses() {
     grep -qF -- "$text" err || fail "bench $*: no '$text' in $(cat err)"
 }
 refuses 2 "unknown kernel 'cholsky', did you mean 'cholesky'?" cholsky
-refuses 2 "unknown policy 'dart', did you mean 'darts'?" -p dart
-refuses 2 "unknown eviction rule 'lur', did you mean 'luf'?" -p darts+lur
+refuses 2 "--sched=dart: unknown name; allowed: ap, darts, " -s dart
+refuses 2 "; did you mean darts?" --sched=dart
+refuses 2 "--sched=darts+lur: unknown name; allowed: auto, belady, lru, luf; did you mean luf?" -s darts+lur
+refuses 2 "--sched=darts:first: 'first' is no option, did you mean 'alg9'?" -s darts:first
+refuses 2 "unknown option '--policy', write '--sched=POLICY'" --policy=darts
+refuses 2 "unknown option '--link-bandwidth', write '--backend=omptarget:link=RATE'" --link-bandwidth=1G
+refuses 1 "--backend=hip: not a valid value; allowed: auto, omptarget" --backend=hip
 refuses 2 "unknown option '--stlye', did you mean '--style'?" --stlye=x
 refuses 2 "option '--tile' needs a value" --tile
 refuses 2 "--tile=0: not a valid value; allowed: a whole number from 1 to" --tile=0

@@ -7,7 +7,7 @@
 [ -z "$sanitizer" ] || { echo "skipped: the command preloads the library first, a sanitizer must come before it"; exit 77; }
 
 plain 0 "$E2E_BENCH/cholesky" 12 64
-"$patient" $limit_s "$E2E_COMMAND" run --sched darts --mem 400K --watchdog 10 --stats "$work/stats" "$E2E_BENCH/cholesky" 12 64 \
+"$patient" $limit_s "$E2E_COMMAND" run --sched darts --mem 400K --debug watchdog=10 --stats "summary,$work/stats" "$E2E_BENCH/cholesky" 12 64 \
     >"$work/out" 2>"$work/err" || fail "ompdarts run: exit code $?"
 ran="ompdarts run cholesky"
 same_checksum
@@ -16,9 +16,9 @@ says "ompdarts: cholesky, darts+luf, seed 1: 364 tasks (0 on the host)"
 for device in 0 1 2 3; do
     says "device $device "
 done
-"$patient" $limit_s "$E2E_COMMAND" run --no-summary --watchdog 10 "$E2E_PROGRAMS/exit_inside" host_task >"$work/out" 2>"$work/err"
+"$patient" $limit_s "$E2E_COMMAND" run --stats=0 --debug watchdog=10 "$E2E_PROGRAMS/exit_inside" host_task >"$work/out" 2>"$work/err"
 expect_exit 7 $? "ompdarts run exit_inside"
-[ ! -s "$work/err" ] || fail "--no-summary, and yet: $(cat "$work/err")"
+[ ! -s "$work/err" ] || fail "--stats=0, and yet: $(cat "$work/err")"
 "$patient" $limit_s "$E2E_COMMAND" run --disable "$E2E_BENCH/cholesky" 12 64 >"$work/out" 2>"$work/err" || fail "--disable: exit code $?"
 same_checksum
 finish

@@ -45,7 +45,7 @@ ln -s "$trace" "$work/other.paje"
 [ "$(cksum <"$trace")" = "$sum" ] || fail "the trace was replaced"
 
 # The summary goes to a pipe that nobody reads.
-export OMPDARTS_SUMMARY=1 OMPDARTS_STATS="$work/s.json" OMPDARTS_TRACE="$work/t.json"
+export OMPDARTS_STATS="summary,$work/s.json" OMPDARTS_TRACE="$work/t.json"
 ran="no reader"
 python3 - "$preload" "${program[@]}" <<'CODE' || fail "the program ended otherwise where nobody read its summary"
 import os, signal, subprocess, sys

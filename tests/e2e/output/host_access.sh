@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# OMPDARTS_CHECK: host accesses to tiles of which a device keeps a copy are found and told; all else goes on as without it,
+# OMPDARTS_DEBUG=check: host accesses to tiles of which a device keeps a copy are found and told; all else goes on as without it,
 # the program's own handler of SIGSEGV included. Right programs run with it in construct.sh.
 . "$(dirname "$0")/../common.sh"
 program=$E2E_PROGRAMS/host_access
@@ -20,45 +20,45 @@ told() {
 }
 
 for coherence in auto depend; do
-    under $found OMPDARTS_CHECK=1 OMPDARTS_COHERENCE=$coherence "$program" write
+    under $found OMPDARTS_DEBUG=check OMPDARTS_COHERENCE=$coherence "$program" write
     told "writes to"
     says "a device copy of them is kept"
-    under $found OMPDARTS_CHECK=1 OMPDARTS_COHERENCE=$coherence "$program" read
+    under $found OMPDARTS_DEBUG=check OMPDARTS_COHERENCE=$coherence "$program" read
     told "reads from"
     says "their current contents are on a device only"
-    under $found OMPDARTS_CHECK=1 OMPDARTS_COHERENCE=$coherence "$program" library_call
+    under $found OMPDARTS_DEBUG=check OMPDARTS_COHERENCE=$coherence "$program" library_call
     told "reads from"
 done
-under $found OMPDARTS_CHECK=1 "$program" late_handler
+under $found OMPDARTS_DEBUG=check "$program" late_handler
 told "writes to"
-under $found OMPDARTS_CHECK=1 "$program" returned
+under $found OMPDARTS_DEBUG=check "$program" returned
 told "writes to"
 
 # One message for each tile, and the program goes on.
-under 0 OMPDARTS_CHECK=warn "$program" write 5
+under 0 OMPDARTS_DEBUG=check=warn "$program" write 5
 told "writes to"
 grep -qx right "$work/out" || fail "$ran: the program did not go on"
-under 0 OMPDARTS_CHECK=warn "$program" write_both 5
+under 0 OMPDARTS_DEBUG=check=warn "$program" write_both 5
 [ "$(grep -c 'check: the host' "$work/err")" -eq 2 ] || fail "$ran: not two findings: $(cat "$work/err")"
 
 # What is none of ours: the edges of tiles, faults elsewhere, before and after us, and with no handler.
-under 0 OMPDARTS_CHECK=1 "$program" edges
+under 0 OMPDARTS_DEBUG=check "$program" edges
 [ ! -s "$work/err" ] || fail "$ran: $(cat "$work/err")"
 for how in foreign foreign_late foreign_chain; do
-    under 7 OMPDARTS_CHECK=1 "$program" $how
+    under 7 OMPDARTS_DEBUG=check "$program" $how
     grep -qx "own handler" "$work/out" || fail "$ran: the program's handler was not called"
 done
-under 0 OMPDARTS_CHECK=1 "$program" foreign_jump
+under 0 OMPDARTS_DEBUG=check "$program" foreign_jump
 grep -qx "1000 jumps" "$work/out" || fail "$ran: $(cat "$work/out")"
 ulimit -c 0
-under 139 "${own_crashes[@]}" OMPDARTS_CHECK=1 "$program" crash
+under 139 "${own_crashes[@]}" OMPDARTS_DEBUG=check "$program" crash
 [ ! -s "$work/err" ] || [ -n "$sanitizer" ] || fail "$ran: $(cat "$work/err")"
 
 # Without the check, and with copies that are not kept, nothing is found.
-under 0 OMPDARTS_COHERENCE=strict OMPDARTS_CHECK=1 "$program" write 1
+under 0 OMPDARTS_COHERENCE=strict OMPDARTS_DEBUG=check "$program" write 1
 [ ! -s "$work/err" ] || fail "$ran: $(cat "$work/err")"
-under 0 OMPDARTS_CHECK=0 "$program" write 1
+under 0 "$program" write 1
 [ ! -s "$work/err" ] || fail "$ran: $(cat "$work/err")"
-under 2 OMPDARTS_CHECK=2 "$program" write
-says "allowed: 0|1|warn"
+under 2 OMPDARTS_DEBUG=check=2 "$program" write
+says "'check=2' is not a valid part; allowed: 0 (off), or some of check, check=warn, "
 finish

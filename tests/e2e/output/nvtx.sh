@@ -29,16 +29,16 @@ plain 0 "$E2E_BENCH/cholesky" 6 32
 for settings in DEVICES=1 "DEVICES=2 SCHED=eager EVICT=lru" "DEVICES=2 COHERENCE=strict"; do
     # shellcheck disable=SC2046,SC2086 # words
     under 0 $(sed 's/[A-Z_]*=/OMPDARTS_&/g' <<<"$settings") "${profiled[@]}" OMPDARTS_TRACE="$trace" \
-        OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/cholesky" 6 32
+        OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/cholesky" 6 32
     same_checksum
     stats "stats.tasks == 56"
     [[ $settings = *strict ]] || stats "totals.evictions > 0"
     told 1 "$work/stats" "$trace"
 done
 # Without a trace beside it; too large for a device: the host's tasks.
-under 0 "${profiled[@]}" OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/cholesky" --style region 6 32
+under 0 "${profiled[@]}" OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/cholesky" --style region 6 32
 told 1
-under 0 "${profiled[@]}" OMPDARTS_TRACE="$trace" OMPDARTS_MEM_LIMIT=$((2 * tile_bytes)) "$E2E_BENCH/cholesky" 6 32
+under 0 "${profiled[@]}" OMPDARTS_TRACE="$trace" OMPDARTS_MEM=$((2 * tile_bytes)) "$E2E_BENCH/cholesky" 6 32
 same_checksum
 stats "stats.host_tasks > 0"
 told 1 "$work/stats" "$trace"
@@ -51,7 +51,7 @@ under 0 "${profiled[@]}" OMPDARTS_DISABLE=1 "$E2E_BENCH/cholesky" 6 32
 silent
 # The library as it is built, with or without the header, and a profiler that is not there.
 preload=${sanitizer:+$sanitizer:}$own_library
-under 0 NVTX_INJECTION64_PATH=/none/profiler.so OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/cholesky" 6 32
+under 0 NVTX_INJECTION64_PATH=/none/profiler.so OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/cholesky" 6 32
 same_checksum
 silent
 preload=${sanitizer:+$sanitizer:}$E2E_LIBRARY
@@ -74,7 +74,7 @@ if [ -z "${E2E_CUDA_DOUBLE-}" ]; then
     export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 TSAN_OPTIONS=${TSAN_OPTIONS-}:die_after_fork=0
     under 0 "${profiled[@]}" "$E2E_PROGRAMS/forks" after offload
     told 1
-    under 0 "${profiled[@]}" OMPDARTS_JITTER=0.001 "$E2E_PROGRAMS/forks" between exit
+    under 0 "${profiled[@]}" OMPDARTS_DEBUG=jitter=0.001 "$E2E_PROGRAMS/forks" between exit
     told 1
     under 0 "${profiled[@]}" "$E2E_PROGRAMS/forks" first offload
     told 2

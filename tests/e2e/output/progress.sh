@@ -54,7 +54,7 @@ under 0 OMPDARTS_PROGRESS=1 "$E2E_BENCH/cholesky" 6 32
 "$E2E_PROGRAMS/asks_early" >"$work/out" 2>"$work/err" && fail "SIGUSR1 without the library: the program went on"
 under 0 "$E2E_PROGRAMS/asks_early"
 says "ompdarts: SIGUSR1: this process has scheduled nothing yet"
-env LD_PRELOAD="$preload" OMPDARTS_SUMMARY=1 OMPDARTS_LOG=info "${long[@]}" >"$work/out" 2>"$work/err" &
+env LD_PRELOAD="$preload" OMPDARTS_STATS=summary OMPDARTS_LOG=info "${long[@]}" >"$work/out" 2>"$work/err" &
 program=$!
 answers() { grep -c 'tasks done, [0-9]* ready or running' "$work/err"; }
 for ((i = 0; i < 600 && $(grep -c ' devices of ' "$work/err") < 1; i++)); do sleep 0.1; done

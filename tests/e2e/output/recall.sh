@@ -27,7 +27,7 @@ measured 0
 ! grep -q "damaged" "$work/err" || fail "$ran: $(cat "$work/err")"
 
 # A link that is slowed on purpose is no measurement.
-under 0 OMPDARTS_LINK_BANDWIDTH=100M XDG_CACHE_HOME="$work/other" "${program[@]}"
+under 0 OMPDARTS_BACKEND=omptarget:link=100M XDG_CACHE_HOME="$work/other" "${program[@]}"
 measured 0
 
 echo nonsense >"$file"

@@ -10,7 +10,7 @@
 simulator=$1
 : >"$work/host.times"
 
-# model DEVICES BANDWIDTH: that many devices on a bus that serves one transfer at a time, as OMPDARTS_LINK_BANDWIDTH has it
+# model DEVICES BANDWIDTH: that many devices on a bus that serves one transfer at a time, as omptarget:link=RATE has it
 model() {
     local k l
     cat <<END
@@ -34,8 +34,8 @@ replay_once() {
     local devices=$1 policy=$2 rule=$3 memory=$4 bandwidth=$(($5 * 1000 / 16))
     shift 5
     model "$devices" $bandwidth >"$work/host.xml"
-    under 0 OMP_NUM_THREADS=1 OMPDARTS_RECORD="$work/graph" OMPDARTS_DEVICES="$devices" OMPDARTS_LINK_BANDWIDTH=$((bandwidth * 1035 / 1000)) \
-        OMPDARTS_MEM_LIMIT="$memory" OMPDARTS_SCHED="$policy" OMPDARTS_EVICT="$rule" "$@"
+    under 0 OMP_NUM_THREADS=1 OMPDARTS_RECORD="$work/graph" OMPDARTS_DEVICES="$devices" OMPDARTS_BACKEND=omptarget:link=$((bandwidth * 1035 / 1000)) \
+        OMPDARTS_MEM="$memory" OMPDARTS_SCHED="$policy" OMPDARTS_EVICT="$rule" "$@"
     ran="$policy+$rule on $devices: $*"
     "$patient" 60 "$simulator" --graph "$work/graph" --platform "$work/host.xml" --csv - --trace "$work/trace" >"$work/csv" ||
         fail "$ran: the replay failed"
@@ -81,7 +81,7 @@ within() {
     local try
     model 1 100000000 >"$work/host.xml"
     for try in 1 2 3; do
-        under 0 OMP_NUM_THREADS=1 OMPDARTS_RECORD="$work/graph" OMPDARTS_DEVICES=1 OMPDARTS_LINK_BANDWIDTH=103500000 OMPDARTS_MEM_LIMIT=3M \
+        under 0 OMP_NUM_THREADS=1 OMPDARTS_RECORD="$work/graph" OMPDARTS_DEVICES=1 OMPDARTS_BACKEND=omptarget:link=103500000 OMPDARTS_MEM=3M \
             OMPDARTS_SCHED=stationary "$E2E_BENCH/$1" --style region 16 128
         "$patient" 60 "$simulator" --graph "$work/graph" --platform "$work/host.xml" --csv - --quiet >"$work/csv" ||
             fail "$1, 16 x 16 tiles: the replay failed"
@@ -99,7 +99,7 @@ within lu
 # With other settings a recorded run is a graph like others, with and without regions, of one thread or several.
 for style in task region blas; do
     for threads in 1 4; do
-        under 0 OMP_NUM_THREADS=$threads OMPDARTS_RECORD="$work/graph" OMPDARTS_DEVICES=2 OMPDARTS_MEM_LIMIT=250K "$E2E_BENCH/lu" --style $style 6 64
+        under 0 OMP_NUM_THREADS=$threads OMPDARTS_RECORD="$work/graph" OMPDARTS_DEVICES=2 OMPDARTS_MEM=250K "$E2E_BENCH/lu" --style $style 6 64
         # A reservation that was revoked is a task of its own, beside what its task then asked for.
         tasks=$(grep -c '^task ' "$work/graph")
         most=91; [ $style != blas ] || most=182
@@ -114,7 +114,7 @@ for style in task region blas; do
 done
 
 # The scheduler is told of the tasks that use data on a device, and not of those that open and close regions.
-under 0 OMP_NUM_THREADS=4 OMPDARTS_RECORD="$work/graph" OMPDARTS_MEM_LIMIT=250K "$E2E_BENCH/lu" --style region 6 64
+under 0 OMP_NUM_THREADS=4 OMPDARTS_RECORD="$work/graph" OMPDARTS_MEM=250K "$E2E_BENCH/lu" --style region 6 64
 told=$(awk '$1 == "create" { told[$2] = $4 > 0 } $1 == "task" { tasks++; wrong += !told[$2]; told[$2] = 0 }
     END { for (t in told) wrong += told[t]; print tasks + 0, wrong + 0 }' "$work/graph")
 [ "$told" = "91 0" ] || fail "lu --style region: tasks, and how many the scheduler was told of wrongly: $told"

@@ -11,7 +11,7 @@ tile_bytes=$((32 * 32 * 4))
 traced() {
     local name=$1
     shift
-    under 0 OMPDARTS_TRACE="$work/$name.json" OMPDARTS_DEVICES=2 OMPDARTS_MEM_LIMIT=$((10 * tile_bytes)) "$@" \
+    under 0 OMPDARTS_TRACE="$work/$name.json" OMPDARTS_DEVICES=2 OMPDARTS_MEM=$((10 * tile_bytes)) "$@" \
         "$E2E_BENCH/cholesky" 8 32
     cp "$work/stats" "$work/$name.stats"
 }
@@ -80,12 +80,12 @@ traced_program() {
 for name in eager darts dmdas mhfp; do sums $name; done
 traced_program synchronous target_sync
 sums synchronous
-traced_program large too_large OMPDARTS_MEM_LIMIT=24Ki
+traced_program large too_large OMPDARTS_MEM=24Ki
 sums large
 tells '^host '
-traced resting OMPDARTS_WORKING=1
+traced resting OMPDARTS_DEVICES=2:1
 sums resting
-tells 'device 1 rested [0-9]+% of the time by choice: --working says 1'
+tells 'device 1 stayed idle [0-9]+% of the time by choice: --devices has 1 active at a time'
 
 # Findings name the cause: made traces say what happened.
 # made NAME DEVICES PROCESSORS EVENT… : an event is a task's DEVICE FROM TO CREATED READY [synchronous|DATUM], or stall DEVICE FROM TO CAUSE

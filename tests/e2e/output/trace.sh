@@ -20,14 +20,14 @@ for program in cholesky gemm2d lu; do
     for settings in SCHED=darts "SCHED=eager EVICT=lru" "SCHED=mhfp EVICT=belady" "SCHED=dmdas COHERENCE=strict"; do
         # shellcheck disable=SC2086 # words
         under 0 $(sed 's/[A-Z_]*=/OMPDARTS_&/g' <<<"$settings") OMPDARTS_TRACE="$trace" OMPDARTS_DEVICES=2 \
-            OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/$program" 6 32
+            OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/$program" 6 32
         same_checksum
         traced "all(t['name'].startswith('task_') and '.inc:' in t['args']['source'] for t in tasks)" "stalls" \
             "len(flows) <= len([t for t in transfers if t['name'] == 'load'])" "len(flows) > 10" \
             "waiting and waiting[-1]['args']['waiting'] == 0" \
             "any(t['args']['created_us'] < t['args']['ready_us'] for t in tasks)"
     done
-    under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/$program" --style region 6 32
+    under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/$program" --style region 6 32
     traced "all('tasks_possible' in d['args'] for d in decisions if d['name'] == 'load')" \
         "all('planned_uses' in e['args'] for e in evictions if e['args']['reason'] != 'compaction')"
 done
@@ -35,14 +35,14 @@ done
 # Every policy tells its choices, with the numbers of its rule. The link is slow enough for many tasks to be ready before
 # their data are there: else there is nothing to choose from.
 plain 0 "$E2E_BENCH/gemm2d" 12 32
-slow=OMPDARTS_LINK_BANDWIDTH=200M
+slow=OMPDARTS_BACKEND=omptarget:link=200M
 [ -z "${E2E_CUDA_DOUBLE-}" ] || slow=CUDA_DOUBLE_BANDWIDTH=200000000
 # decides POLICY [KIND SCORE]… : it tells choices of these kinds, each with that number; without a kind it tells none. Whether there is
 # anything to take out of turn is a question of timing.
 decides() {
     local policy=$1 told=()
     shift
-    under 0 OMPDARTS_SCHED="$policy" OMPDARTS_TRACE="$trace" OMPDARTS_DEVICES=2 OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) \
+    under 0 OMPDARTS_SCHED="$policy" OMPDARTS_TRACE="$trace" OMPDARTS_DEVICES=2 OMPDARTS_MEM=$((14 * tile_bytes)) \
         OMP_NUM_THREADS=1 $slow "$E2E_BENCH/gemm2d" 12 32
     same_checksum
     [ $# -gt 0 ] || told=("not decisions")
@@ -67,7 +67,7 @@ decides ap
 
 # Host tasks that call a library, and synchronous constructs.
 plain 0 "$E2E_BENCH/gemm3d" --style blas 5 32
-under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/gemm3d" --style blas 5 32
+under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/gemm3d" --style blas 5 32
 same_checksum
 traced
 plain 0 "$E2E_PROGRAMS/target_sync"
@@ -76,7 +76,7 @@ same_output
 traced tasks
 # Too large for a device: the host's tasks.
 plain 0 "$E2E_BENCH/lu" 6 32
-under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM_LIMIT=$((2 * tile_bytes)) "$E2E_BENCH/lu" 6 32
+under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM=$((2 * tile_bytes)) "$E2E_BENCH/lu" 6 32
 same_checksum
 traced "any(t['pid'] == 1 for t in tasks)"
 
@@ -90,11 +90,11 @@ stats "stats.tasks == 816"
 # For ViTE: written at the end, or converted.
 plain 0 "$E2E_BENCH/lu" 6 32
 for ending in paje trace; do
-    under 0 OMPDARTS_TRACE="$work/x.$ending" OMPDARTS_DEVICES=2 OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/lu" 6 32
+    under 0 OMPDARTS_TRACE="$work/x.$ending" OMPDARTS_DEVICES=2 OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/lu" 6 32
     same_checksum
     python3 "$sources/checks/check_paje.py" "$work/x.$ending" $((14 * tile_bytes)) || fail "$ran: the trace is wrong"
 done
-under 0 OMPDARTS_TRACE="$trace" OMPDARTS_DEVICES=2 OMPDARTS_MEM_LIMIT=$((14 * tile_bytes)) "$E2E_BENCH/lu" 6 32
+under 0 OMPDARTS_TRACE="$trace" OMPDARTS_DEVICES=2 OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/lu" 6 32
 "$E2E_COMMAND" trace convert "$trace" "$work/y.paje" >"$work/out" 2>"$work/err" || fail "convert: $(cat "$work/err")"
 python3 "$sources/checks/check_paje.py" "$work/y.paje" $((14 * tile_bytes)) "$trace" || fail "convert: the trace is wrong"
 ran="ompdarts trace convert"

@@ -13,11 +13,11 @@ schema=$sources/../../docs/trace-schema.json
 tile_bytes=$((32 * 32 * 4))
 
 n=0
-for settings in SCHED=darts "SCHED=eager EVICT=lru" "SCHED=mhfp EVICT=belady" SCHED=lws "SCHED=dmdas MEM_LIMIT=$((2 * tile_bytes))"; do
+for settings in SCHED=darts "SCHED=eager EVICT=lru" "SCHED=mhfp EVICT=belady" SCHED=lws "SCHED=dmdas MEM=$((2 * tile_bytes))"; do
     n=$((n + 1))
     plain 0 "$E2E_BENCH/lu" 7 32
     # shellcheck disable=SC2046 # words
-    under 0 OMPDARTS_DEVICES=3 OMPDARTS_MEM_LIMIT=$((12 * tile_bytes)) $(printf 'OMPDARTS_%s ' $settings) \
+    under 0 OMPDARTS_DEVICES=3 OMPDARTS_MEM=$((12 * tile_bytes)) $(printf 'OMPDARTS_%s ' $settings) \
         OMPDARTS_TRACE="$work/$n.json" "$E2E_BENCH/lu" 7 32
     same_checksum
 done

@@ -11,7 +11,7 @@ memory=24Ki
 [ "$place" = host_version ] && memory=80Ki # more than one tile, less than what the task wants
 
 ended() {
-    under 7 OMPDARTS_MEM_LIMIT=$memory "$@" "$E2E_PROGRAMS/exit_inside" "$place"
+    under 7 OMPDARTS_MEM=$memory "$@" "$E2E_PROGRAMS/exit_inside" "$place"
     grep -qx right "$work/out" || fail "$ran: what was printed before is lost"
     stats "stats.tasks >= 0"
 }
@@ -19,6 +19,6 @@ ended() {
 for repeat in 1 2 3 4 5; do
     ended OMPDARTS_SCHED=darts
     ended OMPDARTS_SCHED=eager OMP_NUM_THREADS=1
-    ended OMPDARTS_SEED=$repeat OMPDARTS_JITTER=0.002
+    ended OMPDARTS_SEED=$repeat OMPDARTS_DEBUG=jitter=0.002
 done
 finish

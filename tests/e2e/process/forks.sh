@@ -13,7 +13,7 @@ program=$E2E_PROGRAMS/forks
 right() {
     local summaries=$1
     shift
-    under 0 OMPDARTS_SUMMARY=1 "${@:1:$#-2}" "$program" "${@: -2}"
+    under 0 OMPDARTS_STATS=summary "${@:1:$#-2}" "$program" "${@: -2}"
     grep -qx right "$work/out" || fail "$ran: $(cat "$work/out")"
     [ "$(grep -c ', seed ' "$work/err")" -eq "$summaries" ] || fail "$ran: not $summaries summaries: $(cat "$work/err")"
     stats "stats.tasks >= 32" "stats.host_tasks == 0"
@@ -41,31 +41,31 @@ for ((i = 0; i < repeats; i++)); do
                 right 1 after $act
             done
             right 1 OMPDARTS_COHERENCE=strict OMPDARTS_SCHED=eager after offload
-            right 1 OMPDARTS_CHECK=1 after offload
+            right 1 OMPDARTS_DEBUG=check after offload
             right 1 OMPDARTS_TRACE="$work/trace" after offload
             python3 "$sources/checks/check_trace.py" "$work/trace" || fail "$ran: the trace is wrong"
-            right 1 OMPDARTS_CHECK=1 after write
-            right 1 OMPDARTS_MEM_LIMIT=24Ki after offload
+            right 1 OMPDARTS_DEBUG=check after write
+            right 1 OMPDARTS_MEM=24Ki after offload
             ;;
         inside)
             for act in exit exec region; do
                 right 1 inside $act
             done
-            right 1 OMPDARTS_MEM_LIMIT=80Ki inside region
+            right 1 OMPDARTS_MEM=80Ki inside region
             right 1 OMPDARTS_COHERENCE=strict inside region
             ;;
         while)
             for act in exit _exit exec write; do
-                right 1 OMPDARTS_SEED=$i OMPDARTS_JITTER=0.001 between $act
+                right 1 OMPDARTS_SEED=$i OMPDARTS_DEBUG=jitter=0.001 between $act
             done
             # With ThreadSanitizer libomp's allocator fails assertions in such programs, without the library and forks, too.
             [[ $sanitizer != *tsan* ]] || continue
             for act in exit _exit exec write; do
-                right 1 OMPDARTS_CHECK=1 beside $act
+                right 1 OMPDARTS_DEBUG=check beside $act
             done
-            right 1 OMPDARTS_JITTER=0.01 beside offload
+            right 1 OMPDARTS_DEBUG=jitter=0.01 beside offload
             says "what it offloads is not scheduled"
-            right 1 OMPDARTS_JITTER=0.01 inside_beside region
+            right 1 OMPDARTS_DEBUG=jitter=0.01 inside_beside region
             says "forked while target tasks were under way and data regions were open"
             ;;
         commands)

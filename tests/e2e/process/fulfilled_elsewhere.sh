@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../common.sh"
 for devices in 1 4; do
     for delay in 0 0.001; do
-        under 0 OMPDARTS_DEVICES=$devices OMPDARTS_JITTER=$delay "$E2E_PROGRAMS/own_detach" elsewhere
+        under 0 OMPDARTS_DEVICES=$devices OMPDARTS_DEBUG=jitter=$delay "$E2E_PROGRAMS/own_detach" elsewhere
         grep -qx right "$work/out" || fail "$ran: wrong"
     done
 done

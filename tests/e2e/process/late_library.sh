@@ -33,8 +33,8 @@ same() {
     done
     plain 0 "$program" "$@"
     grep -qx right "$work/plain" || fail "wrong without the library: $*"
-    for settings in OMPDARTS_CHECK=1 "OMPDARTS_COHERENCE=strict OMPDARTS_SCHED=eager" \
-        "OMPDARTS_MEM_LIMIT=64Ki OMPDARTS_JITTER=0.001"; do
+    for settings in OMPDARTS_DEBUG=check "OMPDARTS_COHERENCE=strict OMPDARTS_SCHED=eager" \
+        "OMPDARTS_MEM=64Ki OMPDARTS_DEBUG=jitter=0.001"; do
         under 0 $settings "$program" "$@"
         same_output
         stats "stats.tasks >= $tasks"

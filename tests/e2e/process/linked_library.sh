@@ -23,7 +23,7 @@ build offloading_program "${offload[@]}" "$program" -learly -lscale
 for name in plain_program offloading_program; do
     plain 0 "$work/$name"
     grep -qx right "$work/plain" || fail "wrong without the library: $name"
-    for settings in OMPDARTS_CHECK=1 "OMPDARTS_COHERENCE=strict OMPDARTS_SCHED=eager" OMPDARTS_SCHED=stationary; do
+    for settings in OMPDARTS_DEBUG=check "OMPDARTS_COHERENCE=strict OMPDARTS_SCHED=eager" OMPDARTS_SCHED=stationary; do
         under 0 $settings "$work/$name"
         same_output
         stats "stats.tasks >= 72"
@@ -43,10 +43,10 @@ if [ -z "$sanitizer" ]; then
     # With other rights than its caller's: neither plug-ins nor files that the environment names.
     if [ "$(id -u)" -eq 0 ] && chown 65534 "$work/linked_first" && chmod u+s "$work/linked_first" && chmod 755 "$work"; then
         rm "$work/stats"
-        plain 0 OMPDARTS_SCHED="plugin:$E2E_PLUGIN" OMPDARTS_STATS="$work/stats" OMPDARTS_SUMMARY=1 "$work/linked_first"
+        plain 0 OMPDARTS_SCHED="plugin:$E2E_PLUGIN" OMPDARTS_STATS="summary,$work/stats" "$work/linked_first"
         ran="setuid" says "with other rights than its caller's: all OMPDARTS_ variables are ignored"
         [ ! -e "$work/stats" ] || fail "a setuid program has written the file that OMPDARTS_STATS names"
-        ! grep -q "scheduling" "$work/err" || fail "a setuid program has heeded OMPDARTS_SUMMARY: $(cat "$work/err")"
+        ! grep -q "scheduling" "$work/err" || fail "a setuid program has printed a summary: $(cat "$work/err")"
     fi
 fi
 finish

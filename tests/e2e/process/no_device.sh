@@ -38,7 +38,7 @@ on_host() {
     says "$text"
     [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
     [ ! -e "$work/stats" ] || fail "$ran: statistics of nothing"
-    under 0 OMPDARTS_CHECK=1 OMPDARTS_SUMMARY=1 "$1"
+    under 0 OMPDARTS_DEBUG=check OMPDARTS_STATS=summary "$1"
     same_output
     [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
     "$patient" $limit_s env OMP_TARGET_OFFLOAD=mandatory "$1" >"$work/plain" 2>"$work/plain.err"
@@ -70,7 +70,7 @@ plain 0 OMP_TARGET_OFFLOAD=disabled "$E2E_PROGRAMS/offload_policy"
 under 0 OMP_TARGET_OFFLOAD=disabled "$E2E_PROGRAMS/offload_policy"
 same_output
 [ ! -s "$work/err" ] || fail "$ran: $(cat "$work/err")"
-under 0 OMP_TARGET_OFFLOAD=disabled OMPDARTS_SUMMARY=1 "$E2E_PROGRAMS/offload_policy"
+under 0 OMP_TARGET_OFFLOAD=disabled OMPDARTS_STATS=summary "$E2E_PROGRAMS/offload_policy"
 same_output
 says "OMP_TARGET_OFFLOAD=disabled: target regions run on the host"
 [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"

@@ -11,7 +11,7 @@ untouched() {
     local expected status
     "$patient" $limit_s "$@" >"$work/plain" 2>"$work/plain.err"
     expected=$?
-    "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_STATS="$work/stats" OMPDARTS_SUMMARY=1 "$@" >"$work/out" \
+    "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_STATS="summary,$work/stats" "$@" >"$work/out" \
         2>"$work/err"
     status=$?
     ran=$*
@@ -113,10 +113,10 @@ done
 [ $compiled -gt 0 ] || fail "no compiler for OpenMP"
 
 plain 0 "$E2E_PROGRAMS/no_construct"
-under 0 OMPDARTS_SUMMARY=1 "$E2E_PROGRAMS/no_construct"
+under 0 OMPDARTS_STATS=summary "$E2E_PROGRAMS/no_construct"
 same_output
 says "ompdarts: no_construct: nothing was scheduled: no target region was reached"
-under 0 OMPDARTS_SUMMARY=1 OMPDARTS_DISABLE=1 "$E2E_PROGRAMS/no_construct"
+under 0 OMPDARTS_STATS=summary OMPDARTS_DISABLE=1 "$E2E_PROGRAMS/no_construct"
 says "OMPDARTS_DISABLE=1: nothing is scheduled"
 under 0 "$E2E_PROGRAMS/no_construct"
 same_output

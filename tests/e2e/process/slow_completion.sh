@@ -10,7 +10,7 @@ preload=$preload:$1
 
 for repeat in 1 2 3; do
     for place in host_task main host_branch; do # one thread: others of a team would be inside of libomp of their own accord
-        under 7 OMPDARTS_MEM_LIMIT=24Ki OMPDARTS_SEED=$repeat OMP_NUM_THREADS=1 "$E2E_PROGRAMS/exit_inside" $place
+        under 7 OMPDARTS_MEM=24Ki OMPDARTS_SEED=$repeat OMP_NUM_THREADS=1 "$E2E_PROGRAMS/exit_inside" $place
         grep -qx right "$work/out" || fail "$ran: what was printed before is lost"
     done
     plain 0 "$E2E_PROGRAMS/target_nowait"

@@ -4,7 +4,7 @@
  * them: its results stay on the devices, and the program's memory stays as it is.
  *
  * memory: 64Ki
- * run: OMPDARTS_JITTER=0.002 OMPDARTS_DEVICES=2
+ * run: OMPDARTS_DEBUG=jitter=0.002 OMPDARTS_DEVICES=2
  */
 #include "check.h"
 

@@ -85,7 +85,7 @@ static void close_and_exit(void)
     offload_and_exit();
 }
 
-/* The memory is the child's own: no device of the parent will miss what it writes (OMPDARTS_CHECK). */
+/* The memory is the child's own: no device of the parent will miss what it writes (OMPDARTS_DEBUG=check). */
 static void write_and_exit(void)
 {
     for (int j = 0; j < COUNT * TILE; j++)

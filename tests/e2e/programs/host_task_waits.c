@@ -5,7 +5,7 @@
  *
  * memory: 24Ki
  * run: OMPDARTS_COHERENCE=depend
- * run: OMP_NUM_THREADS=1 OMPDARTS_MEM_LIMIT=24Ki
+ * run: OMP_NUM_THREADS=1 OMPDARTS_MEM=24Ki
  */
 #include "check.h"
 

@@ -4,7 +4,7 @@
  * an address that a kernel can use, whatever device the array was on.
  * What fits on no device is shown where its contents are in host memory.
  *
- * run: OMPDARTS_MEM_LIMIT=2Ki
+ * run: OMPDARTS_MEM=2Ki
  */
 #include "check.h"
 

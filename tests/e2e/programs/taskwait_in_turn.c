@@ -4,7 +4,7 @@
  * about to write, and must not keep that one from running.
  *
  * memory: 32Ki
- * run: OMPDARTS_COHERENCE=depend OMPDARTS_DEVICES=3 OMPDARTS_LINK_BANDWIDTH=1M OMP_NUM_THREADS=3
+ * run: OMPDARTS_COHERENCE=depend OMPDARTS_DEVICES=3 OMPDARTS_BACKEND=omptarget:link=1M OMP_NUM_THREADS=3
  */
 #include "check.h"
 

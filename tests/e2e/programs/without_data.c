@@ -5,8 +5,8 @@
  *
  * stats: stats.tasks == 4020
  * run: OMPDARTS_SCHED=stationary OMPDARTS_DEVICES=4
- * run: OMPDARTS_WORKING=auto OMPDARTS_DEVICES=4
- * run: OMPDARTS_WORKING=auto OMPDARTS_DEVICES=4 OMPDARTS_SCHED=dmdas
+ * run: OMPDARTS_DEVICES=4:auto
+ * run: OMPDARTS_DEVICES=4:auto OMPDARTS_SCHED=dmdas
  */
 #include "check.h"
 

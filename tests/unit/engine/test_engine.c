@@ -315,7 +315,7 @@ static void make_shared(w_graph *graph)
 /* Any registered policy, or darts with an option; half of the time with the rule that suits it. */
 static void random_policy(generator *g, w_machine *machine)
 {
-    static const char *const variants[] = {"darts:first", "darts:3inputs", "darts:opti", "darts:threshold=2"};
+    static const char *const variants[] = {"darts:alg9", "darts:alg11", "darts:opti", "darts:threshold=2"};
     unsigned nvariants = sizeof variants / sizeof *variants, npolicies = 0, nrules = 0;
     while (od_policy_names()[npolicies])
         npolicies++;
@@ -370,7 +370,7 @@ static void policies_tell_their_choices(void **state)
     } choices[] = {{"eager", 0},
                    {"ap", 0},
                    {"darts", LOAD | PLACE | STEAL},
-                   {"darts:published", LOAD | PLACE},
+                   {"darts:alg12", LOAD | PLACE},
                    {"dmda", PLACE},
                    {"dmda:bus", PLACE},
                    {"dmdar", PLACE | TAKE},

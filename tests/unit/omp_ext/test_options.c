@@ -2,14 +2,17 @@
 /*
  * Options: sizes, each option's values and defaults, errors that name variable, value and what is allowed.
  */
-#include "util/log.h"
+#include "omp_ext/options.h"
+#include "sched/phase/active.h"
 #include "util/nearest.h"
-#include "util/options.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -17,11 +20,8 @@
 
 #include <cmocka.h>
 
-static const char *const policies[] = {"darts", "eager", NULL};
-static const char *const rules[] = {"lru", "luf", NULL};
-
 static od_options options;
-static char error[512];
+static char error[OD_OPTION_ERROR];
 
 /* What the loader says of the process; libc's own is not asked. */
 static unsigned long secure;
@@ -34,19 +34,18 @@ unsigned long getauxval(unsigned long type)
 /* Each test starts without any of our variables. */
 static int setup(void **state)
 {
-    size_t count;
-    const od_option_spec *table = od_option_table(&count);
+    const od_option_spec *row;
 
     (void)state;
-    for (size_t i = 0; i < count; i++)
-        unsetenv(table[i].name);
+    for (size_t i = 0; (row = od_option_row(od_all_options, i)); i++)
+        unsetenv(row->name);
     memset(error, 0, sizeof error);
     return 0;
 }
 
 static od_status parse(void)
 {
-    return od_options_parse(&options, policies, rules, error, sizeof error);
+    return od_options_parse(&options, error, sizeof error);
 }
 
 static void accept(const char *name, const char *value)
@@ -139,75 +138,159 @@ static void defaults(void **state)
 {
     (void)state;
     assert_int_equal(parse(), OD_OK);
-    assert_string_equal(options.sched, "darts");
-    assert_string_equal(options.evict, "auto");
+    assert_string_equal(options.sched.sched.text, "darts");
+    assert_string_equal(options.sched.sched.policy.ops->name, "darts");
+    assert_string_equal(options.sched.evict, "auto");
     assert_int_equal(options.devices.count, 0);
     assert_false(options.devices.listed);
-    assert_int_equal(options.backend, OD_BACKEND_AUTO);
-    assert_true(options.pin == OD_PIN_AUTO);
-    assert_int_equal(options.mem_limit, 0);
-    assert_int_equal(options.task_buffer, 3);
-    assert_true(options.lookahead_s == 0);
+    assert_int_equal(options.devices.active, OD_ACTIVE_AS_POLICY);
+    assert_int_equal(options.memory.backend.kind, OD_BACKEND_AUTO);
+    assert_true(options.memory.backend.pin == OD_PIN_AUTO);
+    assert_true(options.memory.backend.link == 0);
+    assert_int_equal(options.memory.limit, 0);
+    assert_true(options.memory.spill);
+    assert_int_equal(options.sched.buffer, 3);
+    assert_true(options.sched.lookahead_s == 0);
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_PIN);
     assert_int_equal(options.priority, OD_PRIORITY_AUTO);
-    assert_true(options.link_bandwidth == 0);
-    assert_string_equal(options.stats, "");
+    assert_string_equal(options.stats.file, "");
     assert_string_equal(options.record, "");
-    assert_false(options.summary);
-    assert_int_equal(options.seed, 1);
+    assert_false(options.stats.summary);
+    assert_int_equal(options.sched.seed, 1);
     assert_int_equal(options.log, OD_LOG_WARNING);
     assert_false(options.disable);
-    assert_true(options.watchdog_s == 0);
-    assert_true(options.jitter_s == 0);
+    assert_int_equal(options.debug.check, OD_CHECK_OFF);
+    assert_true(options.debug.watchdog_s == 0);
+    assert_true(options.debug.jitter_s == 0);
 }
 
 static void empty_variables_count_as_unset(void **state)
 {
-    size_t count;
-    const od_option_spec *table = od_option_table(&count);
+    const od_option_spec *row;
 
-    for (size_t i = 0; i < count; i++)
-        setenv(table[i].name, "", 1);
+    for (size_t i = 0; (row = od_option_row(od_all_options, i)); i++)
+        setenv(row->name, "", 1);
     defaults(state);
 }
 
 static void values_reach_their_members(void **state)
 {
     (void)state;
-    setenv("OMPDARTS_SCHED", "eager", 1);
+    setenv("OMPDARTS_SCHED", "dmdas:bus=2", 1);
     setenv("OMPDARTS_EVICT", "luf", 1);
-    setenv("OMPDARTS_DEVICES", "4", 1);
-    setenv("OMPDARTS_MEM_LIMIT", "60M", 1);
-    setenv("OMPDARTS_TASK_BUFFER", "30", 1);
+    setenv("OMPDARTS_DEVICES", "4:2", 1);
+    setenv("OMPDARTS_BACKEND", "omptarget:link=12G", 1);
+    setenv("OMPDARTS_MEM", "60M", 1);
+    setenv("OMPDARTS_BUFFER", "30", 1);
+    setenv("OMPDARTS_LOOKAHEAD", "0.25", 1);
     setenv("OMPDARTS_COHERENCE", "depend", 1);
     setenv("OMPDARTS_DEVICE_CLAUSE", "hint", 1);
     setenv("OMPDARTS_PRIORITY", "none", 1);
-    setenv("OMPDARTS_LINK_BANDWIDTH", "12G", 1);
-    setenv("OMPDARTS_STATS", "/tmp/ompdarts-stats.json", 1);
-    setenv("OMPDARTS_SUMMARY", "1", 1);
+    setenv("OMPDARTS_STATS", "summary,/tmp/ompdarts-stats.json", 1);
     setenv("OMPDARTS_SEED", "18446744073709551615", 1);
     setenv("OMPDARTS_LOG", "debug", 1);
     setenv("OMPDARTS_DISABLE", "1", 1);
-    setenv("OMPDARTS_WATCHDOG", "60", 1);
-    setenv("OMPDARTS_JITTER", "0.002", 1);
+    setenv("OMPDARTS_DEBUG", "watchdog=60,check,jitter=0.002", 1);
     assert_int_equal(parse(), OD_OK);
-    assert_string_equal(options.sched, "eager");
-    assert_string_equal(options.evict, "luf");
+    assert_string_equal(options.sched.sched.text, "dmdas:bus=2");
+    assert_string_equal(options.sched.sched.policy.ops->name, "dmdas");
+    assert_string_equal(options.sched.evict, "luf");
     assert_int_equal(options.devices.count, 4);
-    assert_int_equal(options.mem_limit, 60000000);
-    assert_int_equal(options.task_buffer, 30);
+    assert_int_equal(options.devices.active, 2);
+    assert_int_equal(options.memory.backend.kind, OD_BACKEND_OMPTARGET);
+    assert_true(options.memory.backend.link == 12e9);
+    assert_int_equal(options.memory.limit, 60000000);
+    assert_int_equal(options.sched.buffer, 30);
+    assert_true(options.sched.lookahead_s == 0.25);
     assert_int_equal(options.coherence, OD_COHERENCE_DEPEND);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_HINT);
     assert_int_equal(options.priority, OD_PRIORITY_NONE);
-    assert_true(options.link_bandwidth == 12e9);
-    assert_string_equal(options.stats, "/tmp/ompdarts-stats.json");
-    assert_true(options.summary);
-    assert_true(options.seed == UINT64_MAX);
+    assert_string_equal(options.stats.file, "/tmp/ompdarts-stats.json");
+    assert_true(options.stats.summary);
+    assert_true(options.sched.seed == UINT64_MAX);
     assert_int_equal(options.log, OD_LOG_DEBUG);
     assert_true(options.disable);
-    assert_true(options.watchdog_s == 60);
-    assert_true(options.jitter_s == 0.002);
+    assert_int_equal(options.debug.check, OD_CHECK_STOP);
+    assert_true(options.debug.watchdog_s == 60);
+    assert_true(options.debug.jitter_s == 0.002);
+}
+
+static void check_devices(const char *text, unsigned count, int active)
+{
+    accept("OMPDARTS_DEVICES", text);
+    assert_int_equal(options.devices.count, count);
+    assert_int_equal(options.devices.active, active);
+}
+
+static void devices_and_how_many_are_active(void **state)
+{
+    (void)state;
+    check_devices("all", 0, OD_ACTIVE_AS_POLICY);
+    check_devices("auto", 0, OD_ACTIVE_CHOSEN);
+    check_devices("all:auto", 0, OD_ACTIVE_CHOSEN);
+    check_devices("62", OD_MAX_DEVICES, OD_ACTIVE_AS_POLICY);
+    check_devices("3:policy", 3, OD_ACTIVE_AS_POLICY);
+    check_devices("3:all", 3, INT_MAX);
+    assert_false(options.devices.listed);
+    check_devices("0,2:1", 2, 1);
+    assert_true(options.devices.listed);
+    assert_int_equal(options.devices.number[1], 2);
+    check_devices("1*3,0:62", 4, OD_MAX_DEVICES);
+    assert_int_equal(options.devices.number[2], 1);
+    assert_int_equal(options.devices.number[3], 0);
+}
+
+static void back_ends_and_their_settings(void **state)
+{
+    (void)state;
+    accept("OMPDARTS_BACKEND", "cuda");
+    assert_int_equal(options.memory.backend.kind, OD_BACKEND_CUDA);
+    assert_true(options.memory.backend.pin == OD_PIN_AUTO);
+    accept("OMPDARTS_BACKEND", "cuda:pin=8G");
+    assert_true(options.memory.backend.pin == 8000000000);
+    accept("OMPDARTS_BACKEND", "cuda:pin=0");
+    assert_true(options.memory.backend.pin == 0);
+    accept("OMPDARTS_BACKEND", "omptarget");
+    assert_true(options.memory.backend.link == 0);
+    assert_true(options.memory.backend.pin == OD_PIN_AUTO);
+}
+
+static void check_stats(const char *text, bool summary, const char *file)
+{
+    accept("OMPDARTS_STATS", text);
+    assert_int_equal(options.stats.summary, summary);
+    assert_string_equal(options.stats.file, file);
+}
+
+static void summary_and_statistics(void **state)
+{
+    (void)state;
+    check_stats("summary", true, "");
+    check_stats("/tmp/x", false, "/tmp/x");
+    check_stats("summary,/tmp/x", true, "/tmp/x");
+    check_stats("summary,0", true, "");
+    check_stats("/tmp/summary", false, "/tmp/summary");
+    check_stats("/tmp/a,b", false, "/tmp/a,b");
+    check_stats("0", false, "");
+}
+
+static void check_debug(const char *text, od_check check, double watchdog_s, double jitter_s)
+{
+    accept("OMPDARTS_DEBUG", text);
+    assert_int_equal(options.debug.check, check);
+    assert_true(options.debug.watchdog_s == watchdog_s && options.debug.jitter_s == jitter_s);
+}
+
+static void parts_of_debug(void **state)
+{
+    (void)state;
+    check_debug("check", OD_CHECK_STOP, 0, 0);
+    check_debug("check=warn", OD_CHECK_WARN, 0, 0);
+    check_debug("jitter=0.5", OD_CHECK_OFF, 0, 0.5);
+    check_debug("watchdog=10,check=warn,watchdog=20", OD_CHECK_WARN, 20, 0);
+    check_debug("watchdog=10,watchdog=0", OD_CHECK_OFF, 0, 0);
+    check_debug("0", OD_CHECK_OFF, 0, 0);
 }
 
 static void choices_follow_their_enums(void **state)
@@ -225,68 +308,73 @@ static void choices_follow_their_enums(void **state)
 
 static void zero_means_off(void **state)
 {
-    static const char *const names[] = {
-        "OMPDARTS_LINK_BANDWIDTH", "OMPDARTS_STATS",    "OMPDARTS_SUMMARY", "OMPDARTS_LOG",
-        "OMPDARTS_DISABLE",        "OMPDARTS_WATCHDOG", "OMPDARTS_JITTER"};
-
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        setenv(names[i], "0", 1);
-    assert_int_equal(parse(), OD_OK);
-    assert_true(options.link_bandwidth == 0);
-    assert_string_equal(options.stats, "");
-    assert_false(options.summary);
+    accept("OMPDARTS_LOG", "0");
     assert_int_equal(options.log, OD_LOG_OFF);
-    assert_false(options.disable);
-    assert_true(options.watchdog_s == 0);
-    assert_true(options.jitter_s == 0);
 }
 
 static void unknown_names_are_refused_with_a_suggestion(void **state)
 {
     (void)state;
-    refuse("OMPDARTS_SCHED", "dart", "OMPDARTS_SCHED=dart: unknown name; allowed: darts, eager; did you mean darts?");
-    refuse("OMPDARTS_SCHED", "heft-like", "allowed: darts, eager");
-    refuse("OMPDARTS_SCHED", "plugin", "allowed: darts, eager");
-    accept("OMPDARTS_SCHED", "darts:anything");
-    accept("OMPDARTS_SCHED", "plugin:anything");
-    refuse("OMPDARTS_EVICT", "lfu", "OMPDARTS_EVICT=lfu: unknown name; allowed: auto, lru, luf; did you mean ");
-    setenv("OMPDARTS_SCHED", "anything", 1);
-    assert_int_equal(od_options_parse(&options, NULL, NULL, error, sizeof error), OD_OK);
-    assert_string_equal(options.sched, "anything");
+    refuse("OMPDARTS_SCHED", "dart", "OMPDARTS_SCHED=dart: unknown name; allowed: ap, darts, dmda, ");
+    refuse("OMPDARTS_SCHED", "dart", "; did you mean darts?");
+    refuse("OMPDARTS_SCHED", "stat", "; did you mean stationary?");
+    refuse("OMPDARTS_SCHED", "heft-like", "allowed: ap, darts, ");
+    refuse("OMPDARTS_SCHED", "plugin", "allowed: ap, darts, ");
+    refuse("OMPDARTS_SCHED", "darts:anything", "'anything' is no option; allowed: alg9 alg11 alg12 opti ");
+    refuse("OMPDARTS_SCHED", "plugin:/nowhere", "OMPDARTS_SCHED=plugin:/nowhere: ");
+    refuse("OMPDARTS_EVICT", "lfu", "OMPDARTS_EVICT=lfu: unknown name; allowed: auto, belady, lru, luf; did you mean ");
+}
+
+static void old_words_of_policies_are_answered(void **state)
+{
+    (void)state;
+    refuse("OMPDARTS_SCHED", "darts:first", "'first' is no option, did you mean 'alg9'?");
+    refuse("OMPDARTS_SCHED", "darts:opti,3inputs", "'3inputs' is no option, did you mean 'alg11'?");
+    refuse("OMPDARTS_SCHED", "darts:published", "'published' is no option, did you mean 'alg12'?");
+    refuse("OMPDARTS_SCHED", "mhfp:first", "'first' is no option; allowed: ");
+    refuse("OMPDARTS_SCHED", "darts:steel=0", "'steel=0' is no option, did you mean 'steal'?");
 }
 
 static void bad_values_are_refused(void **state)
 {
+    static const char *const devices[] = {
+        "0",  "-1",      "1.5",  "63", "4294967296", "0*0", "0*63", "0*2*2", "1,-1",   "*2",     "40000,1", "0,",
+        "0,,1", "0*40,1*40", "2:", "2:0", "2:63",    "2:-1", ":1",  "2:half", "policy", "2:1:1", "auto:1"};
+    static const char *const backends[] = {
+        "hip",   "auto:pin=1G",         "omptarget:pin=1G", "cuda:link=1G", "cuda:pin",    "cuda:pin=off",
+        "cuda:", "omptarget:link=fast", "omptarget:link=",  "CUDA",         "cuda:pin=1G,"};
+    static const char *const debugs[] = {
+        "1",           "warn",           "check=1",    "check,", "jitter", "jitter=", "watchdog=1e3",
+        "watchdog=-1", "jitter=1000001", "check warn", ",",
+        "watchdog=00000000000000000000000000000000000000000000000000000000000000001"};
+
     (void)state;
-    refuse("OMPDARTS_DEVICES", "0", "allowed: all, or a whole number >= 1");
-    refuse("OMPDARTS_DEVICES", "-1", "OMPDARTS_DEVICES=-1:");
-    refuse("OMPDARTS_DEVICES", "1.5", "whole number");
-    refuse("OMPDARTS_DEVICES", "0,", "list of their numbers");
-    refuse("OMPDARTS_DEVICES", "0*0", "list of their numbers");
-    refuse("OMPDARTS_DEVICES", "0*63", "list of their numbers");
-    refuse("OMPDARTS_DEVICES", "0*2*2", "list of their numbers");
-    refuse("OMPDARTS_DEVICES", "1,-1", "list of their numbers");
-    refuse("OMPDARTS_DEVICES", "*2", "list of their numbers");
-    refuse("OMPDARTS_DEVICES", "40000,1", "list of their numbers");
-    refuse("OMPDARTS_PIN", "half", "allowed: auto, off, or a size");
-    refuse("OMPDARTS_BACKEND", "hip", "allowed: auto|omptarget|cuda");
-    refuse("OMPDARTS_DEVICES", "4294967296", "whole number");
-    refuse("OMPDARTS_MEM_LIMIT", "0", "allowed: auto, or a size > 0");
-    refuse("OMPDARTS_MEM_LIMIT", "12Q", "OMPDARTS_MEM_LIMIT=12Q:");
-    refuse("OMPDARTS_MEM_LIMIT", "0.2", "a size > 0");
-    refuse("OMPDARTS_TASK_BUFFER", "0", ">= 1");
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to 62");
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+        refuse("OMPDARTS_BACKEND", backends[i],
+               "allowed: auto, omptarget, omptarget:link=RATE, cuda, or cuda:pin=SIZE");
+    for (size_t i = 0; i < sizeof debugs / sizeof *debugs; i++)
+        refuse("OMPDARTS_DEBUG", debugs[i], "allowed: 0 (off), or some of check, check=warn, watchdog=SECONDS");
+    refuse("OMPDARTS_DEBUG", "check,jiter=1", "OMPDARTS_DEBUG=check,jiter=1: 'jiter=1' is not a valid part; allowed: ");
+    refuse("OMPDARTS_MEM", "0", "allowed: auto, or a size > 0");
+    refuse("OMPDARTS_MEM", "12Q", "OMPDARTS_MEM=12Q:");
+    refuse("OMPDARTS_MEM", "0.2", "a size > 0");
+    refuse("OMPDARTS_BUFFER", "0", "from 1 to 1000000");
+    refuse("OMPDARTS_BUFFER", "1000001", "from 1 to 1000000");
+    refuse("OMPDARTS_LOOKAHEAD", "2000000", "up to 1000000");
     refuse("OMPDARTS_COHERENCE", "str", "auto|strict|depend");
     refuse("OMPDARTS_COHERENCE", "auto|strict", "auto|strict|depend");
+    refuse("OMPDARTS_COHERENCE", "0", "auto|strict|depend");
     refuse("OMPDARTS_DEVICE_CLAUSE", "PIN", "pin|hint");
     refuse("OMPDARTS_PRIORITY", "some", "auto|clause|none");
-    refuse("OMPDARTS_LINK_BANDWIDTH", "fast", "a size such as 12G");
-    refuse("OMPDARTS_SUMMARY", "yes", "0|1");
-    refuse("OMPDARTS_SEED", "-3", ">= 0");
-    refuse("OMPDARTS_SEED", "18446744073709551616", ">= 0");
+    refuse("OMPDARTS_SPILL", "yes", "0|1");
+    refuse("OMPDARTS_SEED", "-3", "from 0 to 18446744073709551615");
+    refuse("OMPDARTS_SEED", "18446744073709551616", "from 0 to 18446744073709551615");
     refuse("OMPDARTS_LOG", "loud", "off|error|warning|info|debug");
-    refuse("OMPDARTS_WATCHDOG", "1e3", "OMPDARTS_WATCHDOG=1e3:");
-    refuse("OMPDARTS_JITTER", "2000000", "1000000");
+    refuse("OMPDARTS_STATS", "summary,", "allowed: 0 (off), summary, FILE, or summary,FILE");
+    refuse("OMPDARTS_STATS", "/tmp/x.json,summary", "allowed: 0 (off), summary, FILE, or summary,FILE");
 }
 
 static void long_and_strange_values_stay_one_line(void **state)
@@ -295,10 +383,12 @@ static void long_and_strange_values_stay_one_line(void **state)
 
     (void)state;
     refuse("OMPDARTS_COHERENCE", "a\nb\x1b[31m", "OMPDARTS_COHERENCE=a?b?[31m:");
+    refuse("OMPDARTS_DEBUG", "check\n", "OMPDARTS_DEBUG=check?: 'check?' is not a valid part");
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     refuse("OMPDARTS_SCHED", text, "xxx...");
-    refuse("OMPDARTS_MEM_LIMIT", text, "xxx...: not a valid value; allowed: auto");
+    refuse("OMPDARTS_DEVICES", text, "xxx...: not a valid value");
+    refuse("OMPDARTS_MEM", text, "xxx...: not a valid value; allowed: auto");
     refuse("OMPDARTS_STATS", text, "File name too long");
 }
 
@@ -308,7 +398,7 @@ static void errors_fit_small_buffers(void **state)
 
     (void)state;
     setenv("OMPDARTS_SCHED", "dart", 1);
-    assert_int_equal(od_options_parse(&options, policies, rules, small, sizeof small), OD_EINVAL);
+    assert_int_equal(od_options_parse(&options, small, sizeof small), OD_EINVAL);
     assert_string_equal(small, "OMPDARTS_SCHED=dart: un");
 }
 
@@ -319,7 +409,8 @@ static void unwritable_stats_files_are_refused(void **state)
     refuse("OMPDARTS_STATS", "/tmp", "Is a directory");
     refuse("OMPDARTS_RECORD", "/nonexistent/x", "OMPDARTS_RECORD=/nonexistent/x: No such file or directory");
     refuse("OMPDARTS_TRACE", "/nonexistent/x", "OMPDARTS_TRACE=/nonexistent/x: No such file or directory");
-    refuse("OMPDARTS_STATS", "/dev/null/x.json", "Not a directory; allowed: 0 (off), or a file in a folder");
+    refuse("OMPDARTS_STATS", "/dev/null/x.json", "Not a directory; allowed: 0 (off), summary, FILE");
+    refuse("OMPDARTS_STATS", "summary,/nonexistent/x.json", "No such file or directory; allowed: 0 (off), summary");
 }
 
 static void stats_files_are_absolute_and_untouched(void **state)
@@ -334,10 +425,10 @@ static void stats_files_are_absolute_and_untouched(void **state)
     accept("OMPDARTS_STATS", "x.json");
     assert_int_equal(chdir(here), 0);
     snprintf(expected, sizeof expected, "%s/x.json", folder);
-    assert_string_equal(options.stats, expected);
+    assert_string_equal(options.stats.file, expected);
     assert_int_equal(rmdir(folder), 0);
     accept("OMPDARTS_STATS", "/dev/null");
-    assert_string_equal(options.stats, "/dev/null");
+    assert_string_equal(options.stats.file, "/dev/null");
 }
 
 /* What od_options_parse() writes to standard error. */
@@ -379,6 +470,44 @@ static void unknown_variables_are_warned_about(void **state)
     unsetenv("OMPDARTS_COMPLETELY_ELSE");
 }
 
+/* Of one variable that is no option. */
+static void warned_about(const char *name, const char *expected)
+{
+    char text[1024], line[1024];
+
+    setenv(name, "1", 1);
+    capture_warnings(text, sizeof text);
+    unsetenv(name);
+    snprintf(line, sizeof line, "ompdarts: options: unknown variable %s is ignored%s; `ompdarts env` lists all\n",
+             name, expected);
+    assert_string_equal(text, line);
+}
+
+static void names_that_have_gone_are_answered(void **state)
+{
+    (void)state;
+    warned_about("OMPDARTS_WORKING", ": set OMPDARTS_DEVICES=WHICH:ACTIVE");
+    warned_about("OMPDARTS_SUMMARY", ": set OMPDARTS_STATS=summary");
+    warned_about("OMPDARTS_PIN", ": set OMPDARTS_BACKEND=cuda:pin=SIZE");
+    warned_about("OMPDARTS_LINK_BANDWIDTH", ": set OMPDARTS_BACKEND=omptarget:link=RATE");
+    warned_about("OMPDARTS_CHECK", ": set OMPDARTS_DEBUG=check");
+    warned_about("OMPDARTS_WATCHDOG", ": set OMPDARTS_DEBUG=watchdog=SECONDS");
+    warned_about("OMPDARTS_JITTER", ": set OMPDARTS_DEBUG=jitter=SECONDS");
+    warned_about("OMPDARTS_MEM_LIMIT", ": set OMPDARTS_MEM=SIZE");
+    warned_about("OMPDARTS_TASK_BUFFER", ": set OMPDARTS_BUFFER=N");
+    warned_about("OMPDARTS_POLICY", ": set OMPDARTS_SCHED=POLICY");
+}
+
+static void beginnings_of_names_are_suggested(void **state)
+{
+    (void)state;
+    warned_about("OMPDARTS_MEMORY", " (did you mean OMPDARTS_MEM?)");
+    warned_about("OMPDARTS_EVICTION", " (did you mean OMPDARTS_EVICT?)");
+    warned_about("OMPDARTS_DEVICE", " (did you mean OMPDARTS_DEVICES?)");
+    warned_about("OMPDARTS_PRIO", " (did you mean OMPDARTS_PRIORITY?)");
+    warned_about("OMPDARTS_SCHEDULING", " (did you mean OMPDARTS_SCHED?)");
+}
+
 static void nearest_names(void **state)
 {
     static const char *const known[] = {"run", "env", "info", NULL};
@@ -387,28 +516,41 @@ static void nearest_names(void **state)
     assert_string_equal(od_nearest_name("rum", known), "run");
     assert_string_equal(od_nearest_name("inffo", known), "info");
     assert_string_equal(od_nearest_name("ENV", known), "env");
+    assert_string_equal(od_nearest_name("information", known), "info");
+    assert_string_equal(od_nearest_name("--memory", (const char *const[]){"--seed", "--mem", NULL}), "--mem");
     assert_null(od_nearest_name("schedule", known));
     assert_null(od_nearest_name("foo", known));
     assert_null(od_nearest_name("", known));
 }
 
-static void the_table_is_complete(void **state)
+/* A variable and an option of `ompdarts run` have the same name. */
+static void check_names(const od_option_spec *row)
 {
-    size_t count;
-    const od_option_spec *table = od_option_table(&count);
+    const char *name = row->name + strlen("OMPDARTS_");
+
+    assert_int_equal(strncmp(row->name, "OMPDARTS_", strlen("OMPDARTS_")), 0);
+    assert_int_equal(strlen(name), strlen(row->long_option));
+    for (size_t i = 0; name[i]; i++)
+        assert_int_equal(row->long_option[i], name[i] == '_' ? '-' : tolower((unsigned char)name[i]));
+}
+
+static void the_tables_are_complete(void **state)
+{
+    const od_option_spec *row, *other;
+    size_t count = 0;
 
     (void)state;
-    assert_int_equal(count, 26);
-    for (size_t i = 0; i < count; i++) {
-        assert_int_equal(strncmp(table[i].name, "OMPDARTS_", 9), 0);
-        assert_true(*table[i].type && *table[i].default_value && *table[i].allowed && *table[i].help);
-        assert_true(*table[i].long_option);
-        assert_non_null(table[i].unit);
-        for (size_t j = 0; j < i; j++) {
-            assert_string_not_equal(table[i].name, table[j].name);
-            assert_string_not_equal(table[i].long_option, table[j].long_option);
-        }
+    for (; (row = od_option_row(od_all_options, count)); count++) {
+        check_names(row);
+        assert_true(*row->type && *row->default_value && *row->allowed && *row->help);
+        assert_non_null(row->unit);
+        for (size_t j = 0; j < count; j++)
+            assert_string_not_equal(row->name, od_option_row(od_all_options, j)->name);
+        for (size_t j = 0; (other = od_option_row(od_all_options, j)); j++)
+            for (const od_option_hint *hint = other->hints; hint && hint->name; hint++)
+                assert_string_not_equal(row->name + strlen("OMPDARTS_"), hint->name);
     }
+    assert_int_equal(count, 20);
 }
 
 static void the_environment_is_readable(void **state)
@@ -427,14 +569,13 @@ static void other_rights_than_the_callers(void **state)
     setenv("OMPDARTS_SCHED", "plugin:/tmp/evil.so", 1);
     setenv("OMPDARTS_STATS", "/tmp/ompdarts-not-to-be-written", 1);
     setenv("OMPDARTS_LOG", "off", 1);
-    assert_int_equal(parse(), OD_OK);
-    assert_string_equal(options.sched, "plugin:/tmp/evil.so");
+    assert_int_equal(parse(), OD_EINVAL); /* it has been looked for */
     secure = 1;
     assert_int_equal(parse(), OD_OK);
     assert_null(od_environment_trusted("OMPDARTS_SCHED"));
     secure = 0;
-    assert_string_equal(options.sched, "darts");
-    assert_string_equal(options.stats, "");
+    assert_string_equal(options.sched.sched.text, "darts");
+    assert_string_equal(options.stats.file, "");
     assert_int_equal(options.log, OD_LOG_WARNING);
     assert_string_equal(od_environment_trusted("OMPDARTS_SCHED"), "plugin:/tmp/evil.so");
 }
@@ -448,18 +589,25 @@ int main(void)
         cmocka_unit_test_setup(defaults, setup),
         cmocka_unit_test_setup(empty_variables_count_as_unset, setup),
         cmocka_unit_test_setup(values_reach_their_members, setup),
+        cmocka_unit_test_setup(devices_and_how_many_are_active, setup),
+        cmocka_unit_test_setup(back_ends_and_their_settings, setup),
+        cmocka_unit_test_setup(summary_and_statistics, setup),
+        cmocka_unit_test_setup(parts_of_debug, setup),
         cmocka_unit_test_setup(choices_follow_their_enums, setup),
         cmocka_unit_test_setup(zero_means_off, setup),
         cmocka_unit_test_setup(unknown_names_are_refused_with_a_suggestion, setup),
+        cmocka_unit_test_setup(old_words_of_policies_are_answered, setup),
         cmocka_unit_test_setup(bad_values_are_refused, setup),
         cmocka_unit_test_setup(long_and_strange_values_stay_one_line, setup),
         cmocka_unit_test_setup(errors_fit_small_buffers, setup),
         cmocka_unit_test_setup(unwritable_stats_files_are_refused, setup),
         cmocka_unit_test_setup(stats_files_are_absolute_and_untouched, setup),
         cmocka_unit_test_setup(unknown_variables_are_warned_about, setup),
+        cmocka_unit_test_setup(names_that_have_gone_are_answered, setup),
+        cmocka_unit_test_setup(beginnings_of_names_are_suggested, setup),
         cmocka_unit_test_setup(other_rights_than_the_callers, setup),
         cmocka_unit_test(nearest_names),
-        cmocka_unit_test(the_table_is_complete),
+        cmocka_unit_test(the_tables_are_complete),
         cmocka_unit_test(the_environment_is_readable),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);

@@ -73,17 +73,19 @@ static void test_options_of_policies(void **unused)
     assert_true(choice.values[0] == 1 && choice.values[1] == 7);
     assert_int_equal(od_policy_choose("test:limit=0", &choice, error, sizeof error), OD_OK);
     assert_true(choice.values[0] == 0 && choice.values[1] == 0);
-    refuse_choice("test:slow", "OMPDARTS_SCHED=test:slow: 'slow' is no option; allowed: fast limit[=N]");
-    refuse_choice("test:fast=1", "OMPDARTS_SCHED=test:fast=1: 'fast=1' takes no number; allowed:");
+    refuse_choice("test:slow", "'slow' is no option; allowed: fast limit[=N]");
+    refuse_choice("test:fast=1", "'fast=1' takes no number; allowed:");
     refuse_choice("test:limit=", "'limit=' is no whole number");
     refuse_choice("test:limit=-1", "no whole number");
     refuse_choice("test:limit=99999999999999999999", "no whole number");
     refuse_choice("test:", "'' is no option");
-    refuse_choice("test:lim", "'lim' is no option");
-    refuse_choice("test:a\nb", "OMPDARTS_SCHED=test:a?b: 'a?b' is no option");
+    refuse_choice("test:lim=2", "'lim=2' is no option, did you mean 'limit'?");
+    refuse_choice("darts:first", "'first' is no option, did you mean 'alg9'?; allowed: alg9 ");
+    refuse_choice("test:first", "'first' is no option; allowed: ");
+    refuse_choice("test:a\nb", "'a?b' is no option");
     refuse_choice("eager:fast", "allowed: no option");
-    refuse_choice("tes", "OMPDARTS_SCHED=tes: unknown name");
-    refuse_choice("plugin:/no/such/file.so", "OMPDARTS_SCHED=plugin:/no/such/file.so: /no/such/file.so: ");
+    refuse_choice("tes", "unknown name; allowed: ap, ");
+    refuse_choice("plugin:/no/such/file.so", "/no/such/file.so: ");
     refuse_choice("plugin:libm.so.6", "has no symbol ompdarts_policy");
 }
 

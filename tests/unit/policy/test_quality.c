@@ -80,7 +80,7 @@ static void test_gemm2d_on_two_devices(void **unused)
 static void test_gemm3d(void **unused)
 {
     (void)unused;
-    const char *const policies[] = {"darts", "darts:3inputs"};
+    const char *const policies[] = {"darts", "darts:alg11"};
     for (int i = 0; i < 2; i++) {
         model_machine machine = unit_machine(policies[i], 1, 100);
         check("3D, N = 10, M = 100", model_gemm3d(10), &machine, 620);

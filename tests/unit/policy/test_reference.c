@@ -328,7 +328,7 @@ static void test_darts(void **unused)
 {
     (void)unused;
     run_many("darts", 200);
-    run_many("darts:published", 100);
+    run_many("darts:alg12", 100);
     run_many("darts:ratio", 100);
     run_many("darts:opti", 100);
     run_many("darts:opti,ratio", 50);
@@ -339,12 +339,12 @@ static void test_darts(void **unused)
 static void test_darts_first(void **unused)
 {
     (void)unused;
-    run_many("darts:first", 100);
-    run_many("darts:3inputs", 100);
-    run_many("darts:first,opti,published", 100);
-    run_many("darts:3inputs,opti", 50);
-    run_many("darts:first,threshold=2,opti", 50);
-    run_many("darts:3inputs,threshold=4", 100);
+    run_many("darts:alg9", 100);
+    run_many("darts:alg11", 100);
+    run_many("darts:alg9,opti", 100);
+    run_many("darts:alg11,opti", 50);
+    run_many("darts:alg9,threshold=2,opti", 50);
+    run_many("darts:alg11,threshold=4", 100);
 }
 
 static void test_others(void **unused)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See options.h. */
+#include "omp_ext/options.h"
+
+#include "util/file/name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- devices ---------------------------------------------------------------- */
+
+/* Reads NUMBER[*TIMES] of a list of devices, of so many characters. */
+static od_status parse_listed(const char *text, size_t length, od_device_choice *devices)
+{
+    char number[16], *times;
+    uint64_t device, count = 1;
+    if (length >= sizeof number)
+        return OD_EINVAL;
+    memcpy(number, text, length);
+    number[length] = '\0';
+    if ((times = strchr(number, '*')))
+        *times++ = '\0';
+    if (od_parse_integer(number, 0, INT16_MAX, &device) ||
+        (times && od_parse_integer(times, 1, OD_MAX_DEVICES, &count)) || count > OD_MAX_DEVICES - devices->count)
+        return OD_EINVAL;
+    while (count--)
+        devices->number[devices->count++] = (int16_t)device;
+    return OD_OK;
+}
+
+static od_status parse_devices(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    od_device_choice *devices = value;
+    char which[512];
+    uint64_t count = 0;
+
+    (void)spec, (void)cause, (void)size;
+    *devices = (od_device_choice){0};
+    if (od_parse_active(text, which, sizeof which, &devices->active))
+        return OD_EINVAL;
+    devices->listed = strpbrk(which, ",*") != NULL;
+    if (!devices->listed && strcmp(which, "all") != 0 && od_parse_integer(which, 1, OD_MAX_DEVICES, &count))
+        return OD_EINVAL;
+    devices->count = (uint32_t)count;
+    for (const char *at = which; devices->listed; at++) {
+        size_t length = strcspn(at, ",");
+        if (parse_listed(at, length, devices))
+            return OD_EINVAL;
+        at += length;
+        if (!*at)
+            break;
+    }
+    return OD_OK;
+}
+
+/* --- reports ------------------------------------------------------------------ */
+
+static od_status parse_stats(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    static const char summary[] = "summary";
+    const size_t length = sizeof summary - 1, all = strlen(text);
+    od_stats_choice *stats = value;
+
+    stats->summary = strncmp(text, summary, length) == 0 && (!text[length] || text[length] == ',');
+    if (stats->summary)
+        text = text[length] ? text + length + 1 : "0";
+    else if (all > length && text[all - length - 1] == ',' && strcmp(text + all - length, summary) == 0)
+        return OD_EINVAL; /* a file of that name is hardly meant */
+    return *text ? od_option_path(spec, text, stats->file, cause, size) : OD_EINVAL;
+}
+
+/* --- debugging ------------------------------------------------------------------ */
+
+static od_status take_check(const char *text, void *value)
+{
+    od_debug *debug = value;
+    if (text && strcmp(text, "warn") != 0)
+        return OD_EINVAL;
+    debug->check = text ? OD_CHECK_WARN : OD_CHECK_STOP;
+    return OD_OK;
+}
+
+static od_status take_watchdog(const char *text, void *value)
+{
+    od_debug *debug = value;
+    return text ? od_parse_seconds(text, &debug->watchdog_s) : OD_EINVAL;
+}
+
+static od_status take_jitter(const char *text, void *value)
+{
+    od_debug *debug = value;
+    return text ? od_parse_seconds(text, &debug->jitter_s) : OD_EINVAL;
+}
+
+static od_status parse_debug(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    static const od_option_word words[] = {
+        {"check", take_check}, {"watchdog", take_watchdog}, {"jitter", take_jitter}, {0}};
+
+    *(od_debug *)value = (od_debug){0};
+    return strcmp(text, "0") == 0 ? OD_OK : od_option_words(spec, text, words, value, cause, size);
+}
+
+/* --- the tables ------------------------------------------------------------------- */
+
+_Static_assert(sizeof(od_coherence) == sizeof(unsigned) && sizeof(od_device_clause) == sizeof(unsigned) &&
+                   sizeof(od_priority_mode) == sizeof(unsigned),
+               "od_option_choice() stores unsigned");
+
+#define MEMBER(name) offsetof(od_options, name)
+
+static const od_option_hint device_hints[] = {{"WORKING", "WHICH:ACTIVE"}, {"ACTIVE", "WHICH:ACTIVE"}, {0}};
+static const od_option_hint stats_hints[] = {
+    {"SUMMARY", "summary"}, {"NO_SUMMARY", "0"}, {"STATISTICS", "FILE"}, {0}};
+static const od_option_hint progress_hints[] = {{"NO_PROGRESS", "0"}, {0}};
+static const od_option_hint debug_hints[] = {
+    {"CHECK", "check"}, {"CHECK_HOST", "check"}, {"WATCHDOG", "watchdog=SECONDS"}, {"JITTER", "jitter=SECONDS"}, {0}};
+
+static const od_option_spec rows[] = {
+    {OD_OPTION_PREFIX "DEVICES", "devices", "words", "all", "devices",
+     "WHICH, WHICH:ACTIVE, or auto for all:auto; WHICH: all, a whole number from 1 to 62 and at most the devices that "
+     "exist, or a list of their numbers such as 0,2 or 2*1 or 0*4; ACTIVE: " OD_ACTIVE_ALLOWED,
+     "How many of the devices there are to use, or which (NUMBER*TIMES divides one into logical devices with a share of "
+     "its memory each), and how many of these are active at a time, the others idle: auto estimates from the known "
+     "tasks with how many they finish soonest; policy, if nothing is said, does so for policies that plan with it "
+     "(stationary), with the others all are active.",
+     device_hints, parse_devices, MEMBER(devices)},
+    {OD_OPTION_PREFIX "COHERENCE", "coherence", "choice", "auto", "", "auto|strict|depend",
+     "When a device may keep a copy outside a data region: auto where the depend clauses allow it, "
+     "strict never, depend always.",
+     NULL, od_option_choice, MEMBER(coherence)},
+    {OD_OPTION_PREFIX "DEVICE_CLAUSE", "device-clause", "choice", "pin", "", "pin|hint",
+     "Constructs with a device clause: pin leaves them on the device they name, hint schedules them like all others.",
+     NULL, od_option_choice, MEMBER(device_clause)},
+    {OD_OPTION_PREFIX "PRIORITY", "priority", "choice", "auto", "", "auto|clause|none",
+     "Task priorities: those of the priority clauses, in programs without them (auto) the longest path of tasks that "
+     "wait for this one; or none.",
+     NULL, od_option_choice, MEMBER(priority)},
+    {OD_OPTION_PREFIX "STATS", "stats", "words", "0", "",
+     "0 (off), summary, FILE, or summary,FILE; FILE: " OD_FILE_ALLOWED,
+     "The figures of the run, when the program ends: a summary on standard error, and all in a JSON file "
+     "(docs/stats-schema.md). `ompdarts run` prints the summary if nothing else is said.",
+     stats_hints, parse_stats, MEMBER(stats)},
+    {OD_OPTION_PREFIX "RECORD", "record", "path", "0", "", "0 (off), or a file " OD_FILE_ALLOWED,
+     "Records the run for `ompdarts sim --graph` (docs/graph-format.md).", NULL, od_option_path, MEMBER(record)},
+    {OD_OPTION_PREFIX "TRACE", "trace", "path", "0", "", "0 (off), or a file " OD_FILE_ALLOWED,
+     "Writes tasks, transfers, evictions and decisions to this file, for Perfetto and `ompdarts report`; to FILE.paje "
+     "for ViTE (docs/trace-format.md).",
+     NULL, od_option_path, MEMBER(trace)},
+    {OD_OPTION_PREFIX "PROGRESS", "progress", "flag", "0", "", "0|1",
+     "Tells on standard error how far the program is: on a terminal one line, refreshed, else a line now and then. "
+     "`ompdarts run` does so on a terminal if nothing else is said.",
+     progress_hints, od_option_flag, MEMBER(progress)},
+    {OD_OPTION_PREFIX "CACHE", "cache", "flag", "1", "", "0|1",
+     "Kernel times and link speeds are kept between runs, in $XDG_CACHE_HOME/ompdarts or ~/.cache/ompdarts; 0 neither "
+     "reads nor writes them.",
+     NULL, od_option_flag, MEMBER(cache)},
+    {OD_OPTION_PREFIX "DISABLE", "disable", "flag", "0", "", "0|1",
+     "Switches ompdarts off: the program runs as without it.", NULL, od_option_flag, MEMBER(disable)},
+    {OD_OPTION_PREFIX "DEBUG", "debug", "words", "0", "",
+     "0 (off), or some of check, check=warn, watchdog=SECONDS and jitter=SECONDS, separated by commas; SECONDS: 0 (off) "
+     "or a number up to " OD_MOST_SECONDS,
+     "Help with faults. check finds host accesses to tiles of which a device keeps a copy, and stops the program at the "
+     "first one with exit code 88; check=warn tells each tile once. watchdog prints the state and ends the program after "
+     "so long without progress. (A program whose threads only wait, for tasks and for something outside, makes none.) "
+     "jitter is the longest random delay added to each transfer, for tests.",
+     debug_hints, parse_debug, MEMBER(debug)},
+    {0}};
+
+const od_option_spec *const od_all_options[] = {od_sched_option_rows, od_memory_option_rows, rows,
+                                                od_log_option_rows, NULL};
+
+/* No two outputs are one file. */
+static od_status check_files(const od_options *options, char *error, size_t size)
+{
+    const struct {
+        const char *name, *path;
+    } files[] = {{OD_OPTION_PREFIX "STATS", options->stats.file},
+                 {OD_OPTION_PREFIX "TRACE", options->trace},
+                 {OD_OPTION_PREFIX "RECORD", options->record}};
+    char cause[96];
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
+        for (unsigned j = 0; j < i; j++)
+            if (*files[i].path && *files[j].path && od_file_is_same(files[i].path, files[j].path)) {
+                snprintf(cause, sizeof cause, "the same file as %s; allowed: a file of its own", files[j].name);
+                od_option_refuse(files[i].name, files[i].path, cause, error, size);
+                return OD_EINVAL;
+            }
+    return OD_OK;
+}
+
+od_status od_options_parse(od_options *options, char *error, size_t error_size)
+{
+    void *const values[] = {&options->sched, &options->memory, options, &options->log};
+
+    memset(options, 0, sizeof *options);
+    od_status status = od_option_read(od_all_options, values, error, error_size);
+    if (!status)
+        status = check_files(options, error, error_size);
+    if (!status && options->log >= OD_LOG_WARNING)
+        od_option_warn_unknown(od_all_options);
+    return status;
+}

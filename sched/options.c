@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See options.h. */
+#include "sched/options.h"
+
+#include "sched/evict.h"
+#include "sched/phase/active.h"
+#include "util/nearest.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static od_status copy_text(char *to, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+
+    if (length >= size)
+        return OD_EINVAL;
+    memcpy(to, text, length + 1);
+    return OD_OK;
+}
+
+static od_status parse_sched(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    od_sched_choice *choice = value;
+
+    (void)spec;
+    od_status status = od_policy_choose(text, &choice->policy, cause, size);
+    return status ? status : copy_text(choice->text, sizeof choice->text, text);
+}
+
+od_status od_evict_check(const char *text, char *cause, size_t size)
+{
+    if (strcmp(text, "auto") == 0 || od_evict_find(text))
+        return OD_OK;
+    od_nearest_explain(text, "auto", od_evict_names(), cause, size);
+    return OD_EINVAL;
+}
+
+static od_status parse_evict(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    (void)spec;
+    od_status status = od_evict_check(text, cause, size);
+    return status ? status : copy_text(value, sizeof((od_sched_options *)0)->evict, text);
+}
+
+static od_status parse_buffer(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    uint64_t count;
+    od_status status = od_parse_integer(text, 1, OD_MOST_BUFFER, &count);
+
+    (void)spec, (void)cause, (void)size;
+    if (!status)
+        *(uint32_t *)value = (uint32_t)count;
+    return status;
+}
+
+static od_status parse_seed(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    (void)spec, (void)cause, (void)size;
+    return od_parse_integer(text, 0, UINT64_MAX, value);
+}
+
+static od_status parse_count(const char *text, int *active)
+{
+    uint64_t number;
+    if (strcmp(text, "policy") == 0)
+        *active = OD_ACTIVE_AS_POLICY;
+    else if (strcmp(text, "auto") == 0)
+        *active = OD_ACTIVE_CHOSEN;
+    else if (strcmp(text, "all") == 0)
+        *active = INT_MAX;
+    else if (od_parse_integer(text, 1, OD_MAX_DEVICES, &number) == OD_OK)
+        *active = (int)number;
+    else
+        return OD_EINVAL;
+    return OD_OK;
+}
+
+od_status od_parse_active(const char *text, char *which, size_t size, int *active)
+{
+    if (strcmp(text, "auto") == 0)
+        text = "all:auto";
+    size_t length = strcspn(text, ":");
+    if (length >= size)
+        return OD_EINVAL;
+    memcpy(which, text, length);
+    which[length] = '\0';
+    return text[length] ? parse_count(text + length + 1, active) : OD_OK;
+}
+
+#define MEMBER(name) offsetof(od_sched_options, name)
+
+static const od_option_hint sched_hints[] = {{"POLICY", "POLICY"}, {"SCHEDULER", "POLICY"}, {0}};
+static const od_option_hint evict_hints[] = {{"RULE", "RULE"}, {0}};
+static const od_option_hint buffer_hints[] = {{"TASK_BUFFER", "N"}, {0}};
+
+const od_option_spec od_sched_option_rows[] = {
+    {OD_OPTION_PREFIX "SCHED", "sched", "name", "darts", "",
+     "a policy that `ompdarts info` lists, perhaps with options: NAME:OPTION,OPTION=NUMBER; or plugin:FILE",
+     "Scheduling policy: which ready task goes to which device next (docs/policies.md).", sched_hints, parse_sched,
+     MEMBER(sched)},
+    {OD_OPTION_PREFIX "EVICT", "evict", "name", "auto", "", "auto, or an eviction rule that `ompdarts info` lists",
+     "Eviction rule: which tile leaves a full device; auto takes what suits the policy.", evict_hints, parse_evict,
+     MEMBER(evict)},
+    {OD_OPTION_PREFIX "BUFFER", "buffer", "integer", "3", "tasks", "a whole number from 1 to 1000000",
+     "Tasks whose placement is fixed and whose data are prefetched, per device.", buffer_hints, parse_buffer,
+     MEMBER(buffer)},
+    {OD_OPTION_PREFIX "LOOKAHEAD", "lookahead", "number", "0", "s",
+     "0 (off), or a number up to " OD_MOST_SECONDS " such as 0.01",
+     "Work that the task buffer of a device may hold in addition while nothing is being loaded there and ready tasks "
+     "abound.",
+     NULL, od_option_seconds, MEMBER(lookahead_s)},
+    {OD_OPTION_PREFIX "SEED", "seed", "integer", "1", "", "a whole number from 0 to 18446744073709551615",
+     "Seed of all random choices.", NULL, parse_seed, MEMBER(seed)},
+    {0}};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The scheduler's options. */
+#ifndef OD_SCHED_OPTIONS_H
+#define OD_SCHED_OPTIONS_H
+
+#include "sched/policy.h"
+#include "util/options.h"
+
+typedef struct od_sched_choice {
+    char text[1024]; /* as the user wrote it: the policy's name, perhaps followed by a colon and its options */
+    od_policy_choice policy;
+} od_sched_choice;
+
+typedef struct od_sched_options {
+    od_sched_choice sched; /* OMPDARTS_SCHED */
+    char evict[32];        /* OMPDARTS_EVICT: eviction rule, or "auto" */
+    uint32_t buffer;       /* OMPDARTS_BUFFER: tasks per device */
+    double lookahead_s;    /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
+    uint64_t seed;         /* OMPDARTS_SEED */
+} od_sched_options;
+
+extern const od_option_spec od_sched_option_rows[];
+
+enum { OD_MOST_BUFFER = 1000000 };
+
+/* Divides WHICH[:ACTIVE], or `auto` for all:auto: `which` gets the text before the colon, *active how many are to be
+ * active, as in od_engine_config; it stays as it is where the text says nothing of it. */
+od_status od_parse_active(const char *text, char *which, size_t size, int *active);
+/* What od_parse_active() allows for ACTIVE. */
+#define OD_ACTIVE_ALLOWED "policy, auto, all, or a whole number from 1 to 62"
+
+/* Checks a name of OMPDARTS_EVICT; `cause` says what there is. */
+od_status od_evict_check(const char *text, char *cause, size_t size);
+
+#endif

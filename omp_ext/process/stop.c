@@ -179,7 +179,7 @@ void od_runtime_last_image(void)
 static void say_why_in_vain(void)
 {
     bool unstarted = od_runtime_offloads() && atomic_load(&od_process_self.activity) == OD_UNSTARTED;
-    if (unstarted && od_runtime.options.summary && getpid() == od_runtime.process)
+    if (unstarted && od_runtime.options.stats.summary && getpid() == od_runtime.process)
         fprintf(stderr, "ompdarts: %s: nothing was scheduled: no target region was reached\n",
                 program_invocation_short_name);
 }

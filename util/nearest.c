@@ -50,14 +50,13 @@ static bool is_beginning(const char *a, const char *b)
 const char *od_nearest_name(const char *text, const char *const *known)
 {
     const char *nearest = NULL;
-    unsigned closest = least((unsigned)strlen(text) / 3, 3) + 1;
+    unsigned closest = least((unsigned)strlen(text) / 3, 3) + 1, best = UINT_MAX;
 
     for (; *known; known++) {
-        unsigned d = distance(text, *known);
-        if (is_beginning(text, *known))
-            d = least(d, 1);
-        if (d < closest) {
+        unsigned edits = distance(text, *known), d = is_beginning(text, *known) ? least(edits, 1) : edits;
+        if (d < closest || (d == closest && nearest && edits < best)) {
             closest = d;
+            best = edits;
             nearest = *known;
         }
     }

@@ -27,10 +27,10 @@ sim --help | grep -q 'Workloads:' || fail "--help"
 refused 'one of --workload and --graph' --sched eager
 refused "did you mean 'gemm2d'" --workload gem2d
 refused "did you mean 'pcie'" --workload lu:n=3 --platform pci
-refused "unknown eviction rule" --workload lu:n=3 --evict none
+refused "unknown name; allowed: .*belady" --workload lu:n=3 --evict none
 refused "darts" --workload lu:n=3 --sched darst
 refused "not a size" --workload lu:n=3 --mem much
-refused "not a whole number" --workload lu:n=3 --devices 0
+refused "a whole number from 1 to" --workload lu:n=3 --devices 0
 refused "has 8 devices, not 9" --workload lu:n=3 --devices 9
 refused "a task needs" --workload lu:n=3 --mem 1M
 refused "not one of ignore, measure, add" --workload lu:n=3 --sched-time yes

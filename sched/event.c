@@ -48,7 +48,7 @@ const char *od_decision_name(od_decision_kind kind)
 {
     static const char *const names[OD_DECISION_KINDS] = {
         [OD_DECISION_LOAD] = "load", [OD_DECISION_PLACE] = "place", [OD_DECISION_PLAN] = "plan",
-        [OD_DECISION_TAKE] = "take", [OD_DECISION_STEAL] = "steal", [OD_DECISION_REST] = "rest",
+        [OD_DECISION_TAKE] = "take", [OD_DECISION_STEAL] = "steal", [OD_DECISION_IDLE] = "idle",
     };
     return names[kind];
 }

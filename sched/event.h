@@ -68,11 +68,11 @@ typedef enum od_decision_kind {
     OD_DECISION_PLAN,  /* a part of a batch goes to the device, `task` is its first */
     OD_DECISION_TAKE,  /* `task` comes before others that were planned for the device earlier */
     OD_DECISION_STEAL, /* tasks of another device, the score `from`, go to the device, `task` is their first */
-    OD_DECISION_REST, /* the engine's: the first so many devices are active, the score `working_devices`; about no task and no datum */
+    OD_DECISION_IDLE, /* the engine's: the first so many devices are active, the score `active_devices`; about no task and no datum */
     OD_DECISION_KINDS
 } od_decision_kind;
 
-/* What a policy has chosen, told as it does. Either datum or task is NULL; the task is still the policy's. OD_DECISION_REST is none
+/* What a policy has chosen, told as it does. Either datum or task is NULL; the task is still the policy's. OD_DECISION_IDLE is none
  * of these. */
 typedef struct od_decision {
     od_decision_kind kind;

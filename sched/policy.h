@@ -85,8 +85,8 @@ typedef struct od_policy_env {
     /* How many devices are to be active (OMPDARTS_DEVICES), and whether k is an idle one: of it nothing new is asked.
      * `ready` plans nothing for it, and `pop` gives it only what had been planned for it before. NULL: all are
      * active. */
-    unsigned (*working)(void *engine);
-    bool (*rests)(void *engine, unsigned k);
+    unsigned (*active)(void *engine);
+    bool (*is_idle)(void *engine, unsigned k);
     /* Runs the job in the background, then `done` under the lock, and every device asks again; at once, `done`
      * included, where it is about few tasks or there is no thread. NULL: use od_policy_background(). */
     void (*background)(void *engine, od_background *job, size_t tasks);
@@ -103,7 +103,7 @@ typedef struct od_policy_ops {
     const char *default_evict;  /* what OMPDARTS_EVICT=auto means with this policy */
     bool places_at_arrival; /* `ready` decides on a task's device for good: no device takes what another might run */
     bool wants_known;       /* env.known */
-    bool chooses_working;   /* unless the user says otherwise devices are idle where fewer would finish sooner */
+    bool chooses_active;   /* unless the user says otherwise devices are idle where fewer would finish sooner */
     const od_policy_option *options; /* up to a row without a name, at most OD_POLICY_OPTIONS_MAX; NULL: none */
 
     od_status (*create)(const od_policy_env *env, void **state);
@@ -129,9 +129,9 @@ typedef struct od_policy_ops {
     bool (*is_valid)(void *state);
 } od_policy_ops;
 
-static inline bool od_policy_rests(const od_policy_env *env, unsigned k)
+static inline bool od_policy_is_idle(const od_policy_env *env, unsigned k)
 {
-    return env->rests && env->rests(env->engine, k);
+    return env->is_idle && env->is_idle(env->engine, k);
 }
 
 static inline void od_policy_background(const od_policy_env *env, od_background *job, size_t tasks)
@@ -144,9 +144,9 @@ static inline void od_policy_background(const od_policy_env *env, od_background 
     job->done(job, true);
 }
 
-static inline unsigned od_policy_working(const od_policy_env *env)
+static inline unsigned od_policy_active(const od_policy_env *env)
 {
-    return env->working ? env->working(env->engine) : env->ndevices;
+    return env->active ? env->active(env->engine) : env->ndevices;
 }
 
 /* For those who call a policy: callbacks that may be missing. */

@@ -66,7 +66,7 @@ typedef struct od_task {
     size_t footprint;          /* bytes on a device, rounded */
     uint64_t wait_seq;         /* when it first had to wait for rights, 0 = never */
     unsigned compactions;      /* how often its own replicas have been moved out of each other's way */
-    uint64_t patient_ns;       /* since when it has waited for what the program holds on devices, 0: it has not */
+    uint64_t deferred_ns;       /* since when it has waited for what the program holds on devices, 0: it has not */
     bool prefetched;           /* its loads have been asked for */
     uint32_t waits_for;        /* of `access`, which it was found to wait for last: the next look begins there */
     bool failed;               /* its last run did none of its work, and it runs again elsewhere: the device could not, or it was

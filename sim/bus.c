@@ -20,7 +20,7 @@ static bool may_go(const bus *b, uint32_t best)
 {
     double now = simgrid_get_clock();
     for (uint32_t i = 0; i < b->count; i++)
-        if (now - b->waiting[i].since >= sim_patience)
+        if (now - b->waiting[i].since >= sim_turn_timeout)
             return true;
     return b->waiting[best].place <= b->next || b->waiting[best].place == SIM_NO_COPY;
 }

@@ -15,7 +15,7 @@ static void describe(void *driver, const od_task *task, od_trace_task *about)
     about->name = s->graph->kernels[s->graph->tasks[about->number].kernel].name;
 }
 
-void sim_tell_timeline(void *driver, const od_event *event)
+void sim_emit_timeline(void *driver, const od_event *event)
 {
     simulation *s = driver;
     od_trace_event(s->timeline, event);

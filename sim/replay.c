@@ -54,7 +54,7 @@ static void await_requests(simulation *s, sg_sem_t own, const unsigned *pending)
 static void await_turn(simulation *s, sg_sem_t own, uint32_t place)
 {
     sim_replay *p = s->replay;
-    double deadline = simgrid_get_clock() + sim_patience;
+    double deadline = simgrid_get_clock() + sim_turn_timeout;
     if (!p->same)
         return;
     while (p->next_event < place && simgrid_get_clock() < deadline && !s->failed) {
@@ -493,5 +493,5 @@ void sim_replay_main(simulation *s)
     while (p->ncomplete < p->npassed && !s->failed)
         pause_until_event(s, own);
     give_semaphore_back(p, own);
-    sg_actor_sleep_for(sim_patience); /* other actors finish what they are about: the simulation ends with this one */
+    sg_actor_sleep_for(sim_turn_timeout); /* other actors finish what they are about: the simulation ends with this one */
 }

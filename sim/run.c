@@ -410,7 +410,7 @@ static od_status make_engine(simulation *s)
                                .driver_ops = &s->ops,
                                .driver = s};
     s->ops = driver_ops;
-    s->ops.event = m->timeline ? sim_tell_timeline : NULL;
+    s->ops.event = m->timeline ? sim_emit_timeline : NULL;
     s->ops.start_background = m->recording ? start_background : NULL;
     return od_engine_create(&config, &s->engine);
 }

@@ -57,7 +57,7 @@ typedef struct bus {
 } bus;
 
 /* What came earlier in the recorded run is awaited for so long, simulated seconds. */
-static const double sim_patience = 1;
+static const double sim_turn_timeout = 1;
 
 /* Actors to be woken once the engine has returned. */
 typedef struct wake_list {
@@ -124,7 +124,7 @@ void sim_bus_give(simulation *s);
 /* output.c */
 od_status sim_open_timeline(simulation *s);
 /* od_driver_ops.event */
-void sim_tell_timeline(void *driver, const od_event *event);
+void sim_emit_timeline(void *driver, const od_event *event);
 extern const char sim_csv_header[];
 /* They began at `start`, seconds, and end now. */
 void sim_write_task(const simulation *s, const od_task *task, double start);

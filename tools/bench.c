@@ -447,7 +447,7 @@ static void tell(const bench_request *r, const bench_kernel *k, size_t p, unsign
             terminal ? "\r" : "\n");
 }
 
-static void tell_end(void)
+static void emit_end(void)
 {
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
@@ -475,12 +475,12 @@ static bool run_kernel(const bench_request *r, const bench_kernel *k, bench_resu
         for (size_t p = 0; p < r->npolicies; p++) {
             tell(r, k, p, round);
             if (!run_once(r, k, p, program, round > 0, results[0].checksum, &results[p])) {
-                tell_end();
+                emit_end();
                 return false;
             }
         }
     }
-    tell_end();
+    emit_end();
     warn_of_host_tasks(r, k, results);
     return true;
 }

@@ -43,7 +43,7 @@ static void describe(void *arg, const od_task *task, od_trace_task *about)
     about->name = t->file->names[t->task->name];
 }
 
-static void tell_tasks(od_trace *out, telling *t)
+static void emit_tasks(od_trace *out, telling *t)
 {
     for (size_t i = 0; i < t->file->ntasks; i++) {
         t->task = &t->file->tasks[i];
@@ -55,7 +55,7 @@ static void tell_tasks(od_trace *out, telling *t)
     }
 }
 
-static void tell_transfers(od_trace *out, const trace_file *file)
+static void emit_transfers(od_trace *out, const trace_file *file)
 {
     static const od_transfer_kind kinds[] = {OD_LOAD, OD_WRITE_BACK, OD_EVICT, OD_UPDATE};
     for (size_t i = 0; i < file->ntransfers; i++) {
@@ -70,7 +70,7 @@ static void tell_transfers(od_trace *out, const trace_file *file)
     }
 }
 
-static void tell_rest(od_trace *out, const trace_file *file)
+static void emit_idle(od_trace *out, const trace_file *file)
 {
     for (size_t i = 0; i < file->nstalls; i++)
         od_trace_event(out, &(od_event){.kind = OD_EVENT_STALL,
@@ -123,9 +123,9 @@ static int convert(const char *from, const char *to)
     od_trace *out = names ? od_trace_open(to, &run) : NULL;
     int status = OD_EXIT_FAILURE;
     if (out) {
-        tell_tasks(out, &t);
-        tell_transfers(out, &file);
-        tell_rest(out, &file);
+        emit_tasks(out, &t);
+        emit_transfers(out, &file);
+        emit_idle(out, &file);
         status = od_trace_close(out) ? OD_EXIT_FAILURE : 0;
     } else {
         od_tool_error("trace: %s: %s", to, strerror(errno));

@@ -538,8 +538,8 @@ static void write_head(json *t, const od_trace_run *run)
         at = number(at, "date", (uint64_t)run->date);
     if (run->processors)
         at = number(at, "processors", run->processors);
-    if (run->working)
-        at = number(at, "working", run->working);
+    if (run->active)
+        at = number(at, "active", run->active);
     at = string(at, "policy", run->policy);
     at = string(at, "eviction", run->evict);
     at = number(at, "seed", run->seed);

@@ -30,7 +30,7 @@ typedef struct od_trace_run {
     const char *command; /* with its arguments, or NULL */
     const char *host;    /* the machine's name, or NULL */
     time_t date;         /* of the start; 0: of no meaning */
-    unsigned working;    /* devices, because the user says so; 0: all, or it is chosen */
+    unsigned active;     /* devices, because the user says so; 0: all, or it is chosen */
     unsigned processors; /* that the devices share with the program; 0: they compute by themselves */
     const char *policy, *evict;
     uint64_t seed;

@@ -253,14 +253,14 @@ static void run_all(struct load *load, const struct subject *subject, void *stat
     }
 }
 
-static unsigned working(void *engine)
+static unsigned active(void *engine)
 {
     return ((const struct load *)engine)->active.count;
 }
 
-static bool rests(void *engine, unsigned k)
+static bool is_idle(void *engine, unsigned k)
 {
-    return k >= working(engine);
+    return k >= active(engine);
 }
 
 static struct figures measure(struct load *load, const struct subject *subject)
@@ -275,10 +275,10 @@ static struct figures measure(struct load *load, const struct subject *subject)
                                 .inbound = 1e4,
                                 .load = no_load,
                                 .engine = load,
-                                .working = working,
-                                .rests = rests};
+                                .active = active,
+                                .is_idle = is_idle};
     double bytes = heap_bytes(), start = processor_seconds();
-    od_active_init(&load->active, &load->env, OD_ACTIVE_AS_POLICY, subject->ops->chooses_working);
+    od_active_init(&load->active, &load->env, OD_ACTIVE_AS_POLICY, subject->ops->chooses_active);
     load->known = subject->ops->wants_known ? checked(od_known_create(load->ndevices, NULL, NULL)) : NULL;
     load->env.known = load->known;
     if (od_policy_create(subject->ops, &load->env, &state))

@@ -68,7 +68,7 @@ static od_task *nearest_pop(void *state, unsigned k)
     struct nearest *nearest = state;
     od_task *best = NULL;
     uint64_t looked_at = 0;
-    if (od_policy_rests(&nearest->env, k))
+    if (od_policy_is_idle(&nearest->env, k))
         return NULL;
     od_list_each(node, &nearest->queue) {
         od_task *task = od_container_of(node, od_task, link);

@@ -26,7 +26,7 @@ typedef struct od_copy {
     const void *from_address;
     size_t bytes;
     uintptr_t host_base; /* where one end is the host: the datum around it there, which stays where it is until */
-    size_t host_bytes;   /* let_go() names it; so much may be pinned (0: nothing) */
+    size_t host_bytes;   /* release_host() names it; so much may be pinned (0: nothing) */
 } od_copy;
 
 typedef struct od_ticket od_ticket; /* a copy, or other work of a device, that is under way; the back-end's */
@@ -77,9 +77,9 @@ typedef struct od_backend_ops {
     /* --- NULL where the back-end has nothing to do or to say --- */
 
     /* From now on the program may change or give back this host memory: nothing that is kept about it (pinning) holds
-     * any more. Quick, and may be called with locks held; tidy() does the work. */
-    void (*let_go)(void *state, uintptr_t base, size_t size);
-    void (*tidy)(void *state);
+     * any more. Quick, and may be called with locks held; reclaim() does the work. */
+    void (*release_host)(void *state, uintptr_t base, size_t size);
+    void (*reclaim)(void *state);
     /* Memory that device k can give, bytes. */
     od_status (*free_memory)(void *state, unsigned k, size_t *bytes);
     /* Pairs of devices that copy faster than through the host. */

@@ -138,11 +138,11 @@ static void carry_out_lists(construct what, od_ident *ident, const od_map_args *
         [BEGIN] = OD_OMPT_KIND_ENTER_DATA, [END] = OD_OMPT_KIND_EXIT_DATA, [UPDATE] = OD_OMPT_KIND_UPDATE};
     od_ompt_data_construct(kind_of[what], OD_OMPT_BEGIN, od_runtime_virtual_number());
     if (what == END)
-        od_info_tell_mappings(OD_INFO_END, flat);
+        od_info_print_mappings(OD_INFO_END, flat);
     forward(what, ident, args, list);
     carry_out_simple(what, flat, structs);
     if (what == BEGIN)
-        od_info_tell_mappings(OD_INFO_BEGIN, flat);
+        od_info_print_mappings(OD_INFO_BEGIN, flat);
     od_ompt_data_construct(kind_of[what], OD_OMPT_END, od_runtime_virtual_number());
     return_addresses(args, flat);
 }
@@ -237,7 +237,7 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         return false;
     if (od_self.mode == OD_HOST_VERSION) /* data are on the host, addresses are host addresses */
         return true;
-    od_info_tell((od_info_construct)what, ident, *device, args);
+    od_info_print((od_info_construct)what, ident, *device, args);
     bool is_virtual = od_is_virtual(device, args);
     if (is_virtual && carry_out(what, ident, args))
         return true;

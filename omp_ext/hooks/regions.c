@@ -86,7 +86,7 @@ static void add_request(pending *p, od_engine *engine, uintptr_t base, size_t si
 static void add_range(pending *p, const od_map_args *args, int32_t i, od_request_kind kind)
 {
     od_engine *engine = od_runtime_lock();
-    od_record_range((uintptr_t)args->begins[i], (size_t)args->sizes[i], kind);
+    od_recorder_range((uintptr_t)args->begins[i], (size_t)args->sizes[i], kind);
     add_request(p, engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], kind);
     od_runtime_unlock();
 }
@@ -103,7 +103,7 @@ static od_status open_region(const od_map_args *args, int32_t i)
         if (region && od_arg_is_always(args, i, OD_MAP_TO)) /* what was opened without contents has some now */
             region->undefined = false;
         if (region)
-            od_record_open(section.size ? section.begin : region->base, section.size ? section.size : region->size,
+            od_recorder_open(section.size ? section.begin : region->base, section.size ? section.size : region->size,
                            !(args->types[i] & OD_MAP_TO), section.hold);
         od_runtime_unlock();
         od_expect_memory(status != OD_ENOMEM);
@@ -213,7 +213,7 @@ static void fetch_parts(od_engine *engine, const od_map_args *args, int32_t firs
         bool moves = (args->types[j] & OD_MAP_FROM) && (last || (args->types[j] & OD_MAP_ALWAYS));
         if (!moves || !is_mapped(args, j))
             continue;
-        od_record_range((uintptr_t)args->begins[j], (size_t)args->sizes[j], OD_REQUEST_PULL);
+        od_recorder_range((uintptr_t)args->begins[j], (size_t)args->sizes[j], OD_REQUEST_PULL);
         add_request(p, engine, (uintptr_t)args->begins[j], (size_t)args->sizes[j], OD_REQUEST_PULL);
     }
 }
@@ -230,7 +230,7 @@ static void close_region(const od_map_args *args, int32_t i, int32_t first, pend
     if (region)
         fetch_parts(engine, args, first, region, od_region_would_close(region, type), p);
     if (region)
-        od_record_close(section.size ? section.begin : region->base, section.size ? section.size : region->size, from,
+        od_recorder_close(section.size ? section.begin : region->base, section.size ? section.size : region->size, from,
                         all, section.hold);
     od_status status = od_engine_region_close(engine, &section, from, all, &request);
     od_runtime_unlock();

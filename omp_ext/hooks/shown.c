@@ -71,7 +71,7 @@ static void show_absent(const od_map_args *args, const int32_t *access_of)
     for (int32_t i = 0; i < args->count; i++) {
         if (access_of[i] >= 0 || (args->types[i] & (OD_MAP_RETURN | OD_MAP_FOREIGN)) != OD_MAP_RETURN || !args->begins[i])
             continue;
-        od_info_tell_absent(args, i);
+        od_info_print_absent(args, i);
         if (od_real_is_old())
             args->bases[i] = NULL;
     }
@@ -160,7 +160,7 @@ static int acquire_beside_others(const od_map_args *args, od_reach *reach)
     return place;
 }
 
-static void tell_host_address(const char *what)
+static void emit_host_address(const char *what)
 {
     static atomic_bool told;
     if (!atomic_exchange(&told, true))
@@ -176,7 +176,7 @@ void od_show_addresses(const od_map_args *args)
     if (reach)
         memcpy(args->bases, reach->args.bases, (size_t)args->count * sizeof *args->bases);
     if (place == OD_HOST)
-        tell_host_address("use_device_ptr");
+        emit_host_address("use_device_ptr");
     else
         od_self.held_place = place;
     if (place != OD_HOST && od_self.mode == OD_PLAIN)
@@ -320,6 +320,6 @@ void *omp_get_mapped_ptr(const void *address, int device)
     bool on_device;
     void *there = od_region_address(address, od_runtime_device_index(device), &on_device);
     if (!on_device)
-        tell_host_address("omp_get_mapped_ptr");
+        emit_host_address("omp_get_mapped_ptr");
     return there;
 }

@@ -148,7 +148,7 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
         return as_written(&call, device, args);
     call.args = *args;
     od_map_args map = od_kernel_map_args(args);
-    od_info_tell(OD_INFO_KERNEL, ident, device, &map);
+    od_info_print(OD_INFO_KERNEL, ident, device, &map);
     bool is_virtual = od_is_virtual(&device, &map);
     if (!is_virtual)
         return pass_through(&call, device);

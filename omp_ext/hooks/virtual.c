@@ -71,7 +71,7 @@ bool od_is_virtual(int64_t *device, const od_map_args *args)
 /* The process has begun to end while this task was being captured: libomptarget may have unloaded the device code. */
 bool od_is_too_late(void)
 {
-    od_runtime_rest_if_ended();
+    od_runtime_settle_if_ended();
     if (od_self.mode != OD_CAPTURE || !od_runtime_ending())
         return false;
     od_self.capture->what = OD_CAPTURED_DONE;

@@ -146,11 +146,11 @@ static bool is_of_my_team(const od_member *creator)
 void od_detached_complete(od_detached task)
 {
     od_member *creator = task.creator ? task.creator->member : NULL;
-    bool may_tell = !creator || (is_of_my_team(creator) && od_thread_may_run_tasks());
-    if (creator && task.event && !od_runtime_ended() && !may_tell)
+    bool may_emit = !creator || (is_of_my_team(creator) && od_thread_may_run_tasks());
+    if (creator && task.event && !od_runtime_ended() && !may_emit)
         od_team_post(creator, task);
     else
-        od_detached_tell(task);
+        od_detached_report(task);
 }
 
 /* --- waiting -------------------------------------------------------------------- */

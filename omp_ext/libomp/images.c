@@ -132,7 +132,7 @@ void od_images_hold(void)
     REAL(__tgt_register_lib)(&none);
 }
 
-void od_images_let_go(void)
+void od_images_free(void)
 {
     REAL(__tgt_unregister_lib)(&none);
 }

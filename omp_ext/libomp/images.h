@@ -41,7 +41,7 @@ unsigned od_images_machine(void);
 
 /* Keeps libomptarget's devices until the process ends, also when the last library with device code has been closed. */
 void od_images_hold(void);
-void od_images_let_go(void);
+void od_images_free(void);
 
 /* For a fork. */
 void od_images_locks(void (*visit)(od_lock *lock));

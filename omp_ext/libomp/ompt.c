@@ -128,7 +128,7 @@ static void on_target_emi(int kind, int endpoint, int device, od_ompt_data *task
 }
 
 /* A region that is told here. */
-static void tell_target(int kind, int endpoint, int device, const void *from)
+static void emit_target(int kind, int endpoint, int device, const void *from)
 {
     int flags, thread;
     void *frame;
@@ -163,12 +163,12 @@ static void on_data_op(uint64_t target, uint64_t op, int type, void *source, int
     if (!ompt.callback[OD_OMPT_DATA_OP])
         return;
     if (alone)
-        tell_target(OD_OMPT_KIND_UPDATE, OD_OMPT_BEGIN, device_of(from_device, to_device), NULL);
+        emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_BEGIN, device_of(from_device, to_device), NULL);
     TOOL(od_ompt_data_op, OD_OMPT_DATA_OP)
     (alone ? own.target.value : target, op, type, source, from_device, to, to_device, bytes,
      alone ? NULL : target_from(from));
     if (alone)
-        tell_target(OD_OMPT_KIND_UPDATE, OD_OMPT_END, device_of(from_device, to_device), NULL);
+        emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_END, device_of(from_device, to_device), NULL);
 }
 
 static void on_data_op_emi(int endpoint, od_ompt_data *target_task, od_ompt_data *target, uint64_t *op, int type,
@@ -179,12 +179,12 @@ static void on_data_op_emi(int endpoint, od_ompt_data *target_task, od_ompt_data
     if (!ompt.callback[OD_OMPT_DATA_OP_EMI])
         return;
     if (endpoint == OD_OMPT_BEGIN && (alone = is_schedulers(from)))
-        tell_target(OD_OMPT_KIND_UPDATE, OD_OMPT_BEGIN, device_of(from_device, to_device), NULL);
+        emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_BEGIN, device_of(from_device, to_device), NULL);
     TOOL(od_ompt_data_op_emi, OD_OMPT_DATA_OP_EMI)
     (endpoint, target_task, alone ? &own.target : target, op, type, source, from_device, to, to_device, bytes,
      alone ? NULL : target_from(from));
     if (endpoint == OD_OMPT_END && alone) {
-        tell_target(OD_OMPT_KIND_UPDATE, OD_OMPT_END, device_of(from_device, to_device), NULL);
+        emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_END, device_of(from_device, to_device), NULL);
         alone = false;
     }
 }
@@ -192,7 +192,7 @@ static void on_data_op_emi(int endpoint, od_ompt_data *target_task, od_ompt_data
 void od_ompt_data_construct(od_ompt_target_kind kind, int endpoint, int device)
 {
     if (od_ompt_present && atomic_load_explicit(&ompt.tells, memory_order_relaxed))
-        tell_target((int)kind, endpoint, device, own.at);
+        emit_target((int)kind, endpoint, device, own.at);
 }
 
 /* --- between libomp and the tool ---------------------------------------------- */

@@ -139,7 +139,7 @@ void od_detached_leave(od_detached task)
     od_children_leave(&task.creator->children, member); /* last: the member may end now */
 }
 
-void od_detached_tell(od_detached task)
+void od_detached_report(od_detached task)
 {
     if (task.event)
         REAL(omp_fulfill_event)(task.event);
@@ -229,7 +229,7 @@ bool od_team_pass_on(od_member *member)
         return false;
     unsigned n = take_posted(member, taken);
     for (unsigned i = 0; i < n; i++)
-        od_detached_tell(taken[i]);
+        od_detached_report(taken[i]);
     return n > 0;
 }
 

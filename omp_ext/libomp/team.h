@@ -100,7 +100,7 @@ void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal);
 /* The task completes in another way: it was not detached after all. */
 void od_detached_leave(od_detached task);
 /* The task is complete: on the thread that runs it, or that passes on what others have left. */
-void od_detached_tell(od_detached task);
+void od_detached_report(od_detached task);
 
 /* A completion for the team: any thread of it passes it on, or only the one that keeps it. By any thread. */
 void od_team_post(od_member *creator, od_detached task);

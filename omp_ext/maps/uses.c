@@ -273,7 +273,7 @@ static void move_always(const od_map_args *args, int64_t direction, od_request_k
         if (region && direction == OD_MAP_TO)
             region->undefined = false;
         if (region) {
-            od_record_range(begin_of(args, i), (size_t)args->sizes[i], kind);
+            od_recorder_range(begin_of(args, i), (size_t)args->sizes[i], kind);
             status = od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], kind, &request);
         }
         od_runtime_unlock();
@@ -307,7 +307,7 @@ od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, co
             continue;
         od_datum *d = uses->access[access_of[i]].datum;
         d->pending++; /* the item's hold */
-        od_record_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_PULL);
+        od_recorder_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_PULL);
         request->items[n++] = (od_request_item){.kind = OD_REQUEST_PULL,
                                                 .datum = d,
                                                 .offset = begin_of(args, i) - d->base,

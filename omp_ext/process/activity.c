@@ -64,7 +64,7 @@ bool od_runtime_ended(void)
     return atomic_load_explicit(&od_process_self.activity, memory_order_acquire) == OD_ENDED;
 }
 
-void od_runtime_rest_if_ended(void)
+void od_runtime_settle_if_ended(void)
 {
     bool late = atomic_load(&od_process_self.activity) == OD_ENDED && od_runtime_ending() && !od_ends_process;
     while (late)
@@ -76,7 +76,7 @@ void od_runtime_enter_libomptarget(void)
     atomic_fetch_add(&od_process_self.inside, 1);
     if (atomic_load(&od_process_self.activity) == OD_ENDED && od_runtime_ending() && !od_ends_process) {
         atomic_fetch_sub(&od_process_self.inside, 1);
-        od_runtime_rest_if_ended();
+        od_runtime_settle_if_ended();
     }
     od_own_inside++;
 }

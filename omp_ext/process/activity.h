@@ -27,9 +27,9 @@ bool od_runtime_started(void);
 bool od_runtime_ending(void);
 /* Once the process unloads its device code, threads other than the one that ends it do not return from here: what they are
  * about to call is being torn down. They end with the process. */
-void od_runtime_rest_if_ended(void);
+void od_runtime_settle_if_ended(void);
 /* Around what a thread of the program lets libomptarget do: the end of the process waits for it. The first may not return,
- * as od_runtime_rest_if_ended. */
+ * as od_runtime_settle_if_ended. */
 void od_runtime_enter_libomptarget(void);
 void od_runtime_leave_libomptarget(void);
 /* True once nothing is scheduled any more. */

@@ -10,7 +10,7 @@
 #include "omp_ext/libomp/events.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/tasks/queue.h"
-#include "omp_ext/tasks/records.h"
+#include "omp_ext/tasks/task_table.h"
 #include "omp_ext/runtime/internal.h"
 #include "omp_ext/services/services.h"
 
@@ -20,7 +20,7 @@ static void visit_locks(void (*visit)(od_lock *lock))
     od_team_locks(visit, od_member_now());
     od_events_locks(visit);
     od_entry_locks(visit);
-    od_records_locks(visit);
+    od_task_table_locks(visit);
     od_device_memory_locks(visit);
     od_images_locks(visit);
     od_interop_locks(visit);

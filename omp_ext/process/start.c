@@ -9,7 +9,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
-#include "omp_ext/services/recall.h"
+#include "omp_ext/services/profile.h"
 #include "omp_ext/services/services.h"
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/job.h"
@@ -56,7 +56,7 @@ static void find_links(void)
     for (unsigned i = 0; od_runtime.links && i < (n + 1) * (n + 1); i++)
         od_runtime.links[i] = (od_link){link > 0 ? link / n : 12e9, 1e-6};
     if (od_runtime.links && link <= 0 && od_runtime.options.cache)
-        od_recall_links(&od_runtime.backend, od_runtime.links);
+        od_profile_links(&od_runtime.backend, od_runtime.links);
 }
 
 static od_status start_engine(void)
@@ -78,7 +78,7 @@ static od_status start_engine(void)
         .lookahead = options->lookahead_s,
         .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
         .peer = od_runtime.backend.ops->peer,
-        .pins = od_runtime.backend.ops->let_go != NULL,
+        .pins = od_runtime.backend.ops->release_host != NULL,
         .spill = od_runtime.options.memory.spill,
         .host_link = od_runtime_link(NULL, OD_HOST, 0),
         .peer_link = n > 1 ? od_runtime_link(NULL, 0, 1) : od_runtime_link(NULL, OD_HOST, 0),
@@ -158,7 +158,7 @@ void od_runtime_start(void)
      * any order, and then that need not be one: threads would wait for each other for ever. */
     REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
     if (od_runtime.options.cache)
-        od_recall_start();
+        od_profile_start();
     choose_devices((unsigned)available);
     start_or_refuse();
     od_runtime.kernel_threads = share_processors();
@@ -219,7 +219,7 @@ void od_runtime_revive(void)
         od_runtime.onlookers = 0;
         atomic_store(&od_runtime.telling, 0);
         atomic_store(&od_process_self.inside, od_own_inside);
-        od_runtime.patient = false;
+        od_runtime.deferred = false;
         od_runtime.inherited = true;
         if (od_runtime.backend.ops->start)
             give_up_gpus();

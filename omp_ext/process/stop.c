@@ -10,7 +10,7 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/process/interrupt.h"
 #include "omp_ext/services/progress.h"
-#include "omp_ext/services/recall.h"
+#include "omp_ext/services/profile.h"
 #include "omp_ext/services/services.h"
 #include "omp_ext/libomp/thread.h"
 #include "util/clock.h"
@@ -97,7 +97,7 @@ static void await_count(const atomic_uint *count, unsigned own)
 
 /* The tasks of libomp's whose completion a thread of ours is in the middle of: a program that has waited for a task may end
  * while the thread that has completed it is still at it. */
-static void await_tellers(void)
+static void await_reports(void)
 {
     await_count(&od_runtime.telling, 0);
 }
@@ -115,7 +115,7 @@ static void abandon_jobs(void)
     }
     od_lock_give(&od_runtime.lock);
     for (size_t i = 0; i < n; i++)
-        od_detached_tell((od_detached){.event = tasks[i].event});
+        od_detached_report((od_detached){.event = tasks[i].event});
     free(tasks);
     od_team_abandon_all();
 }
@@ -138,10 +138,10 @@ static void stop(int status)
         fflush(NULL);
         _exit(status);
     }
-    await_tellers();
+    await_reports();
     od_workers_end(od_runtime.workers, EXIT_PATIENCE_S);
     abandon_jobs();
-    od_images_let_go();
+    od_images_free();
 }
 
 /* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. When nothing is under way
@@ -157,7 +157,7 @@ void od_runtime_begin_to_end(int status, void *arg)
     idle = !od_own_jobs && !od_self.job && wait_for(is_idle, NULL);
     od_runtime.onlookers--;
     if (idle) {
-        await_tellers();
+        await_reports();
         od_workers_end(od_runtime.workers, EXIT_PATIENCE_S);
     }
     od_lock_give(&od_runtime.lock);
@@ -166,7 +166,7 @@ void od_runtime_begin_to_end(int status, void *arg)
         return;
     }
     od_runtime_synchronise();
-    od_recall_save(); /* while the names of kernels are known, also those of libraries that go first */
+    od_profile_save(); /* while the names of kernels are known, also those of libraries that go first */
 }
 
 void od_runtime_last_image(void)

@@ -45,7 +45,7 @@ static void complete_task(void *driver, od_task *task)
 {
     (void)driver;
     od_job *job = task->user;
-    od_record_ran(job);
+    od_recorder_ran(job);
     if (job->kind == OD_JOB_RESERVATION && !job->granted)
         od_runtime_open_gate(job); /* it was declined */
     else if (job->detached.event)
@@ -77,15 +77,15 @@ static bool waits_for_program(void *driver, const od_task *task)
     (void)driver;
     if (!od_job_has_rivals(task->user))
         return false;
-    od_runtime_start_patience();
+    od_runtime_start_retries();
     return true;
 }
 
-static void let_go(void *driver, uintptr_t base, size_t size)
+static void release_host(void *driver, uintptr_t base, size_t size)
 {
     (void)driver;
-    od_runtime.backend.ops->let_go(od_runtime.backend.state, base, size);
-    od_runtime.untidy = true;
+    od_runtime.backend.ops->release_host(od_runtime.backend.state, base, size);
+    od_runtime.must_reclaim = true;
 }
 
 od_link od_runtime_link(void *driver, int from, int to)
@@ -123,14 +123,14 @@ od_driver_ops od_runtime_driver_ops = {
     .now_ns = now_ns,
     .link = od_runtime_link,
     .waits_for_program = waits_for_program,
-    .let_go = let_go,
+    .release_host = release_host,
     .fatal = fatal,
 };
 
 void od_runtime_background_done(od_background *job)
 {
     od_engine *engine = od_runtime_lock();
-    od_record_planned(job->seconds);
+    od_recorder_planned(job->seconds);
     od_engine_background_done(engine, job);
     od_runtime_unlock();
 }

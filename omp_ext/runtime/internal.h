@@ -55,8 +55,8 @@ typedef struct od_runtime_state {
     bool stopping;       /* and nothing new is started */
     bool abandoned;      /* libomp is ending, and has been told all that it will be told */
     atomic_uint telling; /* threads that tell libomp, without the lock, of what has completed */
-    bool patient;        /* a thread counts the seconds of tasks that wait for what the program holds */
-    bool untidy;         /* the back-end has been told of host memory that it may keep nothing about */
+    bool deferred;        /* a thread counts the seconds of tasks that wait for what the program holds */
+    bool must_reclaim;         /* the back-end has been told of host memory that it may keep nothing about */
 } od_runtime_state;
 
 extern od_runtime_state od_runtime;
@@ -102,7 +102,7 @@ void od_runtime_grant_reservation(od_job *job);
 /* Reservations that were granted before this moment and have not begun. */
 void od_runtime_revoke_before(uint64_t before_ns);
 /* A thread counts the seconds of tasks that wait for what the program holds. */
-void od_runtime_start_patience(void);
+void od_runtime_start_retries(void);
 
 /* --- wait.c, under the lock but the second --- */
 

@@ -179,15 +179,15 @@ od_engine *od_runtime_lock_inline(void)
 void od_runtime_release(void)
 {
     uint64_t wakes = od_runtime.workers ? od_workers_take_wakes(od_runtime.workers) : 0;
-    bool untidy = od_runtime.untidy;
-    od_runtime.untidy = false;
+    bool must_reclaim = od_runtime.must_reclaim;
+    od_runtime.must_reclaim = false;
     if (od_runtime.onlookers)
         pthread_cond_broadcast(&od_runtime.changed);
     if (od_runtime.engine)
         od_check_update(od_engine_directory(od_runtime.engine));
     od_lock_give(&od_runtime.lock);
-    if (untidy)
-        od_runtime.backend.ops->tidy(od_runtime.backend.state);
+    if (must_reclaim)
+        od_runtime.backend.ops->reclaim(od_runtime.backend.state);
     if (wakes)
         od_workers_wake(od_runtime.workers, wakes);
 }

@@ -80,7 +80,7 @@ void od_runtime_request(od_request *request)
     if (!request)
         return;
     od_runtime_request_and_unlock(od_runtime_lock(), request);
-    od_record_resume();
+    od_recorder_resume();
 }
 
 void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task)
@@ -100,13 +100,13 @@ void od_runtime_synchronise(void)
     if (!od_runtime_started())
         return;
     od_engine *engine = od_runtime_lock();
-    od_record_sync();
+    od_recorder_sync();
     od_expect_memory(!od_engine_sync_request(engine, &request));
     if (request) /* in one step: another thread's must not take it for a task that still uses the data */
         od_runtime_request_and_unlock(engine, request);
     else
         od_runtime_unlock();
-    od_record_resume();
+    od_recorder_resume();
 }
 
 void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
@@ -114,7 +114,7 @@ void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
     od_request *request;
     od_engine *engine = od_runtime_lock();
     if (kind != OD_REQUEST_SETTLE) /* follows from the data that tasks name */
-        od_record_range(base, size, kind);
+        od_recorder_range(base, size, kind);
     od_status status = od_engine_range_request(engine, base, size, kind, &request);
     od_runtime_unlock();
     od_expect_memory(!status);

@@ -75,18 +75,18 @@ static void *count_seconds(void *arg)
         more = !od_runtime.stopping;
         if (more)
             od_runtime_revoke_before(od_clock_ns() - RESERVED_NS);
-        more = more && (od_engine_lose_patience(engine) || od_runtime.reserved.count);
-        od_runtime.patient = more;
+        more = more && (od_engine_retry(engine) || od_runtime.reserved.count);
+        od_runtime.deferred = more;
         od_runtime_unlock();
     }
     return NULL;
 }
 
-void od_runtime_start_patience(void)
+void od_runtime_start_retries(void)
 {
-    if (!od_runtime.patient && od_thread_start(NULL, "od-patience", count_seconds, NULL))
+    if (!od_runtime.deferred && od_thread_start(NULL, "od-retry", count_seconds, NULL))
         od_fatal("a thread could not be started");
-    od_runtime.patient = true;
+    od_runtime.deferred = true;
 }
 
 void od_runtime_grant_reservation(od_job *job)
@@ -97,7 +97,7 @@ void od_runtime_grant_reservation(od_job *job)
     od_list_push_back(&od_runtime.reserved, &job->live);
     if (od_runtime.waiting) /* from now on they wait in reason only */
         pthread_cond_broadcast(&od_runtime.changed);
-    od_runtime_start_patience();
+    od_runtime_start_retries();
 }
 
 od_job *od_runtime_take_reservation(od_gate *gate)

@@ -85,7 +85,7 @@ void od_runtime_end_transfer(od_transfer *transfer, od_status status)
 {
     od_runtime.busy--;
     if (!status)
-        od_record_copied(transfer);
+        od_recorder_copied(transfer);
     land(transfer, status);
     od_engine_transfer_done(od_runtime.engine, transfer, status);
 }

@@ -97,7 +97,7 @@ void od_info_write(od_info_construct what, const od_ident *ident, int64_t device
     funlockfile(stderr);
 }
 
-void od_info_tell_absent(const od_map_args *args, int32_t i)
+void od_info_print_absent(const od_map_args *args, int32_t i)
 {
     const char *name;
     if (!(level & EMPTY))

@@ -23,19 +23,19 @@ extern bool od_info_wanted __attribute__((visibility("hidden"))); /* set when th
 void od_info_write(od_info_construct what, const od_ident *ident, int64_t device, const od_map_args *args);
 
 /* A construct of the program's; device -1: the virtual one. */
-static inline void od_info_tell(od_info_construct what, const od_ident *ident, int64_t device, const od_map_args *args)
+static inline void od_info_print(od_info_construct what, const od_ident *ident, int64_t device, const od_map_args *args)
 {
     if (od_info_wanted)
         od_info_write(what, ident, device, args);
 }
 
 /* An address that is to be shown, and has none on the device. */
-void od_info_tell_absent(const od_map_args *args, int32_t i);
+void od_info_print_absent(const od_map_args *args, int32_t i);
 
 void od_info_write_mappings(od_info_construct what, const od_map_args *args);
 
 /* What a data construct maps: of one that begins when it has, of one that ends before. */
-static inline void od_info_tell_mappings(od_info_construct what, const od_map_args *args)
+static inline void od_info_print_mappings(od_info_construct what, const od_map_args *args)
 {
     if (od_info_wanted && what != OD_INFO_UPDATE)
         od_info_write_mappings(what, args);

@@ -5,15 +5,15 @@
 #include "omp_ext/services/check.h"
 #include "omp_ext/services/info.h"
 #include "omp_ext/services/progress.h"
-#include "omp_ext/services/recall.h"
+#include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/services/summary.h"
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/services/watchdog.h"
 
 static const od_service *const services[] = {
-    &od_check_service,    &od_record_service,   &od_tracing_service, &od_info_service,
-    &od_progress_service, &od_watchdog_service, &od_recall_service, &od_summary_service, /* prints last: files are written */
+    &od_check_service,    &od_recorder_service,   &od_tracing_service, &od_info_service,
+    &od_progress_service, &od_watchdog_service, &od_profile_service, &od_summary_service, /* prints last: files are written */
 };
 
 enum { SERVICES = sizeof services / sizeof *services };

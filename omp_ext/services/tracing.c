@@ -120,7 +120,7 @@ static void start(const od_run *run)
                           .command = command_line(command, sizeof command),
                           .host = gethostname(host, sizeof host - 1) ? NULL : host,
                           .date = time(NULL),
-                          .working = run->options->devices.active > 0 ? (unsigned)run->options->devices.active : 0,
+                          .active = run->options->devices.active > 0 ? (unsigned)run->options->devices.active : 0,
                           .processors = run->processors,
                           .describe = describe,
                           .threaded = true};

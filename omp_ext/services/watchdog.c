@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-static double patience_s;
+static double retry_s;
 static atomic_int waiting; /* threads, in libomp */
 
 void od_watchdog_note_wait(bool begins)
 {
     static _Thread_local unsigned noted; /* the watchdog may be started in the middle of a wait */
-    if (begins && patience_s > 0) {
+    if (begins && retry_s > 0) {
         noted++;
         atomic_fetch_add_explicit(&waiting, 1, memory_order_relaxed);
     } else if (!begins && noted) {
@@ -89,7 +89,7 @@ static void *watch(void *arg)
         else
             od_fair_begin(&fair, 0, false);
         counts = is != WELL;
-        if ((double)ill_ns > patience_s * (double)OD_NS_PER_S * (spun ? MORE_PATIENCE : 1))
+        if ((double)ill_ns > retry_s * (double)OD_NS_PER_S * (spun ? MORE_PATIENCE : 1))
             dump_and_abort(engine, ill_ns);
         od_runtime_unlock();
     }
@@ -98,8 +98,8 @@ static void *watch(void *arg)
 
 static void start(const od_run *run)
 {
-    patience_s = run->options->debug.watchdog_s;
-    if (patience_s > 0 && od_thread_start(NULL, "od-watchdog", watch, NULL))
+    retry_s = run->options->debug.watchdog_s;
+    if (retry_s > 0 && od_thread_start(NULL, "od-watchdog", watch, NULL))
         od_log(OD_LOG_WARNING, "runtime", "the watchdog could not be started: out of threads");
 }
 

@@ -93,7 +93,7 @@ static void weigh(od_entry *entry)
         entry->weight = power_of_two(entry->cost.mean);
 }
 
-void od_entry_recall(od_entry *entry, uint64_t runs, double mean, double deviation)
+void od_entry_profile(od_entry *entry, uint64_t runs, double mean, double deviation)
 {
     entry->cost = (od_cost){.runs = runs, .mean = mean, .deviation = deviation};
     weigh(entry);
@@ -164,7 +164,7 @@ static void forget(od_entry *entry)
     entry->text = NULL;
     entry->cost = (od_cost){0};
     entry->weight = 0;
-    entry->recalled = false;
+    entry->profile_read = false;
     entry->news = 0;
     entry->kind = OD_ENTRY_UNKNOWN;
     entry->has_depends = false;

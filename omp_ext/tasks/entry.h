@@ -41,7 +41,7 @@ struct od_entry {
     _Atomic od_entry_kind kind;
     atomic_bool has_depends; /* its tasks are submitted with depend clauses */
     od_learnt_depend depend[OD_MAX_LEARNT_DEPENDS];
-    bool recalled;          /* earlier runs have been looked at */
+    bool profile_read;          /* earlier runs have been looked at */
     uint64_t news;          /* runs of this run */
     bool closed;            /* its library has been: to be used again for other code */
     struct od_source *text; /* omp_ext/services/source.h */
@@ -55,7 +55,7 @@ od_entry *od_entry_numbered(int32_t number);
 /* A run on a device has taken so many seconds. */
 void od_entry_record(od_entry *entry, double seconds);
 /* What an earlier run has measured, in seconds; before the first run of this one. */
-void od_entry_recall(od_entry *entry, uint64_t runs, double mean, double deviation);
+void od_entry_profile(od_entry *entry, uint64_t runs, double mean, double deviation);
 /* Calls visit for every entry, under the table's lock: it must not ask for entries. */
 void od_entry_visit(void (*visit)(const od_entry *entry, void *arg), void *arg);
 /* The library around this address is about to be closed: what has been learnt about its code is forgotten. Entries stay

@@ -103,7 +103,7 @@ static bool run(od_record *record, int32_t gtid)
     od_thread saved = od_self;
     od_entry_kind kind = record->code->kind;
     bool learns = kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_HOST;
-    od_record_resume();
+    od_recorder_resume();
     od_parent_begin(&self);
     if (!record->gate)
         od_task_host_access(record->depends, record->ndepends);
@@ -118,14 +118,14 @@ static bool run(od_record *record, int32_t gtid)
     bool completed_later = call_body(record, gtid);
     if (learns)
         conclude(record->code);
-    od_record_done(record->number);
+    od_recorder_done(record->number);
     od_self = saved;
     return completed_later;
 }
 
 static int32_t host_trampoline(int32_t gtid, void *task)
 {
-    od_record *record = od_records_take(task);
+    od_record *record = od_task_table_take(task);
     od_detach_task_begins();
     ((od_kmp_task *)task)->entry = record->entry; /* an untied task comes in parts: the next ones run as they are */
     OD_TSAN_RELEASE(task);
@@ -161,7 +161,7 @@ od_record *od_host_task_record(od_kmp_task *task, int32_t flags, bool detachable
         record->detached = od_detached_join();
     record->code->has_depends = true;
     task->entry = host_trampoline;
-    od_records_add(record);
+    od_task_table_add(record);
     return record;
 }
 

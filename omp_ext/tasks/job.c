@@ -8,7 +8,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/services/recall.h"
+#include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/services/tracing.h"
@@ -113,7 +113,7 @@ static size_t total_bytes(const od_uses *uses)
 static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *code)
 {
     job->cost = od_entry_get(code, total_bytes(uses));
-    od_recall_cost(job->cost);
+    od_profile_cost(job->cost);
     if (job->cost && job->launch.call.ident)
         job->cost->source = job->launch.call.ident;
     job->task.duration = od_entry_duration(job->cost);
@@ -122,7 +122,7 @@ static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     *uses = (od_uses){0};
     if (job->detached.event)
         od_runtime_note_job(job);
-    od_record_ready(job, code);
+    od_recorder_ready(job, code);
     od_engine_task_ready(engine, &job->task);
 }
 
@@ -360,7 +360,7 @@ void od_job_end_sync(od_job *job, od_status status)
     od_engine_task_done(engine, &job->task, status);
     od_runtime_wait(flag);
     if (!status) {
-        od_record_waited(job->number);
+        od_recorder_waited(job->number);
         od_thread_note_grant(false);
     }
     od_runtime_unlock();
@@ -411,13 +411,13 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     od_uses uses = {0};
     od_job *job = make_sync_job(call, &uses);
     od_expect_memory(job);
-    job->number = od_record_create(0, NULL, 0);
+    job->number = od_recorder_create(0, NULL, 0);
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
-    uint64_t owner = od_record_own(job->number);
+    uint64_t owner = od_recorder_own(job->number);
     od_map_args map = od_kernel_map_args(&job->launch.call.args);
     od_request *after = od_args_pull_always(&map, &uses, job->launch.access_of);
-    od_record_own(owner);
+    od_recorder_own(owner);
     if (after)
         after->inside = outer != NULL;
     od_runtime_unlock();

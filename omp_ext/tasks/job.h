@@ -4,7 +4,7 @@
 #define OD_OMP_EXT_JOB_H
 
 #include "omp_ext/tasks/launch.h"
-#include "omp_ext/tasks/records.h"
+#include "omp_ext/tasks/task_table.h"
 
 /* For the driver. */
 extern const od_job_ops od_jobs;

@@ -19,7 +19,7 @@
 #define OD_OMP_EXT_RESERVATION_H
 
 #include "omp_ext/tasks/launch.h"
-#include "omp_ext/tasks/records.h"
+#include "omp_ext/tasks/task_table.h"
 
 /* What the task is expected to use goes to the engine; the gate's completion has been asked for (detached). False: nothing
  * can be predicted, the gate is complete as soon as the caller says so. */

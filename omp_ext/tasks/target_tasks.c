@@ -14,9 +14,9 @@
 
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/services/recall.h"
+#include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
-#include "omp_ext/tasks/records.h"
+#include "omp_ext/tasks/task_table.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/tasks/tasks.h"
@@ -30,11 +30,11 @@
 /* libomp has discarded a task (cancel taskgroup) and gives its memory to a new one: its record is still there. */
 static void forget_discarded(const void *task)
 {
-    od_record *stale = REAL(omp_get_cancellation)() ? od_records_take(task) : NULL;
+    od_record *stale = REAL(omp_get_cancellation)() ? od_task_table_take(task) : NULL;
     if (stale) {
         od_task_unsubmit(stale);
         od_task_withdraw(stale);
-        od_record_done(stale->number);
+        od_recorder_done(stale->number);
         od_record_free(stale);
     }
 }
@@ -154,9 +154,9 @@ static void submit_launch(od_record *record, od_launch *launch)
     od_uses_save(&uses, record->depends, record->ndepends);
     od_runtime_lock();
     od_uses_trust(&uses, record->depends, record->ndepends, false);
-    uint64_t owner = od_record_own(job->number);
+    uint64_t owner = od_recorder_own(job->number);
     job->after = od_args_pull_always(&map, &uses, job->launch.access_of);
-    od_record_own(owner);
+    od_recorder_own(owner);
     od_runtime_unlock();
     job->task.bound = od_launch_bound(&job->launch);
     od_job_submit(job, &uses, launch->call.kernel);
@@ -170,7 +170,7 @@ static void dispatch(od_record *record, od_capture *capture)
         submit_launch(record, &capture->launch);
         return;
     case OD_CAPTURED_REQUESTS:
-        od_record_done(record->number);
+        od_recorder_done(record->number);
         od_runtime_request_async(capture->requests, capture->nrequests, record->detached);
         free(capture->requests);
         return;
@@ -180,40 +180,40 @@ static void dispatch(od_record *record, od_capture *capture)
     case OD_CAPTURED_DONE:
         break;
     }
-    od_record_done(record->number);
-    od_detached_tell(record->detached);
+    od_recorder_done(record->number);
+    od_detached_report(record->detached);
 }
 
 static int32_t target_trampoline(int32_t gtid, void *task)
 {
-    od_record *record = od_records_take(task);
+    od_record *record = od_task_table_take(task);
     od_detach_task_begins();
     if (record->in_place) {
         od_task_unsubmit(record);
         od_task_host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
         record->entry(gtid, task);
         od_task_withdraw(record);
-        od_record_done(record->number);
+        od_recorder_done(record->number);
         od_record_free(record);
         return 0;
     }
     record->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
     if (od_runtime_ending()) {
-        od_detached_tell(record->detached);
+        od_detached_report(record->detached);
         od_record_free(record);
         return 0;
     }
     od_task_unsubmit(record);
     if (!record->number)
-        record->number = od_record_create(0, NULL, 0);
+        record->number = od_recorder_create(0, NULL, 0);
     od_capture capture = {.what = OD_CAPTURED_NOTHING};
     if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
         od_task_host_access(record->depends, record->ndepends);
     od_thread saved = od_self;
     od_self = (od_thread){.mode = OD_CAPTURE, .capture = &capture, .own_default_device = saved.own_default_device};
-    uint64_t owner = od_record_own(record->number);
+    uint64_t owner = od_recorder_own(record->number);
     record->entry(gtid, task);
-    od_record_own(owner);
+    od_recorder_own(owner);
     od_self = saved;
     record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
     dispatch(record, &capture);
@@ -243,7 +243,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     record->in_place = od_self.serial_loops > 0 || !od_task_is_awaited() || od_runtime_ending();
     if (!record->in_place)
         record->detached = od_detached_join();
-    od_records_add(record);
+    od_task_table_add(record);
     return task;
 }
 
@@ -341,7 +341,7 @@ static int32_t submit_as_written(od_ident *ident, int32_t gtid, const submission
 
 static int32_t submit_task(od_ident *ident, int32_t gtid, const submission *s)
 {
-    od_record *record = od_records_find(s->task);
+    od_record *record = od_task_table_find(s->task);
     if (!record && s->ndepends + s->n_noalias > 0 && !needs_no_record(s->task))
         record = record_host_task(s->task);
     if (!record)

@@ -7,7 +7,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
-#include "omp_ext/services/recall.h"
+#include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "util/memory.h"
 
@@ -53,10 +53,10 @@ void od_task_submit(od_record *record)
         return;
     od_level_use *uses = scheduler_uses(record, few);
     od_engine *engine = od_runtime_lock();
-    od_recall_cost(record->code);
+    od_profile_cost(record->code);
     double seconds = record->shares_nothing ? 0 : od_entry_weight(record->code);
     record->submitted = seconds > 0;
-    record->number = od_record_create(seconds, record->depends, record->ndepends);
+    record->number = od_recorder_create(seconds, record->depends, record->ndepends);
     if (record->submitted)
         record->submission = od_engine_submit(engine, record->code, seconds, uses, (uint32_t)record->ndepends);
     od_runtime_unlock();

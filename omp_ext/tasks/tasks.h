@@ -4,7 +4,7 @@
 #define OD_OMP_EXT_TASKS_H
 
 #include "omp_ext/tasks/entry.h"
-#include "omp_ext/tasks/records.h"
+#include "omp_ext/tasks/task_table.h"
 
 /* The scheduler gets to know of a created task, with its depend items. */
 void od_task_submit(od_record *record);

@@ -37,15 +37,15 @@ static void find(od_background *job)
 static void tell(od_engine *e, const od_active_estimate *estimate, unsigned before)
 {
     unsigned last = e->config.ndevices - 1, count = e->active.count;
-    const od_score scores[] = {{"working_devices", count},
+    const od_score scores[] = {{"active_devices", count},
                                {"before", before},
                                {"finish_s", estimate->seconds},
                                {"known_tasks", (double)e->active.estimated},
                                {"work_s", estimate->work}};
-    od_tell(e, (od_event){.kind = OD_EVENT_DECISION,
+    od_emit(e, (od_event){.kind = OD_EVENT_DECISION,
                           .ns = od_engine_now(e),
                           .place = (int)(count < last ? count : last),
-                          .reason = OD_DECISION_REST,
+                          .reason = OD_DECISION_IDLE,
                           OD_SCORES(scores)});
 }
 
@@ -57,7 +57,7 @@ static void adopt(od_background *job, bool carried_out)
     if (!carried_out)
         choice->estimate.count = 0;
     od_active_end(&e->active, &choice->estimate);
-    if (e->active.count != before && od_is_told(e))
+    if (e->active.count != before && od_is_observed(e))
         tell(e, &choice->estimate, before);
     free(choice);
 }

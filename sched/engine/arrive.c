@@ -94,8 +94,8 @@ static void place(od_engine *e, od_task *t)
                                     "a task needs memory that was allocated on a device that is lost");
     else if (t->footprint > od_pool_capacity(e->device[0].pool))
         too_large(e, t);
-    else if (is_bound_apart(t) && od_engine_is_patient(e, t))
-        od_engine_be_patient(e, t);
+    else if (is_bound_apart(t) && od_engine_has_deferred(e, t))
+        od_engine_defer(e, t);
     else if (is_bound_apart(t) || od_no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
         od_host_wait(e, t);
     else if (nested)
@@ -114,15 +114,15 @@ void od_arrive_again(od_engine *e, od_task *t)
     t->state = OD_TASK_READY;
     t->place = t->device = OD_NOWHERE;
     t->failed = false;
-    od_tell_task(e, OD_EVENT_TASK_READY, t);
+    od_emit_task(e, OD_EVENT_TASK_READY, t);
     place(e, t);
 }
 
-void od_arrive_patient(od_engine *e)
+void od_arrive_deferred(od_engine *e)
 {
     od_list again;
     od_list_init(&again);
-    for (od_node *node; (node = od_list_pop_front(&e->patient));)
+    for (od_node *node; (node = od_list_pop_front(&e->deferred));)
         od_list_push_back(&again, node);
     for (od_node *node; (node = od_list_pop_front(&again));)
         od_arrive_again(e, od_container_of(node, od_task, link));
@@ -139,10 +139,10 @@ static void share_with_outer(od_task *t)
     }
 }
 
-static void tell_created(od_engine *e, od_task *t)
+static void emit_created(od_engine *e, od_task *t)
 {
-    if (od_is_told(e))
-        od_tell(e, (od_event){.kind = OD_EVENT_TASK_CREATED, .ns = t->created_ns, .place = t->place, .task = t});
+    if (od_is_observed(e))
+        od_emit(e, (od_event){.kind = OD_EVENT_TASK_CREATED, .ns = t->created_ns, .place = t->place, .task = t});
 }
 
 void od_arrive(od_engine *e, od_task *t)
@@ -155,7 +155,7 @@ void od_arrive(od_engine *e, od_task *t)
     t->place = t->device = OD_NOWHERE;
     t->wait_seq = 0;
     t->waits_for = 0;
-    t->patient_ns = 0;
+    t->deferred_ns = 0;
     t->failed = false;
     t->policy_data = NULL;
     t->known = t->submission ? t->submission->known : NULL;
@@ -165,7 +165,7 @@ void od_arrive(od_engine *e, od_task *t)
     if (t->outer && t->outer->place != OD_HOST)
         e->device[t->outer->place].blocked++;
     if (!again)
-        tell_created(e, t);
-    od_tell_task(e, OD_EVENT_TASK_READY, t);
+        emit_created(e, t);
+    od_emit_task(e, OD_EVENT_TASK_READY, t);
     place(e, t);
 }

@@ -18,7 +18,7 @@ void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front)
         od_list_push_front(&e->device[k].buffer, &t->link);
     else
         od_list_push_back(&e->device[k].buffer, &t->link);
-    od_tell_task(e, OD_EVENT_TASK_BUFFERED, t);
+    od_emit_task(e, OD_EVENT_TASK_BUFFERED, t);
     e->todo |= OD_BIT(k);
 }
 

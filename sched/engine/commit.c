@@ -36,7 +36,7 @@ static void start(od_engine *e, od_task *t, unsigned k)
     device->running_seconds += t->duration;
     t->state = OD_TASK_RUNNING;
     t->start_ns = od_engine_now(e);
-    od_tell_task(e, OD_EVENT_TASK_STARTED, t);
+    od_emit_task(e, OD_EVENT_TASK_STARTED, t);
     for (uint32_t i = 0; i < t->naccess; i++)
         if (t->access[i].mode & OD_WRITE)
             od_memory_drop_all(e, t->access[i].datum, (int)k);
@@ -94,7 +94,7 @@ static void commit(od_engine *e, od_task *t, unsigned k)
     od_buffer_leave(e, t, k);
     t->state = OD_TASK_COMMITTED;
     od_list_push_back(&e->device[k].committed, &t->link);
-    od_tell_task(e, OD_EVENT_TASK_COMMITTED, t);
+    od_emit_task(e, OD_EVENT_TASK_COMMITTED, t);
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
         od_memory_touch(e, d, k);
@@ -150,10 +150,10 @@ static bool commit_head(od_engine *e, unsigned k)
     }
     if (!od_device_is_quiet(device))
         return false;
-    if (od_engine_is_patient(e, t)) {
+    if (od_engine_has_deferred(e, t)) {
         od_buffer_take_back(e, t, k);
-        od_engine_be_patient(e, t);
-        od_tell_task(e, OD_EVENT_TASK_READY, t);
+        od_engine_defer(e, t);
+        od_emit_task(e, OD_EVENT_TASK_READY, t);
         return true;
     }
     od_log(t->shows || t->advisory ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* who shows addresses tells */

@@ -51,12 +51,12 @@ static void background(void *engine, od_background *work, size_t tasks)
     od_engine_background(engine, work, tasks);
 }
 
-static unsigned working(void *engine)
+static unsigned active(void *engine)
 {
     return od_engine_active(engine);
 }
 
-static bool rests(void *engine, unsigned k)
+static bool is_idle(void *engine, unsigned k)
 {
     return od_engine_idles(engine, k);
 }
@@ -71,12 +71,12 @@ static const od_datum *find_datum(void *engine, uintptr_t base)
 static void planned(void *engine, od_task *t, unsigned k)
 {
     (void)k; /* the task's place */
-    od_tell_task(engine, OD_EVENT_TASK_PLANNED, t);
+    od_emit_task(engine, OD_EVENT_TASK_PLANNED, t);
 }
 
 static void decided(void *engine, const od_decision *decision)
 {
-    od_tell(engine, (od_event){.kind = OD_EVENT_DECISION,
+    od_emit(engine, (od_event){.kind = OD_EVENT_DECISION,
                                .ns = od_engine_now(engine),
                                .place = (int)decision->k,
                                .task = decision->task,
@@ -114,7 +114,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
         e->config.alignment = 256;
     od_list_init(&e->submissions);
     od_list_init(&e->background);
-    od_list_init(&e->patient);
+    od_list_init(&e->deferred);
     od_list_init(&e->host_waiting);
     od_list_init(&e->host_ready);
     od_list_init(&e->storing);
@@ -131,18 +131,18 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                              .engine = e,
                              .transfer_time = transfer_time,
                              .load = device_load,
-                             .working = working,
-                             .rests = rests,
+                             .active = active,
+                             .is_idle = is_idle,
                              .background = background,
-                             .planned = od_is_told(e) ? planned : NULL,
-                             .decided = od_is_told(e) ? decided : NULL};
+                             .planned = od_is_observed(e) ? planned : NULL,
+                             .decided = od_is_observed(e) ? decided : NULL};
     e->directory = od_directory_create(config->ndevices);
     e->forecast = od_forecast_create();
     e->levels = od_levels_create();
     od_status status = make_links(e) && e->directory && e->forecast && e->levels ? make_devices(e) : OD_ENOMEM;
     for (unsigned k = 0; !status && k < config->ndevices; k++)
         e->env.inbound += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
-    od_active_init(&e->active, &e->env, config->active, config->policy->chooses_working);
+    od_active_init(&e->active, &e->env, config->active, config->policy->chooses_active);
     if (!status && (e->active.chooses || config->policy->wants_known)) {
         e->known = od_known_create(config->ndevices, find_datum, e);
         e->env.known = config->policy->wants_known ? e->known : NULL;

@@ -88,10 +88,10 @@ typedef struct od_driver_ops {
      * host_link and peer_link of the configuration. */
     od_link (*link)(void *driver, int from, int to);
     /* Whether a task that needs a device is to wait for what the program holds on devices by its address. Then
-     * od_engine_lose_patience() is to be called now and then until it is false. NULL: such tasks do not wait. */
+     * od_engine_retry() is to be called now and then until it is false. NULL: such tasks do not wait. */
     bool (*waits_for_program)(void *driver, const od_task *task);
     /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
-    void (*let_go)(void *driver, uintptr_t base, size_t size);
+    void (*release_host)(void *driver, uintptr_t base, size_t size);
     /* Is told everything, see sched/event.h. NULL: nobody listens, and nothing is spent on it. */
     void (*event)(void *driver, const od_event *event);
     /* The program cannot go on with right results; does not return in the runtime. */
@@ -187,7 +187,7 @@ void od_engine_withdraw(od_engine *engine, od_submission *submission);
 void od_engine_bind(od_engine *engine, od_datum *datum, unsigned k, bool write);
 void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
 /* Tasks that have waited for that too long (some seconds) run on the host. True: others still wait. */
-bool od_engine_lose_patience(od_engine *engine);
+bool od_engine_retry(od_engine *engine);
 
 /* True where the program holds the device address of a datum that overlaps the range. */
 bool od_engine_range_is_bound(od_engine *engine, uintptr_t base, size_t size);

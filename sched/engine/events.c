@@ -15,9 +15,9 @@ static void progress(od_engine *e)
     e->in_progress = true;
     bool again = true;
     while (again) {
-        if (e->try_patient) {
-            e->try_patient = false;
-            od_arrive_patient(e);
+        if (e->retries) {
+            e->retries = false;
+            od_arrive_deferred(e);
         }
         again = od_buffer_fill(e);
         while (e->todo) {
@@ -59,7 +59,7 @@ void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
     e->events++;
     t->failed = true;
     t->end_ns = od_engine_now(e);
-    od_tell_task(e, OD_EVENT_TASK_FINISHED, t);
+    od_emit_task(e, OD_EVENT_TASK_FINISHED, t);
     if (place == OD_HOST) {
         od_stats_account_host(e);
         e->host_runs = false;
@@ -94,7 +94,7 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
     t->failed = status != OD_OK;
     t->end_ns = od_engine_now(e);
     assert(t->state == OD_TASK_RUNNING);
-    od_tell_task(e, OD_EVENT_TASK_FINISHED, t);
+    od_emit_task(e, OD_EVENT_TASK_FINISHED, t);
     od_finish_run(e, t, place);
     od_rights_leave(t, place);
     e->todo |= e->rights_waiters;
@@ -116,19 +116,19 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
     progress(e);
 }
 
-bool od_engine_lose_patience(od_engine *e)
+bool od_engine_retry(od_engine *e)
 {
-    e->events += e->patient.count > 0;
-    e->try_patient = true;
+    e->events += e->deferred.count > 0;
+    e->retries = true;
     progress(e);
-    return e->patient.count > 0;
+    return e->deferred.count > 0;
 }
 
 /* --- data --------------------------------------------------------------- */
 
-static void tell_transfer(od_engine *e, const od_transfer *x, bool failed)
+static void emit_transfer(od_engine *e, const od_transfer *x, bool failed)
 {
-    if (!od_is_told(e))
+    if (!od_is_observed(e))
         return;
     od_event event = {.kind = OD_EVENT_TRANSFER_STARTED,
                       .ns = x->start_ns,
@@ -136,17 +136,17 @@ static void tell_transfer(od_engine *e, const od_transfer *x, bool failed)
                       .datum = x->datum,
                       .transfer = x,
                       .failed = failed};
-    od_tell(e, event);
+    od_emit(e, event);
     event.kind = OD_EVENT_TRANSFER_FINISHED;
     event.ns = x->end_ns;
-    od_tell(e, event);
+    od_emit(e, event);
 }
 
 void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
 {
     od_datum *d = x->datum;
     e->events++;
-    tell_transfer(e, x, status != OD_OK);
+    emit_transfer(e, x, status != OD_OK);
     bool undo = status && od_loss_concerns(e, x);
     if (status && !undo && od_memory_try_again(e, x))
         return;
@@ -193,7 +193,7 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
     if (--d->bound == 0 && !d->writers)
         d->home = OD_NOWHERE;
     e->todo |= OD_BIT(k) | e->rights_waiters;
-    e->try_patient = true;
+    e->retries = true;
     od_request_advance(e, d);
     od_idle_settle(e, d);
     progress(e);
@@ -255,6 +255,6 @@ void od_engine_device_lost(od_engine *e, unsigned k)
     for (od_node *node; (node = od_list_pop_front(&tasks));)
         od_arrive_again(e, od_container_of(node, od_task, link));
     e->todo |= e->rights_waiters;
-    e->try_patient = true;
+    e->retries = true;
     progress(e);
 }

@@ -66,7 +66,7 @@ bool od_host_commit(od_engine *e)
         od_list_remove(&e->host_waiting, &t->link);
         od_rights_take(e, t, OD_HOST);
         t->state = OD_TASK_COMMITTED;
-        od_tell_task(e, OD_EVENT_TASK_COMMITTED, t);
+        od_emit_task(e, OD_EVENT_TASK_COMMITTED, t);
         od_request_begin(e, request);
         any = true;
     }
@@ -82,7 +82,7 @@ bool od_host_start(od_engine *e)
     e->host_runs = true;
     t->state = OD_TASK_RUNNING;
     t->start_ns = od_engine_now(e);
-    od_tell_task(e, OD_EVENT_TASK_STARTED, t);
+    od_emit_task(e, OD_EVENT_TASK_STARTED, t);
     e->config.driver_ops->start_task(e->config.driver, t, OD_HOST);
     return true;
 }

@@ -18,7 +18,7 @@
  *   rights.c            who may use a datum where
  *   finish.c            the end of a task
  *   host_version.c      tasks on the host
- *   patience.c          tasks that need a device and wait for one
+  *   deferred.c          tasks that need a device and wait for one
  *   buffer.c            task buffers, filled from the policy
  *   commit.c            from the buffer to the device: commit, start, prefetch
  *   arrive.c            where a ready task goes
@@ -88,8 +88,8 @@ struct od_engine {
     size_t unfinished;       /* tasks from ready to done */
 
     od_list submissions;  /* od_submission.link */
-    od_list patient;      /* tasks that need a device and wait for what the program holds on devices */
-    bool try_patient;     /* something of that has gone */
+    od_list deferred;      /* tasks that need a device and wait for what the program holds on devices */
+    bool retries;     /* something of that has gone */
     od_list host_waiting; /* tasks for the host that wait for rights */
     od_list host_ready;    /* tasks whose data are on the host, waiting for their turn */
     bool host_runs;        /* a host version: one at a time, it may use all processors */
@@ -175,8 +175,8 @@ void od_memory_stop_leaving(od_engine *e, od_datum *d, unsigned k);
 void od_memory_touch(od_engine *e, od_datum *d, unsigned k);
 /* The program may change or give back the datum's memory, or a part of a spill area (NULL: none) goes: the driver is
  * told. */
-void od_memory_let_go(od_engine *e, od_datum *d);
-void od_memory_let_go_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size);
+void od_memory_release_host(od_engine *e, od_datum *d);
+void od_memory_release_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size);
 /* Starts a transfer of a part of the datum; `item` may be NULL. */
 void od_memory_transfer(od_engine *e, const od_transfer *what);
 /* A failed one. True: it is being tried again. */
@@ -230,9 +230,9 @@ void od_host_wait(od_engine *e, od_task *t);
 bool od_host_commit(od_engine *e);
 bool od_host_start(od_engine *e);
 
-/* patience.c */
-bool od_engine_is_patient(const od_engine *e, const od_task *t);
-void od_engine_be_patient(od_engine *e, od_task *t);
+/* deferred.c */
+bool od_engine_has_deferred(const od_engine *e, const od_task *t);
+void od_engine_defer(od_engine *e, od_task *t);
 
 /* buffer.c */
 void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front);
@@ -252,7 +252,7 @@ void od_arrive(od_engine *e, od_task *t);
 /* A task whose device is lost, or which has waited for one. */
 void od_arrive_again(od_engine *e, od_task *t);
 /* Those that wait for what the program holds on devices. */
-void od_arrive_patient(od_engine *e);
+void od_arrive_deferred(od_engine *e);
 
 static inline bool od_datum_is_idle(const od_datum *d)
 {
@@ -286,13 +286,13 @@ static inline bool od_no_device_is_left(const od_engine *e)
     return e->lost == OD_BIT(e->config.ndevices) - 1;
 }
 
-static inline bool od_is_told(const od_engine *e)
+static inline bool od_is_observed(const od_engine *e)
 {
     return e->config.driver_ops->event != NULL;
 }
 
 /* Only where somebody listens. */
-static inline void od_tell(od_engine *e, od_event event)
+static inline void od_emit(od_engine *e, od_event event)
 {
     e->config.driver_ops->event(e->config.driver, &event);
 }
@@ -302,10 +302,10 @@ static inline uint64_t od_engine_now(const od_engine *e)
     return e->config.driver_ops->now_ns(e->config.driver);
 }
 
-static inline void od_tell_task(od_engine *e, od_event_kind kind, od_task *t)
+static inline void od_emit_task(od_engine *e, od_event_kind kind, od_task *t)
 {
-    if (od_is_told(e))
-        od_tell(e, (od_event){.kind = kind, .ns = od_engine_now(e), .place = t->place, .task = t});
+    if (od_is_observed(e))
+        od_emit(e, (od_event){.kind = kind, .ns = od_engine_now(e), .place = t->place, .task = t});
 }
 
 /* The clock of scheduling costs. */

@@ -24,14 +24,14 @@ static od_stall_cause stall_cause(const od_engine *e, unsigned k)
 }
 
 /* What has held since `from` differs from what held before. */
-static void tell_stall(od_engine *e, unsigned k, uint64_t from)
+static void emit_stall(od_engine *e, unsigned k, uint64_t from)
 {
     od_device *device = &e->device[k];
     od_stall_cause cause = stall_cause(e, k);
     if (cause == device->stall)
         return;
     if (device->stall != OD_STALL_NONE && from > device->stall_ns)
-        od_tell(e, (od_event){.kind = OD_EVENT_STALL,
+        od_emit(e, (od_event){.kind = OD_EVENT_STALL,
                               .ns = from,
                               .place = (int)k,
                               .reason = device->stall,
@@ -45,8 +45,8 @@ void od_stats_account(od_engine *e, unsigned k)
     od_device *device = &e->device[k];
     uint64_t now = od_engine_now(e);
     uint64_t elapsed = now > device->last_ns ? now - device->last_ns : 0;
-    if (elapsed && od_is_told(e))
-        tell_stall(e, k, device->last_ns);
+    if (elapsed && od_is_observed(e))
+        emit_stall(e, k, device->last_ns);
     device->last_ns = now;
     if (device->running)
         device->stats.occupied_ns += elapsed;
@@ -212,7 +212,7 @@ void od_engine_dump(const od_engine *e, FILE *file)
         dump_tasks(e, "buffer", &device->buffer, file);
         dump_tasks(e, "placed", &device->forced, file);
     }
-    dump_tasks(e, "waiting for what the program holds", &e->patient, file);
+    dump_tasks(e, "waiting for what the program holds", &e->deferred, file);
     dump_tasks(e, "waiting for the host", &e->host_waiting, file);
     dump_tasks(e, "ready on the host", &e->host_ready, file);
     dump_tasks(e, "storing", &e->storing, file);
@@ -323,7 +323,7 @@ bool od_engine_is_valid(const od_engine *e)
         EXPECT(tasks_are_valid(&device->buffer, OD_TASK_BUFFERED, (int)k));
         EXPECT(tasks_are_valid(&device->committed, OD_TASK_COMMITTED, (int)k));
     }
-    EXPECT(tasks_are_valid(&e->patient, OD_TASK_READY, OD_NOWHERE));
+    EXPECT(tasks_are_valid(&e->deferred, OD_TASK_READY, OD_NOWHERE));
     EXPECT(tasks_are_valid(&e->storing, OD_TASK_STORING, OD_NOWHERE));
     if (e->known && !od_known_is_valid(e->known))
         return false;

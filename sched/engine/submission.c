@@ -17,8 +17,8 @@ static void forecast(od_engine *e, uintptr_t address, int change)
 static void count_waiting(od_engine *e, int change)
 {
     e->stats.waiting += (uint64_t)change;
-    if (od_is_told(e))
-        od_tell(e, (od_event){
+    if (od_is_observed(e))
+        od_emit(e, (od_event){
                        .kind = OD_EVENT_WAITING, .ns = od_engine_now(e), .place = OD_HOST, .tasks = e->stats.waiting});
 }
 

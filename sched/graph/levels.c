@@ -149,7 +149,7 @@ static void lengthen(od_levels *levels, od_level *level, double below)
         od_list_push_back(&levels->queue, &hold(level)->queued);
 }
 
-static void tell_before(od_levels *levels, const od_level *level)
+static void emit_before(od_levels *levels, const od_level *level)
 {
     for (uint32_t i = 0; i < level->nbefore; i++)
         lengthen(levels, level->before[i], level->weight + level->below);
@@ -159,7 +159,7 @@ static void update(od_levels *levels)
 {
     for (int i = 0; i < UPDATES_PER_TASK && levels->queue.count; i++) {
         od_level *level = od_container_of(od_list_pop_front(&levels->queue), od_level, queued);
-        tell_before(levels, level);
+        emit_before(levels, level);
         release(level);
     }
 }
@@ -197,7 +197,7 @@ od_level *od_levels_submit(od_levels *levels, double weight, const od_level_use 
             add_use(a, level, uses[i].write);
     }
     levels->count++;
-    tell_before(levels, level);
+    emit_before(levels, level);
     update(levels);
     return level;
 }

@@ -37,7 +37,7 @@ static od_status ap_ready(void *state, od_task *task)
 static od_task *ap_pop(void *state, unsigned k)
 {
     struct ap *ap = state;
-    return od_policy_rests(&ap->env, k) ? NULL : od_queue_pop(&ap->queue);
+    return od_policy_is_idle(&ap->env, k) ? NULL : od_queue_pop(&ap->queue);
 }
 
 static bool ap_is_valid(void *state)

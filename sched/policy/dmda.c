@@ -136,14 +136,14 @@ static double completion(const struct dmda *dmda, const od_task *task, unsigned 
 }
 
 /* Beside the device that would complete it next. */
-static void tell_place(const struct dmda *dmda, od_task *task, unsigned k, double seconds)
+static void emit_place(const struct dmda *dmda, od_task *task, unsigned k, double seconds)
 {
     unsigned other = k;
     double next = 0;
     if (!dmda->env.decided)
         return;
     for (unsigned j = 0; j < dmda->env.ndevices; j++) {
-        if (j == k || od_policy_rests(&dmda->env, j))
+        if (j == k || od_policy_is_idle(&dmda->env, j))
             continue;
         double later = completion(dmda, task, j);
         if (other == k || later < next) {
@@ -166,13 +166,13 @@ static od_status dmda_ready(void *state, od_task *task)
     unsigned best = 0;
     double earliest = (double)INFINITY;
     for (unsigned k = 0; k < dmda->env.ndevices; k++) {
-        double seconds = od_policy_rests(&dmda->env, k) ? (double)INFINITY : completion(dmda, task, k);
+        double seconds = od_policy_is_idle(&dmda->env, k) ? (double)INFINITY : completion(dmda, task, k);
         if (seconds < earliest) {
             best = k;
             earliest = seconds;
         }
     }
-    tell_place(dmda, task, best, earliest);
+    emit_place(dmda, task, best, earliest);
     uint64_t bus_ns = (uint64_t)(on_the_bus(dmda, loads_of(dmda, task, best)) * 1e9);
     od_status status = od_ready_push(dmda->device[best].ready, task, bus_ns);
     if (status)

@@ -37,7 +37,7 @@ static od_status eager_ready(void *state, od_task *task)
 static od_task *eager_pop(void *state, unsigned k)
 {
     struct eager *eager = state;
-    od_node *node = od_policy_rests(&eager->env, k) ? NULL : od_list_pop_front(&eager->queue);
+    od_node *node = od_policy_is_idle(&eager->env, k) ? NULL : od_list_pop_front(&eager->queue);
     return node ? od_container_of(node, od_task, link) : NULL;
 }
 

@@ -87,7 +87,7 @@ static unsigned emptiest(const struct lws *lws)
     size_t fewest = SIZE_MAX;
     for (unsigned k = 0; k < lws->env.ndevices; k++) {
         size_t count = count_tasks(lws, k);
-        if (count < fewest && !od_policy_rests(&lws->env, k)) {
+        if (count < fewest && !od_policy_is_idle(&lws->env, k)) {
             best = k;
             fewest = count;
         }
@@ -95,7 +95,7 @@ static unsigned emptiest(const struct lws *lws)
     return best;
 }
 
-static void tell_place(const struct lws *lws, od_task *task, unsigned k, bool released)
+static void emit_place(const struct lws *lws, od_task *task, unsigned k, bool released)
 {
     if (!lws->env.decided)
         return;
@@ -111,9 +111,9 @@ static od_status lws_ready(void *state, od_task *task)
     if (status)
         return status;
     struct end end = releaser(lws, task);
-    bool released = end.number && !od_policy_rests(&lws->env, end.k);
+    bool released = end.number && !od_policy_is_idle(&lws->env, end.k);
     unsigned k = released ? end.k : emptiest(lws);
-    tell_place(lws, task, k, released);
+    emit_place(lws, task, k, released);
     return od_queue_push(&lws->queue[k], task);
 }
 
@@ -132,7 +132,7 @@ struct locality {
     uint64_t here, there;
 };
 
-static void tell_steal(const struct lws *lws, unsigned k, unsigned victim, od_task *first, struct locality bytes)
+static void emit_steal(const struct lws *lws, unsigned k, unsigned victim, od_task *first, struct locality bytes)
 {
     if (!lws->env.decided || !first)
         return;
@@ -157,14 +157,14 @@ static void steal(struct lws *lws, unsigned k)
         bytes.here += lws->env.decided ? bytes_on(first, k) : 0;
         bytes.there += lws->env.decided ? bytes_on(first, victim) : 0;
     }
-    tell_steal(lws, k, victim, first, bytes);
+    emit_steal(lws, k, victim, first, bytes);
 }
 
 static od_task *lws_pop(void *state, unsigned k)
 {
     struct lws *lws = state;
     if (od_queue_count(&lws->queue[k]) == 0 && lws->env.load(lws->env.engine, k).queued == 0 &&
-        !od_policy_rests(&lws->env, k))
+        !od_policy_is_idle(&lws->env, k))
         steal(lws, k);
     return od_queue_pop(&lws->queue[k]);
 }

@@ -211,7 +211,7 @@ static void set_present(od_ready *ready, const od_datum *datum, bool present)
 }
 
 /* Where it is not the turn of the task. */
-static void tell_take(const od_ready *ready, uint32_t number)
+static void emit_take(const od_ready *ready, uint32_t number)
 {
     const struct slot *slot = &ready->slots[number];
     const od_task *first = od_container_of(od_list_first(&ready->plan.tasks), od_task, link);
@@ -230,7 +230,7 @@ od_task *od_ready_pop(od_ready *ready, uint64_t *note)
     uint32_t number = od_heap_first(&ready->order);
     if (number == OD_HEAP_NONE)
         return NULL;
-    tell_take(ready, number);
+    emit_take(ready, number);
     *note = ready->slots[number].note;
     od_task *task = take(ready, number);
     for (uint32_t i = 0; i < task->naccess; i++)

@@ -59,13 +59,13 @@ static bool setting(sim_reader *in, const char *name, uint64_t most, uint64_t *v
     return sim_refuse(in, "not the settings of a run");
 }
 
-/* working=NUMBER, -1 for `auto`; older recordings have none. */
+/* active=NUMBER, -1 for `auto`; older recordings have none. */
 static bool read_working(sim_reader *in)
 {
-    static const char name[] = "working=";
+    static const char name[] = "active=";
     uint64_t count;
     const char *text = sim_word(in);
-    if (text && strcmp(text, "working=-1") == 0)
+    if (text && strcmp(text, "active=-1") == 0)
         in->r->active = -1;
     else if (text && strncmp(text, name, sizeof name - 1) == 0 &&
              sim_to_number(text + sizeof name - 1, INT_MAX, &count))

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double worth_telling = 0.1; /* share of the makespan, or of the loads */
+static const double worth_emitting = 0.1; /* share of the makespan, or of the loads */
 static const double short_task_us = 20;
 enum { MOST_FINDINGS = 24 };
 
@@ -141,7 +141,7 @@ static void look_at_loads(finder *f)
 {
     group g;
     char advice[260], sizes[160];
-    if (!find_group(f, SHARE_LOADS, worth_telling, &g))
+    if (!find_group(f, SHARE_LOADS, worth_emitting, &g))
         return;
     sums s = sum_up(f, &g);
     advice[0] = '\0';
@@ -161,14 +161,14 @@ static void look_at_memory_and_rights(finder *f)
 {
     group g;
     char sizes[160];
-    if (find_group(f, SHARE_MEMORY, worth_telling, &g)) {
+    if (find_group(f, SHARE_MEMORY, worth_emitting, &g)) {
         uint64_t need = sum_up(f, &g).most_data;
         tell(f, g.most, "%s waited %s of the time for memory that evictions had to free first%s%s%s", g.text, g.share,
              need > f->trace->memory ? ": " : "",
              need > f->trace->memory ? need_and_have(f, &g, need, sizes, sizeof sizes) : "",
              need > f->trace->memory ? "; try larger --mem" : "");
     }
-    if (find_group(f, SHARE_RIGHTS, worth_telling, &g))
+    if (find_group(f, SHARE_RIGHTS, worth_emitting, &g))
         tell(f, g.most, "%s waited %s of the time for data that tasks elsewhere, or the host, were using", g.text,
              g.share);
 }
@@ -180,7 +180,7 @@ static void look_at_processors(finder *f)
     const trace_file *t = f->trace;
     bool crowded = t->processors && t->ndevices > t->processors;
     group g;
-    if (find_group(f, SHARE_START, worth_telling, &g) && t->processors)
+    if (find_group(f, SHARE_START, worth_emitting, &g) && t->processors)
         tell(f, g.most, "%s had tasks for %s of the time whose threads waited for a processor to begin or to report the end%s",
              g.text, g.share, crowded ? "" : "; very short tasks spend much of their time so");
     else if (g.count)
@@ -193,10 +193,10 @@ static void look_at_processors(finder *f)
 static void look_at_rest(finder *f)
 {
     group g;
-    if (!find_group(f, SHARE_REST, worth_telling, &g))
+    if (!find_group(f, SHARE_IDLE, worth_emitting, &g))
         return;
-    if (f->trace->working)
-        tell(f, 0, "%s stayed idle %s of the time by choice: --devices has %u active at a time", g.text, g.share, f->trace->working);
+    if (f->trace->active)
+        tell(f, 0, "%s stayed idle %s of the time by choice: --devices has %u active at a time", g.text, g.share, f->trace->active);
     else
         tell(f, 0, "%s stayed idle %s of the time by choice: with fewer devices, which share the link, the known tasks were "
              "expected to be done sooner", g.text, g.share);
@@ -209,7 +209,7 @@ static bool look_at_synchronous(finder *f)
     group g;
     if (2 * r->synchronous_tasks < r->tasks || !r->synchronous_tasks || f->trace->ndevices < 2)
         return false;
-    if (find_group(f, SHARE_NOT_CREATED, worth_telling, &g))
+    if (find_group(f, SHARE_NOT_CREATED, worth_emitting, &g))
         tell(f, g.most, "%s had no task for %s of the time: your regions are not nowait (%" PRIu64 " of %" PRIu64
              "), so the program waits for each before it creates the next; add nowait, and depend clauses",
              g.text, g.share, r->synchronous_tasks, r->tasks);
@@ -233,7 +233,7 @@ static void look_at_idle(finder *f)
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         if (causes[i].share == SHARE_NOT_CREATED && look_at_synchronous(f))
             continue;
-        if (find_group(f, causes[i].share, worth_telling, &g))
+        if (find_group(f, causes[i].share, worth_emitting, &g))
             tell(f, g.most / 2, "%s had no task for %s of the time: %s", g.text, g.share, causes[i].why);
     }
 }
@@ -282,7 +282,7 @@ static void look(finder *f)
     look_at_idle(f);
     if (!f->count)
         tell(f, 0, "nothing to improve was found: no device waited for more than %.0f%% of the time",
-             100 * worth_telling);
+             100 * worth_emitting);
     qsort(f->found, f->count, sizeof *f->found, worst_first);
 }
 

@@ -64,7 +64,7 @@ enum { COLUMNS = 8 };
 static const char *const columns[COLUMNS][2] = {{"", "busy"},    {"", "start"},     {"waits", "loads"},  {"for", "memory"},
                                                 {"", "data"}, {"at", "rest"}, {"host", "vers."}, {"no", "task"}};
 static const unsigned column_of[SHARES] = {[SHARE_BUSY] = 0, [SHARE_START] = 1,  [SHARE_LOADS] = 2,
-                                           [SHARE_MEMORY] = 3, [SHARE_RIGHTS] = 4, [SHARE_REST] = 5,
+                                           [SHARE_MEMORY] = 3, [SHARE_RIGHTS] = 4, [SHARE_IDLE] = 5,
                                            [SHARE_HOST] = 6, [SHARE_KEPT] = 7, [SHARE_HANDED_LATE] = 7,
                                            [SHARE_DEPENDENCES] = 7, [SHARE_NOT_CREATED] = 7};
 

@@ -65,10 +65,10 @@ static double follows_us(const trace_file *t, const trace_task *task, last_use *
 static void look_before_ready(scene *s, const trace_task *task, double after)
 {
     double from = task->created_us, could = after > from ? after : from;
-    bool told_late = s->trace->processors && s->trace->ndevices >= s->trace->processors && after >= 0;
+    bool emitted_late = s->trace->processors && s->trace->ndevices >= s->trace->processors && after >= 0;
     if (from < 0)
         return;
-    if (could > task->ready_us || !told_late)
+    if (could > task->ready_us || !emitted_late)
         could = task->ready_us;
     add(s, &s->waiting, from, could);
     add(s, &s->handed_late, could, task->ready_us);
@@ -114,12 +114,12 @@ static void look_at_tasks(scene *s)
 static void add_rest(const scene *s, int k, spans *into)
 {
     const trace_file *t = s->trace;
-    double from = t->working && k >= (int)t->working ? 0 : -1; /* negative: it works */
-    for (size_t i = 0; i < t->nrests; i++) {
-        bool rests = k >= (int)t->rests[i].working;
-        if (!rests && from >= 0)
-            add(s, into, from, t->rests[i].at_us);
-        from = !rests ? -1 : from < 0 ? t->rests[i].at_us : from;
+    double from = t->active && k >= (int)t->active ? 0 : -1; /* negative: it works */
+    for (size_t i = 0; i < t->nidles; i++) {
+        bool idle = k >= (int)t->idles[i].active;
+        if (!idle && from >= 0)
+            add(s, into, from, t->idles[i].at_us);
+        from = !idle ? -1 : from < 0 ? t->idles[i].at_us : from;
     }
     if (from >= 0)
         add(s, into, from, s->time.to_us);
@@ -141,7 +141,7 @@ static void fill(const scene *s, int k, spans *sets)
         if (stall->place == k && of_cause[stall->cause])
             add(s, &sets[of_cause[stall->cause]], stall->from_us, stall->to_us);
     }
-    add_rest(s, k, &sets[SHARE_REST]);
+    add_rest(s, k, &sets[SHARE_IDLE]);
 }
 
 static bool measure(const scene *s, int k, double shares[SHARES])

@@ -14,7 +14,7 @@ typedef enum run_share {
     SHARE_MEMORY,       /* for memory, */
     SHARE_RIGHTS,       /* for data that others use */
     SHARE_START,        /* a task has been given to the device and does not run yet, or has run and is not known to */
-    SHARE_REST,         /* the device rests, by choice */
+    SHARE_IDLE,         /* the device is idle, by choice */
     SHARE_HOST,         /* it has no task, and host versions run */
     SHARE_KEPT,         /* it has none; the policy has ready tasks */
     SHARE_HANDED_LATE,  /* there are tasks whose dependences are satisfied, of which libomp has not told yet */

@@ -216,7 +216,7 @@ static bool read_head(reader *r, const cJSON *args)
     snprintf(f->host, sizeof f->host, "%s", text(args, "host"));
     f->date = count(args, "date");
     f->processors = (unsigned)integer(args, "processors");
-    f->working = (unsigned)integer(args, "working");
+    f->active = (unsigned)integer(args, "active");
     f->seed = count(args, "seed");
     f->memory = count(args, "memory_bytes");
     f->ndevices = (unsigned)devices;
@@ -326,9 +326,9 @@ static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
     for (unsigned reason = 0; reason < OD_EVICT_REASONS; reason++)
         if (strcmp(text(args, "reason"), od_evict_reason_name((od_evict_reason)reason)) == 0)
             choice.reason = (od_evict_reason)reason;
-    if (strcmp(text(event, "name"), "rest") == 0) {
-        trace_rest rest = {choice.at_us, number(args, "finish_s", 0), (unsigned)integer(args, "working_devices")};
-        return APPEND(r->file, rests, nrests, rest);
+    if (strcmp(text(event, "name"), "idle") == 0) {
+        trace_idle idle = {choice.at_us, number(args, "finish_s", 0), (unsigned)integer(args, "active_devices")};
+        return APPEND(r->file, idles, nidles, idle);
     }
     if (evicts)
         return APPEND(r->file, evictions, nevictions, choice);
@@ -474,6 +474,6 @@ void trace_file_free(trace_file *file)
     free(file->decisions);
     free(file->levels);
     free(file->waiting);
-    free(file->rests);
+    free(file->idles);
     *file = (trace_file){0};
 }

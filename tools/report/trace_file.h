@@ -66,10 +66,10 @@ typedef struct trace_level { /* memory in use */
     uint64_t bytes;
 } trace_level;
 
-typedef struct trace_rest { /* from now on so many devices work */
+typedef struct trace_idle { /* from now on so many devices work */
     double at_us, finish_s;
-    unsigned working;
-} trace_rest;
+    unsigned active; 
+} trace_idle;
 
 typedef struct trace_waiting { /* tasks created and not ready */
     double at_us;
@@ -82,7 +82,7 @@ typedef struct trace_file {
     char command[640], host[128]; /* empty: unknown */
     uint64_t date;                /* seconds since 1970; 0: unknown */
     unsigned processors;          /* that the devices share; 0: they have their own */
-    unsigned working;             /* devices, from the start on, because the user says so; 0: all, or it is chosen */
+    unsigned active;              /* devices, from the start on, because the user says so; 0: all, or it is chosen */
     uint64_t seed;
     uint64_t memory; /* bytes of each device */
     unsigned ndevices;
@@ -100,8 +100,8 @@ typedef struct trace_file {
     trace_choice *evictions, *decisions;
     trace_level *levels;
     trace_waiting *waiting;
-    trace_rest *rests;
-    size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting, nrests;
+    trace_idle *idles;
+    size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting, nidles;
 } trace_file;
 
 /* On failure one line in `error`; nothing is to be freed then. */

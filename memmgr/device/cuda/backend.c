@@ -61,18 +61,18 @@ static od_status free_memory(void *state, unsigned k, size_t *bytes)
     return status;
 }
 
-static void let_go(void *state, uintptr_t base, size_t size)
+static void release_host(void *state, uintptr_t base, size_t size)
 {
-    od_pins_let_go(&((od_cuda *)state)->pins, base, size);
+    od_pins_release_range(&((od_cuda *)state)->pins, base, size);
 }
 
-static void tidy(void *state)
+static void reclaim(void *state)
 {
     od_cuda *cuda = state;
-    od_cuda_device *d = od_pins_are_tidy(&cuda->pins) ? NULL : enter_any(cuda);
+    od_cuda_device *d = od_pins_none_to_reclaim(&cuda->pins) ? NULL : enter_any(cuda);
     if (!d)
         return;
-    od_pins_tidy(&cuda->pins);
+    od_pins_reclaim(&cuda->pins);
     od_cuda_leave(d);
 }
 
@@ -233,8 +233,8 @@ static const od_backend_ops cuda_ops = {
     .destroy = destroy,
     .start = od_cuda_start,
     .poll = od_cuda_poll,
-    .let_go = let_go,
-    .tidy = tidy,
+    .release_host = release_host,
+    .reclaim = reclaim,
     .free_memory = free_memory,
     .is_peer = is_peer,
     .report = report,

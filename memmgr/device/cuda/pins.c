@@ -155,7 +155,7 @@ void od_pins_release(od_pins *pins, od_pin *pin)
     pthread_mutex_unlock(&pins->lock);
 }
 
-void od_pins_let_go(od_pins *pins, uintptr_t base, size_t size)
+void od_pins_release_range(od_pins *pins, uintptr_t base, size_t size)
 {
     pthread_mutex_lock(&pins->lock);
     for (size_t i = first_after(pins, base); i < pins->count && pins->pin[i]->begin <= base + (size - 1); i++)
@@ -163,7 +163,7 @@ void od_pins_let_go(od_pins *pins, uintptr_t base, size_t size)
     pthread_mutex_unlock(&pins->lock);
 }
 
-bool od_pins_are_tidy(od_pins *pins)
+bool od_pins_none_to_reclaim(od_pins *pins)
 {
     pthread_mutex_lock(&pins->lock);
     bool any_stale = pins->any_stale;
@@ -171,7 +171,7 @@ bool od_pins_are_tidy(od_pins *pins)
     return !any_stale;
 }
 
-void od_pins_tidy(od_pins *pins)
+void od_pins_reclaim(od_pins *pins)
 {
     pthread_mutex_lock(&pins->lock);
     for (size_t i = pins->any_stale ? 0 : pins->count; i < pins->count;) {

@@ -3,7 +3,7 @@
  * Pinned host memory: which ranges of whole pages the driver may copy to and from by itself.
  *
  * A range is pinned at its datum's first large transfer and stays so over evictions and reloads, until the program
- * may change or give the memory back (od_pins_let_go): a pin would then go on showing pages that are no longer the
+ * may change or give the memory back (od_pins_release_range): a pin would then go on showing pages that are no longer the
  * program's. Such a pin is stale, is not used any more, and is undone as soon as no copy uses it. Data do not
  * overlap, so pins do not, except new ones with stale ones. Addresses are multiples of OD_PAGE. Thread-safe; the
  * driver is never called with the lock held.
@@ -45,10 +45,10 @@ void od_pins_destroy(od_pins *pins);
 od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end);
 /* The last one of a stale pin undoes it: a context is current. */
 void od_pins_release(od_pins *pins, od_pin *pin);
-void od_pins_let_go(od_pins *pins, uintptr_t base, size_t size);
+void od_pins_release_range(od_pins *pins, uintptr_t base, size_t size);
 /* No pin is stale. */
-bool od_pins_are_tidy(od_pins *pins);
+bool od_pins_none_to_reclaim(od_pins *pins);
 /* Undoes the stale pins that no copy uses. A context is current. */
-void od_pins_tidy(od_pins *pins);
+void od_pins_reclaim(od_pins *pins);
 
 #endif

@@ -66,7 +66,7 @@ static uint64_t create(double seconds, const od_depend *depends, int32_t ndepend
     return number;
 }
 
-uint64_t od_record_create(double seconds, const od_depend *depends, int32_t ndepends)
+uint64_t od_recorder_create(double seconds, const od_depend *depends, int32_t ndepends)
 {
     if (!begin())
         return 0;
@@ -134,7 +134,7 @@ static const char *mode_name(od_mode mode)
     return mode == OD_READ ? "r" : mode == OD_WRITE ? "w" : "rw";
 }
 
-void od_record_ready(od_job *job, const void *code)
+void od_recorder_ready(od_job *job, const void *code)
 {
     if (!begin())
         return;
@@ -185,7 +185,7 @@ static void put_ran(const od_job *job, uint64_t end_ns)
     od_recording_complete(job->number);
 }
 
-void od_record_ran(const od_job *job)
+void od_recorder_ran(const od_job *job)
 {
     if (!begin())
         return;
@@ -193,7 +193,7 @@ void od_record_ran(const od_job *job)
     end();
 }
 
-void od_record_done(uint64_t number)
+void od_recorder_done(uint64_t number)
 {
     if (!number || !begin())
         return;
@@ -204,7 +204,7 @@ void od_record_done(uint64_t number)
     end();
 }
 
-void od_record_copied(const od_transfer *x)
+void od_recorder_copied(const od_transfer *x)
 {
     if (!begin())
         return;
@@ -217,7 +217,7 @@ void od_record_copied(const od_transfer *x)
     end();
 }
 
-void od_record_planned(double seconds)
+void od_recorder_planned(double seconds)
 {
     if (!begin())
         return;
@@ -228,14 +228,14 @@ void od_record_planned(double seconds)
 
 /* --- what the program asks and awaits --------------------------------------------- */
 
-uint64_t od_record_own(uint64_t number)
+uint64_t od_recorder_own(uint64_t number)
 {
     uint64_t before = owner;
     owner = number;
     return before;
 }
 
-void od_record_sync(void)
+void od_recorder_sync(void)
 {
     if (!begin())
         return;
@@ -244,7 +244,7 @@ void od_record_sync(void)
     end();
 }
 
-void od_record_open(uintptr_t base, size_t size, bool undefined, bool hold)
+void od_recorder_open(uintptr_t base, size_t size, bool undefined, bool hold)
 {
     if (!begin())
         return;
@@ -254,7 +254,7 @@ void od_record_open(uintptr_t base, size_t size, bool undefined, bool hold)
     end();
 }
 
-void od_record_close(uintptr_t base, size_t size, bool copy_out, bool all, bool hold)
+void od_recorder_close(uintptr_t base, size_t size, bool copy_out, bool all, bool hold)
 {
     if (!begin())
         return;
@@ -264,7 +264,7 @@ void od_record_close(uintptr_t base, size_t size, bool copy_out, bool all, bool 
     end();
 }
 
-void od_record_range(uintptr_t base, size_t size, od_request_kind kind)
+void od_recorder_range(uintptr_t base, size_t size, od_request_kind kind)
 {
     static const char *const names[] = {
         [OD_REQUEST_READ] = "read",     [OD_REQUEST_WRITE] = "write",     [OD_REQUEST_DISCARD] = "discard",
@@ -278,7 +278,7 @@ void od_record_range(uintptr_t base, size_t size, od_request_kind kind)
     end();
 }
 
-void od_record_resume(void)
+void od_recorder_resume(void)
 {
     if (!begin())
         return;
@@ -287,7 +287,7 @@ void od_record_resume(void)
     end();
 }
 
-void od_record_waited(uint64_t number)
+void od_recorder_waited(uint64_t number)
 {
     if (!number || !begin())
         return;
@@ -315,7 +315,7 @@ static void start(const od_run *run)
     od_lock_take(&recorder.lock);
     od_recording_put("ompdarts-graph %d", FORMAT_VERSION);
     od_recording_end_line();
-    od_recording_put("run devices=%u memory=%zu buffer=%u lookahead_ns=%.0f seed=%" PRIu64 " spill=%d working=%d",
+    od_recording_put("run devices=%u memory=%zu buffer=%u lookahead_ns=%.0f seed=%" PRIu64 " spill=%d active=%d",
                      run->backend->ndevices, run->backend->pool_bytes[0], options->sched.buffer,
                      options->sched.lookahead_s * 1e9, options->sched.seed, options->memory.spill,
                      options->devices.active);
@@ -372,5 +372,5 @@ static void after_fork(bool child)
     od_lock_give(&recorder.lock);
 }
 
-const od_service od_record_service = {
+const od_service od_recorder_service = {
     .start = start, .stop = stop, .interrupt = interrupt, .before_fork = before_fork, .after_fork = after_fork};

@@ -67,7 +67,7 @@ void od_idle_settle(od_engine *e, od_datum *d)
     if (!d->keep && od_datum_is_home(d)) {
         if (d->nreplicas)
             od_memory_drop_all(e, d, OD_NOWHERE);
-        od_memory_let_go(e, d);
+        od_memory_release_host(e, d);
     }
     note(e, d);
 }
@@ -79,7 +79,7 @@ od_status od_idle_forget(od_engine *e, od_datum *d)
     if (d->region && (d->valid & OD_BIT(OD_HOST)))
         d->region->undefined = false;
     od_memory_drop_all(e, d, OD_NOWHERE);
-    od_memory_let_go(e, d);
+    od_memory_release_host(e, d);
     od_hook_forget(e, d);
     if (od_list_contains(&d->idle))
         od_list_remove(&e->idle, &d->idle);

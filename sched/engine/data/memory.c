@@ -31,9 +31,9 @@ static od_transfer *new_transfer(od_engine *e)
 static void start_transfer(od_engine *e, od_transfer *x)
 {
     x->start_ns = x->end_ns = 0;
-    if (od_is_told(e)) {
+    if (od_is_observed(e)) {
         x->queued_ns = od_engine_now(e);
-        od_tell(e, (od_event){.kind = OD_EVENT_TRANSFER_QUEUED,
+        od_emit(e, (od_event){.kind = OD_EVENT_TRANSFER_QUEUED,
                               .ns = x->queued_ns,
                               .place = x->to,
                               .datum = x->datum,
@@ -86,19 +86,19 @@ void od_memory_update_outside(od_engine *e, od_datum *d)
         od_list_remove(&e->outside, &d->outside);
 }
 
-void od_memory_let_go(od_engine *e, od_datum *d)
+void od_memory_release_host(od_engine *e, od_datum *d)
 {
     if (!d->touched)
         return;
     d->touched = false;
     od_memory_update_outside(e, d);
-    e->config.driver_ops->let_go(e->config.driver, d->base, d->size);
+    e->config.driver_ops->release_host(e->config.driver, d->base, d->size);
 }
 
-void od_memory_let_go_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size)
+void od_memory_release_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size)
 {
     if (e->config.pins && spill)
-        e->config.driver_ops->let_go(e->config.driver, (uintptr_t)od_spill_address(spill, base), size);
+        e->config.driver_ops->release_host(e->config.driver, (uintptr_t)od_spill_address(spill, base), size);
 }
 
 void od_memory_touch(od_engine *e, od_datum *d, unsigned k)
@@ -108,10 +108,10 @@ void od_memory_touch(od_engine *e, od_datum *d, unsigned k)
     od_list_push_back(&e->device[k].resident, &r->lru);
 }
 
-static void tell_memory(od_engine *e, unsigned k)
+static void emit_memory(od_engine *e, unsigned k)
 {
-    if (od_is_told(e))
-        od_tell(e, (od_event){.kind = OD_EVENT_MEMORY,
+    if (od_is_observed(e))
+        od_emit(e, (od_event){.kind = OD_EVENT_MEMORY,
                               .ns = od_engine_now(e),
                               .place = (int)k,
                               .bytes = od_pool_used(e->device[k].pool)});
@@ -148,7 +148,7 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
     d->valid &= ~OD_BIT(k);
     d->nreplicas--;
     od_memory_update_outside(e, d);
-    tell_memory(e, k);
+    emit_memory(e, k);
     e->todo |= OD_BIT(k);
 }
 
@@ -199,14 +199,14 @@ static void evict(od_engine *e, od_datum *d, unsigned k)
 }
 
 /* With the numbers of the rule that has chosen the replica; query NULL: none has. */
-static void tell_eviction(od_engine *e, unsigned k, const od_replica *victim, od_evict_reason reason,
+static void emit_eviction(od_engine *e, unsigned k, const od_replica *victim, od_evict_reason reason,
                           const od_evict_query *query)
 {
     od_score scores[OD_MAX_SCORES];
-    if (!od_is_told(e))
+    if (!od_is_observed(e))
         return;
     unsigned n = query && e->config.evict->explain ? e->config.evict->explain(query, victim, scores) : 0;
-    od_tell(e, (od_event){.kind = OD_EVENT_EVICT,
+    od_emit(e, (od_event){.kind = OD_EVENT_EVICT,
                           .ns = od_engine_now(e),
                           .place = (int)k,
                           .datum = victim->datum,
@@ -227,7 +227,7 @@ static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
     od_replica *victim = od_hook_victim(e, &query);
     assert(!victim || od_victim_allowed(&query, victim));
     if (victim)
-        tell_eviction(e, k, victim, head ? OD_EVICT_FOR_TASK : OD_EVICT_FOR_PREFETCH, &query);
+        emit_eviction(e, k, victim, head ? OD_EVICT_FOR_TASK : OD_EVICT_FOR_PREFETCH, &query);
     return victim;
 }
 
@@ -246,7 +246,7 @@ static bool clear_own(od_engine *e, unsigned k, od_task *head)
         const od_replica *r = &head->access[i].datum->replica[k];
         if (r->state != OD_PRESENT || r->pins)
             continue;
-        tell_eviction(e, k, r, OD_EVICT_COMPACTION, NULL);
+        emit_eviction(e, k, r, OD_EVICT_COMPACTION, NULL);
         evict(e, r->datum, k);
     }
     return true;
@@ -283,7 +283,7 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
     od_memory_update_outside(e, d);
-    tell_memory(e, k);
+    emit_memory(e, k);
     od_hook_incoming(e, d, k);
     return true;
 }
@@ -315,12 +315,12 @@ static int load_source(const od_engine *e, const od_datum *d, unsigned k)
     return od_engine_link(e, peer, (int)k)->bandwidth > clearly * host_bandwidth ? peer : host;
 }
 
-static void tell_load(od_engine *e, const od_datum *d, unsigned k)
+static void emit_load(od_engine *e, const od_datum *d, unsigned k)
 {
-    if (!od_is_told(e))
+    if (!od_is_observed(e))
         return;
     const od_score reload = {"reload", d->replica[k].loads > 0};
-    od_tell(e, (od_event){.kind = OD_EVENT_LOAD,
+    od_emit(e, (od_event){.kind = OD_EVENT_LOAD,
                           .ns = od_engine_now(e),
                           .place = (int)k,
                           .datum = d,
@@ -345,7 +345,7 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
         return;
     }
     stop_awaiting(e, d, k);
-    tell_load(e, d, k);
+    emit_load(e, d, k);
     if (r->loads++)
         e->device[k].stats.reloads++;
     e->device[k].stats.loads++;

@@ -123,7 +123,7 @@ static od_status close_now(od_engine *e, od_region *region, const od_section *s,
     od_status status = close_request(e, region, s->begin, s->size, copy_out, request);
     if (status)
         return status;
-    od_memory_let_go_spill(e, region->spill, region->base, region->size);
+    od_memory_release_spill(e, region->spill, region->base, region->size);
     od_seal_forget(e, region);
     od_directory_close(e->directory, region);
     for (uint32_t i = 0; *request && i < (*request)->nitems; i++) {

@@ -34,7 +34,7 @@ static bool being_written(const od_request_item *item)
 static void leave_to_host(od_engine *e, od_datum *d)
 {
     od_memory_drop_all(e, d, OD_NOWHERE);
-    od_memory_let_go(e, d);
+    od_memory_release_host(e, d);
     d->valid = OD_BIT(OD_HOST);
     od_seal_undo(e, d);
 }
@@ -250,7 +250,7 @@ static void leave_region(od_engine *e, od_datum *d)
     }
     if (!d->spill || d->region || d->transfers || (d->valid & OD_BIT(OD_SPILL)))
         return;
-    od_memory_let_go_spill(e, d->spill, d->base, d->size);
+    od_memory_release_spill(e, d->spill, d->base, d->size);
     od_spill_release(d->spill);
     d->spill = NULL;
 }

@@ -83,7 +83,7 @@ static unsigned best_device(const struct static_policy *policy, uint64_t left, o
     bool any = false;
     for (unsigned k = 0; k < policy->env.ndevices; k++) {
         uint64_t bytes = 0;
-        if (!(left & OD_BIT(k)) || od_policy_rests(&policy->env, k))
+        if (!(left & OD_BIT(k)) || od_policy_is_idle(&policy->env, k))
             continue;
         for (uint32_t i = 0; i < count; i++)
             bytes += bytes_on(tasks[i], k);
@@ -113,7 +113,7 @@ static uint64_t bytes_of_data(const struct static_policy *policy, od_task *const
     return bytes;
 }
 
-static void tell_part(const struct static_policy *policy, unsigned k, uint32_t batch, od_task *const *tasks,
+static void emit_part(const struct static_policy *policy, unsigned k, uint32_t batch, od_task *const *tasks,
                       uint32_t count)
 {
     double work = 0, found = 0;
@@ -125,7 +125,7 @@ static void tell_part(const struct static_policy *policy, unsigned k, uint32_t b
     }
     const od_score scores[] = {{"tasks", count},
                                {"batch_tasks", batch},
-                               {"parts", od_policy_working(&policy->env)},
+                               {"parts", od_policy_active(&policy->env)},
                                {"work_s", work},
                                {"data_bytes", (double)bytes_of_data(policy, tasks, count)},
                                {"bytes_here", found}};
@@ -136,11 +136,11 @@ static void tell_part(const struct static_policy *policy, unsigned k, uint32_t b
 static void hand_out(struct static_policy *policy, od_task **tasks, const uint32_t *begin)
 {
     uint64_t left = UINT64_MAX;
-    unsigned parts = od_policy_working(&policy->env);
+    unsigned parts = od_policy_active(&policy->env);
     for (unsigned part = 0; part < parts; part++) {
         unsigned k = best_device(policy, left, tasks + begin[part], begin[part + 1] - begin[part]);
         left &= ~OD_BIT(k);
-        tell_part(policy, k, begin[parts], tasks + begin[part], begin[part + 1] - begin[part]);
+        emit_part(policy, k, begin[parts], tasks + begin[part], begin[part + 1] - begin[part]);
         for (uint32_t i = begin[part]; i < begin[part + 1]; i++) {
             od_list_remove(&policy->arrived, &tasks[i]->link);
             od_static_plans_append(policy->plans, tasks[i], k);
@@ -157,7 +157,7 @@ static od_status order_tasks(const struct static_policy *policy, const od_static
         return OD_ENOMEM;
     od_static_job job = {.batch = &batch->batch,
                          .memory = batch->memory,
-                         .parts = od_policy_working(&policy->env),
+                         .parts = od_policy_active(&policy->env),
                          .values = policy->values,
                          .data = policy->planner_data};
     od_status status = policy->planner(&job, order, begin);
@@ -213,7 +213,7 @@ static od_static_device *fullest(struct static_policy *policy)
     return best;
 }
 
-static void tell_steal(const struct static_policy *policy, unsigned k, const od_static_device *victim, od_task *first,
+static void emit_steal(const struct static_policy *policy, unsigned k, const od_static_device *victim, od_task *first,
                        uint64_t stolen_ns)
 {
     double tasks = 0;
@@ -242,7 +242,7 @@ static void steal(struct static_policy *policy, unsigned k)
         stolen += od_static_plans_task_ns(od_container_of(node, od_task, link));
     } while (node->prev != &victim->plan.tasks.root &&
              stolen + od_static_plans_task_ns(od_container_of(node->prev, od_task, link)) <= half);
-    tell_steal(policy, k, victim, od_container_of(node, od_task, link), stolen);
+    emit_steal(policy, k, victim, od_container_of(node, od_task, link), stolen);
     for (od_node *next; node != &victim->plan.tasks.root; node = next) {
         od_task *task = od_container_of(node, od_task, link);
         next = node->next;
@@ -274,7 +274,7 @@ static od_task *choose(const struct static_policy *policy, unsigned k)
 }
 
 /* Where it is not the turn of the task. */
-static void tell_take(const struct static_policy *policy, unsigned k, od_task *task)
+static void emit_take(const struct static_policy *policy, unsigned k, od_task *task)
 {
     const od_node *turn = od_list_first(&policy->plans->device[k].plan.tasks);
     if (!policy->env.decided || turn == &task->link)
@@ -289,7 +289,7 @@ od_task *od_static_pop(void *state, unsigned k)
 {
     struct static_policy *policy = state;
     const od_list *planned = &policy->plans->device[k].plan.tasks;
-    bool works = !od_policy_rests(&policy->env, k);
+    bool works = !od_policy_is_idle(&policy->env, k);
     if (works && !planned->count && policy->arrived.count)
         plan_batch(policy, k);
     if (works && !planned->count && policy->values[OD_STATIC_STEAL])
@@ -297,7 +297,7 @@ od_task *od_static_pop(void *state, unsigned k)
     od_task *task = choose(policy, k);
     if (!task)
         return NULL;
-    tell_take(policy, k, task);
+    emit_take(policy, k, task);
     od_static_plans_take_out(policy->plans, task, k);
     od_static_plans_release(policy->plans, task);
     return task;

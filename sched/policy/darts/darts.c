@@ -182,7 +182,7 @@ static bool goes_there(const struct darts *darts, size_t lacking, size_t bytes)
     return !__builtin_mul_overflow(lacking, darts->affinity, &wanted) && bytes - lacking >= wanted;
 }
 
-static void tell_place(const struct darts *darts, od_task *task, unsigned k, size_t lacking, size_t bytes)
+static void emit_place(const struct darts *darts, od_task *task, unsigned k, size_t lacking, size_t bytes)
 {
     if (!darts->env.decided)
         return;
@@ -201,7 +201,7 @@ static struct darts_device *direct_push(struct darts *darts, od_task *task)
     struct darts_device *best = NULL;
     for (uint64_t left = od_missing_lacking(darts->missing, task, &bytes, lacking); left; left &= left - 1) {
         unsigned k = (unsigned)__builtin_ctzll(left);
-        if (!goes_there(darts, lacking[k], bytes) || od_policy_rests(&darts->env, k))
+        if (!goes_there(darts, lacking[k], bytes) || od_policy_is_idle(&darts->env, k))
             continue;
         size_t count = queued(darts, k);
         if (!best || count < fewest) {
@@ -210,7 +210,7 @@ static struct darts_device *direct_push(struct darts *darts, od_task *task)
         }
     }
     if (best)
-        tell_place(darts, task, best->plan.k, lacking[best->plan.k], bytes);
+        emit_place(darts, task, best->plan.k, lacking[best->plan.k], bytes);
     return best;
 }
 
@@ -232,7 +232,7 @@ static od_status darts_ready(void *state, od_task *task)
 
 /* --- request ------------------------------------------------------------- */
 
-static void tell_choice(const struct darts *darts, const od_datum *datum, unsigned k, const od_missing_key *key)
+static void emit_choice(const struct darts *darts, const od_datum *datum, unsigned k, const od_missing_key *key)
 {
     if (!darts->env.decided)
         return;
@@ -248,7 +248,7 @@ static void plan_urgent(struct darts *darts, od_task *task, od_plan *plan)
     size_t lacking[OD_MAX_DEVICES], bytes;
     if (darts->env.decided) {
         bool finds_some = od_missing_lacking(darts->missing, task, &bytes, lacking) & OD_BIT(plan->k);
-        tell_place(darts, task, plan->k, finds_some ? lacking[plan->k] : bytes, bytes);
+        emit_place(darts, task, plan->k, finds_some ? lacking[plan->k] : bytes, bytes);
     }
     od_missing_plan(darts->missing, task, plan);
 }
@@ -263,7 +263,7 @@ static void refill(struct darts *darts, od_plan *plan)
     if (od_missing_plan_free(missing, NULL, plan) == 0) {
         best = od_missing_best(missing, plan->k, &key);
         if (best)
-            tell_choice(darts, best, plan->k, &key);
+            emit_choice(darts, best, plan->k, &key);
         if (best && key.n0 > 0) {
             od_missing_plan_free(missing, best, plan);
         } else {
@@ -302,7 +302,7 @@ static double take_worthwhile(struct darts *darts, od_plan *plan)
     const od_datum *best;
     od_missing_plan_free(darts->missing, NULL, plan);
     while ((best = od_missing_best(darts->missing, plan->k, &key)) && key.ratio < 1) {
-        tell_choice(darts, best, plan->k, &key);
+        emit_choice(darts, best, plan->k, &key);
         od_missing_plan_free(darts->missing, best, plan);
         loads += key.load;
     }
@@ -325,7 +325,7 @@ static double take_all_if_worthwhile(struct darts *darts, od_plan *plan, od_task
 }
 
 /* Of so many tasks that were offered the thief has planned some. */
-static void tell_theft(const struct darts *darts, const od_plan *thief, unsigned victim, size_t offered, double loads)
+static void emit_theft(const struct darts *darts, const od_plan *thief, unsigned victim, size_t offered, double loads)
 {
     const od_node *first = od_list_first(&thief->tasks);
     double work = 0;
@@ -353,7 +353,7 @@ static void steal(struct darts *darts, struct darts_device *thief)
     double loads = take_worthwhile(darts, &thief->plan);
     if (thief->plan.tasks.count == 0)
         loads = take_all_if_worthwhile(darts, &thief->plan, tasks, count);
-    tell_theft(darts, &thief->plan, victim->k, count, loads);
+    emit_theft(darts, &thief->plan, victim->k, count, loads);
     for (size_t i = count; i-- > 0;) {
         if (tasks[i]->state == OD_TASK_READY)
             od_missing_plan(darts->missing, tasks[i], victim);
@@ -373,7 +373,7 @@ static od_task *darts_pop(void *state, unsigned k)
 {
     struct darts *darts = state;
     struct darts_device *device = &darts->device[k];
-    bool works = !od_policy_rests(&darts->env, k);
+    bool works = !od_policy_is_idle(&darts->env, k);
     if (works && device->plan.tasks.count == 0)
         refill(darts, &device->plan);
     if (works && device->plan.tasks.count == 0 && may_steal(darts, k))

@@ -23,7 +23,7 @@ static double share_of(const od_stationary *s)
     double total = known->open_seconds + known->taken_seconds;
     for (unsigned k = 0; k < s->env.ndevices; k++)
         total += known->claimed_seconds[k];
-    return total / od_policy_working(&s->env);
+    return total / od_policy_active(&s->env);
 }
 
 /* True where tasks outside the phase wait for tasks in it. */
@@ -88,7 +88,7 @@ static void find_plan(od_background *job)
     planning->status = planning->jointly ? OD_OK : find_phase(planning);
 }
 
-static void tell_plan(const struct planning *planning, od_task *first, unsigned k)
+static void emit_plan(const struct planning *planning, od_task *first, unsigned k)
 {
     const od_phase_result *phase = &planning->phase;
     const od_policy_env *env = &planning->s->env;
@@ -126,7 +126,7 @@ static bool claim_plan(struct planning *planning)
     }
     s->in_order = planning->jointly;
     for (unsigned k = 0; k < planning->ndevices; k++)
-        tell_plan(planning, first[k], k);
+        emit_plan(planning, first[k], k);
     return any;
 }
 
@@ -165,7 +165,7 @@ static bool may_plan_jointly(const od_stationary *s, const od_phase_problem *p)
     size_t claimed = 0;
     for (unsigned k = 0; k < s->env.ndevices; k++)
         claimed += s->env.known->claimed[k].count;
-    return od_policy_working(&s->env) > 1 && !claimed && p->first_successor[p->ntasks] && p->ntasks <= MOST_TASKS;
+    return od_policy_active(&s->env) > 1 && !claimed && p->first_successor[p->ntasks] && p->ntasks <= MOST_TASKS;
 }
 
 static struct planning *make_planning(od_stationary *s, unsigned k)
@@ -181,7 +181,7 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->s = s;
     planning->k = k;
     planning->ndevices = s->env.ndevices;
-    planning->active = od_policy_working(&s->env);
+    planning->active = od_policy_active(&s->env);
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);

@@ -71,7 +71,7 @@ static double lacking_seconds(const od_stationary *s, const od_task *task, unsig
     for (uint32_t i = 0; i < task->naccess; i++)
         if ((task->access[i].mode & OD_READ) && !od_datum_is_expected(task->access[i].datum, k))
             seconds += s->env.transfer_time(s->env.engine, task->access[i].datum, k);
-    return seconds * od_policy_working(&s->env) / s->env.ndevices; /* the others do not load */
+    return seconds * od_policy_active(&s->env) / s->env.ndevices; /* the others do not load */
 }
 
 static bool is_loading(const od_stationary *s)
@@ -173,7 +173,7 @@ static bool is_idle(const od_stationary *s, unsigned k)
 /* Of two tasks that lack equally much. */
 static bool comes_before(const od_stationary *s, const od_task *a, const od_task *b)
 {
-    if (!s->in_order && od_policy_working(&s->env) > 1 && a->priority != b->priority)
+    if (!s->in_order && od_policy_active(&s->env) > 1 && a->priority != b->priority)
         return a->priority > b->priority;
     return a->known->number < b->known->number;
 }
@@ -181,7 +181,7 @@ static bool comes_before(const od_stationary *s, const od_task *a, const od_task
 /* The task that is next in the planned order, if it is ready and lacks nothing: none is better then. */
 static od_task *next_in_order(const od_stationary *s, unsigned k)
 {
-    const od_node *first = od_policy_working(&s->env) == 1 ? od_list_first(&s->env.known->claimed[k]) : NULL;
+    const od_node *first = od_policy_active(&s->env) == 1 ? od_list_first(&s->env.known->claimed[k]) : NULL;
     od_task *task = first ? od_container_of(first, od_known_task, link)->task : NULL;
     return task && od_plan_lacking(task, k) == 0 ? task : NULL;
 }
@@ -227,7 +227,7 @@ static bool runs_out(const od_stationary *s, unsigned k)
 static od_task *stationary_pop(void *state, unsigned k)
 {
     od_stationary *s = state;
-    bool works = !od_policy_rests(&s->env, k);
+    bool works = !od_policy_is_idle(&s->env, k);
     while (works && !s->plans && needs_phase(s, k))
         od_stationary_plan(s, k);
     if (works && !s->plans && runs_out(s, k))
@@ -277,7 +277,7 @@ static const od_policy_ops stationary_ops = {
     .description = "some data stay, the others stream past them: phases planned over all known tasks",
     .default_evict = "belady",
     .wants_known = true,
-    .chooses_working = true,
+    .chooses_active = true,
     .options = options,
     .create = stationary_create,
     .destroy = free,

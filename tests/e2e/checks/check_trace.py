@@ -73,7 +73,7 @@ def check_task(task):
     expect(times == sorted(times), f"{task}: states out of order")
 
 
-DECISIONS = {"load": "datum", "place": "task", "plan": "task", "take": "task", "steal": "task", "rest": None}
+DECISIONS = {"load": "datum", "place": "task", "plan": "task", "take": "task", "steal": "task", "idle": None}
 
 
 def check_decision(decision, devices, numbers):

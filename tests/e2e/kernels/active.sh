@@ -20,7 +20,7 @@ for policy in darts dmdas; do
         OMPDARTS_BACKEND=omptarget:link=1M OMPDARTS_TRACE="$work/trace.json" "$E2E_BENCH/cholesky" --style region 8 32
     same_checksum
     python3 "$sources/checks/check_trace.py" "$work/trace.json" "$work/stats" || fail "$ran: the trace"
-    grep -q '"name":"rest"' "$work/trace.json" || fail "$ran: no device is idle"
+    grep -q '"name":"idle"' "$work/trace.json" || fail "$ran: no device is idle"
 done
 under 2 OMPDARTS_DEVICES=all:0 "$E2E_BENCH/cholesky" 4 16
 grep -q "OMPDARTS_DEVICES=all:0.*policy, auto, all" "$work/err" || fail "$ran: no message"

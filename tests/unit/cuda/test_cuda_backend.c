@@ -164,13 +164,13 @@ static void remake(player *p, place *d)
     scribble(p, d);
 }
 
-static void let_go(player *p, place *d)
+static void release_host(player *p, place *d)
 {
     od_backend *b = &p->world->backend;
     if (d->written || d->readers)
         return;
-    b->ops->let_go(b->state, (uintptr_t)d->bytes, d->size);
-    b->ops->tidy(b->state);
+    b->ops->release_host(b->state, (uintptr_t)d->bytes, d->size);
+    b->ops->reclaim(b->state);
     for (size_t at = OD_PAGE; at + OD_PAGE < d->size;
          at += 16 * OD_PAGE) /* other data may begin and end in its pages */
         CHECK(!cuda_is_pinned(d->bytes + at));
@@ -185,7 +185,7 @@ static void step(player *p)
         poll_flights(p, false);
     switch (random_below(&p->random, 8)) {
     case 0:
-        let_go(p, datum);
+        release_host(p, datum);
         break;
     case 1:
     case 2:
@@ -323,8 +323,8 @@ static void swap(cuda_world *w, unsigned char *base, size_t size, unsigned seed)
 
 static void drop(cuda_world *w, const void *base, size_t size)
 {
-    w->backend.ops->let_go(w->backend.state, (uintptr_t)base, size);
-    w->backend.ops->tidy(w->backend.state);
+    w->backend.ops->release_host(w->backend.state, (uintptr_t)base, size);
+    w->backend.ops->reclaim(w->backend.state);
 }
 
 /* Two data share a page: it is nobody's, and one's end leaves the other pinned. */
@@ -363,7 +363,7 @@ static void pin_inside(const void *arg)
 }
 
 /* What is let go while it is copied stays pinned until then, is not used by others, and is not pinned afterwards. */
-static void pin_let_go_under_way(const void *arg)
+static void pin_released_under_way(const void *arg)
 {
     (void)arg;
     cuda_world w = cuda_world_make(1, ample, 4 * TILE);
@@ -420,7 +420,7 @@ static void test_pins(void **state)
     assert_int_equal(cuda_child_calls(&child, "cuMemHostUnregister"), 2);
     assert_int_equal(cuda_child_lines(&child, "went through buffers"), 0);
     cuda_child_free(&child);
-    child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_BANDWIDTH=4Mi", pin_let_go_under_way, NULL);
+    child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_BANDWIDTH=4Mi", pin_released_under_way, NULL);
     cuda_child_assert_clean(&child);
     assert_int_equal(cuda_child_lines(&child, " 1 of 5 copies"), 1);
     cuda_child_free(&child);
@@ -433,7 +433,7 @@ static void test_pins(void **state)
 static void test_stale_pin_without_ring(void **state)
 {
     (void)state;
-    cuda_expect_clean("CUDA_DOUBLE_BANDWIDTH=4Mi CUDA_DOUBLE_FAIL=cuMemHostAlloc:4+:2", pin_let_go_under_way, NULL);
+    cuda_expect_clean("CUDA_DOUBLE_BANDWIDTH=4Mi CUDA_DOUBLE_FAIL=cuMemHostAlloc:4+:2", pin_released_under_way, NULL);
 }
 
 /* A datum that the program has pinned itself, in as many pieces. */

@@ -126,8 +126,8 @@ static void act(scene *s)
     }
     copy_across(s, 0, 1);
     copy_across(s, 2, 0);
-    b->ops->let_go(b->state, (uintptr_t)s->pinned, LARGE);
-    b->ops->tidy(b->state);
+    b->ops->release_host(b->state, (uintptr_t)s->pinned, LARGE);
+    b->ops->reclaim(b->state);
 }
 
 /* With a back-end whose devices 0 and 2 are of one GPU; the budget is enough for one of the data. */

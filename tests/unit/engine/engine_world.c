@@ -2,7 +2,7 @@
 /* The engine's test driver. See engine_world.h. */
 #include "tests/unit/engine/engine_world.h"
 
-#include "tests/unit/engine/told.h"
+#include "tests/unit/engine/emitted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static void start_transfer(void *driver, od_transfer *x)
 }
 
 /* Of a datum's own memory, or of a spill area's, which no datum's base is. */
-static void let_go(void *driver, uintptr_t base, size_t size)
+static void release_host(void *driver, uintptr_t base, size_t size)
 {
     world *w = driver;
     int d = 0;
@@ -196,7 +196,7 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .complete_request = complete_request,
                                          .start_background = start_background,
                                          .now_ns = now_ns,
-                                         .let_go = let_go,
+                                         .release_host = release_host,
                                          .event = event,
                                          .fatal = fatal};
 

@@ -354,8 +354,8 @@ static void random_graphs_in_random_orders(void **state)
     }
 }
 
-/* Each policy tells the kinds of choices that it takes, and no others. That they make sense told.c checks. */
-static void policies_tell_their_choices(void **state)
+/* Each policy tells the kinds of choices that it takes, and no others. That they make sense emitted.c checks. */
+static void policies_emit_their_choices(void **state)
 {
     enum {
         LOAD = 1 << OD_DECISION_LOAD,
@@ -419,7 +419,7 @@ int main(void)
         cmocka_unit_test(every_order_of_two_tasks_that_want_each_others_data),
         cmocka_unit_test(memory_one_tile_too_small_runs_on_the_host),
         cmocka_unit_test(random_graphs_in_random_orders),
-        cmocka_unit_test(policies_tell_their_choices),
+        cmocka_unit_test(policies_emit_their_choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static unsigned devices_at_work(const model_result *result)
 
 /* What is idle gets nothing, whatever the policy; and each of those that are to be active gets something, unless the policy finds that fewer
  * are enough. */
-static void test_devices_rest_under_every_policy(void **unused)
+static void test_devices_idle_under_every_policy(void **unused)
 {
     (void)unused;
     model_graph graph = model_cholesky(10);
@@ -128,7 +128,7 @@ static void test_devices_rest_under_every_policy(void **unused)
         for (int n = 1; n <= 4; n++) {
             machine.active = n;
             model_result result = model_run(&graph, &machine);
-            bool may_leave = od_policy_find(*name)->chooses_working;
+            bool may_leave = od_policy_find(*name)->chooses_active;
             for (int k = 0; k < 4; k++)
                 if (k < n ? result.tasks[k] == 0 && (k == 0 || !may_leave) : result.tasks[k] > 0)
                     fail_msg("%s, %d devices: %" PRIu64 " tasks on device %d", *name, n, (uint64_t)result.tasks[k], k);
@@ -365,7 +365,7 @@ struct story {
     od_datum *data[DATA];
 };
 
-static void tell_submit(struct story *s, unsigned t, uint64_t *random)
+static void emit_submit(struct story *s, unsigned t, uint64_t *random)
 {
     od_level_use uses[4];
     uint32_t n = (uint32_t)random_below(random, 5);
@@ -377,7 +377,7 @@ static void tell_submit(struct story *s, unsigned t, uint64_t *random)
 }
 
 /* What it uses is what was predicted only at times. */
-static void tell_ready(struct story *s, unsigned t, uint64_t *random)
+static void emit_ready(struct story *s, unsigned t, uint64_t *random)
 {
     s->ready[t] = (od_task){.access = s->access[t], .duration = 1};
     const od_known_task *task = s->task[t];
@@ -392,14 +392,14 @@ static void tell_ready(struct story *s, unsigned t, uint64_t *random)
     assert_ptr_equal(s->task[t]->task, &s->ready[t]);
 }
 
-static void tell_next(struct story *s, unsigned t, uint64_t *random)
+static void emit_next(struct story *s, unsigned t, uint64_t *random)
 {
     od_known_task *task = s->task[t];
     uint64_t what = random_below(random, 8);
     if (!task && what < 6)
-        tell_submit(s, t, random);
+        emit_submit(s, t, random);
     else if (!task || (!task->task && what < 3))
-        tell_ready(s, t, random);
+        emit_ready(s, t, random);
     else if (!task->taken && what < 5)
         od_known_claim(s->known, task, (unsigned)random_below(random, DEVICES));
     else if (!task->taken && what < 7)
@@ -441,7 +441,7 @@ static void test_known_graph(void **unused)
         s.known = od_known_create(DEVICES, NULL, NULL);
         assert_non_null(s.known);
         for (int i = 0; i < 600; i++) {
-            tell_next(&s, (unsigned)random_below(&random, KNOWN), &random);
+            emit_next(&s, (unsigned)random_below(&random, KNOWN), &random);
             assert_true(od_known_is_valid(s.known));
             check_counts(&s);
         }
@@ -519,7 +519,7 @@ int main(void)
         cmocka_unit_test(test_other_sizes),
         cmocka_unit_test(test_loads_on_several_devices),
         cmocka_unit_test(test_looks_ahead),
-        cmocka_unit_test(test_devices_rest_under_every_policy),
+        cmocka_unit_test(test_devices_idle_under_every_policy),
         cmocka_unit_test(test_devices_rest),
         cmocka_unit_test(test_devices_work),
         cmocka_unit_test(test_plans_are_plans),

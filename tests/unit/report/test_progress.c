@@ -29,7 +29,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static void tells_everything(void **state)
+static void emits_everything(void **state)
 {
     char line[201];
     (void)state;
@@ -105,7 +105,7 @@ static void shortens_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(tells_everything, set_up),
+        cmocka_unit_test_setup(emits_everything, set_up),
         cmocka_unit_test_setup(fits, set_up),
         cmocka_unit_test_setup(shows_many_devices_as_ranges, set_up),
         cmocka_unit_test_setup(guesses_only_where_the_graph_is_known, set_up),

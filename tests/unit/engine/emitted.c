@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* See told.h. */
-#include "tests/unit/engine/told.h"
+/* See emitted.h. */
+#include "tests/unit/engine/emitted.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -131,7 +131,7 @@ static bool scores_are_sound(const od_event *event)
 static bool choice_is_open(const told *t, const od_event *event, size_t number)
 {
     bool loads = event->reason == OD_DECISION_LOAD;
-    if (event->reason == OD_DECISION_REST)
+    if (event->reason == OD_DECISION_IDLE)
         return !event->datum && !event->task;
     if ((event->datum != NULL) != loads || (event->task != NULL) == loads)
         return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Records of libomp tasks by address. See records.h. */
-#include "omp_ext/tasks/records.h"
+/* Records of libomp tasks by address. See task_table.h. */
+#include "omp_ext/tasks/task_table.h"
 
 #include "omp_ext/runtime/runtime.h"
 
@@ -38,7 +38,7 @@ static od_record **locate(struct shard *s, const void *task)
     return at;
 }
 
-void od_records_add(od_record *record)
+void od_task_table_add(od_record *record)
 {
     struct shard *s = shard_of(record->task);
     od_lock_take(&s->lock);
@@ -48,7 +48,7 @@ void od_records_add(od_record *record)
     od_lock_give(&s->lock);
 }
 
-od_record *od_records_find(const void *task)
+od_record *od_task_table_find(const void *task)
 {
     struct shard *s = shard_of(task);
     od_lock_take(&s->lock);
@@ -57,7 +57,7 @@ od_record *od_records_find(const void *task)
     return record;
 }
 
-od_record *od_records_take(const void *task)
+od_record *od_task_table_take(const void *task)
 {
     struct shard *s = shard_of(task);
     od_lock_take(&s->lock);
@@ -77,7 +77,7 @@ void od_record_free(od_record *record)
     free(record);
 }
 
-void od_records_locks(void (*visit)(od_lock *lock))
+void od_task_table_locks(void (*visit)(od_lock *lock))
 {
     for (size_t i = 0; i < SHARDS; i++)
         visit(&shards[i].lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Measurements kept between runs. See recall.h. */
+/* Measurements kept between runs. See profile.h. */
 #define _GNU_SOURCE
-#include "omp_ext/services/recall.h"
+#include "omp_ext/services/profile.h"
 
 #include "omp_ext/libomp/images.h"
 #include "util/clock.h"
@@ -19,11 +19,11 @@
 
 static od_history *history; /* NULL: off */
 
-void od_recall_start(void)
+void od_profile_start(void)
 {
     char path[PATH_MAX];
     if (od_history_path(path, sizeof path)) {
-        od_log(OD_LOG_INFO, "recall", "no folder for measurements: XDG_CACHE_HOME and HOME are unset or not writable");
+        od_log(OD_LOG_INFO, "profile", "no folder for measurements: XDG_CACHE_HOME and HOME are unset or not writable");
         return;
     }
     history = od_history_open(path);
@@ -47,17 +47,17 @@ static bool name_code(const void *code, char *name, size_t size)
                     od_images_machine()) < (int)size;
 }
 
-void od_recall_cost(od_entry *entry)
+void od_profile_cost(od_entry *entry)
 {
     char name[1024];
-    if (!history || !entry || entry->recalled)
+    if (!history || !entry || entry->profile_read)
         return;
-    entry->recalled = true;
+    entry->profile_read = true;
     const od_history_row *row = NULL;
     if (!entry->cost.runs && name_code(entry->code, name, sizeof name))
         row = od_history_find(history, name, entry->footprint);
     if (row && row->count >= OD_COST_FIRST)
-        od_entry_recall(entry, row->count, row->mean, row->deviation);
+        od_entry_profile(entry, row->count, row->mean, row->deviation);
 }
 
 static void put_cost(const od_entry *entry, void *arg)
@@ -72,7 +72,7 @@ static void put_cost(const od_entry *entry, void *arg)
                                                   .name = name});
 }
 
-void od_recall_save(void)
+void od_profile_save(void)
 {
     if (!history)
         return;
@@ -113,7 +113,7 @@ static bool measure(const ends *x, size_t bytes, od_link *link)
     return true;
 }
 
-static bool recall_link(const char *name, od_link *link)
+static bool profile_link(const char *name, od_link *link)
 {
     const od_history_row *latency = od_history_find(history, name, 0), *bandwidth = od_history_find(history, name, 1);
     if (!latency || !bandwidth || bandwidth->mean <= 0)
@@ -127,7 +127,7 @@ static void put_link(char *name, const od_link *link)
 {
     od_history_put(history, &(od_history_row){.size = 0, .count = 1, .mean = link->latency, .name = name});
     od_history_put(history, &(od_history_row){.size = 1, .count = 1, .mean = link->bandwidth, .name = name});
-    od_log(OD_LOG_INFO, "recall", "%s: latency %.2g s, bandwidth %.3g bytes/s (measured)", name, link->latency,
+    od_log(OD_LOG_INFO, "profile", "%s: latency %.2g s, bandwidth %.3g bytes/s (measured)", name, link->latency,
            link->bandwidth);
 }
 
@@ -136,7 +136,7 @@ static bool find_link(const char *kind, const ends *x, size_t bytes, od_link *li
 {
     char name[64];
     snprintf(name, sizeof name, "link %s of machine %u", kind, od_images_machine());
-    if (recall_link(name, link))
+    if (profile_link(name, link))
         return true;
     if (!measure(x, bytes, link))
         return false;
@@ -170,7 +170,7 @@ static bool find_peer_link(od_backend *backend, unsigned from, unsigned to, size
     return find_link(kind, &x, bytes, link);
 }
 
-void od_recall_links(od_backend *backend, od_link *links)
+void od_profile_links(od_backend *backend, od_link *links)
 {
     unsigned n = backend->ndevices;
     size_t bytes = backend->pool_bytes[0] < LARGE ? backend->pool_bytes[0] : LARGE;
@@ -190,9 +190,9 @@ void od_recall_links(od_backend *backend, od_link *links)
         for (unsigned to = 0; to < n && found; to++)
             if (from != to)
                 found = find_peer_link(backend, from, to, bytes, &links[from * (n + 1) + to]);
-    if (backend->ops->let_go) {
-        backend->ops->let_go(backend->state, (uintptr_t)buffer, bytes);
-        backend->ops->tidy(backend->state);
+    if (backend->ops->release_host) {
+        backend->ops->release_host(backend->state, (uintptr_t)buffer, bytes);
+        backend->ops->reclaim(backend->state);
     }
     free(buffer);
 }
@@ -200,7 +200,7 @@ void od_recall_links(od_backend *backend, od_link *links)
 static void stop(const od_run *run)
 {
     (void)run;
-    od_recall_save();
+    od_profile_save();
 }
 
-const od_service od_recall_service = {.stop = stop};
+const od_service od_profile_service = {.stop = stop};

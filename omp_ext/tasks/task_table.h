@@ -36,12 +36,12 @@ typedef struct od_record {
 } od_record;
 
 /* Takes the record over. */
-void od_records_add(od_record *record);
-od_record *od_records_find(const void *task);
+void od_task_table_add(od_record *record);
+od_record *od_task_table_find(const void *task);
 /* Takes the record out; the caller frees it. */
-od_record *od_records_take(const void *task);
+od_record *od_task_table_take(const void *task);
 void od_record_free(od_record *record);
 /* For a fork. */
-void od_records_locks(void (*visit)(od_lock *lock));
+void od_task_table_locks(void (*visit)(od_lock *lock));
 
 #endif

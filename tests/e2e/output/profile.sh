@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# usage: recall.sh
+# usage: profile.sh
 #
 # What is kept between runs (OMPDARTS_CACHE): links are measured once, kernel times are found again; a damaged file, one that
 # cannot be written, and several programs at once do no harm.

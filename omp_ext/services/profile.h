@@ -12,18 +12,18 @@
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/services/service.h"
 
-void od_recall_start(void);
+void od_profile_start(void);
 
 /* The cost of an entry that has not run yet, if an earlier run has measured it. Cheap after the first call. */
-void od_recall_cost(od_entry *entry);
+void od_profile_cost(od_entry *entry);
 
 /* The links between places, from row to column, the host as the last one; measured, if that has not been done on this
  * machine. What is not known stays as it is. */
-void od_recall_links(od_backend *backend, od_link *links);
+void od_profile_links(od_backend *backend, od_link *links);
 
 /* Saves what this run has measured, as the service does at the end. */
-void od_recall_save(void);
+void od_profile_save(void);
 
-extern const od_service od_recall_service;
+extern const od_service od_profile_service;
 
 #endif

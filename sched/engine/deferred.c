@@ -6,20 +6,20 @@
  */
 #include "sched/engine/internal.h"
 
-static const uint64_t patience_ns = UINT64_C(5000000000);
+static const uint64_t retry_ns = UINT64_C(5000000000);
 
-bool od_engine_is_patient(const od_engine *e, const od_task *t)
+bool od_engine_has_deferred(const od_engine *e, const od_task *t)
 {
     return t->needs_device && e->config.driver_ops->waits_for_program && !od_no_device_is_left(e) &&
-           (!t->patient_ns || od_engine_now(e) - t->patient_ns < patience_ns) &&
+           (!t->deferred_ns || od_engine_now(e) - t->deferred_ns < retry_ns) &&
            e->config.driver_ops->waits_for_program(e->config.driver, t);
 }
 
-void od_engine_be_patient(od_engine *e, od_task *t)
+void od_engine_defer(od_engine *e, od_task *t)
 {
-    if (!t->patient_ns)
-        t->patient_ns = od_engine_now(e);
+    if (!t->deferred_ns)
+        t->deferred_ns = od_engine_now(e);
     t->state = OD_TASK_READY;
     t->place = OD_NOWHERE;
-    od_list_push_back(&e->patient, &t->link);
+    od_list_push_back(&e->deferred, &t->link);
 }

@@ -178,7 +178,7 @@ static void finish(int place)
     od_engine_task_done(w.engine, &task[THIRD], OD_OK);
     settle();
     assert_true(w.completed[THIRD]);
-    assert_false(od_engine_lose_patience(w.engine));
+    assert_false(od_engine_retry(w.engine));
 }
 
 static void runs_where_the_one_is_that_stays(void **state)
@@ -188,7 +188,7 @@ static void runs_where_the_one_is_that_stays(void **state)
     assert_int_equal(w.nstarted, 0);
     assert_true(w.asked > 0);
     w.now += UINT64_C(1000000000);
-    assert_true(od_engine_lose_patience(w.engine));
+    assert_true(od_engine_retry(w.engine));
     settle();
     assert_int_equal(w.nstarted, 0);
     od_engine_unbind(w.engine, access[1].datum, false);
@@ -202,11 +202,11 @@ static void runs_on_the_host_in_the_end(void **state)
     (void)state;
     make_ready(true);
     w.now += UINT64_C(4900000000);
-    assert_true(od_engine_lose_patience(w.engine));
+    assert_true(od_engine_retry(w.engine));
     settle();
     assert_int_equal(w.nstarted, 0);
     w.now += UINT64_C(200000000);
-    od_engine_lose_patience(w.engine);
+    od_engine_retry(w.engine);
     settle();
     finish(OD_HOST);
 }

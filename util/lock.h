@@ -27,7 +27,7 @@ typedef enum od_lock_rank {
     OD_LOCK_TEAM,        /* omp_ext/libomp/team.h */
     OD_LOCK_EVENTS,      /* omp_ext/libomp/events.c */
     OD_LOCK_ENTRIES,     /* omp_ext/tasks/entry.c */
-    OD_LOCK_RECORDS,     /* omp_ext/tasks/records.c: one per shard */
+    OD_LOCK_RECORDS,     /* omp_ext/tasks/task_table.c: one per shard */
     OD_LOCK_ALLOCATED,   /* omp_ext/maps/device_memory.c */
     OD_LOCK_FOREIGN,     /* likewise */
     OD_LOCK_IMAGES,      /* omp_ext/libomp/images.c */

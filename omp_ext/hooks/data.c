@@ -50,12 +50,12 @@ static void note_foreign_list(construct what, int64_t device, const od_map_args 
  * a device clause that name it are known as its own. */
 static void note_foreign(construct what, int64_t device, const od_map_args *args)
 {
-    od_map_args room = {0};
+    od_map_list room = {0};
     if (!od_runtime_started() || od_self.mode == OD_HOST_VERSION || what == UPDATE ||
         (device >= 0 && device != od_runtime_virtual_number() && device != od_args_device(args)))
         return;
     note_foreign_list(what, device, od_expanded(args, &room));
-    od_expand_free(&room);
+    od_map_list_free(&room);
 }
 
 static void carry_out_simple(construct what, const od_map_args *flat, const od_structs *structs)
@@ -152,7 +152,8 @@ static bool carry_out(construct what, od_ident *ident, const od_map_args *args)
 {
     od_structs *structs = NULL;
     int64_t *marked = NULL;
-    od_map_args room = {0}, list = *od_expanded(args, &room);
+    od_map_list room = {0};
+    od_map_args list = *od_expanded(args, &room);
     od_foreignness foreign = od_foreign_mark(&list, list.types == args->types, &marked);
     list.types = marked ? marked : list.types;
     od_map_args flat = list;
@@ -163,7 +164,7 @@ static bool carry_out(construct what, od_ident *ident, const od_map_args *args)
     if (simple)
         carry_out_lists(what, ident, args, &list, &flat, structs);
     od_structs_free(structs);
-    od_expand_free(&room);
+    od_map_list_free(&room);
     free(marked);
     return simple;
 }
@@ -173,7 +174,7 @@ static bool carry_out(construct what, od_ident *ident, const od_map_args *args)
 /* What is to be done when libomptarget's call has returned. */
 typedef struct passing {
     od_lent *lent;
-    od_map_args own; /* arrays malloc'ed, by od_expand() */
+    od_map_list own;
 } passing;
 
 /* Entry i as one of a region that is counted, or of a member. False: it is none. Locked. */
@@ -193,16 +194,15 @@ static void make_own(od_map_args *args, int32_t i)
 }
 
 /* What the list names of regions. It counts there as always: libomptarget, to which it is lent, does not count it. */
-static od_map_args own_part(const od_map_args *args)
+static od_map_list own_part(const od_map_args *args)
 {
-    od_map_args own;
-    od_expand(args, &own);
+    od_map_list own = od_expand(args);
     od_engine *engine = od_runtime_lock();
-    for (int32_t i = 0; i < own.count; i++)
-        if (is_own(engine, &own, i))
-            make_own(&own, i);
+    for (int32_t i = 0; i < own.args.count; i++)
+        if (is_own(engine, &own.args, i))
+            make_own(&own.args, i);
         else
-            own.types[i] = OD_MAP_LITERAL;
+            own.args.types[i] = OD_MAP_LITERAL;
     od_runtime_unlock();
     return own;
 }
@@ -212,8 +212,8 @@ static int begin_passing(construct what, const od_map_args *args, passing *p)
 {
     int device = od_args_device(args);
     p->own = own_part(args);
-    if (what == BEGIN && has_own(&p->own))
-        od_data_begin(&p->own, NULL);
+    if (what == BEGIN && has_own(&p->own.args))
+        od_data_begin(&p->own.args, NULL);
     p->lent = od_lend(args, device, what == BEGIN);
     return device;
 }
@@ -222,10 +222,10 @@ static void end_passing(construct what, const od_map_args *args, passing *p)
 {
     od_lend_end(p->lent);
     if (what == BEGIN)
-        return_addresses(args, &p->own);
-    if (what == END && has_own(&p->own))
-        od_data_end(&p->own);
-    od_expand_free(&p->own);
+        return_addresses(args, &p->own.args);
+    if (what == END && has_own(&p->own.args))
+        od_data_end(&p->own.args);
+    od_map_list_free(&p->own);
 }
 
 /* True where the construct has been dealt with; false: libomptarget is called with *device, then end_passing(). */

@@ -29,23 +29,10 @@ struct od_lent {
 
 /* --- what the list names -------------------------------------------------- */
 
-/* Ranges of regions, as a list of kernel arguments. */
-typedef struct ranges {
-    od_map_args list; /* arrays malloc'ed */
-} ranges;
-
-static void *room(int32_t count, size_t each)
+/* As an argument of a kernel. */
+static void add(od_map_list *ranges, uintptr_t base, size_t size)
 {
-    void *array = od_alloc((2 * (size_t)count + 1) * each);
-    return array;
-}
-
-static void add(ranges *r, uintptr_t base, size_t size)
-{
-    int32_t i = r->list.count++;
-    r->list.bases[i] = r->list.begins[i] = (void *)base;
-    r->list.sizes[i] = (int64_t)size;
-    r->list.types[i] = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
+    od_map_list_add(ranges, (void *)base, (void *)base, (int64_t)size, OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM);
 }
 
 /* libomptarget leads the device's copy of the pointer to the object, and the program's must not follow. Locked. */
@@ -59,17 +46,18 @@ static void attach(od_region *region, const od_map_args *args, int32_t i)
 }
 
 /* The whole struct in which the pointer is. Locked. */
-static void add_slot(ranges *r, od_engine *engine, const od_map_args *args, int32_t i)
+static void add_slot(od_map_list *ranges, od_engine *engine, const od_map_args *args, int32_t i)
 {
     uintptr_t slot = (uintptr_t)args->bases[i];
     od_region *region = od_directory_find_region(od_engine_directory(engine), slot, sizeof(void *));
     if (!region)
         return;
     attach(region, args, i);
-    add(r, region->base, region->size);
+    add(ranges, region->base, region->size);
 }
 
-static void find_ranges(ranges *r, const od_map_args *args)
+/* Those of regions. */
+static void find_ranges(od_map_list *ranges, const od_map_args *args)
 {
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; i < args->count; i++) {
@@ -77,21 +65,21 @@ static void find_ranges(ranges *r, const od_map_args *args)
         if (!(args->types[i] & OD_MAP_NO_RANGE) || pointee) {
             od_reference named = od_refer_to_regions(engine, args, i);
             if (named.region)
-                add(r, named.base, named.size);
+                add(ranges, named.base, named.size);
         }
         if (pointee && !literal)
-            add_slot(r, engine, args, i);
+            add_slot(ranges, engine, args, i);
     }
     od_runtime_unlock();
 }
 
 /* --- the data ---------------------------------------------------------------- */
 
-static od_job *acquire(const ranges *r, int device, int *place)
+static od_job *acquire(const od_map_args *ranges, int device, int *place)
 {
     od_uses uses = {0};
     od_job *job = od_job_create(OD_JOB_SYNC);
-    od_expect_memory(job && !od_args_resolve(&r->list, NULL, 0, &uses, NULL));
+    od_expect_memory(job && !od_args_resolve(ranges, NULL, 0, &uses, NULL));
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
     od_runtime_unlock();
@@ -166,10 +154,10 @@ static void hold_pointees(const od_map_args *args, bool stays)
     }
 }
 
-static od_lent *lend_all(const ranges *r, int device)
+static od_lent *lend_all(const od_map_args *ranges, int device)
 {
     int place;
-    od_job *job = acquire(r, device, &place);
+    od_job *job = acquire(ranges, device, &place);
     od_lent *lent = od_alloc(sizeof *lent + job->task.naccess * sizeof *lent->address);
     *lent = (od_lent){job, place, device};
     od_lock_take(&lending);
@@ -180,17 +168,13 @@ static od_lent *lend_all(const ranges *r, int device)
 
 od_lent *od_lend(const od_map_args *args, int device, bool stays)
 {
-    od_map_args expanded = {0};
+    od_map_list expanded = {0}, ranges = {0};
     const od_map_args *all = od_expanded(args, &expanded);
-    ranges r = {.list = {.bases = room(all->count, sizeof(void *)),
-                         .begins = room(all->count, sizeof(void *)),
-                         .sizes = room(all->count, sizeof(int64_t)),
-                         .types = room(all->count, sizeof(int64_t))}};
-    find_ranges(&r, all);
+    find_ranges(&ranges, all);
     hold_pointees(all, stays);
-    od_lent *lent = r.list.count ? lend_all(&r, device) : NULL;
-    od_expand_free(&r.list);
-    od_expand_free(&expanded);
+    od_lent *lent = ranges.args.count ? lend_all(&ranges.args, device) : NULL;
+    od_map_list_free(&ranges);
+    od_map_list_free(&expanded);
     return lent;
 }
 

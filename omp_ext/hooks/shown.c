@@ -172,9 +172,9 @@ static void emit_host_address(const char *what)
 void od_show_addresses(const od_map_args *args)
 {
     od_reach *reach = od_reach_find(args);
-    int place = acquire_beside_others(reach ? &reach->args : args, reach);
+    int place = acquire_beside_others(reach ? &reach->list.args : args, reach);
     if (reach)
-        memcpy(args->bases, reach->args.bases, (size_t)args->count * sizeof *args->bases);
+        memcpy(args->bases, reach->list.args.bases, (size_t)args->count * sizeof *args->bases);
     if (place == OD_HOST)
         emit_host_address("use_device_ptr");
     else
@@ -229,7 +229,7 @@ void od_hide_addresses(const od_map_args *args)
 {
     bool on_host = od_self.shown_host & 1;
     od_reach *reach = take_reach();
-    const od_map_args *all = reach ? &reach->args : args;
+    const od_map_args *all = reach ? &reach->list.args : args;
     od_self.shown_host >>= 1;
     od_self.holds -= od_self.holds > 0;
     if (od_self.holds || od_self.mode != OD_PLAIN)

@@ -57,13 +57,14 @@ static int plain_launch(const od_kernel_call *call)
 /* Ends the program where the call's map list is wrong. */
 static od_flattened flatten(od_kernel_call *call, od_kernel_args *flat)
 {
-    od_map_args given = od_kernel_map_args(&call->args), room = {0};
+    od_map_list room = {0};
+    od_map_args given = od_kernel_map_args(&call->args);
     const od_map_args *list = od_expanded(&given, &room);
     od_refusal refusal = od_find_refused(OD_NAMING_ENTER, list);
     if (refusal.found)
         od_refuse_kernel(call, &refusal);
     od_flattened how = od_structs_flatten(&call->args, list, flat, &call->structs);
-    od_expand_free(&room);
+    od_map_list_free(&room);
     return how;
 }
 

@@ -35,7 +35,7 @@ int omp_get_default_device(void)
 static bool is_in_region(const od_map_args *given)
 {
     bool inside = false;
-    od_map_args room = {0};
+    od_map_list room = {0};
     const od_map_args *args = od_expanded(given, &room);
     od_engine *engine = od_runtime_lock();
     od_region *region;
@@ -44,7 +44,7 @@ static bool is_in_region(const od_map_args *given)
                  od_directory_refer(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i],
                                     &region) != OD_APART;
     od_runtime_unlock();
-    od_expand_free(&room);
+    od_map_list_free(&room);
     return inside;
 }
 

@@ -6,44 +6,20 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/runtime/runtime.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef void (*mapper_function)(void *handle, void *base, void *begin, int64_t size, int64_t type, void *name);
 
 typedef struct components {
-    od_map_args list; /* arrays malloc'ed */
-    int32_t capacity;
+    od_map_list list;
     int32_t first; /* of the entry that is being expanded: its components count from here */
 } components;
 
 static _Thread_local components *collecting;
 
-static void *grown(void *array, int32_t capacity)
-{
-    void *more = od_alloc_more(array, (size_t)capacity * sizeof(void *));
-    return more;
-}
-
-static void reserve(components *c)
-{
-    if (c->list.count < c->capacity)
-        return;
-    c->capacity = c->capacity ? 2 * c->capacity : 16;
-    c->list.bases = grown(c->list.bases, c->capacity);
-    c->list.begins = grown(c->list.begins, c->capacity);
-    c->list.sizes = grown(c->list.sizes, c->capacity);
-    c->list.types = grown(c->list.types, c->capacity);
-}
-
 static void push(components *c, void *base, void *begin, int64_t size, int64_t type)
 {
-    reserve(c);
-    int32_t i = c->list.count++;
-    c->list.bases[i] = base;
-    c->list.begins[i] = begin;
-    c->list.sizes[i] = size;
-    c->list.types[i] = type;
+    od_map_list_add(&c->list, base, begin, size, type);
 }
 
 void __tgt_push_mapper_component(void *handle, void *base, void *begin, int64_t size, int64_t type, void *name)
@@ -58,7 +34,7 @@ int64_t __tgt_mapper_num_components(void *handle)
 {
     if (!collecting || handle != collecting)
         return REAL(__tgt_mapper_num_components)(handle);
-    return collecting->list.count - collecting->first;
+    return collecting->list.args.count - collecting->first;
 }
 
 /* --- attachments -------------------------------------------------------- */
@@ -113,7 +89,7 @@ static int32_t find_object(const od_map_args *args, int32_t i)
 /* What the kernel also gets as an argument stays one. */
 static void attach(components *c, int32_t i)
 {
-    const od_map_args *list = &c->list;
+    const od_map_args *list = &c->list.args;
     int32_t object = find_object(list, i);
     bool found = object < list->count;
     int64_t type = OD_MAP_PTR_AND_OBJ | OD_MAP_ATTACH | (found ? list->types[object] & ~OD_MAP_PARAM : 0);
@@ -145,10 +121,11 @@ static mapper_function function_of(void *address)
 /* A mapper that maps the whole object and nothing behind pointers: the kernel's argument says so itself. */
 static void take_flags(components *c, int32_t param)
 {
-    for (int32_t i = param + 1; i < c->list.count; i++) {
-        bool same = c->list.begins[i] == c->list.begins[param] && c->list.sizes[i] == c->list.sizes[param];
-        if (same && !(c->list.types[i] & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF)))
-            c->list.types[param] |= c->list.types[i] & (OD_MAP_TO | OD_MAP_FROM | OD_MAP_ALWAYS);
+    const od_map_args *list = &c->list.args;
+    for (int32_t i = param + 1; i < list->count; i++) {
+        bool same = list->begins[i] == list->begins[param] && list->sizes[i] == list->sizes[param];
+        if (same && !(list->types[i] & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF)))
+            list->types[param] |= list->types[i] & (OD_MAP_TO | OD_MAP_FROM | OD_MAP_ALWAYS);
     }
 }
 
@@ -171,20 +148,19 @@ static void push_pieces(components *c, const dimension *d, int64_t n, char *addr
 static void expand_mapper(components *c, const od_map_args *args, int32_t i)
 {
     int64_t type = args->types[i];
-    int32_t param = c->list.count;
+    int32_t param = c->list.args.count;
     if (type & OD_MAP_PARAM)
         push(c, args->bases[i], args->begins[i], args->sizes[i], OD_MAP_PARAM | OD_MAP_STANDS);
-    c->first = c->list.count;
+    c->first = c->list.args.count;
     function_of(args->mappers[i])(c, args->bases[i], args->begins[i], args->sizes[i], type,
                                   args->names ? args->names[i] : NULL);
     if (type & OD_MAP_PARAM)
         take_flags(c, param);
 }
 
-void od_expand(const od_map_args *args, od_map_args *expanded)
+od_map_list od_expand(const od_map_args *args)
 {
     components c = {0}, *outer = collecting;
-    reserve(&c);
     collecting = &c;
     for (int32_t i = 0; i < args->count; i++)
         if (args->mappers && args->mappers[i])
@@ -194,25 +170,16 @@ void od_expand(const od_map_args *args, od_map_args *expanded)
         else
             push(&c, args->bases[i], args->begins[i], args->sizes[i], args->types[i]);
     collecting = outer;
-    for (int32_t i = 0, n = c.list.count; i < n; i++)
-        if (is_due(&c.list, i))
+    for (int32_t i = 0, n = c.list.args.count; i < n; i++)
+        if (is_due(&c.list.args, i))
             attach(&c, i);
-    *expanded = c.list;
+    return c.list;
 }
 
-void od_expand_free(od_map_args *expanded)
-{
-    free(expanded->bases);
-    free(expanded->begins);
-    free(expanded->sizes);
-    free(expanded->types);
-    *expanded = (od_map_args){0};
-}
-
-const od_map_args *od_expanded(const od_map_args *args, od_map_args *room)
+const od_map_args *od_expanded(const od_map_args *args, od_map_list *room)
 {
     if (!od_is_compound(args))
         return args;
-    od_expand(args, room);
-    return room;
+    *room = od_expand(args);
+    return &room->args;
 }

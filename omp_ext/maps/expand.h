@@ -14,7 +14,7 @@
 #ifndef OD_OMP_EXT_EXPAND_H
 #define OD_OMP_EXT_EXPAND_H
 
-#include "omp_ext/libomp/abi.h"
+#include "omp_ext/maps/list.h"
 
 #include <stdbool.h>
 
@@ -28,11 +28,9 @@ static inline bool od_entry_maps(const od_map_args *args, int32_t i)
 
 bool od_is_compound(const od_map_args *args);
 
-/* The list without such entries. In a kernel's list one with a mapper stays itself, as a parent. *expanded owns its
- * arrays, which od_expand_free() frees. */
-void od_expand(const od_map_args *args, od_map_args *expanded);
-void od_expand_free(od_map_args *expanded);
+/* The list without such entries. In a kernel's list one with a mapper stays itself, as a parent. To be freed. */
+od_map_list od_expand(const od_map_args *args);
 /* The list itself where no entry stands for several, else *room, which is zero before and expanded then. */
-const od_map_args *od_expanded(const od_map_args *args, od_map_args *room);
+const od_map_args *od_expanded(const od_map_args *args, od_map_list *room);
 
 #endif

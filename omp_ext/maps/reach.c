@@ -6,35 +6,17 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/maps/refer.h"
-#include "omp_ext/maps/relocate.h"
+#include "omp_ext/maps/structs/relocate.h"
 #include "omp_ext/runtime/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void *grown(void *array, size_t count, size_t size)
-{
-    void *more = od_alloc_more(array, count * size);
-    return more;
-}
-
 static void add_entry(od_reach *r, void *base, void *begin, int64_t size, int64_t type, const od_attachment *slot)
 {
-    int32_t i = r->args.count;
-    if (i == r->capacity) {
-        size_t n = (size_t)(r->capacity = i ? 2 * i : 16);
-        r->args.bases = grown(r->args.bases, n, sizeof *r->args.bases);
-        r->args.begins = grown(r->args.begins, n, sizeof *r->args.begins);
-        r->args.sizes = grown(r->args.sizes, n, sizeof *r->args.sizes);
-        r->args.types = grown(r->args.types, n, sizeof *r->args.types);
-        r->slots = grown(r->slots, n, sizeof *r->slots);
-    }
-    r->args.bases[i] = base;
-    r->args.begins[i] = begin;
-    r->args.sizes[i] = size;
-    r->args.types[i] = type;
+    int32_t i = od_map_list_add(&r->list, base, begin, size, type);
+    r->slots = od_alloc_more(r->slots, (size_t)r->list.capacity * sizeof *r->slots);
     r->slots[i] = slot ? *slot : (od_attachment){0};
-    r->args.count++;
 }
 
 /* What entry i stands for, if its address is shown. */
@@ -61,8 +43,8 @@ static void follow(od_reach *r, od_engine *engine, int32_t i)
 {
     uintptr_t base = 0;
     size_t size = 0;
-    const od_region *region = shown_region(engine, &r->args, i, &base, &size);
-    if (!region || !region->attachments || is_repeated(&r->args, i))
+    const od_region *region = shown_region(engine, &r->list.args, i, &base, &size);
+    if (!region || !region->attachments || is_repeated(&r->list.args, i))
         return;
     const od_attachment *a = od_attachments_next(region->attachments, base, base + size);
     for (; a; a = od_attachments_next(region->attachments, a->slot + sizeof(void *), base + size))
@@ -94,7 +76,7 @@ od_reach *od_reach_find(const od_map_args *args)
         add_entry(r, args->bases[i], args->begins[i], args->sizes[i], args->types[i], NULL);
     r->given = args->count;
     od_engine *engine = od_runtime_lock();
-    for (int32_t i = 0; i < r->args.count; i++)
+    for (int32_t i = 0; i < r->list.args.count; i++)
         follow(r, engine, i);
     od_runtime_unlock();
     return r;
@@ -111,7 +93,7 @@ static od_relocations *relocations_at(od_reach *r, const od_uses *uses, uintptr_
     if (*j == uses->count)
         return NULL;
     if (!r->relocations[*j])
-        r->relocations[*j] = od_relocations_create((uint32_t)(r->args.count - r->given));
+        r->relocations[*j] = od_relocations_create((uint32_t)(r->list.args.count - r->given));
     od_expect_memory(r->relocations[*j]);
     return r->relocations[*j];
 }
@@ -139,7 +121,7 @@ void od_reach_want(od_reach *r, od_uses *uses, const int32_t *access_of)
     forget_wanted(r);
     r->nrelocations = uses->count;
     r->relocations = od_alloc_zeroed((size_t)uses->count + 1, sizeof *r->relocations);
-    for (int32_t i = r->given; i < r->args.count; i++) {
+    for (int32_t i = r->given; i < r->list.args.count; i++) {
         uint32_t j;
         od_relocations *to = access_of[i] >= 0 ? relocations_at(r, uses, r->slots[i].slot, &j) : NULL;
         od_datum *pointee = to ? uses->access[access_of[i]].datum : NULL;
@@ -183,10 +165,7 @@ void od_reach_free(od_reach *r)
     if (!r)
         return;
     forget_wanted(r);
-    free(r->args.bases);
-    free(r->args.begins);
-    free(r->args.sizes);
-    free(r->args.types);
+    od_map_list_free(&r->list);
     free(r->slots);
     free(r);
 }

@@ -9,12 +9,12 @@
 
 #include "memmgr/data/attach.h"
 #include "memmgr/data/relocation.h"
+#include "omp_ext/maps/list.h"
 #include "omp_ext/maps/uses.h"
 
 typedef struct od_reach {
-    od_map_args args; /* the construct's entries, and then one for what each pointer leads to */
+    od_map_list list; /* the construct's entries, and then one for what each pointer leads to */
     int32_t given;    /* entries of the construct's */
-    int32_t capacity;
     od_attachment *slots;         /* of the entries from `given` on */
     od_relocations **relocations; /* of each datum, or NULL */
     uint32_t nrelocations;

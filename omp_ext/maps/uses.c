@@ -400,9 +400,9 @@ static void bring_outside_home(const od_map_args *args)
 
 void od_args_bring_home(const od_map_args *args)
 {
-    od_map_args room = {0};
+    od_map_list room = {0};
     bring_outside_home(od_expanded(args, &room));
-    od_expand_free(&room);
+    od_map_list_free(&room);
 }
 
 void od_args_bring_foreign_home(const od_map_args *args)

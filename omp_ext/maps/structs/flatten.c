@@ -3,7 +3,6 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/maps/structs/internal.h"
 
-#include "omp_ext/maps/expand.h"
 #include "omp_ext/maps/fortran.h"
 #include "omp_ext/maps/args.h"
 
@@ -42,7 +41,7 @@ void od_structs_free(od_structs *s)
     for (uint32_t i = 0; s->relocations && i < s->holders.count; i++)
         free(s->relocations[i]);
     free(s->relocations);
-    od_expand_free(&s->flat);
+    od_map_list_free(&s->flat);
     od_holders_free(&s->holders);
     free(s->parts);
     free(s->slots);
@@ -57,21 +56,7 @@ uint32_t od_structs_hidden(const od_structs *s)
 
 static uint32_t append(od_structs *s, uintptr_t base, uintptr_t begin, size_t size, int64_t type)
 {
-    od_map_args *flat = &s->flat;
-    if (flat->count == s->capacity) {
-        s->capacity = s->capacity ? 2 * s->capacity : 16;
-        size_t n = (size_t)s->capacity;
-        flat->bases = enough(flat->bases, n, sizeof *flat->bases);
-        flat->begins = enough(flat->begins, n, sizeof *flat->begins);
-        flat->sizes = enough(flat->sizes, n, sizeof *flat->sizes);
-        flat->types = enough(flat->types, n, sizeof *flat->types);
-    }
-    int32_t i = flat->count++;
-    flat->bases[i] = (void *)base;
-    flat->begins[i] = (void *)begin;
-    flat->sizes[i] = (int64_t)size;
-    flat->types[i] = type;
-    return (uint32_t)i;
+    return (uint32_t)od_map_list_add(&s->flat, (void *)base, (void *)begin, (int64_t)size, type);
 }
 
 static uint32_t hide(od_structs *s, uintptr_t base, uintptr_t begin, size_t size, int64_t type)
@@ -263,9 +248,9 @@ static void add_hidden(od_structs *s, const od_map_args *args)
 /* The argument that is the datum at this address, or the count. */
 static uint32_t find_arg(const od_structs *s, uintptr_t address)
 {
-    uint32_t i = 0, n = (uint32_t)s->flat.count;
-    while (i < n && (od_arg_classify(&s->flat, (int32_t)i) != OD_ARG_DATUM ||
-                     address - (uintptr_t)s->flat.begins[i] >= (uintptr_t)s->flat.sizes[i]))
+    uint32_t i = 0, n = (uint32_t)s->flat.args.count;
+    while (i < n && (od_arg_classify(&s->flat.args, (int32_t)i) != OD_ARG_DATUM ||
+                     address - (uintptr_t)s->flat.args.begins[i] >= (uintptr_t)s->flat.args.sizes[i]))
         i++;
     return i;
 }
@@ -274,7 +259,7 @@ static uint32_t find_arg(const od_structs *s, uintptr_t address)
 static uint32_t captured_arg(od_structs *s, uintptr_t begin)
 {
     uint32_t arg = find_arg(s, begin);
-    return arg < (uint32_t)s->flat.count ? arg : hide(s, begin, begin, 0, OD_MAP_TO | OD_MAP_FROM);
+    return arg < (uint32_t)s->flat.args.count ? arg : hide(s, begin, begin, 0, OD_MAP_TO | OD_MAP_FROM);
 }
 
 static void add_capture(od_structs *s, const od_map_args *args, int32_t i)
@@ -439,11 +424,11 @@ od_flattened od_structs_flatten(const od_kernel_args *args, const od_map_args *l
     if (!s)
         return OD_FLAT_IMPOSSIBLE;
     *flat = *args;
-    flat->count = (uint32_t)s->flat.count;
-    flat->bases = s->flat.bases;
-    flat->begins = s->flat.begins;
-    flat->sizes = s->flat.sizes;
-    flat->types = s->flat.types;
+    flat->count = (uint32_t)s->flat.args.count;
+    flat->bases = s->flat.args.bases;
+    flat->begins = s->flat.args.begins;
+    flat->sizes = s->flat.args.sizes;
+    flat->types = s->flat.args.types;
     flat->names = NULL;
     flat->mappers = NULL;
     *structs = s;
@@ -487,7 +472,7 @@ od_flattened od_structs_flatten_data(const od_map_args *args, od_map_args *flat,
     od_structs *s = create(args->count);
     for (int32_t i = 0; i < args->count; i++)
         append_entry(s, args, i);
-    *flat = s->flat;
+    *flat = s->flat.args;
     *structs = s;
     return OD_FLAT_DONE;
 }

@@ -3,6 +3,7 @@
 #ifndef OD_OMP_EXT_STRUCTS_INTERNAL_H
 #define OD_OMP_EXT_STRUCTS_INTERNAL_H
 
+#include "omp_ext/maps/list.h"
 #include "omp_ext/maps/structs/holders.h"
 #include "omp_ext/maps/structs/structs.h"
 
@@ -31,8 +32,7 @@ typedef struct od_private_slot {
 } od_private_slot;
 
 struct od_structs {
-    od_map_args flat; /* arrays malloc'ed */
-    int32_t capacity;
+    od_map_list flat;
     uint32_t nhidden;
     od_holders holders;
     od_part *parts;                /* in order of addresses; malloc'ed, like the following */

@@ -6,7 +6,7 @@
 #include "omp_ext/maps/structs/internal.h"
 
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/maps/relocate.h"
+#include "omp_ext/maps/structs/relocate.h"
 #include "omp_ext/libomp/thread.h"
 #include "util/memory.h"
 

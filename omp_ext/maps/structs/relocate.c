@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Pointers in device copies. See relocate.h. */
-#include "omp_ext/maps/relocate.h"
+#include "omp_ext/maps/structs/relocate.h"
 
 #include "util/lock.h"
 

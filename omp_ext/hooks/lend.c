@@ -202,14 +202,14 @@ void od_lend_end(od_lent *lent)
 
 int od_pass_through(const od_kernel_call *call, int64_t device)
 {
-    od_map_args map = od_kernel_map_args(&call->args);
+    const od_map_args *map = &call->map;
     od_kernel_args args = call->args;
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    od_args_bring_home(&map);
+    od_args_bring_home(map);
     if (device >= 0)
         return od_launch_carry_out(call, device, &args, NULL);
-    od_lent *lent = od_lend(&map, od_args_device(&map), false);
-    int failed = od_launch_carry_out(call, od_args_device(&map), &args, NULL);
+    od_lent *lent = od_lend(map, od_args_device(map), false);
+    int failed = od_launch_carry_out(call, od_args_device(map), &args, NULL);
     od_lend_end(lent);
     return failed;
 }

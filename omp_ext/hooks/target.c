@@ -49,49 +49,39 @@ static int pass_through(const od_kernel_call *call, int64_t device)
 
 static int plain_launch(const od_kernel_call *call)
 {
-    od_map_args map = od_kernel_map_args(&call->args);
-    od_learn_offload(&map, !call->structs);
+    od_learn_offload(&call->map, !call->structs);
     return od_job_launch_sync(call, NULL);
 }
 
 /* Ends the program where the call's map list is wrong. */
-static od_flattened flatten(od_kernel_call *call, od_kernel_args *flat)
+static od_flattened flatten(od_kernel_call *call)
 {
     od_map_list room = {0};
-    od_map_args given = od_kernel_map_args(&call->args);
-    const od_map_args *list = od_expanded(&given, &room);
+    const od_map_args *list = od_expanded(&call->map, &room);
     od_refusal refusal = od_find_refused(OD_NAMING_ENTER, list);
     if (refusal.found)
         od_refuse_kernel(call, &refusal);
-    od_flattened how = od_structs_flatten(&call->args, list, flat, &call->structs);
+    od_flattened how = od_structs_flatten(list, list != &call->map, &call->map, &call->structs);
     od_map_list_free(&room);
     return how;
 }
 
 /* Turns the structs of the call's map list into simple arguments, and marks what is libomptarget's: *marked are then
- * the call's map types. False: it must pass through. */
+ * the list's map types. False: it must pass through, as written. */
 static bool make_simple(od_kernel_call *call, int64_t **marked)
 {
-    od_kernel_args flat;
-    od_map_args written = od_kernel_map_args(&call->args);
-    od_foreignness foreign = od_foreign_mark(&written, false, marked);
+    od_foreignness foreign = od_foreign_mark(&call->map, false, marked);
     if (foreign == OD_FOREIGN_ENTANGLED)
         return false;
     if (foreign == OD_FOREIGN_MARKED) {
-        written.types = call->args.types = *marked;
-        od_args_bring_foreign_home(&written);
+        call->map.types = *marked;
+        od_args_bring_foreign_home(&call->map);
     }
-    od_flattened how = flatten(call, &flat);
-    if (how == OD_FLAT_IMPOSSIBLE)
+    if (flatten(call) == OD_FLAT_IMPOSSIBLE)
         return false;
-    od_kernel_args given = call->args;
-    if (how == OD_FLAT_DONE)
-        call->args = flat;
-    od_map_args map = od_kernel_map_args(&call->args);
-    if (!od_args_are_simple(&map)) {
+    if (!od_args_are_simple(&call->map)) {
         od_structs_free(call->structs);
         call->structs = NULL;
-        call->args = given;
         return false;
     }
     if (call->structs) /* a task of its own: nothing is held while it waits for its data */
@@ -147,21 +137,23 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
                            .from = __builtin_return_address(0)};
     if (!od_runtime_active() || !is_known_version(args))
         return as_written(&call, device, args);
+    const od_map_args map = {(int32_t)args->count, args->bases, args->begins, args->sizes,
+                             args->types,          args->names, args->mappers};
     call.args = *args;
-    od_map_args map = od_kernel_map_args(args);
+    call.map = map;
     od_info_print(OD_INFO_KERNEL, ident, device, &map);
     bool is_virtual = od_is_virtual(&device, &map);
     if (!is_virtual)
         return pass_through(&call, device);
     if (od_memory_is_short() && !uses_regions(&map))
         return pass_through(&call, OD_DEVICE_DEFAULT);
-    void *widened = od_fortran_widen(&call.args);
+    void *widened = od_fortran_widen(&call.map);
     int64_t *marked = NULL;
     int failed;
     if (make_simple(&call, &marked)) {
         failed = schedule(&call);
     } else {
-        call.args = *args;
+        call.map = map;
         failed = pass_through(&call, OD_DEVICE_DEFAULT);
     }
     free(marked);

@@ -11,12 +11,6 @@
 
 #include <stdlib.h>
 
-od_map_args od_kernel_map_args(const od_kernel_args *args)
-{
-    return (od_map_args){(int32_t)args->count, args->bases, args->begins, args->sizes,
-                         args->types,          args->names, args->mappers};
-}
-
 od_arg_class od_arg_classify(const od_map_args *args, int32_t i)
 {
     int64_t type = args->types[i];

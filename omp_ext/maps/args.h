@@ -33,8 +33,6 @@ od_mode od_reference_mode(od_engine *engine, const od_map_args *args, const od_r
 /* How the argument's datum is used, narrowed by the depend items. Locked. */
 od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends, int32_t ndepends);
 
-od_map_args od_kernel_map_args(const od_kernel_args *args);
-
 /* True where every argument is simple and none lies in memory that libomptarget manages. */
 bool od_args_are_simple(const od_map_args *args);
 /* The construct's list with every range as a kernel argument, so that all of them count as its data.

@@ -66,9 +66,9 @@ static bool is_known(const char *name)
 }
 
 /* The entries of an item follow each other, and the first of them bear its name. */
-static bool is_named_slab(const od_kernel_args *args, uint32_t i)
+static bool is_named_slab(const od_map_args *args, int32_t i)
 {
-    for (uint32_t j = i + 1; j-- > 0;)
+    for (int32_t j = i + 1; j-- > 0;)
         if (is_known(args->names[j]))
             return names_slab(args->names[j]);
     return true;
@@ -115,9 +115,9 @@ bool od_fortran_is_descriptor(uintptr_t base, size_t size)
 }
 
 /* What leads to pointee i is a descriptor of an array with gaps. */
-static bool is_scattered(const od_kernel_args *args, uint32_t i)
+static bool is_scattered(const od_map_args *args, int32_t i)
 {
-    for (uint32_t j = 0; j < i; j++) {
+    for (int32_t j = 0; j < i; j++) {
         const descriptor *d = args->begins[j];
         if (args->begins[j] != args->bases[i] || args->sizes[j] < (int64_t)(sizeof *d + sizeof(dimension)))
             continue;
@@ -128,7 +128,7 @@ static bool is_scattered(const od_kernel_args *args, uint32_t i)
 
 /* --- widening -------------------------------------------------------------- */
 
-static bool is_doubtful(const od_kernel_args *args, uint32_t i)
+static bool is_doubtful(const od_map_args *args, int32_t i)
 {
     bool pointee = args->types[i] & OD_MAP_PTR_AND_OBJ, alone = !(args->types[i] & OD_MAP_MEMBER_OF);
     if ((args->types[i] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) || args->sizes[i] <= 0 || !(pointee || alone))
@@ -137,9 +137,9 @@ static bool is_doubtful(const od_kernel_args *args, uint32_t i)
 }
 
 /* Arrays of its own, as before. */
-static void *copy_ranges(od_kernel_args *args)
+static void *copy_ranges(od_map_args *args)
 {
-    size_t n = args->count;
+    size_t n = (size_t)args->count;
     void **begins = od_alloc(n * (sizeof *args->begins + sizeof *args->sizes));
     int64_t *sizes = (int64_t *)(void *)(begins + n);
     memcpy(begins, args->begins, n * sizeof *begins);
@@ -149,10 +149,10 @@ static void *copy_ranges(od_kernel_args *args)
     return begins;
 }
 
-void *od_fortran_widen(od_kernel_args *args)
+void *od_fortran_widen(od_map_args *args)
 {
     void *storage = NULL;
-    for (uint32_t i = 0; args->names && i < args->count; i++) {
+    for (int32_t i = 0; args->names && i < args->count; i++) {
         if (!is_doubtful(args, i))
             continue;
         od_engine *engine = od_runtime_lock();

@@ -17,7 +17,7 @@
 
 /* Makes entries that may be too small the regions that they lie in. Returns what then holds arrays of *args, to be
  * given to free() after their use; NULL: all are as they were. */
-void *od_fortran_widen(od_kernel_args *args);
+void *od_fortran_widen(od_map_args *args);
 
 /* The range is the descriptor of an array: kernels do not change it. */
 bool od_fortran_is_descriptor(uintptr_t base, size_t size);

@@ -23,15 +23,16 @@ typedef struct od_structs od_structs; /* omp_ext/maps/structs/structs.h */
 typedef struct od_kernel_call {
     od_ident *ident;
     int32_t teams, threads;
-    void *kernel; /* host entry: identifies the region */
-    od_kernel_args args;
+    void *kernel;        /* host entry: identifies the region */
+    od_kernel_args args; /* what libomptarget gets where the call passes through */
+    od_map_args map;     /* its map list, as far as it has been made simple */
     od_structs *structs; /* what its map list has lost when it was flattened; NULL: nothing */
     const void *from;    /* of the program, where it is called */
 } od_kernel_call;
 
 /* A kernel launch as the program wrote it, deeply copied. */
 typedef struct od_launch {
-    od_kernel_call call; /* its arrays lie in `storage`, `structs` is the launch's */
+    od_kernel_call call; /* its map list lies in `storage`, `structs` is the launch's */
     uint32_t hidden;     /* of the arguments the last so many, which are the task's data but not passed to the kernel */
     int32_t *access_of;  /* per argument: index into the task's accesses, or -1; in `storage` */
     void **rewritten;    /* room for four arrays of arguments as a device gets them; in `storage` */

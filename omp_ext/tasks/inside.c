@@ -57,12 +57,12 @@ bool od_job_owns(const od_map_args *args)
 /* The data are the job's. 0: done. */
 static int launch_on_own(od_job *job, od_launch *launch)
 {
-    od_map_args map = od_kernel_map_args(&launch->call.args);
+    const od_map_args *map = &launch->call.map;
     od_self.used = true;
-    od_args_push_always(&map);
+    od_args_push_always(map);
     int failed = od_launch_run(launch, job->task.access, (unsigned)od_self.place, NULL);
     if (!failed)
-        od_args_fetch_always(&map);
+        od_args_fetch_always(map);
     return failed;
 }
 
@@ -75,9 +75,8 @@ int od_job_launch_inside(const od_kernel_call *call)
         return od_job_launch_sync(call, job);
     }
     od_expect_memory(!od_launch_copy(&launch, call));
-    od_map_args map = od_kernel_map_args(&launch.call.args);
     int bound = od_launch_bound(&launch);
-    bool all = (bound == OD_NOWHERE || bound == od_self.place) && own(job, &map, launch.access_of);
+    bool all = (bound == OD_NOWHERE || bound == od_self.place) && own(job, &launch.call.map, launch.access_of);
     od_queue_drain();
     int failed = all ? launch_on_own(job, &launch) : 1;
     if (failed) { /* as a task of its own it may use other data, or fail */

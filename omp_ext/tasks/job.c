@@ -374,9 +374,8 @@ static od_job *make_sync_job(const od_kernel_call *call, od_uses *uses)
     od_status status = od_launch_copy(&job->launch, call);
     job->task.uses_spill = true;
     if (!status) {
-        od_map_args map = od_kernel_map_args(&job->launch.call.args);
-        od_args_push_always(&map);
-        status = od_args_resolve(&map, NULL, 0, uses, job->launch.access_of);
+        od_args_push_always(&job->launch.call.map);
+        status = od_args_resolve(&job->launch.call.map, NULL, 0, uses, job->launch.access_of);
     }
     if (!status)
         od_structs_relocate(job->launch.call.structs, job->launch.access_of, uses->access);
@@ -415,8 +414,7 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     od_runtime_lock();
     od_uses_trust(&uses, NULL, 0, true);
     uint64_t owner = od_recorder_own(job->number);
-    od_map_args map = od_kernel_map_args(&job->launch.call.args);
-    od_request *after = od_args_pull_always(&map, &uses, job->launch.access_of);
+    od_request *after = od_args_pull_always(&job->launch.call.map, &uses, job->launch.access_of);
     od_recorder_own(owner);
     if (after)
         after->inside = outer != NULL;

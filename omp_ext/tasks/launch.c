@@ -40,15 +40,17 @@ static size_t private_bytes(const od_map_args *args, int32_t i)
     return od_arg_classify(args, i) == OD_ARG_PRIVATE ? align_up((size_t)args->sizes[i]) : 0;
 }
 
-static void copy_arg(od_launch *launch, uint32_t to, const od_map_args *from, int32_t i, char **privates)
+/* Appends entry i. */
+static void copy_arg(od_launch *launch, const od_map_args *from, int32_t i, char **privates)
 {
-    od_kernel_args *args = &launch->call.args;
+    od_map_args *args = &launch->call.map;
+    int32_t to = args->count++;
     args->bases[to] = from->bases[i];
     args->begins[to] = from->begins[i];
     args->sizes[to] = from->sizes[i];
     args->types[to] = from->types[i];
-    args->names[to] = from->names ? from->names[i] : NULL;
-    args->mappers[to] = NULL;
+    if (from->names)
+        args->names[to] = from->names[i];
     launch->access_of[to] = -1;
     size_t bytes = private_bytes(from, i);
     if (!bytes || !from->begins[i])
@@ -62,40 +64,34 @@ static void copy_arg(od_launch *launch, uint32_t to, const od_map_args *from, in
 
 od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
 {
-    od_map_args from = od_kernel_map_args(&call->args);
-    size_t n = call->args.count, privates = 0;
-    for (int32_t i = 0; i < from.count; i++)
-        privates += private_bytes(&from, i);
-    size_t arrays = align_up(n * (10 * sizeof(void *) + sizeof(int32_t)));
+    const od_map_args *from = &call->map;
+    size_t n = (size_t)from->count, privates = 0;
+    for (int32_t i = 0; i < from->count; i++)
+        privates += private_bytes(from, i);
+    size_t arrays = align_up(n * (9 * sizeof(void *) + sizeof(int32_t)));
     char *storage = od_malloc(arrays + privates + 16);
     if (!storage)
         return OD_ENOMEM;
     *launch = (od_launch){.call = *call, .storage = storage};
-    od_kernel_args *args = &launch->call.args;
     void **array = (void **)(void *)storage;
-    args->bases = array;
-    args->begins = array + n;
-    args->names = array + 2 * n;
-    args->mappers = array + 3 * n;
-    args->sizes = (int64_t *)(void *)(array + 4 * n);
-    args->types = (int64_t *)(void *)(array + 5 * n);
-    launch->rewritten = array + 6 * n;
-    launch->access_of = (int32_t *)(void *)(array + 10 * n);
+    launch->call.map = (od_map_args){.bases = array,
+                                     .begins = array + n,
+                                     .sizes = (int64_t *)(void *)(array + 2 * n),
+                                     .types = (int64_t *)(void *)(array + 3 * n),
+                                     .names = from->names ? array + 4 * n : NULL};
+    launch->rewritten = array + 5 * n;
+    launch->access_of = (int32_t *)(void *)(array + 9 * n);
     char *next_private = storage + arrays;
-    args->count = 0;
-    for (int32_t i = 0; i < from.count; i++)
-        if (!is_dropped(&from, i))
-            copy_arg(launch, args->count++, &from, i, &next_private);
-    for (int32_t i = 0; i < from.count; i++) {
-        if (!is_hidden(&from, i))
+    for (int32_t i = 0; i < from->count; i++)
+        if (!is_dropped(from, i))
+            copy_arg(launch, from, i, &next_private);
+    for (int32_t i = 0; i < from->count; i++) {
+        if (!is_hidden(from, i))
             continue;
-        copy_arg(launch, args->count, &from, i, &next_private);
-        args->types[args->count++] |= OD_MAP_PARAM;
+        copy_arg(launch, from, i, &next_private);
+        launch->call.map.types[launch->call.map.count - 1] |= OD_MAP_PARAM;
         launch->hidden++;
     }
-    if (!from.names)
-        args->names = NULL;
-    args->mappers = NULL;
     return OD_OK;
 }
 
@@ -108,12 +104,11 @@ void od_launch_free(od_launch *launch)
 
 int od_launch_bound(const od_launch *launch)
 {
-    const od_kernel_args *args = &launch->call.args;
-    od_map_args map = od_kernel_map_args(args);
-    int foreign = od_foreign_place(&map);
+    const od_map_args *args = &launch->call.map;
+    int foreign = od_foreign_place(args);
     if (foreign != OD_NOWHERE)
         return foreign;
-    for (uint32_t i = 0; i < args->count; i++) {
+    for (int32_t i = 0; i < args->count; i++) {
         if (!(args->types[i] & OD_MAP_LITERAL))
             continue;
         int device = od_device_of_address((uintptr_t)args->begins[i]);
@@ -135,12 +130,16 @@ static void make_literal(od_kernel_args *args, uint32_t i, uintptr_t address)
 /* The launch's arguments in arrays of its own: a run may fail and be repeated on another device. */
 static od_kernel_args copy_to_rewrite(const od_launch *launch)
 {
+    const od_map_args *map = &launch->call.map;
     od_kernel_args args = launch->call.args;
-    size_t n = args.count;
-    args.bases = memcpy(launch->rewritten, args.bases, n * sizeof *args.bases);
-    args.begins = memcpy(launch->rewritten + n, args.begins, n * sizeof *args.begins);
-    args.sizes = memcpy(launch->rewritten + 2 * n, args.sizes, n * sizeof *args.sizes);
-    args.types = memcpy(launch->rewritten + 3 * n, args.types, n * sizeof *args.types);
+    size_t n = (size_t)map->count;
+    args.count = (uint32_t)n;
+    args.bases = memcpy(launch->rewritten, map->bases, n * sizeof *args.bases);
+    args.begins = memcpy(launch->rewritten + n, map->begins, n * sizeof *args.begins);
+    args.sizes = memcpy(launch->rewritten + 2 * n, map->sizes, n * sizeof *args.sizes);
+    args.types = memcpy(launch->rewritten + 3 * n, map->types, n * sizeof *args.types);
+    args.names = map->names;
+    args.mappers = NULL;
     for (size_t i = 0; i < n; i++)
         args.types[i] &= ~OD_MAP_FOREIGN;
     return args;

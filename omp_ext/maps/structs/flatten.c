@@ -415,22 +415,14 @@ static od_structs *flatten(const od_map_args *args)
     return s;
 }
 
-od_flattened od_structs_flatten(const od_kernel_args *args, const od_map_args *list, od_kernel_args *flat,
-                                od_structs **structs)
+od_flattened od_structs_flatten(const od_map_args *list, bool expanded, od_map_args *flat, od_structs **structs)
 {
-    if (list->begins == args->begins && !od_has_parts(list) && !names_attached(list))
+    if (!expanded && !od_has_parts(list) && !names_attached(list))
         return OD_FLAT_AS_IT_IS;
     od_structs *s = flatten(list);
     if (!s)
         return OD_FLAT_IMPOSSIBLE;
-    *flat = *args;
-    flat->count = (uint32_t)s->flat.args.count;
-    flat->bases = s->flat.args.bases;
-    flat->begins = s->flat.args.begins;
-    flat->sizes = s->flat.args.sizes;
-    flat->types = s->flat.args.types;
-    flat->names = NULL;
-    flat->mappers = NULL;
+    *flat = s->flat.args;
     *structs = s;
     return OD_FLAT_DONE;
 }

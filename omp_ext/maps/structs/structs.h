@@ -28,10 +28,10 @@ typedef enum od_flattened {
 
 /* The list has members or pointees. */
 bool od_has_parts(const od_map_args *args);
-/* A kernel's map list (`list`: expanded) without structs: holders and pointees are simple arguments; those that the kernel
- * itself does not get are at the end. The arrays of *flat belong to *structs. Not locked. */
-od_flattened od_structs_flatten(const od_kernel_args *args, const od_map_args *list, od_kernel_args *flat,
-                                od_structs **structs);
+/* A kernel's map list without structs: holders and pointees are simple arguments; those that the kernel itself does not
+ * get are at the end. `expanded`: the list is none of the program's. The arrays of *flat, which may be the list, belong to
+ * *structs. Not locked. */
+od_flattened od_structs_flatten(const od_map_args *list, bool expanded, od_map_args *flat, od_structs **structs);
 void od_structs_free(od_structs *structs);
 /* How many arguments at the end are not the kernel's. */
 uint32_t od_structs_hidden(const od_structs *structs);

@@ -71,7 +71,7 @@ static void carry_out_simple(construct what, const od_map_args *flat, const od_s
 /* The addresses shown go where the program reads them. */
 static void return_addresses(const od_map_args *args, const od_map_args *flat)
 {
-    for (int32_t i = 0; i < args->count; i++)
+    for (int32_t i = 0; (args->any & OD_MAP_RETURN) && i < args->count; i++)
         for (int32_t j = 0; (args->types[i] & OD_MAP_RETURN) && j < flat->count; j++)
             if ((flat->types[j] & OD_MAP_RETURN) && flat->begins[j] == args->begins[i])
                 args->bases[i] = flat->bases[j];
@@ -101,6 +101,7 @@ static void forward(construct what, od_ident *ident, const od_map_args *args, co
     int device = od_runtime_device_number((unsigned)place);
     od_map_args theirs = *list;
     theirs.types = od_foreign_types(list);
+    theirs.any |= OD_MAP_LITERAL;
     for (int32_t i = 0; i < theirs.count; i++)
         undo_attachment(&theirs, i);
     od_reservation_give_up();
@@ -155,7 +156,6 @@ static bool carry_out(construct what, od_ident *ident, const od_map_args *args)
     od_map_list room = {0};
     od_map_args list = *od_expanded(args, &room);
     od_foreignness foreign = od_foreign_mark(&list, list.types == args->types, &marked);
-    list.types = marked ? marked : list.types;
     od_map_args flat = list;
     if (foreign != OD_FOREIGN_ENTANGLED)
         refuse_if_wrong(what, ident, &list);
@@ -204,6 +204,7 @@ static od_map_list own_part(const od_map_args *args)
         else
             own.args.types[i] = OD_MAP_LITERAL;
     od_runtime_unlock();
+    own.args.any |= OD_MAP_PART | OD_MAP_LITERAL;
     return own;
 }
 
@@ -256,7 +257,7 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
     void __tgt_target_data_##name##_mapper(od_ident *ident, int64_t device, int32_t n, void **bases, void **begins,    \
                                            int64_t *sizes, int64_t *types, void **names, void **mappers)               \
     {                                                                                                                  \
-        od_map_args args = {n, bases, begins, sizes, types, names, mappers};                                           \
+        od_map_args args = {n, bases, begins, sizes, types, names, mappers, od_types_together(n, types)};              \
         const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
         passing passed = {0};                                                                                          \
         if (!handle(what, ident, &device, &args, &passed)) {                                                           \
@@ -272,7 +273,7 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         od_ident *ident, int64_t device, int32_t n, void **bases, void **begins, int64_t *sizes, int64_t *types,       \
         void **names, void **mappers, int32_t ndepends, void *depends, int32_t n_noalias, void *noalias)               \
     {                                                                                                                  \
-        od_map_args args = {n, bases, begins, sizes, types, names, mappers};                                           \
+        od_map_args args = {n, bases, begins, sizes, types, names, mappers, od_types_together(n, types)};              \
         const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
         passing passed = {0};                                                                                          \
         if (!handle(what, ident, &device, &args, &passed)) {                                                           \

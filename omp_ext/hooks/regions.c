@@ -283,8 +283,7 @@ static void learn(const od_map_args *args)
 {
     if (!od_self.learning)
         return;
-    od_map_args parameters = *args;
-    parameters.types = od_args_as_parameters(args);
+    od_map_args parameters = od_args_as_parameters(args);
     od_learn_offload(&parameters, od_shows_addresses(args));
     free(parameters.types);
 }

@@ -20,7 +20,7 @@
 
 bool od_shows_addresses(const od_map_args *args)
 {
-    for (int32_t i = 0; i < args->count; i++)
+    for (int32_t i = 0; (args->any & OD_MAP_RETURN) && i < args->count; i++)
         if ((args->types[i] & (OD_MAP_RETURN | OD_MAP_FOREIGN)) == OD_MAP_RETURN)
             return true;
     return false;
@@ -268,8 +268,7 @@ bool od_shows_own_data(const od_map_args *args)
     int foreign = od_foreign_place(args);
     if (od_self.mode != OD_ON_DEVICE || !od_shows_addresses(args) || (foreign != OD_NOWHERE && foreign != od_self.place))
         return false;
-    od_map_args parameters = *args;
-    parameters.types = od_args_as_parameters(args);
+    od_map_args parameters = od_args_as_parameters(args);
     bool own = od_job_owns(&parameters) && !od_reach_any(args); /* nobody has reserved what is reached */
     free(parameters.types);
     return own;
@@ -300,7 +299,7 @@ void *od_region_address(const void *address, int k, bool *on_device)
 {
     void *base = (void *)(uintptr_t)address, *begin = base;
     int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
-    od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL};
+    od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL, type};
     od_rivals_begin();
     int place = acquire_where_shown(&args, NULL, k);
     od_rivals_end(); /* it may stay shown for long: nobody is to wait for that */

@@ -73,10 +73,8 @@ static bool make_simple(od_kernel_call *call, int64_t **marked)
     od_foreignness foreign = od_foreign_mark(&call->map, false, marked);
     if (foreign == OD_FOREIGN_ENTANGLED)
         return false;
-    if (foreign == OD_FOREIGN_MARKED) {
-        call->map.types = *marked;
+    if (foreign == OD_FOREIGN_MARKED)
         od_args_bring_foreign_home(&call->map);
-    }
     if (flatten(call) == OD_FLAT_IMPOSSIBLE)
         return false;
     if (!od_args_are_simple(&call->map)) {
@@ -137,8 +135,9 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
                            .from = __builtin_return_address(0)};
     if (!od_runtime_active() || !is_known_version(args))
         return as_written(&call, device, args);
-    const od_map_args map = {(int32_t)args->count, args->bases, args->begins, args->sizes,
-                             args->types,          args->names, args->mappers};
+    const int32_t count = (int32_t)args->count;
+    const od_map_args map = {count,       args->bases, args->begins,  args->sizes,
+                             args->types, args->names, args->mappers, od_types_together(count, args->types)};
     call.args = *args;
     call.map = map;
     od_info_print(OD_INFO_KERNEL, ident, device, &map);

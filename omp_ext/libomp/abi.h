@@ -143,7 +143,7 @@ typedef struct od_bin_desc { /* __tgt_bin_desc */
     od_offload_entry *entries_begin, *entries_end;
 } od_bin_desc;
 
-/* The argument arrays of the data constructs. */
+/* A construct's map list: the argument arrays that compiled code passes. */
 typedef struct od_map_args {
     int32_t count;
     void **bases;
@@ -152,6 +152,7 @@ typedef struct od_map_args {
     int64_t *types;
     void **names;
     void **mappers;
+    int64_t any; /* the map types together: a bit that is not there is in none of them */
 } od_map_args;
 
 #endif

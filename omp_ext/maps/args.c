@@ -169,11 +169,13 @@ int od_args_device(const od_map_args *args)
     return device >= 0 ? device : od_runtime_device_number(0);
 }
 
-/* The construct's list with every range as a kernel argument, so that all of them count as its data. */
-int64_t *od_args_as_parameters(const od_map_args *args)
+od_map_args od_args_as_parameters(const od_map_args *args)
 {
-    int64_t *types = od_alloc(((size_t)args->count + 1) * sizeof *types);
+    od_map_args all = *args;
+    all.types = od_alloc(((size_t)args->count + 1) * sizeof *all.types);
+    all.any |= OD_MAP_PARAM;
     for (int32_t i = 0; i < args->count; i++)
-        types[i] = (args->types[i] & OD_MAP_ATTACH) ? OD_MAP_ATTACH : (args->types[i] | OD_MAP_PARAM) & ~OD_MAP_RETURN;
-    return types;
+        all.types[i] =
+            (args->types[i] & OD_MAP_ATTACH) ? OD_MAP_ATTACH : (args->types[i] | OD_MAP_PARAM) & ~OD_MAP_RETURN;
+    return all;
 }

@@ -36,8 +36,8 @@ od_mode od_arg_mode(od_engine *engine, const od_map_args *args, int32_t i, const
 /* True where every argument is simple and none lies in memory that libomptarget manages. */
 bool od_args_are_simple(const od_map_args *args);
 /* The construct's list with every range as a kernel argument, so that all of them count as its data.
- * Malloc'ed. */
-int64_t *od_args_as_parameters(const od_map_args *args);
+ * Its types are malloc'ed. */
+od_map_args od_args_as_parameters(const od_map_args *args);
 /* The OpenMP device on which an odd construct must run. */
 int od_args_device(const od_map_args *args);
 

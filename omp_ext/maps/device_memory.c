@@ -107,6 +107,11 @@ void od_foreign_remove(uintptr_t base)
     drop(&foreign, base);
 }
 
+bool od_foreign_any(void)
+{
+    return atomic_load(&foreign.count) != 0;
+}
+
 int od_foreign_device(uintptr_t base, size_t size)
 {
     int device = device_of(&foreign, base, size);

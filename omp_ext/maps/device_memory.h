@@ -23,6 +23,7 @@ enum { OD_FIRST_DEVICE = INT_MAX }; /* our first one, whichever it is: not yet c
 bool od_foreign_add(uintptr_t base, size_t size, int device);
 void od_foreign_remove(uintptr_t base);
 int od_foreign_device(uintptr_t base, size_t size); /* -1: none overlaps */
+bool od_foreign_any(void);
 
 /* For a fork. */
 void od_device_memory_locks(void (*visit)(od_lock *lock));

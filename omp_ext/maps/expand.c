@@ -89,7 +89,7 @@ static int32_t find_object(const od_map_args *args, int32_t i)
 /* What the kernel also gets as an argument stays one. */
 static void attach(components *c, int32_t i)
 {
-    const od_map_args *list = &c->list.args;
+    od_map_args *list = &c->list.args;
     int32_t object = find_object(list, i);
     bool found = object < list->count;
     int64_t type = OD_MAP_PTR_AND_OBJ | OD_MAP_ATTACH | (found ? list->types[object] & ~OD_MAP_PARAM : 0);
@@ -98,13 +98,16 @@ static void attach(components *c, int32_t i)
     } else {
         list->bases[object] = list->bases[i];
         list->types[object] = type;
+        list->any |= type;
     }
 }
 
 /* --- all kinds ---------------------------------------------------------- */
 
-bool od_is_compound(const od_map_args *args)
+static bool is_compound(const od_map_args *args)
 {
+    if (!args->mappers && !(args->any & (OD_MAP_NON_CONTIG | OD_MAP_ATTACH)))
+        return false;
     for (int32_t i = 0; i < args->count; i++)
         if ((args->mappers && args->mappers[i]) || (args->types[i] & OD_MAP_NON_CONTIG) || is_due(args, i))
             return true;
@@ -178,7 +181,7 @@ od_map_list od_expand(const od_map_args *args)
 
 const od_map_args *od_expanded(const od_map_args *args, od_map_list *room)
 {
-    if (!od_is_compound(args))
+    if (!is_compound(args))
         return args;
     *room = od_expand(args);
     return &room->args;

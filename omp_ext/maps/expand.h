@@ -26,8 +26,6 @@ static inline bool od_entry_maps(const od_map_args *args, int32_t i)
     return object ? args->sizes[i] > 0 : !(type & OD_MAP_NO_RANGE);
 }
 
-bool od_is_compound(const od_map_args *args);
-
 /* The list without such entries. In a kernel's list one with a mapper stays itself, as a parent. To be freed. */
 od_map_list od_expand(const od_map_args *args);
 /* The list itself where no entry stands for several, else *room, which is zero before and expanded then. */

@@ -91,21 +91,25 @@ static bool are_reachable(const od_map_args *args)
     return od_runtime_device_index(first) != OD_NOWHERE;
 }
 
-od_foreignness od_foreign_mark(const od_map_args *args, bool whole, int64_t **types)
+od_foreignness od_foreign_mark(od_map_args *args, bool whole, int64_t **marked)
 {
     bool any = false, entangled = false;
+    if (!od_foreign_any())
+        return OD_FOREIGN_NONE;
     for (int32_t i = 0; i < args->count && !any; i++)
         any = judge(args, i, whole) != OD_FOREIGN_NONE;
     if (!any)
         return OD_FOREIGN_NONE;
-    *types = mark(args, whole, &entangled);
-    od_map_args marked = *args;
-    marked.types = *types;
-    if (!entangled && are_reachable(&marked))
-        return OD_FOREIGN_MARKED;
-    free(*types);
-    *types = NULL;
-    return OD_FOREIGN_ENTANGLED;
+    od_map_args list = *args;
+    list.types = mark(args, whole, &entangled);
+    list.any |= OD_MAP_FOREIGN;
+    if (entangled || !are_reachable(&list)) {
+        free(list.types);
+        return OD_FOREIGN_ENTANGLED;
+    }
+    *marked = list.types;
+    *args = list;
+    return OD_FOREIGN_MARKED;
 }
 
 int64_t *od_foreign_types(const od_map_args *args)
@@ -118,7 +122,7 @@ int64_t *od_foreign_types(const od_map_args *args)
 
 int od_foreign_place(const od_map_args *args)
 {
-    for (int32_t i = 0; i < args->count; i++)
+    for (int32_t i = 0; (args->any & OD_MAP_FOREIGN) && i < args->count; i++)
         if (args->types[i] & OD_MAP_FOREIGN)
             return od_runtime_device_index(od_foreign_entry_device(args, i));
     return OD_NOWHERE;

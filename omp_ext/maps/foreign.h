@@ -16,13 +16,13 @@
 
 typedef enum od_foreignness {
     OD_FOREIGN_NONE,      /* all entries are ours */
-    OD_FOREIGN_MARKED,    /* *types is to be used instead of the list's; malloc'ed */
+    OD_FOREIGN_MARKED,    /* the list has other types: *marked, malloc'ed */
     OD_FOREIGN_ENTANGLED, /* a pointer of ours leads to what libomptarget holds, or the other way round */
 } od_foreignness;
 
 /* `whole`: libomptarget will get the list with all entries in their places, so that members find their struct. Not
  * locked. */
-od_foreignness od_foreign_mark(const od_map_args *args, bool whole, int64_t **types);
+od_foreignness od_foreign_mark(od_map_args *args, bool whole, int64_t **marked);
 /* The list that libomptarget gets of one with marks: what is ours has no meaning there. Malloc'ed. */
 int64_t *od_foreign_types(const od_map_args *args);
 /* OpenMP's number of the device where libomptarget holds what entry i names, or the pointer to it; -1: it does not. */

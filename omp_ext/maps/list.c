@@ -26,6 +26,7 @@ int32_t od_map_list_add(od_map_list *list, void *base, void *begin, int64_t size
     args->begins[i] = begin;
     args->sizes[i] = size;
     args->types[i] = type;
+    args->any |= type;
     return i;
 }
 

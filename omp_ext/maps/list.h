@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Map lists of our own, which grow. */
+/*
+ * Map lists: what is known of a whole list is found out once, when a construct brings it, and kept by all that make other
+ * lists of it. od_map_args.any says of most lists that there is nothing to look for in them.
+ */
 #ifndef OD_OMP_EXT_LIST_H
 #define OD_OMP_EXT_LIST_H
 
 #include "omp_ext/libomp/abi.h"
 
+/* For `any`. */
+static inline int64_t od_types_together(int32_t count, const int64_t *types)
+{
+    int64_t any = 0;
+    for (int32_t i = 0; i < count; i++)
+        any |= types[i];
+    return any;
+}
+
+/* A list of our own, which grows. */
 typedef struct od_map_list {
     od_map_args args; /* arrays malloc'ed; neither names nor mappers */
     int32_t capacity;

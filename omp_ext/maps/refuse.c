@@ -146,17 +146,9 @@ static void look_at_entry(search *s, const od_map_args *args, int32_t i)
         look_at_section(s, &section, args->types[i]);
 }
 
-static bool has_present(const od_map_args *args)
-{
-    for (int32_t i = 0; i < args->count; i++)
-        if (args->types[i] & OD_MAP_PRESENT)
-            return true;
-    return false;
-}
-
 od_refusal od_find_refused(od_naming naming, const od_map_args *args)
 {
-    bool enters = naming == OD_NAMING_ENTER, present = has_present(args);
+    bool enters = naming == OD_NAMING_ENTER, present = args->any & OD_MAP_PRESENT;
     if (!enters && !present)
         return (od_refusal){0};
     search s = {.naming = naming, .tracks = enters && (present || od_has_parts(args) || entries_overlap(args))};

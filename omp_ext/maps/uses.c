@@ -262,7 +262,7 @@ void od_uses_release(od_uses *uses)
 
 static void move_always(const od_map_args *args, int64_t direction, od_request_kind kind)
 {
-    for (int32_t i = 0; i < args->count; i++) {
+    for (int32_t i = 0; (args->any & OD_MAP_ALWAYS) && i < args->count; i++) {
         od_request *request = NULL;
         if (!od_arg_is_always(args, i, direction))
             continue;
@@ -297,7 +297,7 @@ void od_args_fetch_always(const od_map_args *args)
 od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of)
 {
     uint32_t n = 0;
-    for (int32_t i = 0; i < args->count; i++)
+    for (int32_t i = 0; (args->any & OD_MAP_ALWAYS) && i < args->count; i++)
         n += od_arg_is_always(args, i, OD_MAP_FROM) && access_of[i] >= 0;
     od_request *request = n ? od_request_create(n) : NULL;
     od_expect_memory(!n || request);

@@ -66,7 +66,7 @@ od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
 {
     const od_map_args *from = &call->map;
     size_t n = (size_t)from->count, privates = 0;
-    for (int32_t i = 0; i < from->count; i++)
+    for (int32_t i = 0; (from->any & OD_MAP_PRIVATE) && i < from->count; i++)
         privates += private_bytes(from, i);
     size_t arrays = align_up(n * (9 * sizeof(void *) + sizeof(int32_t)));
     char *storage = od_malloc(arrays + privates + 16);
@@ -78,14 +78,15 @@ od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
                                      .begins = array + n,
                                      .sizes = (int64_t *)(void *)(array + 2 * n),
                                      .types = (int64_t *)(void *)(array + 3 * n),
-                                     .names = from->names ? array + 4 * n : NULL};
+                                     .names = from->names ? array + 4 * n : NULL,
+                                     .any = from->any | OD_MAP_PARAM};
     launch->rewritten = array + 5 * n;
     launch->access_of = (int32_t *)(void *)(array + 9 * n);
     char *next_private = storage + arrays;
     for (int32_t i = 0; i < from->count; i++)
         if (!is_dropped(from, i))
             copy_arg(launch, from, i, &next_private);
-    for (int32_t i = 0; i < from->count; i++) {
+    for (int32_t i = 0; (from->any & OD_MAP_ALWAYS) && i < from->count; i++) {
         if (!is_hidden(from, i))
             continue;
         copy_arg(launch, from, i, &next_private);
@@ -108,7 +109,7 @@ int od_launch_bound(const od_launch *launch)
     int foreign = od_foreign_place(args);
     if (foreign != OD_NOWHERE)
         return foreign;
-    for (int32_t i = 0; i < args->count; i++) {
+    for (int32_t i = 0; (args->any & OD_MAP_LITERAL) && i < args->count; i++) {
         if (!(args->types[i] & OD_MAP_LITERAL))
             continue;
         int device = od_device_of_address((uintptr_t)args->begins[i]);
@@ -140,7 +141,7 @@ static od_kernel_args copy_to_rewrite(const od_launch *launch)
     args.types = memcpy(launch->rewritten + 3 * n, map->types, n * sizeof *args.types);
     args.names = map->names;
     args.mappers = NULL;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; (map->any & OD_MAP_FOREIGN) && i < n; i++)
         args.types[i] &= ~OD_MAP_FOREIGN;
     return args;
 }

@@ -394,7 +394,7 @@ static bool names_attached(const od_map_args *args)
 
 bool od_has_parts(const od_map_args *args)
 {
-    for (int32_t i = 0; i < args->count; i++)
+    for (int32_t i = 0; (args->any & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF)) && i < args->count; i++)
         if (!(args->types[i] & OD_MAP_FOREIGN) && (args->types[i] & (OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF)))
             return true;
     return false;

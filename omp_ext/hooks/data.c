@@ -51,10 +51,11 @@ static void note_foreign_list(construct what, int64_t device, const od_map_args 
 static void note_foreign(construct what, int64_t device, const od_map_args *args)
 {
     od_map_list room = {0};
-    if (!od_runtime_started() || od_self.mode == OD_HOST_VERSION || what == UPDATE ||
-        (device >= 0 && device != od_runtime_virtual_number() && device != od_args_device(args)))
+    if (!od_runtime_started() || od_self.mode == OD_HOST_VERSION || what == UPDATE)
         return;
-    note_foreign_list(what, device, od_expanded(args, &room));
+    const od_map_args *list = od_expanded(args, &room);
+    if (device < 0 || device == od_runtime_virtual_number() || device == od_args_device(list))
+        note_foreign_list(what, device, list);
     od_map_list_free(&room);
 }
 
@@ -79,7 +80,7 @@ static void return_addresses(const od_map_args *args, const od_map_args *flat)
 
 typedef void (*data_function)(od_ident *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **);
 
-/* LLVM 22: an object that od_expand() has made a pointer's as well. The attachment itself is an entry of the list. */
+/* LLVM 22: an object that od_expanded() has made a pointer's as well. The attachment itself is an entry of the list. */
 static void undo_attachment(const od_map_args *args, int32_t i)
 {
     const int64_t both = OD_MAP_PTR_AND_OBJ | OD_MAP_ATTACH;
@@ -149,12 +150,11 @@ static void carry_out_lists(construct what, od_ident *ident, const od_map_args *
 }
 
 /* False: the construct is not simple. */
-static bool carry_out(construct what, od_ident *ident, const od_map_args *args)
+static bool carry_out(construct what, od_ident *ident, const od_map_args *args, const od_map_args *expanded)
 {
     od_structs *structs = NULL;
     int64_t *marked = NULL;
-    od_map_list room = {0};
-    od_map_args list = *od_expanded(args, &room);
+    od_map_args list = *expanded;
     od_foreignness foreign = od_foreign_mark(&list, list.types == args->types, &marked);
     od_map_args flat = list;
     if (foreign != OD_FOREIGN_ENTANGLED)
@@ -164,7 +164,6 @@ static bool carry_out(construct what, od_ident *ident, const od_map_args *args)
     if (simple)
         carry_out_lists(what, ident, args, &list, &flat, structs);
     od_structs_free(structs);
-    od_map_list_free(&room);
     free(marked);
     return simple;
 }
@@ -193,10 +192,11 @@ static void make_own(od_map_args *args, int32_t i)
                      ((type & OD_MAP_MEMBER_OF) && !pointee ? OD_MAP_PART : 0);
 }
 
-/* What the list names of regions. It counts there as always: libomptarget, to which it is lent, does not count it. */
-static od_map_list own_part(const od_map_args *args)
+/* What the expanded list names of regions. It counts there as always: libomptarget, to which it is lent, does not count
+ * it. */
+static od_map_list own_part(const od_map_args *list)
 {
-    od_map_list own = od_expand(args);
+    od_map_list own = od_map_list_copy(list);
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; i < own.args.count; i++)
         if (is_own(engine, &own.args, i))
@@ -208,14 +208,23 @@ static od_map_list own_part(const od_map_args *args)
     return own;
 }
 
-/* Returns libomptarget's number of the device. */
-static int begin_passing(construct what, const od_map_args *args, passing *p)
+/* The list is expanded anew for lending: no attachment of what the construct has entered is due any more. */
+static od_lent *lend(construct what, const od_map_args *args, int device)
 {
-    int device = od_args_device(args);
-    p->own = own_part(args);
+    od_map_list room = {0};
+    od_lent *lent = od_lend(od_expanded(args, &room), device, what == BEGIN);
+    od_map_list_free(&room);
+    return lent;
+}
+
+/* Returns libomptarget's number of the device. */
+static int begin_passing(construct what, const od_map_args *args, const od_map_args *expanded, passing *p)
+{
+    int device = od_args_device(expanded);
+    p->own = own_part(expanded);
     if (what == BEGIN && has_own(&p->own.args))
         od_data_begin(&p->own.args, NULL);
-    p->lent = od_lend(args, device, what == BEGIN);
+    p->lent = lend(what, args, device);
     return device;
 }
 
@@ -229,6 +238,19 @@ static void end_passing(construct what, const od_map_args *args, passing *p)
     od_map_list_free(&p->own);
 }
 
+static void pass(construct what, int64_t *device, bool is_virtual, const od_map_args *args,
+                 const od_map_args *expanded, passing *p)
+{
+    od_reservation_give_up();
+    od_args_bring_home(expanded);
+    od_log(OD_LOG_INFO, "omp", "a data construct passed through to libomptarget (%s)",
+           is_virtual ? "its map list needs libomptarget's own logic" : "its device is chosen by the program");
+    if (od_self.mode == OD_CAPTURE)
+        od_self.capture->what = OD_CAPTURED_DONE;
+    if (is_virtual)
+        *device = begin_passing(what, args, expanded, p);
+}
+
 /* True where the construct has been dealt with; false: libomptarget is called with *device, then end_passing(). */
 static bool handle(construct what, od_ident *ident, int64_t *device, const od_map_args *args, passing *p)
 {
@@ -240,17 +262,13 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         return true;
     od_info_print((od_info_construct)what, ident, *device, args);
     bool is_virtual = od_is_virtual(device, args);
-    if (is_virtual && carry_out(what, ident, args))
-        return true;
-    od_reservation_give_up();
-    od_args_bring_home(args);
-    od_log(OD_LOG_INFO, "omp", "a data construct passed through to libomptarget (%s)",
-           is_virtual ? "its map list needs libomptarget's own logic" : "its device is chosen by the program");
-    if (od_self.mode == OD_CAPTURE)
-        od_self.capture->what = OD_CAPTURED_DONE;
-    if (is_virtual)
-        *device = begin_passing(what, args, p);
-    return false;
+    od_map_list room = {0};
+    const od_map_args *expanded = od_expanded(args, &room);
+    bool done = is_virtual && carry_out(what, ident, args, expanded);
+    if (!done)
+        pass(what, device, is_virtual, args, expanded, p);
+    od_map_list_free(&room);
+    return done;
 }
 
 #define OD_DATA_CONSTRUCT(name, what)                                                                                  \

@@ -168,13 +168,11 @@ static od_lent *lend_all(const od_map_args *ranges, int device)
 
 od_lent *od_lend(const od_map_args *args, int device, bool stays)
 {
-    od_map_list expanded = {0}, ranges = {0};
-    const od_map_args *all = od_expanded(args, &expanded);
-    find_ranges(&ranges, all);
-    hold_pointees(all, stays);
+    od_map_list ranges = {0};
+    find_ranges(&ranges, args);
+    hold_pointees(args, stays);
     od_lent *lent = ranges.args.count ? lend_all(&ranges.args, device) : NULL;
     od_map_list_free(&ranges);
-    od_map_list_free(&expanded);
     return lent;
 }
 
@@ -202,14 +200,18 @@ void od_lend_end(od_lent *lent)
 
 int od_pass_through(const od_kernel_call *call, int64_t device)
 {
-    const od_map_args *map = &call->map;
+    od_map_list room = {0};
+    const od_map_args *list = od_expanded(&call->map, &room);
     od_kernel_args args = call->args;
+    od_lent *lent = NULL;
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    od_args_bring_home(map);
-    if (device >= 0)
-        return od_launch_carry_out(call, device, &args, NULL);
-    od_lent *lent = od_lend(map, od_args_device(map), false);
-    int failed = od_launch_carry_out(call, od_args_device(map), &args, NULL);
+    od_args_bring_home(list);
+    if (device < 0) {
+        device = od_args_device(list);
+        lent = od_lend(list, (int)device, false);
+    }
+    int failed = od_launch_carry_out(call, device, &args, NULL);
     od_lend_end(lent);
+    od_map_list_free(&room);
     return failed;
 }

@@ -161,11 +161,8 @@ bool od_args_are_simple(const od_map_args *args)
 int od_args_device(const od_map_args *args)
 {
     int device = -1;
-    od_map_list room = {0};
-    const od_map_args *all = od_expanded(args, &room);
-    for (int32_t i = 0; i < all->count && device < 0; i++)
-        device = od_foreign_entry_device(all, i);
-    od_map_list_free(&room);
+    for (int32_t i = 0; od_foreign_any() && i < args->count && device < 0; i++)
+        device = od_foreign_entry_device(args, i);
     return device >= 0 ? device : od_runtime_device_number(0);
 }
 

@@ -161,7 +161,7 @@ static void expand_mapper(components *c, const od_map_args *args, int32_t i)
         take_flags(c, param);
 }
 
-od_map_list od_expand(const od_map_args *args)
+static od_map_list expand(const od_map_args *args)
 {
     components c = {0}, *outer = collecting;
     collecting = &c;
@@ -183,6 +183,6 @@ const od_map_args *od_expanded(const od_map_args *args, od_map_list *room)
 {
     if (!is_compound(args))
         return args;
-    *room = od_expand(args);
+    *room = expand(args);
     return &room->args;
 }

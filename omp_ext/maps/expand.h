@@ -26,9 +26,8 @@ static inline bool od_entry_maps(const od_map_args *args, int32_t i)
     return object ? args->sizes[i] > 0 : !(type & OD_MAP_NO_RANGE);
 }
 
-/* The list without such entries. In a kernel's list one with a mapper stays itself, as a parent. To be freed. */
-od_map_list od_expand(const od_map_args *args);
-/* The list itself where no entry stands for several, else *room, which is zero before and expanded then. */
+/* The list without such entries: itself where it has none, else what *room holds then, which is zero before and to be
+ * freed. In a kernel's list an entry with a mapper stays itself, as a parent. */
 const od_map_args *od_expanded(const od_map_args *args, od_map_list *room);
 
 #endif

@@ -30,6 +30,14 @@ int32_t od_map_list_add(od_map_list *list, void *base, void *begin, int64_t size
     return i;
 }
 
+od_map_list od_map_list_copy(const od_map_args *args)
+{
+    od_map_list copy = {0};
+    for (int32_t i = 0; i < args->count; i++)
+        od_map_list_add(&copy, args->bases[i], args->begins[i], args->sizes[i], args->types[i]);
+    return copy;
+}
+
 void od_map_list_free(od_map_list *list)
 {
     free(list->args.bases);

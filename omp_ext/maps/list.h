@@ -25,6 +25,8 @@ typedef struct od_map_list {
 
 /* Returns the new entry's index. */
 int32_t od_map_list_add(od_map_list *list, void *base, void *begin, int64_t size, int64_t type);
+/* Of its own arrays. */
+od_map_list od_map_list_copy(const od_map_args *args);
 void od_map_list_free(od_map_list *list);
 
 #endif

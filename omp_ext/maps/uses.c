@@ -385,7 +385,7 @@ void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bo
 
 /* --- constructs that pass through --------------------------------------------- */
 
-static void bring_outside_home(const od_map_args *args)
+void od_args_bring_home(const od_map_args *args)
 {
     bool pointers = false; /* that lead to what cannot be known */
     for (int32_t i = 0; i < args->count; i++) {
@@ -396,13 +396,6 @@ static void bring_outside_home(const od_map_args *args)
     }
     if (pointers)
         od_runtime_synchronise();
-}
-
-void od_args_bring_home(const od_map_args *args)
-{
-    od_map_list room = {0};
-    bring_outside_home(od_expanded(args, &room));
-    od_map_list_free(&room);
 }
 
 void od_args_bring_foreign_home(const od_map_args *args)

@@ -11,7 +11,7 @@ typedef struct od_uses {
     uint32_t count, capacity;
 } od_uses;
 
-/* Before a construct passes through: brings home, and forgets, what it touches outside of regions. In regions the
+/* Before a construct passes through: brings home, and forgets, what its expanded list touches outside of regions. In regions the
  * program's own memory is none of ours, or the data are lent (lend.h). Blocks. */
 void od_args_bring_home(const od_map_args *args);
 /* Likewise what marked entries name: libomptarget may copy it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The results of `ompdarts bench`; see bench_results.h. */
-#include "tools/bench_results.h"
+#include "tools/bench/bench_results.h"
 
 #include "tools/tools.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The results of `ompdarts bench`: a table, and a JSON file. */
-#ifndef OD_TOOLS_BENCH_RESULTS_H
-#define OD_TOOLS_BENCH_RESULTS_H
+#ifndef OD_TOOLS_BENCH_BENCH_RESULTS_H
+#define OD_TOOLS_BENCH_BENCH_RESULTS_H
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

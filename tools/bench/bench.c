@@ -33,9 +33,10 @@ static const char usage[] =
     "one, cholesky and gemm2d.\n"
     "\n"
     "Options:\n"
-    "  -s, --sched=SCHED[+EVICT]   a policy, and its eviction rule (`ompdarts info` lists both); may be given several\n"
-    "                              times; the first one is what the others are compared with\n"
-    "                              (default eager+lru, dmdar+lru, darts+luf)\n"
+    "  -s, --sched=SCHED[+EVICT]   a policy, and its eviction rule (`ompdarts info` lists both), or none: without the\n"
+    "                              library, on the first device, whose memory and link have no limit then; may be\n"
+    "                              given several times; the first one is what the others are compared with\n"
+    "                              (default none, eager+lru, dmdar+lru, darts+luf)\n"
     "  -n, --tiles=N               tiles along each side of the matrix (default 16)\n"
     "  -t, --tile=ROWS             rows and columns of one tile (default 256)\n"
     "      --mem=SIZE|PERCENT%     memory of each device: a size such as 60M, or a share of the data (default 25%)\n"
@@ -134,6 +135,10 @@ static bool parse_policy(const char *text, bench_request *r)
     snprintf(p->label, sizeof p->label, "%s", text);
     snprintf(p->sched, sizeof p->sched, "%.*s", (int)length, text);
     snprintf(p->evict, sizeof p->evict, "%s", plus ? plus + 1 : "auto");
+    if (strcmp(text, BENCH_PLAIN) == 0) {
+        r->npolicies++;
+        return true;
+    }
     if (od_policy_choose(p->sched, &choice, error, sizeof error) || od_evict_check(p->evict, error, sizeof error)) {
         od_tool_error("bench: --sched=%s: %s", text, error);
         return false;
@@ -210,7 +215,8 @@ static bool take_defaults(bench_request *r)
     if (r->nkernels == 0 && (!take_kernel("cholesky", r) || !take_kernel("gemm2d", r)))
         return false;
     return r->npolicies > 0 ||
-           (parse_policy("eager+lru", r) && parse_policy("dmdar+lru", r) && parse_policy("darts+luf", r));
+           (parse_policy(BENCH_PLAIN, r) && parse_policy("eager+lru", r) && parse_policy("dmdar+lru", r) &&
+            parse_policy("darts+luf", r));
 }
 
 /* OD_EXIT_REFUSED, or 0; `help`: that was all. */
@@ -302,7 +308,7 @@ static bool run_kernel(const bench_request *r, const bench_kernel *k, bench_resu
 
 /* --- results ------------------------------------------------------------------------- */
 
-/* By `ompdarts report`: all policies side by side. */
+/* By `ompdarts report`: all policies side by side. Without the library there is no trace. */
 static bool write_report(const bench_request *r, const bench_kernel *k)
 {
     char paths[MAX_POLICIES][PATH_MAX], page[PATH_MAX];
@@ -310,9 +316,13 @@ static bool write_report(const bench_request *r, const bench_kernel *k)
     int argc = 4;
     snprintf(page, sizeof page, "%s/%s.html", r->output, k->name);
     for (size_t p = 0; p < r->npolicies; p++) {
+        if (od_bench_is_plain(&r->policies[p]))
+            continue;
         od_bench_path(paths[p], r, k, p, "trace.json");
         argv[argc++] = paths[p];
     }
+    if (argc == 4)
+        return true;
     optind = 0; /* getopt starts anew */
     return od_tool_report(argc, argv) == 0;
 }

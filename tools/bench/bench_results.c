@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool od_bench_is_plain(const bench_policy *policy)
+{
+    return strcmp(policy->sched, BENCH_PLAIN) == 0;
+}
+
 uint64_t od_bench_data_bytes(const bench_request *r, const bench_kernel *k)
 {
     double element = strcmp(r->type, "double") == 0 ? 8 : 4;
@@ -36,6 +41,12 @@ static double median(const bench_result *x)
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
+static void print_scheduled(const bench_result *x)
+{
+    printf(" %9.1f %9.1f %9.1f %8.0f %8.0f %9.0f %8.1f %7.0f\n", x->in_bytes * 1e-6, x->out_bytes * 1e-6,
+           x->peer_bytes * 1e-6, x->loads, x->reloads, x->evictions, 100 * x->stalled, x->host_tasks);
+}
+
 void od_bench_print(const bench_request *r, const bench_kernel *k, const bench_result *results)
 {
     int width = (int)strlen("policy");
@@ -48,11 +59,12 @@ void od_bench_print(const bench_request *r, const bench_kernel *k, const bench_r
     printf("%-*s %9s %8s %9s %9s %9s %9s %8s %8s %9s %8s %7s\n", width, "policy", "time s", "speedup", "GFlop/s",
            "MB in", "MB out", "MB peer", "loads", "reloads", "evictions", "stall %", "on host");
     for (size_t p = 0; p < r->npolicies; p++) {
-        const bench_result *x = &results[p];
-        printf("%-*s %9.3f %8.2f %9.2f %9.1f %9.1f %9.1f %8.0f %8.0f %9.0f %8.1f %7.0f\n", width, r->policies[p].label,
-               median(x), median(&results[0]) / median(x), x->flop / median(x) * 1e-9, x->in_bytes * 1e-6,
-               x->out_bytes * 1e-6, x->peer_bytes * 1e-6, x->loads, x->reloads, x->evictions, 100 * x->stalled,
-               x->host_tasks);
+        printf("%-*s %9.3f %8.2f %9.2f", width, r->policies[p].label, median(&results[p]),
+               median(&results[0]) / median(&results[p]), results[p].flop / median(&results[p]) * 1e-9);
+        if (od_bench_is_plain(&r->policies[p]))
+            printf(" %9s %9s %9s %8s %8s %9s %8s %7s\n", "-", "-", "-", "-", "-", "-", "-", "-");
+        else
+            print_scheduled(&results[p]);
     }
     printf("\n");
 }
@@ -61,12 +73,14 @@ static cJSON *describe_run(const bench_policy *p, const bench_result *x)
 {
     cJSON *run = cJSON_CreateObject();
     cJSON_AddStringToObject(run, "policy", p->sched);
-    cJSON_AddStringToObject(run, "eviction", x->evict);
     cJSON_AddItemToObject(run, "seconds", cJSON_CreateDoubleArray(x->seconds, (int)x->rounds));
     cJSON_AddNumberToObject(run, "median_s", median(x));
     cJSON_AddNumberToObject(run, "gflops", x->flop / median(x) * 1e-9);
     cJSON_AddNumberToObject(run, "residual", x->residual);
     cJSON_AddStringToObject(run, "checksum", x->checksum);
+    if (od_bench_is_plain(p))
+        return run;
+    cJSON_AddStringToObject(run, "eviction", x->evict);
     cJSON_AddNumberToObject(run, "tasks", x->tasks);
     cJSON_AddNumberToObject(run, "host_tasks", x->host_tasks);
     cJSON_AddNumberToObject(run, "h2d_bytes", x->in_bytes);

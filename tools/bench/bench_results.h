@@ -22,6 +22,8 @@ typedef struct bench_policy {
     char evict[32]; /* "auto" where none was named */
 } bench_policy;
 
+#define BENCH_PLAIN "none" /* in place of a policy: without the library */
+
 typedef struct bench_request {
     const bench_kernel *kernels[MAX_KERNELS];
     size_t nkernels;
@@ -46,6 +48,7 @@ typedef struct bench_result {
     double stalled; /* share of the devices' time */
 } bench_result;
 
+bool od_bench_is_plain(const bench_policy *policy);
 uint64_t od_bench_data_bytes(const bench_request *r, const bench_kernel *k);
 size_t od_bench_memory_bytes(const bench_request *r, const bench_kernel *k); /* of each device */
 

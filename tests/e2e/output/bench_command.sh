@@ -9,7 +9,7 @@
 cd "$work" || exit 1
 
 "$E2E_COMMAND" bench -n 8 -t 32 -r 2 --devices 2 -o results cholesky lu gemm2d gemm3d >table 2>err || fail "bench: $(cat err)"
-[ "$(grep -c '^bench: ' err)" -eq 36 ] || fail "bench: not a line per run, but $(cat err)"
+[ "$(grep -c '^bench: ' err)" -eq 48 ] || fail "bench: not a line per run, but $(cat err)"
 python3 - <<'CODE' || fail "bench: the results disagree"
 import json, re, statistics
 
@@ -19,14 +19,18 @@ tiles = [36, 64, 64, 192]
 blocks = open("table", encoding="utf-8").read().strip().split("\n\n")
 for kernel, count, block in zip(kernels, tiles, blocks, strict=True):
     assert kernel["data_bytes"] == count * 32 * 32 * 4 and kernel["memory_bytes"] == kernel["data_bytes"] // 4, kernel
-    assert [(r["policy"], r["eviction"]) for r in kernel["runs"]] == [("eager", "lru"), ("dmdar", "lru"), ("darts", "luf")]
-    rows = block.split("\n")[2:]
+    plain, *scheduled = kernel["runs"]
+    assert [(r["policy"], r["eviction"]) for r in scheduled] == [("eager", "lru"), ("dmdar", "lru"), ("darts", "luf")]
+    assert plain["policy"] == "none" and "tasks" not in plain and "eviction" not in plain, plain
+    assert len(plain["seconds"]) == 2 and plain["gflops"] > 0 and plain["residual"] < 1e-5, plain
+    first, *rows = block.split("\n")[2:]
+    assert first.split()[0] == "none" and first.split()[2] == "1.00" and first.split()[4:] == ["-"] * 8, first
     page = json.loads(re.search(r'<script[^>]*id="runs"[^>]*>(.*?)</script>', open(f"results/{kernel['kernel']}.html", encoding="utf-8").read(), re.S)[1])
     assert len(page) == 3
-    for n, (run, row) in enumerate(zip(kernel["runs"], rows, strict=True)):
+    for n, (run, row) in enumerate(zip(scheduled, rows, strict=True)):
         name = f"{run['policy']}+{run['eviction']}"
         cells = row.split()
-        stats = json.load(open(f"results/{kernel['kernel']}-{n + 1}-{name}.stats.json", encoding="utf-8"))
+        stats = json.load(open(f"results/{kernel['kernel']}-{n + 2}-{name}.stats.json", encoding="utf-8"))
         totals = stats["totals"]
         assert cells[0] == name and len(run["seconds"]) == 2
         assert abs(run["median_s"] / statistics.median(run["seconds"]) - 1) < 1e-9
@@ -43,6 +47,9 @@ for kernel, count, block in zip(kernels, tiles, blocks, strict=True):
         assert page[n]["figures"]["tasks"] == stats["tasks"] > 0 and page[n]["policy"] == run["policy"]
         assert run["checksum"] == kernel["runs"][0]["checksum"] and 0 < run["residual"] < 1e-5
 CODE
+# Only without the library: no trace, no page.
+"$E2E_COMMAND" bench -p none -n 4 -t 16 -r 1 -o plain lu >table 2>err || fail "bench -p none: $(cat err)"
+[ "$(ls plain)" = results.json ] || fail "bench -p none: $(ls plain)"
 
 # Into the same folder: nothing of what was there passes for new.
 OMPDARTS_DISABLE=1 "$E2E_COMMAND" bench -n 4 -t 16 -r 1 -o results cholesky >table 2>err && fail "bench of a disabled library"

@@ -6,7 +6,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/detach.h"
-#include "omp_ext/services/check.h"
+#include "omp_ext/services/check/check.h"
 #include "omp_ext/tasks/entry.h"
 
 od_runtime_state od_runtime = {.lock = OD_LOCK_OF(OD_LOCK_RUNTIME), .changed = PTHREAD_COND_INITIALIZER};

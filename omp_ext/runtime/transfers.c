@@ -5,7 +5,7 @@
 #include "memmgr/data/attach.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
-#include "omp_ext/services/check.h"
+#include "omp_ext/services/check/check.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/runtime/own_copies.h"
 #include "util/lock.h"

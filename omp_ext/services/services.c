@@ -2,7 +2,7 @@
 /* The list of services, in the order in which they are told. See services.h. */
 #include "omp_ext/services/services.h"
 
-#include "omp_ext/services/check.h"
+#include "omp_ext/services/check/check.h"
 #include "omp_ext/services/info.h"
 #include "omp_ext/services/progress.h"
 #include "omp_ext/services/profile.h"

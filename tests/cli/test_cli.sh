@@ -138,6 +138,9 @@ has "argument <two words>"
 has "argument <-h>"
 [ ! -e "$work/s.json" ] || fail "checking the stats file left it behind"
 
+expect 7 run --debug=check "$show"
+has OMPDARTS_DEBUG=check
+
 expect 7 run "$show" --sched nonsense # the program's option, not ours
 has "argument <--sched>"
 expect 7 run --cache=0 --spill --progress=1 "$show"

@@ -19,16 +19,28 @@ told() {
     [ "$(grep -c 'check: the host' "$work/err")" -eq 1 ] || fail "$ran: not one finding: $(cat "$work/err")"
 }
 
+# named FUNCTION : with its line, by the system's symboliser
+named() {
+    command -v addr2line >/dev/null || return
+    grep -qE "  (by|   called from) $1 at .*host_access.c:[0-9]+$" "$work/err" || fail "$ran: no line in $1, but: $(cat "$work/err")"
+}
+
 for coherence in auto depend; do
     under $found OMPDARTS_DEBUG=check OMPDARTS_COHERENCE=$coherence "$program" write
     told "writes to"
+    named write_input
+    named main
     says "a device copy of them is kept"
     under $found OMPDARTS_DEBUG=check OMPDARTS_COHERENCE=$coherence "$program" read
     told "reads from"
     says "their current contents are on a device only"
     under $found OMPDARTS_DEBUG=check OMPDARTS_COHERENCE=$coherence "$program" library_call
     told "reads from"
+    named library_call
 done
+under $found OMPDARTS_DEBUG=check PATH=/none "$program" write # no symboliser
+told "writes to"
+says "host_access+0x"
 under $found OMPDARTS_DEBUG=check "$program" late_handler
 told "writes to"
 under $found OMPDARTS_DEBUG=check "$program" returned

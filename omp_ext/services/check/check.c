@@ -7,12 +7,13 @@
  * answered by trying again.
  */
 #define _GNU_SOURCE
-#include "omp_ext/services/check.h"
+#include "omp_ext/services/check/check.h"
 
 #include "memmgr/data/guard.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/services/source.h"
+#include "omp_ext/services/check/symbols.h"
 #include "util/log.h"
 #include "util/memory.h"
 
@@ -34,7 +35,7 @@ enum {
     STACK_BYTES = 64 * 1024, /* of a handler that walks the stack */
     TEXT_BYTES = 4096,
     FRAMES = 24,      /* looked at */
-    FRAMES_SHOWN = 6, /* of the program's, from the access outwards */
+    FRAMES_SHOWN = OD_MOST_SYMBOLS, /* of the program's, from the access outwards */
     TRIES = 100,      /* at one address, while other threads open and close pages */
 };
 
@@ -117,17 +118,31 @@ static bool is_ours(const void *code)
 }
 
 /* The interrupted instruction, and who called it, as far as it is the program's. */
-static void add_callers(text *t, const void *code)
+static unsigned find_callers(const void *code, const void *caller[OD_MOST_SYMBOLS])
 {
     void *frame[FRAMES];
     int n = backtrace(frame, FRAMES), first = 0;
+    unsigned found = 0;
     while (first < n && frame[first] != code)
         first++;
-    add(t, "  by ");
-    add_code(t, code);
-    for (int i = first + 1; i < n && i < first + FRAMES_SHOWN && !is_ours(frame[i]); i++) {
-        add(t, "\n     called from ");
-        add_code(t, (const char *)frame[i] - 1); /* the call, not what comes after it */
+    caller[found++] = code;
+    for (int i = first + 1; i < n && i < first + FRAMES_SHOWN && !is_ours(frame[i]); i++)
+        caller[found++] = (const char *)frame[i] - 1; /* the call, not what comes after it */
+    return found;
+}
+
+static void add_callers(text *t, const void *code)
+{
+    const void *caller[OD_MOST_SYMBOLS];
+    char symbol[OD_MOST_SYMBOLS][OD_SYMBOL_TEXT];
+    unsigned n = find_callers(code, caller);
+    od_symbols_find(caller, n, symbol);
+    for (unsigned i = 0; i < n; i++) {
+        add(t, i ? "\n     called from " : "  by ");
+        if (symbol[i][0])
+            add(t, "%s", symbol[i]);
+        else
+            add_code(t, caller[i]);
     }
     add(t, "\n");
 }

@@ -18,7 +18,9 @@ static const char usage[] =
     "Commands:\n"
     "  run [OPTIONS] PROGRAM [ARGUMENTS]  run a program under ompdarts\n"
     "  env [--markdown | --man]           list the options and their values\n"
-    "  info [--policies | --rules]        show what was found: library, policies, LLVM, devices, machine\n"
+    "  info [--policies | --rules | --svg]\n"
+    "                                     show what was found: library, policies, LLVM, devices, links, machine\n"
+    "  history [show | clear] [TEXT]      show or forget what earlier runs have measured\n"
     "  bench [OPTIONS] [KERNEL...]        run tiled kernels under several policies and compare them\n"
     "  sim [OPTIONS]                      simulate a workload on another machine\n"
     "  report TRACE... [-o REPORT.html]   tell what happened in a run, or compare some\n"
@@ -36,9 +38,9 @@ typedef struct command {
 } command;
 
 static const command commands[] = {{"run", od_tool_run},     {"env", od_tool_env}, {"info", od_tool_info},
-                                   {"bench", od_tool_bench}, {"sim", od_tool_sim}, {"report", od_tool_report},
-                                   {"trace", od_tool_trace}};
-static const char *const command_names[] = {"run", "env", "info", "bench", "sim", "report", "trace", NULL};
+                                   {"history", od_tool_history}, {"bench", od_tool_bench}, {"sim", od_tool_sim},
+                                   {"report", od_tool_report},   {"trace", od_tool_trace}};
+static const char *const command_names[] = {"run", "env", "info", "history", "bench", "sim", "report", "trace", NULL};
 
 /* What could not be printed is a failure. */
 static int flushed(int status)

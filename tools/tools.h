@@ -22,6 +22,7 @@ enum {
 int od_tool_run(int argc, char **argv);
 int od_tool_env(int argc, char **argv);
 int od_tool_info(int argc, char **argv);
+int od_tool_history(int argc, char **argv);
 int od_tool_bench(int argc, char **argv);
 int od_tool_sim(int argc, char **argv);
 int od_tool_report(int argc, char **argv);
@@ -65,9 +66,5 @@ typedef enum od_program_kind {
 } od_program_kind;
 
 od_program_kind od_program_inspect(const char *path);
-
-/* Parts of `ompdarts info`, printed to standard output. */
-void od_info_devices(void);
-void od_info_topology(void);
 
 #endif

@@ -61,7 +61,7 @@ expect 0 --help
 has "Usage: ompdarts COMMAND [ARGUMENTS]"
 expect 0 --version
 grep -qE '^ompdarts [0-9]+\.[0-9]+\.[0-9]+$' "$work/out" || fail "--version: $(cat "$work/out")"
-for subcommand in run env info; do
+for subcommand in run env info history; do
     expect 0 $subcommand --help
     grep -q "^Usage: ompdarts $subcommand" "$work/out" || fail "$subcommand --help"
     grep -q "^Exit status:" "$work/out" || fail "$subcommand --help does not tell the exit status"
@@ -69,7 +69,7 @@ done
 expect 2
 refused "unknown command 'rum', did you mean 'run'?" rum
 refused "unknown option '--verbose'; there are: --help --version" --verbose
-refused "unknown command 'x'; there are: run env info bench sim report trace" x
+refused "unknown command 'x'; there are: run env info history bench sim report trace" x
 expect 0 help run
 has "Usage: ompdarts run [OPTIONS] [--] PROGRAM [ARGUMENTS]"
 refused "unknown argument '--mrkdown'" env --mrkdown --man
@@ -242,9 +242,42 @@ cmp -s "$work/out" "$source_folder/docs/options.md" || fail "docs/options.md is 
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 expect 0 info
 has "  library      $library"
 grep -q '^  darts  ' "$work/out" || fail "info lists no darts: $(cat "$work/out")"
-for part in "policies" "eviction rules" LLVM devices machine limits; do
+for part in "policies" "eviction rules" LLVM devices links machine limits; do
     grep -q "^$part" "$work/out" || fail "info has no part '$part'"
 done
+
+# --- what is remembered between runs ---------------------------------------------------------------
+export XDG_CACHE_HOME=$work/cache
+expect 0 history
+grep -qx "nothing yet" "$work/out" || fail "history without a file: $(cat "$work/out")"
+cat >"$work/cache/ompdarts/$(uname -n)" <<'EOF'
+ompdarts history 1
+65536 12 0.0125 0.00025 86400 code program+0x53a0 of 1795442972 on machine 62
+4096 100 2.5e-06 0 86400 kernel __omp_offloading_fd00_1a2b3_two_parts_l12 on machine 190
+0 1 2e-06 0 86400 link between host and device of machine 62
+1 1 5.5e+09 0 86400 link between host and device of machine 62
+rows 4
+EOF
+TZ=UTC expect 0 history show
+grep -qE '^1970-01-02 +12 +12.5 ms +250.0 us +64.0 KiB +host +program\+0x53a0$' "$work/out" || fail "history: $(cat "$work/out")"
+grep -qE '^1970-01-02 +100 +2.5 us .* 4.0 KiB +NVIDIA +two_parts, line 12$' "$work/out" || fail "history: $(cat "$work/out")"
+grep -qE '^1970-01-02 +5.5 GB/s +host +between host and device$' "$work/out" || fail "history: $(cat "$work/out")"
+expect 0 history show two_parts
+[ "$(grep -c '^1970' "$work/out")" -eq 1 ] || fail "history show TEXT: $(cat "$work/out")"
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 expect 0 info --svg
+python3 -c 'import sys, xml.etree.ElementTree as x; sys.exit(x.parse(sys.argv[1]).getroot().tag != "{http://www.w3.org/2000/svg}svg")' "$work/out" ||
+    fail "info --svg is no picture"
+if grep -q "host device" "$work/out"; then
+    grep -q "5.5 GB/s" "$work/out" || fail "info --svg: no bandwidth of the links: $(cat "$work/out")"
+fi
+expect 0 history clear link
+grep -qx "2 measurements forgotten" "$work/out" || fail "history clear TEXT: $(cat "$work/out")"
+expect 0 history clear
+grep -qx "2 measurements forgotten" "$work/out" || fail "history clear: $(cat "$work/out")"
+expect 0 history
+grep -qx "nothing yet" "$work/out" || fail "history after clear: $(cat "$work/out")"
+refused "unknown argument 'cler', did you mean 'clear'?" history cler
+unset XDG_CACHE_HOME
 
 # --- the whole project ----------------------------------------------------------------------------
 readers=$(cd "$source_folder" && grep -rlwE --include='*.c' 'getenv|secure_getenv|environ' util memmgr sched omp_ext tools)

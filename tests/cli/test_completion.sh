@@ -35,6 +35,8 @@ offers() {
     [[ $got == "$wanted" ]] || fail "ompdarts $*: '$got', not '$wanted'"
 }
 offers "run report" r
+offers "warn" run --check-host = w
+offers "show clear" history ""
 offers "--sched=" run --sch
 offers "darts dmda dmdar dmdas" run --sched = d
 offers "darts dmda dmdar dmdas" run --sched d
@@ -50,13 +52,13 @@ offers files bench -o ""
 offers files bench --output = ""
 offers files bench -n ""
 offers "cholesky" bench -n 8 ch
-offers "--policies --rules --help" info "x[y]" --
+offers "--policies --rules --svg --help" info "x[y]" --
 offers "darts+luf" bench -s darts+lu
 offers files run --stats x --trace "" ""
 offers "cholesky" bench ch
 offers "darts darts+belady darts+lru darts+luf" bench -s dar
 offers "float double" bench --type =
-subcommands=(run bench report env info)
+subcommands=(run bench report env info) # history has only --help
 if "$command" sim --help >/dev/null 2>&1; then
     subcommands+=(sim)
     offers "nvlink" sim --platform n

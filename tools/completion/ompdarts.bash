@@ -31,8 +31,8 @@ _ompdarts_values()
         bench:--style) printf '%s\n' task region blas ;;
         bench:--type) printf '%s\n' float double ;;
         bench:--target) printf '%s\n' host nvptx ;;
-        *) # "  --option=VALUE …", then "  this|that (default this)"
-            "$1" "$2" --help | sed -n "/^  *$3=/{n;s/^  *\([^ ]*|[^ ]*\) (default.*/\1/p}" | tr '|' '\n' ;;
+        *) # "  --option=VALUE …" or "  --option[=VALUE] …", then "  this|that (default this)"
+            "$1" "$2" --help | sed -n "/^  *$3\[\{0,1\}=/{n;s/^  *\([^ ]*|[^ ]*\) (default.*/\1/p}" | tr '|' '\n' ;;
     esac
 }
 
@@ -41,7 +41,7 @@ _ompdarts()
     local command=$1 subcommand=${COMP_WORDS[1]} current=${COMP_WORDS[COMP_CWORD]} option="" i words
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run env info bench sim report trace --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run env info history bench sim report trace --help --version" -- "$current")
         return
     fi
     # "--option=val" comes as three words.
@@ -77,6 +77,7 @@ _ompdarts()
     case $subcommand in
         run) [[ -z $current || $current == */* ]] || mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
         bench) mapfile -t COMPREPLY < <(compgen -W "cholesky lu gemm2d gemm3d" -- "$current") ;;
+        history) ((COMP_CWORD > 2)) || mapfile -t COMPREPLY < <(compgen -W "show clear" -- "$current") ;;
         trace) ((COMP_CWORD > 2)) || mapfile -t COMPREPLY < <(compgen -W convert -- "$current") ;;
     esac
     ((${#COMPREPLY[@]})) || compopt -o default

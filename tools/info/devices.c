@@ -9,7 +9,7 @@
  * libraries do there, crash included, ends with it.
  */
 #define _GNU_SOURCE
-#include "tools/tools.h"
+#include "tools/info/machine.h"
 #include "util/options.h"
 
 #include <dlfcn.h>
@@ -35,8 +35,6 @@
 
 enum { OLDEST_LLVM = 19, NEWEST_LLVM = 30 };
 
-static const double bytes_per_gib = 1024.0 * 1024.0 * 1024.0;
-
 /* libomptarget's descriptor of a program's device images (offload/include/Shared/APITypes.h). */
 typedef struct device_image {
     void *begin, *end;
@@ -58,6 +56,9 @@ typedef union symbol {
     int (*cu_count)(int *);
     int (*cu_name)(char *, int, int);
     int (*cu_memory)(size_t *, int);
+    int (*nvml_init)(void);
+    int (*nvml_handle)(const char *, void **);
+    int (*nvml_memory)(void *, void *);
 } symbol;
 
 static bool find(void *library, const char *name, symbol *found)
@@ -94,15 +95,12 @@ static void *open_libomptarget(void)
     return library ? library : open_in_llvm_folder("libomptarget.so");
 }
 
-static void print_library(const char *what, void *library)
+/* Where a library lies; "" where it is none. */
+static void find_path(void *library, char path[PATH_MAX])
 {
     struct link_map *map = NULL;
-    char path[PATH_MAX] = "not found";
-
-    if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
-        if (!realpath(map->l_name, path))
-            snprintf(path, sizeof path, "%s", map->l_name);
-    printf("  %-12s %s\n", what, path);
+    if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && !realpath(map->l_name, path))
+        snprintf(path, PATH_MAX, "%s", map->l_name);
 }
 
 /* --- devices ------------------------------------------------------------------ */
@@ -128,70 +126,118 @@ static bool register_own_image(void *libomptarget)
     return true;
 }
 
-static void print_host_devices(void *libomptarget)
+static void find_host_devices(void *libomptarget, info_devices *found)
 {
-    struct utsname system;
     symbol call;
-
-    if (!libomptarget || uname(&system) != 0)
-        return;
-    if (register_own_image(libomptarget) && find(libomptarget, "omp_get_num_devices", &call))
-        printf("  %-12s %d, for programs built with -fopenmp-targets=%s-pc-linux-gnu\n", "host", call.get_num_devices(),
-               system.machine);
+    if (libomptarget && register_own_image(libomptarget) && find(libomptarget, "omp_get_num_devices", &call))
+        found->host_devices = call.get_num_devices();
 }
 
-static void print_nvidia_devices(void)
+/* A GPU's free memory is the management library's to tell: the driver does so only to programs that have taken some. */
+static uint64_t free_memory(void *nvml, void *driver, int gpu)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    symbol init, count, name, memory;
-    int devices = 0;
+    struct {
+        unsigned long long total, free, used;
+    } memory = {0};
+    char bus[64] = "";
+    void *handle = NULL;
+    symbol address, get, ask;
+    bool known = find(driver, "cuDeviceGetPCIBusId", &address) && address.cu_name(bus, sizeof bus, gpu) == 0 &&
+                 find(nvml, "nvmlDeviceGetHandleByPciBusId_v2", &get) && get.nvml_handle(bus, &handle) == 0 &&
+                 find(nvml, "nvmlDeviceGetMemoryInfo", &ask) && ask.nvml_memory(handle, &memory) == 0;
+    return known ? memory.free : 0;
+}
 
-    if (!driver || !find(driver, "cuInit", &init) || !find(driver, "cuDeviceGetCount", &count) ||
-        !find(driver, "cuDeviceGetName", &name) || !find(driver, "cuDeviceTotalMem_v2", &memory)) {
-        printf("  %-12s no driver\n", "NVIDIA");
+static void find_gpus(info_devices *found)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW), *nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    symbol init, count, name, memory, begin;
+    int gpus = 0;
+
+    found->driver = driver && find(driver, "cuInit", &init) && find(driver, "cuDeviceGetCount", &count) &&
+                    find(driver, "cuDeviceGetName", &name) && find(driver, "cuDeviceTotalMem_v2", &memory);
+    if (!found->driver || init.cu_init(0) != 0 || count.cu_count(&gpus) != 0)
         return;
-    }
-    if (init.cu_init(0) == 0)
-        count.cu_count(&devices);
-    printf("  %-12s %d, for programs built with --offload-arch=sm_NN\n", "NVIDIA", devices);
-    for (int i = 0; i < devices; i++) {
-        char text[128] = "";
+    bool manages = nvml && find(nvml, "nvmlInit_v2", &begin) && begin.nvml_init() == 0;
+    for (int i = 0; i < gpus && i < INFO_MOST_GPUS; i++) {
+        info_gpu *gpu = &found->gpu[i];
         size_t bytes = 0;
-        name.cu_name(text, sizeof text, i);
+        name.cu_name(gpu->name, sizeof gpu->name, i);
         memory.cu_memory(&bytes, i);
-        printf("    %d: %s, %.1f GiB\n", i, text, (double)bytes / bytes_per_gib);
+        gpu->bytes = bytes;
+        gpu->free_bytes = manages ? free_memory(nvml, driver, i) : 0;
+        found->gpus = i + 1;
     }
 }
 
-static void probe(void)
+static void probe(info_devices *found)
 {
-    printf("LLVM\n");
     void *libomp = dlopen("libomp.so.5", RTLD_NOW | RTLD_GLOBAL);
-    print_library("libomp", libomp ? libomp : open_in_llvm_folder("libomp.so"));
+    find_path(libomp ? libomp : open_in_llvm_folder("libomp.so"), found->libomp);
     void *libomptarget = open_libomptarget();
-    print_library("libomptarget", libomptarget);
-    printf("devices (a program sees those that it was built for)\n");
-    const char *offload = od_environment("OMP_TARGET_OFFLOAD");
-    if (offload && strcasecmp(offload, "disabled") == 0)
-        printf("  none is used: OMP_TARGET_OFFLOAD=%s\n", offload);
-    fflush(stdout);
-    print_host_devices(libomptarget);
-    print_nvidia_devices();
+    find_path(libomptarget, found->libomptarget);
+    find_host_devices(libomptarget, found);
+    find_gpus(found);
 }
 
-void od_info_devices(void)
+void info_find_devices(info_devices *found)
 {
     int status = 0;
+    struct utsname system;
+    const char *offload = od_environment("OMP_TARGET_OFFLOAD");
+    info_devices *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
+    *found = (info_devices){.host_devices = -1, .crashed = true};
+    if (shared == MAP_FAILED)
+        return;
+    shared->host_devices = -1;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        probe();
-        fflush(stdout);
+        probe(shared);
         _exit(0);
     }
-    if (child < 0 || waitpid(child, &status, 0) < 0)
-        printf("LLVM\n  not looked at: no child process\n");
-    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    bool asked = child > 0 && waitpid(child, &status, 0) == child;
+    *found = *shared;
+    found->crashed = !asked || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    munmap(shared, sizeof *shared);
+    if (offload && strcasecmp(offload, "disabled") == 0)
+        snprintf(found->disabled, sizeof found->disabled, "%s", offload);
+    if (uname(&system) == 0)
+        snprintf(found->architecture, sizeof found->architecture, "%s", system.machine);
+}
+
+/* --- as text ------------------------------------------------------------------- */
+
+static void print_gpu(int number, const info_gpu *gpu)
+{
+    char bytes[32], left[32];
+    printf("    %d: %s, %s", number, gpu->name, info_bytes(gpu->bytes, bytes));
+    if (gpu->free_bytes)
+        printf(", %s free", info_bytes(gpu->free_bytes, left));
+    printf("\n");
+}
+
+void info_print_devices(const info_devices *found)
+{
+    char left[32];
+    info_machine machine;
+    info_find_machine(&machine);
+    printf("LLVM\n");
+    printf("  %-12s %s\n", "libomp", *found->libomp ? found->libomp : "not found");
+    printf("  %-12s %s\n", "libomptarget", *found->libomptarget ? found->libomptarget : "not found");
+    printf("devices (a program sees those that it was built for)\n");
+    if (*found->disabled)
+        printf("  none is used: OMP_TARGET_OFFLOAD=%s\n", found->disabled);
+    if (found->host_devices >= 0)
+        printf("  %-12s %d, for programs built with -fopenmp-targets=%s-pc-linux-gnu; they share this machine's memory, %s free\n",
+               "host", found->host_devices, found->architecture, info_bytes(machine.available, left));
+    if (!found->driver)
+        printf("  %-12s no driver\n", "NVIDIA");
+    else
+        printf("  %-12s %d, for programs built with --offload-arch=sm_NN\n", "NVIDIA", found->gpus);
+    for (int i = 0; i < found->gpus; i++)
+        print_gpu(i, &found->gpu[i]);
+    if (found->crashed)
         printf("  looking further failed: the runtime libraries ended the process\n");
 }

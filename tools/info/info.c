@@ -4,6 +4,7 @@
  */
 #include "sched/evict.h"
 #include "sched/policy.h"
+#include "tools/info/machine.h"
 #include "tools/tools.h"
 
 #include "memmgr/device/cuda/module.h"
@@ -15,13 +16,15 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "Usage: ompdarts info [--policies | --rules]\n"
+    "Usage: ompdarts info [--policies | --rules | --svg]\n"
     "\n"
     "Shows the library, its back-ends, the scheduling policies and eviction rules, the LLVM runtimes and devices\n"
-    "found, the machine and its memory limits.\n"
+    "found with their memory, the bandwidth of their links as far as earlier runs have measured it, the machine and\n"
+    "its memory limits.\n"
     "\n"
     "  --policies  only the names of the policies, one per line\n"
     "  --rules     only the names of the eviction rules, one per line\n"
+    "  --svg       the machine, its devices and their links as a picture, on standard output\n"
     "  -h, --help  this text\n"
     "\n"
     "Exit status: 0, also when something was not found; 2 when the command line was refused.\n";
@@ -66,8 +69,9 @@ static void print_policies(void)
 
 int od_tool_info(int argc, char **argv)
 {
-    static const char *const known[] = {"--policies", "--rules", "--help", NULL};
+    static const char *const known[] = {"--policies", "--rules", "--svg", "--help", NULL};
     char library[PATH_MAX];
+    info_devices devices;
 
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         fputs(usage, stdout);
@@ -81,6 +85,11 @@ int od_tool_info(int argc, char **argv)
         print_names(od_evict_names());
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "--svg") == 0) {
+        info_find_devices(&devices);
+        info_print_picture(&devices);
+        return 0;
+    }
     if (argc > 1) {
         od_tool_bad_argument(argv, known);
         return OD_EXIT_REFUSED;
@@ -90,7 +99,9 @@ int od_tool_info(int argc, char **argv)
     printf("  library      %s\n", found ? library : "not found");
     print_backends(found ? library : NULL);
     print_policies();
-    od_info_devices();
-    od_info_topology();
+    info_find_devices(&devices);
+    info_print_devices(&devices);
+    info_print_links(&devices);
+    info_print_topology();
     return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * The machine as hwloc sees it, and the limits on its memory.
  */
-#include "tools/tools.h"
+#include "tools/info/machine.h"
 
 #include <hwloc.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static void print_bytes(const char *what, uint64_t bytes)
+const char *info_bytes(uint64_t bytes, char text[32])
 {
     static const char *const units[] = {"KiB", "MiB", "GiB"};
     double amount = (double)bytes / 1024;
@@ -18,7 +18,14 @@ static void print_bytes(const char *what, uint64_t bytes)
 
     for (; amount >= 1024 && unit < 2; unit++)
         amount /= 1024;
-    printf("  %-26s %.1f %s\n", what, amount, units[unit]);
+    snprintf(text, 32, "%.1f %s", amount, units[unit]);
+    return text;
+}
+
+static void print_bytes(const char *what, uint64_t bytes)
+{
+    char text[32];
+    printf("  %-26s %s\n", what, info_bytes(bytes, text));
 }
 
 static void print_nodes(hwloc_topology_t topology)
@@ -45,29 +52,29 @@ static void print_gpus(hwloc_topology_t topology)
     }
 }
 
-static void print_machine(hwloc_topology_t topology)
+static bool load(hwloc_topology_t *topology)
 {
-    printf("machine (hwloc)\n");
-    printf("  %-26s %d packages, %d NUMA nodes, %d cores, %d hardware threads\n", "processors",
-           hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE),
-           hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE),
-           hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU));
-    print_bytes("memory", hwloc_get_root_obj(topology)->total_memory);
-    print_nodes(topology);
-    print_gpus(topology);
+    if (hwloc_topology_init(topology))
+        return false;
+    hwloc_topology_set_io_types_filter(*topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (hwloc_topology_load(*topology) == 0)
+        return true;
+    hwloc_topology_destroy(*topology);
+    return false;
 }
 
-static void print_available(void)
+static uint64_t available(void)
 {
     char line[128];
-    uint64_t kib;
+    uint64_t kib = 0;
     FILE *file = fopen("/proc/meminfo", "r");
 
     while (file && fgets(line, sizeof line, file))
         if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-            print_bytes("memory available now", kib * 1024);
+            break;
     if (file)
         fclose(file);
+    return kib * 1024;
 }
 
 static void print_control_group(void)
@@ -91,18 +98,47 @@ static void print_limit(const char *what, int resource)
         printf("  %-26s unlimited\n", what);
 }
 
-void od_info_topology(void)
+static void count(hwloc_topology_t topology, info_machine *found)
+{
+    found->packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
+    found->nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+    found->cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    found->threads = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    found->memory = hwloc_get_root_obj(topology)->total_memory;
+}
+
+void info_find_machine(info_machine *found)
+{
+    hwloc_topology_t topology;
+    *found = (info_machine){.available = available()};
+    if (load(&topology)) {
+        count(topology, found);
+        hwloc_topology_destroy(topology);
+    }
+}
+
+static void print_machine(hwloc_topology_t topology)
+{
+    info_machine machine;
+    count(topology, &machine);
+    printf("machine (hwloc)\n");
+    printf("  %-26s %d packages, %d NUMA nodes, %d cores, %d hardware threads\n", "processors", machine.packages,
+           machine.nodes, machine.cores, machine.threads);
+    print_bytes("memory", machine.memory);
+    print_nodes(topology);
+    print_gpus(topology);
+}
+
+void info_print_topology(void)
 {
     hwloc_topology_t topology;
 
-    if (hwloc_topology_init(&topology) == 0) {
-        hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-        if (hwloc_topology_load(topology) == 0)
-            print_machine(topology);
+    if (load(&topology)) {
+        print_machine(topology);
         hwloc_topology_destroy(topology);
     }
     printf("limits\n");
-    print_available();
+    print_bytes("memory available now", available());
     print_control_group();
     print_limit("address space (ulimit -v)", RLIMIT_AS);
     print_limit("locked memory (ulimit -l)", RLIMIT_MEMLOCK);

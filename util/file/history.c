@@ -36,6 +36,7 @@ struct od_history {
     char *path;
     table known; /* what was read, and what was put */
     table added; /* what was put */
+    size_t removed; /* rows, by the last removal */
 };
 
 /* --- tables ----------------------------------------------------------------- */
@@ -217,8 +218,9 @@ static int lock(const char *path)
 }
 
 /* Under the file's lock: what others have saved, with what was added here. */
-static bool merge(const od_history *history)
+static bool merge(od_history *history, const void *arg)
 {
+    (void)arg;
     table t = {0};
     bool ok = true;
     read_file(&t, history->path);
@@ -233,20 +235,49 @@ static bool merge(const od_history *history)
     return ok;
 }
 
+/* What `change` makes of the file, under its lock. */
+static od_status update(od_history *history, bool (*change)(od_history *history, const void *arg), const void *arg)
+{
+    int locked = lock(history->path);
+    bool done = locked >= 0 && change(history, arg);
+    if (!done)
+        od_log(OD_LOG_WARNING, "history", "%s could not be written: %s", history->path, strerror(errno));
+    if (locked >= 0)
+        close(locked);
+    return done ? OD_OK : OD_EIO;
+}
+
 od_status od_history_save(od_history *history)
 {
     if (!history->added.count)
         return OD_OK;
-    int locked = lock(history->path);
-    bool saved = locked >= 0 && merge(history);
-    if (!saved)
-        od_log(OD_LOG_WARNING, "history", "%s could not be written: %s", history->path, strerror(errno));
-    if (locked >= 0)
-        close(locked);
-    if (!saved)
-        return OD_EIO;
-    clear(&history->added);
-    return OD_OK;
+    od_status status = update(history, merge, NULL);
+    if (!status)
+        clear(&history->added);
+    return status;
+}
+
+static bool remove_rows(od_history *history, const void *text)
+{
+    table *t = &history->known;
+    size_t kept = 0;
+    clear(t);
+    read_file(t, history->path); /* others may have saved */
+    for (size_t i = 0; i < t->count; i++)
+        if (strstr(t->rows[i].name, text))
+            free(t->rows[i].name);
+        else
+            t->rows[kept++] = t->rows[i];
+    history->removed = t->count - kept;
+    t->count = kept;
+    return history->removed == 0 || replace(t, history->path);
+}
+
+od_status od_history_remove(od_history *history, const char *text, size_t *removed)
+{
+    od_status status = update(history, remove_rows, text);
+    *removed = status ? 0 : history->removed;
+    return status;
 }
 
 /* --- the rest ----------------------------------------------------------------- */
@@ -278,6 +309,12 @@ void od_history_close(od_history *history)
 const od_history_row *od_history_find(const od_history *history, const char *name, uint64_t size)
 {
     return find(&history->known, name, size);
+}
+
+void od_history_visit(const od_history *history, void (*visit)(const od_history_row *row, void *arg), void *arg)
+{
+    for (size_t i = 0; i < history->known.count; i++)
+        visit(&history->known.rows[i], arg);
 }
 
 od_status od_history_put(od_history *history, const od_history_row *row)

@@ -34,6 +34,13 @@ const od_history_row *od_history_find(const od_history *history, const char *nam
 /* Notes a value to be saved; row->name is copied, row->date set by the save. */
 od_status od_history_put(od_history *history, const od_history_row *row);
 
+/* All that is known, by name and size. */
+void od_history_visit(const od_history *history, void (*visit)(const od_history_row *row, void *arg), void *arg);
+
+/* Forgets at once, in the file as well, the rows whose name contains the text; "" is all of them. OD_EIO, with a message: it could not
+ * be written. */
+od_status od_history_remove(od_history *history, const char *text, size_t *removed);
+
 /* OD_EIO, with a message: it could not be saved. */
 od_status od_history_save(od_history *history);
 

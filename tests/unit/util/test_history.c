@@ -63,6 +63,41 @@ static void values_survive(void **state)
     od_history_close(h);
 }
 
+static void count_rows(const od_history_row *row, void *arg)
+{
+    assert_non_null(row->name);
+    ++*(unsigned *)arg;
+}
+
+/* Also what another process has saved meanwhile. */
+static void rows_are_visited_and_removed(void **state)
+{
+    unsigned rows = 0;
+    size_t removed;
+    (void)state;
+    unlink(path);
+    od_history *h = od_history_open(path), *other = od_history_open(path);
+    put(h, "kernel one", 1, 1);
+    put(h, "kernel two", 2, 2);
+    put(h, "link", 0, 3);
+    assert_int_equal(od_history_save(h), OD_OK);
+    put(other, "kernel three", 3, 3);
+    assert_int_equal(od_history_save(other), OD_OK);
+    od_history_visit(h, count_rows, &rows);
+    assert_int_equal(rows, 3);
+    assert_int_equal(od_history_remove(h, "kernel", &removed), OD_OK);
+    assert_int_equal(removed, 3);
+    od_history_close(h);
+    od_history_close(other);
+
+    h = od_history_open(path);
+    expect(h, "link", 0, 3);
+    assert_null(od_history_find(h, "kernel three", 3));
+    assert_int_equal(od_history_remove(h, "", &removed), OD_OK);
+    assert_int_equal(removed, 1);
+    od_history_close(h);
+}
+
 static void bad_names_are_refused(void **state)
 {
     (void)state;
@@ -177,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_survive),
+        cmocka_unit_test(rows_are_visited_and_removed),
         cmocka_unit_test(bad_names_are_refused),
         cmocka_unit_test(damaged_files_are_begun_anew),
         cmocka_unit_test(a_folder_that_cannot_be_written),

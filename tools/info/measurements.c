@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* `ompdarts history`: what is remembered between runs (OMPDARTS_CACHE), to be looked at and forgotten. */
+#include "tools/info/machine.h"
+#include "tools/tools.h"
+#include "util/file/history.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char usage[] =
+    "Usage: ompdarts history [show | clear] [TEXT]\n"
+    "\n"
+    "Shows what earlier runs on this machine have measured, kernels' times and links, which later ones begin with; or\n"
+    "forgets it. TEXT: only what has it in its name.\n"
+    "\n"
+    "  -h, --help  this text\n"
+    "\n"
+    "Exit status: 0 success; 1 the file could not be changed; 2 the command line was refused.\n";
+
+static const char *kind_of_device(const char *name)
+{
+    const char *machine = strstr(name, " machine ");
+    int number = machine ? atoi(machine + strlen(" machine ")) : EM_NONE;
+    return number == EM_X86_64 ? "host" : number == EM_CUDA ? "NVIDIA" : "-";
+}
+
+/* "main, line 12" of clang's "kernel __omp_offloading_<ids>_main_l12 on machine 62", "program+0x12" of "code program+0x12 of <its
+ * date> on machine 62"; of a link what it connects. */
+static void readable(const char *name, char *text, size_t size)
+{
+    int at = 0;
+    const char *line = strrchr(name, '_'), *begin = strchr(name, ' ') ? strchr(name, ' ') + 1 : name, *end;
+    if (sscanf(name, "kernel __omp_offloading_%*x_%*x_%n", &at) == 0 && at && line >= name + at && line[1] == 'l') {
+        snprintf(text, size, "%.*s, line %d", (int)(line - name) - at, name + at, atoi(line + 2));
+        return;
+    }
+    end = strstr(begin, " of ") ? strstr(begin, " of ") : strstr(begin, " on machine ");
+    snprintf(text, size, "%.*s", end ? (int)(end - begin) : (int)strlen(begin), begin);
+}
+
+static void put_time(double seconds)
+{
+    static const char *const units[] = {"s", "ms", "us", "ns"};
+    unsigned unit = 0;
+    for (; seconds < 1 && unit < 3; unit++)
+        seconds *= 1e3;
+    printf(" %7.1f %-2s", seconds, units[unit]);
+}
+
+typedef struct listing {
+    const char *text; /* to be in the names */
+    bool links;       /* or kernels */
+    unsigned shown;
+} listing;
+
+static void show_link(const od_history_row *row, const char *name)
+{
+    char rate[32];
+    if (row->size) {
+        printf(" %10s", info_rate(row->mean, rate));
+    } else {
+        put_time(row->mean);
+    }
+    printf("  %-8s %s%s\n", kind_of_device(row->name), name, row->size ? "" : ", latency");
+}
+
+static void show_code(const od_history_row *row, const char *name)
+{
+    char bytes[32];
+    printf(" %8" PRIu64, row->count);
+    put_time(row->mean);
+    put_time(row->deviation);
+    printf(" %11s  %-8s %s\n", info_bytes(row->size, bytes), kind_of_device(row->name), name);
+}
+
+static void show_row(const od_history_row *row, void *arg)
+{
+    listing *l = arg;
+    char name[200], date[16];
+    time_t when = (time_t)row->date;
+    struct tm day;
+    readable(row->name, name, sizeof name);
+    if (l->links != (strncmp(row->name, "link ", 5) == 0) || (!strstr(row->name, l->text) && !strstr(name, l->text)))
+        return;
+    if (!l->shown++)
+        puts(l->links ? "last        measured  devices  link" : "last           runs       mean  deviation        data  devices  code");
+    strftime(date, sizeof date, "%Y-%m-%d", localtime_r(&when, &day));
+    printf("%-10s", date);
+    (l->links ? show_link : show_code)(row, name);
+}
+
+static int show(const od_history *history, const char *path, const char *text)
+{
+    listing kernels = {.text = text}, links = {.text = text, .links = true};
+    printf("%s\n", path);
+    od_history_visit(history, show_row, &links);
+    od_history_visit(history, show_row, &kernels);
+    if (!kernels.shown && !links.shown)
+        printf("nothing%s%s\n", *text ? " with " : " yet", text);
+    return 0;
+}
+
+static int forget(od_history *history, const char *text)
+{
+    size_t removed;
+    if (od_history_remove(history, text, &removed))
+        return OD_EXIT_FAILURE;
+    printf("%zu measurements forgotten\n", removed);
+    return 0;
+}
+
+int od_tool_history(int argc, char **argv)
+{
+    static const char *const known[] = {"show", "clear", "--help", NULL};
+    const char *act = argc > 1 ? argv[1] : "show", *text = argc > 2 ? argv[2] : "";
+    char path[PATH_MAX];
+    if (strcmp(act, "--help") == 0 || strcmp(act, "-h") == 0) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    bool clears = strcmp(act, "clear") == 0;
+    if ((!clears && strcmp(act, "show") != 0) || argc > 3) {
+        od_tool_unknown("argument", argc > 3 ? argv[3] : act, known);
+        return OD_EXIT_REFUSED;
+    }
+    if (od_history_path(path, sizeof path)) {
+        od_tool_error("history: no folder for measurements: XDG_CACHE_HOME and HOME are unset or not writable");
+        return OD_EXIT_FAILURE;
+    }
+    od_history *history = od_history_open(path);
+    int status = !history ? OD_EXIT_FAILURE : clears ? forget(history, text) : show(history, path, text);
+    od_history_close(history);
+    return status;
+}

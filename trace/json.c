@@ -8,15 +8,15 @@
 #include "trace/format.h"
 
 #include "memmgr/data/transfer.h"
+#include "trace/json_text.h"
 #include "trace/sink.h"
-#include "trace/text.h"
 #include "util/container/array.h"
 #include "util/log.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
 
-enum { HOST_PID = 1, FIRST_DEVICE_PID, MOST_USES = 40, MOST_NAME = 120, MOST_COMMAND = 600 };
+enum { HOST_PID = 1, FIRST_DEVICE_PID, MOST_USES = 40, MOST_COMMAND = 600 };
 
 /* A load that no task has used yet. */
 typedef struct arrival {
@@ -82,29 +82,9 @@ static void end(json *t, char *at)
     od_sink_commit(t->sink, at);
 }
 
-static char *member(char *at, const char *name)
-{
-    *at++ = ',';
-    *at++ = '"';
-    at = od_put(at, name);
-    *at++ = '"';
-    *at++ = ':';
-    return at;
-}
-
-static char *number(char *at, const char *name, uint64_t value)
-{
-    return od_put_u64(member(at, name), value);
-}
-
-static char *string(char *at, const char *name, const char *value)
-{
-    return od_put_string(member(at, name), value, MOST_NAME);
-}
-
 static char *time_at(const json *t, char *at, const char *name, uint64_t ns)
 {
-    return od_put_us(member(at, name), od_trace_time(&t->run, ns));
+    return od_put_us(od_json_member(at, name), od_trace_time(&t->run, ns));
 }
 
 /* A time that may not have come. */
@@ -113,22 +93,14 @@ static char *time_if(const json *t, char *at, const char *name, uint64_t ns)
     return ns == NEVER ? at : time_at(t, at, name, ns);
 }
 
-/* ,"args":{"first":... : further members follow with a comma, which the caller's own first one must not have. */
-static char *args(char *at, const char *first)
-{
-    at = od_put(at, ",\"args\":{\"");
-    at = od_put(at, first);
-    return od_put(at, "\":");
-}
-
 /* --- names ------------------------------------------------------------------ */
 
 static void name_process(json *t, int place, const char *name)
 {
     char *at = od_put(begin(t, "M", place), ",\"name\":\"process_name\"");
-    end(t, od_put(od_put_string(args(at, "name"), name, MOST_NAME), "}"));
+    end(t, od_put(od_put_string(od_json_args(at, "name"), name, OD_JSON_MOST_NAME), "}"));
     at = od_put(begin(t, "M", place), ",\"name\":\"process_sort_index\"");
-    end(t, od_put(od_put_u64(args(at, "sort_index"), pid_of(t, place)), "}"));
+    end(t, od_put(od_put_u64(od_json_args(at, "sort_index"), pid_of(t, place)), "}"));
 }
 
 static unsigned thread_number(od_track track, unsigned lane)
@@ -139,12 +111,12 @@ static unsigned thread_number(od_track track, unsigned lane)
 static void name_lane(json *t, int place, od_track track, unsigned lane)
 {
     unsigned thread = thread_number(track, lane);
-    char *at = number(begin(t, "M", place), "tid", thread);
+    char *at = od_json_number(begin(t, "M", place), "tid", thread);
     at = od_put(at, ",\"name\":\"thread_name\"");
-    end(t, od_put(od_put_string(args(at, "name"), od_track_name(track), MOST_NAME), "}"));
-    at = number(begin(t, "M", place), "tid", thread);
+    end(t, od_put(od_put_string(od_json_args(at, "name"), od_track_name(track), OD_JSON_MOST_NAME), "}"));
+    at = od_json_number(begin(t, "M", place), "tid", thread);
     at = od_put(at, ",\"name\":\"thread_sort_index\"");
-    end(t, od_put(od_put_u64(args(at, "sort_index"), thread), "}"));
+    end(t, od_put(od_put_u64(od_json_args(at, "sort_index"), thread), "}"));
 }
 
 static unsigned take_lane(json *t, int place, od_track track, uint64_t *from_ns, uint64_t *to_ns)
@@ -158,9 +130,9 @@ static unsigned take_lane(json *t, int place, od_track track, uint64_t *from_ns,
 
 static char *begin_span(json *t, int place, od_track track, unsigned lane, uint64_t from_ns, uint64_t to_ns)
 {
-    char *at = number(begin(t, "X", place), "tid", thread_number(track, lane));
+    char *at = od_json_number(begin(t, "X", place), "tid", thread_number(track, lane));
     at = time_at(t, at, "ts", from_ns);
-    return od_put_us(member(at, "dur"), od_trace_time(&t->run, to_ns) - od_trace_time(&t->run, from_ns));
+    return od_put_us(od_json_member(at, "dur"), od_trace_time(&t->run, to_ns) - od_trace_time(&t->run, from_ns));
 }
 
 static char *begin_instant(json *t, int place, od_track track, uint64_t ns, const char *name)
@@ -168,24 +140,16 @@ static char *begin_instant(json *t, int place, od_track track, uint64_t ns, cons
     process *p = process_of(t, place);
     if (!p->named[track])
         name_lane(t, place, track, p->named[track]++);
-    char *at = number(begin(t, "i", place), "tid", thread_number(track, 0));
+    char *at = od_json_number(begin(t, "i", place), "tid", thread_number(track, 0));
     at = od_put(time_at(t, at, "ts", ns), ",\"s\":\"t\"");
-    return string(at, "name", name);
-}
-
-static char *put_place(char *at, const char *name, int place)
-{
-    at = member(at, name);
-    if (place == OD_HOST || place == OD_SPILL)
-        return od_put(at, place == OD_HOST ? "\"host\"" : "\"spill\"");
-    return od_put_u64(at, (uint64_t)place);
+    return od_json_string(at, "name", name);
 }
 
 /* From the one with this number on. */
 static char *put_scores(char *at, const od_event *event, unsigned first)
 {
     for (unsigned i = first; i < event->nscores; i++)
-        at = od_put_number(member(at, event->scores[i].name), event->scores[i].value);
+        at = od_put_number(od_json_member(at, event->scores[i].name), event->scores[i].value);
     return at;
 }
 
@@ -194,28 +158,28 @@ static char *put_scores(char *at, const od_event *event, unsigned first)
 static void write_memory(json *t, const od_event *event)
 {
     char *at = od_put(time_at(t, begin(t, "C", event->place), "ts", event->ns), ",\"name\":\"memory\"");
-    end(t, od_put(od_put_u64(args(at, "bytes"), event->bytes), "}"));
+    end(t, od_put(od_put_u64(od_json_args(at, "bytes"), event->bytes), "}"));
 }
 
 static void write_queues(json *t, int place, uint64_t ns)
 {
     const process *p = process_of(t, place);
     char *at = od_put(time_at(t, begin(t, "C", place), "ts", ns), ",\"name\":\"tasks\"");
-    at = od_put_u64(args(at, "buffered"), p->buffered);
-    at = number(at, "committed", p->committed);
-    end(t, od_put(number(at, "running", p->running), "}"));
+    at = od_put_u64(od_json_args(at, "buffered"), p->buffered);
+    at = od_json_number(at, "committed", p->committed);
+    end(t, od_put(od_json_number(at, "running", p->running), "}"));
 }
 
 static void write_ready(json *t, uint64_t ns)
 {
     char *at = od_put(time_at(t, begin(t, "C", OD_HOST), "ts", ns), ",\"name\":\"ready tasks\"");
-    end(t, od_put(od_put_u64(args(at, "ready"), t->ready), "}"));
+    end(t, od_put(od_put_u64(od_json_args(at, "ready"), t->ready), "}"));
 }
 
 static void write_waiting(json *t, const od_event *event)
 {
     char *at = od_put(time_at(t, begin(t, "C", OD_HOST), "ts", event->ns), ",\"name\":\"waiting tasks\"");
-    end(t, od_put(od_put_u64(args(at, "waiting"), event->tasks), "}"));
+    end(t, od_put(od_put_u64(od_json_args(at, "waiting"), event->tasks), "}"));
 }
 
 /* --- loads and who needs them --------------------------------------------------- */
@@ -243,9 +207,9 @@ static void write_flows(json *t, const od_task *task, unsigned lane, uint64_t st
         t->flows++;
         for (int head = 0; head < 2; head++) {
             unsigned thread = head ? thread_number(OD_TASKS, lane) : thread_number(a->track, a->lane);
-            char *at = number(begin(t, head ? "f" : "s", task->place), "tid", thread);
+            char *at = od_json_number(begin(t, head ? "f" : "s", task->place), "tid", thread);
             at = time_at(t, at, "ts", head ? start_ns : a->from_ns);
-            at = number(at, "id", t->flows);
+            at = od_json_number(at, "id", t->flows);
             end(t, od_put(at, head ? ",\"bp\":\"e\",\"name\":\"load\",\"cat\":\"flow\""
                                    : ",\"name\":\"load\",\"cat\":\"flow\""));
         }
@@ -287,7 +251,7 @@ static life *life_of(json *t, od_task *task)
 static char *put_uses(char *at, const od_task *task)
 {
     static const char *const modes[] = {"\"\"", "\"r\"", "\"w\"", "\"rw\""};
-    at = od_put(member(at, "data"), "[");
+    at = od_put(od_json_member(at, "data"), "[");
     for (uint32_t i = 0; i < task->naccess && i < MOST_USES; i++) {
         at = od_put(at, i ? ",[" : "[");
         at = od_put_address(at, task->access[i].datum->base);
@@ -314,10 +278,10 @@ static void write_task(json *t, const od_event *event, const life *l)
     uint64_t from = task->from_ns ? task->from_ns : l->started_ns, to = task->to_ns ? task->to_ns : event->ns;
     unsigned lane = take_lane(t, event->place, OD_TASKS, &from, &to);
     char *at = begin_span(t, event->place, OD_TASKS, lane, from, to);
-    at = string(at, "name", about.name);
+    at = od_json_string(at, "name", about.name);
     at = od_put(at, ",\"cat\":\"task\"");
-    at = od_put_u64(args(at, "task"), about.number);
-    at = od_put_number(member(at, "priority"), task->priority);
+    at = od_put_u64(od_json_args(at, "task"), about.number);
+    at = od_put_number(od_json_member(at, "priority"), task->priority);
     at = time_if(t, at, "created_us", l->created_ns);
     at = time_if(t, at, "ready_us", l->ready_ns);
     at = time_if(t, at, "planned_us", l->planned_ns);
@@ -330,7 +294,7 @@ static void write_task(json *t, const od_event *event, const life *l)
     if (about.synchronous)
         at = od_put(at, ",\"synchronous\":true");
     if (about.source)
-        at = string(at, "source", about.source);
+        at = od_json_string(at, "source", about.source);
     if (task->failed)
         at = od_put(at, ",\"failed\":true");
     end(t, od_put(put_uses(at, task), "}"));
@@ -430,14 +394,14 @@ static void write_transfer(json *t, const od_event *event)
     od_track track = od_track_of(x);
     unsigned lane = take_lane(t, place, track, &from, &to);
     char *at = begin_span(t, place, track, lane, from, to);
-    at = string(at, "name", od_transfer_name(x));
+    at = od_json_string(at, "name", od_transfer_name(x));
     at = od_put(at, ",\"cat\":\"transfer\"");
-    at = od_put_address(args(at, "datum"), x->datum->base);
-    at = number(at, "size", x->datum->size);
-    at = number(at, "offset", x->offset);
-    at = number(at, "bytes", x->bytes);
-    at = put_place(at, "from", x->from);
-    at = put_place(at, "to", x->to);
+    at = od_put_address(od_json_args(at, "datum"), x->datum->base);
+    at = od_json_number(at, "size", x->datum->size);
+    at = od_json_number(at, "offset", x->offset);
+    at = od_json_number(at, "bytes", x->bytes);
+    at = od_json_place(at, "from", x->from);
+    at = od_json_place(at, "to", x->to);
     at = time_at(t, at, "queued_us", x->queued_ns);
     at = od_put(at, x->demanded ? ",\"demanded\":true" : ",\"demanded\":false");
     if (x->kind == OD_LOAD)
@@ -453,15 +417,15 @@ static void write_transfer(json *t, const od_event *event)
 
 static char *put_datum(char *at, const od_datum *datum)
 {
-    at = od_put_address(args(at, "datum"), datum->base);
-    return number(at, "size", datum->size);
+    at = od_put_address(od_json_args(at, "datum"), datum->base);
+    return od_json_number(at, "size", datum->size);
 }
 
 static void write_eviction(json *t, const od_event *event)
 {
     char *at = begin_instant(t, event->place, OD_EVICTIONS, event->ns, od_event_name(event->kind));
     at = put_datum(od_put(at, ",\"cat\":\"evict\""), event->datum);
-    at = string(at, "reason", od_evict_reason_name((od_evict_reason)event->reason));
+    at = od_json_string(at, "reason", od_evict_reason_name((od_evict_reason)event->reason));
     end(t, od_put(put_scores(at, event, 0), "}"));
 }
 
@@ -473,9 +437,9 @@ static void write_decision(json *t, const od_event *event)
     if (event->datum)
         at = put_datum(at, event->datum);
     else if (event->task)
-        at = od_put_u64(args(at, "task"), about_task(t, event->task).number);
+        at = od_put_u64(od_json_args(at, "task"), about_task(t, event->task).number);
     else
-        at = od_put_number(args(at, event->scores[0].name), event->scores[0].value);
+        at = od_put_number(od_json_args(at, event->scores[0].name), event->scores[0].value);
     end(t, od_put(put_scores(at, event, !event->datum && !event->task), "}"));
 }
 
@@ -484,7 +448,7 @@ static void write_stall(json *t, const od_event *event)
     uint64_t from = event->since_ns, to = event->ns;
     unsigned lane = take_lane(t, event->place, OD_STALLS, &from, &to);
     char *at = begin_span(t, event->place, OD_STALLS, lane, from, to);
-    at = string(at, "name", od_stall_cause_name((od_stall_cause)event->reason));
+    at = od_json_string(at, "name", od_stall_cause_name((od_stall_cause)event->reason));
     end(t, od_put(at, ",\"cat\":\"stall\""));
 }
 
@@ -527,24 +491,24 @@ static void json_event(void *state, const od_event *event)
 static void write_head(json *t, const od_trace_run *run)
 {
     char *at = od_put(begin(t, "M", OD_HOST), ",\"name\":\"ompdarts\"");
-    at = od_put_u64(args(at, "schema"), OD_TRACE_SCHEMA);
-    at = string(at, "version", OMPDARTS_VERSION);
-    at = string(at, "program", run->program);
+    at = od_put_u64(od_json_args(at, "schema"), OD_TRACE_SCHEMA);
+    at = od_json_string(at, "version", OMPDARTS_VERSION);
+    at = od_json_string(at, "program", run->program);
     if (run->command)
-        at = od_put_string(member(at, "command"), run->command, MOST_COMMAND);
+        at = od_put_string(od_json_member(at, "command"), run->command, MOST_COMMAND);
     if (run->host)
-        at = string(at, "host", run->host);
+        at = od_json_string(at, "host", run->host);
     if (run->date)
-        at = number(at, "date", (uint64_t)run->date);
+        at = od_json_number(at, "date", (uint64_t)run->date);
     if (run->processors)
-        at = number(at, "processors", run->processors);
+        at = od_json_number(at, "processors", run->processors);
     if (run->active)
-        at = number(at, "active", run->active);
-    at = string(at, "policy", run->policy);
-    at = string(at, "eviction", run->evict);
-    at = number(at, "seed", run->seed);
-    at = number(at, "devices", run->ndevices);
-    end(t, od_put(number(at, "memory_bytes", run->memory), "}"));
+        at = od_json_number(at, "active", run->active);
+    at = od_json_string(at, "policy", run->policy);
+    at = od_json_string(at, "eviction", run->evict);
+    at = od_json_number(at, "seed", run->seed);
+    at = od_json_number(at, "devices", run->ndevices);
+    end(t, od_put(od_json_number(at, "memory_bytes", run->memory), "}"));
     name_process(t, OD_HOST, "host");
     for (unsigned k = 0; k < run->ndevices; k++)
         name_process(t, (int)k, run->device[k]);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Members of JSON objects, written behind each other: each function returns the end of the text. */
+#ifndef OD_TRACE_JSON_TEXT_H
+#define OD_TRACE_JSON_TEXT_H
+
+#include "sched/task.h"
+#include "trace/text.h"
+
+enum { OD_JSON_MOST_NAME = 120 };
+
+static inline char *od_json_member(char *at, const char *name)
+{
+    *at++ = ',';
+    *at++ = '"';
+    at = od_put(at, name);
+    *at++ = '"';
+    *at++ = ':';
+    return at;
+}
+
+static inline char *od_json_number(char *at, const char *name, uint64_t value)
+{
+    return od_put_u64(od_json_member(at, name), value);
+}
+
+static inline char *od_json_string(char *at, const char *name, const char *value)
+{
+    return od_put_string(od_json_member(at, name), value, OD_JSON_MOST_NAME);
+}
+
+/* ,"args":{"first":... : further members follow with a comma, which the caller's own first one must not have. */
+static inline char *od_json_args(char *at, const char *first)
+{
+    at = od_put(at, ",\"args\":{\"");
+    at = od_put(at, first);
+    return od_put(at, "\":");
+}
+
+static inline char *od_json_place(char *at, const char *name, int place)
+{
+    at = od_json_member(at, name);
+    if (place == OD_HOST || place == OD_SPILL)
+        return od_put(at, place == OD_HOST ? "\"host\"" : "\"spill\"");
+    return od_put_u64(at, (uint64_t)place);
+}
+
+#endif

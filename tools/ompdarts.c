@@ -24,6 +24,7 @@ static const char usage[] =
     "  bench [OPTIONS] [KERNEL...]        run tiled kernels under several policies and compare them\n"
     "  sim [OPTIONS]                      simulate a workload on another machine\n"
     "  report TRACE... [-o REPORT.html]   tell what happened in a run, or compare some\n"
+    "  map [OPTIONS] PROGRAM [ARGUMENTS]  run a program and tell what its constructs did with their data\n"
     "  trace convert TRACE.json TRACE.paje\n"
     "                                     convert a trace for ViTE\n"
     "\n"
@@ -39,8 +40,8 @@ typedef struct command {
 
 static const command commands[] = {{"run", od_tool_run},     {"env", od_tool_env}, {"info", od_tool_info},
                                    {"history", od_tool_history}, {"bench", od_tool_bench}, {"sim", od_tool_sim},
-                                   {"report", od_tool_report},   {"trace", od_tool_trace}};
-static const char *const command_names[] = {"run", "env", "info", "history", "bench", "sim", "report", "trace", NULL};
+                                   {"report", od_tool_report},   {"map", od_tool_map}, {"trace", od_tool_trace}};
+static const char *const command_names[] = {"run", "env", "info", "history", "bench", "sim", "report", "map", "trace", NULL};
 
 /* What could not be printed is a failure. */
 static int flushed(int status)

@@ -26,6 +26,7 @@ int od_tool_history(int argc, char **argv);
 int od_tool_bench(int argc, char **argv);
 int od_tool_sim(int argc, char **argv);
 int od_tool_report(int argc, char **argv);
+int od_tool_map(int argc, char **argv);
 int od_tool_trace(int argc, char **argv);
 
 /* One line on standard error, "ompdarts: …". */

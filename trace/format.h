@@ -8,6 +8,7 @@
 typedef struct od_trace_format {
     void *(*open)(const char *path, const od_trace_run *run); /* NULL, with errno set */
     void (*event)(void *state, const od_event *event);
+    void (*construct)(void *state, const od_trace_construct *construct); /* may be NULL */
     od_status (*close)(void *state);
     void (*abandon)(void *state);
 } od_trace_format;
@@ -27,6 +28,7 @@ typedef enum od_track {
     OD_STALLS,
     OD_EVICTIONS,
     OD_DECISIONS,
+    OD_CONSTRUCTS,
     OD_TRACKS
 } od_track;
 

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { HOST_PID = 1, FIRST_DEVICE_PID, MOST_USES = 40, MOST_COMMAND = 600 };
+enum { HOST_PID = 1, FIRST_DEVICE_PID, MOST_COMMAND = 600 };
 
 /* A load that no task has used yet. */
 typedef struct arrival {
@@ -248,18 +248,16 @@ static life *life_of(json *t, od_task *task)
     return l;
 }
 
-static char *put_uses(char *at, const od_task *task)
+static char *put_uses(const json *t, char *at, const od_task *task)
 {
-    static const char *const modes[] = {"\"\"", "\"r\"", "\"w\"", "\"rw\""};
+    static const char *const modes[] = {"", "r", "w", "rw"};
     at = od_put(od_json_member(at, "data"), "[");
-    for (uint32_t i = 0; i < task->naccess && i < MOST_USES; i++) {
-        at = od_put(at, i ? ",[" : "[");
-        at = od_put_address(at, task->access[i].datum->base);
-        *at++ = ',';
-        at = od_put_u64(at, task->access[i].datum->size);
-        *at++ = ',';
-        at = od_put(at, modes[task->access[i].mode]);
-        *at++ = ']';
+    for (uint32_t i = 0; i < task->naccess && i < OD_JSON_MOST_RANGES; i++) {
+        const od_access *access = &task->access[i];
+        od_trace_map range = {.address = access->datum->base, .size = access->datum->size, .type = modes[access->mode]};
+        if (t->run.variable)
+            range.variable = t->run.variable(t->run.arg, task, i, &range.variable_length);
+        at = od_json_range(at, i == 0, &range);
     }
     return od_put(at, "]");
 }
@@ -297,7 +295,7 @@ static void write_task(json *t, const od_event *event, const life *l)
         at = od_json_string(at, "source", about.source);
     if (task->failed)
         at = od_put(at, ",\"failed\":true");
-    end(t, od_put(put_uses(at, task), "}"));
+    end(t, od_put(put_uses(t, at, task), "}"));
     write_flows(t, task, lane, from);
 }
 
@@ -486,6 +484,25 @@ static void json_event(void *state, const od_event *event)
     }
 }
 
+/* --- data constructs ------------------------------------------------------------ */
+
+static void write_construct(void *state, const od_trace_construct *construct)
+{
+    json *t = state;
+    uint64_t from = construct->from_ns, to = construct->to_ns;
+    unsigned lane = take_lane(t, OD_HOST, OD_CONSTRUCTS, &from, &to);
+    char *at = begin_span(t, OD_HOST, OD_CONSTRUCTS, lane, from, to);
+    at = od_json_string(at, "name", construct->name);
+    at = od_put(at, ",\"cat\":\"construct\"");
+    at = od_put(od_json_args(at, "data"), "[");
+    for (unsigned i = 0; i < construct->nmaps && i < OD_JSON_MOST_RANGES; i++)
+        at = od_json_range(at, i == 0, &construct->maps[i]);
+    at = od_put(at, "]");
+    if (construct->source)
+        at = od_json_string(at, "source", construct->source);
+    end(t, od_put(at, "}"));
+}
+
 /* --- a file ------------------------------------------------------------------------ */
 
 static void write_head(json *t, const od_trace_run *run)
@@ -560,4 +577,4 @@ static void json_abandon(void *state)
     free_trace(t);
 }
 
-const od_trace_format od_trace_json = {json_open, json_event, json_close, json_abandon};
+const od_trace_format od_trace_json = {json_open, json_event, write_construct, json_close, json_abandon};

@@ -3,10 +3,10 @@
 #ifndef OD_TRACE_JSON_TEXT_H
 #define OD_TRACE_JSON_TEXT_H
 
-#include "sched/task.h"
 #include "trace/text.h"
+#include "trace/trace.h"
 
-enum { OD_JSON_MOST_NAME = 120 };
+enum { OD_JSON_MOST_NAME = 120, OD_JSON_MOST_VARIABLE = 32, OD_JSON_MOST_RANGES = OD_TRACE_MOST_MAPS };
 
 static inline char *od_json_member(char *at, const char *name)
 {
@@ -42,6 +42,24 @@ static inline char *od_json_place(char *at, const char *name, int place)
     if (place == OD_HOST || place == OD_SPILL)
         return od_put(at, place == OD_HOST ? "\"host\"" : "\"spill\"");
     return od_put_u64(at, (uint64_t)place);
+}
+
+/* An element of a list: ["0x12",4096,"rw"], or with the name of the variable. */
+static inline char *od_json_range(char *at, bool first, const od_trace_map *range)
+{
+    size_t most = range->variable_length < OD_JSON_MOST_VARIABLE ? range->variable_length : OD_JSON_MOST_VARIABLE;
+    at = od_put_address(od_put(at, first ? "[" : ",["), range->address);
+    *at++ = ',';
+    at = od_put_u64(at, range->size);
+    at = od_put(at, ",\"");
+    at = od_put(at, range->type);
+    *at++ = '"';
+    if (range->variable && most) {
+        *at++ = ',';
+        at = od_put_string(at, range->variable, most);
+    }
+    *at++ = ']';
+    return at;
 }
 
 #endif

@@ -60,6 +60,12 @@ void od_trace_event(od_trace *t, const od_event *event)
     t->format->event(t->state, event);
 }
 
+void od_trace_add_construct(od_trace *t, const od_trace_construct *construct)
+{
+    if (t->format->construct)
+        t->format->construct(t->state, construct);
+}
+
 od_status od_trace_close(od_trace *t)
 {
     od_status status = t->format->close(t->state);

@@ -14,7 +14,7 @@
 
 typedef struct od_sink od_sink;
 
-enum { OD_SINK_MOST = 8192 }; /* bytes that may be reserved at once */
+enum { OD_SINK_MOST = 16384 }; /* bytes that may be reserved at once */
 
 /* NULL, with errno set, where the file cannot be made (EBUSY: another process writes it) or there is no memory. `threaded`: else the caller's thread writes. */
 od_sink *od_sink_open(const char *path, bool threaded);

@@ -25,6 +25,25 @@ typedef struct od_trace_task {
     bool synchronous;        /* a thread of the program waits for it */
 } od_trace_task;
 
+/* A data construct of the program's. Strings need not be terminated. */
+typedef struct od_trace_map {
+    uintptr_t address;
+    uint64_t size;
+    const char *type;     /* "to", "from", "tofrom", "alloc", "release" or "delete" */
+    const char *variable; /* as the program wrote it; NULL: not known */
+    size_t variable_length;
+} od_trace_map;
+
+typedef struct od_trace_construct {
+    const char *name;   /* "enter data", "exit data" or "update" */
+    const char *source; /* "file:line", or NULL */
+    uint64_t from_ns, to_ns;
+    unsigned nmaps;
+    const od_trace_map *maps;
+} od_trace_construct;
+
+enum { OD_TRACE_MOST_MAPS = 40 };
+
 typedef struct od_trace_run {
     const char *program; /* its name */
     const char *command; /* with its arguments, or NULL */
@@ -39,6 +58,8 @@ typedef struct od_trace_run {
     const char *const *device; /* names */
     uint64_t start_ns;
     void (*describe)(void *arg, const od_task *task, od_trace_task *description);
+    /* What the program calls one of the task's data, `*length` bytes; NULL: not known. May be NULL itself. */
+    const char *(*variable)(void *arg, const od_task *task, uint32_t access, size_t *length);
     void *arg;
     bool threaded; /* the file is written by a thread of its own */
 } od_trace_run;
@@ -47,13 +68,15 @@ typedef struct od_trace od_trace;
 
 bool od_trace_is_paje(const char *path);
 
-/* NULL, with errno set. Keeps nothing that `run` points to but `describe` and `arg`. */
+/* NULL, with errno set. Keeps nothing that `run` points to but `describe`, `variable` and `arg`. */
 od_trace *od_trace_open(const char *path, const od_trace_run *run);
 /* Whether a profiler listens to NVTX, and the library was built with it. */
 bool od_trace_is_profiled(void);
 /* The run as ranges for that profiler, instead of a file. NULL: nobody listens. */
 od_trace *od_trace_profile(const od_trace_run *run);
 void od_trace_event(od_trace *trace, const od_event *event);
+/* Formats that have no place for it leave it out. */
+void od_trace_add_construct(od_trace *trace, const od_trace_construct *construct);
 /* OD_EIO: something is missing in the file; a warning has said so. */
 od_status od_trace_close(od_trace *trace);
 /* In the child of a fork. */

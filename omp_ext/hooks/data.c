@@ -10,6 +10,7 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/services/info.h"
+#include "omp_ext/services/tracing.h"
 #include "omp_ext/hooks/lend.h"
 #include "omp_ext/hooks/regions.h"
 #include "omp_ext/libomp/ompt.h"
@@ -251,6 +252,16 @@ static void pass(construct what, int64_t *device, bool is_virtual, const od_map_
         *device = begin_passing(what, args, expanded, p);
 }
 
+static void trace(construct what, const od_ident *ident, const od_map_args *args, uint64_t from_ns)
+{
+    static const char *const names[] = {[BEGIN] = "enter data", [END] = "exit data", [UPDATE] = "update"};
+    if (!from_ns)
+        return;
+    (void)od_runtime_lock();
+    od_tracing_construct(names[what], ident, args, from_ns);
+    od_runtime_unlock();
+}
+
 /* True where the construct has been dealt with; false: libomptarget is called with *device, then end_passing(). */
 static bool handle(construct what, od_ident *ident, int64_t *device, const od_map_args *args, passing *p)
 {
@@ -264,8 +275,11 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
     bool is_virtual = od_is_virtual(device, args);
     od_map_list room = {0};
     const od_map_args *expanded = od_expanded(args, &room);
+    uint64_t from_ns = od_tracing_creation();
     bool done = is_virtual && carry_out(what, ident, args, expanded);
-    if (!done)
+    if (done)
+        trace(what, ident, args, from_ns);
+    else
         pass(what, device, is_virtual, args, expanded, p);
     od_map_list_free(&room);
     return done;

@@ -28,11 +28,24 @@ bool od_source_region(const char *kernel, od_region_name *region)
     return true;
 }
 
+/* The first field of ";one;two;", not terminated. 0: it is not known. */
+static int first_field(const char *text, const char **field)
+{
+    *field = text && *text == ';' ? text + 1 : "";
+    int length = (int)strcspn(*field, ";");
+    return strncmp(*field, "unknown", (size_t)length) == 0 ? 0 : length;
+}
+
 int od_source_file(const od_ident *ident, const char **file)
 {
-    *file = ident && ident->source && *ident->source == ';' ? ident->source + 1 : "";
-    int length = (int)strcspn(*file, ";");
-    return strncmp(*file, "unknown", (size_t)length) == 0 ? 0 : length;
+    return first_field(ident ? ident->source : NULL, file);
+}
+
+const char *od_source_variable(const char *map_name, size_t *length)
+{
+    const char *variable;
+    *length = (size_t)first_field(map_name, &variable);
+    return *length ? variable : NULL;
 }
 
 /* The third field. */
@@ -44,6 +57,15 @@ static int source_line(const od_ident *ident)
         at += at != NULL;
     }
     return at ? atoi(at) : 0;
+}
+
+bool od_source_place(const od_ident *ident, char *text, size_t size)
+{
+    const char *file;
+    int length = od_source_file(ident, &file);
+    if (length)
+        snprintf(text, size, "%.*s:%d", length, file, source_line(ident));
+    return length > 0;
 }
 
 /* Where the program has a C++ runtime, which libomptarget brings. */
@@ -83,7 +105,6 @@ static void name_code(od_source *s, const void *code)
 const od_source *od_source_of(od_entry *entry)
 {
     od_region_name region;
-    const char *file;
     if (entry->text)
         return entry->text;
     od_source *s = od_calloc(1, sizeof *s);
@@ -93,9 +114,7 @@ const od_source *od_source_of(od_entry *entry)
         name_kernel(s, &region);
     else
         name_code(s, entry->code);
-    int length = od_source_file(entry->source, &file);
-    if (length)
-        snprintf(s->source, sizeof s->source, "%.*s:%d", length, file, source_line(entry->source));
+    od_source_place(entry->source, s->source, sizeof s->source);
     entry->text = s;
     return s;
 }

@@ -18,6 +18,12 @@ bool od_source_region(const char *kernel, od_region_name *region);
 /* The file of ";file;function;line;column;;", not terminated. Returns its length; 0: compiled without -g. */
 int od_source_file(const od_ident *ident, const char **file);
 
+/* The variable of ";variable;file;line;column;;", as the program wrote it, not terminated. NULL: compiled without -g. */
+const char *od_source_variable(const char *map_name, size_t *length);
+
+/* "file:line" of a construct. False: compiled without -g. */
+bool od_source_place(const od_ident *ident, char *text, size_t size);
+
 struct od_source {
     char name[128];   /* "function:line" of a kernel, C++ names in readable form; the symbol of other code, or "task" */
     char source[256]; /* "file:line", or empty */

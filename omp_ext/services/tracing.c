@@ -36,6 +36,17 @@ static void describe(void *arg, const od_task *task, od_trace_task *about)
         about->name = job->name;
 }
 
+static const char *variable(void *arg, const od_task *task, uint32_t access, size_t *length)
+{
+    const od_launch *launch = &((const od_job *)task->user)->launch;
+    const od_kernel_args *args = &launch->call.args;
+    (void)arg;
+    for (uint32_t i = 0; launch->access_of && args->names && i < args->count; i++)
+        if (launch->access_of[i] == (int32_t)access)
+            return od_source_variable(args->names[i], length);
+    return NULL;
+}
+
 bool od_tracing_wanted(const char *path)
 {
     return path[0] || od_trace_is_profiled();
@@ -87,6 +98,42 @@ void od_tracing_event(void *driver, const od_event *event)
         od_trace_event(profile, event);
 }
 
+static const char *map_type(const char *construct, int64_t type)
+{
+    bool leaves = strcmp(construct, "exit data") == 0;
+    if ((type & OD_MAP_TO) && (type & OD_MAP_FROM))
+        return "tofrom";
+    return (type & OD_MAP_TO)       ? "to"
+           : (type & OD_MAP_FROM)   ? "from"
+           : (type & OD_MAP_DELETE) ? "delete"
+           : leaves                 ? "release"
+                                    : "alloc";
+}
+
+void od_tracing_construct(const char *what, const od_ident *ident, const od_map_args *args, uint64_t from_ns)
+{
+    od_trace_map maps[OD_TRACE_MOST_MAPS];
+    char source[256];
+    unsigned n = 0;
+    for (int32_t i = 0; trace && i < args->count && n < OD_TRACE_MOST_MAPS; i++) {
+        if ((args->types[i] & OD_MAP_NO_RANGE) || args->sizes[i] <= 0)
+            continue;
+        od_trace_map *map = &maps[n++];
+        *map = (od_trace_map){.address = (uintptr_t)args->begins[i],
+                              .size = (uint64_t)args->sizes[i],
+                              .type = map_type(what, args->types[i])};
+        map->variable = args->names ? od_source_variable(args->names[i], &map->variable_length) : NULL;
+    }
+    if (trace && n)
+        od_trace_add_construct(
+            trace, &(od_trace_construct){.name = what,
+                                         .source = od_source_place(ident, source, sizeof source) ? source : NULL,
+                                         .from_ns = from_ns,
+                                         .to_ns = od_clock_ns(),
+                                         .nmaps = n,
+                                         .maps = maps});
+}
+
 /* What was typed, as far as it fits. */
 static const char *command_line(char *text, size_t size)
 {
@@ -123,6 +170,7 @@ static void start(const od_run *run)
                           .active = run->options->devices.active > 0 ? (unsigned)run->options->devices.active : 0,
                           .processors = run->processors,
                           .describe = describe,
+                          .variable = variable,
                           .threaded = true};
     for (unsigned k = 0; k < about.ndevices; k++)
         shown[k] = od_devices_name(run->devices, k, text[k]);

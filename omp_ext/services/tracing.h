@@ -5,6 +5,7 @@
 #ifndef OD_OMP_EXT_TRACING_H
 #define OD_OMP_EXT_TRACING_H
 
+#include "omp_ext/libomp/abi.h"
 #include "omp_ext/services/service.h"
 #include "trace/trace.h"
 
@@ -18,6 +19,8 @@ uint64_t od_tracing_creation(void);
 const char *od_tracing_name(const char *text);
 /* The name that the calling thread's next task is to have (ompdarts_name_task), or NULL; afterwards there is none. */
 const char *od_tracing_take_name(void);
+/* A data construct of the program's, carried out since then: "enter data", "exit data" or "update". */
+void od_tracing_construct(const char *what, const od_ident *ident, const od_map_args *args, uint64_t from_ns);
 /* For od_driver_ops.event. */
 void od_tracing_event(void *driver, const od_event *event);
 

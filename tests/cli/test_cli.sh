@@ -61,7 +61,7 @@ expect 0 --help
 has "Usage: ompdarts COMMAND [ARGUMENTS]"
 expect 0 --version
 grep -qE '^ompdarts [0-9]+\.[0-9]+\.[0-9]+$' "$work/out" || fail "--version: $(cat "$work/out")"
-for subcommand in run env info history; do
+for subcommand in run env info history map; do
     expect 0 $subcommand --help
     grep -q "^Usage: ompdarts $subcommand" "$work/out" || fail "$subcommand --help"
     grep -q "^Exit status:" "$work/out" || fail "$subcommand --help does not tell the exit status"
@@ -69,7 +69,7 @@ done
 expect 2
 refused "unknown command 'rum', did you mean 'run'?" rum
 refused "unknown option '--verbose'; there are: --help --version" --verbose
-refused "unknown command 'x'; there are: run env info history bench sim report trace" x
+refused "unknown command 'x'; there are: run env info history bench sim report map trace" x
 expect 0 help run
 has "Usage: ompdarts run [OPTIONS] [--] PROGRAM [ARGUMENTS]"
 refused "unknown argument '--mrkdown'" env --mrkdown --man

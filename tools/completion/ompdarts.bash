@@ -41,7 +41,7 @@ _ompdarts()
     local command=$1 subcommand=${COMP_WORDS[1]} current=${COMP_WORDS[COMP_CWORD]} option="" i words
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run env info history bench sim report trace --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run env info history bench sim report map trace --help --version" -- "$current")
         return
     fi
     # "--option=val" comes as three words.
@@ -75,7 +75,7 @@ _ompdarts()
         return
     fi
     case $subcommand in
-        run) [[ -z $current || $current == */* ]] || mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
+        run | map) [[ -z $current || $current == */* ]] || mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
         bench) mapfile -t COMPREPLY < <(compgen -W "cholesky lu gemm2d gemm3d" -- "$current") ;;
         history) ((COMP_CWORD > 2)) || mapfile -t COMPREPLY < <(compgen -W "show clear" -- "$current") ;;
         trace) ((COMP_CWORD > 2)) || mapfile -t COMPREPLY < <(compgen -W convert -- "$current") ;;

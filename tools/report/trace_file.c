@@ -227,6 +227,32 @@ static bool read_head(reader *r, const cJSON *args)
     return f->device != NULL;
 }
 
+/* There are few: those of the program's source. */
+static bool find_variable(trace_file *f, const char *name, uint32_t *found)
+{
+    *found = TRACE_NO_NAME;
+    if (!name || !*name)
+        return true;
+    for (*found = 0; *found < f->nvariables; ++*found)
+        if (strcmp(f->variables[*found], name) == 0)
+            return true;
+    char *copy = strdup(name);
+    return copy && APPEND(f, variables, nvariables, copy);
+}
+
+/* ["0x12",4096,"rw","x[:N]"], the last only where it is known. False: it is not such a thing. */
+static bool read_range(const cJSON *range, uintptr_t *address, uint64_t *size, const char **word, const char **variable)
+{
+    const cJSON *first = cJSON_GetArrayItem(range, 0), *second = cJSON_GetArrayItem(range, 1);
+    *word = cJSON_GetStringValue(cJSON_GetArrayItem(range, 2));
+    *variable = cJSON_GetStringValue(cJSON_GetArrayItem(range, 3));
+    if (!cJSON_IsString(first) || !cJSON_IsNumber(second) || !*word)
+        return false;
+    *address = address_of(first->valuestring);
+    *size = natural(second->valuedouble);
+    return true;
+}
+
 static bool read_uses(reader *r, const cJSON *args, trace_task *task)
 {
     static const char *const modes[] = {"", "r", "w", "rw"};
@@ -234,15 +260,16 @@ static bool read_uses(reader *r, const cJSON *args, trace_task *task)
     task->first_use = (uint32_t)r->file->nuses;
     cJSON_ArrayForEach(use, cJSON_GetObjectItemCaseSensitive(args, "data"))
     {
-        const cJSON *address = cJSON_GetArrayItem(use, 0), *bytes = cJSON_GetArrayItem(use, 1);
-        const char *mode = cJSON_GetStringValue(cJSON_GetArrayItem(use, 2));
+        uintptr_t address;
+        uint64_t bytes;
+        const char *mode, *variable;
         trace_use u = {.mode = OD_READ};
-        if (!cJSON_IsString(address) || !cJSON_IsNumber(bytes) || !mode)
+        if (!read_range(use, &address, &bytes, &mode, &variable))
             continue;
         for (unsigned m = 0; m < sizeof modes / sizeof *modes; m++)
             if (strcmp(mode, modes[m]) == 0)
                 u.mode = (od_mode)m;
-        if (!find_datum(r, address_of(address->valuestring), natural(bytes->valuedouble), &u.datum) ||
+        if (!find_datum(r, address, bytes, &u.datum) || !find_variable(r->file, variable, &u.variable) ||
             !APPEND(r->file, uses, nuses, u))
             return false;
         task->nuses++;
@@ -281,6 +308,28 @@ static bool read_task(reader *r, const cJSON *event, const cJSON *args)
     return find_name(r, text(event, "name"), &task.name) && note_source(r->file, task.name, text(args, "source")) &&
            read_uses(r, args, &task) &&
            APPEND(r->file, tasks, ntasks, task);
+}
+
+static bool read_construct(reader *r, const cJSON *event, const cJSON *args)
+{
+    trace_file *f = r->file;
+    const cJSON *range;
+    double from = number(event, "ts", 0);
+    trace_construct construct = {
+        .from_us = from, .to_us = from + number(event, "dur", 0), .first_map = (uint32_t)f->nmaps};
+    snprintf(construct.name, sizeof construct.name, "%s", text(event, "name"));
+    cJSON_ArrayForEach(range, cJSON_GetObjectItemCaseSensitive(args, "data"))
+    {
+        trace_map map = {0};
+        const char *type, *variable;
+        if (!read_range(range, &map.address, &map.size, &type, &variable))
+            continue;
+        snprintf(map.type, sizeof map.type, "%s", type);
+        if (!find_variable(f, variable, &map.variable) || !APPEND(f, maps, nmaps, map))
+            return false;
+        construct.nmaps++;
+    }
+    return find_variable(f, text(args, "source"), &construct.source) && APPEND(f, constructs, nconstructs, construct);
 }
 
 static bool read_transfer(reader *r, const cJSON *event, const cJSON *args)
@@ -374,6 +423,8 @@ static bool read_event(reader *r, const cJSON *event)
     case 'X':
         if (strcmp(cat, "task") == 0)
             return read_task(r, event, args);
+        if (strcmp(cat, "construct") == 0)
+            return read_construct(r, event, args);
         return strcmp(cat, "transfer") == 0 ? read_transfer(r, event, args) : read_stall(r, event);
     default:
         return true;
@@ -462,6 +513,11 @@ void trace_file_free(trace_file *file)
         free(file->names[i]);
     for (size_t i = 0; i < file->nsources; i++)
         free(file->sources[i]);
+    for (size_t i = 0; i < file->nvariables; i++)
+        free(file->variables[i]);
+    free(file->variables);
+    free(file->constructs);
+    free(file->maps);
     free(file->names);
     free(file->sources);
     free(file->device);

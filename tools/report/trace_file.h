@@ -15,8 +15,11 @@ typedef struct trace_datum {
     uint64_t size;
 } trace_datum;
 
+enum { TRACE_NO_NAME = UINT32_MAX };
+
 typedef struct trace_use {
     uint32_t datum;
+    uint32_t variable; /* of trace_file.variables, or TRACE_NO_NAME */
     od_mode mode;
 } trace_use;
 
@@ -76,6 +79,20 @@ typedef struct trace_waiting { /* tasks created and not ready */
     uint64_t tasks;
 } trace_waiting;
 
+typedef struct trace_map { /* of a data construct */
+    uintptr_t address;
+    uint64_t size;
+    char type[8]; /* "to", ... "release" */
+    uint32_t variable;
+} trace_map;
+
+typedef struct trace_construct {
+    char name[16];
+    uint32_t source; /* of trace_file.variables, or TRACE_NO_NAME */
+    double from_us, to_us;
+    uint32_t first_map, nmaps;
+} trace_construct;
+
 typedef struct trace_file {
     char path[1024];
     char version[32], program[128], policy[128], eviction[32];
@@ -92,8 +109,11 @@ typedef struct trace_file {
 
     char **names;
     char **sources; /* of each name: "file:line", or NULL */
+    char **variables; /* as the program wrote them, and places in its sources */
     trace_datum *data;
     trace_use *uses;
+    trace_construct *constructs;
+    trace_map *maps;
     trace_task *tasks;
     trace_transfer *transfers;
     trace_stall *stalls;
@@ -102,6 +122,7 @@ typedef struct trace_file {
     trace_waiting *waiting;
     trace_idle *idles;
     size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting, nidles;
+    size_t nvariables, nconstructs, nmaps;
 } trace_file;
 
 /* On failure one line in `error`; nothing is to be freed then. */

@@ -13,7 +13,7 @@ import sys
 PHASES = {"M": {"name", "args"}, "X": {"tid", "ts", "dur", "name", "cat"}, "i": {"tid", "ts", "s", "name", "cat", "args"},
           "C": {"ts", "name", "args"}, "s": {"tid", "ts", "id", "name", "cat"}, "f": {"tid", "ts", "id", "bp", "name", "cat"}}
 SPAN_ARGS = {"task": {"task", "priority", "created_us", "ready_us", "data"},
-             "transfer": {"datum", "size", "offset", "bytes", "from", "to", "queued_us", "demanded"}, "stall": set()}
+             "transfer": {"datum", "size", "offset", "bytes", "from", "to", "queued_us", "demanded"}, "stall": set(), "construct": {"data"}}
 errors = []
 
 

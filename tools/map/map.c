@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * `ompdarts map`: what each construct of a program did with the data that it maps. The program runs under `ompdarts run` with a trace of
+ * its own, which is read when it has ended.
+ */
+#include "tools/map/listing.h"
+#include "tools/tools.h"
+#include "util/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FEW = 20 }; /* so many runs of constructs are listed one by one */
+
+static const char usage[] =
+    "Usage: ompdarts map [--each | --sums] [-o FILE] [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "       ompdarts map [--each | --sums] [-o FILE] --from=TRACE.json\n"
+    "\n"
+    "Runs PROGRAM under ompdarts and tells what each of its constructs did with the data that it maps: what was moved to\n"
+    "a device and why, what was there, what was kept or evicted, what went home. Variables and lines have their names\n"
+    "where the program was compiled with -g. OPTIONS are those of `ompdarts run`, behind these:\n"
+    "\n"
+    "Options:\n"
+    "  --each             each time that a construct ran, one after the other\n"
+    "  --sums             the sums for each construct of the source. Without one of these two: each where they are\n"
+    "                     few, else the sums\n"
+    "  --from=TRACE       of a run that has been traced (`ompdarts run --trace`)\n"
+    "  -o, --output=FILE  where it is written; '-' is standard output (default: standard error, where PROGRAM is run)\n"
+    "  -h, --help         this text\n"
+    "\n"
+    "Exit status: that of PROGRAM; 1 when ompdarts itself failed; 2 when an option, PROGRAM or TRACE was refused.\n";
+
+typedef struct request {
+    bool each, sums;
+    const char *from, *output; /* NULL: not given */
+    char **program;            /* with the options of `run` before it */
+} request;
+
+/* False: `status` is the command's. */
+static bool parse(char **argv, request *r, int *status)
+{
+    *status = OD_EXIT_REFUSED;
+    for (argv++; *argv; argv++) {
+        const char *output = strncmp(*argv, "--output=", 9) == 0 ? *argv + 9 : NULL;
+        if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0) {
+            fputs(usage, stdout);
+            *status = 0;
+            return false;
+        }
+        if (strcmp(*argv, "--each") == 0 || strcmp(*argv, "--sums") == 0) {
+            *((*argv)[2] == 'e' ? &r->each : &r->sums) = true;
+        } else if (strncmp(*argv, "--from=", 7) == 0) {
+            r->from = *argv + 7;
+        } else if (output) {
+            r->output = output;
+        } else if ((strcmp(*argv, "-o") == 0 || strcmp(*argv, "--output") == 0) && argv[1]) {
+            r->output = *++argv;
+        } else {
+            break;
+        }
+    }
+    r->program = argv;
+    if ((*argv != NULL) != (r->from != NULL))
+        return true;
+    od_tool_error("map: %s; `ompdarts map --help` tells how", r->from ? "a PROGRAM and a trace" : "no PROGRAM given");
+    return false;
+}
+
+/* --- the run ---------------------------------------------------------------------- */
+
+/* The terminal's interrupt is the program's; this command goes on to tell what is known. */
+static int wait_for(pid_t child)
+{
+    int status;
+    struct sigaction before, ignored = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &ignored, &before);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    sigaction(SIGINT, &before, NULL);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int run(char **program, char *trace)
+{
+    char command[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", command, sizeof command - 1);
+    char *own[] = {command, "run", "--no-summary", trace};
+    size_t n = sizeof own / sizeof *own, count = 0;
+    while (program[count])
+        count++;
+    char **argv = calloc(n + count + 1, sizeof *argv);
+    if (!argv || length < 0) {
+        free(argv);
+        return OD_EXIT_FAILURE;
+    }
+    command[length] = '\0';
+    memcpy(argv, own, sizeof own);
+    memcpy(argv + n, program, count * sizeof *argv);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        execv(command, argv);
+        _exit(OD_EXIT_FAILURE);
+    }
+    free(argv);
+    if (child < 0) {
+        od_tool_error("map: %s", strerror(errno));
+        return OD_EXIT_FAILURE;
+    }
+    return wait_for(child);
+}
+
+/* --- the account -------------------------------------------------------------------- */
+
+static int tell(const request *r, const trace_file *trace)
+{
+    map_account account;
+    const char *output = r->output ? r->output : r->from ? "-" : "/dev/stderr";
+    bool to_stdout = strcmp(output, "-") == 0, to_stderr = !r->output && !r->from;
+    FILE *out = to_stdout ? stdout : to_stderr ? stderr : fopen(output, "we");
+    if (!out) {
+        od_tool_error("map: %s: %s", output, strerror(errno));
+        return OD_EXIT_FAILURE;
+    }
+    od_status status = map_account_make(trace, &account);
+    if (!status) {
+        bool few = trace->ntasks + trace->nconstructs <= FEW;
+        if (r->each || (few && !r->sums))
+            status = map_list_each(trace, &account, out);
+        if (!status && (r->sums || (!few && !r->each)))
+            status = map_list_sums(trace, &account, out);
+        map_account_free(&account);
+    }
+    bool failed = fflush(out) || ferror(out);
+    if (!to_stdout && !to_stderr)
+        failed |= fclose(out) != 0;
+    if (status || failed)
+        od_tool_error("map: %s", status ? od_status_text(status) : strerror(errno));
+    return status || failed ? OD_EXIT_FAILURE : 0;
+}
+
+static int tell_file(const request *r, const char *path)
+{
+    char error[1200];
+    trace_file trace;
+    if (trace_file_read(path, &trace, error, sizeof error)) {
+        od_tool_error("map: %s", error);
+        return OD_EXIT_REFUSED;
+    }
+    int status = tell(r, &trace);
+    trace_file_free(&trace);
+    return status;
+}
+
+static int run_and_tell(const request *r)
+{
+    const char *folder = od_environment("TMPDIR");
+    char option[PATH_MAX + 16], *path = option + strlen("--trace=");
+    snprintf(option, sizeof option, "--trace=%.4000s/ompdarts-map-XXXXXX", folder && *folder ? folder : "/tmp");
+    int file = mkstemp(path);
+    if (file < 0) {
+        od_tool_error("map: %s: %s", path, strerror(errno));
+        return OD_EXIT_FAILURE;
+    }
+    close(file);
+    int status = run(r->program, option);
+    FILE *trace = fopen(path, "re");
+    bool any = trace && fgetc(trace) != EOF; /* else nothing was scheduled, which `run` has said */
+    if (trace)
+        fclose(trace);
+    int told = any ? tell_file(r, path) : 0;
+    unlink(path);
+    return status ? status : told;
+}
+
+int od_tool_map(int argc, char **argv)
+{
+    request r = {0};
+    int status;
+    (void)argc;
+    if (!parse(argv, &r, &status))
+        return status;
+    return r.from ? tell_file(&r, r.from) : run_and_tell(&r);
+}

@@ -35,8 +35,11 @@ offers() {
     [[ $got == "$wanted" ]] || fail "ompdarts $*: '$got', not '$wanted'"
 }
 offers "run report" r
-offers "warn" run --check-host = w
+offers "check check=warn" run --debug = ch
 offers "show clear" history ""
+offers "--each" map --ea
+offers "darts dmda dmdar dmdas" map --each --sched = d
+offers files map --mem 2G ./program --sched
 offers "--sched=" run --sch
 offers "darts dmda dmdar dmdas" run --sched = d
 offers "darts dmda dmdar dmdas" run --sched d

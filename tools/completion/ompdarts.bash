@@ -3,10 +3,17 @@
 # Completion of the command `ompdarts` for bash. Options, policies, rules, workloads and platforms are asked of the command
 # itself.
 
+# _ompdarts_help COMMAND SUBCOMMAND: `map` takes the options of `run`, too
+_ompdarts_help()
+{
+    "$1" "$2" --help 2>/dev/null
+    [[ $2 != map ]] || "$1" run --help 2>/dev/null | grep -v -- '--help'
+}
+
 # _ompdarts_takes_value COMMAND SUBCOMMAND OPTION
 _ompdarts_takes_value()
 {
-    [[ $3 =~ ^--?[a-z-]+$ ]] && "$1" "$2" --help 2>/dev/null | grep -qE -- "^ +(-[a-z], +)?$3(=| [A-Z])|^ +$3, +--[a-z-]+="
+    [[ $3 =~ ^--?[a-z-]+$ ]] && _ompdarts_help "$1" "$2" | grep -qE -- "^ +(-[a-z], +)?$3(=| [A-Z])|^ +$3, +--[a-z-]+="
 }
 
 # _ompdarts_values COMMAND SUBCOMMAND OPTION: the words that the option allows; files where it takes one
@@ -32,7 +39,7 @@ _ompdarts_values()
         bench:--type) printf '%s\n' float double ;;
         bench:--target) printf '%s\n' host nvptx ;;
         *) # "  --option=VALUE …" or "  --option[=VALUE] …", then "  this|that (default this)"
-            "$1" "$2" --help | sed -n "/^  *$3\[\{0,1\}=/{n;s/^  *\([^ ]*|[^ ]*\) (default.*/\1/p}" | tr '|' '\n' ;;
+            _ompdarts_help "$1" "$2" | sed -n "/^  *$3\[\{0,1\}=/{n;s/^  *\([^ ]*|[^ ]*\) (default.*/\1/p}" | tr '|' '\n' ;;
     esac
 }
 
@@ -52,11 +59,11 @@ _ompdarts()
     elif [[ $current != -* ]] && _ompdarts_takes_value "$command" "$subcommand" "${COMP_WORDS[COMP_CWORD - 1]}"; then
         option=${COMP_WORDS[COMP_CWORD - 1]}
     fi
-    # Behind the program of `run` all is the program's.
-    if [[ $subcommand == run && -z $option ]]; then
+    # Behind the program of `run` and `map` all is the program's.
+    if [[ $subcommand == @(run|map) && -z $option ]]; then
         for ((i = 2; i < COMP_CWORD; i++)); do
             if [[ ${COMP_WORDS[i]} == -- ]] || { [[ ${COMP_WORDS[i]} != [-=]* && ${COMP_WORDS[i - 1]} != = ]] &&
-                ! _ompdarts_takes_value "$command" run "${COMP_WORDS[i - 1]}"; }; then
+                ! _ompdarts_takes_value "$command" "$subcommand" "${COMP_WORDS[i - 1]}"; }; then
                 compopt -o default
                 return
             fi
@@ -69,7 +76,7 @@ _ompdarts()
         return
     fi
     if [[ $current == -* ]]; then
-        words=$("$command" "$subcommand" --help 2>/dev/null | sed -n 's/^ \{2,6\}\(-[a-z], \)\{0,1\}\(--[a-z-]*\)\(=\{0,1\}\).*/\2\3/p')
+        words=$(_ompdarts_help "$command" "$subcommand" | sed -n 's/^ \{2,6\}\(-[a-z], \)\{0,1\}\(--[a-z-]*\)\(=\{0,1\}\).*/\2\3/p')
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
         return

@@ -103,10 +103,10 @@ static void put_construct(const trace_file *t, const map_account *account, const
         put_part(out, &any, fate->device_bytes, "moved to devices");
         put_part(out, &any, fate->home_bytes, "came home from devices");
         put_part(out, &any, fate->spill_bytes, "came home from the spill area");
-        if (enters && !fate->device_bytes)
+        if (enters && !fate->device_bytes && strncmp(map->type, "to", 2) == 0)
             fprintf(out, "%seach part moves with the first task that uses it", any ? "; " : "");
         else if (!any)
-            fputs("nothing moved", out);
+            fputs(enters ? "nothing to copy" : "nothing moved", out);
         fputc('\n', out);
     }
 }

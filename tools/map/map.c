@@ -22,7 +22,7 @@ static const char usage[] =
     "Usage: ompdarts map [--each | --sums] [-o FILE] [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
     "       ompdarts map [--each | --sums] [-o FILE] --from=TRACE.json\n"
     "\n"
-    "Runs PROGRAM under ompdarts and tells what each of its constructs did with the data that it maps: what was moved to\n"
+    "Runs PROGRAM under ompdarts and prints what each of its constructs did with the data that it maps: what was moved to\n"
     "a device and why, what was there, what was kept or evicted, what went home. Variables and lines have their names\n"
     "where the program was compiled with -g. OPTIONS are those of `ompdarts run`, behind these:\n"
     "\n"
@@ -74,7 +74,7 @@ static bool parse(char **argv, request *r, int *status)
 
 /* --- the run ---------------------------------------------------------------------- */
 
-/* The terminal's interrupt is the program's; this command goes on to tell what is known. */
+/* The terminal's interrupt is the program's; this command goes on, and prints what is known. */
 static int wait_for(pid_t child)
 {
     int status;
@@ -90,7 +90,7 @@ static int run(char **program, char *trace)
 {
     char command[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", command, sizeof command - 1);
-    char *own[] = {command, "run", "--no-summary", trace};
+    char *own[] = {command, "run", "--stats=0", trace};
     size_t n = sizeof own / sizeof *own, count = 0;
     while (program[count])
         count++;
@@ -118,7 +118,7 @@ static int run(char **program, char *trace)
 
 /* --- the account -------------------------------------------------------------------- */
 
-static int tell(const request *r, const trace_file *trace)
+static int print_account(const request *r, const trace_file *trace)
 {
     map_account account;
     const char *output = r->output ? r->output : r->from ? "-" : "/dev/stderr";
@@ -145,7 +145,7 @@ static int tell(const request *r, const trace_file *trace)
     return status || failed ? OD_EXIT_FAILURE : 0;
 }
 
-static int tell_file(const request *r, const char *path)
+static int print_trace(const request *r, const char *path)
 {
     char error[1200];
     trace_file trace;
@@ -153,12 +153,21 @@ static int tell_file(const request *r, const char *path)
         od_tool_error("map: %s", error);
         return OD_EXIT_REFUSED;
     }
-    int status = tell(r, &trace);
+    int status = print_account(r, &trace);
     trace_file_free(&trace);
     return status;
 }
 
-static int run_and_tell(const request *r)
+/* Its own file took the place of ours. */
+static bool has_trace_option(char **program)
+{
+    for (; *program; program++)
+        if (strcmp(*program, "--trace") == 0 || strncmp(*program, "--trace=", 8) == 0)
+            return true;
+    return false;
+}
+
+static int run_and_print(const request *r)
 {
     const char *folder = od_environment("TMPDIR");
     char option[PATH_MAX + 16], *path = option + strlen("--trace=");
@@ -174,9 +183,13 @@ static int run_and_tell(const request *r)
     bool any = trace && fgetc(trace) != EOF; /* else nothing was scheduled, which `run` has said */
     if (trace)
         fclose(trace);
-    int told = any ? tell_file(r, path) : 0;
+    int printed = any ? print_trace(r, path) : 0;
+    if (!any && has_trace_option(r->program)) {
+        od_tool_error("map: --trace: no second trace; `ompdarts map --from=TRACE` reads the one that has been written");
+        printed = OD_EXIT_REFUSED;
+    }
     unlink(path);
-    return status ? status : told;
+    return status ? status : printed;
 }
 
 int od_tool_map(int argc, char **argv)
@@ -186,5 +199,5 @@ int od_tool_map(int argc, char **argv)
     (void)argc;
     if (!parse(argv, &r, &status))
         return status;
-    return r.from ? tell_file(&r, r.from) : run_and_tell(&r);
+    return r.from ? print_trace(&r, r.from) : run_and_print(&r);
 }

@@ -48,8 +48,8 @@ for kernel, count, block in zip(kernels, tiles, blocks, strict=True):
         assert run["checksum"] == kernel["runs"][0]["checksum"] and 0 < run["residual"] < 1e-5
 CODE
 # Only without the library: no trace, no page.
-"$E2E_COMMAND" bench -p none -n 4 -t 16 -r 1 -o plain lu >table 2>err || fail "bench -p none: $(cat err)"
-[ "$(ls plain)" = results.json ] || fail "bench -p none: $(ls plain)"
+"$E2E_COMMAND" bench -s none -n 4 -t 16 -r 1 -o plain lu >table 2>err || fail "bench -s none: $(cat err)"
+[ "$(ls plain)" = results.json ] || fail "bench -s none: $(ls plain)"
 
 # Into the same folder: nothing of what was there passes for new.
 OMPDARTS_DISABLE=1 "$E2E_COMMAND" bench -n 4 -t 16 -r 1 -o results cholesky >table 2>err && fail "bench of a disabled library"

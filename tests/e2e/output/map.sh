@@ -50,6 +50,7 @@ with open(sys.argv[1], "w", encoding="utf-8") as file:
 CODE
 map --from="$work/known.json" || fail "map --from: $(cat "$work/errors")"
 line "0.000000 s enter data (/src/known.c:5)" "a[:N] to 4096 bytes each part moves with the first task that uses it" \
+    "b[:N] alloc 4096 bytes nothing to copy" \
     "0.000030 s solve:9 (/src/known.c:9), task 0 on device 0" \
     "x[:N] r 4096 bytes moved from the host, for the first time; evicted for a task's data" "y[:N] w 4096 bytes nothing to copy; kept" \
     "x[:N] r 4096 bytes moved from the host again: it had to leave; written elsewhere" "y[:N] rw 4096 bytes present; kept, written back" \
@@ -57,7 +58,7 @@ line "0.000000 s enter data (/src/known.c:5)" "a[:N] to 4096 bytes each part mov
     "x[:N] r 4096 bytes moved from device 1 again: another place has written it; kept" \
     "0.000150 s on_host:7 (/src/known.c:9), task 4 on the host" "0x8000 r 4096 bytes on the host" \
     "b[:N] from 4096 bytes 4096 bytes came home from devices" "a[:N] release 4096 bytes nothing moved"
-[ "$(wc -l <"$work/map")" -eq 19 ] || fail "map --from: not 19 lines: $(cat "$work/map")"
+[ "$(wc -l <"$work/map")" -eq 18 ] || fail "map --from: not 18 lines: $(cat "$work/map")"
 map --sums --from="$work/known.json" || fail "map --sums: $(cat "$work/errors")"
 line "solve:9, /src/known.c:9, 4 times" "x[:N] 4 0.016 2 1 1 0 0 0 0 0.016 2 1 0 0 1 0.000" \
     "y[:N] 2 0.008 0 0 0 0 1 1 0 0.000 2 0 0 0 0 0.004" "datum 1 1 0.004 0 0 0 0 0 0 1 0.000 0 0 0 0 0 0.000" \
@@ -67,7 +68,7 @@ line "solve:9, /src/known.c:9, 4 times" "x[:N] 4 0.016 2 1 1 0 0 0 0 0.016 2 1 0
 tile_bytes=$((32 * 32 * 4))
 for policy in eager darts; do
     for style in task region; do
-        under 0 OMPDARTS_TRACE="$work/trace.json" OMPDARTS_DEVICES=2 OMPDARTS_MEM_LIMIT=$((10 * tile_bytes)) OMPDARTS_SCHED=$policy \
+        under 0 OMPDARTS_TRACE="$work/trace.json" OMPDARTS_DEVICES=2 OMPDARTS_MEM=$((10 * tile_bytes)) OMPDARTS_SCHED=$policy \
             "$E2E_BENCH/cholesky" --style $style 8 32
         map --sums --from="$work/trace.json" || fail "map: $(cat "$work/errors")"
         python3 - "$work/stats" "$work/map" $style <<'CODE' || fail "$policy, $style: $(cat "$work/map")"
@@ -98,6 +99,10 @@ if [ -z "$sanitizer" ]; then # which must come first
     [ "$(grep -c ', task [0-9]* on ' "$work/account")" -eq 10 ] || fail "map: not 10 tasks: $(cat "$work/account")"
     map "$E2E_BENCH/cholesky" 8 32 || fail "map cholesky: $(cat "$work/errors")"
     grep -q '^all ' "$work/errors" || fail "map: no sums: $(cat "$work/errors")"
+    map --trace "$work/own.json" "$E2E_BENCH/cholesky" 3 32
+    [ $? -eq 2 ] || fail "map --trace: not refused: $(cat "$work/errors")"
+    grep -q 'map: --trace: ' "$work/errors" || fail "map --trace: $(cat "$work/errors")"
+    map --sums --from="$work/own.json" || fail "map of a trace that --trace wrote: $(cat "$work/errors")"
     map "$E2E_BENCH/cholesky" --no-such-option
     [ $? -eq "$("$E2E_BENCH/cholesky" --no-such-option >/dev/null 2>&1; echo $?)" ] || fail "map: not the program's status"
 fi

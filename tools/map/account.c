@@ -86,11 +86,19 @@ static copy *copy_of(const ledger *l, uint32_t datum, int place)
     return &l->copies[(size_t)datum * l->trace->ndevices + (size_t)place];
 }
 
+/* Nothing in a trace says so when it happens; that it is loaded again does. */
+static void note_return(const ledger *l, copy *c)
+{
+    if (c->user != NONE && c->present)
+        l->account->uses[c->user].left = MAP_RETURNED;
+    c->why = MAP_AFTER_RETURN;
+}
+
 static void note_load(const ledger *l, const trace_transfer *x)
 {
     copy *c = copy_of(l, x->datum, x->to);
     if (!c->coming && c->why == MAP_FIRST && x->reload)
-        c->why = MAP_AFTER_RETURN;
+        note_return(l, c);
     c->coming += x->bytes;
     c->from = x->from;
 }

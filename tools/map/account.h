@@ -12,7 +12,7 @@ typedef enum map_came {
     MAP_FIRST,          /* moved, for the first time */
     MAP_AFTER_EVICTION, /* moved again, because it had to leave */
     MAP_AFTER_WRITE,    /* moved again, because another place has written it */
-    MAP_AFTER_RETURN,   /* moved again, because it had gone home: nothing told that the program would not look at it */
+    MAP_AFTER_RETURN,   /* moved again, because it had gone home */
     MAP_PRESENT,        /* a copy was there */
     MAP_EMPTY,          /* there was nothing to copy: the task only writes it, or nothing had been written */
     MAP_ON_HOST,        /* the host version ran */
@@ -20,7 +20,8 @@ typedef enum map_came {
 } map_came;
 
 typedef enum map_left {
-    MAP_KEPT, /* until it was used again, or the program took it home */
+    MAP_KEPT,     /* until it was used again, or to the end */
+    MAP_RETURNED, /* gone home: nothing told that the program would not look at it */
     MAP_EVICTED_FOR_TASK,
     MAP_EVICTED_FOR_PREFETCH,
     MAP_EVICTED_TO_COMPACT,

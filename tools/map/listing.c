@@ -52,6 +52,7 @@ static void put_leaving(const map_use_fate *fate, FILE *out)
 {
     static const char *const how[MAP_LEFT] = {
         [MAP_KEPT] = "kept",
+        [MAP_RETURNED] = "went home",
         [MAP_EVICTED_FOR_TASK] = "evicted for a task's data",
         [MAP_EVICTED_FOR_PREFETCH] = "evicted for data that come ahead",
         [MAP_EVICTED_TO_COMPACT] = "evicted because it lay in the way",
@@ -106,7 +107,7 @@ static void put_construct(const trace_file *t, const map_account *account, const
         if (enters && !fate->device_bytes && strncmp(map->type, "to", 2) == 0)
             fprintf(out, "%seach part moves with the first task that uses it", any ? "; " : "");
         else if (!any)
-            fputs(enters ? "nothing to copy" : "nothing moved", out);
+            fputs(enters ? "nothing to copy" : strstr(map->type, "from") ? "nothing left to copy" : "nothing moved", out);
         fputc('\n', out);
     }
 }

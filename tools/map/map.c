@@ -34,6 +34,11 @@ static const char usage[] =
     "  -o, --output=FILE  where it is written; '-' is standard output (default: standard error, where PROGRAM is run)\n"
     "  -h, --help         this text\n"
     "\n"
+    "Columns of the sums: how often the data were moved to a device: new there, again after leaving (evicted), writing (on\n"
+    "another place) or return (gone home); how often they were present, empty (nothing to copy) or used on the host. Then\n"
+    "they were kept, went home, were evicted for a task, for others (data that come ahead) or for order (they lay in the\n"
+    "way), or were written elsewhere; back MB went to the host.\n"
+    "\n"
     "Exit status: that of PROGRAM; 1 when ompdarts itself failed; 2 when an option, PROGRAM or TRACE was refused.\n";
 
 typedef struct request {

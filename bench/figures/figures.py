@@ -123,7 +123,7 @@ def listing():
 
 
 def find_simulator(path):
-    candidates = [path] if path else [HERE.parents[1] / "build" / "ompdarts-sim"]
+    candidates = [path] if path else [HERE.parents[1] / "build" / "ompdarts-sim", HERE.parents[2] / "libexec" / "ompdarts" / "ompdarts-sim"]
     for candidate in candidates:
         if os.access(candidate, os.X_OK) and pathlib.Path(candidate).is_file():
             return str(pathlib.Path(candidate).resolve())

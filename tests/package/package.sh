@@ -29,6 +29,10 @@ for text in '^ Package: ompdarts$' '^ Version: [0-9]+\.[0-9]+\.[0-9]+' "^ Depend
     "^ Recommends: clang-$llvm" '^ Maintainer: .'; do
     grep -qE -- "$text" "$work/info" || fail "no '$text' in: $(cat "$work/info")"
 done
+if command -v lintian >/dev/null; then
+    lintian --fail-on error,warning "$package" >"$work/lintian" 2>&1 || fail "lintian: $(cat "$work/lintian")"
+fi
+[ -s "$(echo "$work"/made/ompdarts-dbgsym_*)" ] || fail "no package with what debuggers need"
 dpkg-deb --extract "$package" "$work/root"
 find "$work/root" -type f -perm /022 | grep . && fail "files that others may write"
 find "$work/root" -type f | grep -vE '^.*/usr/(bin|include|lib|libexec|share)/' && fail "files in strange places"

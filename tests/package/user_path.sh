@@ -62,11 +62,15 @@ has '^  darts  '
 step "a typo" bash -c '! ompdarts run --shed=darts ./blocks'
 has "did you mean '--sched'"
 ompdarts sim --help >/dev/null 2>&1 && step "ompdarts sim" ompdarts sim --quiet --workload cholesky:n=8 --platform pcie --devices 2 --mem 200Mi
-step "ompdarts bench" ompdarts bench -n 6 -t 48 -r 1 cholesky
+if command -v python3 >/dev/null && [ -x "$prefix/libexec/ompdarts/ompdarts-sim" ]; then
+    step "figures.py" python3 "$prefix/share/ompdarts/figures/figures.py" --out figures order
+    [ -n "$(ls figures)" ] || fail "figures.py left nothing"
+fi
+step "ompdarts bench" env -u LD_LIBRARY_PATH ompdarts bench -n 6 -t 48 -r 1 cholesky
 has '^darts\+luf '
 [ -s ompdarts-bench/cholesky.html ] || fail "bench left no report"
 for page in man1/ompdarts.1 man7/ompdarts.7 man3/ompdarts.h.3; do
-    [ -s "$prefix/share/man/$page" ] || fail "no manual page $page"
+    [ -s "$prefix/share/man/$page" ] || [ -s "$prefix/share/man/$page.gz" ] || fail "no manual page $page"
 done
 step "bash completion" bash -c "source $prefix/share/bash-completion/completions/ompdarts
     COMP_WORDS=(ompdarts run --sched = dar) COMP_CWORD=4; _ompdarts ompdarts; echo \"\${COMPREPLY[@]}\""

@@ -11,6 +11,7 @@
 #include "tools/bench/kernel_run.h"
 #include "tools/tools.h"
 #include "util/log.h"
+#include "util/options.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -352,6 +353,16 @@ static bool run_kernels(const bench_request *r, bench_result *results, cJSON *al
     return true;
 }
 
+/* Where a package has taken the run paths out of the programs, this finds their libomptarget. */
+static bool add_llvm_folder(void)
+{
+    const char *folders = od_environment("LD_LIBRARY_PATH");
+    char text[PATH_MAX];
+    int length = snprintf(text, sizeof text, "%s%s%s", folders ? folders : "", folders && *folders ? ":" : "",
+                          OMPDARTS_LLVM_LIBDIR);
+    return length < (int)sizeof text && setenv("LD_LIBRARY_PATH", text, 1) == 0;
+}
+
 int od_tool_bench(int argc, char **argv)
 {
     bench_request r = {.tiles = 16,
@@ -369,7 +380,7 @@ int od_tool_bench(int argc, char **argv)
     if (status || help)
         return status;
     od_log_set_level(OD_LOG_WARNING);
-    if (!make_folder(r.output))
+    if (!add_llvm_folder() || !make_folder(r.output))
         return OD_EXIT_REFUSED;
     bench_result *results = calloc(r.npolicies, sizeof *results);
     cJSON *all = cJSON_CreateObject();

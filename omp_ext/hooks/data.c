@@ -41,9 +41,9 @@ static void note_foreign_list(construct what, int64_t device, const od_map_args 
         if (!od_entry_maps(args, i) || !args->sizes[i] || is_lent(args, i))
             continue;
         if (what == BEGIN)
-            od_expect_memory(od_foreign_add((uintptr_t)args->begins[i], (size_t)args->sizes[i], (int)device));
+            od_expect_memory(od_foreign_add(od_entry_begin(args, i), (size_t)args->sizes[i], (int)device));
         if (what == END && !REAL(omp_target_is_present)(args->begins[i], (int)device))
-            od_foreign_remove((uintptr_t)args->begins[i]);
+            od_foreign_remove(od_entry_begin(args, i));
     }
 }
 

@@ -39,7 +39,7 @@ static void add(od_map_list *ranges, uintptr_t base, size_t size)
 static void attach(od_region *region, const od_map_args *args, int32_t i)
 {
     od_attachment is = {.slot = (uintptr_t)args->bases[i],
-                        .begin = (uintptr_t)args->begins[i],
+                        .begin = od_entry_begin(args, i),
                         .size = args->sizes[i] > 0 ? (size_t)args->sizes[i] : 0};
     memcpy(&is.pointer, args->bases[i], sizeof is.pointer);
     od_region_attach(region, &is);
@@ -149,7 +149,7 @@ static void hold_pointees(const od_map_args *args, bool stays)
             continue;
         if (stays && (type & OD_MAP_PTR_AND_OBJ))
             theirs |= !is_in_region(slot, &shown);
-        if (theirs && is_in_region((uintptr_t)args->begins[i], &shown) && !shown)
+        if (theirs && is_in_region(od_entry_begin(args, i), &shown) && !shown)
             od_region_address(args->begins[i], od_runtime_device_index(od_runtime_virtual_number()), &on_device);
     }
 }

@@ -86,8 +86,8 @@ static void add_request(pending *p, od_engine *engine, uintptr_t base, size_t si
 static void add_range(pending *p, const od_map_args *args, int32_t i, od_request_kind kind)
 {
     od_engine *engine = od_runtime_lock();
-    od_recorder_range((uintptr_t)args->begins[i], (size_t)args->sizes[i], kind);
-    add_request(p, engine, (uintptr_t)args->begins[i], (size_t)args->sizes[i], kind);
+    od_recorder_range(od_entry_begin(args, i), (size_t)args->sizes[i], kind);
+    add_request(p, engine, od_entry_begin(args, i), (size_t)args->sizes[i], kind);
     od_runtime_unlock();
 }
 
@@ -123,7 +123,7 @@ static void seal(wishes *w, const od_map_args *args, int32_t i)
     } else if (coherence == OD_COHERENCE_AUTO) {
         od_engine *engine = od_runtime_lock();
         od_region *region =
-            od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+            od_directory_find_region(od_engine_directory(engine), od_entry_begin(args, i), (size_t)args->sizes[i]);
         if (region)
             od_engine_region_defer(engine, region);
         od_runtime_unlock();
@@ -152,7 +152,7 @@ static void open_part(const od_map_args *args, int32_t i, wishes *w)
         return;
     od_engine *engine = od_runtime_lock();
     od_region *region =
-        od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+        od_directory_find_region(od_engine_directory(engine), od_entry_begin(args, i), (size_t)args->sizes[i]);
     if (region)
         region->undefined = false;
     od_runtime_unlock();
@@ -192,7 +192,7 @@ static int32_t next_part(const od_map_args *args, int32_t j, const od_region *re
 {
     while (j < args->count && !is_part(args, j))
         j++;
-    bool other = j < args->count && (uintptr_t)args->begins[j] - region->base >= region->size;
+    bool other = j < args->count && od_entry_begin(args, j) - region->base >= region->size;
     return other ? args->count : j;
 }
 
@@ -213,8 +213,8 @@ static void fetch_parts(od_engine *engine, const od_map_args *args, int32_t firs
         bool moves = (args->types[j] & OD_MAP_FROM) && (last || (args->types[j] & OD_MAP_ALWAYS));
         if (!moves || !is_mapped(args, j))
             continue;
-        od_recorder_range((uintptr_t)args->begins[j], (size_t)args->sizes[j], OD_REQUEST_PULL);
-        add_request(p, engine, (uintptr_t)args->begins[j], (size_t)args->sizes[j], OD_REQUEST_PULL);
+        od_recorder_range(od_entry_begin(args, j), (size_t)args->sizes[j], OD_REQUEST_PULL);
+        add_request(p, engine, od_entry_begin(args, j), (size_t)args->sizes[j], OD_REQUEST_PULL);
     }
 }
 

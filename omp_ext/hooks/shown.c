@@ -28,8 +28,8 @@ bool od_shows_addresses(const od_map_args *args)
 
 static void show(const od_map_args *args, int32_t i, const od_datum *d, unsigned k)
 {
-    uintptr_t device_begin = (uintptr_t)od_runtime_address(d, k) + ((uintptr_t)args->begins[i] - d->base);
-    args->bases[i] = (void *)(device_begin - ((uintptr_t)args->begins[i] - (uintptr_t)args->bases[i]));
+    uintptr_t device_begin = (uintptr_t)od_runtime_address(d, k) + (od_entry_begin(args, i) - d->base);
+    args->bases[i] = (void *)(device_begin - (od_entry_begin(args, i) - (uintptr_t)args->bases[i]));
 }
 
 /* Must say the same when the construct begins and when it ends. */
@@ -59,8 +59,8 @@ static void show_spilled(const od_map_args *args, const od_uses *uses, const int
     for (int32_t i = 0; i < args->count; i++) {
         const od_datum *d = access_of[i] >= 0 ? uses->access[access_of[i]].datum : NULL;
         if (d && od_datum_is_spilled(d))
-            args->bases[i] = (char *)od_spill_address(d->region->spill, (uintptr_t)args->begins[i]) -
-                             ((uintptr_t)args->begins[i] - (uintptr_t)args->bases[i]);
+            args->bases[i] = (char *)od_spill_address(d->region->spill, od_entry_begin(args, i)) -
+                             (od_entry_begin(args, i) - (uintptr_t)args->bases[i]);
     }
     od_runtime_unlock();
 }

@@ -41,7 +41,7 @@ static bool is_in_region(const od_map_args *given)
     od_region *region;
     for (int32_t i = 0; i < args->count && !inside; i++)
         inside = !(args->types[i] & OD_MAP_NO_RANGE) &&
-                 od_directory_refer(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i],
+                 od_directory_refer(od_engine_directory(engine), od_entry_begin(args, i), (size_t)args->sizes[i],
                                     &region) != OD_APART;
     od_runtime_unlock();
     od_map_list_free(&room);

@@ -4,7 +4,6 @@
 
 #include "memmgr/data/mappings.h"
 #include "omp_ext/maps/device_memory.h"
-#include "omp_ext/maps/expand.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
@@ -23,11 +22,6 @@ od_arg_class od_arg_classify(const od_map_args *args, int32_t i)
     if (type & OD_MAP_PRIVATE)
         return OD_ARG_PRIVATE;
     return (type & OD_MAP_PARAM) ? OD_ARG_DATUM : OD_ARG_UNUSED;
-}
-
-static uintptr_t begin_of(const od_map_args *args, int32_t i)
-{
-    return (uintptr_t)args->begins[i];
 }
 
 bool od_arg_is_always(const od_map_args *args, int32_t i, int64_t direction)
@@ -53,7 +47,7 @@ static bool is_in_an_argument(od_engine *engine, const od_map_args *args, uintpt
 static bool is_only_read(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends,
                          int32_t ndepends)
 {
-    uintptr_t begin = begin_of(args, i), base = begin;
+    uintptr_t begin = od_entry_begin(args, i), base = begin;
     size_t size = 0;
     bool named = false, says_written = false;
     bool undefined = (args->types[i] & OD_MAP_FROM) && !(args->types[i] & OD_MAP_TO);
@@ -110,9 +104,9 @@ bool od_range_is_in_region(uintptr_t begin, size_t size)
  * both are present. */
 static bool is_extended(const od_map_args *args, int32_t i)
 {
-    uintptr_t begin = begin_of(args, i), end = begin + (uintptr_t)args->sizes[i];
+    uintptr_t begin = od_entry_begin(args, i), end = begin + (uintptr_t)args->sizes[i];
     for (int32_t j = 0; j < i; j++) {
-        uintptr_t other = begin_of(args, j), other_end = other + (uintptr_t)args->sizes[j];
+        uintptr_t other = od_entry_begin(args, j), other_end = other + (uintptr_t)args->sizes[j];
         bool both = od_arg_classify(args, j) == OD_ARG_DATUM && begin < other_end && other < end;
         if (both && !(other <= begin && end <= other_end) && !od_range_is_in_region(begin, (size_t)args->sizes[i]))
             return true;
@@ -127,7 +121,7 @@ static bool any_is_extended(const od_map_args *args)
     bool any = false;
     od_expect_memory(!od_mappings_init(&made, (uint32_t)args->count));
     for (int32_t i = 0; i < args->count && !any; i++) {
-        od_mapping m = {begin_of(args, i), (size_t)args->sizes[i], begin_of(args, i)};
+        od_mapping m = {od_entry_begin(args, i), (size_t)args->sizes[i], od_entry_begin(args, i)};
         const od_mapping *found;
         if (!m.size || od_arg_classify(args, i) != OD_ARG_DATUM)
             continue;
@@ -150,7 +144,7 @@ bool od_args_are_simple(const od_map_args *args)
         if (class == OD_ARG_ODD || (!is_long && class == OD_ARG_DATUM && is_extended(args, i)))
             return false;
         bool attachment = args->types[i] & OD_MAP_ATTACH; /* of a pointer at its base */
-        uintptr_t address = attachment ? (uintptr_t)args->bases[i] : begin_of(args, i);
+        uintptr_t address = attachment ? (uintptr_t)args->bases[i] : od_entry_begin(args, i);
         if ((class == OD_ARG_DATUM || class == OD_ARG_UNUSED) &&
             od_foreign_device(address, (size_t)args->sizes[i]) >= 0)
             return false;

@@ -48,7 +48,7 @@ static bool is_attachment(const od_map_args *args, int32_t i)
 static bool maps_pointer(const od_map_args *args, uintptr_t slot)
 {
     for (int32_t j = 0; j < args->count; j++) {
-        uintptr_t begin = (uintptr_t)args->begins[j];
+        uintptr_t begin = od_entry_begin(args, j);
         bool maps = !(args->types[j] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && !is_attachment(args, j);
         if (maps && slot >= begin && slot + sizeof(void *) <= begin + (uintptr_t)args->sizes[j])
             return true;
@@ -73,7 +73,7 @@ static bool is_due(const od_map_args *args, int32_t i)
     bool was_there = is_present(slot);
     if (!was_there && !maps_pointer(args, slot))
         return false;
-    return !was_there || (args->types[i] & OD_MAP_ALWAYS) || !is_present((uintptr_t)args->begins[i]);
+    return !was_there || (args->types[i] & OD_MAP_ALWAYS) || !is_present(od_entry_begin(args, i));
 }
 
 /* The entry that maps the range to which attachment i leads, or the count. */

@@ -16,16 +16,6 @@
 
 #include "omp_ext/maps/list.h"
 
-#include <stdbool.h>
-
-/* Entry i of an expanded list maps a range of the host's memory: it may be an attachment as well. */
-static inline bool od_entry_maps(const od_map_args *args, int32_t i)
-{
-    int64_t type = args->types[i];
-    bool object = (type & OD_MAP_PTR_AND_OBJ) && !(type & (OD_MAP_LITERAL | OD_MAP_FOREIGN));
-    return object ? args->sizes[i] > 0 : !(type & OD_MAP_NO_RANGE);
-}
-
 /* The list without such entries: itself where it has none, else what *room holds then, which is zero before and to be
  * freed. In a kernel's list an entry with a mapper stays itself, as a parent. */
 const od_map_args *od_expanded(const od_map_args *args, od_map_list *room);

@@ -10,7 +10,7 @@
 
 static int device_of_range(const od_map_args *args, int32_t i)
 {
-    return od_foreign_device((uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+    return od_foreign_device(od_entry_begin(args, i), (size_t)args->sizes[i]);
 }
 
 static int device_of_slot(const od_map_args *args, int32_t i)
@@ -41,7 +41,7 @@ static od_foreignness judge_pointer(const od_map_args *args, int32_t i)
         return OD_FOREIGN_NONE; /* if the slot is ours, the attachment becomes an entry that is refused */
     if (!slot || (args->types[i] & OD_MAP_LITERAL))
         return OD_FOREIGN_ENTANGLED;
-    if (!range && ((args->types[i] & OD_MAP_ATTACH) || is_in_region((uintptr_t)args->begins[i])))
+    if (!range && ((args->types[i] & OD_MAP_ATTACH) || is_in_region(od_entry_begin(args, i))))
         return OD_FOREIGN_ENTANGLED;
     return OD_FOREIGN_MARKED;
 }

@@ -10,7 +10,7 @@
 #ifndef OD_OMP_EXT_FOREIGN_H
 #define OD_OMP_EXT_FOREIGN_H
 
-#include "omp_ext/libomp/abi.h"
+#include "omp_ext/maps/list.h"
 
 #include <stdbool.h>
 

@@ -157,7 +157,7 @@ void *od_fortran_widen(od_map_args *args)
             continue;
         od_engine *engine = od_runtime_lock();
         const od_region *region =
-            od_directory_find_region(od_engine_directory(engine), (uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+            od_directory_find_region(od_engine_directory(engine), od_entry_begin(args, i), (size_t)args->sizes[i]);
         uintptr_t base = region ? region->base : 0;
         size_t size = region ? region->size : 0;
         od_runtime_unlock();

@@ -8,6 +8,40 @@
 
 #include "omp_ext/libomp/abi.h"
 
+#include <stdbool.h>
+
+/* --- entries --- */
+
+static inline uintptr_t od_entry_begin(const od_map_args *args, int32_t i)
+{
+    return (uintptr_t)args->begins[i];
+}
+
+static inline size_t od_entry_size(const od_map_args *args, int32_t i)
+{
+    return args->sizes[i] > 0 ? (size_t)args->sizes[i] : 0;
+}
+
+static inline bool od_entry_is_pointee(const od_map_args *args, int32_t i)
+{
+    return (args->types[i] & (OD_MAP_PTR_AND_OBJ | OD_MAP_FOREIGN)) == OD_MAP_PTR_AND_OBJ;
+}
+
+static inline bool od_entry_is_member(const od_map_args *args, int32_t i)
+{
+    return (args->types[i] & OD_MAP_MEMBER_OF) && !(args->types[i] & (OD_MAP_PTR_AND_OBJ | OD_MAP_FOREIGN));
+}
+
+/* Entry i of an expanded list maps a range of the host's memory: it may be an attachment as well. */
+static inline bool od_entry_maps(const od_map_args *args, int32_t i)
+{
+    int64_t type = args->types[i];
+    bool object = (type & OD_MAP_PTR_AND_OBJ) && !(type & (OD_MAP_LITERAL | OD_MAP_FOREIGN));
+    return object ? args->sizes[i] > 0 : !(type & OD_MAP_NO_RANGE);
+}
+
+/* --- lists --- */
+
 /* For `any`. */
 static inline int64_t od_types_together(int32_t count, const int64_t *types)
 {

@@ -10,14 +10,14 @@
 /* libomptarget 22 does not extend an address range to an origin behind it: to that one it is as if it were not there. */
 static uintptr_t origin_of(const od_map_args *args, int32_t i)
 {
-    uintptr_t origin = (uintptr_t)args->bases[i], begin = (uintptr_t)args->begins[i];
+    uintptr_t origin = (uintptr_t)args->bases[i], begin = od_entry_begin(args, i);
     return origin > begin && !od_real_is_old() ? begin : origin;
 }
 
 od_section od_arg_section(const od_map_args *args, int32_t i)
 {
     int64_t type = args->types[i];
-    return (od_section){.begin = (uintptr_t)args->begins[i],
+    return (od_section){.begin = od_entry_begin(args, i),
                         .size = (size_t)args->sizes[i],
                         .origin = origin_of(args, i),
                         .implicit = type & OD_MAP_IMPLICIT,
@@ -66,7 +66,7 @@ static bool is_own(od_engine *engine, const od_map_args *args, int32_t j)
 
 static od_mapping own_mapping(const od_map_args *args, int32_t j)
 {
-    return (od_mapping){(uintptr_t)args->begins[j], (size_t)args->sizes[j], origin_of(args, j)};
+    return (od_mapping){od_entry_begin(args, j), (size_t)args->sizes[j], origin_of(args, j)};
 }
 
 static own_neighbours find_own(od_engine *engine, const od_map_args *args, uintptr_t address)
@@ -100,7 +100,7 @@ od_status od_own_entries_find(od_engine *engine, const od_map_args *args, od_own
         return OD_ENOMEM;
     for (int32_t j = 0; j < args->count; j++)
         if (is_own(engine, args, j))
-            own->all[own->count++] = (od_own_entry){(uintptr_t)args->begins[j], j};
+            own->all[own->count++] = (od_own_entry){od_entry_begin(args, j), j};
     if (own->count)
         qsort(own->all, own->count, sizeof *own->all, by_address);
     return OD_OK;
@@ -145,7 +145,7 @@ static own_neighbours find_in_order(const od_own_entries *own, const od_map_args
 /* Entry i has size zero: it refers to one of its neighbours among regions and other entries. */
 static od_reference refer_address(od_engine *engine, const od_map_args *args, const od_own_entries *entries, int32_t i)
 {
-    uintptr_t address = (uintptr_t)args->begins[i];
+    uintptr_t address = od_entry_begin(args, i);
     own_neighbours own = entries ? find_in_order(entries, args, address) : find_own(engine, args, address);
     od_region *before, *after;
     od_directory_near_regions(od_engine_directory(engine), address, &before, &after);

@@ -8,7 +8,7 @@
 #ifndef OD_OMP_EXT_REFER_H
 #define OD_OMP_EXT_REFER_H
 
-#include "omp_ext/libomp/abi.h"
+#include "omp_ext/maps/list.h"
 #include "sched/engine/engine.h"
 
 typedef struct od_reference {

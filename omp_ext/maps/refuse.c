@@ -34,9 +34,9 @@ static od_mapping mapping_of(const od_map_args *args, int32_t i)
 static bool pairs_overlap(const od_map_args *args)
 {
     for (int32_t i = 1; i < args->count; i++) {
-        uintptr_t begin = (uintptr_t)args->begins[i], end = begin + (uintptr_t)args->sizes[i];
+        uintptr_t begin = od_entry_begin(args, i), end = begin + (uintptr_t)args->sizes[i];
         for (int32_t j = 0; j < i && begin != end && maps_memory(args, i); j++) {
-            uintptr_t other = (uintptr_t)args->begins[j], other_end = other + (uintptr_t)args->sizes[j];
+            uintptr_t other = od_entry_begin(args, j), other_end = other + (uintptr_t)args->sizes[j];
             if (begin < other_end && other < end && maps_memory(args, j))
                 return true;
         }

@@ -5,7 +5,6 @@
 
 #include "memmgr/data/spans.h"
 #include "omp_ext/libomp/thread.h"
-#include "omp_ext/maps/expand.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
@@ -15,11 +14,6 @@
 
 #include <stdlib.h>
 #include <time.h>
-
-static uintptr_t begin_of(const od_map_args *args, int32_t i)
-{
-    return (uintptr_t)args->begins[i];
-}
 
 /* --- the data of a construct ------------------------------------------------ */
 
@@ -95,7 +89,7 @@ static void widen(od_engine *engine, const od_map_args *args, uintptr_t *base, s
         for (int32_t j = 0; j < args->count; j++) {
             if (!concerns(args, j))
                 continue;
-            uintptr_t begin = begin_of(args, j), end = begin + (uintptr_t)args->sizes[j], last = *base + *size;
+            uintptr_t begin = od_entry_begin(args, j), end = begin + (uintptr_t)args->sizes[j], last = *base + *size;
             if (begin == end || (args->types[j] & OD_MAP_IMPLICIT)) {
                 od_reference other = od_refer_to_regions(engine, args, j);
                 begin = other.base;
@@ -268,13 +262,13 @@ static void move_always(const od_map_args *args, int64_t direction, od_request_k
             continue;
         od_engine *engine = od_runtime_lock();
         od_region *region =
-            od_directory_find_region(od_engine_directory(engine), begin_of(args, i), (size_t)args->sizes[i]);
+            od_directory_find_region(od_engine_directory(engine), od_entry_begin(args, i), (size_t)args->sizes[i]);
         od_status status = OD_OK;
         if (region && direction == OD_MAP_TO)
             region->undefined = false;
         if (region) {
-            od_recorder_range(begin_of(args, i), (size_t)args->sizes[i], kind);
-            status = od_engine_range_request(engine, begin_of(args, i), (size_t)args->sizes[i], kind, &request);
+            od_recorder_range(od_entry_begin(args, i), (size_t)args->sizes[i], kind);
+            status = od_engine_range_request(engine, od_entry_begin(args, i), (size_t)args->sizes[i], kind, &request);
         }
         od_runtime_unlock();
         od_expect_memory(!status);
@@ -307,10 +301,10 @@ od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, co
             continue;
         od_datum *d = uses->access[access_of[i]].datum;
         d->pending++; /* the item's hold */
-        od_recorder_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_PULL);
+        od_recorder_range(od_entry_begin(args, i), (size_t)args->sizes[i], OD_REQUEST_PULL);
         request->items[n++] = (od_request_item){.kind = OD_REQUEST_PULL,
                                                 .datum = d,
-                                                .offset = begin_of(args, i) - d->base,
+                                                .offset = od_entry_begin(args, i) - d->base,
                                                 .bytes = (size_t)args->sizes[i]};
     }
     return request;
@@ -392,7 +386,7 @@ void od_args_bring_home(const od_map_args *args)
         if (!od_entry_maps(args, i))
             continue;
         pointers |= args->sizes[i] == 0;
-        od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_OUTSIDE);
+        od_runtime_host_range(od_entry_begin(args, i), (size_t)args->sizes[i], OD_REQUEST_OUTSIDE);
     }
     if (pointers)
         od_runtime_synchronise();
@@ -402,5 +396,5 @@ void od_args_bring_foreign_home(const od_map_args *args)
 {
     for (int32_t i = 0; i < args->count; i++)
         if ((args->types[i] & OD_MAP_FOREIGN) && args->sizes[i] > 0)
-            od_runtime_host_range(begin_of(args, i), (size_t)args->sizes[i], OD_REQUEST_OUTSIDE);
+            od_runtime_host_range(od_entry_begin(args, i), (size_t)args->sizes[i], OD_REQUEST_OUTSIDE);
 }

@@ -32,7 +32,7 @@ static bool is_dropped(const od_map_args *args, int32_t i)
 static bool is_hidden(const od_map_args *args, int32_t i)
 {
     bool moves = od_arg_is_always(args, i, OD_MAP_TO | OD_MAP_FROM);
-    return moves && is_dropped(args, i) && od_range_is_in_region((uintptr_t)args->begins[i], (size_t)args->sizes[i]);
+    return moves && is_dropped(args, i) && od_range_is_in_region(od_entry_begin(args, i), (size_t)args->sizes[i]);
 }
 
 static size_t private_bytes(const od_map_args *args, int32_t i)
@@ -112,10 +112,10 @@ int od_launch_bound(const od_launch *launch)
     for (int32_t i = 0; (args->any & OD_MAP_LITERAL) && i < args->count; i++) {
         if (!(args->types[i] & OD_MAP_LITERAL))
             continue;
-        int device = od_device_of_address((uintptr_t)args->begins[i]);
+        int device = od_device_of_address(od_entry_begin(args, i));
         if (device >= 0)
             return od_runtime_device_index(device);
-        int ours = od_runtime_pool_of((uintptr_t)args->begins[i]); /* it has been shown to the program */
+        int ours = od_runtime_pool_of(od_entry_begin(args, i)); /* it has been shown to the program */
         if (ours != OD_NOWHERE)
             return ours;
     }

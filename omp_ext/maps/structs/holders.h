@@ -8,6 +8,7 @@
 #ifndef OD_OMP_EXT_HOLDERS_H
 #define OD_OMP_EXT_HOLDERS_H
 
+#include "omp_ext/maps/list.h"
 #include "omp_ext/runtime/runtime.h"
 
 enum { OD_NO_ARG = UINT32_MAX };
@@ -29,30 +30,6 @@ typedef struct od_holders {
     uintptr_t *slots, *members; /* that the list names: where they begin, in order; malloc'ed */
     uint32_t nslots, nmembers;
 } od_holders;
-
-/* --- entries of a map list --- */
-
-static inline uintptr_t od_entry_begin(const od_map_args *args, int32_t i)
-{
-    return (uintptr_t)args->begins[i];
-}
-
-static inline size_t od_entry_size(const od_map_args *args, int32_t i)
-{
-    return args->sizes[i] > 0 ? (size_t)args->sizes[i] : 0;
-}
-
-static inline bool od_entry_is_pointee(const od_map_args *args, int32_t i)
-{
-    return (args->types[i] & (OD_MAP_PTR_AND_OBJ | OD_MAP_FOREIGN)) == OD_MAP_PTR_AND_OBJ;
-}
-
-static inline bool od_entry_is_member(const od_map_args *args, int32_t i)
-{
-    return (args->types[i] & OD_MAP_MEMBER_OF) && !(args->types[i] & (OD_MAP_PTR_AND_OBJ | OD_MAP_FOREIGN));
-}
-
-/* --- holders --- */
 
 /* count 0: there are none. Free it in any case. */
 void od_holders_find(od_holders *holders, const od_map_args *args);

@@ -326,21 +326,24 @@ static void begin_region(region *r)
     synchronise();
 }
 
+/* The region of a variadic call. */
+static region collect(od_ident *ident, void *outlined, int32_t count, void **args, va_list list)
+{
+    region r = {.ident = ident, .outlined = (void (*)(void))(uintptr_t)outlined, .args = args};
+    for (int32_t i = 0; i < count; i++)
+        args[r.count++] = va_arg(list, void *);
+    return r;
+}
+
 void OD_FORK_CALL(od_ident *ident, int32_t count, void *outlined, ...);
 void OD_FORK_CALL(od_ident *ident, int32_t count, void *outlined, ...)
 {
     va_list list;
-    size_t n = count > 0 ? (size_t)count : 0;
-    void *args[n + 1];
+    void *args[count > 0 ? count : 1];
     va_start(list, outlined);
-    for (size_t i = 0; i < n; i++)
-        args[i] = va_arg(list, void *);
+    region r = collect(ident, outlined, count, args, list);
     va_end(list);
-    region r = {.ident = ident,
-                .outlined = (void (*)(void))(uintptr_t)outlined,
-                .count = n,
-                .args = args,
-                .from = __builtin_return_address(0)};
+    r.from = __builtin_return_address(0);
     begin_region(&r);
 }
 
@@ -349,13 +352,10 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...);
 void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
 {
     va_list list;
-    size_t n = count > 0 ? (size_t)count : 0;
-    void *args[n + 1];
+    void *args[count > 0 ? count : 1];
     va_start(list, outlined);
-    for (size_t i = 0; i < n; i++)
-        args[i] = va_arg(list, void *);
+    region r = collect(ident, outlined, count, args, list);
     va_end(list);
-    region r = {.ident = ident, .outlined = (void (*)(void))(uintptr_t)outlined, .count = n, .args = args};
     od_kernel_before_league(ident);
     OD_PROGRAM_CALL;
     fork_as_written(&r, REAL(__kmpc_fork_teams));

@@ -59,13 +59,17 @@ typedef struct loop {
     unsigned serial;         /* 1: its team has one thread; 0 */
 } loop;
 
-/* A team of one begins a taskloop. */
+/* A taskloop begins; a team of one gets another pattern. */
 static loop begin_loop(od_ident *ident, int32_t gtid, loop l)
 {
-    if (!od_serial_is_alone() || od_self.allocated.task != l.task || (od_self.allocated.flags & OD_TASK_DETACHABLE))
-        return l;
-    void *task = uncounted_pattern(ident, gtid, l.task);
-    return (loop){task, moved(l.lower, l.task, task), moved(l.upper, l.task, task), 1};
+    const od_allocation *made = &od_self.allocated;
+    if (od_serial_is_alone() && made->task == l.task && !(made->flags & OD_TASK_DETACHABLE)) {
+        void *task = uncounted_pattern(ident, gtid, l.task);
+        l = (loop){task, moved(l.lower, l.task, task), moved(l.upper, l.task, task), 1};
+    }
+    od_detach_note_task();
+    od_self.serial_loops += l.serial;
+    return l;
 }
 
 void __kmpc_taskloop(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
@@ -77,8 +81,6 @@ void __kmpc_taskloop(od_ident *ident, int32_t gtid, void *task, int32_t conditio
         return;
     }
     loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
-    od_detach_note_task();
-    od_self.serial_loops += l.serial;
     OD_PROGRAM_CALL;
     REAL(__kmpc_taskloop)
     (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, duplicate);
@@ -95,8 +97,6 @@ void __kmpc_taskloop_5(od_ident *ident, int32_t gtid, void *task, int32_t condit
         return;
     }
     loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
-    od_detach_note_task();
-    od_self.serial_loops += l.serial;
     OD_PROGRAM_CALL;
     REAL(__kmpc_taskloop_5)
     (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, modifier, duplicate);

@@ -19,7 +19,7 @@ V100_BUS = 12e9  # bytes/s
 V100_TILE = 1920
 
 COLUMNS = (
-    ("program", "<10"), ("policy+eviction", "<16"), ("seconds", ">8"), ("GFlop/s", ">8"), ("MB h2d", ">8"),
+    ("program", "<10"), ("policy+eviction", "<18"), ("seconds", ">8"), ("GFlop/s", ">8"), ("MB h2d", ">8"),
     ("MB d2h", ">8"), ("MB d2d", ">8"), ("evictions", ">10"), ("overlapped", ">11"), ("residual", ">9"),
 )
 

@@ -43,7 +43,7 @@ apt-config dump | grep '^Acquire::' >"$place/apt.conf"
 mmdebstrap --quiet --variant=minbase --aptopt="$place/apt.conf" \
     --include=clang-19,clang-tools-19,llvm-19,lld-19,libomp-19-dev bookworm "$debian" "$sources"
 [[ -d $debian/proc/self ]] || mount -t proc proc "$debian/proc"
-cp "$package" tests/package/user_path.sh docs/guide.md "$debian/tmp/"
+cp "$package" tests/package/{user_path,guide}.sh docs/guide.md "$debian/tmp/"
 echo "package: installing ompdarts there"
 chroot "$debian" apt-get -q update
 chroot "$debian" apt-get -q install --yes --no-install-recommends "/tmp/${package##*/}"

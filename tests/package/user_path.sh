@@ -3,12 +3,11 @@
 #
 # usage: user_path.sh PREFIX GUIDE
 #
-# What a new user does with ompdarts installed under PREFIX: docs/guide.md's program is compiled, and the guide's commands
-# are run as they stand there, in an empty folder; then its manual, completion, simulator and benchmark; the header, the library
-# from pkg-config and CMake (skipped where these are not there); a policy of one's own. Nothing of the sources is used
-# but GUIDE. Exit codes: 0 right, 1 wrong.
+# What a new user does with ompdarts installed under PREFIX: all that docs/guide.md shows (guide.sh), in an empty folder; then its
+# manual, completion, simulator and benchmark; the header, the library from pkg-config and CMake (skipped where these are not
+# there); a policy of one's own. Nothing of the sources is used but GUIDE. Exit codes: 0 right, 1 wrong.
 set -u
-prefix=$(realpath "$1") guide=$(realpath "$2")
+prefix=$(realpath "$1") guide=$(realpath "$2") self=$(realpath "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -32,20 +31,9 @@ step() {
 has() { grep -qE -- "$1" "${2-out}" || fail "no '$1' in: $(head -c 2000 "${2-out}")"; }
 
 # --- the guide -----------------------------------------------------------------------------------
-awk '/^```/ { inside = 0 } inside; $0 == "```c" && !done { inside = done = 1 }' "$guide" >blocks.c
-awk '/^```/ { inside = 0 } inside; $0 == "```sh" { inside = 1 }' "$guide" >commands
+"$(dirname "$self")/guide.sh" "$guide" || failures=$((failures + 1))
+sum=$(./blocks) || fail "the guide's program"
 [ "$(wc -l <blocks.c)" -ge 30 ] && [ "$(wc -l <blocks.c)" -le 45 ] || fail "the guide's program has $(wc -l <blocks.c) lines"
-[ "$(wc -l <commands)" -ge 5 ] || fail "the guide has no commands"
-sum=none
-while IFS= read -r line; do
-    step "$line" bash -c "$line"
-    case $line in
-        ./blocks) sum=$(grep '^sum [1-9]' out) || fail "$line: no sum" ;;
-        "ompdarts run"*)
-            has "^$sum\$"
-            has '^all +1000 +0 ' ;;
-    esac
-done <commands
 has 'darts \+ luf' <(ompdarts report darts.json)
 has 'blocks.c:[0-9]+' darts.json # -g: source lines
 for page in blocks.html; do

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: guide.sh GUIDE [COMMAND_FOLDER]
+#
+# What docs/guide.md shows is so: its files are written into the current folder, its commands run there in their order, and what
+# they print is compared. A line of the guide must come as it stands, but for figures, which vary (a sum does not); "..." is
+# any lines. With COMMAND_FOLDER by the `ompdarts` that is there, in a temporary folder. Exit codes: 0 right, 1 wrong, 77 skipped.
+set -u
+guide=$(realpath "$1")
+failures=0
+command -v clang-19 >/dev/null || { echo "skipped: no clang-19"; exit 77; }
+if (($# > 1)); then
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    unset LD_PRELOAD "${!OMPDARTS_@}"
+    export PATH=$2:$PATH OMPDARTS_CACHE=0 OMPDARTS_DEBUG=watchdog=60
+    export LIBOMP_NUM_HIDDEN_HELPER_THREADS=0 # plain runs: stock libomp 19 fails with them now and then
+    cd "$work" || exit 1
+fi
+export XDG_CACHE_HOME=$PWD/cache
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+masked() { sed -E '/^sum /!s/[0-9]+([.][0-9]+)?/0/g; s/0 to 0%/0%/g; s/ +/ /g; s/ $//'; } # 81% is a span, too
+
+# The command's output, and the lines of `expected`.
+compare() {
+    local got wanted at=0 skips=false line
+    mapfile -t got < <(masked <out)
+    mapfile -t wanted < <(((${#expected[@]})) && printf '%s\n' "${expected[@]}" | masked)
+    for line in "${wanted[@]}"; do
+        [[ $line == ... ]] && { skips=true; continue; }
+        while $skips && ((at < ${#got[@]})) && [[ ${got[at]} != "$line" ]]; do
+            at=$((at + 1))
+        done
+        if ((at == ${#got[@]})) || [[ ${got[at]} != "$line" ]]; then
+            fail "$command: no '$line' in: $(head -c 4000 out)"
+            return
+        fi
+        at=$((at + 1)) skips=false
+    done
+    $skips || ((at == ${#got[@]})) || fail "$command: more than the guide shows: $(head -c 4000 out)"
+}
+
+command="" commands=0 expected=()
+run_command() {
+    [ -n "$command" ] || return
+    commands=$((commands + 1))
+    echo "-- $command"
+    timeout 300 bash -c "$command" >out 2>&1 </dev/null || fail "$command: exit code $?"
+    compare
+    command="" expected=()
+}
+
+state=text text="" file=/dev/null
+while IFS= read -r line; do
+    case $state:$line in
+        'text:```console') state=console ;;
+        'text:```'*)
+            state=file file=/dev/null
+            [[ $text =~ \`([a-z]+\.[a-z]+)\`:$ ]] && file=${BASH_REMATCH[1]} && : >"$file" ;;
+        *:'```')
+            run_command
+            state=text ;;
+        'console:$ '*)
+            run_command
+            command=${line#'$ '} ;;
+        console:*) expected+=("$line") ;;
+        file:*) printf '%s\n' "$line" >>"$file" ;;
+        text:?*) text=$line ;;
+    esac
+done <"$guide"
+
+[ "$commands" -ge 20 ] || fail "the guide has only $commands commands"
+# The first comparison shows a gain; how much depends on what else the machine does.
+moved() { ompdarts report "$1" | sed -n 's/^- \([0-9.]*\) MB came to the devices.*/\1/p'; }
+awk "BEGIN { exit !($(moved darts.json) < 0.9 * $(moved eager.json)) }" || fail "darts: $(moved darts.json) MB, eager: $(moved eager.json) MB"
+[ $failures -eq 0 ] && echo "all right"
+exit $((failures > 0))

@@ -38,7 +38,7 @@ static int height_of(const group *g)
 
 static int width_of(const group *g)
 {
-    int boxes = (int)columns(g) * (BOX + GAP), matrix = has_peers(g) ? ((int)g->links.devices + 1) * CELL : 0;
+    int boxes = (int)columns(g) * (BOX + GAP) - GAP, matrix = has_peers(g) ? ((int)g->links.devices + 1) * CELL : 0;
     return boxes > matrix ? boxes : matrix;
 }
 
@@ -107,8 +107,8 @@ static int draw_group(const group *g, int y)
 static void draw_machine(const info_machine *m, int width)
 {
     char text[200], memory[32], left[32];
-    snprintf(text, sizeof text, "%d cores, %d hardware threads, %d NUMA nodes; %s memory, %s free", m->cores, m->threads,
-             m->nodes, info_bytes(m->memory, memory), info_bytes(m->available, left));
+    snprintf(text, sizeof text, "%d cores, %d hardware threads, %d NUMA node%s; %s memory, %s free", m->cores, m->threads,
+             m->nodes, m->nodes == 1 ? "" : "s", info_bytes(m->memory, memory), info_bytes(m->available, left));
     put_box(MARGIN, MARGIN, width - 2 * MARGIN, BOX_HEIGHT, "machine");
     put_text(MARGIN + 10, MARGIN + 24, "name", "Machine");
     put_text(MARGIN + 10, MARGIN + 44, "small", text);

@@ -148,7 +148,7 @@ static const od_option_spec rows[] = {
      "for ViTE (docs/trace-format.md).",
      NULL, od_option_path, MEMBER(trace)},
     {OD_OPTION_PREFIX "PROGRESS", "progress", "flag", "0", "", "0|1",
-     "Tells on standard error how far the program is: on a terminal one line, refreshed, else a line now and then. "
+     "Shows on standard error how far the program is: on a terminal one line, refreshed, else a line now and then. "
      "`ompdarts run` does so on a terminal if nothing else is said.",
      progress_hints, od_option_flag, MEMBER(progress)},
     {OD_OPTION_PREFIX "CACHE", "cache", "flag", "1", "", "0|1",
@@ -161,7 +161,7 @@ static const od_option_spec rows[] = {
      "0 (off), or some of check, check=warn, watchdog=SECONDS and jitter=SECONDS, separated by commas; SECONDS: 0 (off) "
      "or a number up to " OD_MOST_SECONDS,
      "Help with faults. check finds host accesses to tiles of which a device keeps a copy, and stops the program at the "
-     "first one with exit code 88; check=warn tells each tile once. watchdog prints the state and ends the program after "
+     "first one with exit code 88; check=warn reports each tile once. watchdog prints the state and ends the program after "
      "so long without progress. (A program whose threads only wait, for tasks and for something outside, makes none.) "
      "jitter is the longest random delay added to each transfer, for tests.",
      debug_hints, parse_debug, MEMBER(debug)},

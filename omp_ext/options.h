@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * All options of the library: those of each layer below, and its own. The command links this file, too, and nothing else
- * of omp_ext.
+ * All options of the library: those of each layer below, and its own. The command links this file, too, and nothing
+ * else of omp_ext.
  */
 #ifndef OD_OMP_EXT_OPTIONS_H
 #define OD_OMP_EXT_OPTIONS_H
@@ -43,7 +43,7 @@ typedef struct od_stats_choice {
 typedef enum od_check {
     OD_CHECK_OFF,
     OD_CHECK_STOP, /* the first finding ends the program */
-    OD_CHECK_WARN, /* it is told, once for each tile */
+    OD_CHECK_WARN, /* it is reported, once for each tile */
 } od_check;
 
 typedef struct od_debug {
@@ -73,8 +73,8 @@ typedef struct od_options {
 /* All tables, in the order in which `ompdarts env` prints them. */
 extern const od_option_spec *const od_all_options[];
 
-/* Reads all OMPDARTS_ variables. On failure OD_EINVAL and a one-line message in `error` that names the variable, the value
- * and what is allowed. Names that no table has are logged as warnings. */
+/* Reads all OMPDARTS_ variables. On failure OD_EINVAL and a one-line message in `error` that names the variable, the
+ * value and what is allowed. Names that no table has are logged as warnings. */
 od_status od_options_parse(od_options *options, char *error, size_t error_size);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What the engine tells about itself, as it happens: one fixed list (od_driver_ops.event).
+ * The engine's events, as they happen: one fixed list (od_driver_ops.event).
  *
- * A driver that sets `event` is told everything below, in the order of the engine's decisions, under the caller's
- * lock; it must not call the engine back. Pointers are valid during the call. Times are the driver's clock. Nothing depends on
- * who listens: a run that is told takes the same decisions as one that is not.
+ * A driver that sets `event` receives everything below, in the order of the engine's decisions, under the caller's
+ * lock; it must not call the engine back. Pointers are valid during the call. Times are the driver's clock. Nothing
+ * depends on the observer: an observed run takes the same decisions as any other.
  */
 #ifndef OD_SCHED_EVENT_H
 #define OD_SCHED_EVENT_H
@@ -15,14 +15,14 @@ typedef struct od_transfer od_transfer; /* memmgr/data/transfer.h */
 
 typedef enum od_event_kind {
     /* Life of a task (sched/task.h). `place`: where it is planned, buffered, committed, or runs. */
-    OD_EVENT_TASK_CREATED, /* by the program, at `ns`. Told late, just before it is ready: then the engine learns of it */
+    OD_EVENT_TASK_CREATED, /* by the program, at `ns`. Emitted late, just before it is ready: then the engine learns of it */
     OD_EVENT_TASK_READY,
     OD_EVENT_TASK_PLANNED,
     OD_EVENT_TASK_BUFFERED,
     OD_EVENT_TASK_COMMITTED,
     OD_EVENT_TASK_STARTED,
     OD_EVENT_TASK_FINISHED, /* its run has ended; task->failed: it will run again elsewhere */
-    /* Life of a transfer. Started and finished by the queue's clock: told late. */
+    /* Life of a transfer. Started and finished by the queue's clock: emitted late. */
     OD_EVENT_TRANSFER_QUEUED,
     OD_EVENT_TRANSFER_STARTED,
     OD_EVENT_TRANSFER_FINISHED, /* od_event.failed: it is queued again, or lost with its device */
@@ -72,8 +72,8 @@ typedef enum od_decision_kind {
     OD_DECISION_KINDS
 } od_decision_kind;
 
-/* What a policy has chosen, told as it does. Either datum or task is NULL; the task is still the policy's. OD_DECISION_IDLE is none
- * of these. */
+/* What a policy has chosen, emitted as it does. Either datum or task is NULL; the task is still the policy's.
+ * OD_DECISION_IDLE is none of these. */
 typedef struct od_decision {
     od_decision_kind kind;
     unsigned k; /* the device */

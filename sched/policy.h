@@ -79,7 +79,7 @@ typedef struct od_policy_env {
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
     double inbound; /* bytes/s from the host into all devices together, when all load at once */
-    /* All tasks that the engine has been told of and that are not done (sched/graph/known.h); NULL unless the policy
+    /* All tasks that the engine knows of and that are not done (sched/graph/known.h); NULL unless the policy
      * asks for it. The engine adds, takes and removes tasks; the policy may claim them for devices. */
     struct od_known *known;
     /* How many devices are to be active (OMPDARTS_DEVICES), and whether k is an idle one: of it nothing new is asked.
@@ -90,7 +90,7 @@ typedef struct od_policy_env {
     /* Runs the job in the background, then `done` under the lock, and every device asks again; at once, `done`
      * included, where it is about few tasks or there is no thread. NULL: use od_policy_background(). */
     void (*background)(void *engine, od_background *job, size_t tasks);
-    /* NULL where nobody listens (sched/event.h). A task has been planned for k; od_plan_append() tells it. */
+    /* NULL where events are not observed (sched/event.h). A task has been planned for k; od_plan_append() emits it. */
     void (*planned)(void *engine, od_task *task, unsigned k);
     /* Likewise: the policy has made a choice, because of these numbers. They are not worked out where this is NULL. */
     void (*decided)(void *engine, const od_decision *decision);
@@ -117,7 +117,7 @@ typedef struct od_policy_ops {
     void (*forget)(void *state, od_datum *datum);               /* may be NULL */
 
     /* How many ready or planned tasks that the policy owns read the datum (0 where it does not know): lets
-     * an eviction rule tell data without a future. May be NULL. */
+     * an eviction rule recognise data without a future. May be NULL. */
     uint32_t (*future_uses)(void *state, const od_datum *datum);
 
     /* Where in the planned order of device k the first task is that uses the datum, of those that the policy still

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Registry: named tables of functions, sorted by name. Policies and eviction
- * rules each have one. What the library brings itself stands in a section of its own that the linker collects
+ * rules each have one. What the library itself brings is in a linker section that the linker collects
  * (OD_REGISTER): it is complete before the first constructor of any library runs, and a constructor may offload.
  */
 #ifndef OD_SCHED_REGISTRY_H
@@ -23,7 +23,8 @@ typedef struct od_registry {
 void od_registry_add(od_registry *registry, const char *name, const void *table, unsigned version, unsigned expected);
 const void *od_registry_find(const od_registry *registry, const char *name); /* NULL: unknown */
 
-/* Puts the address of `table`, a constant of `type`, into the section; __start_SECTION and __stop_SECTION enclose them. */
+/* Puts the address of `table`, a constant of `type`, into the section; __start_SECTION and __stop_SECTION enclose
+ * them. */
 #define OD_REGISTER(section_name, type, table)                                                                         \
     __attribute__((used, section(#section_name))) static const type *const od_registered_##table = &(table);
 

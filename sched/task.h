@@ -73,10 +73,10 @@ typedef struct od_task {
                                 * a reservation that was given up or that no device had room for */
     int device;                /* the device that it was given to, for statistics */
     uint64_t start_ns, end_ns; /* of its run, by the driver's clock */
-    uint64_t from_ns, to_ns;   /* when its code really ran, told by the driver before the end; 0: from start_ns to end_ns */
+    uint64_t from_ns, to_ns;   /* when its code really ran, set by the driver before the end; 0: from start_ns to end_ns */
     void *user;                /* the driver's */
-    void *note;                /* the driver's, of what it has been told (sched/event.h) */
-    uint64_t created_ns;       /* when the program created it, by the driver's clock; matters where somebody is told */
+    void *note;                /* the driver's, for the events it receives (sched/event.h) */
+    uint64_t created_ns;       /* when the program created it, by the driver's clock; used where events are observed */
 } od_task;
 
 #endif

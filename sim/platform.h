@@ -2,16 +2,17 @@
 /*
  * Machines for the simulator: a SimGrid platform file and a table of kernel times.
  *
- * The platform has a host `ram`, where all data begin, and devices `gpu0`, `gpu1`, ... with routes from and to it and, where
- * peer copies are possible, between each other. Properties of `ram`:
+ * The platform has a host `ram`, where all data begin, and devices `gpu0`, `gpu1`, ... with routes from and to it and,
+ * where peer copies are possible, between each other. Properties of `ram`:
  *   kernels  file with kernel times, beside the platform file
  *   peak     GFlop/s of a device
  *   peer     yes or no: device-to-device copies
- *   turns    yes or no (default): one transfer at a time, first come, first served, as OMPDARTS_BACKEND=omptarget:link=RATE does
+ *   turns    yes or no (default): one transfer at a time, first come, first served, as
+ * OMPDARTS_BACKEND=omptarget:link=RATE does
  *   slots    tasks that run at once on a device (default 1): the cores that share one memory
  *
- * Kernel times: lines "NAME TILE SECONDS # where it comes from". For a tile size that is not there the time is scaled from
- * the nearest one by the number of operations, (TILE / nearest)^3.
+ * Kernel times: lines "NAME TILE SECONDS # where it comes from". For a tile size that is not there the time is scaled
+ * from the nearest one by the number of operations, (TILE / nearest)^3.
  */
 #ifndef OD_SIM_PLATFORM_H
 #define OD_SIM_PLATFORM_H

@@ -3,7 +3,7 @@
  * The program of a recorded run, on virtual time.
  *
  * One actor, the program's thread, goes through the recording. It creates tasks at the pace of the recorded thread,
- * asks for what that asked of its data, and waits where that waited: a request comes after all tasks that were
+ * requests what that requested of its data, and waits where that waited: a request comes after all tasks that were
  * complete when it was made. A task is ready when all that precede it are complete and the thread has come to the
  * line that says so; then its data are named to the engine by their recorded addresses, as the runtime does.
  */
@@ -132,8 +132,8 @@ void sim_replay_request_done(const od_request *request)
     --*(unsigned *)request->user;
 }
 
-/* Data that lie there otherwise go home, so that the range can be divided anew. Tasks that are ready but have not run
- * hold it still: waits longer from try to try. */
+/* Data that lie there otherwise are written back, so that the range can be divided anew. Tasks that are ready but have
+ * not run hold it still: waits longer from try to try. */
 static void settle(simulation *s, sg_sem_t own, uintptr_t base, size_t bytes, unsigned tries)
 {
     enum { DOUBLINGS = 14, MOST_TRIES = 2000 }; /* up to 1.6 s, about an hour in all */

@@ -23,7 +23,7 @@ typedef struct copy {
     bool asked;
 } copy;
 
-/* What an engine is told: a task is ready or has run, a copy has ended, the program asks for something. */
+/* What an engine receives: a task is ready or has run, a copy has ended, the program asks for something. */
 typedef struct event {
     double at;       /* recorded, seconds */
     uint32_t number; /* of the events, as they were collected */

@@ -34,7 +34,8 @@ typedef struct device {
     sg_sem_t *own; /* by worker, as many as the platform has slots */
 } device;
 
-/* Copies within the host's memory: they share no bus with devices, and end in the recorded order, however many began before. */
+/* Copies within the host's memory: they share no bus with devices, and end in the recorded order, however many began
+ * before. */
 enum { SIM_HOST_COPIERS = 8 }; /* the runtime's seven threads, and the one that waits */
 
 typedef struct host_copies {

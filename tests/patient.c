@@ -2,9 +2,9 @@
 /*
  * usage: patient SECONDS COMMAND [ARGUMENT…]
  *
- * Like timeout(1), but the seconds are the command's own, with all that it starts (util/fair.h): on a machine with a load of 100
- * nothing is ended that only waits its turn. What hangs is killed, exit code 124. Else the command's exit code, or
- * 128 and the signal that ended it.
+ * Like timeout(1), but the seconds are the command's own, with all that it starts (util/fair.h): on a machine with a
+ * load of 100 nothing is ended that only waits its turn. What hangs is killed, exit code 124. Else the command's exit
+ * code, or 128 and the signal that ended it.
  */
 #include "util/fair.h"
 

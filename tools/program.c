@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Tells whether an executable was built with offloading, without running it.
+ * Whether an executable was built with offloading, without running it.
  *
  * clang leaves a section with the table of target regions (its name changed with LLVM 20)
  * or the embedded device images; a program whose regions are all in shared libraries

@@ -122,7 +122,7 @@ static int parse_command_line(int argc, char **argv, run_request *request, int *
     }
     if (optind < argc)
         return optind;
-    od_tool_error("no PROGRAM given; `ompdarts run --help` tells how");
+    od_tool_error("no PROGRAM given; `ompdarts run --help` explains");
     *exit_code = OD_EXIT_REFUSED;
     return -1;
 }

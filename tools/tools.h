@@ -32,8 +32,8 @@ int od_tool_trace(int argc, char **argv);
 /* One line on standard error, "ompdarts: …". */
 __attribute__((format(printf, 1, 2))) void od_tool_error(const char *format, ...);
 
-/* All options are what the library allows. Else one line on standard error that names what was typed: `typed`, unless it is
- * NULL, says of the row with each number whether that was the option of `ompdarts run`. */
+/* All options are what the library allows. Else one line on standard error that names what was typed: `typed`, unless
+ * it is NULL, says of the row with each number whether that was the option of `ompdarts run`. */
 bool od_tool_accept_options(const bool *typed);
 
 struct option; /* getopt.h */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * `ompdarts trace convert`: from Perfetto's format to that of Paje, by telling the writer of the library what the trace tells.
+ * `ompdarts trace convert`: from Perfetto's format to that of Paje, by emitting its events to the library's writer.
  */
 #include "trace/trace.h"
 #include "memmgr/data/transfer.h"
@@ -23,7 +23,7 @@ static const char usage[] =
 
 typedef struct telling {
     const trace_file *file;
-    const trace_task *task; /* the one that is being told */
+    const trace_task *task; /* the one that is being emitted */
 } telling;
 
 static uint64_t ns(double us)
@@ -151,7 +151,7 @@ int od_tool_trace(int argc, char **argv)
         return 0;
     }
     if (argc != 4) {
-        od_tool_error("trace: not two files to convert from and to; `ompdarts trace --help` tells how");
+        od_tool_error("trace: not two files to convert from and to; `ompdarts trace --help` explains");
         return OD_EXIT_REFUSED;
     }
     return convert(argv[2], argv[3]);

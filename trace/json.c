@@ -459,7 +459,7 @@ static void json_event(void *state, const od_event *event)
         break;
     case OD_EVENT_TRANSFER_QUEUED: /* od_transfer.queued_ns */
     case OD_EVENT_TRANSFER_STARTED:
-    case OD_EVENT_LOAD: /* its transfer tells it all */
+    case OD_EVENT_LOAD: /* its transfer says it all */
         break;
     case OD_EVENT_TRANSFER_FINISHED:
         write_transfer(t, event);

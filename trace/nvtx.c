@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * From events to NVTX, for a profiler that listens (Nsight Systems): a range per running task, a range per transfer, a
+ * From events to NVTX, for a profiler (Nsight Systems): a range per running task, a range per transfer, a
  * mark per eviction, in the domain "ompdarts". Compiled where NVIDIA's header was found; the profiler names itself in
  * NVTX_INJECTION64_PATH.
  *
- * NVTX takes no times: a range begins and ends when the engine tells of it. A kernel that is queued behind another
- * begins when it is queued, and so does a transfer, whose start is told together with its end.
+ * NVTX takes no times: a range begins and ends when the engine emits it. A kernel that is queued behind another
+ * begins when it is queued, and so does a transfer, whose start is emitted together with its end.
  *
  * Ranges end in any order, on any thread. The open ones are kept in a table by task or transfer, so that all can be
  * ended wherever the run ends.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * From events to a trace in the format of Paje, which ViTE and other tools read (Schnorr, de Kergommeaux: "Paje trace file
- * format"). Lines must be in the order of time, and spans are known when they end: everything is kept, 24 bytes for each line,
- * and sorted at the end.
+ * From events to a trace in the format of Paje, which ViTE and other tools read (Schnorr, de Kergommeaux: "Paje trace
+ * file format"). Lines must be in the order of time, and spans are known when they end: everything is kept, 24 bytes
+ * for each line, and sorted at the end.
  *
- * Containers: the run, in it the host and the devices, in these the lanes of each kind of work, whose states are what runs
- * there. Memory in use is a variable of a device, waiting tasks one of the host; evictions are events of a device.
+ * Containers: the run, in it the host and the devices, in these the lanes of each kind of work, whose states are what
+ * runs there. Memory in use is a variable of a device, waiting tasks one of the host; evictions are events of a device.
  */
 #include "memmgr/data/transfer.h"
 #include "trace/format.h"

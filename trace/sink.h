@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A file that is written behind one's back: text is gathered in chunks, which a thread of its own writes. One
+ * A file written in the background: text is gathered in chunks, which another thread writes. One
  * producer at a time; it waits only where the disk is far behind. A file that cannot be written any more (full disk) is
- * told once, with a warning, and swallows the rest.
+ * reported once, with a warning; the rest is dropped.
  */
 #ifndef OD_TRACE_SINK_H
 #define OD_TRACE_SINK_H
@@ -16,7 +16,8 @@ typedef struct od_sink od_sink;
 
 enum { OD_SINK_MOST = 16384 }; /* bytes that may be reserved at once */
 
-/* NULL, with errno set, where the file cannot be made (EBUSY: another process writes it) or there is no memory. `threaded`: else the caller's thread writes. */
+/* NULL, with errno set, where the file cannot be made (EBUSY: another process writes it) or there is no memory.
+ * `threaded`: else the caller's thread writes. */
 od_sink *od_sink_open(const char *path, bool threaded);
 /* Room for the next OD_SINK_MOST bytes of text. */
 char *od_sink_reserve(od_sink *sink);

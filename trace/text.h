@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Text, byte by byte: an event of a trace should cost a fraction of a microsecond, which printf does not allow. Each function
- * writes at `at` and returns the end. */
+/* Text, byte by byte: an event of a trace should cost a fraction of a microsecond, which printf does not allow. Each
+ * function writes at `at` and returns the end. */
 #ifndef OD_TRACE_TEXT_H
 #define OD_TRACE_TEXT_H
 

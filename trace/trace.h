@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A run as a file to look at: what the engine tells (sched/event.h), in the JSON format of Chrome's trace viewer, which
- * Perfetto reads, or where the name of the file ends in .paje or .trace in that of Paje, which ViTE reads. docs/trace-format.md
- * has the tracks and the members of each event.
+ * A run as a file to look at: the engine's events (sched/event.h), in the JSON format of Chrome's trace viewer, which
+ * Perfetto reads, or where the name of the file ends in .paje or .trace in that of Paje, which ViTE reads.
+ * docs/trace-format.md has the tracks and the members of each event.
  *
- * In JSON one event is one line, so that a file that was cut off can be read up to there, and a thread writes it. Paje wants
- * the events in order, so they are kept until the end. The caller holds the lock under which the engine tells.
+ * In JSON one event is one line, so that a file that was cut off can be read up to there, and a thread writes it. Paje
+ * wants the events in order, so they are kept until the end. The caller holds the lock under which the engine emits.
  */
 #ifndef OD_TRACE_TRACE_H
 #define OD_TRACE_TRACE_H
@@ -19,7 +19,7 @@ enum { OD_TRACE_SCHEMA = 1 };
 
 /* What the driver knows of a task that has run. Strings are valid until the next event. */
 typedef struct od_trace_task {
-    uint64_t number;         /* tells tasks apart */
+    uint64_t number;         /* distinguishes tasks */
     const char *name;        /* of its code */
     const char *source;      /* "file:line", or NULL */
     bool synchronous;        /* a thread of the program waits for it */
@@ -61,7 +61,7 @@ typedef struct od_trace_run {
     /* What the program calls one of the task's data, `*length` bytes; NULL: not known. May be NULL itself. */
     const char *(*variable)(void *arg, const od_task *task, uint32_t access, size_t *length);
     void *arg;
-    bool threaded; /* the file is written by a thread of its own */
+    bool threaded; /* another thread writes the file */
 } od_trace_run;
 
 typedef struct od_trace od_trace;
@@ -70,9 +70,9 @@ bool od_trace_is_paje(const char *path);
 
 /* NULL, with errno set. Keeps nothing that `run` points to but `describe`, `variable` and `arg`. */
 od_trace *od_trace_open(const char *path, const od_trace_run *run);
-/* Whether a profiler listens to NVTX, and the library was built with it. */
+/* Whether a profiler receives NVTX ranges, and the library was built with it. */
 bool od_trace_is_profiled(void);
-/* The run as ranges for that profiler, instead of a file. NULL: nobody listens. */
+/* The run as ranges for that profiler, instead of a file. NULL: no profiler. */
 od_trace *od_trace_profile(const od_trace_run *run);
 void od_trace_event(od_trace *trace, const od_event *event);
 /* Formats that have no place for it leave it out. */

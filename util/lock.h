@@ -2,9 +2,10 @@
 /*
  * Locks, and the order in which a thread takes them.
  *
- * A thread takes a lock only while all those that it holds stand before it in od_lock_rank; several of one rank it takes
- * in the order of their addresses. Builds with assertions check that at each lock. Locks of a back-end's own
- * (memmgr/device/cuda) are no part of this: they come last, and nothing is called under them that could take one of these.
+ * A thread takes a lock only while all those that it holds stand before it in od_lock_rank; several of one rank it
+ * takes in the order of their addresses. Builds with assertions check that at each lock. Locks of a back-end's own
+ * (memmgr/device/cuda) are no part of this: they come last, and nothing is called under them that could take one of
+ * these.
  */
 #ifndef OD_UTIL_LOCK_H
 #define OD_UTIL_LOCK_H

@@ -2,7 +2,7 @@
 /*
  * Messages for people, on standard error.
  *
- * A call site is told apart by the address of its format string. Each may print
+ * A call site is identified by the address of its format string. Each may print
  * LINES_PER_SITE lines; the last one says that more will not be shown. Debug lines are
  * asked for by name and are not capped. Counts live in a small open-addressing table that
  * is filled by compare-and-swap, so that no lock is taken; sites beyond its size share

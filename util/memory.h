@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Host memory of the library's own. Some is held in reserve: when the system has no more, the reserve is given back, once, and
- * the request is tried again. So what is under way can end, and whoever begins something can look first whether memory is short.
+ * Host memory of the library's own. Some is held in reserve: when the system has no more, the reserve is given back,
+ * once, and the request is tried again. So what is under way can end, and whoever begins something can look first
+ * whether memory is short.
  */
 #ifndef OD_UTIL_MEMORY_H
 #define OD_UTIL_MEMORY_H

@@ -36,7 +36,7 @@ static unsigned distance(const char *a, const char *b)
     return row[length];
 }
 
-enum { SHORTEST = 3 }; /* beginning that tells anything */
+enum { SHORTEST = 3 }; /* beginning that is specific */
 
 /* One of them is the beginning of the other. */
 static bool is_beginning(const char *a, const char *b)

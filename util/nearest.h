@@ -7,8 +7,8 @@
 
 enum { OD_NEAREST_LONGEST = 64 }; /* longer words are far from all */
 
-/* The word of `known` (NULL-terminated) that `text` was probably meant to be, or NULL: one that differs by few letters, or of
- * which one is the beginning of the other. */
+/* The word of `known` (NULL-terminated) that `text` was probably meant to be, or NULL: one that differs by few letters,
+ * or of which one is the beginning of the other. */
 const char *od_nearest_name(const char *text, const char *const *known);
 
 /* "unknown name; allowed: EXTRA, KNOWN, ...; did you mean KNOWN?"; `extra` may be NULL. */

@@ -162,7 +162,7 @@ od_status od_option_choice(const od_option_spec *spec, const char *text, void *v
     }
 }
 
-/* Writes nothing, but tries: only making a file tells whether it can be made. A file that
+/* Writes nothing, but tries: only making a file shows whether it can be made. A file that
  * is not a plain one (a terminal, /dev/stdout) is written in place, all others through a
  * temporary file beside them (sched/report/report.c). */
 static bool is_writable(const char *path)

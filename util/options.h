@@ -2,9 +2,9 @@
 /*
  * Options: tables of rows, each with name, type, default, unit, allowed values and help.
  *
- * Each layer has a table of its own (sched/options.h, memmgr/options.h); omp_ext/options.h puts them together. The tables
- * drive parsing, `ompdarts env`, the manual page and the warning about unknown OMPDARTS_ names. options.c is the only code
- * of the project that reads the environment.
+ * Each layer has a table of its own (sched/options.h, memmgr/options.h); omp_ext/options.h puts them together. The
+ * tables drive parsing, `ompdarts env`, the manual page and the warning about unknown OMPDARTS_ names. options.c is the
+ * only code of the project that reads the environment.
  */
 #ifndef OD_UTIL_OPTIONS_H
 #define OD_UTIL_OPTIONS_H
@@ -38,8 +38,8 @@ struct od_option_spec {
     const char *help;            /* one sentence */
     const od_option_hint *hints; /* up to one without a name; NULL: none */
 
-    /* Turns text into the value of the member at `member` of the layer's struct. On failure it may say in `cause` what is
-     * wrong and what is allowed; else the message says it with the row's own words. */
+    /* Turns text into the value of the member at `member` of the layer's struct. On failure it may say in `cause` what
+     * is wrong and what is allowed; else the message says it with the row's own words. */
     od_status (*parse)(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size);
     size_t member;
 };
@@ -57,8 +57,8 @@ od_status od_option_read(od_option_tables tables, void *const *values, char *err
 /* Logs a warning for each OMPDARTS_ variable that no table has. */
 void od_option_warn_unknown(od_option_tables tables);
 
-/* What to write instead of a name that has gone or that others use: `--devices=WHICH:ACTIVE` for a name that begins with
- * `--`, else the variable. False: there is nothing to say of it. */
+/* What to write instead of a name that has gone or that others use: `--devices=WHICH:ACTIVE` for a name that begins
+ * with `--`, else the variable. False: there is nothing to say of it. */
 bool od_option_replacement(od_option_tables tables, const char *name, char *text, size_t size);
 
 /* The message of a value that is not allowed, in one line: NAME=VALUE: CAUSE, long values cut. */
@@ -78,8 +78,8 @@ od_status od_option_seconds(const od_option_spec *spec, const char *text, void *
 #define OD_FILE_ALLOWED                                                                                                \
     "in a folder that can be written; in its name %p is the process, %h the machine, %q{NAME} the environment "        \
     "variable NAME"
-/* 0 or a file that can be written, into char[OD_OPTION_PATH]: absolute, so that a program that changes its folder does not
- * move it; "": none. */
+/* 0 or a file that can be written, into char[OD_OPTION_PATH]: absolute, so that a program that changes its folder does
+ * not move it; "": none. */
 od_status od_option_path(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size);
 
 /* Parts of a value: WORD or WORD=VALUE, separated by commas; a word that comes again counts anew. */
@@ -112,8 +112,9 @@ od_status od_parse_seconds(const char *text, double *seconds);
  * not ours (OMP_TARGET_OFFLOAD); kept here so that only this file calls getenv. */
 const char *od_environment(const char *name);
 
-/* Like it, but NULL in a program that runs with other rights than its caller's (AT_SECURE: setuid, setgid, file capabilities):
- * for names of files, which would be written or loaded with these rights. Our own variables count as unset there, too. */
+/* Like it, but NULL in a program that runs with other rights than its caller's (AT_SECURE: setuid, setgid, file
+ * capabilities): for names of files, which would be written or loaded with these rights. Our own variables count as
+ * unset there, too. */
 const char *od_environment_trusted(const char *name);
 
 /* Sets environment variable `name` of this process to `value` where the user has not set it. */

@@ -34,8 +34,8 @@ typedef struct bench_command {
     int least, most;             /* how many of them */
 } bench_command;
 
-/* Applies the options; returns the number of arguments besides them, which are moved to the end of argv. Prints the help,
- * or a message, and ends the program where the command line says so, or is wrong. */
+/* Applies the options; returns the number of arguments besides them, which are moved to the end of argv. Prints the
+ * help, or a message, and ends the program where the command line says so, or is wrong. */
 int bench_parse(int argc, char **argv, const bench_command *command);
 
 /* One line "PROGRAM: text" on standard error, then exit with BENCH_EXIT_USAGE. */

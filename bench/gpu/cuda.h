@@ -136,7 +136,8 @@ extern gpu_blas gpu_cublas;
 /* Opens both libraries; ends the program with GPU_EXIT_SKIPPED, saying why, where one or a device is missing. */
 void gpu_open(void);
 
-/* A library by the first of the names that can be opened, or by the file that the environment variable names. NULL: none. */
+/* A library by the first of the names that can be opened, or by the file that the environment variable names. NULL:
+ * none. */
 void *gpu_open_library(const char *variable, const char *const *names);
 
 /* Makes the device's primary context, which OpenMP's runtime uses as well, the calling thread's. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * gpu_peers: what ompdarts is compared with on a GPU, see peers.h. Prints one line of JSON for each measurement, as soon
- * as it is done.
+ * gpu_peers: what ompdarts is compared with on a GPU, see peers.h. Prints one line of JSON for each measurement, as
+ * soon as it is done.
  */
 #include "bench/common/check.h"
 #include "bench/common/command.h"

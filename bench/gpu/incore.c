@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The ceiling: one call of cuBLAS, or cuSOLVER, on data that are on the device; and CUDA's managed memory. See peers.h. */
+/* The ceiling: one call of cuBLAS, or cuSOLVER, on data that are on the device; and CUDA's managed memory. See
+ * peers.h. */
 #include "bench/common/clock.h"
 #include "bench/gpu/device.h"
 #include "bench/gpu/peers.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What one writes by hand: C in square blocks, dealt to two streams by turns. A stream brings a block of C, adds to it the
- * products of panels of A and B, one pair after the other, and takes it back. While one stream computes the other one's
- * panels come: double buffering, without events. See peers.h.
+ * What one writes by hand: C in square blocks, dealt to two streams by turns. A stream brings a block of C, adds to it
+ * the products of panels of A and B, one pair after the other, and takes it back. While one stream computes the other
+ * one's panels come: double buffering, without events. See peers.h.
  *
- * Every stream has a block of C, of order s, and two panels, s x depth: 2 (s^2 + 2 s depth) elements in all. Of the blocks
- * that fit, the largest load least: 2 n^3 / s elements.
+ * Every stream has a block of C, of order s, and two panels, s x depth: 2 (s^2 + 2 s depth) elements in all. Of the
+ * blocks that fit, the largest load least: 2 n^3 / s elements.
  */
 #include "bench/common/clock.h"
 #include "bench/gpu/device.h"

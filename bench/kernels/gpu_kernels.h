@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The tile operations on device addresses, called on the host, for one precision (see for_each_type.h): cuBLAS. No include
- * guard: once per precision.
+ * The tile operations on device addresses, called on the host, for one precision (see for_each_type.h): cuBLAS. No
+ * include guard: once per precision.
  *
- * cuBLAS has no factorisation of one matrix without pivoting: its small diagonal blocks are factored by the host, in the
- * order of the task's stream, so that no thread waits.
+ * cuBLAS has no factorisation of one matrix without pivoting: its small diagonal blocks are factored by the host, in
+ * the order of the task's stream, so that no thread waits.
  */
 
 static inline void TYPED(blas_gemm)(size_t m, size_t n, size_t k, bool transpose_b, REAL alpha, const REAL *a,

@@ -2,8 +2,8 @@
 /*
  * What the matrix benchmarks share.
  *
- * Each fills in a bench_program and calls bench_main(). The program allocates, fills, computes and checks in one call of
- * its `run` function, once per precision; everything that a person or a script reads is printed here, so that all
+ * Each fills in a bench_program and calls bench_main(). The program allocates, fills, computes and checks in one call
+ * of its `run` function, once per precision; everything that a person or a script reads is printed here, so that all
  * programs speak alike.
  */
 #ifndef BENCH_KERNELS_PROGRAM_H

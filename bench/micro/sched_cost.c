@@ -2,13 +2,13 @@
 /*
  * What scheduling costs per task: a policy and an eviction rule without an engine, without execution, in one thread.
  *
- * All tasks of a workload are ready at once: the two- and three-dimensional tiled matrix product, or the task set of the
- * Cholesky factorisation. Each of K devices holds a quarter of the data. The devices take turns: one pop, the loads and
- * evictions that it implies, start, done. The time is processor time and includes this small model of the devices;
+ * All tasks of a workload are ready at once: the two- and three-dimensional tiled matrix product, or the task set of
+ * the Cholesky factorisation. Each of K devices holds a quarter of the data. The devices take turns: one pop, the loads
+ * and evictions that it implies, start, done. The time is processor time and includes this small model of the devices;
  * the memory is what the policy holds when all tasks have arrived.
  *
- * Of several runs the fastest counts. With --plain the plain versions of the policies are measured (tests/reference): full
- * scans, so mind the number of tasks.
+ * Of several runs the fastest counts. With --plain the plain versions of the policies are measured (tests/reference):
+ * full scans, so mind the number of tasks.
  */
 #include "bench/common/clock.h"
 #include "bench/common/command.h"

@@ -5,8 +5,8 @@
  *     ompdarts run --sched plugin:/path/to/nearest.so ./app …
  *     ompdarts run --sched plugin:/path/to/nearest.so:window=100 ./app …
  *
- * One queue for all devices, in order of arrival. A device that asks gets, of the first `window` tasks, the one for which the
- * fewest bytes have to be brought to it. The contract is in sched/policy.h.
+ * One queue for all devices, in order of arrival. A device that asks gets, of the first `window` tasks, the one for
+ * which the fewest bytes have to be brought to it. The contract is in sched/policy.h.
  */
 #include "sched/policy.h"
 

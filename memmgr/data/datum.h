@@ -57,7 +57,7 @@ typedef struct od_replica {
     bool awaits_source;     /* loading, but no place can send it yet */
     uint32_t buffered_uses; /* tasks in this device's task buffer that use it: n_b of Algorithm 10 */
     uint32_t planned_uses;  /* tasks planned for this device that use it: n_p of Algorithm 10 (sched/policy/plan.h) */
-    uint32_t loads;         /* how often it was loaded here, so that reloads can be told */
+    uint32_t loads;         /* how often it was loaded here, so that reloads can be counted */
     od_patches *patches;    /* what tasks have had written to its words (memmgr/data/relocation.h), or NULL; owned */
     od_replica_state state;
 } od_replica;
@@ -104,10 +104,10 @@ struct od_datum {
     uint32_t nawaiting;  /* replicas with awaits_source */
     uint32_t bound;      /* device addresses of it that the program holds */
     int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
-    bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses do not tell all, copy in and out */
+    bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses are incomplete: copy in and out */
     bool used;           /* again, since it was made or looked at in the list of idle ones */
     bool touched;        /* the driver may keep something about its host memory (od_driver_ops.let_go) */
-    bool discarding;  /* its region has closed without `from`: the host's contents count, nothing goes home any more */
+    bool discarding;  /* its region has closed without `from`: the host's contents count, nothing is written back any more */
     bool keep;        /* copies may outlive the task that made them (region, or trusted depend clauses) */
     const void *user; /* the driver's: what used it last on a device (OMPDARTS_DEBUG=check) */
 

@@ -24,7 +24,7 @@ typedef struct od_transfer {
     bool demanded;             /* a committed task or the host waits for it */
     unsigned tries;            /* failed attempts so far */
     uint64_t start_ns, end_ns; /* set by the queue */
-    uint64_t queued_ns;        /* set by the engine where somebody listens (sched/event.h) */
+    uint64_t queued_ns;        /* set by the engine where events are observed (sched/event.h) */
     struct od_ticket *ticket;  /* of an asynchronous copy under way; the queue's */
     size_t begun, ended;       /* bytes, of a copy within host memory (memmgr/device/host_copy.h) */
     od_node node;              /* in a queue */

@@ -2,8 +2,8 @@
 /*
  * Data constructs: target data, enter data, exit data, update.
  *
- * What is ours in their lists goes to regions.h and shown.h, what is libomptarget's to libomptarget, in a call of its own; a
- * construct whose list cannot be divided passes through.
+ * What is ours in their lists goes to regions.h and shown.h, what is libomptarget's to libomptarget, in a call of its
+ * own; a construct whose list cannot be divided passes through.
  */
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/expand.h"

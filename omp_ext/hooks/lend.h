@@ -15,9 +15,9 @@
 
 typedef struct od_lent od_lent;
 
-/* Lends what the expanded list names of our regions to libomptarget's calls for OpenMP's device. Blocks until the data are there
- * and nothing else is lent. NULL: it names nothing of them. `stays`: what the list maps is libomptarget's from now on.
- * Not locked. */
+/* Lends what the expanded list names of our regions to libomptarget's calls for OpenMP's device. Blocks until the data
+ * are there and nothing else is lent. NULL: it names nothing of them. `stays`: what the list maps is libomptarget's
+ * from now on. Not locked. */
 od_lent *od_lend(const od_map_args *args, int device, bool stays);
 /* The call has returned. */
 void od_lend_end(od_lent *lent); /* may be NULL */

@@ -52,24 +52,26 @@ static inline int ompdarts_current_device(void)
     return ompdarts_v1_current_device ? ompdarts_v1_current_device() : -1;
 }
 
-/* Fills *stats for the device-th scheduled device (0 .. ompdarts_ndevices()-1). 0: done; -1: there is no such device. */
+/* Fills *stats for the device-th scheduled device (0 .. ompdarts_ndevices()-1). 0: done; -1: there is no such
+ * device. */
 static inline int ompdarts_get_device_stats(int device, ompdarts_device_stats *stats)
 {
     return ompdarts_v1_device_stats ? ompdarts_v1_device_stats(device, stats) : -1;
 }
 
-/* In traces, reports and profilers the next scheduled task that the calling thread creates has this name instead of its code's:
- * what kind of task it is, such as "gemm". There should be few names; each is kept until the program ends. NULL: as without. */
+/* In traces, reports and profilers the next scheduled task that the calling thread creates has this name instead of its
+ * code's: what kind of task it is, such as "gemm". There should be few names; each is kept until the program ends.
+ * NULL: as without. */
 static inline void ompdarts_name_task(const char *name)
 {
     if (ompdarts_v1_name_task)
         ompdarts_v1_name_task(name);
 }
 
-/* For tasks that call CUDA's libraries between `use_device_ptr` and the end of its construct. A CUstream (cudaStream_t) of
- * the device that the addresses belong to, which is current on the calling thread, too; or NULL: outside of such code,
- * without the library, or where devices are not NVIDIA's. Work that is queued on it need not be waited for: a scheduled
- * task completes when all of it has ended, and every further construct of the code waits for it. */
+/* For tasks that call CUDA's libraries between `use_device_ptr` and the end of its construct. A CUstream (cudaStream_t)
+ * of the device that the addresses belong to, which is current on the calling thread, too; or NULL: outside of such
+ * code, without the library, or where devices are not NVIDIA's. Work that is queued on it need not be waited for: a
+ * scheduled task completes when all of it has ended, and every further construct of the code waits for it. */
 static inline void *ompdarts_stream(void)
 {
     return ompdarts_v1_stream ? ompdarts_v1_stream() : 0;

@@ -32,8 +32,8 @@ typedef struct pending {
     size_t count, capacity;
 } pending;
 
-/* What a construct that opens regions asks for in the end. A request holds data: it is made only when nothing else of the
- * construct waits for data that overlap. */
+/* What a construct that opens regions asks for in the end. A request holds data: it is made only when nothing else of
+ * the construct waits for data that overlap. */
 typedef struct wish {
     int32_t arg;
     od_request_kind kind;
@@ -113,8 +113,8 @@ static od_status open_region(const od_map_args *args, int32_t i)
     }
 }
 
-/* What the host writes after the construct is not seen by kernels. After an asynchronous one it may not write before it has
- * synchronised: until then nothing need be copied, and most of it is on a device by then. */
+/* What the host writes after the construct is not seen by kernels. After an asynchronous one it may not write before it
+ * has synchronised: until then nothing need be copied, and most of it is on a device by then. */
 static void seal(wishes *w, const od_map_args *args, int32_t i)
 {
     od_coherence coherence = od_runtime_options()->coherence;
@@ -186,8 +186,8 @@ static wishes open_regions(const od_map_args *args)
     return w;
 }
 
-/* The first entry from j on that is a member of the struct in the region, or the count. A struct's members stand behind it,
- * before those of the next one. */
+/* The first entry from j on that is a member of the struct in the region, or the count. A struct's members stand behind
+ * it, before those of the next one. */
 static int32_t next_part(const od_map_args *args, int32_t j, const od_region *region)
 {
     while (j < args->count && !is_part(args, j))
@@ -205,7 +205,7 @@ static int64_t type_of_closing(const od_map_args *args, int32_t i, int32_t first
     return type;
 }
 
-/* The members of a struct go home if its region closes now. Locked. */
+/* The members of a struct are written back if its region closes now. Locked. */
 static void fetch_parts(od_engine *engine, const od_map_args *args, int32_t first, const od_region *region, bool last,
                         pending *p)
 {

@@ -99,8 +99,8 @@ static unsigned own_attempts(void)
     return od_self.holds - (unsigned)__builtin_popcountll(od_self.shown_host);
 }
 
-/* Brings the list's data to one device (`bound`, or any) and binds and shows them there. Returns the place. `reach`: the list
- * is its; or NULL. */
+/* Brings the list's data to one device (`bound`, or any) and binds and shows them there. Returns the place. `reach`:
+ * the list is its; or NULL. */
 static int acquire(const od_map_args *args, od_reach *reach, int bound)
 {
     od_uses uses = {0};
@@ -132,8 +132,8 @@ static int acquire(const od_map_args *args, od_reach *reach, int bound)
     return place;
 }
 
-/* What is shown on `device` by right of what the thread has been shown before may have to be where others are shown it: a
- * kernel then reaches it from a neighbour, as host devices and peers can. */
+/* What is shown on `device` by right of what the thread has been shown before may have to be where others are shown it:
+ * a kernel then reaches it from a neighbour, as host devices and peers can. */
 static int acquire_where_shown(const od_map_args *args, od_reach *reach, int device)
 {
     size_t bytes = (size_t)args->count * sizeof *args->bases;
@@ -162,13 +162,13 @@ static int acquire_beside_others(const od_map_args *args, od_reach *reach)
 
 static void emit_host_address(const char *what)
 {
-    static atomic_bool told;
-    if (!atomic_exchange(&told, true))
+    static atomic_bool reported;
+    if (!atomic_exchange(&reported, true))
         od_log(OD_LOG_WARNING, "omp", "%s: the data fit on no device, the program is shown addresses of host memory", what);
 }
 
-/* use_device_ptr: until the construct ends. Several constructs that are open at once show addresses on one device, so that
- * a kernel can use all of them. */
+/* use_device_ptr: until the construct ends. Several constructs that are open at once show addresses on one device, so
+ * that a kernel can use all of them. */
 void od_show_addresses(const od_map_args *args)
 {
     od_reach *reach = od_reach_find(args);

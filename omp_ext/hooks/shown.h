@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Device addresses shown to the program: use_device_ptr, use_device_addr, omp_get_mapped_ptr. The data are bound to one device
- * until the construct ends. Inside a job that has a device the job's own data are already there: they are only shown.
+ * Device addresses shown to the program: use_device_ptr, use_device_addr, omp_get_mapped_ptr. The data are bound to one
+ * device until the construct ends. Inside a job that has a device the job's own data are already there: they are only
+ * shown.
  */
 #ifndef OD_OMP_EXT_SHOWN_H
 #define OD_OMP_EXT_SHOWN_H
@@ -23,8 +24,8 @@ bool od_shows_own_data(const od_map_args *args);
 /* Inside a job: its own data are on its device. */
 void od_show_own_addresses(const od_map_args *args);
 
-/* The address on our device k of what a region holds, which stays there as one datum until it closes. If it fits on no device
- * (*on_device is false), where its contents are in host memory: in the spill area or the program's. Blocks. */
+/* The address on our device k of what a region holds, which stays there as one datum until it closes. If it fits on no
+ * device (*on_device is false), where its contents are in host memory: in the spill area or the program's. Blocks. */
 void *od_region_address(const void *address, int k, bool *on_device);
 
 #endif

@@ -15,8 +15,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* The calling thread begins or ends to wait for other tasks. A host task that does so holds no data which they may need, but
- * those whose addresses it is shown, and keeps no device from running them. */
+/* The calling thread begins or ends to wait for other tasks. A host task that does so holds no data which they may
+ * need, but those whose addresses it is shown, and keeps no device from running them. */
 static void note_wait(bool waits)
 {
     od_watchdog_note_wait(waits);
@@ -61,7 +61,8 @@ int32_t __kmpc_omp_taskyield(od_ident *ident, int32_t gtid, int32_t end_part)
     return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
 }
 
-/* All threads of a program see the same begins and ends: it is idle from the start, or until a library brings device code. */
+/* All threads of a program see the same begins and ends: it is idle from the start, or until a library brings device
+ * code. */
 static bool has_groups(void)
 {
     return od_runtime_offloads() && !od_self.kernels;
@@ -97,7 +98,8 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
     synchronise();
 }
 
-/* True where barriers, and regions that begin, are none of ours. All threads of a team must agree: so a region that was begun with ours ends with them. */
+/* True where barriers, and regions that begin, are none of ours. All threads of a team must agree: so a region that was
+ * begun with ours ends with them. */
 static bool is_as_written(void)
 {
     return od_runtime_is_idle() && !od_member_self;
@@ -273,7 +275,8 @@ static void fork_as_written(const region *r, void *real)
     call_with_args(r, (void (*)(void))(uintptr_t)real, 3, leading);
 }
 
-/* The barrier that ends a region is none of __kmpc_barrier's. In a team of one there is none, but a wait for its tasks. */
+/* The barrier that ends a region is none of __kmpc_barrier's. In a team of one there is none, but a wait for its
+ * tasks. */
 static void run_region(int32_t *gtid, int32_t *tid, region *r)
 {
     od_member member;

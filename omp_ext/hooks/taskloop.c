@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ours (sync.c): libomp's would not be told of the detached tasks that end meanwhile. */
+/* Ours (sync.c): libomp's would not learn of the detached tasks that end meanwhile. */
 int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid);
 
 static int32_t do_nothing(int32_t gtid, void *task)

@@ -11,7 +11,8 @@
  * number that libomptarget is to be called with. */
 bool od_is_virtual(int64_t *device, const od_map_args *args);
 
-/* True where a target task is captured after the process has begun to end: its construct is not carried out any more. */
+/* True where a target task is captured after the process has begun to end: its construct is not carried out any
+ * more. */
 bool od_is_too_late(void);
 
 /* A construct met by this thread: a host task that is being learnt is one that offloads; `suited`: in a way that lets

@@ -94,8 +94,8 @@ enum { OD_KERNEL_ARGS_VERSION_MIN = 2, OD_KERNEL_ARGS_VERSION_MAX = 3, OD_KERNEL
 #define OD_MAP_HOLD INT64_C(0x2000)
 #define OD_MAP_ATTACH INT64_C(0x4000) /* LLVM 22: the base is a pointer's address, to be made to lead to the begin */
 #define OD_MAP_NON_CONTIG (INT64_C(1) << 44)
-/* Our own marks, in lists that libomptarget does not get: a member, of which its struct counts the references; a struct that
- * the kernel only reads; what has a mapper, of which only the components that stand behind it are mapped. */
+/* Our own marks, in lists that libomptarget does not get: a member, of which its struct counts the references; a struct
+ * that the kernel only reads; what has a mapper, of which only the components that stand behind it are mapped. */
 #define OD_MAP_PART (INT64_C(1) << 45)
 #define OD_MAP_READS (INT64_C(1) << 46)
 #define OD_MAP_STANDS (INT64_C(1) << 47)

@@ -15,8 +15,8 @@ enum { OD_CALL_MIN = 8 }; /* words[0..OD_CALL_MIN) must be readable, however few
 void od_call(void (*function)(void), size_t count, void *const *words) __attribute__((visibility("hidden")));
 
 /*
- * The variadic entry points. C cannot pass their arguments on as they are; where it can be written, they jump to libomp's while
- * od_forward_… names these, and to OD_FORK_CALL and OD_FORK_TEAMS otherwise.
+ * The variadic entry points. C cannot pass their arguments on as they are; where it can be written, they jump to
+ * libomp's while od_forward_… names these, and to OD_FORK_CALL and OD_FORK_TEAMS otherwise.
  */
 #if (defined(__x86_64__) && !defined(__ILP32__)) || (defined(__aarch64__) && defined(__linux__))
 #define OD_FORK_CALL od_fork_call

@@ -44,7 +44,7 @@ void od_detach_at_thread_end(void (*function)(void))
     synchronise = function;
 }
 
-/* Data go home here, too: who joins the thread is not seen to synchronise. */
+/* Data are written back here, too: joining the thread cannot be seen. */
 static void end_root(void *arg)
 {
     (void)arg;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Events of the program's own detached tasks. A thread that waits in omp_ext/libomp/team.h does not look into the queues
- * where libomp puts the rest of such a task's completion when another thread fulfils its event. So children of implicit
- * tasks are counted and completed like ours (detach.h). A child of an explicit task may have to outlive it: its event
- * goes to whoever waits in the team, or else to libomp, and then the team is told that there is something to look for.
+ * Events of the program's own detached tasks. A thread that waits in omp_ext/libomp/team.h does not look into the
+ * queues where libomp puts the rest of such a task's completion when another thread fulfils its event. So children of
+ * implicit tasks are counted and completed like ours (detach.h). A child of an explicit task may have to outlive it:
+ * its event goes to whoever waits in the team, or else to libomp, and then the team is notified that there is something
+ * to look for.
  */
 #include "omp_ext/libomp/events.h"
 

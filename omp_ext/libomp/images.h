@@ -29,8 +29,8 @@ void od_images_remove(const od_bin_desc *desc);
 /* True where it is the only one. */
 bool od_images_are_only(const od_bin_desc *desc);
 
-/* The name that clang has given to a target region: __omp_offloading_<ids>_<function>_l<line>. NULL: not known. May be called
- * from a signal handler that interrupts the program's own code. */
+/* The name that clang has given to a target region: __omp_offloading_<ids>_<function>_l<line>. NULL: not known. May be
+ * called from a signal handler that interrupts the program's own code. */
 const char *od_images_kernel_name(const void *kernel);
 
 /* True while the program has device code. */

@@ -24,8 +24,8 @@ static struct {
     od_ompt_data *(*thread_data)(void);
     int (*task_info)(int level, int *flags, od_ompt_data **task, void **frame, od_ompt_data **parallel, int *thread);
     od_ompt_function callback[OD_OMPT_EVENTS]; /* the tool's */
-    _Atomic uint64_t last_id;                  /* of target constructs that are told here */
-    atomic_bool tells;                         /* libomptarget does: some builds tell no target events */
+    _Atomic uint64_t last_id;                  /* of target constructs that are reported here */
+    atomic_bool reports;                       /* libomptarget does: some builds report no target events */
 } ompt;
 
 enum { FIRST_ID = 1 << 30 }; /* libomptarget counts its own from 1 */
@@ -33,8 +33,8 @@ enum { FIRST_ID = 1 << 30 }; /* libomptarget counts its own from 1 */
 static _Thread_local struct {
     const void *at;      /* the program's code, of the thread's target construct */
     const void *api;     /* the same, of a call of omp_target_alloc() and its kin */
-    unsigned depth;      /* target regions that have been told to begin and not to end */
-    od_ompt_data target; /* of one that is told here */
+    unsigned depth;      /* target regions whose begin has been reported and whose end has not */
+    od_ompt_data target; /* of one that is reported here */
 } own;
 
 /* --- addresses -------------------------------------------------------------- */
@@ -84,7 +84,7 @@ const void *od_ompt_set_api_at(const void *from)
 
 #define TOOL(type, event) ((type)ompt.callback[event])
 
-/* Tasks that the library makes are told: others may follow them. */
+/* Tasks that the library makes are reported: others may follow them. */
 static void on_task_create(od_ompt_data *task, const void *frame, od_ompt_data *created, int flags, int has_dependences,
                            const void *from)
 {
@@ -127,7 +127,7 @@ static void on_target_emi(int kind, int endpoint, int device, od_ompt_data *task
     TOOL(od_ompt_target_emi, OD_OMPT_TARGET_EMI)(kind, endpoint, device, task, target_task, target, target_from(from));
 }
 
-/* A region that is told here. */
+/* A region that is reported here. */
 static void emit_target(int kind, int endpoint, int device, const void *from)
 {
     int flags, thread;
@@ -144,7 +144,7 @@ static void emit_target(int kind, int endpoint, int device, const void *from)
         TOOL(od_ompt_target, OD_OMPT_TARGET)(kind, endpoint, device, task, own.target.value, from);
 }
 
-/* What the scheduler copies or allocates is part of no construct: a region around it is told. True where it is. */
+/* What the scheduler copies or allocates is part of no construct: a region around it is reported. True where it is. */
 static bool is_schedulers(const void *from)
 {
     return is_ours(from) && own.depth == 0 && !own.api;
@@ -159,7 +159,7 @@ static void on_data_op(uint64_t target, uint64_t op, int type, void *source, int
                        size_t bytes, const void *from)
 {
     bool alone = is_schedulers(from);
-    atomic_store_explicit(&ompt.tells, true, memory_order_relaxed);
+    atomic_store_explicit(&ompt.reports, true, memory_order_relaxed);
     if (!ompt.callback[OD_OMPT_DATA_OP])
         return;
     if (alone)
@@ -175,7 +175,7 @@ static void on_data_op_emi(int endpoint, od_ompt_data *target_task, od_ompt_data
                            void *source, int from_device, void *to, int to_device, size_t bytes, const void *from)
 {
     static _Thread_local bool alone; /* from the operation's begin to its end */
-    atomic_store_explicit(&ompt.tells, true, memory_order_relaxed);
+    atomic_store_explicit(&ompt.reports, true, memory_order_relaxed);
     if (!ompt.callback[OD_OMPT_DATA_OP_EMI])
         return;
     if (endpoint == OD_OMPT_BEGIN && (alone = is_schedulers(from)))
@@ -191,7 +191,7 @@ static void on_data_op_emi(int endpoint, od_ompt_data *target_task, od_ompt_data
 
 void od_ompt_data_construct(od_ompt_target_kind kind, int endpoint, int device)
 {
-    if (od_ompt_present && atomic_load_explicit(&ompt.tells, memory_order_relaxed))
+    if (od_ompt_present && atomic_load_explicit(&ompt.reports, memory_order_relaxed))
         emit_target((int)kind, endpoint, device, own.at);
 }
 
@@ -211,8 +211,8 @@ static od_ompt_function wrapper_of(int event)
     return event > 0 && event < OD_OMPT_EVENTS ? wrappers[event] : NULL;
 }
 
-/* Data operations are listened to wherever the tool listens to target constructs: the first ones, the pools of the
- * devices, show whether libomptarget tells such events. */
+/* Data operations are observed wherever the tool observes target constructs: the first ones, the pools of the
+ * devices, show whether libomptarget reports such events. */
 static int set_callback(int event, od_ompt_function callback)
 {
     od_ompt_function wrapper = wrapper_of(event);

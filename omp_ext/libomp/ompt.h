@@ -6,9 +6,9 @@
  *
  *  - a call that a hook passes on says where the program called it from (OD_PROGRAM_CALL), in the place in which
  *    libomp keeps that address and which it fills only where it is empty;
- *  - the callbacks of the tool are wrapped: waits that the library adds are not told, and target events name the
+ *  - the callbacks of the tool are wrapped: waits that the library adds are not reported, and target events name the
  *    program's construct;
- *  - data constructs that libomptarget does not get are told here, and copies of the scheduler's, which belong to
+ *  - data constructs that libomptarget does not get are reported here, and copies of the scheduler's, which belong to
  *    no construct, come inside of a target update of their own.
  *
  * A tool in the program itself, not in a library, is found by libomp without us. Where the program offloads it sees

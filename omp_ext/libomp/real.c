@@ -21,8 +21,8 @@ static const struct {
     {"__kmpc_fork_teams", offsetof(od_real, __kmpc_fork_teams)},
 };
 
-/* In a library that the program opened later, for itself. Its names are the only way to reach it. It stays when the program
- * closes it: what has been found in it is kept. */
+/* In a library that the program opened later, for itself. Its names are the only way to reach it. It stays when the
+ * program closes it: what has been found in it is kept. */
 static void *find_opened(const char *name)
 {
     static const char *const libraries[] = {"libomp.so.5",          "libiomp5.so",          "libomp.so",

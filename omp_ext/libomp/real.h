@@ -103,13 +103,13 @@ extern od_real od_real_table __attribute__((visibility("hidden")));
 /* Resolves the table when the library is loaded. False: not a complete offload runtime; *missing names the first
  * entry point that is not there, NULL means that the program has no offload runtime at all. */
 bool od_real_resolve(const char **missing);
-/* Resolves what was not there at load time in the libraries that have been opened since, which then stay. False: some entry
- * points are still missing. */
+/* Resolves what was not there at load time in the libraries that have been opened since, which then stay. False: some
+ * entry points are still missing. */
 bool od_real_resolve_opened(void);
 /* The same; ends the program when `name` still is not. */
 void od_real_late(const char *name);
 
-/* "19.1" from the file name of the libomptarget in use, or "" where it does not tell. */
+/* "19.1" from the file name of the libomptarget in use, or "" where it does not say. */
 const char *od_real_llvm_version(void);
 /* LLVM 19, not 22: for what libomptarget does differently. */
 bool od_real_is_old(void);

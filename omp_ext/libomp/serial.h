@@ -3,15 +3,16 @@
  * Teams of one thread, in which libomp 19 miscounts tasks.
  *
  * Such a team runs tasks as they are created, but detached ones, as ours are, outlive their creation. libomp counts
- * other tasks in, or out, where it finds tasks under way at that moment, which need not be the same when they are allocated
- * and when they end: it fails assertions, frees a task that runs, or returns from a taskwait too early. And a barrier fails
- * one if detached tasks have been there before but not since the last barrier. So in a team of one:
+ * other tasks in, or out, where it finds tasks under way at that moment, which need not be the same when they are
+ * allocated and when they end: it fails assertions, frees a task that runs, or returns from a taskwait too early. And a
+ * barrier fails one if detached tasks have been there before but not since the last barrier. So in a team of one:
  *
  *   - ordinary tasks are allocated as detachable, too: without an event they complete as usual
  *   - but not a taskloop's, whose copies libomp never counts: nothing else is under way when they run, and target tasks
  *     inside them are not detached
  *   - a detachable task that does nothing goes before each barrier
- *   - a kernel on the program's thread gets a task of its own, in an explicit task that has target tasks: libomp runs a league
+ *   - a kernel on the program's thread gets a task of its own, in an explicit task that has target tasks: libomp runs a
+ * league
  *     of teams as a part of the task around it, which it marks as complete then, for good if children of it that have
  *     depend clauses are under way
  */

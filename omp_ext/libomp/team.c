@@ -154,7 +154,7 @@ void od_team_settle(od_team *team)
 
 /* --- completions -------------------------------------------------------------- */
 
-/* Whether the member may tell libomp of it: see keeps. */
+/* Whether the member may report it to libomp: see keeps. */
 static bool may_take(const od_member *member, const od_detached *task)
 {
     const od_member *creator = task->creator ? task->creator->member : NULL;
@@ -203,7 +203,7 @@ bool od_team_offer(od_team *team, void *event)
 
 enum { AT_ONCE = 16 };
 
-/* Takes out the first ones that the member may pass on; others are told of the rest. */
+/* Takes out the first ones that the member may pass on; others are notified of the rest. */
 static unsigned take_posted(const od_member *member, od_detached *taken)
 {
     od_team *team = member->team;
@@ -248,12 +248,12 @@ static bool has_posted_for(const od_member *member)
 enum {
     SPIN_NS = 20000,              /* about what it takes to wake a thread */
     LOOKS = 64,                   /* libomp looks into one other queue at a time, at random */
-    KEEPER_NS = 20 * 1000 * 1000, /* after which one sleeper looks for tasks that nobody has told of */
+    KEEPER_NS = 20 * 1000 * 1000, /* after which one sleeper looks for tasks that nobody has announced */
 };
 
 /* Runs tasks of the team that others may have given libomp. These may wait inside of libomp: the thread is not counted
- * among the waiting meanwhile. A task that runs in the barrier at the end of a region has the member around that region,
- * which may be alone. */
+ * among the waiting meanwhile. A task that runs in the barrier at the end of a region has the member around that
+ * region, which may be alone. */
 static bool run_tasks(const od_member *member, od_ident *ident, int32_t gtid)
 {
     od_team *team = member->team;
@@ -318,7 +318,8 @@ static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t ne
     pthread_cond_destroy(&s.wake);
 }
 
-/* In a team of one, libomp runs the tasks that have waited for it before it returns: these, too, may wait inside of libomp. */
+/* In a team of one, libomp runs the tasks that have waited for it before it returns: these, too, may wait inside of
+ * libomp. */
 static bool pass_on_between(od_member *member)
 {
     od_team *team = member->team;

@@ -7,11 +7,11 @@
  *   parent    a task, implicit or explicit, and those of its children that the library will complete
  *   posted    a completion that a device has left with the team, for a thread of it to pass on to libomp
  *
- * A thread that waits here passes on what is posted, and runs tasks of libomp's queues when told that there may be
+ * A thread that waits here passes on what is posted, and runs tasks of libomp's queues when notified that there may be
  * some. When there is nothing to do it sleeps until somebody has something for it: a completion, a task, the end of
  * what it waits for.
  *
- * Teams come from a pool whose memory is never given back: a thread that has just told a team something may still be
+ * Teams come from a pool whose memory is never given back: a thread that has just notified a team may still be
  * inside of its lock when the team has ended.
  */
 #ifndef OD_OMP_EXT_TEAM_H
@@ -104,7 +104,7 @@ void od_detached_report(od_detached task);
 
 /* A completion for the team: any thread of it passes it on, or only the one that keeps it. By any thread. */
 void od_team_post(od_member *creator, od_detached task);
-/* An event that the program fulfils. False: no thread of the team waits here, and libomp is to be told at once. */
+/* An event that the program fulfils. False: no thread of the team waits here, and libomp must be notified at once. */
 bool od_team_offer(od_team *team, void *event);
 /* The calling thread passes on what is posted for it. False: nothing was. */
 bool od_team_pass_on(od_member *member);
@@ -118,7 +118,7 @@ void od_team_pass_news(od_team *team);
 void od_team_wake_all(od_team *team);
 /* One less; whoever waits for the last one is woken. The member must not end before. */
 void od_children_leave(od_children *children, od_member *member);
-/* Until all who have told the member something are out of the team's lock. */
+/* Until all who have notified the member are out of the team's lock. */
 void od_team_settle(od_team *team);
 
 /* The process ends: everything posted is passed on by the calling thread. */

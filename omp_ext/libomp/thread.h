@@ -5,7 +5,8 @@
  *   PLAIN         the program's own code: constructs are carried out, and waited for
  *   CAPTURE       our trampoline runs a target task's entry to learn its launch: nothing is carried out
  *   HOST_VERSION  a region's host version runs: a launch answers "not on a device"
- *   ON_DEVICE     a host task whose data are reserved on a device (omp_ext/tasks/reservation.h): its constructs use them
+ *   ON_DEVICE     a host task whose data are reserved on a device (omp_ext/tasks/reservation.h): its constructs use
+ * them
  *                 there
  */
 #ifndef OD_OMP_EXT_THREAD_H
@@ -71,7 +72,8 @@ extern _Thread_local od_thread od_self __attribute__((visibility("hidden"), tls_
 
 /* The calling thread begins to wait for a grant of the engine's, or ends what it has been granted. */
 void od_thread_note_grant(bool begins);
-/* False where a task that libomp ran on the calling thread just now could wait for what the thread holds, or has to do. */
+/* False where a task that libomp ran on the calling thread just now could wait for what the thread holds, or has to
+ * do. */
 bool od_thread_may_run_tasks(void);
 
 #endif

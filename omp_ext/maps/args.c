@@ -40,10 +40,10 @@ static bool is_in_an_argument(od_engine *engine, const od_map_args *args, uintpt
     return false;
 }
 
-/* depend(in: x) next to map(tofrom: x), which begins at `begin`: x is only read where the task names something else that it
- * maps as written. A task that names nothing as written writes without saying where: perhaps a part of x that no other
- * task uses. One that names what it does not map: that stands for data that cannot be known. Nor is map(from: x) only read: nothing is there
- * to be read. */
+/* depend(in: x) next to map(tofrom: x), which begins at `begin`: x is only read where the task names something else
+ * that it maps as written. A task that names nothing as written writes without saying where: perhaps a part of x that
+ * no other task uses. One that names what it does not map: that stands for data that cannot be known. Nor is map(from:
+ * x) only read: nothing is there to be read. */
 static bool is_only_read(od_engine *engine, const od_map_args *args, int32_t i, const od_depend *depends,
                          int32_t ndepends)
 {
@@ -100,8 +100,8 @@ bool od_range_is_in_region(uintptr_t begin, size_t size)
     return inside;
 }
 
-/* Two items of one construct that overlap, the later one not inside the earlier: libomptarget has rules for that, unless
- * both are present. */
+/* Two items of one construct that overlap, the later one not inside the earlier: libomptarget has rules for that,
+ * unless both are present. */
 static bool is_extended(const od_map_args *args, int32_t i)
 {
     uintptr_t begin = od_entry_begin(args, i), end = begin + (uintptr_t)args->sizes[i];

@@ -30,7 +30,8 @@ typedef struct ranges {
 static ranges allocated = {.lock = OD_LOCK_OF(OD_LOCK_ALLOCATED)};
 static ranges foreign = {.lock = OD_LOCK_OF(OD_LOCK_FOREIGN)};
 
-/* One that overlaps [base, base+size): being disjoint, the last that begins before its end overlaps if any does. Locked. */
+/* One that overlaps [base, base+size): being disjoint, the last that begins before its end overlaps if any does.
+ * Locked. */
 static range *find(const ranges *r, uintptr_t base, size_t size)
 {
     od_tree_node *node = od_tree_floor(&r->tree, (od_tree_key){base + (size ? size - 1 : 0), 0});

@@ -3,8 +3,8 @@
  * Sections of Fortran arrays in kernels' map lists.
  *
  * Of a section that is not contiguous flang 22 maps only as many bytes as it has elements, beginning, where a subscript
- * but the last is a single one, at a wrong place; and of an array that a descriptor describes with gaps as many as it has
- * elements. With the whole array present libomptarget does not mind: the device's copy is all there. Our data are
+ * but the last is a single one, at a wrong place; and of an array that a descriptor describes with gaps as many as it
+ * has elements. With the whole array present libomptarget does not mind: the device's copy is all there. Our data are
  * what the list names, so there such an entry stands for the whole array. What is written in the source is in the
  * entry's name, as `;file;a(2:3,k);line;column;;`.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Map lists: what is known of a whole list is found out once, when a construct brings it, and kept by all that make other
- * lists of it. od_map_args.any says of most lists that there is nothing to look for in them.
+ * Map lists: what is known of a whole list is found out once, when a construct brings it, and kept by all that make
+ * other lists of it. od_map_args.any says of most lists that there is nothing to look for in them.
  */
 #ifndef OD_OMP_EXT_LIST_H
 #define OD_OMP_EXT_LIST_H

@@ -26,8 +26,8 @@ typedef struct od_reach {
 bool od_reach_any(const od_map_args *args);
 /* NULL: there are none. To be freed by the caller. */
 od_reach *od_reach_find(const od_map_args *args);
-/* The uses of its list, as resolved, want the words written: od_reach_write() does, without the lock, when the data are on device k.
- * For each attempt anew; what the last one wanted must have ended. */
+/* The uses of its list, as resolved, want the words written: od_reach_write() does, without the lock, when the data are
+ * on device k. For each attempt anew; what the last one wanted must have ended. */
 void od_reach_want(od_reach *reach, od_uses *uses, const int32_t *access_of);
 void od_reach_write(const od_uses *uses, unsigned k);
 /* Likewise of what is shown in spill areas. Locked. */

@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-/* libomptarget 22 does not extend an address range to an origin behind it: to that one it is as if it were not there. */
+/* libomptarget 22 does not extend an address range to an origin behind it: to that one it is as if it were not
+ * there. */
 static uintptr_t origin_of(const od_map_args *args, int32_t i)
 {
     uintptr_t origin = (uintptr_t)args->bases[i], begin = od_entry_begin(args, i);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Constructs that are wrong by the rules of memmgr/data/presence.h: what must be present is not, or what is present would be
- * extended. Without the library libomptarget says so and ends the program. It does so with the library, too: it is
- * told of the mapping in question and given the entry.
+ * Constructs that are wrong by the rules of memmgr/data/presence.h: what must be present is not, or what is present
+ * would be extended. Without the library libomptarget says so and ends the program. It does so with the library, too:
+ * it is given the mapping in question and the entry.
  *
  * A list with structs is looked at as it is written: the entry that spans a struct's members comes first and makes one
  * mapping, in which the members lie then; a pointer that is mapped with what it leads to must be in a mapping itself.

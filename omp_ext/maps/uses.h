@@ -11,8 +11,8 @@ typedef struct od_uses {
     uint32_t count, capacity;
 } od_uses;
 
-/* Before a construct passes through: brings home, and forgets, what its expanded list touches outside of regions. In regions the
- * program's own memory is none of ours, or the data are lent (lend.h). Blocks. */
+/* Before a construct passes through: brings home, and forgets, what its expanded list touches outside of regions. In
+ * regions the program's own memory is none of ours, or the data are lent (lend.h). Blocks. */
 void od_args_bring_home(const od_map_args *args);
 /* Likewise what marked entries name: libomptarget may copy it. */
 void od_args_bring_foreign_home(const od_map_args *args);
@@ -28,9 +28,11 @@ void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries
 void od_args_push_always(const od_map_args *args);
 /* map(always, from: x) of data in a region that the caller's job still has: fetched after the kernel. Blocks. */
 void od_args_fetch_always(const od_map_args *args);
-/* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none. Locked. */
+/* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none.
+ * Locked. */
 od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of);
-/* Of data on whose device copy the task writes what nobody is to see, the contents go home first. Blocks. Not locked. */
+/* Of data on whose device copy the task writes what nobody is to see, the contents are written back first. Blocks. Not
+ * locked. */
 void od_uses_save(const od_uses *uses, const od_depend *depends, int32_t ndepends);
 /* OMPDARTS_COHERENCE: says for each datum whether copies may be kept. `synchronous`: the program's thread
  * goes on right after the construct. Locked. */

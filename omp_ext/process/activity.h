@@ -10,7 +10,8 @@
 #include <stdbool.h>
 
 extern atomic_bool od_runtime_watches __attribute__((visibility("hidden")));
-/* True in programs without an offload runtime, and where the library has been off from the start: hooks forward at once. */
+/* True in programs without an offload runtime, and where the library has been off from the start: hooks forward at
+ * once. */
 static inline bool od_runtime_is_idle(void)
 {
     return !atomic_load_explicit(&od_runtime_watches, memory_order_relaxed);
@@ -22,14 +23,14 @@ bool od_runtime_active(void);
 bool od_runtime_offloads(void);
 /* True once started, until the process ends. */
 bool od_runtime_started(void);
-/* True once exit() has been called: tasks that libomp still has are not carried out any more, and constructs that the program
- * meets nevertheless are carried out by the thread that meets them. */
+/* True once exit() has been called: tasks that libomp still has are not carried out any more, and constructs that the
+ * program meets nevertheless are carried out by the thread that meets them. */
 bool od_runtime_ending(void);
-/* Once the process unloads its device code, threads other than the one that ends it do not return from here: what they are
- * about to call is being torn down. They end with the process. */
+/* Once the process unloads its device code, threads other than the one that ends it do not return from here: what they
+ * are about to call is being torn down. They end with the process. */
 void od_runtime_settle_if_ended(void);
-/* Around what a thread of the program lets libomptarget do: the end of the process waits for it. The first may not return,
- * as od_runtime_settle_if_ended. */
+/* Around what a thread of the program lets libomptarget do: the end of the process waits for it. The first may not
+ * return, as od_runtime_settle_if_ended. */
 void od_runtime_enter_libomptarget(void);
 void od_runtime_leave_libomptarget(void);
 /* True once nothing is scheduled any more. */

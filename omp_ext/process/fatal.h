@@ -5,7 +5,8 @@
 /* The program cannot go on with right results: says so, and aborts. */
 _Noreturn void od_fatal(const char *message);
 
-/* The program has been configured in a way that is not possible: says so, and ends it before any work starts, with exit code 2. */
+/* The program has been configured in a way that is not possible: says so, and ends it before any work starts, with exit
+ * code 2. */
 _Noreturn void od_refuse(const char *message);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Signals that end the process, and one that asks. See interrupt.h. The handler only wakes a thread: to write figures is
- * nothing for a signal handler. A second signal that ends the process does not wait for it.
+ * Signals that end the process, and one that asks. See interrupt.h. The handler only wakes a thread: to write figures
+ * is nothing for a signal handler. A second signal that ends the process does not wait for it.
  */
 #define _GNU_SOURCE
 #include "omp_ext/process/interrupt.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR2 and SIGPIPE: the figures so far are given, then the process ends by that signal as it would
- * have without us. A program that handles or ignores one of them keeps it.
+ * SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR2 and SIGPIPE: the figures so far are given, then the process ends by that
+ * signal as it would have without us. A program that handles or ignores one of them keeps it.
  */
 #ifndef OD_OMP_EXT_INTERRUPT_H
 #define OD_OMP_EXT_INTERRUPT_H
@@ -13,9 +13,9 @@ enum { OD_ASK_AGAIN_S = 10 };
 /* From now on SIGUSR1 does not end the process: it is answered, if only that nothing has been scheduled yet. */
 void od_interrupt_load(void);
 
-/* From now on `report` is called, by a thread of its own, when a signal is about to end the process (NULL: it ends as ever), and `show` at each
- * SIGUSR1, after which the program goes on; with `internals` where the last one is no longer ago than OD_ASK_AGAIN_S. Signals that the program
- * has handlers of its own for, or ignores, are left to it. */
+/* From now on `report` is called, by a thread of its own, when a signal is about to end the process (NULL: it ends as
+ * ever), and `show` at each SIGUSR1, after which the program goes on; with `internals` where the last one is no longer
+ * ago than OD_ASK_AGAIN_S. Signals that the program has handlers of its own for, or ignores, are left to it. */
 void od_interrupt_start(void (*report)(int signal), void (*show)(bool internals));
 
 #endif

@@ -31,8 +31,8 @@ static bool knows_llvm(void)
 
 static bool loaded; /* the entry points have been found */
 
-/* The virtual device goes by the number of our first one, where libomptarget has its own copies of global variables: the
- * program's default device is the same, unless the user says otherwise. */
+/* The virtual device goes by the number of our first one, where libomptarget has its own copies of global variables:
+ * the program's default device is the same, unless the user says otherwise. */
 static void set_default_device(const od_device_choice *devices)
 {
     char number[16];
@@ -41,8 +41,8 @@ static void set_default_device(const od_device_choice *devices)
         od_environment_default("OMP_DEFAULT_DEVICE", number);
 }
 
-/* Without its hidden helper threads libomp counts their places in its table of threads as free, but never uses them: some
- * 25 threads are too many then (LLVM 19 to 22). Our workers and their kernels' threads are among these. */
+/* Without its hidden helper threads libomp counts their places in its table of threads as free, but never uses them:
+ * some 25 threads are too many then (LLVM 19 to 22). Our workers and their kernels' threads are among these. */
 static void mend_thread_table(void)
 {
     const char *helpers = od_environment("LIBOMP_USE_HIDDEN_HELPER_TASK");
@@ -67,7 +67,7 @@ static void configure(void)
     if (od_runtime.options.disable && od_runtime.options.stats.summary)
         od_log(OD_LOG_WARNING, "runtime", "OMPDARTS_DISABLE=1: nothing is scheduled");
     bool disabled = offload && strcasecmp(offload, "disabled") == 0;
-    if (disabled) /* who has asked for a summary is told why there is none */
+    if (disabled) /* whoever asked for a summary learns why there is none */
         od_log(od_runtime.options.stats.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",
                "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
     if (!od_runtime.options.disable && !disabled && knows_llvm()) {

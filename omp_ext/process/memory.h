@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Memory for what cannot be left undone: the construct has begun, and part of what it does has been done. Without it the program
- * ends. Kernels are left to libomptarget long before, from when the reserve of util/memory.h is given back.
+ * Memory for what cannot be left undone: the construct has begun, and part of what it does has been done. Without it
+ * the program ends. Kernels are left to libomptarget long before, from when the reserve of util/memory.h is given back.
  */
 #ifndef OD_OMP_EXT_MEMORY_H
 #define OD_OMP_EXT_MEMORY_H

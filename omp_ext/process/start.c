@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The start, at the first construct that could be scheduled: devices, memory, the engine, threads. And the start anew in the child
- * of a fork.
+ * The start, at the first construct that could be scheduled: devices, memory, the engine, threads. And the start anew
+ * in the child of a fork.
  */
 #include "omp_ext/runtime/internal.h"
 
@@ -154,8 +154,8 @@ void od_runtime_start(void)
     od_runtime.jobs_done_end = &od_runtime.jobs_done;
     od_list_init(&od_runtime.live);
     od_list_init(&od_runtime.reserved);
-    /* libomp looks only at the first task of each queue for one that a waiting thread may run. Detached tasks complete in
-     * any order, and then that need not be one: threads would wait for each other for ever. */
+    /* libomp looks only at the first task of each queue for one that a waiting thread may run. Detached tasks complete
+     * in any order, and then that need not be one: threads would wait for each other for ever. */
     REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
     if (od_runtime.options.cache)
         od_profile_start();
@@ -204,8 +204,8 @@ static void go_on(void)
     atomic_store_explicit(&od_process_self.activity, OD_ON, memory_order_release);
 }
 
-/* A child of a process that forked while nothing was under way goes on with a copy of the engine, of the data and of the
- * regions, as it does with libomptarget's. */
+/* A child of a process that forked while nothing was under way goes on with a copy of the engine, of the data and of
+ * the regions, as it does with libomptarget's. */
 void od_runtime_revive(void)
 {
     od_lock_take(&od_runtime.lock);
@@ -217,7 +217,7 @@ void od_runtime_revive(void)
         od_host_copies_abandon(od_runtime.host_copies);
         od_runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         od_runtime.onlookers = 0;
-        atomic_store(&od_runtime.telling, 0);
+        atomic_store(&od_runtime.reporting, 0);
         atomic_store(&od_process_self.inside, od_own_inside);
         od_runtime.deferred = false;
         od_runtime.inherited = true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The end of the process. When it begins to end (a handler of exit()) what is under way is awaited, and from then on nothing
- * is left to other threads; constructs in destructors of static objects and in other exit handlers are still carried out. All
- * ends with the last of the program's device images, before that is unloaded. A signal that ends the process leaves the figures.
+ * The end of the process. When it begins to end (a handler of exit()) what is under way is awaited, and from then on
+ * nothing is left to other threads; constructs in destructors of static objects and in other exit handlers are still
+ * carried out. All ends with the last of the program's device images, before that is unloaded. A signal that ends the
+ * process leaves the figures.
  */
 #define _GNU_SOURCE
 #include "omp_ext/runtime/internal.h"
@@ -95,15 +96,15 @@ static void await_count(const atomic_uint *count, unsigned own)
     }
 }
 
-/* The tasks of libomp's whose completion a thread of ours is in the middle of: a program that has waited for a task may end
- * while the thread that has completed it is still at it. */
+/* The tasks of libomp's whose completion a thread of ours is in the middle of: a program that has waited for a task may
+ * end while the thread that has completed it is still at it. */
 static void await_reports(void)
 {
-    await_count(&od_runtime.telling, 0);
+    await_count(&od_runtime.reporting, 0);
 }
 
-/* libomp ends, too, and runs and awaits what tasks it still has: those that will not run any more are complete. Under the
- * lock, which is gone at the end; what ends later is not told to libomp, which is no longer there. */
+/* libomp ends, too, and runs and awaits what tasks it still has: those that will not run any more are complete. Under
+ * the lock, which is gone at the end; what ends later is not reported to libomp, which is no longer there. */
 static void abandon_jobs(void)
 {
     size_t n = 0;
@@ -144,8 +145,8 @@ static void stop(int status)
     od_images_free();
 }
 
-/* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. When nothing is under way
- * any more, it goes on as long as the program may still need it. */
+/* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. When nothing is
+ * under way any more, it goes on as long as the program may still need it. */
 void od_runtime_begin_to_end(int status, void *arg)
 {
     bool idle;
@@ -184,8 +185,8 @@ static void say_why_in_vain(void)
                 program_invocation_short_name);
 }
 
-/* What a library's constructor registers for exit() is called after all destructors of libraries: it may have been there that all
- * started. Libraries that were there before ours have theirs called after this. */
+/* What a library's constructor registers for exit() is called after all destructors of libraries: it may have been
+ * there that all started. Libraries that were there before ours have theirs called after this. */
 __attribute__((destructor)) static void unload(void)
 {
     say_why_in_vain();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Choice of devices and back-end. The CUDA back-end is a module beside this library; it is opened where the driver is in
- * the process already, as it is when libomptarget has found a GPU, or when the user asks for it. Which GPU a device of
- * libomptarget is, the driver says of an address that libomptarget has allocated there.
+ * Choice of devices and back-end. The CUDA back-end is a module beside this library; it is opened where the driver is
+ * in the process already, as it is when libomptarget has found a GPU, or when the user asks for it. Which GPU a device
+ * of libomptarget is, the driver says of an address that libomptarget has allocated there.
  */
 #define _GNU_SOURCE
 #include "omp_ext/runtime/devices.h"

@@ -2,7 +2,8 @@
 /*
  * Which devices of libomptarget are ours, and which back-end moves bytes to them.
  *
- * Each of our devices is one of libomptarget's, or a share of one (a logical device): then several have the same number.
+ * Each of our devices is one of libomptarget's, or a share of one (a logical device): then several have the same
+ * number.
  */
 #ifndef OD_OMP_EXT_DEVICES_H
 #define OD_OMP_EXT_DEVICES_H

@@ -53,10 +53,10 @@ typedef struct od_runtime_state {
     bool inherited;      /* from the process that has forked this one: that one reports */
     unsigned onlookers;  /* threads that wait for `changed` and want to look after each event */
     bool stopping;       /* and nothing new is started */
-    bool abandoned;      /* libomp is ending, and has been told all that it will be told */
-    atomic_uint telling; /* threads that tell libomp, without the lock, of what has completed */
+    bool abandoned;      /* libomp is ending, and gets no more reports */
+    atomic_uint reporting; /* threads that report to libomp, without the lock, what has completed */
     bool deferred;        /* a thread counts the seconds of tasks that wait for what the program holds */
-    bool must_reclaim;         /* the back-end has been told of host memory that it may keep nothing about */
+    bool must_reclaim;         /* the back-end has been notified of host memory that it must forget */
 } od_runtime_state;
 
 extern od_runtime_state od_runtime;
@@ -69,14 +69,15 @@ extern _Thread_local unsigned od_own_jobs __attribute__((tls_model("initial-exec
 
 /* Gives the lock back; what has been noted for libomp stays noted. */
 void od_runtime_release(void);
-/* The calling thread runs the job when it gives the lock back, as its event has started it and it is short. Else false. */
+/* The calling thread runs the job when it gives the lock back, as its event has started it and it is short. Else
+ * false. */
 bool od_runtime_run_inline(od_job *job);
 /* What the engine learns of a job that has ended. */
 void od_runtime_note_duration(const od_job *job);
 
 /* --- places.c --- */
 
-/* What the services are told of. */
+/* What services are notified of. */
 od_run od_runtime_run(void);
 extern const char od_single_device_text[];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The lock, and what is carried out when it is given back: completions are told to libomp, and kernels that are too short for
- * another thread to be woken are run.
+ * The lock, and what is carried out when it is given back: completions are reported to libomp, and kernels that are too
+ * short for another thread to be woken are run.
  */
 #include "omp_ext/runtime/internal.h"
 
@@ -129,7 +129,7 @@ static outbox take_outbox(void)
     od_runtime.jobs_done_end = &od_runtime.jobs_done;
     od_runtime.requests_done = NULL;
     od_runtime.gates = NULL;
-    atomic_fetch_add_explicit(&od_runtime.telling, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&od_runtime.reporting, 1, memory_order_relaxed);
     return out;
 }
 
@@ -153,7 +153,7 @@ static void carry_out(outbox out)
         out.waiters->notify(out.waiters);
         out.waiters = next;
     }
-    atomic_fetch_sub_explicit(&od_runtime.telling, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&od_runtime.reporting, 1, memory_order_release);
 }
 
 /* --- the lock --------------------------------------------------------------- */

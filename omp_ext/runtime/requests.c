@@ -50,8 +50,8 @@ void od_request_group_add(od_request_group *g, od_engine *engine, od_request *re
     od_engine_request(engine, request);
 }
 
-/* Under the lock, which is gone at the end. A job that waits here keeps no device from running tasks: one of them may have the
- * right to what is asked for. */
+/* Under the lock, which is gone at the end. A job that waits here keeps no device from running tasks: one of them may
+ * have the right to what is asked for. */
 void od_runtime_request_and_unlock(od_engine *engine, od_request *request)
 {
     if (!request) {

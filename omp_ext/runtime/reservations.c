@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reservations (omp_ext/tasks/reservation.h): granted, taken, ended, and revoked where somebody waits for their data. */
+/* Reservations (omp_ext/tasks/reservation.h): granted, taken, ended, and revoked where somebody waits for their
+ * data. */
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/process/fatal.h"

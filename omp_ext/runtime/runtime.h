@@ -21,8 +21,8 @@
 #include <stdatomic.h>
 
 /* Parses the options and resolves the entry points: once, when the library is loaded, or before, when a constructor of
- * another library brings device code; where there was no offload runtime then, when the program has opened a library that brings
- * one. A bad option ends the process before any work starts, with exit code 2. */
+ * another library brings device code; where there was no offload runtime then, when the program has opened a library
+ * that brings one. A bad option ends the process before any work starts, with exit code 2. */
 void od_runtime_load(void);
 /* The last of the program's device images is about to be unloaded: all ends, if the process does. */
 void od_runtime_last_image(void);
@@ -63,8 +63,8 @@ od_gate *od_gate_create(struct od_record *record);
 void od_gate_release(od_gate *gate);
 /* The reservation of a host task whose body begins now, or NULL: none was granted, or it has been revoked. */
 od_job *od_runtime_take_reservation(struct od_gate *gate);
-/* A thread of the program is about to wait for this SYNC job, and may be the one that would begin tasks whose reservations hold
- * its data: these are revoked. Under the lock. */
+/* A thread of the program is about to wait for this SYNC job, and may be the one that would begin tasks whose
+ * reservations hold its data: these are revoked. Under the lock. */
 void od_runtime_revoke_for(const od_job *waiting);
 /* Likewise where the thread waits for any data to be idle. */
 void od_runtime_revoke_all(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Threads of the program that wait for what the engine grants or completes. They make small copies themselves meanwhile. */
+/* Threads of the program that wait for what the engine grants or completes. They make small copies themselves
+ * meanwhile. */
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/runtime/own_copies.h"
@@ -30,8 +31,8 @@ od_engine *od_runtime_lock_to_wait(const bool *flag)
     return od_runtime_lock();
 }
 
-/* What has been reserved for tasks that have not begun may be what the calling thread waits for, and it may be the thread that
- * would run them. */
+/* What has been reserved for tasks that have not begun may be what the calling thread waits for, and it may be the
+ * thread that would run them. */
 static void wait_beside_reservations(void)
 {
     enum { WAIT_NS = 2000000 };
@@ -44,8 +45,8 @@ static void wait_beside_reservations(void)
         od_runtime_revoke_before(UINT64_MAX);
 }
 
-/* Under the lock, which is given away meanwhile. Nothing is told to libomp in between: it might run a task of the program's here, which
- * might wait for what these copies bring. */
+/* Under the lock, which is given away meanwhile. Nothing is reported to libomp in between: it might run a task of the
+ * program's here, which might wait for what these copies bring. */
 static void make_own_copies(void)
 {
     od_own_copies copies = od_own_copies_take();

@@ -4,8 +4,8 @@
  *
  * A thread is made when none is idle that could run a job, so that a worker which itself waits inside a job never keeps
  * another started job from running or from ending. A job that its device goes on with by itself occupies no thread: one
- * thread of the queue takes the next and asks for the ends in between. The engine's slots bound the threads' number. All
- * functions are called under the runtime's lock.
+ * thread of the queue takes the next and asks for the ends in between. The engine's slots bound the threads' number.
+ * All functions are called under the runtime's lock.
  */
 #ifndef OD_OMP_EXT_WORKERS_H
 #define OD_OMP_EXT_WORKERS_H
@@ -27,9 +27,9 @@ typedef struct od_workers_ops {
 od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_ops *ops);
 /* In the child of a fork, which has none of the threads: frees what is left. */
 void od_workers_abandon(od_workers *workers);
-/* Threads that have nothing to do end, and have then left libomp; it is waited for them so long at most. Later jobs start new ones.
- * Under the lock, which is given away meanwhile. libomp ends without the threads of parallel regions that foreign threads have
- * begun, and takes its memory from under them: ours must be gone before. */
+/* Threads that have nothing to do end, and have then left libomp; it is waited for them so long at most. Later jobs
+ * start new ones. Under the lock, which is given away meanwhile. libomp ends without the threads of parallel regions
+ * that foreign threads have begun, and takes its memory from under them: ours must be gone before. */
 void od_workers_end(od_workers *workers, double seconds);
 /* The thread is woken by od_workers_wake(), not here: under the lock it would only wait for that. */
 od_status od_workers_submit(od_workers *workers, unsigned index, int place, od_job *job);

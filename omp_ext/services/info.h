@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * LIBOMPTARGET_INFO: what libomptarget tells of constructs. Those that it does not get, or gets with other
- * arguments than the program's, are told here instead, in its words: with bit 0 each construct with its arguments,
- * which libomptarget then tells of no construct any more; with bits 1 and 3 what data constructs map, without
- * device addresses, which a region does not have. Kernels and copies (bits 4 and 5) are libomptarget's to tell.
+ * LIBOMPTARGET_INFO: what libomptarget prints of constructs. Those that it does not get, or gets with other
+ * arguments than the program's, are printed here instead, in its words: with bit 0 each construct with its arguments,
+ * which libomptarget then prints for no construct any more; with bits 1 and 3 what data constructs map, without
+ * device addresses, which a region does not have. Kernels and copies (bits 4 and 5) are printed by libomptarget.
  * Its tables (bits 2 and 6) have the mappings of constructs that pass through.
  */
 #ifndef OD_OMP_EXT_INFO_H

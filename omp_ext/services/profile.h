@@ -2,8 +2,8 @@
 /*
  * What earlier runs have measured on this machine (OMPDARTS_CACHE): costs of code, and the links to the devices.
  *
- * Kernels are known by the name that clang gives to their region, other code by its file, offset and date. All functions
- * are called under the runtime's lock, or before the runtime has started.
+ * Kernels are known by the name that clang gives to their region, other code by its file, offset and date. All
+ * functions are called under the runtime's lock, or before the runtime has started.
  */
 #ifndef OD_OMP_EXT_RECALL_H
 #define OD_OMP_EXT_RECALL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A service goes along with a run: it is told when the run starts, ends, and forks. Each has one table of functions, and
- * services.c lists them; what a service has no use for is NULL. What happens in between they are told, or ask, by their
+ * A service accompanies a run: it is called when the run starts, ends, and forks. Each has one table of functions, and
+ * services.c lists them; what a service has no use for is NULL. What happens in between reaches them through their
  * own functions.
  */
 #ifndef OD_OMP_EXT_SERVICE_H

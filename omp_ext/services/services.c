@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The list of services, in the order in which they are told. See services.h. */
+/* The list of services, in the order in which they are called. See services.h. */
 #include "omp_ext/services/services.h"
 
 #include "omp_ext/services/check/check.h"

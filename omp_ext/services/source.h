@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Where compiled code comes from, as the compiler tells it: names for people. */
+/* Where compiled code comes from, as the compiler records it: names for people. */
 #ifndef OD_OMP_EXT_SOURCE_H
 #define OD_OMP_EXT_SOURCE_H
 
@@ -18,7 +18,8 @@ bool od_source_region(const char *kernel, od_region_name *region);
 /* The file of ";file;function;line;column;;", not terminated. Returns its length; 0: compiled without -g. */
 int od_source_file(const od_ident *ident, const char **file);
 
-/* The variable of ";variable;file;line;column;;", as the program wrote it, not terminated. NULL: compiled without -g. */
+/* The variable of ";variable;file;line;column;;", as the program wrote it, not terminated. NULL: compiled without
+ * -g. */
 const char *od_source_variable(const char *map_name, size_t *length);
 
 /* "file:line" of a construct. False: compiled without -g. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The run's trace (OMPDARTS_TRACE, trace/trace.h) and what a profiler is told (NVTX): what a job is called there, and
+/* The run's trace (OMPDARTS_TRACE, trace/trace.h) and what a profiler gets (NVTX): what a job is called there, and
  * when they begin and end. All under the runtime's lock, but for what says otherwise. Off, every function
  * returns at once. */
 #ifndef OD_OMP_EXT_TRACING_H
@@ -11,7 +11,7 @@
 
 extern const od_service od_tracing_service;
 
-/* Whether there will be anything to tell; `path` is empty where no file is wanted. */
+/* Whether there will be anything to emit; `path` is empty where no file is wanted. */
 bool od_tracing_wanted(const char *path);
 /* When a task is created: the time, or 0 where no file is wanted. Without the lock. */
 uint64_t od_tracing_creation(void);

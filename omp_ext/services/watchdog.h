@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The watchdog (OMPDARTS_DEBUG=watchdog=SECONDS): a program that makes no progress any more is stopped, and says where it stands.
+ * The watchdog (OMPDARTS_DEBUG=watchdog=SECONDS): a program that makes no progress any more is stopped, and says where
+ * it stands.
  *
- * No progress is: the engine has something to do and no event comes; or it has nothing to do while threads wait in libomp for
- * tasks, and the process uses no processor time; or, for six times as long, no more than these threads use by waiting.
- * The seconds are the process's own (util/fair.h): a machine with too much to do stops nobody.
+ * No progress is: the engine has something to do and no event comes; or it has nothing to do while threads wait in
+ * libomp for tasks, and the process uses no processor time; or, for six times as long, no more than these threads use
+ * by waiting. The seconds are the process's own (util/fair.h): a machine with too much to do stops nobody.
  */
 #ifndef OD_OMP_EXT_WATCHDOG_H
 #define OD_OMP_EXT_WATCHDOG_H

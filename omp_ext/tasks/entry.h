@@ -2,10 +2,10 @@
 /*
  * What has been learnt about each piece of compiled code, by its address.
  *
- * For a kernel (key: its host entry and footprint), and for the compiled task around it (key: its code): its cost. For a
- * host task (key: its entry) also: whether it offloads from inside, and which of its depend items name data of which size, so
- * that the next instance can be scheduled before it runs. The table has a lock of its own; costs, weights and depend items
- * are used under the runtime's lock.
+ * For a kernel (key: its host entry and footprint), and for the compiled task around it (key: its code): its cost. For
+ * a host task (key: its entry) also: whether it offloads from inside, and which of its depend items name data of which
+ * size, so that the next instance can be scheduled before it runs. The table has a lock of its own; costs, weights and
+ * depend items are used under the runtime's lock.
  */
 #ifndef OD_OMP_EXT_ENTRY_H
 #define OD_OMP_EXT_ENTRY_H
@@ -63,8 +63,8 @@ void od_entry_visit(void (*visit)(const od_entry *entry, void *arg), void *arg);
 void od_entry_forget_library(const void *inside);
 /* Predicted seconds; before the first run, the mean over all code. */
 double od_entry_duration(const od_entry *entry);
-/* Likewise, but a power of two that changes only where the duration has changed by more than that: tasks of one kind weigh the
- * same, though their predictions differ from moment to moment. */
+/* Likewise, but a power of two that changes only where the duration has changed by more than that: tasks of one kind
+ * weigh the same, though their predictions differ from moment to moment. */
 double od_entry_weight(const od_entry *entry);
 /* Calls visit for the table's lock: around a fork. */
 void od_entry_locks(void (*visit)(od_lock *lock));

@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-/* What a kernel writes to an argument that is mapped `to` nobody is to see: it needs a copy that may be lost, not the only
- * one, which the job may have written before. */
+/* What a kernel writes to an argument that is mapped `to` nobody is to see: it needs a copy that may be lost, not the
+ * only one, which the job may have written before. */
 static bool suits(const od_access *held, od_mode mode)
 {
     bool only_copy = !held->datum->region && (held->mode & OD_WRITE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Jobs. A captured target task runs on a worker of its device; a synchronous construct is granted a device and runs on the
- * thread that met it; constructs inside a host task use what has been reserved for it (reservation.h).
+ * Jobs. A captured target task runs on a worker of its device; a synchronous construct is granted a device and runs on
+ * the thread that met it; constructs inside a host task use what has been reserved for it (reservation.h).
  */
 #include "omp_ext/tasks/job.h"
 
@@ -36,7 +36,8 @@ od_job *od_job_create(od_job_kind kind)
     return job;
 }
 
-/* A program that gives priorities gives them all: with OMPDARTS_PRIORITY=auto bottom levels count in programs without. */
+/* A program that gives priorities gives them all: with OMPDARTS_PRIORITY=auto bottom levels count in programs
+ * without. */
 static int32_t priority_of(const od_record *record)
 {
     static atomic_bool given;
@@ -150,8 +151,8 @@ static bool is_spilled(const od_task *task)
     return false;
 }
 
-/* The host version could not run with right results: it knows neither device memory nor spill areas, and what it writes after our
- * return would not reach a copy whose device address the program holds. */
+/* The host version could not run with right results: it knows neither device memory nor spill areas, and what it writes
+ * after our return would not reach a copy whose device address the program holds. */
 static bool needs_device(od_job *job)
 {
     od_runtime_lock();
@@ -228,8 +229,9 @@ static bool run_copies(const od_job *job, int device)
     return done;
 }
 
-/* A task that fits on no device beside what is there. Its data are in host memory, and the kernel runs on a device all the same:
- * libomptarget finds memory for it outside of the pool. False: there is none, or no need; the host version can run. */
+/* A task that fits on no device beside what is there. Its data are in host memory, and the kernel runs on a device all
+ * the same: libomptarget finds memory for it outside of the pool. False: there is none, or no need; the host version
+ * can run. */
 static bool run_outside_pool(od_job *job)
 {
     if (!needs_device(job))

@@ -158,8 +158,8 @@ static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_acc
     }
 }
 
-/* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL: for a launch with the nowait
- * flag it asks libomp two questions, which we answer. */
+/* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL: for a launch with the
+ * nowait flag it asks libomp two questions, which we answer. */
 int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
 {
     od_kernel_task own = od_serial_begin_kernel();

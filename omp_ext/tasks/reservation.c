@@ -24,8 +24,8 @@ void od_reservation_learn(od_entry *entry, const od_depend *depends, int32_t nde
         }
 }
 
-/* The datum that a depend item names: a known one that begins there, or a new one of the learnt size where the item itself
- * has that size. Locked. NULL: cannot be told, or it lies in no region. */
+/* The datum that a depend item names: a known one that begins there, or a new one of the learnt size where the item
+ * itself has that size. Locked. NULL: unknown, or it lies in no region. */
 static od_datum *predict_datum(od_engine *engine, const od_depend *depend, size_t learnt)
 {
     od_directory *directory = od_engine_directory(engine);

@@ -3,14 +3,15 @@
  * Reservations: a device and data for a host task that offloads from inside, before its body runs.
  *
  * The body is the program's own code: it runs on a thread of its team, as the explicit task that libomp made of it. The
- * scheduler only decides when it may start, and on which device its constructs find their data. For that a task of ours, the
- * gate, goes before it in libomp's order, with the same dependences (host_tasks.c). When the gate is ready, those of the
- * task's data that lie in data regions, as its depend items and earlier instances predict them, go to the engine as a task.
- * When that is started they are on a device, and the gate completes. Constructs of the body whose data are reserved use
- * them there at once. Any other construct, and any wait, first gives the reservation up. So a prediction costs time, never
- * correctness.
+ * scheduler only decides when it may start, and on which device its constructs find their data. For that a task of
+ * ours, the gate, goes before it in libomp's order, with the same dependences (host_tasks.c). When the gate is ready,
+ * those of the task's data that lie in data regions, as its depend items and earlier instances predict them, go to the
+ * engine as a task. When that is started they are on a device, and the gate completes. Constructs of the body whose
+ * data are reserved use them there at once. Any other construct, and any wait, first gives the reservation up. So a
+ * prediction costs time, never correctness.
  *
- * Data outside of regions are never reserved: the host may use them at any moment of the body, and must find them current.
+ * Data outside of regions are never reserved: the host may use them at any moment of the body, and must find them
+ * current.
  *
  * A reservation that waits for a thread of the team holds data that others may need: it is revoked when a thread of the
  * program has to wait meanwhile, or after a second.
@@ -21,8 +22,8 @@
 #include "omp_ext/tasks/launch.h"
 #include "omp_ext/tasks/task_table.h"
 
-/* What the task is expected to use goes to the engine; the gate's completion has been asked for (detached). False: nothing
- * can be predicted, the gate is complete as soon as the caller says so. */
+/* What the task is expected to use goes to the engine; the gate's completion has been asked for (detached). False:
+ * nothing can be predicted, the gate is complete as soon as the caller says so. */
 bool od_reservation_predict(const od_record *record, od_uses *uses);
 void od_reservation_submit(od_gate *gate, od_uses *uses);
 
@@ -31,8 +32,8 @@ void od_reservation_submit(od_gate *gate, od_uses *uses);
 void od_reservation_begin(od_gate *gate);
 bool od_reservation_end(int32_t gtid, od_record *record);
 
-/* The body needs other data, or waits for other tasks: it goes on without its reservation. Nothing where it has none, or while
- * addresses of its data are shown. */
+/* The body needs other data, or waits for other tasks: it goes on without its reservation. Nothing where it has none,
+ * or while addresses of its data are shown. */
 void od_reservation_give_up(void);
 
 /* --- constructs of the body (inside.c) --- */

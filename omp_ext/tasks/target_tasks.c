@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Target tasks become detached ordinary tasks that only tell what they would launch.
+ * Target tasks become detached ordinary tasks that only report what they would launch.
  *
  * A target task is allocated detachable, with target_trampoline() as its entry. libomp tracks its
- * dependences; when it is ready, the trampoline asks for its completion event, runs the compiled entry in capture mode, gives
- * the launch to the engine and returns. The task completes in libomp when the engine has completed it. One that libomp
- * discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c. The entry points of both are
- * here.
+ * dependences; when it is ready, the trampoline asks for its completion event, runs the compiled entry in capture mode,
+ * gives the launch to the engine and returns. The task completes in libomp when the engine has completed it. One that
+ * libomp discards never asks, and completes as usual. Host tasks with dependences: host_tasks.c. The entry points of
+ * both are here.
  */
 
 #include "omp_ext/process/memory.h"
@@ -41,12 +41,13 @@ static void forget_discarded(const void *task)
 
 /* --- explicit tasks that create target tasks ------------------------------ */
 
-/* libomp's barriers wait for a detached task only if its parent is an implicit task. So an explicit task that has created
- * target tasks, or others that may be detached, waits for them at its end. Its entry is exchanged for that; part_id, which compiled code uses in untied tasks
- * alone, tells the trampoline which entry it was, in the copies that a taskloop makes, too. */
+/* libomp's barriers wait for a detached task only if its parent is an implicit task. So an explicit task that has
+ * created target tasks, or others that may be detached, waits for them at its end. Its entry is exchanged for that;
+ * part_id, which compiled code uses in untied tasks alone, gives the trampoline its entry, in the copies that a
+ * taskloop makes, too. */
 static int32_t parent_trampoline(int32_t gtid, void *task)
 {
-    OD_TSAN_ACQUIRE(task); /* its memory was another task's, which libomp knows and nobody tells */
+    OD_TSAN_ACQUIRE(task); /* its memory was another task's, which only libomp knows */
     od_kmp_task *t = task;
     od_parent self;
     od_family outer = od_self.family;
@@ -127,8 +128,8 @@ static int32_t destroy_nothing(int32_t gtid, void *task)
     return 0;
 }
 
-/* libomp would destroy the task's private objects at the end of the trampoline, before the kernel or the host version uses
- * them. Returns what does it, or NULL: there is nothing to destroy. */
+/* libomp would destroy the task's private objects at the end of the trampoline, before the kernel or the host version
+ * uses them. Returns what does it, or NULL: there is nothing to destroy. */
 static od_task_entry take_destructor(const od_record *record)
 {
     od_kmp_task *task = (void *)(uintptr_t)record->task;
@@ -278,8 +279,8 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     return task;
 }
 
-/* Code that does not offload, before the first construct: no task that it could depend on has data on a device, as that one
- * would have been created before it. */
+/* Code that does not offload, before the first construct: no task that it could depend on has data on a device, as that
+ * one would have been created before it. */
 static bool needs_no_record(const od_kmp_task *task)
 {
     return !od_runtime_started() && task->entry == parent_trampoline &&
@@ -305,8 +306,9 @@ static void copy_depends(od_record *record, int32_t n, const od_depend *depends,
     record->ndepends = (int32_t)total;
 }
 
-/* libomp excludes the tasks of a mutexinoutset from each other only while their bodies run, and not at all in a team of one
- * thread; a detached body ends early. As inout they run in the order of creation, which is one of the allowed ones. */
+/* libomp excludes the tasks of a mutexinoutset from each other only while their bodies run, and not at all in a team of
+ * one thread; a detached body ends early. As inout they run in the order of creation, which is one of the allowed
+ * ones. */
 static void order_mutexinoutset(od_record *record)
 {
     for (int32_t j = 0; j < record->ndepends; j++)
@@ -380,7 +382,8 @@ int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
 
 static void after_wait(int32_t ndepends, const od_depend *depends, int32_t n_noalias, const od_depend *noalias)
 {
-    /* A host task that runs as a job looks at data through device addresses only, and would wait for what it holds itself. */
+    /* A host task that runs as a job looks at data through device addresses only, and would wait for what it holds
+     * itself. */
     bool as_job = od_self.mode == OD_ON_DEVICE && od_runtime_options()->coherence == OD_COHERENCE_DEPEND;
     if (od_self.kernels || as_job)
         return;

@@ -45,7 +45,8 @@ static od_level_use *scheduler_uses(const od_record *record, od_level_use *few)
     return uses;
 }
 
-/* The scheduler is not told of data constructs: no device needs data for them, so they are no reason to keep any there. */
+/* The scheduler does not see data constructs: no device needs data for them, so they are no reason to keep any
+ * there. */
 void od_task_submit(od_record *record)
 {
     od_level_use few[USES_AT_ONCE];
@@ -98,9 +99,9 @@ bool od_task_is_awaited(void)
     return parent ? od_parent_runs(parent) : !REAL(omp_in_explicit_task)();
 }
 
-/* A task that we complete. libomp 19 never ends to complete one where all tasks of the team had priorities: those are in no
- * queue of a thread, and the rest of the completion is put into such a queue. So libomp is not told of them; the scheduler
- * is. */
+/* A task that we complete. libomp 19 never ends to complete one where all tasks of the team had priorities: those are
+ * in no queue of a thread, and the rest of the completion is put into such a queue. So libomp does not learn of them;
+ * the scheduler is. */
 int32_t od_task_detachable(int32_t flags)
 {
     return (flags | OD_TASK_DETACHABLE) & ~OD_TASK_PRIORITY;

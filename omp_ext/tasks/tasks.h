@@ -28,12 +28,13 @@ void od_task_end_family(int32_t gtid);
 /* What has been learnt about a compiled task. */
 od_entry *od_task_code(od_task_entry entry);
 
-/* A host task is about to be submitted with dependences: its entry becomes host_tasks.c's. `flags`: of its allocation. */
+/* A host task is about to be submitted with dependences: its entry becomes host_tasks.c's. `flags`: of its
+ * allocation. */
 od_record *od_host_task_record(od_kmp_task *task, int32_t flags, bool detachable);
 /* Whether instances of this code are given a reservation before they run. */
 bool od_host_task_is_gated(const od_record *record);
-/* Creates the gate of a host task and gives it to libomp. Returns how many depend items, behind the record's, the host task
- * is to be given beside these: 0 or 1. */
+/* Creates the gate of a host task and gives it to libomp. Returns how many depend items, behind the record's, the host
+ * task is to be given beside these: 0 or 1. */
 int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *record);
 
 #endif

@@ -34,7 +34,7 @@ static void find(od_background *job)
     od_active_find(&od_container_of(job, struct choice, job)->estimate);
 }
 
-static void tell(od_engine *e, const od_active_estimate *estimate, unsigned before)
+static void emit(od_engine *e, const od_active_estimate *estimate, unsigned before)
 {
     unsigned last = e->config.ndevices - 1, count = e->active.count;
     const od_score scores[] = {{"active_devices", count},
@@ -58,7 +58,7 @@ static void adopt(od_background *job, bool carried_out)
         choice->estimate.count = 0;
     od_active_end(&e->active, &choice->estimate);
     if (e->active.count != before && od_is_observed(e))
-        tell(e, &choice->estimate, before);
+        emit(e, &choice->estimate, before);
     free(choice);
 }
 

@@ -156,7 +156,7 @@ static bool commit_head(od_engine *e, unsigned k)
         od_emit_task(e, OD_EVENT_TASK_READY, t);
         return true;
     }
-    od_log(t->shows || t->advisory ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* who shows addresses tells */
+    od_log(t->shows || t->advisory ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* whoever shows addresses reports it */
            "a task of %zu bytes does not fit on device %u beside what the program holds there; "
            "its host version runs",
            t->footprint, k);

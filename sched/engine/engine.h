@@ -92,7 +92,7 @@ typedef struct od_driver_ops {
     bool (*waits_for_program)(void *driver, const od_task *task);
     /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
     void (*release_host)(void *driver, uintptr_t base, size_t size);
-    /* Is told everything, see sched/event.h. NULL: nobody listens, and nothing is spent on it. */
+    /* Receives every event, see sched/event.h. NULL: none is emitted, at no cost. */
     void (*event)(void *driver, const od_event *event);
     /* The program cannot go on with right results; does not return in the runtime. */
     void (*fatal)(void *driver, const char *message);
@@ -107,7 +107,7 @@ typedef struct od_engine_config {
         lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: only `buffer` tasks */
     unsigned slots; /* tasks that may run at once on a device */
     bool peer;           /* device-to-device copies are possible */
-    bool pins;         /* the driver keeps something about host memory between transfers, and is told when that ends */
+    bool pins;         /* the driver keeps something about host memory between transfers, and is notified when that ends */
     bool spill;        /* inside a region evicted data go to its spill area, not to the program's memory */
     od_link host_link; /* estimate, between the host and a device */
     od_link peer_link; /* estimate, between two devices */
@@ -142,7 +142,7 @@ typedef struct od_engine_stats {
     uint64_t host_tasks; /* of these, run as host versions */
     uint64_t host_busy_ns; /* time with at least one of these running */
     uint64_t sched_ns;   /* spent inside policy and eviction callbacks */
-    uint64_t submitted;  /* told before they were ready */
+    uint64_t submitted;  /* announced before they were ready */
     uint64_t waiting;    /* of these, not ready yet */
     uint64_t unfinished; /* tasks that are ready or further, and not completed */
 } od_engine_stats;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a driver tells the engine: each event changes the state, then the engine is driven as far as it can go now.
+ * What a driver reports to the engine: each event changes the state, then the engine is driven as far as it can go now.
  */
 #include "sched/engine/internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The end of a task: what it wrote counts where it ran; when everything is where coherence wants it, the driver is
- * told to complete the task.
+ * asked to complete the task.
  */
 #include "sched/engine/internal.h"
 

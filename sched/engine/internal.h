@@ -22,7 +22,7 @@
  *   buffer.c            task buffers, filled from the policy
  *   commit.c            from the buffer to the device: commit, start, prefetch
  *   arrive.c            where a ready task goes
- *   events.c            what a driver tells; the one loop that drives everything else
+ *   events.c            what a driver reports; the one loop that drives everything else
  *   data/regions.c      regions open and close
  *   create.c            making and unmaking
  */
@@ -62,7 +62,7 @@ typedef struct od_device {
     size_t leaving_bytes;   /* memory that evictions under way will free */
     uint64_t last_ns;       /* until when times have been accounted */
     uint64_t ran_until_ns;  /* the last end of a task's code */
-    od_stall_cause stall;   /* why it has run nothing since stall_ns, where somebody listens */
+    od_stall_cause stall;   /* why it has run nothing since stall_ns, where events are observed */
     uint64_t stall_ns;
     od_device_stats stats;
 } od_device;
@@ -173,8 +173,8 @@ void od_memory_serve_awaiting(od_engine *e, od_datum *d);
 /* The end of an eviction: the memory is free. */
 void od_memory_stop_leaving(od_engine *e, od_datum *d, unsigned k);
 void od_memory_touch(od_engine *e, od_datum *d, unsigned k);
-/* The program may change or give back the datum's memory, or a part of a spill area (NULL: none) goes: the driver is
- * told. */
+/* The program may change or give back the datum's memory, or a part of a spill area (NULL: none) goes: the
+ * driver is notified. */
 void od_memory_release_host(od_engine *e, od_datum *d);
 void od_memory_release_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size);
 /* Starts a transfer of a part of the datum; `item` may be NULL. */
@@ -291,7 +291,7 @@ static inline bool od_is_observed(const od_engine *e)
     return e->config.driver_ops->event != NULL;
 }
 
-/* Only where somebody listens. */
+/* Only where events are observed. */
 static inline void od_emit(od_engine *e, od_event event)
 {
     e->config.driver_ops->event(e->config.driver, &event);

@@ -2,12 +2,13 @@
 /*
  * luf: Least Used in the Future (Gonthier's thesis, Algorithm 10).
  *
- * A replica that no task in the task buffer uses and that the fewest planned tasks use. The thesis leaves ties open; here
- * those go first whose datum no other known task will use, then those that only tasks which are not ready yet will use, the
- * fewest such tasks first. Among data that ready tasks use, the one with the most of them goes: what few tasks still
- * need is soon done with and never loaded again. At last, the least recently used. Once a replica that no
+ * A replica that no task in the task buffer uses and that the fewest planned tasks use. The thesis leaves ties open;
+ * here those go first whose datum no other known task will use, then those that only tasks which are not ready yet will
+ * use, the fewest such tasks first. Among data that ready tasks use, the one with the most of them goes: what few tasks
+ * still need is soon done with and never loaded again. At last, the least recently used. Once a replica that no
  * planned task uses is found, only the next few are looked at for a better one, because a device may hold many
- * thousands. Where every replica is used by the buffer: Belady's rule on the buffer, the one whose next use is furthest.
+ * thousands. Where every replica is used by the buffer: Belady's rule on the buffer, the one whose next use is
+ * furthest.
  */
 #include "sched/evict.h"
 

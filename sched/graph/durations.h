@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What tasks of each kind take, as far as the scheduler has been told.
+ * What tasks of each kind take, as far as the scheduler knows.
  *
  * A program may submit all its tasks before the first one has run. What was predicted then is little more than a
  * guess, and another one from task to task. So before anything is planned, the known tasks get what the latest ready

@@ -525,7 +525,7 @@ void od_known_predict(od_known *known)
         known->claimed_seconds[k] = predict(&known->durations, &known->claimed[k]);
 }
 
-/* --- what the engine tells ---------------------------------------------------------------- */
+/* --- what the engine reports ---------------------------------------------------------------- */
 
 od_status od_known_follow_ready(od_known *known, od_task *task)
 {

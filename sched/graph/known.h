@@ -6,12 +6,12 @@
  *   known task   submitted, perhaps ready; claimed for a device, or open; taken when it has left the plan; done
  *   known item   what tasks name by one base address: a datum, or, before there is one, what will become it
  *
- * Data of a task that is not ready are predicted: its depend items. Once it is ready they are those that it uses. Dependences are those
- * of OpenMP's depend clauses, from the predictions, in order of submission. A wrong prediction misleads planning and nothing else: what
- * is ready is told by the engine.
+ * Data of a task that is not ready are predicted: its depend items. Once it is ready they are those that it uses.
+ * Dependences are those of OpenMP's depend clauses, from the predictions, in order of submission. A wrong prediction
+ * misleads planning and nothing else: what is ready is reported by the engine.
  *
- * Each item lists its open uses in order of submission, and per device its claimed uses in the order of claims: so next uses
- * are known (Belady's rule).
+ * Each item lists its open uses in order of submission, and per device its claimed uses in the order of claims: so next
+ * uses are known (Belady's rule).
  */
 #ifndef OD_SCHED_GRAPH_KNOWN_H
 #define OD_SCHED_GRAPH_KNOWN_H

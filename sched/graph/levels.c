@@ -22,7 +22,7 @@ struct od_level {
     uint32_t references;
     uint32_t nbefore;
     bool gone;
-    od_node queued; /* its predecessors have not been told yet */
+    od_node queued; /* its predecessors have not been visited yet */
     od_level **before;
 };
 

@@ -40,7 +40,7 @@ bool od_active_is_due(od_active *active, const od_known *known);
 od_status od_active_begin(od_active *active, const od_policy_env *env, od_known *known,
                            od_active_estimate *estimate);
 /* Seconds that the way which `ndevices` devices share is busy with loads, when so many of them are active, phase after
- * phase. (Links are told as fast as when all load; so many share what there is.) Infinite: out of memory. */
+ * phase. (Links are given as fast as when all load; so many share what there is.) Infinite: out of memory. */
 double od_active_loads(const od_snapshot *snapshot, unsigned ndevices, unsigned nactive);
 /* Seconds until all is done: each device works so long, and loads take so long. */
 double od_active_finish(double work, double loads);

@@ -6,7 +6,8 @@
  * the device; the partners, which is what their tasks use besides, are streamed past it. H is grown from an item with
  * much work: always the group of items that need the same new partners and bring the most task time per second of new
  * loads. So it becomes rows for a two-dimensional product, squares of C for a three-dimensional one, a block of tiles
- * for Cholesky, without being told. Not published; "stationary" is the word for it in the design of accelerators.
+ * for Cholesky, without knowing of either. Not published; "stationary" is the word for it in the design of
+ * accelerators.
  *
  * A candidate (a role, and how much memory is kept for streams) is ordered by simulating the device: the load that
  * makes most tasks possible comes next, and held items come before streams once the latter's share of memory is full.

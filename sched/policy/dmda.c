@@ -2,16 +2,16 @@
 /*
  * dmda, dmdar, dmdas: each new task goes to the device that would complete it first (thesis, Algorithms 1 and 6).
  *
- * Completion on k = work already given to k + transfers of the inputs that k neither has nor has been asked for + the task's
- * own duration. Equation 4.1 leaves out the first term, without which one of several equal devices would get
+ * Completion on k = work already given to k + transfers of the inputs that k neither has nor has been asked for + the
+ * task's own duration. Equation 4.1 leaves out the first term, without which one of several equal devices would get
  * all tasks; the text calls the sum a completion time, as HEFT does. Ties go to the lowest device.
  *
- * dmda gives tasks out in order of arrival. dmdar takes the first of those that need the fewest bytes (Ready, Algorithm 2).
- * dmdas sorts by priority, and Ready chooses among the most urgent. A task never changes its device.
+ * dmda gives tasks out in order of arrival. dmdar takes the first of those that need the fewest bytes (Ready, Algorithm
+ * 2). dmdas sorts by priority, and Ready chooses among the most urgent. A task never changes its device.
  *
- * Not in the papers: `bus`, for devices that share the way from the host. What a task has to bring comes after all that the tasks
- * planned before it have to bring, on whatever device, and while other tasks compute; and as it takes the way from others, it counts
- * so many times more.
+ * Not in the papers: `bus`, for devices that share the way from the host. What a task has to bring comes after all that
+ * the tasks planned before it have to bring, on whatever device, and while other tasks compute; and as it takes the way
+ * from others, it counts so many times more.
  */
 #include "sched/policy.h"
 #include "sched/policy/ready.h"

@@ -2,10 +2,10 @@
 /*
  * lws: locality work stealing (thesis, 5.1.1).
  *
- * A task is queued on the device that released it: the one whose task, of those that this one had to wait for, ended last. It
- * is found from the data: who wrote last what the task reads, who used last what it writes. A
- * task that waited for none goes where the fewest tasks are. Each queue is sorted by priority. A device that has nothing
- * takes the later half of the queue of its next neighbour that has any.
+ * A task is queued on the device that released it: the one whose task, of those that this one had to wait for, ended
+ * last. It is found from the data: who wrote last what the task reads, who used last what it writes. A
+ * task that waited for none goes where the fewest tasks are. Each queue is sorted by priority. A device that has
+ * nothing takes the later half of the queue of its next neighbour that has any.
  */
 #include "sched/policy.h"
 #include "sched/policy/queue.h"

@@ -18,7 +18,7 @@ typedef struct od_plan {
     void *engine;
 } od_plan;
 
-/* `env` tells who wants to know what is planned. */
+/* `env` names the observer of what is planned. */
 void od_plan_init(od_plan *plan, const od_policy_env *env, unsigned k);
 void od_plan_append(od_plan *plan, od_task *task);
 /* Takes a task out again; it is OD_TASK_READY and nowhere afterwards. */

@@ -37,7 +37,8 @@ od_device_stats od_report_totals(const od_report *report);
 /* Nanoseconds spent in scheduling callbacks per completed task; 0 without tasks. */
 double od_report_sched_ns_per_task(const od_report *report);
 
-/* Nanoseconds in which a device had a task whose code did not run: it was about to begin, or had ended and was not known to. */
+/* Nanoseconds in which a device had a task whose code did not run: it was about to begin, or had ended and was not
+ * known to. */
 uint64_t od_report_start_ns(const od_device_stats *stats);
 
 /* Nanoseconds of the run in which no task had been given to a device. */
@@ -46,8 +47,8 @@ uint64_t od_report_idle_ns(const od_report *report, const od_device_stats *stats
 /* Share of the transfer time during which the device computed, 0 to 1; 0 without transfers. */
 double od_report_overlap(const od_device_stats *stats);
 
-/* A table with one line per device, and one for the host where tasks ran there. MB are 10^6 bytes; the times of a device are the
- * run's together. */
+/* A table with one line per device, and one for the host where tasks ran there. MB are 10^6 bytes; the times of a
+ * device are the run's together. */
 void od_report_print(const od_report *report, FILE *file);
 
 /* Writes the JSON file: under another name first, then renamed, so that nobody sees half a file; what is

@@ -21,7 +21,7 @@ typedef enum sim_step_kind {
     SIM_TASK,   /* which is ready */
     SIM_RAN,    /* and complete */
     SIM_DONE,   /* a node that is no task of the scheduler's has ended */
-    SIM_SYNC,   /* data outside regions go home */
+    SIM_SYNC,   /* data outside regions are written back */
     SIM_RESUME, /* the program's thread goes on after it has waited */
     SIM_WAIT,   /* likewise, for one task */
     SIM_OPEN,   /* a region */

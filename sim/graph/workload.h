@@ -2,12 +2,14 @@
 /*
  * The papers' workloads as task graphs.
  *
- *   gemm2d         C = A B, one task per tile of C reads a block row of A and a block column of B; C is not counted as data.
+ *   gemm2d         C = A B, one task per tile of C reads a block row of A and a block column of B; C is not counted as
+ * data.
  *                  N^2 independent tasks, row by row (thesis 3.4)
  *   gemm2d-random  the same tasks in random order
  *   pairs          the same data, each task reads a random block row and a random block column
  *   sparse2d       gemm2d of which only a random part of the tasks is kept (density=)
- *   gemm3d         C = A B by tiles, N^3 tasks of three tiles; the N updates of a tile of C form a chain, the first only writes
+ *   gemm3d         C = A B by tiles, N^3 tasks of three tiles; the N updates of a tile of C form a chain, the first
+ * only writes
  *   gemm3d-set     the same tasks without dependences
  *   cholesky-set   the tasks of the tiled Cholesky factorisation without dependences (thesis 3.4)
  *   cholesky, lu   right-looking tiled factorisations, LU without pivoting

@@ -2,8 +2,8 @@
 /*
  * lws with plain lists (thesis, 5.1.1).
  *
- * All ends of tasks are remembered in their order: the device that released a new task is that of the last end that the task
- * had to wait for.
+ * All ends of tasks are remembered in their order: the device that released a new task is that of the last end that the
+ * task had to wait for.
  */
 #include "reference.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Plain versions of the policies, straight from the pseudo-code of the papers: each choice scans all tasks and all data,
- * and what can be computed from the tasks and replicas is computed anew. Tests run them beside the fast ones, which must make
- * the same choices; bench/sched_cost measures them. They take the option values of the policy that they mirror.
+ * Plain versions of the policies, straight from the pseudo-code of the papers: each choice scans all tasks and all
+ * data, and what can be computed from the tasks and replicas is computed anew. Tests run them beside the fast ones,
+ * which must make the same choices; bench/sched_cost measures them. They take the option values of the policy that they
+ * mirror.
  */
 #ifndef TESTS_REFERENCE_H
 #define TESTS_REFERENCE_H

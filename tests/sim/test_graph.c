@@ -83,7 +83,8 @@ static bool conflict(const sim_graph *graph, uint32_t a, uint32_t b)
 
 enum { MOST = 40 };
 
-/* Two tasks are ordered, perhaps through others, where they conflict, and only where a chain of conflicts joins them. */
+/* Two tasks are ordered, perhaps through others, where they conflict, and only where a chain of conflicts joins
+ * them. */
 static void test_dependences(void **unused)
 {
     (void)unused;

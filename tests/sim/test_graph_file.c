@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Reading recorded runs: what a small one says, and damaged ones. A damaged file is refused with one line, or is another
- * recording, which can be replayed.
+ * Reading recorded runs: what a small one says, and damaged ones. A damaged file is refused with one line, or is
+ * another recording, which can be replayed.
  */
 #include "world.h"
 

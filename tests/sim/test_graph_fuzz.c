@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Recorded runs whose lines have been moved, repeated, left out, or had words exchanged, with counts at the end that fit: thousands
- * of them, under AddressSanitizer where the compiler has it. Each is refused with one line, or is a recording that can be
- * replayed to an end.
+ * Recorded runs whose lines have been moved, repeated, left out, or had words exchanged, with counts at the end that
+ * fit: thousands of them, under AddressSanitizer where the compiler has it. Each is refused with one line, or is a
+ * recording that can be replayed to an end.
  */
 #include "world.h"
 

@@ -85,7 +85,8 @@ static void test_overlap(void **unused)
     sim_graph_free(&graph);
 }
 
-/* A task writes a datum on one device; then two tasks read it beside a datum of their own, which makes both devices work. */
+/* A task writes a datum on one device; then two tasks read it beside a datum of their own, which makes both devices
+ * work. */
 static sim_graph written_and_read(void)
 {
     sim_graph graph = independent(2, 12 * MEGA, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * `ompdarts bench`: the tiled kernels of bench/ under several policies, as a table, a JSON file and one report per kernel.
+ * `ompdarts bench`: the tiled kernels of bench/ under several policies, as a table, a JSON file and one report per
+ * kernel.
  *
  * Each run is a process of its own, `ompdarts run`. The policies take turns in every round, so that a machine that
  * others use is equally slow for all of them. The first round is not timed: it is traced for the report, checks the
@@ -260,7 +261,7 @@ static int parse(int argc, char **argv, bench_request *r, bool *help)
 /* --- all runs ----------------------------------------------------------------------- */
 
 /* On a terminal the cursor stays at the beginning of the line, for messages. */
-static void tell(const bench_request *r, const bench_kernel *k, size_t p, unsigned round)
+static void show_progress(const bench_request *r, const bench_kernel *k, size_t p, unsigned round)
 {
     bool terminal = isatty(STDERR_FILENO);
     char what[48];
@@ -295,7 +296,7 @@ static bool run_kernel(const bench_request *r, const bench_kernel *k, bench_resu
     }
     for (unsigned round = 0; round <= r->rounds; round++) {
         for (size_t p = 0; p < r->npolicies; p++) {
-            tell(r, k, p, round);
+            show_progress(r, k, p, round);
             if (!od_bench_run(r, k, p, program, round > 0, results[0].checksum, &results[p])) {
                 emit_end();
                 return false;

@@ -158,7 +158,8 @@ static void put_program(const call *c, char **argv, char text[2][16])
     memcpy(argv, own, sizeof own);
 }
 
-/* As anybody would start it, but for libomp's hidden helper threads, with which LLVM 19 fails: `ompdarts run` leaves them out, too. */
+/* As anybody would start it, but for libomp's hidden helper threads, with which LLVM 19 fails: `ompdarts run` leaves
+ * them out, too. */
 static int run_without_library(const call *c, char *line, size_t size)
 {
     char *argv[MOST_ARGUMENTS], text[2][16];

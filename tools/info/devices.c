@@ -133,7 +133,8 @@ static void find_host_devices(void *libomptarget, info_devices *found)
         found->host_devices = call.get_num_devices();
 }
 
-/* A GPU's free memory is the management library's to tell: the driver does so only to programs that have taken some. */
+/* A GPU's free memory comes from the management library: the driver reports it only to programs that have taken
+ * some. */
 static uint64_t free_memory(void *nvml, void *driver, int gpu)
 {
     struct {

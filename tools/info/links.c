@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The links as earlier runs have measured them (omp_ext/services/profile.c names the rows). This command runs nothing on the devices.
+ * The links as earlier runs have measured them (omp_ext/services/profile.c names the rows). This command runs nothing
+ * on the devices.
  */
 #include "tools/info/machine.h"
 #include "util/file/history.h"

@@ -28,8 +28,8 @@ static const char *kind_of_device(const char *name)
     return number == EM_X86_64 ? "host" : number == EM_CUDA ? "NVIDIA" : "-";
 }
 
-/* "main, line 12" of clang's "kernel __omp_offloading_<ids>_main_l12 on machine 62", "program+0x12" of "code program+0x12 of <its
- * date> on machine 62"; of a link what it connects. */
+/* "main, line 12" of clang's "kernel __omp_offloading_<ids>_main_l12 on machine 62", "program+0x12" of "code
+ * program+0x12 of <its date> on machine 62"; of a link what it connects. */
 static void readable(const char *name, char *text, size_t size)
 {
     int at = 0;

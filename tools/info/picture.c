@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* `ompdarts info --svg`: the machine in a box, below it a row for each kind of devices, and the links as lines with their bandwidth. */
+/* `ompdarts info --svg`: the machine in a box, below it a row for each kind of devices, and the links as lines with
+ * their bandwidth. */
 #include "tools/info/machine.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What became of each datum that a construct maps, from a trace: how it came to the device, and why it left. A copy belongs to the task
- * that uses it next, or for what happens to it later to the one that has used it last.
+ * What became of each datum that a construct maps, from a trace: how it came to the device, and why it left. A copy
+ * belongs to the task that uses it next, or for what happens to it later to the one that has used it last.
  */
 #ifndef OD_TOOLS_MAP_ACCOUNT_H
 #define OD_TOOLS_MAP_ACCOUNT_H
@@ -21,7 +21,7 @@ typedef enum map_came {
 
 typedef enum map_left {
     MAP_KEPT,     /* until it was used again, or to the end */
-    MAP_RETURNED, /* gone home: nothing told that the program would not look at it */
+    MAP_RETURNED, /* written back: the program might have looked at it */
     MAP_EVICTED_FOR_TASK,
     MAP_EVICTED_FOR_PREFETCH,
     MAP_EVICTED_TO_COMPACT,

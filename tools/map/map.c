@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * `ompdarts map`: what each construct of a program did with the data that it maps. The program runs under `ompdarts run` with a trace of
- * its own, which is read when it has ended.
+ * `ompdarts map`: what each construct of a program did with the data that it maps. The program runs under `ompdarts
+ * run` with a trace of its own, which is read when it has ended.
  */
 #include "tools/map/listing.h"
 #include "tools/tools.h"
@@ -73,7 +73,7 @@ static bool parse(char **argv, request *r, int *status)
     r->program = argv;
     if ((*argv != NULL) != (r->from != NULL))
         return true;
-    od_tool_error("map: %s; `ompdarts map --help` tells how", r->from ? "a PROGRAM and a trace" : "no PROGRAM given");
+    od_tool_error("map: %s; `ompdarts map --help` explains", r->from ? "a PROGRAM and a trace" : "no PROGRAM given");
     return false;
 }
 

@@ -23,8 +23,8 @@ typedef struct run_figures {
     double host_busy_us;        /* host versions ran */
     double median_task_us;
     uint64_t moved_bytes; /* over all links */
-    /* What must come to devices at least: everything that a task reads before any task has written it, once. What other devices
-     * have written counts where it was read elsewhere: 0, for one device could have done it all. */
+    /* What must come to devices at least: everything that a task reads before any task has written it, once. What other
+     * devices have written counts where it was read elsewhere: 0, for one device could have done it all. */
     uint64_t least_in_bytes;
     double least_us; /* all work, spread evenly over the devices that ran some */
     run_device *device;

@@ -24,7 +24,7 @@ typedef struct finder {
     size_t count;
 } finder;
 
-/* The devices of which the same is to be told. */
+/* The devices that share a finding. */
 typedef struct group {
     unsigned count, member[OD_MAX_DEVICES];
     double least, most; /* share of the makespan */
@@ -32,7 +32,7 @@ typedef struct group {
     char share[40];     /* "20 to 31%" */
 } group;
 
-__attribute__((format(printf, 3, 4))) static void tell(finder *f, double weight, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void find(finder *f, double weight, const char *format, ...)
 {
     va_list arguments;
     if (f->count == MOST_FINDINGS)
@@ -153,7 +153,7 @@ static void look_at_loads(finder *f)
     else if (s.most_data > f->trace->memory)
         snprintf(advice, sizeof advice, ": %s; try larger --mem, or more devices",
                  need_and_have(f, &g, s.most_data, sizes, sizeof sizes));
-    tell(f, g.most, "%s waited %s of the time for tile loads; %.0f%% of the loads were reloads%s", g.text, g.share,
+    find(f, g.most, "%s waited %s of the time for tile loads; %.0f%% of the loads were reloads%s", g.text, g.share,
          s.loads ? 100 * (double)s.reloads / (double)s.loads : 0, advice);
 }
 
@@ -163,13 +163,13 @@ static void look_at_memory_and_rights(finder *f)
     char sizes[160];
     if (find_group(f, SHARE_MEMORY, worth_emitting, &g)) {
         uint64_t need = sum_up(f, &g).most_data;
-        tell(f, g.most, "%s waited %s of the time for memory that evictions had to free first%s%s%s", g.text, g.share,
+        find(f, g.most, "%s waited %s of the time for memory that evictions had to free first%s%s%s", g.text, g.share,
              need > f->trace->memory ? ": " : "",
              need > f->trace->memory ? need_and_have(f, &g, need, sizes, sizeof sizes) : "",
              need > f->trace->memory ? "; try larger --mem" : "");
     }
     if (find_group(f, SHARE_RIGHTS, worth_emitting, &g))
-        tell(f, g.most, "%s waited %s of the time for data that tasks elsewhere, or the host, were using", g.text,
+        find(f, g.most, "%s waited %s of the time for data that tasks elsewhere, or the host, were using", g.text,
              g.share);
 }
 
@@ -181,12 +181,12 @@ static void look_at_processors(finder *f)
     bool crowded = t->processors && t->ndevices > t->processors;
     group g;
     if (find_group(f, SHARE_START, worth_emitting, &g) && t->processors)
-        tell(f, g.most, "%s had tasks for %s of the time whose threads waited for a processor to begin or to report the end%s",
+        find(f, g.most, "%s had tasks for %s of the time whose threads waited for a processor to begin or to report the end%s",
              g.text, g.share, crowded ? "" : "; very short tasks spend much of their time so");
     else if (g.count)
-        tell(f, g.most, "%s spent %s of the time beginning and ending tasks: larger tiles help", g.text, g.share);
+        find(f, g.most, "%s spent %s of the time beginning and ending tasks: larger tiles help", g.text, g.share);
     if (crowded)
-        tell(f, 0.5, "%u host devices and the program share %u processor%s: times say little about real devices; "
+        find(f, 0.5, "%u host devices and the program share %u processor%s: times say little about real devices; "
              "--devices %u has one for each", t->ndevices, t->processors, t->processors == 1 ? "" : "s", t->processors);
 }
 
@@ -196,9 +196,9 @@ static void look_at_rest(finder *f)
     if (!find_group(f, SHARE_IDLE, worth_emitting, &g))
         return;
     if (f->trace->active)
-        tell(f, 0, "%s stayed idle %s of the time by choice: --devices has %u active at a time", g.text, g.share, f->trace->active);
+        find(f, 0, "%s stayed idle %s of the time by choice: --devices has %u active at a time", g.text, g.share, f->trace->active);
     else
-        tell(f, 0, "%s stayed idle %s of the time by choice: with fewer devices, which share the link, the known tasks were "
+        find(f, 0, "%s stayed idle %s of the time by choice: with fewer devices, which share the link, the known tasks were "
              "expected to be done sooner", g.text, g.share);
 }
 
@@ -210,7 +210,7 @@ static bool look_at_synchronous(finder *f)
     if (2 * r->synchronous_tasks < r->tasks || !r->synchronous_tasks || f->trace->ndevices < 2)
         return false;
     if (find_group(f, SHARE_NOT_CREATED, worth_emitting, &g))
-        tell(f, g.most, "%s had no task for %s of the time: your regions are not nowait (%" PRIu64 " of %" PRIu64
+        find(f, g.most, "%s had no task for %s of the time: your regions are not nowait (%" PRIu64 " of %" PRIu64
              "), so the program waits for each before it creates the next; add nowait, and depend clauses",
              g.text, g.share, r->synchronous_tasks, r->tasks);
     return g.count;
@@ -234,7 +234,7 @@ static void look_at_idle(finder *f)
         if (causes[i].share == SHARE_NOT_CREATED && look_at_synchronous(f))
             continue;
         if (find_group(f, causes[i].share, worth_emitting, &g))
-            tell(f, g.most / 2, "%s had no task for %s of the time: %s", g.text, g.share, causes[i].why);
+            find(f, g.most / 2, "%s had no task for %s of the time: %s", g.text, g.share, causes[i].why);
     }
 }
 
@@ -249,21 +249,21 @@ static void look_at_run(finder *f)
         in += r->device[k].in_bytes + r->device[k].peer_bytes;
     double ratio = r->least_in_bytes ? (double)in / (double)r->least_in_bytes : 0;
     if (ratio >= 1.5)
-        tell(f, 0.05 * (ratio - 1), "%s came to the devices, %.1f times the %s that must come at least once",
+        find(f, 0.05 * (ratio - 1), "%s came to the devices, %.1f times the %s that must come at least once",
              in_units(in, moved), ratio, in_units(r->least_in_bytes, least));
     if (r->host_tasks)
-        tell(f, (double)r->host_tasks / (double)r->tasks,
+        find(f, (double)r->host_tasks / (double)r->tasks,
              "%" PRIu64 " of %" PRIu64 " tasks ran on the host: no device had room for their data, or could run them",
              r->host_tasks, r->tasks);
     if (r->median_task_us > 0 && r->median_task_us < short_task_us)
-        tell(f, 0.2,
+        find(f, 0.2,
              "half of the tasks took less than %.1f us, hardly more than it takes to start them: larger tiles help",
              r->median_task_us);
     if (r->failed_tasks + r->failed_transfers)
-        tell(f, 1, "%" PRIu64 " runs of tasks and %" PRIu64 " transfers failed and were made again", r->failed_tasks,
+        find(f, 1, "%" PRIu64 " runs of tasks and %" PRIu64 " transfers failed and were made again", r->failed_tasks,
              r->failed_transfers);
     if (f->trace->cut)
-        tell(f, 2, "the end of the trace is missing: what follows is about the first %.3f s", f->trace->end_us * 1e-6);
+        find(f, 2, "the end of the trace is missing: what follows is about the first %.3f s", f->trace->end_us * 1e-6);
 }
 
 static int worst_first(const void *a, const void *b)
@@ -281,7 +281,7 @@ static void look(finder *f)
     look_at_rest(f);
     look_at_idle(f);
     if (!f->count)
-        tell(f, 0, "nothing to improve was found: no device waited for more than %.0f%% of the time",
+        find(f, 0, "nothing to improve was found: no device waited for more than %.0f%% of the time",
              100 * worth_emitting);
     qsort(f->found, f->count, sizeof *f->found, worst_first);
 }

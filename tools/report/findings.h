@@ -11,7 +11,7 @@ typedef struct run_findings {
     char (*text)[500];
 } run_findings;
 
-/* The worst first; at least one, if only that there is nothing to tell. OD_ENOMEM */
+/* The worst first; at least one, if only that nothing was found. OD_ENOMEM */
 od_status run_find(const trace_file *trace, const run_figures *figures, run_findings *findings);
 void run_findings_free(run_findings *findings);
 

@@ -17,7 +17,7 @@
 static const char usage[] =
     "Usage: ompdarts report TRACE... [-o REPORT.html]\n"
     "\n"
-    "Tells what happened in runs, from traces that `ompdarts run --trace` or `ompdarts sim --trace` wrote: what each\n"
+    "Explains what happened in runs, from traces that `ompdarts run --trace` or `ompdarts sim --trace` wrote: what each\n"
     "device did and waited for, which bytes moved, and what may be better. Several traces are compared.\n"
     "\n"
     "Options:\n"
@@ -288,7 +288,7 @@ static int parse(int argc, char **argv, const char **output)
     }
     if (optind < argc)
         return 0;
-    od_tool_error("report: no TRACE given; `ompdarts report --help` tells how");
+    od_tool_error("report: no TRACE given; `ompdarts report --help` explains");
     return OD_EXIT_REFUSED;
 }
 

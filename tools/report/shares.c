@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * See shares.h. Each name is a set of moments; a device's sets are joined one after the other, and what one adds is its share.
+ * See shares.h. Each name is a set of moments; a device's sets are joined one after the other, and what one adds is its
+ * share.
  */
 #include "tools/report/shares.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What each device did with its time: every moment of the run has exactly one name, so that the shares of a device sum to the whole.
+ * What each device did with its time: every moment of the run has exactly one name, so that the shares of a device sum
+ * to the whole.
  */
 #ifndef OD_TOOLS_REPORT_SHARES_H
 #define OD_TOOLS_REPORT_SHARES_H
@@ -17,7 +18,7 @@ typedef enum run_share {
     SHARE_IDLE,         /* the device is idle, by choice */
     SHARE_HOST,         /* it has no task, and host versions run */
     SHARE_KEPT,         /* it has none; the policy has ready tasks */
-    SHARE_HANDED_LATE,  /* there are tasks whose dependences are satisfied, of which libomp has not told yet */
+    SHARE_HANDED_LATE,  /* there are tasks whose dependences are satisfied, that libomp has not handed over yet */
     SHARE_DEPENDENCES,  /* all tasks that there are wait for others */
     SHARE_NOT_CREATED,  /* there are no tasks */
     SHARES

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A trace (docs/trace-format.md) read back: what a run has told, in arrays. A file that was cut off is read up to there.
+ * A trace (docs/trace-format.md) read back, in arrays. A file that was cut off is read up to there.
  */
 #ifndef OD_TOOLS_REPORT_TRACE_FILE_H
 #define OD_TOOLS_REPORT_TRACE_FILE_H

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for `count` items of `size` bytes in the array at *items, any pointer. *room, how many fit, at least doubles; the
- * new ones are zeros. False: out of memory, and nothing has changed. */
+/* Room for `count` items of `size` bytes in the array at *items, any pointer. *room, how many fit, at least doubles;
+ * the new ones are zeros. False: out of memory, and nothing has changed. */
 bool od_array_reserve(void *items, uint32_t *room, uint64_t count, size_t size);
 
 /* The same from `old` items to exactly `wanted`, for arrays that share one count of room. */

@@ -3,7 +3,7 @@
  * Indexed binary heap of small integers, ordered by the owner's keys.
  *
  * The heap holds item numbers (datum ids, task slots); the keys stay with the owner, who
- * tells the heap when one has changed. An item's position is known, so that
+ * notifies the heap when one has changed. An item's position is known, so that
  * removal and key changes are O(log n). Memory is reserved ahead: pushing never fails.
  */
 #ifndef OD_UTIL_CONTAINER_HEAP_H

@@ -2,9 +2,10 @@
 /*
  * What is remembered between runs: measured values by name and size, in one text file that several processes share.
  *
- * Saving takes a lock (FILE.lock), reads what others have saved meanwhile, adds what was put here, and replaces the file in one
- * step. A damaged file is reported and begun anew. The format, one row a line: size, count, mean, deviation, date (seconds
- * since 1970), name; before them a line with the version, after them one with the number of rows.
+ * Saving takes a lock (FILE.lock), reads what others have saved meanwhile, adds what was put here, and replaces the
+ * file in one step. A damaged file is reported and begun anew. The format, one row a line: size, count, mean,
+ * deviation, date (seconds since 1970), name; before them a line with the version, after them one with the number of
+ * rows.
  */
 #ifndef OD_UTIL_FILE_HISTORY_H
 #define OD_UTIL_FILE_HISTORY_H
@@ -37,14 +38,15 @@ od_status od_history_put(od_history *history, const od_history_row *row);
 /* All that is known, by name and size. */
 void od_history_visit(const od_history *history, void (*visit)(const od_history_row *row, void *arg), void *arg);
 
-/* Forgets at once, in the file as well, the rows whose name contains the text; "" is all of them. OD_EIO, with a message: it could not
- * be written. */
+/* Forgets at once, in the file as well, the rows whose name contains the text; "" is all of them. OD_EIO, with a
+ * message: it could not be written. */
 od_status od_history_remove(od_history *history, const char *text, size_t *removed);
 
 /* OD_EIO, with a message: it could not be saved. */
 od_status od_history_save(od_history *history);
 
-/* The file for this machine, "$XDG_CACHE_HOME/ompdarts/HOST" or "$HOME/.cache/ompdarts/HOST", its folder made. OD_EIO: none. */
+/* The file for this machine, "$XDG_CACHE_HOME/ompdarts/HOST" or "$HOME/.cache/ompdarts/HOST", its folder made. OD_EIO:
+ * none. */
 od_status od_history_path(char *path, size_t size);
 
 #endif

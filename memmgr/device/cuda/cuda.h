@@ -2,7 +2,8 @@
 /*
  * The inside of the CUDA back-end: what its files share.
  *
- *   device    one of ours: a GPU, or a share of one (a logical device), with streams and tickets of its own. Devices of one
+ *   device    one of ours: a GPU, or a share of one (a logical device), with streams and tickets of its own. Devices of
+ * one
  *             GPU share its primary context, which libomptarget and cuBLAS use, too
  *   ticket    a copy, or a task's own work, under way: an event, and what to do when it has come
  *   bounce    a small pinned buffer of a ticket: small copies, and the ends of large ones, which share their pages
@@ -107,8 +108,8 @@ od_status od_cuda_enter(od_cuda_device *device);
 void od_cuda_leave(od_cuda_device *device);
 /* od_cu_check() for a call on the device; notes it as lost where the error is sticky. */
 od_status od_cuda_check(od_cuda_device *device, od_cu_result result, const char *doing);
-/* After a failure: waits for all that the stream holds, since nothing of it may be under way when the failure is told.
- * Where that fails, too, the device is lost. */
+/* After a failure: waits for all that the stream holds, since nothing of it may be under way when the failure is
+ * reported. Where that fails, too, the device is lost. */
 void od_cuda_calm(od_cuda_device *device, od_cu_stream stream);
 
 /* tickets.c; the context is current. NULL: none could be made, the reason has been logged. */

@@ -3,8 +3,8 @@
  * Pinned host memory: which ranges of whole pages the driver may copy to and from by itself.
  *
  * A range is pinned at its datum's first large transfer and stays so over evictions and reloads, until the program
- * may change or give the memory back (od_pins_release_range): a pin would then go on showing pages that are no longer the
- * program's. Such a pin is stale, is not used any more, and is undone as soon as no copy uses it. Data do not
+ * may change or give the memory back (od_pins_release_range): a pin would then go on showing pages that are no longer
+ * the program's. Such a pin is stale, is not used any more, and is undone as soon as no copy uses it. Data do not
  * overlap, so pins do not, except new ones with stale ones. Addresses are multiples of OD_PAGE. Thread-safe; the
  * driver is never called with the lock held.
  */

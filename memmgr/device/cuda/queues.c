@@ -147,7 +147,7 @@ static od_status drain(void *state, od_queue *queue)
 }
 
 /* An event behind what the queue holds. The program's code has run and must not be run again only because its end
- * cannot be told: what fails without the device being lost is tried again. The context is current. */
+ * cannot be known: what fails without the device being lost is tried again. The context is current. */
 static od_status record(od_queue *queue, od_ticket **ticket)
 {
     od_cuda_device *d = queue->device;

@@ -182,8 +182,8 @@ static void add_parts(od_structs *s, const od_map_args *args)
     sort_parts(s);
 }
 
-/* A copy that is only read may be on several devices. A kernel may write to all that is present, whatever its list says, but
- * for descriptors and pointers; what it brings itself counts only where it is mapped `from`. */
+/* A copy that is only read may be on several devices. A kernel may write to all that is present, whatever its list
+ * says, but for descriptors and pointers; what it brings itself counts only where it is mapped `from`. */
 static bool is_written(const od_structs *s, const od_holder *h)
 {
     if (od_fortran_is_descriptor(h->base, h->size))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Holders: of a kernel's map list, the ranges that hold pointers to other mapped data, or members that are mapped one by
- * one: a struct, a Fortran descriptor, an array of pointers or of structs. What overlaps is one holder, and what lies in an
- * open region is the whole region: the kernel reaches all of it by its address. What regions have attached to pointers in
- * holders, and is itself a region with attached pointers, is a holder too.
+ * Holders: of a kernel's map list, the ranges that hold pointers to other mapped data, or members that are mapped one
+ * by one: a struct, a Fortran descriptor, an array of pointers or of structs. What overlaps is one holder, and what
+ * lies in an open region is the whole region: the kernel reaches all of it by its address. What regions have attached
+ * to pointers in holders, and is itself a region with attached pointers, is a holder too.
  */
 #ifndef OD_OMP_EXT_HOLDERS_H
 #define OD_OMP_EXT_HOLDERS_H

@@ -56,7 +56,7 @@ static od_section section_of(const od_holder *h)
     return (od_section){.begin = h->base, .size = h->size, .origin = h->origin, .hold = h->types & OD_MAP_HOLD};
 }
 
-/* OD_EFULL: data must go home first. Locked. */
+/* OD_EFULL: data must be written back first. Locked. */
 static od_status open(od_engine *engine, const od_holder *h)
 {
     od_section section = section_of(h);

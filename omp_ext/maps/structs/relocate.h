@@ -5,8 +5,8 @@
 
 #include "omp_ext/runtime/runtime.h"
 
-/* What the task, which is running on device k, wants in words of this datum (access->relocations) is there afterwards. Not
- * locked. */
+/* What the task, which is running on device k, wants in words of this datum (access->relocations) is there afterwards.
+ * Not locked. */
 od_status od_relocate(const od_access *access, unsigned k);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * A handler for SIGSEGV that knows the guard's pages, and leaves all other faults to whoever had the signal before.
  *
- * The handler interrupts the faulting instruction, anywhere in the program: it allocates nothing, and takes no lock that
- * the program could hold (guard.h, images.h). A fault on a page that has just been opened by another thread is
+ * The handler interrupts the faulting instruction, anywhere in the program: it allocates nothing, and takes no lock
+ * that the program could hold (guard.h, images.h). A fault on a page that has just been opened by another thread is
  * answered by trying again.
  */
 #define _GNU_SOURCE
@@ -215,8 +215,9 @@ static void report(const fault *f, const od_guarded *tile)
     print(&t);
 }
 
-/* The signal as if we had not been there. Where nobody had it, the instruction is tried again without us. A handler that
- * the program has installed after ours may call ours in turn: the mark in the kernel's description of the signal tells. */
+/* The signal as if we had not been there. Where nobody had it, the instruction is tried again without us. A handler
+ * that the program has installed after ours may call ours in turn: the mark in the kernel's description of the signal
+ * shows which. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     enum { PASSED_ON = 0x6f64 };

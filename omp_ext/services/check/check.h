@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Check mode (OMPDARTS_DEBUG=check): a host access to data of which a device copy is kept is found when it happens, by page
- * protection (memmgr/data/guard.h), and told with the datum, the code that used it on a device, and the code that touches it.
- * Off, every function returns at once.
+ * Check mode (OMPDARTS_DEBUG=check): a host access to data of which a device copy is kept is found when it happens, by
+ * page protection (memmgr/data/guard.h), and reported with the datum, the code that used it on a device, and the code
+ * that touches it. Off, every function returns at once.
  */
 #ifndef OD_OMP_EXT_CHECK_H
 #define OD_OMP_EXT_CHECK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * See symbols.h. A signal handler may call this anywhere: nothing is allocated, and the symboliser is started by vfork(), which
- * runs no handler of fork() and copies no memory.
+ * See symbols.h. A signal handler may call this anywhere: nothing is allocated, and the symboliser is started by
+ * vfork(), which runs no handler of fork() and copies no memory.
  */
 #define _GNU_SOURCE
 #include "omp_ext/services/check/symbols.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What the files of a recording share: the text (file.c), indexes (table.c), which tasks precede which (order.c). All under
- * the recorder's lock.
+ * What the files of a recording share: the text (file.c), indexes (table.c), which tasks precede which (order.c). All
+ * under the recorder's lock.
  */
 #ifndef OD_OMP_EXT_RECORD_INTERNAL_H
 #define OD_OMP_EXT_RECORD_INTERNAL_H
@@ -28,7 +28,7 @@ __attribute__((format(printf, 1, 2))) void od_recording_put(const char *format, 
 void od_recording_end_line(void);
 uint64_t od_recording_lines(void);
 void od_recording_flush(void);
-/* Nothing more is written, and the user is told. */
+/* Nothing more is written, with a warning. */
 void od_recording_give_up(const char *why);
 void od_recording_close(void);
 

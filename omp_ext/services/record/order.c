@@ -17,7 +17,8 @@ typedef struct node {
     bool complete;
 } node;
 
-/* Tasks that named an address last: all of `current` come after all of `previous` and have no order among themselves. */
+/* Tasks that named an address last: all of `current` come after all of `previous` and have no order among
+ * themselves. */
 typedef struct use {
     int32_t kind; /* IN, INOUTSET, or 0: the one task of `current` is alone */
     numbers current, previous;

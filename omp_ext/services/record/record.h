@@ -2,9 +2,9 @@
 /*
  * OMPDARTS_RECORD: the run as a file from which the simulator repeats it (docs/graph-format.md).
  *
- * Lines are written in the order of events: tasks when they are created, when they are ready and when they are complete,
- * what the program asked of its data, and where it waited. Which tasks precede which follows from the depend items as
- * libomp orders them. The recorder has a lock of its own. When a write fails, one warning is given
+ * Lines are written in the order of events: tasks when they are created, when they are ready and when they are
+ * complete, what the program requested of its data, and where it waited. Which tasks precede which follows from the
+ * depend items as libomp orders them. The recorder has a lock of its own. When a write fails, one warning is given
  * and the program goes on unrecorded; such a file has no last line `end`.
  */
 #ifndef OD_OMP_EXT_RECORD_H
@@ -15,8 +15,8 @@
 
 extern const od_service od_recorder_service;
 
-/* A task was created; its number, or 0: nothing is recorded. `seconds`: as it is submitted to the scheduler; 0: it is not. `depends`
- * orders it after earlier ones of this thread. */
+/* A task was created; its number, or 0: nothing is recorded. `seconds`: as it is submitted to the scheduler; 0: it is
+ * not. `depends` orders it after earlier ones of this thread. */
 uint64_t od_recorder_create(double seconds, const od_depend *depends, int32_t ndepends);
 /* The job, whose data and priority are known, is ready. `code`: its kernel. A job without a number is given one. */
 void od_recorder_ready(od_job *job, const void *code);

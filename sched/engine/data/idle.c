@@ -4,7 +4,7 @@
  * again, but only so many of them. When another one is made, the two that have been idle longest are looked at; a
  * datum that has been used meanwhile, or that submitted tasks name, gets a second chance.
  *
- * Of a datum that is forgotten one thing must outlive it: that its depend clauses did not tell all
+ * Of a datum that is forgotten one thing must outlive it: that its depend clauses were incomplete
  * (od_datum.untrusted). A bit set of fixed size remembers it by address, and may take others for it: these are then
  * copied in and out with each task, which is slower and never wrong.
  */

@@ -154,9 +154,9 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
 
 void od_memory_drop(od_engine *e, od_datum *d, unsigned k)
 {
-    bool told = d->replica[k].state == OD_LEAVING;
+    bool counted = d->replica[k].state == OD_LEAVING;
     free_memory(e, d, k);
-    if (!told)
+    if (!counted)
         od_hook_evicted(e, d, k);
 }
 

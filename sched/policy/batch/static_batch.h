@@ -2,7 +2,7 @@
 /*
  * From tasks to the plain arrays that orders are computed from.
  *
- * What cannot tell one order from another is left out: data that only one of the tasks uses, data that all of them
+ * What does not distinguish orders is left out: data that only one of the tasks uses, data that all of them
  * use, and data that more than OD_BATCH_HUB use, for which all pairs of these would have to be looked at. They need
  * memory all the same: that of the shared data left out, and of two tasks' own data (one running, one prefetched), is
  * taken off the memory for which the batch is packed, up to half of it.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What flang's kernels call on a device, for LLVM's host devices: LLVM has these functions in its device runtimes for GPUs only.
- * Linked into the device image. A kernel runs on the thread that launches it, as one team; its parallel regions are libomp's, which
- * the process has already.
+ * What flang's kernels call on a device, for LLVM's host devices: LLVM has these functions in its device runtimes for
+ * GPUs only. Linked into the device image. A kernel runs on the thread that launches it, as one team; its parallel
+ * regions are libomp's, which the process has already.
  */
 #include <omp.h>
 #include <stdint.h>
@@ -38,8 +38,8 @@ void __kmpc_parallel_60(void *ident, int32_t gtid, int32_t condition, int32_t th
     }
 }
 
-/* Loops, in blocks: the first threads get one iteration more where they do not come out even. With one team, those of `distribute
- * parallel do` are those of `parallel do`. */
+/* Loops, in blocks: the first threads get one iteration more where they do not come out even. With one team, those of
+ * `distribute parallel do` are those of `parallel do`. */
 #define LOOPS(TYPE, SUFFIX)                                                                                            \
     typedef void (*body_##SUFFIX)(TYPE i, void *argument);                                                             \
     static void share_##SUFFIX(body_##SUFFIX body, void *argument, TYPE count)                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A library with device variables (late_library.sh): each device has its own, so that kernels which go on with them must
- * all run on one.
+ * A library with device variables (late_library.sh): each device has its own, so that kernels which go on with them
+ * must all run on one.
  */
 enum { TILE = 1024 };
 

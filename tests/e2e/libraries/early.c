@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A library that a program is linked with (linked_library.sh) and that offloads in its constructor, before main() and before
- * the constructors of whatever is preloaded.
+ * A library that a program is linked with (linked_library.sh) and that offloads in its constructor, before main() and
+ * before the constructors of whatever is preloaded.
  */
 enum { TILE = 1024, TILES = 12 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A library with target regions that a program opens while it runs (late_library.sh). FACTOR differs between two builds of it,
- * so that the second does something else at the addresses of the first.
+ * A library with target regions that a program opens while it runs (late_library.sh). FACTOR differs between two builds
+ * of it, so that the second does something else at the addresses of the first.
  */
 enum { TILE = 1024 };
 

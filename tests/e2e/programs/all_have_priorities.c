@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Teams in which every task has a priority: libomp 19 keeps such tasks in no thread's queue, and cannot end the completion
- * of a detached one where there is none.
+ * Teams in which every task has a priority: libomp 19 keeps such tasks in no thread's queue, and cannot end the
+ * completion of a detached one where there is none.
  *
  * memory: 32Ki
  * run: OMP_MAX_TASK_PRIORITY=5

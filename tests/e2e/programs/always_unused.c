@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * map(always) moves the data of a region in both directions, of a kernel that does not use them, too: of a synchronous one, of
- * a target task, and of those in host tasks that are run on a device.
+ * map(always) moves the data of a region in both directions, of a kernel that does not use them, too: of a synchronous
+ * one, of a target task, and of those in host tasks that are run on a device.
  *
  * memory: 24Ki
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Tasks that create host tasks with depend clauses, which offload: a barrier waits for these grandchildren, too, also where they
- * have been left to a device.
+ * Tasks that create host tasks with depend clauses, which offload: a barrier waits for these grandchildren, too, also
+ * where they have been left to a device.
  *
  * memory: 32Ki
  * run: OMP_CANCELLATION=true

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A barrier waits for the target tasks before it, also where more barriers follow at once and the next region begins at once,
- * and with two initial threads. (libomp 19 goes on too early with detached tasks that other threads complete.)
+ * A barrier waits for the target tasks before it, also where more barriers follow at once and the next region begins at
+ * once, and with two initial threads. (libomp 19 goes on too early with detached tasks that other threads complete.)
  *
  * memory: 32Ki
  */

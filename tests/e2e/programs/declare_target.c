@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * declare target globals: kernels read and write them, update moves them; each device would have its own, so the program
- * runs on one.
+ * declare target globals: kernels read and write them, update moves them; each device would have its own, so the
+ * program runs on one.
  *
  * memory: 24Ki
  * stats: sum(d.tasks > 0 for d in devices) <= 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Inside a region, data are divided anew (a kernel names other sections than the one before it) while a task still writes to
- * them: its results stay on the devices, and the program's memory stays as it is.
+ * Inside a region, data are divided anew (a kernel names other sections than the one before it) while a task still
+ * writes to them: its results stay on the devices, and the program's memory stays as it is.
  *
  * memory: 64Ki
  * run: OMPDARTS_DEBUG=jitter=0.002 OMPDARTS_DEVICES=2

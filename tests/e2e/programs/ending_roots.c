@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Threads of the program's own that end while target tasks of theirs are under way: who joins them finds all tasks done and their
- * results. In parallel regions of such threads libomp's own threads outlive the ones that the tasks belong to.
+ * Threads of the program's own that end while target tasks of theirs are under way: who joins them finds all tasks done
+ * and their results. In parallel regions of such threads libomp's own threads outlive the ones that the tasks belong
+ * to.
  *
  * variants: alone at_once in_region region_of_one
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * firstprivate scalars keep the value of the moment the task was created; what the kernel does to them, and to firstprivate
- * arrays, stays inside. (Arrays are left alone after the creation: clang 19 copies them only when the task starts.) Scalars
- * mapped tofrom come back.
+ * firstprivate scalars keep the value of the moment the task was created; what the kernel does to them, and to
+ * firstprivate arrays, stays inside. (Arrays are left alone after the creation: clang 19 copies them only when the task
+ * starts.) Scalars mapped tofrom come back.
  *
  * memory: 24Ki
  * stats: stats.host_tasks == 0

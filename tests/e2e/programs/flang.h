@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Fortran arrays as flang hands them to the runtime, made in C: descriptors in the layout of ISO_Fortran_binding.h, map lists
- * with the entries that flang 22 (flang 19: "flang19" as the program's argument) makes for them, and the calls that it makes.
+ * Fortran arrays as flang hands them to the runtime, made in C: descriptors in the layout of ISO_Fortran_binding.h, map
+ * lists with the entries that flang 22 (flang 19: "flang19" as the program's argument) makes for them, and the calls
+ * that it makes.
  *
  * A region is compiled by clang: FLANG_REGION defines it with its host version. Its parameters are descriptors (or
- * structs), then one int; the program's own __tgt_target_kernel, which stands before the library's, learns its address from
- * a first launch that does nothing. From then on launch() calls the library's with flang's list.
+ * structs), then one int; the program's own __tgt_target_kernel, which stands before the library's, learns its address
+ * from a first launch that does nothing. From then on launch() calls the library's with flang's list.
  */
 #ifndef E2E_FLANG_H
 #define E2E_FLANG_H
@@ -177,8 +178,8 @@ DATA_CALL(update)
 
 static void *learnt_region;
 
-/* Stands before the library's: clang's own launches only tell which region they would launch. (Without debug information
- * of its own: clang gives those launches no line, which its verifier minds.) */
+/* Stands before the library's: clang's own launches only tell which region they would launch. (Without debug
+ * information of its own: clang gives those launches no line, which its verifier minds.) */
 __attribute__((nodebug)) int __tgt_target_kernel(location *where, int64_t device, int32_t teams, int32_t threads,
                                                  void *region, kernel_arguments *arguments)
 {

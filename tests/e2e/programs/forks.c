@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * fork(), system() and popen() in a program that offloads (forks.sh). The argument says when the child comes and what it does;
- * it ends with exit code 3.
+ * fork(), system() and popen() in a program that offloads (forks.sh). The argument says when the child comes and what
+ * it does; it ends with exit code 3.
  */
 #include "check.h"
 

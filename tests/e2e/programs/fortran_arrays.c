@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Fortran arrays, which arrive as descriptors: allocatables, pointers, sections, assumed shape, scalars, unallocated ones, as
- * flang maps them (flang.h); alone, in `target data`, between enter and exit data, with updates. All are scheduled: a
- * launch that passed through would not be counted.
+ * Fortran arrays, which arrive as descriptors: allocatables, pointers, sections, assumed shape, scalars, unallocated
+ * ones, as flang maps them (flang.h); alone, in `target data`, between enter and exit data, with updates. All are
+ * scheduled: a launch that passed through would not be counted.
  *
  * memory: 24Ki
  * variants: flang19 flang22
@@ -175,7 +175,8 @@ static void updates(double *x, double *y)
     CHECK(x[0] == 5 && x[15] == 5 && x[16] == 12 && x[31] == 12 && x[32] == 5 && x[20] == 12 + TILE);
 }
 
-/* enter data map(to: a), kernels through other descriptors of the same array (dummy arguments), exit data map(from: a). */
+/* enter data map(to: a), kernels through other descriptors of the same array (dummy arguments), exit data map(from:
+ * a). */
 static void entered(double *x, double *y)
 {
     descriptor a = describe(x, TILE), b = describe(y, TILE), dummy = a;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Fortran arrays in tasks, as flang makes them (flang.h): `target nowait depend` with tiles that have a descriptor each, and
- * with sections of one array; whole arrays entered and left by tasks; from a team and from the initial thread alone. The
- * task's data are a pointer to each descriptor, the depend item is the first element, of 8 bytes. (Flang 19 has no nowait:
- * its map list in such a task stands for other versions.)
+ * Fortran arrays in tasks, as flang makes them (flang.h): `target nowait depend` with tiles that have a descriptor
+ * each, and with sections of one array; whole arrays entered and left by tasks; from a team and from the initial thread
+ * alone. The task's data are a pointer to each descriptor, the depend item is the first element, of 8 bytes. (Flang 19
+ * has no nowait: its map list in such a task stands for other versions.)
  *
  * memory: 32Ki
  * variants: flang19 flang22
@@ -225,8 +225,9 @@ static void entered(double *x)
 
 /* --- sections of one array ------------------------------------------------- */
 
-/* All tasks name one descriptor, and read another: with libomptarget, which has one copy of each for all tasks, both arrays
- * must be present. (With flang 19's entries it fills a new copy only after it has shown it to the other threads.) */
+/* All tasks name one descriptor, and read another: with libomptarget, which has one copy of each for all tasks, both
+ * arrays must be present. (With flang 19's entries it fills a new copy only after it has shown it to the other
+ * threads.) */
 static void sections(double *x)
 {
     number(x);

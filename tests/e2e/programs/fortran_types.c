@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Fortran derived types with allocatable and pointer components, as flang 22 maps them (flang.h): one component, several, the
- * whole with flang's default mapper, types in types, arrays of such types, an element of such an array; alone and in
- * regions. What a device makes of them is what the host makes of a twin.
+ * Fortran derived types with allocatable and pointer components, as flang 22 maps them (flang.h): one component,
+ * several, the whole with flang's default mapper, types in types, arrays of such types, an element of such an array;
+ * alone and in regions. What a device makes of them is what the host makes of a twin.
  *
  * memory: 40Ki
  * stats: stats.tasks in (4 * 6, 4 * 10)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Programs that are wrong: the host touches a tile of which a device keeps a copy, with nothing that orders it; and
- * faults that are none of that (host_access.sh, OMPDARTS_DEBUG=check). The first argument says how, the second for how many seconds.
+ * faults that are none of that (host_access.sh, OMPDARTS_DEBUG=check). The first argument says how, the second for how
+ * many seconds.
  */
 #include "check.h"
 

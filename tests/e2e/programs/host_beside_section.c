@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * An array is mapped as a whole, and after a taskwait in sections: while a task has one section, the host writes another.
- * What comes back from the device is the task's section, not the rest of what was once mapped.
+ * An array is mapped as a whole, and after a taskwait in sections: while a task has one section, the host writes
+ * another. What comes back from the device is the task's section, not the rest of what was once mapped.
  *
  * memory: 40Ki
  */

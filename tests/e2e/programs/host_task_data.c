@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Host tasks that offload from inside and use their data on the host as well: what they do not offload, in branches that
- * offload nothing, before a construct and after it. In turns with target tasks that use the same data on devices.
+ * Host tasks that offload from inside and use their data on the host as well: what they do not offload, in branches
+ * that offload nothing, before a construct and after it. In turns with target tasks that use the same data on devices.
  *
  * run: OMPDARTS_COHERENCE=depend
  * run: OMPDARTS_COHERENCE=depend OMP_NUM_THREADS=1

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The host writes to mapped arrays inside a region, at every legal moment and without any update: devices keep what they had when
- * the region was opened (or updated), and the host keeps what it has written until something is mapped or updated `from`.
+ * The host writes to mapped arrays inside a region, at every legal moment and without any update: devices keep what
+ * they had when the region was opened (or updated), and the host keeps what it has written until something is mapped or
+ * updated `from`.
  *
  * memory: 32Ki
- * variants: region enter update awaited ordered sections released unread unmapped parts two_threads late_push read_only members
+ * variants: region enter update awaited ordered sections released unread unmapped parts two_threads late_push read_only
+ * members
  */
 #include "check.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Constructs that LIBOMPTARGET_INFO tells of (info.sh). `regions`: kernels on present data; `maps`: kernels with maps of their own. */
+/* Constructs that LIBOMPTARGET_INFO tells of (info.sh). `regions`: kernels on present data; `maps`: kernels with maps
+ * of their own. */
 #include "check.h"
 
 #include <string.h>

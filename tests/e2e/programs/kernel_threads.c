@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Parallel regions in kernels of target tasks, several of which run at once: under the library their threads are not more than
- * there are processors, however many the program may have; without it libomp runs them as nested regions.
+ * Parallel regions in kernels of target tasks, several of which run at once: under the library their threads are not
+ * more than there are processors, however many the program may have; without it libomp runs them as nested regions.
  */
 #include "check.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Target tasks among host tasks that offload from inside and, from the second round on, in the middle need data beside
- * those that they name: for that memory they wait until kernels end that were left running (async_launch.c) on their device.
+ * those that they name: for that memory they wait until kernels end that were left running (async_launch.c) on their
+ * device.
  *
  * memory: 24Ki
  */

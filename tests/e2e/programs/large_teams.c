@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Teams of many more threads than there are processors: threads that wait sleep, also while a few of the team have tasks to run.
+ * Teams of many more threads than there are processors: threads that wait sleep, also while a few of the team have
+ * tasks to run.
  *
  * variants: tasks target
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A thread that has arrived at a barrier runs a task of another thread, which creates target tasks in order, of its own task's
- * task: nobody passes before they are complete.
+ * A thread that has arrived at a barrier runs a task of another thread, which creates target tasks in order, of its own
+ * task's task: nobody passes before they are complete.
  */
 #include "check.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Opens libraries with target regions while kernels of its own have already run, closes them, and opens others in their
- * place (late_library.sh). Arguments: a library to be opened and used, `close` the one opened last, `kernels` of its own. Compiled
- * without OpenMP it has no device code itself.
+ * place (late_library.sh). Arguments: a library to be opened and used, `close` the one opened last, `kernels` of its
+ * own. Compiled without OpenMP it has no device code itself.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Devices that cannot hold even the first array: the host version runs, whatever the construct, also where the program has
- * written output before.
+ * Devices that cannot hold even the first array: the host version runs, whatever the construct, also where the program
+ * has written output before.
  *
  * memory: 4Ki
  * variants: task sync region update device_address mapped_pointer beside_shown nested enter_nowait host_task always

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Linked with libraries that have target regions, and with one that uses them in its constructor (linked_library.sh). Compiled without
- * OpenMP it has no device code itself.
+ * Linked with libraries that have target regions, and with one that uses them in its constructor (linked_library.sh).
+ * Compiled without OpenMP it has no device code itself.
  */
 #include "check.h"
 

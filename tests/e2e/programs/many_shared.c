@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A parallel region gets one pointer per shared variable: regions with 1, 3, 4, 5, 130 and 300 of them, with and without offloading
- * inside. */
+/* A parallel region gets one pointer per shared variable: regions with 1, 3, 4, 5, 130 and 300 of them, with and
+ * without offloading inside. */
 #include "check.h"
 
 #define TEN(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7) f(n##8) f(n##9)

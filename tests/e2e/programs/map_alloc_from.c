@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * map(alloc) and map(from): inside a region the contents that are present count; outside, `alloc` is scratch memory that
- * never reaches the host, and `from` brings home what the kernel wrote.
+ * map(alloc) and map(from): inside a region the contents that are present count; outside, `alloc` is scratch memory
+ * that never reaches the host, and `from` brings home what the kernel wrote.
  *
  * memory: 32Ki
  */

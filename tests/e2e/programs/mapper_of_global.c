@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A mapper that leads to a global variable and to an array: libomptarget maps both, and later constructs on the array are for its copy.
+ * A mapper that leads to a global variable and to an array: libomptarget maps both, and later constructs on the array
+ * are for its copy.
  */
 #include "check.h"
 

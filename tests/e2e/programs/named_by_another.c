@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Tasks whose writes are named by an element that stands for the array and is none of their data, beside depend(in:) of the
- * first element of what they write: that does not make it only read. Nor does it beside map(from:).
+ * Tasks whose writes are named by an element that stands for the array and is none of their data, beside depend(in:) of
+ * the first element of what they write: that does not make it only read. Nor does it beside map(from:).
  *
  * memory: 24Ki
  * stats: stats.tasks == 3 * 6

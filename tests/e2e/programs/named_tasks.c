@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Names that the program gives its tasks (ompdarts_name_task), in the trace: of target tasks, synchronous constructs and host
- * tasks; each for one task, the others keep those of their code. named_tasks.sh reads the trace; without the library and
- * without a trace nothing happens.
+ * Names that the program gives its tasks (ompdarts_name_task), in the trace: of target tasks, synchronous constructs
+ * and host tasks; each for one task, the others keep those of their code. named_tasks.sh reads the trace; without the
+ * library and without a trace nothing happens.
  */
 #include "../../../omp_ext/hooks/ompdarts.h"
 #include "check.h"

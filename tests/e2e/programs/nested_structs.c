@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Structs that pointers in structs lead to: an array of structs with a pointer each, mapped with its owner in one construct;
- * a deep copy made by enter data, level by level, and used through its root; levels that the kernel does not use.
+ * Structs that pointers in structs lead to: an array of structs with a pointer each, mapped with its owner in one
+ * construct; a deep copy made by enter data, level by level, and used through its root; levels that the kernel does not
+ * use.
  *
  * memory: 48Ki
  * stats: stats.tasks in (4, 4 + 4 + 2)

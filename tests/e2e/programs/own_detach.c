@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The program's own detachable host tasks, and undeferred, final and untied ones, among target tasks on the same tiles.
- * Events are fulfilled by the task itself, by a task beside it, in a final task as well, and, with the argument `elsewhere`, by a thread that is none
- * of OpenMP's, for a team of one thread; libomp alone aborts at that now and then.
+ * Events are fulfilled by the task itself, by a task beside it, in a final task as well, and, with the argument
+ * `elsewhere`, by a thread that is none of OpenMP's, for a team of one thread; libomp alone aborts at that now and
+ * then.
  *
  * memory: 24Ki
  */
@@ -103,7 +104,8 @@ static void by_a_sibling(double *x)
     }
 }
 
-/* In a team of one thread, in a final task that waits for a kernel: the waiting thread runs it when it tells of the kernel's end. */
+/* In a team of one thread, in a final task that waits for a kernel: the waiting thread runs it when it tells of the
+ * kernel's end. */
 static void in_final_task(double *x)
 {
 #pragma omp target nowait depend(inout : x[0 : TILE]) map(tofrom : x[0 : TILE])

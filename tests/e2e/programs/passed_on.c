@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The successors of target tasks begin although the thread that has created them does not wait for these tasks by name: it waits
- * for something else of its task, or for a flag, and other threads of the team wait for it.
+ * The successors of target tasks begin although the thread that has created them does not wait for these tasks by name:
+ * it waits for something else of its task, or for a flag, and other threads of the team wait for it.
  *
  * variants: yield flag group items task_reduction serialized
  */

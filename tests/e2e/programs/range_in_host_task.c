@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A host task names a range of which kernels have several data, one of them with the first element of the range, or none;
- * an array in an open region lies in between. It finds what kernels have written outside the region, and what it writes
- * there is what they find.
+ * A host task names a range of which kernels have several data, one of them with the first element of the range, or
+ * none; an array in an open region lies in between. It finds what kernels have written outside the region, and what it
+ * writes there is what they find.
  *
  * memory: 40Ki
  * run: OMPDARTS_COHERENCE=depend

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Regions of one thread inside others, while target tasks with dependences of the outer region are under way: waits in the inner
- * region end. (libomp counts the tasks of both together.)
+ * Regions of one thread inside others, while target tasks with dependences of the outer region are under way: waits in
+ * the inner region end. (libomp counts the tasks of both together.)
  *
  * memory: 32Ki
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Large tiles whose memory is given back to the system and mapped again at the same addresses, with other contents: between
- * synchronisation points, in host tasks that depend on them, and after data regions that do not fit the devices. What was
- * kept about the old pages (pins, copies) must not outlive them.
+ * Large tiles whose memory is given back to the system and mapped again at the same addresses, with other contents:
+ * between synchronisation points, in host tasks that depend on them, and after data regions that do not fit the
+ * devices. What was kept about the old pages (pins, copies) must not outlive them.
  *
  * memory: 600Ki
  * environment: CUDA_DOUBLE_WATCH_PINS=1

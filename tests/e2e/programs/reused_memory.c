@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Host memory that is freed and given out again for arrays of other sizes, and arrays on the stack: what was mapped there
- * before says nothing about the new contents, and nothing beyond the new array is copied in or out.
+ * Host memory that is freed and given out again for arrays of other sizes, and arrays on the stack: what was mapped
+ * there before says nothing about the new contents, and nothing beyond the new array is copied in or out.
  *
  * memory: 64Ki
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A host task that works through device addresses changes data that its depend clause does not name, then maps them `to` for a
- * kernel that writes there: nobody is to see that, beside other data or alone, whether or not the task changes them again.
+ * A host task that works through device addresses changes data that its depend clause does not name, then maps them
+ * `to` for a kernel that writes there: nobody is to see that, beside other data or alone, whether or not the task
+ * changes them again.
  *
  * memory: 24Ki
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * map(to: x) beside depend(inout: x): the task may write to its device copy, which nobody is to see afterwards, also where
- * the task before it has left the newest contents of x on that device.
+ * map(to: x) beside depend(inout: x): the task may write to its device copy, which nobody is to see afterwards, also
+ * where the task before it has left the newest contents of x on that device.
  *
  * memory: 24Ki
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Independent tasks that all map one whole array and write a row each, named in their depend clauses; and pairs that map
- * the whole array, one reading the row that the other wrote. Each must keep the others' rows.
+ * Independent tasks that all map one whole array and write a row each, named in their depend clauses; and pairs that
+ * map the whole array, one reading the row that the other wrote. Each must keep the others' rows.
  *
  * memory: 80Ki
  * stats: stats.tasks == 8 * 4 + 7

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Two threads are shown device addresses of one array at the same time, the one beside other arrays of its own: both get
- * an address that a kernel can use, whatever device the array was on.
+ * Two threads are shown device addresses of one array at the same time, the one beside other arrays of its own: both
+ * get an address that a kernel can use, whatever device the array was on.
  * What fits on no device is shown where its contents are in host memory.
  *
  * run: OMPDARTS_MEM=2Ki

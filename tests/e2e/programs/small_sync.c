@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Synchronous target regions on next to no data, one after the other: without data, with scalars, with arrays of a region, and with
- * arrays that each maps for itself, as tofrom, to and from. With the argument `switches` it says on standard error how often its thread has
- * waited for others meanwhile, in any way (small_sync.sh).
+ * Synchronous target regions on next to no data, one after the other: without data, with scalars, with arrays of a
+ * region, and with arrays that each maps for itself, as tofrom, to and from. With the argument `switches` it says on
+ * standard error how often its thread has waited for others meanwhile, in any way (small_sync.sh).
  *
  * stats: stats.tasks == 601
  * stats: stats.host_tasks == 0

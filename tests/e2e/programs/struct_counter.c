@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Two threads whose kernels count in one struct that a region holds, with atomic updates: no count is lost. Beside it they
- * reach arrays of their own through the struct's pointers. Likewise where each kernel brings the struct.
+ * Two threads whose kernels count in one struct that a region holds, with atomic updates: no count is lost. Beside it
+ * they reach arrays of their own through the struct's pointers. Likewise where each kernel brings the struct.
  *
  * variants: present brought
  */

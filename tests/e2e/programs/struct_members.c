@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Members of a struct that is on the device as a whole, mapped by a kernel in every way: the kernel works on the device's
- * copy, and the program's own changes only where `always` says so. Outside of regions members come and go by themselves,
- * and what lies between them is the host's. Structs of which only the pointer is present.
+ * Members of a struct that is on the device as a whole, mapped by a kernel in every way: the kernel works on the
+ * device's copy, and the program's own changes only where `always` says so. Outside of regions members come and go by
+ * themselves, and what lies between them is the host's. Structs of which only the pointer is present.
  *
  * memory: 48Ki
  */

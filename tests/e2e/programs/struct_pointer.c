@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A struct with a mapped pointer member, which libomptarget maps itself, between tasks that use the same array by its own
- * name: each sees what the other wrote.
+ * A struct with a mapped pointer member, which libomptarget maps itself, between tasks that use the same array by its
+ * own name: each sees what the other wrote.
  *
  * memory: 24Ki
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * target data inside target data: the inner construct neither copies nor drops what the outer one holds; `always` copies
- * all the same; delete at the end of an inner enter/exit pair ends all of them; use_device_ptr of what is present.
+ * target data inside target data: the inner construct neither copies nor drops what the outer one holds; `always`
+ * copies all the same; delete at the end of an inner enter/exit pair ends all of them; use_device_ptr of what is
+ * present.
  *
  * memory: 32Ki
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A team of one thread waits at a barrier for a target task, then for what that task's depend items name, and makes others
- * that depend on it: its completion must be over, also where a device ended it just then.
+ * A team of one thread waits at a barrier for a target task, then for what that task's depend items name, and makes
+ * others that depend on it: its completion must be over, also where a device ended it just then.
  */
 #include "check.h"
 

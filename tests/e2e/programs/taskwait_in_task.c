@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A host task that works through device addresses waits for what its own depend clause names: it holds these data itself.
+ * A host task that works through device addresses waits for what its own depend clause names: it holds these data
+ * itself.
  *
  * environment: OMPDARTS_COHERENCE=depend
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Host tasks that offload and then wait, on a device that runs one task at a time: the taskwait brings home what the next task is
- * about to write, and must not keep that one from running.
+ * Host tasks that offload and then wait, on a device that runs one task at a time: the taskwait brings home what the
+ * next task is about to write, and must not keep that one from running.
  *
  * memory: 32Ki
  * run: OMPDARTS_COHERENCE=depend OMPDARTS_DEVICES=3 OMPDARTS_BACKEND=omptarget:link=1M OMP_NUM_THREADS=3

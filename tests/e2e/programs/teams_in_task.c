@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * In a team of one thread, a task that has created a target task with a depend clause runs a league of teams while that one is
- * under way: on a device, on the host, or with a limit of threads, which is none of the task's afterwards.
+ * In a team of one thread, a task that has created a target task with a depend clause runs a league of teams while that
+ * one is under way: on a device, on the host, or with a limit of threads, which is none of the task's afterwards.
  */
 #include "check.h"
 

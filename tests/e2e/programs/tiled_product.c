@@ -2,7 +2,8 @@
 /*
  * A tiled matrix product as users write it: each block is an allocation of its own; one target task per triple of
  * blocks, ordered by the first elements of the blocks; checked against a product on the host. With libomp 19's hidden
- * helper threads this kind of program aborts now and then; with several products in a run, in most runs (tiled_product.sh).
+ * helper threads this kind of program aborts now and then; with several products in a run, in most runs
+ * (tiled_product.sh).
  */
 #include "check.h"
 

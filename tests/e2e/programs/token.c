@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Dependences on a variable that is none of the tasks' data (a token): host tasks ordered by it write and read the tiles
- * between target tasks, without naming them.
+ * Dependences on a variable that is none of the tasks' data (a token): host tasks ordered by it write and read the
+ * tiles between target tasks, without naming them.
  *
  * memory: 24Ki
  * stats: stats.tasks == 8 * 5

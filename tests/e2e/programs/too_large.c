@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A task that fits no device's memory (each of its tiles does) runs on the host, between others that run on devices: see
- * too_large.sh.
+ * A task that fits no device's memory (each of its tiles does) runs on the host, between others that run on devices:
+ * see too_large.sh.
  */
 #include "check.h"
 

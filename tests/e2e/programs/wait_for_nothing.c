@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A program that hangs by its own fault: it waits for a task whose event nobody fulfils. The watchdog says so. With the
- * argument `barrier` one of two threads never comes to the barrier; with `signal N` it sends itself that signal, with `loop` it
- * offloads without end.
+ * argument `barrier` one of two threads never comes to the barrier; with `signal N` it sends itself that signal, with
+ * `loop` it offloads without end.
  */
 #include <omp.h>
 #include <signal.h>

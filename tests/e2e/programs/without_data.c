@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Many target tasks that use no data, more at once than are planned without a thread of their own, also under what plans ahead:
- * a policy that does, and the choice of the devices that work. Between two batches of them there are tasks that use some.
+ * Many target tasks that use no data, more at once than are planned without a thread of their own, also under what
+ * plans ahead: a policy that does, and the choice of the devices that work. Between two batches of them there are tasks
+ * that use some.
  *
  * stats: stats.tasks == 4020
  * run: OMPDARTS_SCHED=stationary OMPDARTS_DEVICES=4

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Kernels that go on after their launch: preloaded after libompdarts.so, this stands in front of libomptarget and makes of
- * host devices what GPUs are. A launch with the flag `nowait` asks the two questions to libomp that libomptarget asks;
- * where it gets a place for a handle, the kernel is queued on its device and the launch returns. One thread per device runs
- * them in order, late. From the environment:
- *   ASYNC_LAUNCH_STATS=FILE  at exit: a line "device K launches N most M threads T" for each device, where M is how many
+ * Kernels that go on after their launch: preloaded after libompdarts.so, this stands in front of libomptarget and makes
+ * of host devices what GPUs are. A launch with the flag `nowait` asks the two questions to libomp that libomptarget
+ * asks; where it gets a place for a handle, the kernel is queued on its device and the launch returns. One thread per
+ * device runs them in order, late. From the environment:
+ *   ASYNC_LAUNCH_STATS=FILE  at exit: a line "device K launches N most M threads T" for each device, where M is how
+ * many
  *                            kernels were queued or running at once, and T how many threads launched them; and a line
  *                            "synchronous N", the launches that waited for their kernels
  *   ASYNC_LAUNCH_DELAY=US    most microseconds by which a kernel is late (200)

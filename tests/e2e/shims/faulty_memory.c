@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Host memory and threads that run out: preloaded after libompdarts.so, this lets one allocation, or the creation of one
- * thread, that the library asks for fail; the program's own and those of other libraries are let through. From the environment:
+ * Host memory and threads that run out: preloaded after libompdarts.so, this lets one allocation, or the creation of
+ * one thread, that the library asks for fail; the program's own and those of other libraries are let through. From the
+ * environment:
  *   FAULTY_MALLOC=n  the n-th malloc, calloc or realloc of the library fails, and
  *   FAULTY_IN_A_ROW=m so many from there on, instead of one
  *   FAULTY_THREAD=n  its n-th pthread_create fails

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A program that takes its user's locale, as most with a surface do: preloaded, setlocale() comes before main(). Where the locale has
- * no decimal comma the program ends with 98. */
+/* A program that takes its user's locale, as most with a surface do: preloaded, setlocale() comes before main(). Where
+ * the locale has no decimal comma the program ends with 98. */
 #include <locale.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A libomp that takes its time with completed tasks: preloaded after libompdarts.so, omp_fulfill_event() pauses before and
- * after its work. If the program's exit comes to this library's end while a thread is still inside, libomp would be ended
- * under that thread's feet: the program ends with 99 and a line that says so.
+ * A libomp that takes its time with completed tasks: preloaded after libompdarts.so, omp_fulfill_event() pauses before
+ * and after its work. If the program's exit comes to this library's end while a thread is still inside, libomp would be
+ * ended under that thread's feet: the program ends with 99 and a line that says so.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

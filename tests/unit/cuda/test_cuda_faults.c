@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Failures below the CUDA back-end, on the driver's double: every function at its n-th call, devices that are lost, memory that
- * runs out, drivers that are none. Whatever fails is told, by OD_EDEVICE and a line; nothing of it goes on afterwards,
- * nothing is leaked, and the next attempt succeeds.
+ * Failures below the CUDA back-end, on the driver's double: every function at its n-th call, devices that are lost,
+ * memory that runs out, drivers that are none. Whatever fails is told, by OD_EDEVICE and a line; nothing of it goes on
+ * afterwards, nothing is leaked, and the next attempt succeeds.
  */
 #include "tests/unit/cuda/cuda_world.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A listener (sched/event.h) that checks what an engine tells: tasks live in order, transfers begin and end once, memory
- * stays below its limit, stalls do not overlap, decisions are about what is still open; and that all of it together
- * gives the engine's statistics.
+ * A listener (sched/event.h) that checks what an engine tells: tasks live in order, transfers begin and end once,
+ * memory stays below its limit, stalls do not overlap, decisions are about what is still open; and that all of it
+ * together gives the engine's statistics.
  */
 #ifndef OD_TESTS_TOLD_H
 #define OD_TESTS_TOLD_H

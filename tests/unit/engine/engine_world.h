@@ -60,8 +60,8 @@ typedef struct w_machine {
 typedef unsigned (*w_choose)(void *arg, unsigned n);
 
 /* Runs the graph to its end, every next event chosen. False, with a message, where a rule is broken:
- * deadlock, limit, stale read, lost write, broken invariant. A run also ends well where the engine gives up because the only
- * copy of a datum was on a device that is lost. */
+ * deadlock, limit, stale read, lost write, broken invariant. A run also ends well where the engine gives up because the
+ * only copy of a datum was on a device that is lost. */
 bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void *arg);
 
 /* Adds the dependences that the order of submission and the modes imply. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A task that needs a device, whose data the program has been shown on different devices: it waits until one of them goes, or for
- * some seconds; then its host version runs.
+ * A task that needs a device, whose data the program has been shown on different devices: it waits until one of them
+ * goes, or for some seconds; then its host version runs.
  */
 #include "sched/engine/engine.h"
 

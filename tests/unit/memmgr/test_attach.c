@@ -53,7 +53,8 @@ static void the_last_user_frees_it(void **state)
     od_attachments_release(set);
 }
 
-/* Every part of an array with two slots that are not aligned: only the bytes of the part change, and slots hold the host's value. */
+/* Every part of an array with two slots that are not aligned: only the bytes of the part change, and slots hold the
+ * host's value. */
 static void delivers_around_slots(void **state)
 {
     enum { SIZE = 40, FIRST = 5, SECOND = 20 };

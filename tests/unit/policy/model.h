@@ -2,8 +2,8 @@
 /*
  * The model of the papers: the engine on virtual time, with data and tasks of chosen size and duration.
  *
- * All devices share one link from the host and one back; each transfer has the link for itself, first come, first served.
- * Copies between devices, where there are any, have a link per receiver. One task runs at a time on a device.
+ * All devices share one link from the host and one back; each transfer has the link for itself, first come, first
+ * served. Copies between devices, where there are any, have a link per receiver. One task runs at a time on a device.
  */
 #ifndef TESTS_UNIT_MODEL_H
 #define TESTS_UNIT_MODEL_H

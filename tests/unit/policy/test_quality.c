@@ -115,7 +115,8 @@ static void test_common_datum(void **unused)
     assert_int_equal(kept.tasks[0], 64);
 }
 
-/* Half of the tasks read one datum, the others one each: while the former compute, the latter's loads can hide behind them. */
+/* Half of the tasks read one datum, the others one each: while the former compute, the latter's loads can hide behind
+ * them. */
 static model_graph late_loads(void)
 {
     model_graph graph = model_gemm2d(8); /* 64 tasks, 16 data */

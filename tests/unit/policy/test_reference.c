@@ -3,8 +3,8 @@
  * Every policy beside its plain version (tests/reference), on random events: both must make the same choices.
  *
  * Two worlds with the same data and tasks receive the same events: tasks arrive with up to six inputs of unequal
- * size, devices ask, data come and go, tasks start and end, data are forgotten. After each event all tasks must be at the
- * same place in both.
+ * size, devices ask, data come and go, tasks start and end, data are forgotten. After each event all tasks must be at
+ * the same place in both.
  */
 #include "tests/unit/policy/sched_world.h"
 

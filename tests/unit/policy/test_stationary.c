@@ -113,8 +113,8 @@ static unsigned devices_at_work(const model_result *result)
     return count;
 }
 
-/* What is idle gets nothing, whatever the policy; and each of those that are to be active gets something, unless the policy finds that fewer
- * are enough. */
+/* What is idle gets nothing, whatever the policy; and each of those that are to be active gets something, unless the
+ * policy finds that fewer are enough. */
 static void test_devices_idle_under_every_policy(void **unused)
 {
     (void)unused;
@@ -455,7 +455,8 @@ static void test_known_graph(void **unused)
         free(s.data[d]);
 }
 
-/* Tasks of one kind take what the latest ready one is predicted to, whether open or claimed; others what was predicted for them. */
+/* Tasks of one kind take what the latest ready one is predicted to, whether open or claimed; others what was predicted
+ * for them. */
 static void test_durations(void **unused)
 {
     (void)unused;

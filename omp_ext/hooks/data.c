@@ -273,6 +273,7 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         return true;
     od_info_print((od_info_construct)what, ident, *device, args);
     bool is_virtual = od_is_virtual(device, args);
+    OD_RESERVATION_USED;
     od_map_list room = {0};
     const od_map_args *expanded = od_expanded(args, &room);
     uint64_t from_ns = od_tracing_creation();

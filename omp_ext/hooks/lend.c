@@ -9,6 +9,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
+#include "omp_ext/tasks/reservation.h"
 #include "omp_ext/tasks/launch.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/structs/structs.h"
@@ -85,7 +86,7 @@ static od_job *acquire(const od_map_args *ranges, int device, int *place)
     od_runtime_unlock();
     job->task.uses_spill = true;
     job->task.bound = od_runtime_device_index(device);
-    job->task.outer = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
+    job->task.outer = od_reservation_task();
     *place = od_job_acquire(job, &uses, "a construct that passes through");
     return job;
 }

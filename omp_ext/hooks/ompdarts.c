@@ -6,6 +6,7 @@
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/queue.h"
+#include "omp_ext/tasks/reservation.h"
 
 int ompdarts_v1_ndevices(void)
 {
@@ -48,12 +49,14 @@ int ompdarts_v1_device_stats(int device, ompdarts_device_stats *stats)
 
 void *ompdarts_v1_stream(void)
 {
+    OD_RESERVATION_USED;
     const od_queue *queue = od_queue_own();
     return queue ? od_runtime_backend()->ops->queues->handle(queue) : NULL;
 }
 
 void *ompdarts_v1_cublas_handle(void)
 {
+    OD_RESERVATION_USED;
     const od_backend *backend = od_runtime_backend();
     od_queue *queue = od_queue_own();
     return queue ? backend->ops->queues->blas(backend->state, queue) : NULL;

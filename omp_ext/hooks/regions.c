@@ -306,7 +306,7 @@ void od_data_begin(const od_map_args *args, const od_structs *structs)
     if (od_shows_own_data(args)) {
         od_args_push_always(args);
         od_show_own_addresses(args);
-        od_self.used = true;
+        od_self.job->used = true;
         od_self.shown++;
         return;
     }

@@ -114,7 +114,7 @@ static int acquire(const od_map_args *args, od_reach *reach, int bound)
         od_reach_want(reach, &uses, access_of);
     job->task.shows = job->task.needs_device = job->task.uses_spill = true;
     job->attempts = own_attempts() + 1;
-    job->task.outer = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
+    job->task.outer = od_reservation_task();
     if (bound != OD_NOWHERE)
         job->task.bound = bound;
     od_uses shown = uses; /* the arrays stay the job's */

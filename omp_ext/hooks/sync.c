@@ -15,17 +15,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* The calling thread begins or ends to wait for other tasks. A host task that does so holds no data which they may
- * need, but those whose addresses it is shown, and keeps no device from running them. */
+/* The calling thread begins or ends to wait for other tasks. */
 static void note_wait(bool waits)
 {
     od_watchdog_note_wait(waits);
-    od_reservation_give_up();
-    if (od_self.mode != OD_ON_DEVICE)
-        return;
-    od_engine *engine = od_runtime_lock();
-    od_engine_task_block(engine, &od_self.job->task, waits);
-    od_runtime_unlock();
+    if (waits)
+        od_reservation_before_wait();
 }
 
 /* What a kernel on a host device synchronises are its own threads: no point of the program's. */

@@ -146,6 +146,7 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
         return pass_through(&call, device);
     if (od_memory_is_short() && !uses_regions(&map))
         return pass_through(&call, OD_DEVICE_DEFAULT);
+    OD_RESERVATION_USED;
     void *widened = od_fortran_widen(&call.map);
     int64_t *marked = NULL;
     int failed;

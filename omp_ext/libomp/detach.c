@@ -147,10 +147,13 @@ void od_detached_complete(od_detached task)
 {
     od_member *creator = task.creator ? task.creator->member : NULL;
     bool may_emit = !creator || (is_of_my_team(creator) && od_thread_may_run_tasks());
-    if (creator && task.event && !od_runtime_ended() && !may_emit)
+    if (creator && task.event && !od_runtime_ended() && !may_emit) {
         od_team_post(creator, task);
-    else
-        od_detached_report(task);
+        return;
+    }
+    bool was = od_thread_at_scheduling_point(false);
+    od_detached_report(task);
+    od_thread_at_scheduling_point(was);
 }
 
 /* --- waiting -------------------------------------------------------------------- */

@@ -13,7 +13,16 @@ void od_thread_note_grant(bool begins)
     own_grants += begins ? 1u : -1u;
 }
 
+static _Thread_local bool at_scheduling_point;
+
+bool od_thread_at_scheduling_point(bool is)
+{
+    bool was = at_scheduling_point;
+    at_scheduling_point = is;
+    return was;
+}
+
 bool od_thread_may_run_tasks(void)
 {
-    return !own_grants && !od_self.job && !od_self.holds;
+    return at_scheduling_point && !own_grants && od_self.mode != OD_ON_DEVICE && !od_self.job && !od_self.holds;
 }

@@ -39,10 +39,10 @@ typedef struct od_family {
 typedef struct od_thread {
     od_thread_mode mode;
     od_capture *capture;      /* CAPTURE */
-    od_job *job;              /* ON_DEVICE */
+    struct od_gate *gate;     /* ON_DEVICE */
+    od_job *job;              /* HOST_VERSION; ON_DEVICE: the gate's, while a construct uses it, else NULL */
     int place;                /* ON_DEVICE: where the job's data are */
     unsigned shown;           /* ON_DEVICE: data constructs open in which the job's data are in use */
-    bool used;                /* ON_DEVICE: the job's data have been shown, or a kernel has run on them */
     od_entry *learning;       /* PLAIN: the host task whose first run this is */
     bool offloads, unsuited;  /* what it has done so far: offload; something that must stay in place */
     const od_depend *depends; /* its depend items */
@@ -72,8 +72,11 @@ extern _Thread_local od_thread od_self __attribute__((visibility("hidden"), tls_
 
 /* The calling thread begins to wait for a grant of the engine's, or ends what it has been granted. */
 void od_thread_note_grant(bool begins);
-/* False where a task that libomp ran on the calling thread just now could wait for what the thread holds, or has to
- * do. */
+/* The calling thread is, or is not, at a task scheduling point of the program, where no code of the program is run but by
+ * libomp. Returns what it was before. */
+bool od_thread_at_scheduling_point(bool is);
+/* False where a task that libomp ran on the calling thread just now could wait for what the thread holds, or has to do:
+ * for a lock of the program's, too, outside of task scheduling points. */
 bool od_thread_may_run_tasks(void);
 
 #endif

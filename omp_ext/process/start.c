@@ -153,7 +153,7 @@ void od_runtime_start(void)
     od_runtime.jobs = &od_jobs;
     od_runtime.jobs_done_end = &od_runtime.jobs_done;
     od_list_init(&od_runtime.live);
-    od_list_init(&od_runtime.reserved);
+    od_list_init(&od_runtime.offered);
     /* libomp looks only at the first task of each queue for one that a waiting thread may run. Detached tasks complete
      * in any order, and then that need not be one: threads would wait for each other for ever. */
     REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");

@@ -155,7 +155,7 @@ void od_runtime_begin_to_end(int status, void *arg)
         return;
     od_lock_take(&od_runtime.lock);
     od_runtime.onlookers++;
-    idle = !od_own_jobs && !od_self.job && wait_for(is_idle, NULL);
+    idle = !od_own_jobs && od_self.mode == OD_PLAIN && wait_for(is_idle, NULL);
     od_runtime.onlookers--;
     if (idle) {
         await_reports();

@@ -42,7 +42,8 @@ typedef struct od_runtime_state {
     od_job *jobs_done, **jobs_done_end; /* outbox: completed jobs */
     od_waiter *requests_done;           /* outbox: completed requests with a notify */
     od_gate *gates;                     /* outbox: gates to be opened */
-    od_list reserved;                   /* od_job.live: reservations that have been granted and have not begun */
+    unsigned nreservations;             /* granted and not ended */
+    od_list offered;                    /* od_job.live: of these, those that may be revoked, oldest offer first */
     unsigned waiting;                   /* threads of the program that wait for `changed` */
     od_list live;                       /* od_job.live: submitted, with an event, not complete */
     bool single_device;
@@ -100,8 +101,8 @@ void od_runtime_probe_both(const od_transfer *transfer);
 /* The gate opens at the next unlock. */
 void od_runtime_open_gate(od_job *job);
 void od_runtime_grant_reservation(od_job *job);
-/* Reservations that were granted before this moment and have not begun. */
-void od_runtime_revoke_before(uint64_t before_ns);
+/* Reservations that have been offered since before this moment; those that are shown only keep no task from running then. */
+void od_runtime_revoke_before(uint64_t before_ns, bool shown_too);
 /* A thread counts the seconds of tasks that wait for what the program holds. */
 void od_runtime_start_retries(void);
 

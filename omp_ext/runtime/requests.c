@@ -58,7 +58,7 @@ void od_runtime_request_and_unlock(od_engine *engine, od_request *request)
         od_runtime_unlock();
         return;
     }
-    od_task *asker = od_self.mode == OD_ON_DEVICE ? &od_self.job->task : NULL;
+    od_task *asker = od_self.mode == OD_ON_DEVICE && od_self.job ? &od_self.job->task : NULL;
     od_waiter waiter = {.request = request};
     request->user = &waiter;
     od_runtime_prepare_to_wait(&waiter.done);

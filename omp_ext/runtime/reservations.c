@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reservations (omp_ext/tasks/reservation.h): granted, taken, ended, and revoked where somebody waits for their
- * data. */
+/* Reservations (omp_ext/tasks/reservation.h): granted, used, ended, and revoked where somebody waits while nothing uses
+ * them. */
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/process/fatal.h"
@@ -21,38 +21,81 @@ void od_runtime_open_gate(od_job *job)
     od_runtime.gates = job->gate;
 }
 
+/* --- offers ------------------------------------------------------------------ */
+
 /* Under the lock, as what follows. */
-static void revoke_reservation(od_job *job)
+static void offer(od_job *job, bool shown)
 {
-    od_list_remove(&od_runtime.reserved, &job->live);
-    job->gate->job = NULL;
-    od_engine_task_give_up(od_runtime.engine, &job->task, false);
+    job->offered = true;
+    job->shown = shown;
+    job->offered_ns = od_clock_ns();
+    od_list_push_back(&od_runtime.offered, &job->live);
 }
 
-/* Reservations that were granted before this moment and have not begun. */
-void od_runtime_revoke_before(uint64_t before_ns)
+static void withdraw(od_job *job)
 {
-    od_node *node;
-    while ((node = od_list_first(&od_runtime.reserved))) {
+    if (job->offered)
+        od_list_remove(&od_runtime.offered, &job->live);
+    job->offered = false;
+}
+
+static void end(od_job *job)
+{
+    withdraw(job);
+    job->gate->job = NULL;
+    od_runtime.nreservations--;
+}
+
+static void set_blocked(od_job *job, bool blocked)
+{
+    if (job->blocked != blocked)
+        od_engine_task_block(od_runtime.engine, &job->task, blocked);
+    job->blocked = blocked;
+}
+
+static void give_up(od_job *job)
+{
+    end(job);
+    set_blocked(job, false);
+    od_engine_task_give_up(od_runtime.engine, &job->task, job->used);
+}
+
+/* What is shown stays, but a task that runs beside it may be what its body waits for. */
+static void revoke(od_job *job)
+{
+    if (!job->shown) {
+        give_up(job);
+        return;
+    }
+    withdraw(job);
+    set_blocked(job, true);
+}
+
+/* --- revoking ---------------------------------------------------------------- */
+
+void od_runtime_revoke_before(uint64_t before_ns, bool shown_too)
+{
+    od_list_each(node, &od_runtime.offered) {
         od_job *job = od_container_of(node, od_job, live);
-        if (job->task.start_ns >= before_ns)
+        if (job->offered_ns >= before_ns)
             break;
-        revoke_reservation(job);
+        if (shown_too || !job->shown)
+            revoke(job);
     }
 }
 
 void od_runtime_revoke_all(void)
 {
     od_runtime_lock();
-    od_runtime_revoke_before(UINT64_MAX);
+    od_runtime_revoke_before(UINT64_MAX, false);
     od_runtime_unlock();
 }
 
 static od_job *find_conflicting(const od_task *task)
 {
-    od_list_each(node, &od_runtime.reserved) {
+    od_list_each(node, &od_runtime.offered) {
         od_job *job = od_container_of(node, od_job, live);
-        if (od_engine_tasks_conflict(&job->task, task))
+        if (!job->shown && od_engine_tasks_conflict(&job->task, task))
             return job;
     }
     return NULL;
@@ -62,10 +105,10 @@ void od_runtime_revoke_for(const od_job *waiting)
 {
     od_job *job;
     while (!waiting->granted && (job = find_conflicting(&waiting->task)))
-        revoke_reservation(job);
+        give_up(job);
 }
 
-enum { RESERVED_NS = 1000000000 }; /* a team that has no thread for a task by then may have none for long */
+enum { OFFERED_NS = 1000000000 }; /* a team that has no thread for a task by then may have none for long */
 
 static void *count_seconds(void *arg)
 {
@@ -75,8 +118,8 @@ static void *count_seconds(void *arg)
         od_engine *engine = od_runtime_lock();
         more = !od_runtime.stopping;
         if (more)
-            od_runtime_revoke_before(od_clock_ns() - RESERVED_NS);
-        more = more && (od_engine_retry(engine) || od_runtime.reserved.count);
+            od_runtime_revoke_before(od_clock_ns() - OFFERED_NS, true);
+        more = more && (od_engine_retry(engine) || od_runtime.nreservations);
         od_runtime.deferred = more;
         od_runtime_unlock();
     }
@@ -90,46 +133,86 @@ void od_runtime_start_retries(void)
     od_runtime.deferred = true;
 }
 
+/* --- from the grant to the end ------------------------------------------------ */
+
 void od_runtime_grant_reservation(od_job *job)
 {
     od_runtime_open_gate(job);
     job->granted = true;
     job->gate->job = job;
-    od_list_push_back(&od_runtime.reserved, &job->live);
+    od_runtime.nreservations++;
+    offer(job, false);
     if (od_runtime.waiting) /* from now on they wait in reason only */
         pthread_cond_broadcast(&od_runtime.changed);
     od_runtime_start_retries();
 }
 
-od_job *od_runtime_take_reservation(od_gate *gate)
+int od_runtime_begin_reservation(od_gate *gate)
 {
-    od_lock_take(&od_runtime.lock);
+    int place = OD_NOWHERE;
+    od_runtime_lock();
+    if (gate->job) {
+        gate->job->start_ns = od_clock_ns();
+        place = gate->job->running_on = gate->job->granted_place;
+    }
+    od_runtime_unlock();
+    return place;
+}
+
+od_job *od_runtime_use_reservation(od_gate *gate)
+{
+    od_runtime_lock();
     od_job *job = gate->job;
     if (job) {
-        gate->job = NULL;
-        od_list_remove(&od_runtime.reserved, &job->live);
-        job->start_ns = od_clock_ns();
-        job->running_on = job->granted_place;
+        withdraw(job);
+        set_blocked(job, false);
     }
     od_runtime_unlock();
     return job;
 }
 
-void od_runtime_end_reservation(od_job *job, bool used)
+void od_runtime_offer_reservation(od_gate *gate, bool shown)
+{
+    od_runtime_lock();
+    offer(gate->job, shown);
+    od_runtime_unlock();
+}
+
+void od_runtime_block_reservation(od_gate *gate)
+{
+    od_runtime_lock();
+    if (gate->job)
+        set_blocked(gate->job, true);
+    od_runtime_unlock();
+}
+
+void od_runtime_give_up_reservation(od_gate *gate)
+{
+    od_runtime_lock();
+    if (gate->job)
+        give_up(gate->job);
+    od_runtime_unlock();
+}
+
+void od_runtime_end_reservation(od_gate *gate)
 {
     od_engine *engine = od_runtime_lock();
-    if (used) {
+    od_job *job = gate->job;
+    if (job->used) {
+        end(job);
         od_runtime_note_duration(job);
         od_engine_task_done(engine, &job->task, OD_OK);
     } else {
-        od_engine_task_give_up(engine, &job->task, false);
+        give_up(job);
     }
     od_runtime_unlock();
 }
 
-void od_runtime_watch_reservation(od_job *job)
+void od_runtime_watch_reservation(od_gate *gate)
 {
     od_runtime_lock();
+    od_job *job = gate->job;
+    end(job);
     od_runtime.busy++;
     od_runtime_note_job(job);
     if (od_workers_watch(od_runtime.workers, (unsigned)job->granted_place, job))

@@ -61,17 +61,27 @@ void od_runtime_note_job(od_job *job);
 /* The gate before a host task: each holder releases it. */
 od_gate *od_gate_create(struct od_record *record);
 void od_gate_release(od_gate *gate);
-/* The reservation of a host task whose body begins now, or NULL: none was granted, or it has been revoked. */
-od_job *od_runtime_take_reservation(struct od_gate *gate);
+/* The body of a host task begins. Returns where its data are; OD_NOWHERE: no reservation was granted, or it has been
+ * revoked. It stays on offer. */
+int od_runtime_begin_reservation(struct od_gate *gate);
+/* A construct of the body begins to use the reservation, which is not revoked before it is offered again. NULL: it has
+ * been. */
+od_job *od_runtime_use_reservation(struct od_gate *gate);
+/* `shown`: the body holds device addresses or a queue, and the reservation with them. */
+void od_runtime_offer_reservation(struct od_gate *gate, bool shown);
+/* It keeps no other task from running until it is used again. */
+void od_runtime_block_reservation(struct od_gate *gate);
+/* The body goes on without what it has. */
+void od_runtime_give_up_reservation(struct od_gate *gate);
 /* A thread of the program is about to wait for this SYNC job, and may be the one that would begin tasks whose
- * reservations hold its data: these are revoked. Under the lock. */
+ * reservations hold its data, or goes on with them: these are revoked. Under the lock. */
 void od_runtime_revoke_for(const od_job *waiting);
 /* Likewise where the thread waits for any data to be idle. */
 void od_runtime_revoke_all(void);
-/* The body has ended. `used`: on its data. */
-void od_runtime_end_reservation(od_job *job, bool used);
-/* The body has ended, and the device is at work on what it has queued there (od_job.ticket). */
-void od_runtime_watch_reservation(od_job *job);
+/* The body has ended, which uses the reservation. */
+void od_runtime_end_reservation(struct od_gate *gate);
+/* Likewise, and the device is at work on what it has queued there (od_job.ticket). */
+void od_runtime_watch_reservation(struct od_gate *gate);
 /* A thread is about to be shown device addresses (use_device_ptr); it is not, or not any more. */
 void od_rivals_begin(void);
 void od_rivals_end(void);

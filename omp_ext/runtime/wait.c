@@ -5,6 +5,7 @@
 
 #include "omp_ext/runtime/own_copies.h"
 #include "omp_ext/libomp/thread.h"
+#include "util/clock.h"
 
 #include <time.h>
 
@@ -31,8 +32,8 @@ od_engine *od_runtime_lock_to_wait(const bool *flag)
     return od_runtime_lock();
 }
 
-/* What has been reserved for tasks that have not begun may be what the calling thread waits for, and it may be the
- * thread that would run them. */
+/* What has been reserved for tasks that have not begun, or do something else just now, may be what the calling thread
+ * waits for, and it may be the thread that would run them, or hold a lock that they wait for. */
 static void wait_beside_reservations(void)
 {
     enum { WAIT_NS = 2000000 };
@@ -42,7 +43,7 @@ static void wait_beside_reservations(void)
     limit.tv_sec += limit.tv_nsec / 1000000000;
     limit.tv_nsec %= 1000000000;
     if (pthread_cond_timedwait(&od_runtime.changed, &od_runtime.lock.mutex, &limit))
-        od_runtime_revoke_before(UINT64_MAX);
+        od_runtime_revoke_before(od_clock_ns() - WAIT_NS / 2, false);
 }
 
 /* Under the lock, which is given away meanwhile. Nothing is reported to libomp in between: it might run a task of the
@@ -83,7 +84,7 @@ void od_runtime_wait(const bool *flag)
         od_runtime_unlock();
         od_host_copies_help(od_runtime.host_copies);
         od_lock_take(&od_runtime.lock);
-        if (!*flag && od_runtime.reserved.count)
+        if (!*flag && od_runtime.nreservations)
             wait_beside_reservations();
         else if (!*flag)
             pthread_cond_wait(&od_runtime.changed, &od_runtime.lock.mutex);

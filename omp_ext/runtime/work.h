@@ -73,6 +73,11 @@ typedef struct od_job {
     od_entry *code;           /* and where as that of its compiled task, or NULL */
     bool granted;             /* SYNC, RESERVATION: the engine has started it */
     bool completed;           /* SYNC: the engine is done with it */
+    bool offered;             /* RESERVATION: nothing uses it just now, it may be revoked (od_runtime.offered) */
+    bool shown;               /* RESERVATION: the program holds device addresses of its data, or a queue: it stays */
+    bool blocked;             /* RESERVATION: shown, and it keeps no other task from running meanwhile */
+    bool used;                /* RESERVATION: its data have been shown, or a kernel has run on them */
+    uint64_t offered_ns;      /* RESERVATION: since when */
     int granted_place;        /* SYNC, RESERVATION */
     uint64_t number;          /* in the recording of the run (omp_ext/services/record/record.h), or 0 */
     double seconds;           /* that its last run took */
@@ -83,7 +88,7 @@ typedef struct od_job {
     void *handle;             /* libomptarget's, of a kernel that is still running, or NULL */
     od_ticket *ticket;        /* of what a host task has queued on its device, or NULL */
     od_request *after;        /* KERNEL: a request to carry out before its completion (map(always, from)) */
-    od_node live;             /* in the runtime's list of jobs with an event, or of reservations that have not begun */
+    od_node live;             /* in the runtime's list of jobs with an event, or of offered reservations */
     struct od_job *next;      /* in a worker queue or the outbox */
 } od_job;
 
@@ -91,7 +96,7 @@ typedef struct od_job {
 typedef struct od_gate {
     struct od_record *record; /* of the host task, which runs after the gate */
     od_detached detached;     /* the gate task's completion */
-    od_job *job;              /* the reservation that has been granted and not begun yet, or NULL; runtime lock */
+    od_job *job;              /* the reservation: granted, not ended, not revoked; or NULL. Runtime lock */
     unsigned holders;         /* of the record and the job; runtime lock */
     struct od_gate *next;     /* in the runtime's outbox */
 } od_gate;

@@ -42,7 +42,9 @@ static int32_t gate_trampoline(int32_t gtid, void *task)
     od_task_host_access(record->depends, record->ndepends);
     if (record->code->kind == OD_ENTRY_OFFLOADS && od_reservation_predict(record, &uses)) {
         gate->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
+        bool was = od_thread_at_scheduling_point(true);
         od_reservation_submit(gate, &uses);
+        od_thread_at_scheduling_point(was);
     } else {
         od_detached_leave(gate->detached);
     }
@@ -136,7 +138,9 @@ static int32_t host_trampoline(int32_t gtid, void *task)
     }
     od_task_unsubmit(record);
     bool completed_later = run(record, gtid);
+    bool was = od_thread_at_scheduling_point(true);
     od_task_withdraw(record);
+    od_thread_at_scheduling_point(was);
     if (!completed_later)
         od_detached_leave(record->detached);
     od_record_free(record);

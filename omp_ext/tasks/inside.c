@@ -58,7 +58,7 @@ bool od_job_owns(const od_map_args *args)
 static int launch_on_own(od_job *job, od_launch *launch)
 {
     const od_map_args *map = &launch->call.map;
-    od_self.used = true;
+    job->used = true;
     od_args_push_always(map);
     int failed = od_launch_run(launch, job->task.access, (unsigned)od_self.place, NULL);
     if (!failed)

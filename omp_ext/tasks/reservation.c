@@ -85,13 +85,13 @@ void od_reservation_submit(od_gate *gate, od_uses *uses)
 
 void od_reservation_begin(od_gate *gate)
 {
-    od_job *job = od_runtime_take_reservation(gate);
-    if (!job)
+    int place = od_runtime_begin_reservation(gate);
+    if (place == OD_NOWHERE)
         return;
     od_self.mode = OD_ON_DEVICE;
-    od_self.job = job;
-    od_self.place = job->granted_place;
-    od_queue_enter((unsigned)od_self.place);
+    od_self.gate = gate;
+    od_self.place = place;
+    od_queue_enter((unsigned)place);
 }
 
 /* What the task has been given stays its own while the device is at work on what it has queued there. */
@@ -101,7 +101,7 @@ static bool hand_over(int32_t gtid, od_record *record, od_job *job)
         return false;
     job->detached = record->detached;
     job->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, (void *)(uintptr_t)record->task);
-    od_runtime_watch_reservation(job);
+    od_runtime_watch_reservation(record->gate);
     return true;
 }
 
@@ -111,33 +111,72 @@ static void await_ticket(od_job *job)
         continue;
 }
 
-bool od_reservation_end(int32_t gtid, od_record *record)
+static void leave(void)
 {
-    od_job *job = od_self.job;
-    if (!job)
-        return false;
-    bool used = od_self.used;
-    od_status status = od_queue_leave_ticket(&job->ticket);
     od_self.mode = OD_PLAIN;
     od_self.job = NULL;
-    if (status)
+}
+
+/* The mode is left last: until then libomp runs nothing on top of the body (od_thread_may_run_tasks). */
+static bool end(int32_t gtid, od_record *record, od_job *job)
+{
+    if (od_queue_leave_ticket(&job->ticket))
         od_runtime_probe(od_self.place);
     if (job->ticket && hand_over(gtid, record, job))
         return true;
     await_ticket(job); /* notes the time, too */
-    od_runtime_end_reservation(job, used);
+    od_runtime_end_reservation(record->gate);
     return false;
+}
+
+bool od_reservation_end(int32_t gtid, od_record *record)
+{
+    bool completed_later = od_reservation_use() && end(gtid, record, od_self.job);
+    leave();
+    return completed_later;
 }
 
 void od_reservation_give_up(void)
 {
-    od_job *job = od_self.job;
     if (od_self.mode != OD_ON_DEVICE || od_self.shown)
         return;
-    od_log(OD_LOG_DEBUG, "omp", "a host task goes on without the %u data that were reserved for it", job->task.naccess);
+    od_log(OD_LOG_DEBUG, "omp", "a host task goes on without the data that were reserved for it");
     od_queue_leave(); /* what it has queued uses the data */
-    od_self.mode = OD_PLAIN;
+    leave();
+    od_runtime_give_up_reservation(od_self.gate);
+}
+
+void od_reservation_before_wait(void)
+{
+    od_reservation_give_up();
+    if (od_self.mode == OD_ON_DEVICE)
+        od_runtime_block_reservation(od_self.gate);
+}
+
+/* --- around what uses it ------------------------------------------------------ */
+
+bool od_reservation_use(void)
+{
+    if (od_self.mode != OD_ON_DEVICE || od_self.job)
+        return false;
+    od_self.job = od_runtime_use_reservation(od_self.gate);
+    if (od_self.job)
+        return true;
+    od_log(OD_LOG_DEBUG, "omp", "the data that were reserved for a host task have been revoked");
+    od_queue_leave();
+    leave();
+    return false;
+}
+
+void od_reservation_offer(const bool *began)
+{
+    if (!*began || od_self.mode != OD_ON_DEVICE)
+        return;
     od_self.job = NULL;
-    od_engine_task_give_up(od_runtime_lock(), &job->task, od_self.used);
-    od_runtime_unlock();
+    od_runtime_offer_reservation(od_self.gate, od_self.shown || od_self.queue);
+}
+
+od_task *od_reservation_task(void)
+{
+    return od_self.mode == OD_ON_DEVICE && od_self.job ? &od_self.job->task : NULL;
 }

@@ -13,8 +13,11 @@
  * Data outside of regions are never reserved: the host may use them at any moment of the body, and must find them
  * current.
  *
- * A reservation that waits for a thread of the team holds data that others may need: it is revoked when a thread of the
- * program has to wait meanwhile, or after a second.
+ * A reservation that waits for a thread of the team holds data that others may need, and so does one whose body is at
+ * something else, which may be a wait for those others (a critical section, a lock, a flag). So a body has its
+ * reservation for sure only while one of its constructs uses it; otherwise it is on offer: revoked when a thread of the
+ * program has to wait meanwhile, or after a second. While addresses of its data are shown it cannot be; then it at
+ * least keeps no other task from running beside it.
  */
 #ifndef OD_OMP_EXT_RESERVATION_H
 #define OD_OMP_EXT_RESERVATION_H
@@ -35,6 +38,18 @@ bool od_reservation_end(int32_t gtid, od_record *record);
 /* The body needs other data, or waits for other tasks: it goes on without its reservation. Nothing where it has none,
  * or while addresses of its data are shown. */
 void od_reservation_give_up(void);
+/* The body begins to wait for other tasks: it holds no data which they may need, but those whose addresses are shown, and
+ * keeps no device from running them. */
+void od_reservation_before_wait(void);
+
+/* A construct of the body uses the reservation from here to the end of the block; where it has been revoked, the mode
+ * is PLAIN afterwards. May be nested. */
+#define OD_RESERVATION_USED                                                                                            \
+    __attribute__((cleanup(od_reservation_offer), unused)) const bool od_reservation_used = od_reservation_use()
+bool od_reservation_use(void);
+void od_reservation_offer(const bool *began);
+/* The engine's task of the reservation that a construct uses; NULL: none. */
+od_task *od_reservation_task(void);
 
 /* --- constructs of the body (inside.c) --- */
 

@@ -16,6 +16,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
+#include "omp_ext/tasks/reservation.h"
 #include "omp_ext/tasks/task_table.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/maps/structs/structs.h"
@@ -217,8 +218,10 @@ static int32_t target_trampoline(int32_t gtid, void *task)
     od_recorder_own(owner);
     od_self = saved;
     record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
+    bool was = od_thread_at_scheduling_point(true);
     dispatch(record, &capture);
     od_task_withdraw(record);
+    od_thread_at_scheduling_point(was);
     od_record_free(record);
     return 0;
 }
@@ -382,8 +385,8 @@ int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
 
 static void after_wait(int32_t ndepends, const od_depend *depends, int32_t n_noalias, const od_depend *noalias)
 {
-    /* A host task that runs as a job looks at data through device addresses only, and would wait for what it holds
-     * itself. */
+    /* A host task that has kept its reservation looks at data through device addresses only, and would wait for what it
+     * holds itself. */
     bool as_job = od_self.mode == OD_ON_DEVICE && od_runtime_options()->coherence == OD_COHERENCE_DEPEND;
     if (od_self.kernels || as_job)
         return;
@@ -398,6 +401,7 @@ void __kmpc_omp_taskwait_deps_51(od_ident *ident, int32_t gtid, int32_t ndepends
         REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, ndepends, depends, n_noalias, noalias, has_no_wait);
         return;
     }
+    od_reservation_before_wait();
     od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
     {
         OD_PROGRAM_CALL;
@@ -413,6 +417,7 @@ void __kmpc_omp_wait_deps(od_ident *ident, int32_t gtid, int32_t ndepends, od_de
         REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
         return;
     }
+    od_reservation_before_wait();
     od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
     {
         OD_PROGRAM_CALL;

@@ -114,6 +114,65 @@ def task_data(rng):
     return Scene(top=top, setup=setup, steps=text.steps, tear=tear, uses=uses)
 
 
+ADD = (  # k to the tile t[0:n], in any order
+    "#pragma omp target map(tofrom: t[0:{n}])\nfor (int j = 0; j < {n}; j++) t[j] += {k};",
+    "#pragma omp target data map(tofrom: t[0:{n}]) use_device_ptr(t)\nadd@(t, {n}, {k});",
+    "#pragma omp target data map(tofrom: t[0:{n}])\n{{\n#pragma omp target map(tofrom: t[0:{n}])\n"
+    "for (int j = 0; j < {n}; j++) t[j] += {k};\n}}",
+    "for (int j = 0; j < {n}; j++) t[j] += {k};",
+)
+ADD_TO = "static __attribute__((noinline)) void add@(int64_t *t, int n, int64_t k) { for (int j = 0; j < n; j++) t[j] += k; }"
+LOCKED = (
+    "#pragma omp critical(name@)\n{{\n{offload}\n}}",
+    "omp_set_lock(&lock@);\n{offload}\nomp_unset_lock(&lock@);",
+)
+SHOWN_AND_LOCKED = (
+    "#pragma omp target data map(tofrom: t[0:{n}]) use_device_ptr(t)\n{{\nomp_set_lock(&lock@);\nadd@(t, {n}, {k});\n"
+    "omp_unset_lock(&lock@);\n}}")
+
+
+@scene("locks in tasks", weight=1)
+def locks(rng):
+    """Tasks offload while they hold a lock, ordered by depend clauses or by nothing else; kernels use the same data."""
+    tiles, n, rounds = rng.choice((1, 3, 6)), rng.choice((1, 8, 32)), rng.choice((1, 3, 8))
+    uses, text = ["locks in tasks"], Text()
+    region = rng.random() < 0.6
+    if region:
+        text.begin(f"#pragma omp target data map(tofrom: x@[0:{tiles * n}], y@[0:{tiles * n}])" + "\n{")
+    team(rng, text, uses)
+    locked, shape = rng.choice(LOCKED), {"n": n, "k": rng.randint(1, 9)}
+    kinds = ADD[:3] if region else ADD  # the host may not use what a region maps
+
+    def task(array, depend, form):
+        begin = f"#pragma omp task firstprivate(i){depend}" + "\n{\n" + f"int64_t *t = {array} + i * {n};\n"
+        return begin + form + "\n}"
+
+    def offload():
+        return locked.format(offload=rng.choice(kinds).format(**shape))
+
+    first = offload()
+    if region and rng.random() < 0.2:
+        uses.append("lock taken while an address is shown")
+        first = SHOWN_AND_LOCKED.format(**shape)
+    inside = [task("x@", f" depend(inout: x@[i * {n}])", first)]
+    if rng.random() < 0.8:
+        inside.append(task("y@", "", offload()))
+    if rng.random() < 0.5:
+        inside.append(f"#pragma omp target nowait depend(inout: x@[i * {n}]) map(tofrom: x@[i * {n}:{n}])\n"
+                      f"for (int j = 0; j < {n}; j++) x@[i * {n} + j] += 3;")
+    wait = "#pragma omp taskwait\n" if rng.random() < 0.5 else ""
+    text.step(f"for (int r = 0; r < {rounds}; r++) {{\nfor (int i = 0; i < {tiles}; i++) {{\n" + "\n".join(inside) +
+              f"\n}}\n{wait}}}")
+    text.step("#pragma omp taskwait")
+    while text.open:
+        text.end()
+    setup = [f"int64_t *x@ = (int64_t *)malloc({tiles * n} * 8), *y@ = (int64_t *)malloc({tiles * n} * 8);",
+             f"for (int j = 0; j < {tiles * n}; j++) x@[j] = y@[j] = j + 1;", "omp_init_lock(&lock@);"]
+    tear = ["#pragma omp taskwait", f"REMEMBER(HASH_OF(x@, {tiles * n}) + HASH_OF(y@, {tiles * n}) * 3);",
+            "omp_destroy_lock(&lock@); free(x@); free(y@);"]
+    return Scene(top=[ADD_TO, "static omp_lock_t lock@;"], setup=setup, steps=text.steps, tear=tear, uses=uses)
+
+
 @scene("disjoint parts", weight=1)
 def disjoint(rng):
     """Tasks map one array whole, name it as read, and write parts of their own."""

@@ -26,10 +26,8 @@ bool od_array_grow(void *items, uint32_t old, uint32_t wanted, size_t size)
     return true;
 }
 
-bool od_array_reserve(void *items, uint32_t *room, uint64_t count, size_t size)
+bool od_array_reserve_more(void *items, uint32_t *room, uint64_t count, size_t size)
 {
-    if (count <= *room)
-        return true;
     uint32_t wanted = od_array_room(*room, count);
     if (!wanted || !od_array_grow(items, *room, wanted, size))
         return false;

@@ -46,13 +46,8 @@ static od_status parse_evict(const od_option_spec *spec, const char *text, void 
 
 static od_status parse_buffer(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
-    uint64_t count;
-    od_status status = od_parse_integer(text, 1, OD_MOST_BUFFER, &count);
-
     (void)spec, (void)cause, (void)size;
-    if (!status)
-        *(uint32_t *)value = (uint32_t)count;
-    return status;
+    return od_parse_count(text, OD_MOST_BUFFER, value);
 }
 
 static od_status parse_seed(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)

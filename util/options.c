@@ -114,6 +114,15 @@ od_status od_parse_integer(const char *text, uint64_t least, uint64_t most, uint
     return OD_OK;
 }
 
+od_status od_parse_count(const char *text, uint32_t most, uint32_t *count)
+{
+    uint64_t number;
+    od_status status = od_parse_integer(text, 1, most, &number);
+    if (!status)
+        *count = (uint32_t)number;
+    return status;
+}
+
 od_status od_parse_seconds(const char *text, double *seconds)
 {
     decimal number;

@@ -101,6 +101,8 @@ od_status od_parse_size(const char *text, size_t *bytes);
 
 /* Digits alone. */
 od_status od_parse_integer(const char *text, uint64_t least, uint64_t most, uint64_t *value);
+/* Likewise, from 1 to `most`. */
+od_status od_parse_count(const char *text, uint32_t most, uint32_t *count);
 
 #define OD_MOST_SECONDS "1000000"
 /* From 0 to OD_MOST_SECONDS, without sign or exponent. */

@@ -5,10 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const names[] = {"gemm2d",     "gemm2d-random", "pairs",    "sparse2d", "gemm3d",
-                                    "gemm3d-set", "cholesky-set",  "cholesky", "lu",       "qr"};
-enum { NAMES = sizeof names / sizeof *names };
-
 static void expect(const char *text, uint32_t ntasks, uint32_t ndata, uint32_t nbefore)
 {
     sim_workload workload;
@@ -57,11 +53,11 @@ static void check_structure(const sim_graph *graph)
 static void test_structure(void **unused)
 {
     (void)unused;
-    for (int i = 0; i < NAMES; i++)
+    for (const char *const *name = sim_workload_help(); *name; name += 2)
         for (uint32_t n = 1; n < 8; n++) {
             char text[64];
             sim_workload workload;
-            snprintf(text, sizeof text, "%s:n=%u", names[i], n);
+            snprintf(text, sizeof text, "%s:n=%u", *name, n);
             sim_graph graph = world_workload(text, n, &workload);
             check_structure(&graph);
             sim_graph_free(&graph);

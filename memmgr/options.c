@@ -31,24 +31,27 @@ static od_status take_link(const char *text, void *value)
     return OD_OK;
 }
 
+static const od_option_word none[] = {{0}}, of_omptarget[] = {{"link", take_link}, {0}},
+                            of_cuda[] = {{"pin", take_pin}, {0}};
+
+const od_backend_row od_backend_rows[] = {
+    [OD_BACKEND_AUTO] = {"auto", "cuda where all devices are NVIDIA's, else omptarget", none},
+    [OD_BACKEND_OMPTARGET] = {"omptarget", "any device, by blocking copies through libomptarget", of_omptarget},
+    [OD_BACKEND_CUDA] = {"cuda", "NVIDIA's GPUs: asynchronous copies of pinned memory, cuBLAS tasks (docs/design.md)",
+                         of_cuda},
+    {0}};
+
 static od_status parse_backend(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
-    static const od_option_word none[] = {{0}}, of_omptarget[] = {{"link", take_link}, {0}},
-                                of_cuda[] = {{"pin", take_pin}, {0}};
-    static const struct {
-        const char *name;
-        const od_option_word *words;
-    } kinds[] = {[OD_BACKEND_AUTO] = {"auto", none},
-                 [OD_BACKEND_OMPTARGET] = {"omptarget", of_omptarget},
-                 [OD_BACKEND_CUDA] = {"cuda", of_cuda}};
     size_t length = strcspn(text, ":");
     od_backend_choice *choice = value;
 
-    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        if (strlen(kinds[k].name) != length || memcmp(text, kinds[k].name, length) != 0)
+    for (unsigned k = 0; od_backend_rows[k].name; k++) {
+        const od_backend_row *row = &od_backend_rows[k];
+        if (strlen(row->name) != length || memcmp(text, row->name, length) != 0)
             continue;
         *choice = (od_backend_choice){.kind = (od_backend_kind)k, .pin = OD_PIN_AUTO};
-        return text[length] ? od_option_words(spec, text + length + 1, kinds[k].words, value, cause, size) : OD_OK;
+        return text[length] ? od_option_words(spec, text + length + 1, row->words, value, cause, size) : OD_OK;
     }
     return OD_EINVAL;
 }

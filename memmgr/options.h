@@ -11,6 +11,15 @@ typedef enum od_backend_kind {
     OD_BACKEND_CUDA,      /* the CUDA driver */
 } od_backend_kind;
 
+/* One row per kind, in their order. */
+typedef struct od_backend_row {
+    const char *name; /* value of OMPDARTS_BACKEND; NULL: the end */
+    const char *description;
+    const od_option_word *words; /* NAME:WORD=VALUE */
+} od_backend_row;
+
+extern const od_backend_row od_backend_rows[];
+
 #define OD_PIN_AUTO SIZE_MAX
 
 typedef struct od_backend_choice {

@@ -189,15 +189,19 @@ static od_status open_cuda(const od_devices *devices, const od_options *options,
     return status ? OD_EINVAL : OD_OK;
 }
 
-/* --- either ------------------------------------------------------------------------ */
+/* --- each of them ------------------------------------------------------------------ */
 
-static od_status open_omptarget(const od_devices *devices, const od_options *options, od_backend *backend)
+static od_status open_omptarget(const od_devices *devices, const od_options *options, od_backend *backend, char *error,
+                                size_t size)
 {
     od_omptarget_api api = {.target_alloc = REAL(omp_target_alloc),
                             .target_free = REAL(omp_target_free),
                             .target_memcpy = REAL(omp_target_memcpy),
                             .host_device = REAL(omp_get_initial_device)()};
-    return od_backend_omptarget(backend, &api, devices->number, options->memory.backend.link);
+    od_status status = od_backend_omptarget(backend, &api, devices->number, options->memory.backend.link);
+    if (status)
+        snprintf(error, size, "out of memory");
+    return status;
 }
 
 static bool has_cuda_driver(void)
@@ -208,24 +212,28 @@ static bool has_cuda_driver(void)
     return library;
 }
 
+static od_status open_auto(const od_devices *devices, const od_options *options, od_backend *backend, char *error,
+                           size_t size)
+{
+    if (has_cuda_driver()) {
+        if (!open_cuda(devices, options, backend, error, size))
+            return OD_OK;
+        od_log(OD_LOG_INFO, "runtime", "back-end omptarget instead of cuda: %s", error);
+    }
+    return open_omptarget(devices, options, backend, error, size);
+}
+
 od_status od_devices_open(const od_devices *devices, const od_options *options, od_backend *backend, char *error,
                           size_t size)
 {
+    static od_status (*const openers[])(const od_devices *, const od_options *, od_backend *, char *, size_t) = {
+        [OD_BACKEND_AUTO] = open_auto, [OD_BACKEND_OMPTARGET] = open_omptarget, [OD_BACKEND_CUDA] = open_cuda};
     char why[256] = "";
     od_backend_kind kind = options->memory.backend.kind;
-    bool asked = kind == OD_BACKEND_CUDA, tried = asked || (kind == OD_BACKEND_AUTO && has_cuda_driver());
     *backend = (od_backend){0};
-    if (tried && !open_cuda(devices, options, backend, why, sizeof why))
+    if (!openers[kind](devices, options, backend, why, sizeof why))
         return OD_OK;
-    if (asked) {
-        snprintf(error, size, "OMPDARTS_BACKEND=cuda: %s", why);
-        return OD_EINVAL;
-    }
-    if (tried)
-        od_log(OD_LOG_INFO, "runtime", "back-end omptarget instead of cuda: %s", why);
-    if (!open_omptarget(devices, options, backend))
-        return OD_OK;
-    snprintf(error, size, "out of memory");
+    snprintf(error, size, "OMPDARTS_BACKEND=%s: %s", od_backend_rows[kind].name, why);
     return OD_EINVAL;
 }
 

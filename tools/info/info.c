@@ -8,6 +8,7 @@
 #include "tools/tools.h"
 
 #include "memmgr/device/cuda/module.h"
+#include "memmgr/options.h"
 #include "util/options.h"
 
 #include <limits.h>
@@ -50,10 +51,10 @@ static void print_backends(const char *library)
     snprintf(module, sizeof module, "%.*s%s", slash ? (int)(slash - library) + 1 : 0, library ? library : "",
              OD_CUDA_MODULE);
     printf("back-ends (OMPDARTS_BACKEND)\n");
-    printf("  %-12s %s\n", "omptarget", "any device, by blocking copies through libomptarget");
-    printf("  %-12s %s%s\n", "cuda",
-           "NVIDIA's GPUs: asynchronous copies of pinned memory, cuBLAS tasks (docs/design.md)",
-           library && access(module, R_OK) == 0 ? "" : "; " OD_CUDA_MODULE " not found");
+    for (const od_backend_row *row = od_backend_rows; row->name; row++) {
+        bool missing = row - od_backend_rows == OD_BACKEND_CUDA && !(library && access(module, R_OK) == 0);
+        printf("  %-12s %s%s\n", row->name, row->description, missing ? "; " OD_CUDA_MODULE " not found" : "");
+    }
 }
 
 static void print_policies(void)

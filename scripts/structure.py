@@ -10,7 +10,9 @@ none, nor is REAL(name), which is the next library's. --arrows FILE prints the a
   circles   no two files reach each other
   sizes     at most 20 sources in a folder and 600 lines in a file
   copies    no two places have six lines that differ in the names of variables alone: a function could replace them
-  names     what a comment or a document names as folder/file.h, folder/file.c or `folder/` is there
+  names     what a comment or a document names as folder/file.h, folder/file.c or `folder/` is there; of a document,
+            also `folder/file.*` of all other folders at the root of the sources
+  exports   each entry point that omp_ext defines is in its version script, under the name of its file, and no other is
 
 Prints each offence with the lines that make it. Exit codes: 0 nothing, 1 some, 2 wrong arguments.
 """
@@ -50,6 +52,11 @@ KEYWORDS = frozenset("if else for while do return switch break continue goto siz
 ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)[ \t]*")
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 USE = re.compile(r"REAL\(\w+\)|(?:(?<!\.)\.|->)\s*[A-Za-z_]\w*|\b([A-Za-z_]\w+)")
+QUOTED = re.compile(r"(?<!`)`([\w.-]+(?:/[\w.-]+)*/?)`(?!`)")
+PLACEHOLDER = re.compile(r"(?:^|[/_.])(?:ROOM|NAME)(?=[/_.])")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/*.md")
+EXPORTS = "omp_ext/hooks/libompdarts.map"
+EXPORTED = re.compile(r"\b(?:__kmpc|__tgt|ompt?|kmp)_\w+$")
 NAME = re.compile(r"(?<![\w./-])((?:%s)(?:/\w+)*/(?:\w+\.[ch]\b|(?=`)))" % "|".join(LAYERS))
 
 
@@ -217,22 +224,52 @@ def bad_copies(sources):
                     yield f"copy: {path}:{lines[0][0]} and {other[0]}:{other[1][other[2]][0]} have {COPIED_LINES} like lines"
 
 
+def is_missing(root, name):
+    """A folder, or a file with a suffix, below a folder of ours. Programs that the build makes have no suffix."""
+    if name in MADE or PLACEHOLDER.search(name) or not re.search(r"/$|/[^/]*\.\w+$", name):
+        return False
+    return (root / name.split("/", 1)[0]).is_dir() and not (root / name).exists()
+
+
 def bad_names(sources):
+    root = sources.root
     texts = {path: "\n".join(COMMENT.findall(text)) for path, text in sources.text.items()}
-    for document in ("README.md", "CONTRIBUTING.md", "docs/*.md"):
-        for path in sources.root.glob(document):
-            texts[str(path.relative_to(sources.root))] = path.read_text(encoding="utf-8")
-    for path, text in sorted(texts.items()):
-        for name in sorted(set(NAME.findall(text))):
-            if name not in MADE and not (sources.root / name).exists():
-                yield f"name: {path} names {name}, which is not there"
+    names = {path: {n for n in NAME.findall(text) if n not in MADE and not (root / n).exists()}
+             for path, text in texts.items()}
+    for document in DOCUMENTS:
+        for path in root.glob(document):
+            text = path.read_text(encoding="utf-8")
+            found = {n for n in NAME.findall(text) if n not in MADE and not (root / n).exists()}
+            names[str(path.relative_to(root))] = found | {n for n in QUOTED.findall(text) if is_missing(root, n)}
+    for path, missing in sorted(names.items()):
+        for name in sorted(missing):
+            yield f"name: {path} names {name}, which is not there"
+
+
+def bad_exports(sources):
+    listed, file = {}, None
+    for line in (sources.root / EXPORTS).read_text(encoding="utf-8").split("\n"):
+        words = line.strip()
+        if words.startswith("# omp_ext/"):
+            file = words[2:].split(":", 1)[0]
+        elif file and words.endswith(";") and EXPORTED.match(words[:-1]):
+            listed[words[:-1]] = file
+    defined = {name: path for name, path in sources.defined.items() if top(path) == "omp_ext" and EXPORTED.match(name)}
+    for name, path in sorted(defined.items()):
+        if listed.get(name) != path:
+            yield f"export: {name} of {path} is not under that file in {EXPORTS}"
+    for name, path in sorted(listed.items()):
+        text = sources.code.get(path, "")
+        if name not in defined and "##" not in text and not re.search(rf"\b{name}\b", text):  # ##: a macro makes it
+            yield f"export: {EXPORTS} lists {name} under {path}, which does not define it"
 
 
 def check(root):
     sources = Sources(root)
     if not sources.text:
         return [f"no sources in {root}"]
-    return [*bad_arrows(sources), *bad_circles(sources), *bad_sizes(sources), *bad_copies(sources), *bad_names(sources)]
+    return [*bad_arrows(sources), *bad_circles(sources), *bad_sizes(sources), *bad_copies(sources), *bad_names(sources),
+            *bad_exports(sources)]
 
 
 def print_arrows(sources, path):
@@ -299,14 +336,31 @@ def plant_name(root):
     return "name: README.md names sched/nowhere.h"
 
 
+def plant_script(root):
+    append(root / "CONTRIBUTING.md", "\nRun `scripts/nowhere.sh`.\n")
+    return "name: CONTRIBUTING.md names scripts/nowhere.sh"
+
+
+def plant_hidden_hook(root):
+    append(root / "omp_ext/hooks/libraries.c", "\nint omp_planted(void)\n{\n    return 0;\n}\n")
+    return "export: omp_planted of omp_ext/hooks/libraries.c"
+
+
+def plant_export(root):
+    path = root / EXPORTS
+    text = path.read_text(encoding="utf-8").replace("omp_target_free;", "omp_target_free;\n        omp_planted;")
+    path.write_text(text, encoding="utf-8")
+    return "export: omp_ext/hooks/libompdarts.map lists omp_planted"
+
+
 def selftest(root):
     """Each offence, planted in a copy, is found, and it alone."""
     failures = 0
     for plant in (None, plant_include, plant_call, plant_circle, plant_circle_of_calls, plant_long_file,
-                  plant_full_folder, plant_copy, plant_name):
+                  plant_full_folder, plant_copy, plant_name, plant_script, plant_hidden_hook, plant_export):
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder)
-            for room in (*LAYERS, "docs"):
+            for room in (*LAYERS, "docs", "scripts", "tests", "examples"):
                 shutil.copytree(root / room, copy / room)
             for document in ("README.md", "CONTRIBUTING.md"):
                 shutil.copy(root / document, copy)

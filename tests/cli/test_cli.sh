@@ -242,6 +242,15 @@ cmp -s "$work/out" "$source_folder/docs/options.md" || fail "docs/options.md is 
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 expect 0 info
 has "  library      $library"
 grep -q '^  darts  ' "$work/out" || fail "info lists no darts: $(cat "$work/out")"
+for policy in $("$command" info --policies); do
+    grep -qF "\`$policy\`" "$source_folder/README.md" || fail "README.md does not name the policy $policy"
+    grep -qE "^## (.*, )?$policy(,|:|\$)" "$source_folder/docs/policies.md" || fail "docs/policies.md has no part about $policy"
+done
+for rule in $("$command" info --rules); do
+    for document in README.md docs/policies.md; do
+        grep -qF "\`$rule\`" "$source_folder/$document" || fail "$document does not name the eviction rule $rule"
+    done
+done
 for part in "policies" "eviction rules" LLVM devices links machine limits; do
     grep -q "^$part" "$work/out" || fail "info has no part '$part'"
 done

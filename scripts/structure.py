@@ -231,16 +231,19 @@ def is_missing(root, name):
     return (root / name.split("/", 1)[0]).is_dir() and not (root / name).exists()
 
 
+def missing_names(root, text):
+    """Of sources and their folders, wherever they are named."""
+    return {n for n in NAME.findall(text) if not (n in MADE or PLACEHOLDER.search(n) or (root / n).exists())}
+
+
 def bad_names(sources):
     root = sources.root
-    texts = {path: "\n".join(COMMENT.findall(text)) for path, text in sources.text.items()}
-    names = {path: {n for n in NAME.findall(text) if n not in MADE and not (root / n).exists()}
-             for path, text in texts.items()}
+    names = {path: missing_names(root, "\n".join(COMMENT.findall(text))) for path, text in sources.text.items()}
     for document in DOCUMENTS:
         for path in root.glob(document):
             text = path.read_text(encoding="utf-8")
-            found = {n for n in NAME.findall(text) if n not in MADE and not (root / n).exists()}
-            names[str(path.relative_to(root))] = found | {n for n in QUOTED.findall(text) if is_missing(root, n)}
+            quoted = {n for n in QUOTED.findall(text) if is_missing(root, n)}
+            names[str(path.relative_to(root))] = quoted | missing_names(root, text)
     for path, missing in sorted(names.items()):
         for name in sorted(missing):
             yield f"name: {path} names {name}, which is not there"

@@ -12,11 +12,10 @@
  *    may use task->link and task->policy_data. Tasks that only one device may run (task->bound, a datum that
  *    is being written there) and lone tasks are placed by the engine and never come here.
  * 2. `pop(k)`: device k has room in its task buffer. Return the next task for k,
- *    which the engine then owns, or NULL. Duty: never starve. When any task
- *    is owned by the policy and every device asks, some device must be given one.
- *    (A policy may keep tasks planned for one device as long as that device gets them when it asks.)
- *    A device that is lost asks, too: the engine asks for it, and runs what it is given elsewhere. So a policy need not
- *    know of lost devices.
+ *    which the engine then owns, or NULL. Never starves: if the policy owns a task and every device asks,
+ *    some device gets one. (A policy may keep tasks planned for one device as long as that device gets them when it
+ *    asks.) A device that is lost asks, too: the engine asks for it, and runs what it is given elsewhere. So a policy
+ *    need not know of lost devices.
  * 3. `incoming(datum, k)`: memory was taken for the datum on k and its contents are being loaded or will
  *    be written there; from now on it counts as being on k.
  * 4. `evicted(datum, k)`: it is no longer there. Tasks planned for k that use it may be taken

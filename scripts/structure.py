@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks how the sources build on each other (CONTRIBUTING.md, docs/design.md "The house").
+"""Checks how the sources build on each other (CONTRIBUTING.md, docs/design.md "Layers and folders").
 
 A file here is a header together with the .c of the same name. It has an arrow to each file that it includes, and to
 each .c that defines a function or table of which its code speaks, wherever that is declared. A member of a struct is

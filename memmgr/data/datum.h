@@ -106,7 +106,7 @@ struct od_datum {
     int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
     bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses are incomplete: copy in and out */
     bool used;           /* again, since it was made or looked at in the list of idle ones */
-    bool touched;        /* the driver may keep something about its host memory (od_driver_ops.let_go) */
+    bool touched;        /* the driver may keep something about its host memory (od_driver_ops.release_host) */
     bool discarding;  /* its region has closed without `from`: the host's contents count, nothing is written back any more */
     bool keep;        /* copies may outlive the task that made them (region, or trusted depend clauses) */
     const void *user; /* the driver's: what used it last on a device (OMPDARTS_DEBUG=check) */

@@ -15,7 +15,7 @@ typedef struct od_background {
     void (*run)(struct od_background *job);
     /* Under the lock, when it has run; false: it has not, or its result is obsolete. The job is the owner's again. */
     void (*done)(struct od_background *job, bool carried_out);
-    double seconds; /* that it took meanwhile, so that it is worth while to begin before its end is needed; 0: it was run at once */
+    double seconds; /* that it took in the background, so that the next is started early enough; 0: it ran at once */
 
     od_node link;               /* the engine's */
     struct od_background *next; /* the driver's */

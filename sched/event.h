@@ -15,7 +15,7 @@ typedef struct od_transfer od_transfer; /* memmgr/data/transfer.h */
 
 typedef enum od_event_kind {
     /* Life of a task (sched/task.h). `place`: where it is planned, buffered, committed, or runs. */
-    OD_EVENT_TASK_CREATED, /* by the program, at `ns`. Emitted late, just before it is ready: then the engine learns of it */
+    OD_EVENT_TASK_CREATED, /* by the program, at `ns`. Emitted just before it is ready, when the engine learns of it */
     OD_EVENT_TASK_READY,
     OD_EVENT_TASK_PLANNED,
     OD_EVENT_TASK_BUFFERED,
@@ -68,7 +68,7 @@ typedef enum od_decision_kind {
     OD_DECISION_PLAN,  /* a part of a batch goes to the device, `task` is its first */
     OD_DECISION_TAKE,  /* `task` comes before others that were planned for the device earlier */
     OD_DECISION_STEAL, /* tasks of another device, the score `from`, go to the device, `task` is their first */
-    OD_DECISION_IDLE, /* the engine's: the first so many devices are active, the score `active_devices`; about no task and no datum */
+    OD_DECISION_IDLE, /* the engine's: how many devices are active, the score `active_devices`; no task, no datum */
     OD_DECISION_KINDS
 } od_decision_kind;
 

@@ -49,7 +49,7 @@ typedef struct od_task {
     bool shows;        /* its data are bound to the device that it is given, see od_engine_bind() */
     bool advisory;     /* a reservation, which saves time: completed at once, as failed, where no device has room */
     bool needs_device; /* its host version would not do what the program means: it waits for a device, in reason */
-    bool uses_spill;   /* where no device has room it uses data of regions in their spill area; the driver takes that back where
+    bool uses_spill;   /* where no device has room it uses data of regions in their spill area; the driver resets it if
                         * the host version had to run on the program's memory */
     uint32_t naccess;
     od_access *access; /* distinct data */
@@ -66,14 +66,14 @@ typedef struct od_task {
     size_t footprint;          /* bytes on a device, rounded */
     uint64_t wait_seq;         /* when it first had to wait for rights, 0 = never */
     unsigned compactions;      /* how often its own replicas have been moved out of each other's way */
-    uint64_t deferred_ns;       /* since when it has waited for what the program holds on devices, 0: it has not */
+    uint64_t deferred_ns;      /* since when it has waited for what the program holds on devices, 0: it has not */
     bool prefetched;           /* its loads have been asked for */
     uint32_t waits_for;        /* of `access`, which it was found to wait for last: the next look begins there */
-    bool failed;               /* its last run did none of its work, and it runs again elsewhere: the device could not, or it was
-                                * a reservation that was given up or that no device had room for */
+    bool failed;               /* its last run did none of its work, and it runs again elsewhere: the device could not,
+                                * or it was a reservation that was given up or that no device had room for */
     int device;                /* the device that it was given to, for statistics */
     uint64_t start_ns, end_ns; /* of its run, by the driver's clock */
-    uint64_t from_ns, to_ns;   /* when its code really ran, set by the driver before the end; 0: from start_ns to end_ns */
+    uint64_t from_ns, to_ns;   /* when its code ran, set by the driver before the end; 0: from start_ns to end_ns */
     void *user;                /* the driver's */
     void *note;                /* the driver's, for the events it receives (sched/event.h) */
     uint64_t created_ns;       /* when the program created it, by the driver's clock; used where events are observed */

@@ -165,7 +165,7 @@ static void open_region(simulation *s, sg_sem_t own, const sim_step *step)
     while (od_engine_region_open(s->engine, &section, step->undefined) == OD_EFULL && !s->failed)
         settle(s, own, step->base, step->bytes, tries++);
     od_region *region = region_of(s, step);
-    if (region && !step->undefined) /* what a snapshot that follows seals is sealed before the next synchronisation point */
+    if (region && !step->undefined) /* a snapshot that follows seals before the next synchronisation point */
         od_engine_region_defer(s->engine, region);
 }
 
@@ -493,5 +493,5 @@ void sim_replay_main(simulation *s)
     while (p->ncomplete < p->npassed && !s->failed)
         pause_until_event(s, own);
     give_semaphore_back(p, own);
-    sg_actor_sleep_for(sim_turn_timeout); /* other actors finish what they are about: the simulation ends with this one */
+    sg_actor_sleep_for(sim_turn_timeout); /* other actors finish first: the simulation ends with this one */
 }

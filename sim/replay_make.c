@@ -146,8 +146,8 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     p->copies = calloc((size_t)r->ncopies + 1, sizeof *p->copies);
     p->place_on_bus = calloc((size_t)r->ncopies + 1, sizeof *p->place_on_bus);
     p->job = calloc((size_t)r->nplans + 1, sizeof(od_background *));
-    if (!p->copies || !p->place_on_bus || !p->job || !p->node || !p->node_of || !p->first_after || !p->after || !p->next_step ||
-        !p->ready || !p->ended)
+    if (!p->copies || !p->place_on_bus || !p->job || !p->node || !p->node_of || !p->first_after || !p->after ||
+        !p->next_step || !p->ready || !p->ended)
         return OD_ENOMEM;
     for (uint32_t i = 0; i < r->ncopies; i++)
         p->copies[i] = (copy){s->graph->data[r->copies[i].datum].base, r->copies[i].to, i, false};

@@ -41,7 +41,8 @@ typedef struct command {
 static const command commands[] = {{"run", od_tool_run},     {"env", od_tool_env}, {"info", od_tool_info},
                                    {"history", od_tool_history}, {"bench", od_tool_bench}, {"sim", od_tool_sim},
                                    {"report", od_tool_report},   {"map", od_tool_map}, {"trace", od_tool_trace}};
-static const char *const command_names[] = {"run", "env", "info", "history", "bench", "sim", "report", "map", "trace", NULL};
+static const char *const command_names[] = {"run", "env",    "info", "history", "bench",
+                                            "sim", "report", "map",  "trace",   NULL};
 
 /* What could not be printed is a failure. */
 static int flushed(int status)

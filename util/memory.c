@@ -28,7 +28,8 @@ static bool give_reserve_back(void)
         return od_memory_is_short(); /* perhaps another thread has just given it back */
     free(held);
     atomic_store(&is_short, true);
-    od_log(OD_LOG_WARNING, "memory", "host memory is short: kernels that use no data of regions are left to libomptarget from now on");
+    od_log(OD_LOG_WARNING, "memory",
+           "host memory is short: kernels that use no data of regions are left to libomptarget from now on");
     return true;
 }
 

@@ -281,7 +281,8 @@ static overhead_config parse(int argc, char **argv)
 {
     overhead_config config = {.work = NULL};
     const bench_option options[] = {
-        {"pairs", "N", "runs with and without it", bench_take_number, &config.pairs, .low = 1, .high = MAX_PAIRS, .standard = DEFAULT_PAIRS},
+        {"pairs", "N", "runs with and without it", bench_take_number, &config.pairs, .low = 1, .high = MAX_PAIRS,
+         .standard = DEFAULT_PAIRS},
         {"json", .help = "print a line of JSON for each kind of work", .take = bench_take_yes, .value = &config.json},
         {"only", "KIND", "only this work", bench_take_text, .value = &config.only},
         {"work", "KIND", "only do the work, once, in this process", bench_take_text, .value = &config.work},

@@ -35,7 +35,8 @@ static sync_config parse(int argc, char **argv)
     const bench_option options[] = {
         {"region", .help = "target data around the loop (default)", .take = bench_take_yes, .value = &config.region},
         {"no-region", .help = "every kernel maps the arrays itself", .take = bench_take_no, .value = &config.region},
-        {"loops", "N", "number of kernels", bench_take_number, &config.loops, .low = 1, .high = MAX_LOOPS, .standard = DEFAULT_LOOPS},
+        {"loops", "N", "number of kernels", bench_take_number, &config.loops, .low = 1, .high = MAX_LOOPS,
+         .standard = DEFAULT_LOOPS},
         {"json", .help = "print one line of JSON", .take = bench_take_yes, .value = &config.json},
         {.name = NULL},
     };

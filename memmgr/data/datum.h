@@ -107,9 +107,9 @@ struct od_datum {
     bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses are incomplete: copy in and out */
     bool used;           /* again, since it was made or looked at in the list of idle ones */
     bool touched;        /* the driver may keep something about its host memory (od_driver_ops.release_host) */
-    bool discarding;  /* its region has closed without `from`: the host's contents count, nothing is written back any more */
-    bool keep;        /* copies may outlive the task that made them (region, or trusted depend clauses) */
-    const void *user; /* the driver's: what used it last on a device (OMPDARTS_DEBUG=check) */
+    bool discarding;     /* its region has closed without `from`: the host's contents count, nothing is written back */
+    bool keep;           /* copies may outlive the task that made them (region, or trusted depend clauses) */
+    const void *user;    /* the driver's: what used it last on a device (OMPDARTS_DEBUG=check) */
 
     od_node outside;        /* in the engine's list of data with replicas and no region */
     od_node idle;           /* in the engine's list of data that nobody uses (sched/engine/data/idle.c) */

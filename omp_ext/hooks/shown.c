@@ -69,7 +69,8 @@ static void show_spilled(const od_map_args *args, const od_uses *uses, const int
 static void show_absent(const od_map_args *args, const int32_t *access_of)
 {
     for (int32_t i = 0; i < args->count; i++) {
-        if (access_of[i] >= 0 || (args->types[i] & (OD_MAP_RETURN | OD_MAP_FOREIGN)) != OD_MAP_RETURN || !args->begins[i])
+        if (access_of[i] >= 0 || (args->types[i] & (OD_MAP_RETURN | OD_MAP_FOREIGN)) != OD_MAP_RETURN ||
+            !args->begins[i])
             continue;
         od_info_print_absent(args, i);
         if (od_real_is_old())
@@ -164,7 +165,8 @@ static void emit_host_address(const char *what)
 {
     static atomic_bool reported;
     if (!atomic_exchange(&reported, true))
-        od_log(OD_LOG_WARNING, "omp", "%s: the data fit on no device, the program is shown addresses of host memory", what);
+        od_log(OD_LOG_WARNING, "omp", "%s: the data fit on no device, the program is shown addresses of host memory",
+               what);
 }
 
 /* use_device_ptr: until the construct ends. Several constructs that are open at once show addresses on one device, so
@@ -266,7 +268,8 @@ void od_show_own_addresses(const od_map_args *args)
 bool od_shows_own_data(const od_map_args *args)
 {
     int foreign = od_foreign_place(args);
-    if (od_self.mode != OD_ON_DEVICE || !od_shows_addresses(args) || (foreign != OD_NOWHERE && foreign != od_self.place))
+    if (od_self.mode != OD_ON_DEVICE || !od_shows_addresses(args) ||
+        (foreign != OD_NOWHERE && foreign != od_self.place))
         return false;
     od_map_args parameters = od_args_as_parameters(args);
     bool own = od_job_owns(&parameters) && !od_reach_any(args); /* nobody has reserved what is reached */

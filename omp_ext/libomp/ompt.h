@@ -60,8 +60,8 @@ typedef enum od_ompt_target_kind {
 
 enum { OD_OMPT_BEGIN = 1, OD_OMPT_END = 2 };
 
-typedef void (*od_ompt_parallel_begin)(od_ompt_data *task, const void *frame, od_ompt_data *parallel, unsigned requested,
-                                       int flags, const void *from);
+typedef void (*od_ompt_parallel_begin)(od_ompt_data *task, const void *frame, od_ompt_data *parallel,
+                                       unsigned requested, int flags, const void *from);
 typedef void (*od_ompt_parallel_end)(od_ompt_data *parallel, od_ompt_data *task, int flags, const void *from);
 typedef void (*od_ompt_task_create)(od_ompt_data *task, const void *frame, od_ompt_data *created, int flags,
                                     int has_dependences, const void *from);

@@ -51,7 +51,8 @@ void od_runtime_has_images(void)
 bool od_runtime_offloads(void)
 {
     return atomic_load_explicit(&has_images, memory_order_relaxed) &&
-           atomic_load_explicit(&od_process_self.activity, memory_order_acquire) != OD_OFF; /* OD_ENDED, too: tasks must still be known */
+           /* OD_ENDED, too: tasks must still be known */
+           atomic_load_explicit(&od_process_self.activity, memory_order_acquire) != OD_OFF;
 }
 
 bool od_runtime_ending(void)

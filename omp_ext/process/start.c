@@ -112,7 +112,8 @@ static void start_services(void)
 {
     const od_options *options = &od_runtime.options;
     od_run run = od_runtime_run();
-    bool reports = options->stats.summary || options->stats.file[0] || options->record[0] || od_tracing_wanted(options->trace);
+    bool reports =
+        options->stats.summary || options->stats.file[0] || options->record[0] || od_tracing_wanted(options->trace);
     od_services_start(&run);
     od_interrupt_start(reports ? od_runtime_report_interrupted : NULL, od_runtime_show_state);
 }

@@ -12,8 +12,8 @@
 #include "omp_ext/services/watchdog.h"
 
 static const od_service *const services[] = {
-    &od_check_service,    &od_recorder_service,   &od_tracing_service, &od_info_service,
-    &od_progress_service, &od_watchdog_service, &od_profile_service, &od_summary_service, /* prints last: files are written */
+    &od_check_service,    &od_recorder_service, &od_tracing_service, &od_info_service, &od_progress_service,
+    &od_watchdog_service, &od_profile_service,  &od_summary_service, /* prints last: files are written */
 };
 
 enum { SERVICES = sizeof services / sizeof *services };

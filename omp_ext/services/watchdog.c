@@ -44,7 +44,7 @@ static uint64_t process_cpu_ns(void)
 
 typedef enum health {
     WELL, /* something has happened, or nothing is to happen */
-    SPINNING, /* threads wait in libomp and use no more processor time than waiting takes; perhaps one runs a task meanwhile */
+    SPINNING, /* threads wait in libomp and use no more processor time than waiting takes; one may be running a task */
     STUCK,
 } health;
 

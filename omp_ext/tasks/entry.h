@@ -20,9 +20,9 @@
 enum { OD_MAX_LEARNT_DEPENDS = 16 };
 
 typedef enum od_entry_kind {
-    OD_ENTRY_UNKNOWN,  /* not seen yet */
-    OD_ENTRY_HOST,     /* has run without offloading */
-    OD_ENTRY_OFFLOADS, /* a target task, or a host task all of whose offloaded data lie in regions: they can be reserved */
+    OD_ENTRY_UNKNOWN, /* not seen yet */
+    OD_ENTRY_HOST,    /* has run without offloading */
+    OD_ENTRY_OFFLOADS, /* a target task, or a host task whose offloaded data all lie in regions: they can be reserved */
     OD_ENTRY_IN_PLACE, /* a host task that offloads in other ways */
 } od_entry_kind;
 

@@ -156,7 +156,8 @@ static bool is_spilled(const od_task *task)
 static bool needs_device(od_job *job)
 {
     od_runtime_lock();
-    bool needs = job->task.bound != OD_NOWHERE || is_bound(&job->task) || (job->task.uses_spill && is_spilled(&job->task));
+    bool needs =
+        job->task.bound != OD_NOWHERE || is_bound(&job->task) || (job->task.uses_spill && is_spilled(&job->task));
     od_runtime_unlock();
     return needs && job->launch.storage;
 }

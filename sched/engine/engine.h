@@ -33,17 +33,17 @@ typedef struct od_engine od_engine;
 
 /* What a host request does with each of its data. */
 typedef enum od_request_kind {
-    OD_REQUEST_READ,    /* make the host copy current; replicas stay */
-    OD_REQUEST_WRITE,   /* make the host copy current, then drop all replicas: the host will write */
+    OD_REQUEST_READ,         /* make the host copy current; replicas stay */
+    OD_REQUEST_WRITE,        /* make the host copy current, then drop all replicas: the host will write */
     OD_REQUEST_READ_OUTSIDE, /* of a range: as OD_REQUEST_READ, but only what lies in no region */
     OD_REQUEST_OUTSIDE,      /* of a range: as OD_REQUEST_WRITE, but only what lies in no region */
-    OD_REQUEST_DISCARD, /* the host copy is what counts from now on: drop replicas, write nothing back */
-    OD_REQUEST_PULL,    /* copy a part to the host, change no state (`target update from` of a section) */
-    OD_REQUEST_PUSH,    /* copy a part from the host (`target update to`) */
-    OD_REQUEST_SNAPSHOT, /* inside a region: the program's memory as it is now is what devices see, whatever becomes of it
-                          * (sched/engine/data/seal.c) */
-    OD_REQUEST_SETTLE, /* off the devices, so that the range can be divided into other data; the program's memory stays
-                         * as it is inside a region */
+    OD_REQUEST_DISCARD,      /* the host copy is what counts from now on: drop replicas, write nothing back */
+    OD_REQUEST_PULL,         /* copy a part to the host, change no state (`target update from` of a section) */
+    OD_REQUEST_PUSH,         /* copy a part from the host (`target update to`) */
+    OD_REQUEST_SNAPSHOT,     /* inside a region: devices see the program's memory as it is now, whatever becomes of it
+                              * (sched/engine/data/seal.c) */
+    OD_REQUEST_SETTLE,       /* off the devices, so that the range can be divided into other data; the program's memory
+                              * stays as it is inside a region */
 } od_request_kind;
 
 struct od_request_item {
@@ -103,11 +103,10 @@ typedef struct od_engine_config {
     size_t memory;    /* bytes of each device's pool */
     size_t alignment; /* of pool blocks; 0: 256 */
     unsigned buffer;  /* tasks per task buffer (OMPDARTS_BUFFER) */
-    double
-        lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: only `buffer` tasks */
-    unsigned slots; /* tasks that may run at once on a device */
-    bool peer;           /* device-to-device copies are possible */
-    bool pins;         /* the driver keeps something about host memory between transfers, and is notified when that ends */
+    double lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: `buffer` tasks */
+    unsigned slots;    /* tasks that may run at once on a device */
+    bool peer;         /* device-to-device copies are possible */
+    bool pins;         /* the driver keeps state about host memory between transfers; it is notified when that ends */
     bool spill;        /* inside a region evicted data go to its spill area, not to the program's memory */
     od_link host_link; /* estimate, between the host and a device */
     od_link peer_link; /* estimate, between two devices */
@@ -127,7 +126,7 @@ typedef struct od_device_stats {
     uint64_t loads;                           /* transfers that brought a whole datum */
     uint64_t reloads;                         /* loads of a datum that had been loaded here before */
     uint64_t evictions;                       /* replicas that left because memory was needed */
-    uint64_t busy_ns;                         /* time in which the code of at least one task ran, of those that have ended */
+    uint64_t busy_ns;                         /* time in which code of at least one ended task ran */
     uint64_t occupied_ns;                     /* time with at least one task started and not known to have ended */
     uint64_t stall_ns;                        /* time with none running and one waiting for loads, memory or rights */
     uint64_t transfer_ns;                     /* time with at least one transfer under way to or from it */

@@ -54,8 +54,8 @@ typedef struct sim_node {
     double ran;     /* when its run ended, seconds */
     double end;     /* when it was, seconds */
     sim_node_state state; /* so far in the file */
-    double delay;   /* until it was ready, from the end of the last of those before it, or from where the thread went on:
-                       threads had to come to it */
+    double delay;   /* until it was ready, from the end of its last predecessor, or from where the thread went on:
+                     * threads had to come to it */
 } sim_node;
 
 typedef struct sim_copy {

@@ -114,10 +114,10 @@ static void copy_word(document *doc)
 
 static void change_number(document *doc)
 {
-    static const char *const numbers[] = {"0",          "1",          "2",          "3",          "4",
-                                          "7",          "10",         "16384",      "4294967295", "4294967294",
-                                          "2147483648", "1e8",        "0x10",       "-1",         "18446744073709551615",
-                                          "host",       "spill",      "0:rw",       "2:w:home",   "nan"};
+    static const char *const numbers[] = {"0",          "1",     "2",     "3",          "4",
+                                          "7",          "10",    "16384", "4294967295", "4294967294",
+                                          "2147483648", "1e8",   "0x10",  "-1",         "18446744073709551615",
+                                          "host",       "spill", "0:rw",  "2:w:home",   "nan"};
     size_t length;
     char *line = doc->line[any_line(doc)], *at = any_word(line, &length);
     put_word(line, at, length, numbers[below(sizeof numbers / sizeof *numbers)]);

@@ -231,7 +231,8 @@ void info_print_devices(const info_devices *found)
     if (*found->disabled)
         printf("  none is used: OMP_TARGET_OFFLOAD=%s\n", found->disabled);
     if (found->host_devices >= 0)
-        printf("  %-12s %d, for programs built with -fopenmp-targets=%s-pc-linux-gnu; they share this machine's memory, %s free\n",
+        printf("  %-12s %d, for programs built with -fopenmp-targets=%s-pc-linux-gnu; they share this machine's "
+               "memory, %s free\n",
                "host", found->host_devices, found->architecture, info_bytes(machine.available, left));
     if (!found->driver)
         printf("  %-12s no driver\n", "NVIDIA");

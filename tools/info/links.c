@@ -27,7 +27,9 @@ static double rate_between(const od_history *history, info_kind kind, unsigned f
     else
         snprintf(link, sizeof link, "cuda from %u to %u", from, to);
     double rate = kind == INFO_GPUS ? find_rate(history, kind, link) : 0;
-    return rate > 0 ? rate : find_rate(history, kind, from == host || to == host ? "between host and device" : "between devices");
+    return rate > 0
+               ? rate
+               : find_rate(history, kind, from == host || to == host ? "between host and device" : "between devices");
 }
 
 void info_find_links(info_kind kind, int devices, info_links *found)
@@ -88,5 +90,6 @@ void info_print_links(const info_devices *devices)
     if (gpus.devices)
         print_matrix("NVIDIA devices", &gpus);
     if (!hosts.devices && !gpus.devices)
-        printf("links\n  not measured yet: the first program that runs under ompdarts measures them (OMPDARTS_CACHE)\n");
+        printf(
+            "links\n  not measured yet: the first program that runs under ompdarts measures them (OMPDARTS_CACHE)\n");
 }

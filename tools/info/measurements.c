@@ -87,7 +87,8 @@ static void show_row(const od_history_row *row, void *arg)
     if (l->links != (strncmp(row->name, "link ", 5) == 0) || (!strstr(row->name, l->text) && !strstr(name, l->text)))
         return;
     if (!l->shown++)
-        puts(l->links ? "last        measured  devices  link" : "last           runs       mean  deviation        data  devices  code");
+        puts(l->links ? "last        measured  devices  link"
+                      : "last           runs       mean  deviation        data  devices  code");
     strftime(date, sizeof date, "%Y-%m-%d", localtime_r(&when, &day));
     printf("%-10s", date);
     (l->links ? show_link : show_code)(row, name);

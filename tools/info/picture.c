@@ -108,8 +108,9 @@ static int draw_group(const group *g, int y)
 static void draw_machine(const info_machine *m, int width)
 {
     char text[200], memory[32], left[32];
-    snprintf(text, sizeof text, "%d cores, %d hardware threads, %d NUMA node%s; %s memory, %s free", m->cores, m->threads,
-             m->nodes, m->nodes == 1 ? "" : "s", info_bytes(m->memory, memory), info_bytes(m->available, left));
+    snprintf(text, sizeof text, "%d cores, %d hardware threads, %d NUMA node%s; %s memory, %s free", m->cores,
+             m->threads, m->nodes, m->nodes == 1 ? "" : "s", info_bytes(m->memory, memory),
+             info_bytes(m->available, left));
     put_box(MARGIN, MARGIN, width - 2 * MARGIN, BOX_HEIGHT, "machine");
     put_text(MARGIN + 10, MARGIN + 24, "name", "Machine");
     put_text(MARGIN + 10, MARGIN + 44, "small", text);
@@ -128,13 +129,15 @@ void info_print_picture(const info_devices *devices)
         width = width_of(&groups[i]) + 2 * MARGIN > width ? width_of(&groups[i]) + 2 * MARGIN : width;
         height += groups[i].count ? height_of(&groups[i]) : 0;
     }
-    printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", width, height,
-           width, height);
+    printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", width,
+           height, width, height);
     puts("<style>\n"
-         "svg { background: #fff; } text { font: 12px system-ui, sans-serif; fill: #1d2430; } .name { font-weight: 600; }\n"
+         "svg { background: #fff; } text { font: 12px system-ui, sans-serif; fill: #1d2430; } "
+         ".name { font-weight: 600; }\n"
          ".small { fill: #5d6778; } .rate { fill: #0b62c4; } rect { stroke: #9aa5b5; } .machine { fill: #eef1f5; }\n"
          ".device { fill: #e3efff; } .link { stroke: #5d6778; stroke-width: 2; fill: none; }\n"
-         "@media (prefers-color-scheme: dark) { svg { background: #14181f; } text { fill: #e6e9ee; } .small { fill: #9aa5b5; }\n"
+         "@media (prefers-color-scheme: dark) { svg { background: #14181f; } text { fill: #e6e9ee; } "
+         ".small { fill: #9aa5b5; }\n"
          ".rate { fill: #6cb0ff; } .machine { fill: #1d232d; } .device { fill: #1c2f4a; } }\n"
          "</style>");
     draw_machine(&machine, width);

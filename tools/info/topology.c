@@ -123,7 +123,8 @@ static void print_machine(hwloc_topology_t topology)
     count(topology, &machine);
     printf("machine (hwloc)\n");
     printf("  %-26s %d package%s, %d NUMA node%s, %d cores, %d hardware threads\n", "processors", machine.packages,
-           machine.packages == 1 ? "" : "s", machine.nodes, machine.nodes == 1 ? "" : "s", machine.cores, machine.threads);
+           machine.packages == 1 ? "" : "s", machine.nodes, machine.nodes == 1 ? "" : "s", machine.cores,
+           machine.threads);
     print_bytes("memory", machine.memory);
     print_nodes(topology);
     print_gpus(topology);

@@ -88,6 +88,11 @@ static void put_part(FILE *out, bool *any, uint64_t bytes, const char *what)
     *any |= bytes > 0;
 }
 
+static const char *why_nothing(const trace_map *map, bool enters)
+{
+    return enters ? "nothing to copy" : strstr(map->type, "from") ? "nothing left to copy" : "nothing moved";
+}
+
 static void put_construct(const trace_file *t, const map_account *account, const trace_construct *c, FILE *out)
 {
     bool has_source = c->source != TRACE_NO_NAME, enters = strcmp(c->name, "enter data") == 0;
@@ -98,8 +103,8 @@ static void put_construct(const trace_file *t, const map_account *account, const
         const trace_map *map = &t->maps[m];
         const map_fate *fate = &account->maps[m];
         bool any = false;
-        fprintf(out, "    %-20s %-7s %12" PRIu64 " bytes  ", variable_of(t, map->variable, map->address, text), map->type,
-                map->size);
+        fprintf(out, "    %-20s %-7s %12" PRIu64 " bytes  ", variable_of(t, map->variable, map->address, text),
+                map->type, map->size);
         put_part(out, &any, fate->saved_bytes, "saved in the spill area");
         put_part(out, &any, fate->device_bytes, "moved to devices");
         put_part(out, &any, fate->home_bytes, "came home from devices");
@@ -107,7 +112,7 @@ static void put_construct(const trace_file *t, const map_account *account, const
         if (enters && !fate->device_bytes && strncmp(map->type, "to", 2) == 0)
             fprintf(out, "%seach part moves with the first task that uses it", any ? "; " : "");
         else if (!any)
-            fputs(enters ? "nothing to copy" : strstr(map->type, "from") ? "nothing left to copy" : "nothing moved", out);
+            fputs(why_nothing(map, enters), out);
         fputc('\n', out);
     }
 }

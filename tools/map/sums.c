@@ -60,8 +60,8 @@ static void put_row(const char *name, const row *r, FILE *out)
 
 static void put_head(FILE *out)
 {
-    fprintf(out, "%-*s %9s %10s %-31s %-23s %9s %-47s\n", NAME_WIDTH, "", "", "", "  moved: new, or again after", "", "",
-            "then:            evicted for");
+    fprintf(out, "%-*s %9s %10s %-31s %-23s %9s %-47s\n", NAME_WIDTH, "", "", "", "  moved: new, or again after", "",
+            "", "then:            evicted for");
     fprintf(out, "%-*s %9s %10s %7s %7s %7s %7s %7s %7s %7s %9s %7s %7s %7s %7s %7s %7s %9s\n", NAME_WIDTH,
             "target region or task, data", "mapped", "MB", "new", "leaving", "writing", "return", "present", "empty",
             "on host", "moved MB", "kept", "home", "a task", "others", "order", "written", "back MB");
@@ -151,8 +151,8 @@ static void put_construct_row(const trace_file *t, const construct_row *r, bool 
     if (first)
         fprintf(out, "%s%s%s\n", r->construct->name, r->construct->source != TRACE_NO_NAME ? ", " : "",
                 r->construct->source != TRACE_NO_NAME ? t->variables[r->construct->source] : "");
-    snprintf(text, sizeof text, "  %.44s %s", r->map->variable != TRACE_NO_NAME ? t->variables[r->map->variable] : "data",
-             r->map->type);
+    snprintf(text, sizeof text, "  %.44s %s",
+             r->map->variable != TRACE_NO_NAME ? t->variables[r->map->variable] : "data", r->map->type);
     fprintf(out, "%-*.*s %9" PRIu64 " %10.3f %13.3f %13.3f %13.3f %13.3f\n", NAME_WIDTH, NAME_WIDTH, text, r->times,
             (double)r->bytes * 1e-6, (double)r->fate.saved_bytes * 1e-6, (double)r->fate.device_bytes * 1e-6,
             (double)r->fate.home_bytes * 1e-6, (double)r->fate.spill_bytes * 1e-6);

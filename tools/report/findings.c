@@ -181,7 +181,8 @@ static void look_at_processors(finder *f)
     bool crowded = t->processors && t->ndevices > t->processors;
     group g;
     if (find_group(f, SHARE_START, worth_emitting, &g) && t->processors)
-        find(f, g.most, "%s had tasks for %s of the time whose threads waited for a processor to begin or to report the end%s",
+        find(f, g.most,
+             "%s had tasks for %s of the time whose threads waited for a processor to begin or to report the end%s",
              g.text, g.share, crowded ? "" : "; very short tasks spend much of their time so");
     else if (g.count)
         find(f, g.most, "%s spent %s of the time beginning and ending tasks: larger tiles help", g.text, g.share);
@@ -196,10 +197,11 @@ static void look_at_rest(finder *f)
     if (!find_group(f, SHARE_IDLE, worth_emitting, &g))
         return;
     if (f->trace->active)
-        find(f, 0, "%s stayed idle %s of the time by choice: --devices has %u active at a time", g.text, g.share, f->trace->active);
+        find(f, 0, "%s stayed idle %s of the time by choice: --devices has %u active at a time", g.text, g.share,
+             f->trace->active);
     else
-        find(f, 0, "%s stayed idle %s of the time by choice: with fewer devices, which share the link, the known tasks were "
-             "expected to be done sooner", g.text, g.share);
+        find(f, 0, "%s stayed idle %s of the time by choice: with fewer devices, which share the link, the known tasks "
+             "were expected to be done sooner", g.text, g.share);
 }
 
 /* Most tasks are waited for one by one: all other causes follow from that. */

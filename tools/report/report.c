@@ -61,8 +61,8 @@ static double share(double part, double all)
 
 /* The shares of the table's columns, in their order; several of the causes of having no task are one. */
 enum { COLUMNS = 8 };
-static const char *const columns[COLUMNS][2] = {{"", "busy"},    {"", "start"},     {"waits", "loads"},  {"for", "memory"},
-                                                {"", "data"}, {"at", "rest"}, {"host", "vers."}, {"no", "task"}};
+static const char *const columns[COLUMNS][2] = {{"", "busy"}, {"", "start"}, {"waits", "loads"}, {"for", "memory"},
+                                                {"", "data"}, {"", "idle"}, {"host", "vers."}, {"no", "task"}};
 static const unsigned column_of[SHARES] = {[SHARE_BUSY] = 0, [SHARE_START] = 1,  [SHARE_LOADS] = 2,
                                            [SHARE_MEMORY] = 3, [SHARE_RIGHTS] = 4, [SHARE_IDLE] = 5,
                                            [SHARE_HOST] = 6, [SHARE_KEPT] = 7, [SHARE_HANDED_LATE] = 7,
@@ -144,8 +144,8 @@ static void put_figures(FILE *out, const run *r)
 {
     const run_figures *f = &r->figures;
     fprintf(out,
-            "\"figures\":{\"makespan\":%.1f,\"hostBusy\":%.1f,\"tasks\":%" PRIu64 ",\"hostTasks\":%" PRIu64 ",\"moved\":%" PRIu64
-            ",\"leastIn\":%" PRIu64 ",\"leastUs\":%.1f,\"device\":[",
+            "\"figures\":{\"makespan\":%.1f,\"hostBusy\":%.1f,\"tasks\":%" PRIu64 ",\"hostTasks\":%" PRIu64
+            ",\"moved\":%" PRIu64 ",\"leastIn\":%" PRIu64 ",\"leastUs\":%.1f,\"device\":[",
             f->makespan_us, f->host_busy_us, f->tasks, f->host_tasks, f->moved_bytes, f->least_in_bytes, f->least_us);
     for (unsigned k = 0; k < r->trace.ndevices; k++) {
         const run_device *d = &f->device[k];

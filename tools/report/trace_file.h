@@ -121,7 +121,8 @@ typedef struct trace_file {
     trace_level *levels;
     trace_waiting *waiting;
     trace_idle *idles;
-    size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting, nidles;
+    size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting,
+        nidles;
     size_t nvariables, nconstructs, nmaps;
 } trace_file;
 

@@ -62,7 +62,8 @@ static uint32_t append(od_structs *s, uintptr_t base, uintptr_t begin, size_t si
 static uint32_t hide(od_structs *s, uintptr_t base, uintptr_t begin, size_t size, int64_t type)
 {
     s->nhidden++;
-    return append(s, base, begin, size, OD_MAP_PARAM | (type & (OD_MAP_TO | OD_MAP_FROM | OD_MAP_ALWAYS | OD_MAP_READS)));
+    return append(s, base, begin, size,
+                  OD_MAP_PARAM | (type & (OD_MAP_TO | OD_MAP_FROM | OD_MAP_ALWAYS | OD_MAP_READS)));
 }
 
 static void add_slot(od_structs *s, const od_attachment *is, bool named, uint32_t arg)
@@ -103,7 +104,8 @@ static bool is_all_slots(const od_structs *s, uintptr_t begin, size_t size)
     od_engine *engine = od_runtime_lock();
     const od_region *region = od_directory_find_region(od_engine_directory(engine), begin, size);
     for (uintptr_t slot = begin; all && slot < begin + size; slot += sizeof(void *))
-        all = (region && od_attachments_next(region->attachments, slot, slot + 1)) || od_holders_has_slot(&s->holders, slot);
+        all = (region && od_attachments_next(region->attachments, slot, slot + 1)) ||
+              od_holders_has_slot(&s->holders, slot);
     od_runtime_unlock();
     return all;
 }
@@ -174,7 +176,8 @@ static bool is_literal_pointee(const od_map_args *args, int32_t i)
 static void add_parts(od_structs *s, const od_map_args *args)
 {
     for (int32_t i = 0; i < args->count; i++) {
-        bool pointee = od_entry_is_pointee(args, i), maps = !(args->types[i] & (pointee ? OD_MAP_LITERAL : OD_MAP_NO_RANGE));
+        bool pointee = od_entry_is_pointee(args, i),
+             maps = !(args->types[i] & (pointee ? OD_MAP_LITERAL : OD_MAP_NO_RANGE));
         od_holder *h = maps && (args->sizes[i] > 0 || !pointee) ? holder_of(s, args, i) : NULL;
         if (h)
             add_part(s, args, i, h);

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "present") == 0) {
 #pragma omp target data map(tofrom : s)
         count_both(&s);
-    } else { /* one after the other: plain libomptarget loses updates where one kernel's copy goes while another's comes */
+    } else { /* sequentially: plain libomptarget loses updates where one kernel's copy goes while another's comes */
         for (int t = 0; t < 2; t++)
             count(&s, t);
     }

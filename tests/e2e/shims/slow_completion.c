@@ -16,7 +16,7 @@
 enum { EXIT_CAUGHT = 99 };
 
 static atomic_uint inside;
-static _Thread_local unsigned own; /* of these, calls on this thread: a task that becomes ready there may end the program */
+static _Thread_local unsigned own; /* of these, calls on this thread: a task that becomes ready may end the program */
 
 static void look(void)
 {

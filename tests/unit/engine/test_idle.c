@@ -123,7 +123,8 @@ static void data_of_a_region_stay(void **state)
     for (unsigned i = 1; i < MANY; i++)
         use(e, i);
     assert_true(is_known(e, 0));
-    assert_int_equal(od_engine_region_close(e, &(od_section){.begin = address(0), .size = SIZE}, false, false, &request), OD_OK);
+    assert_int_equal(
+        od_engine_region_close(e, &(od_section){.begin = address(0), .size = SIZE}, false, false, &request), OD_OK);
     od_engine_destroy(e);
 }
 

@@ -75,7 +75,8 @@ static void delivers_around_slots(void **state)
                 if (at >= begin && at < begin + size)
                     expected[at] = ((const char *)values)[i];
             }
-            bool touched = begin < SECOND + 8 && begin + size > FIRST && !(begin >= FIRST + 8 && begin + size <= SECOND);
+            bool touched =
+                begin < SECOND + 8 && begin + size > FIRST && !(begin >= FIRST + 8 && begin + size <= SECOND);
             assert_int_equal(od_attachments_overlap(set, address(host + begin), size), touched);
             od_attachments_deliver(set, address(host + begin), size, from + begin);
             assert_memory_equal(host, expected, SIZE);

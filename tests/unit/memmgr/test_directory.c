@@ -327,10 +327,12 @@ static void test_sections_refer_to_regions(void **state)
         od_relation relation;
         const od_region *region;
     } cases[] = {
-        {100, 20, OD_INSIDE, first}, {119, 1, OD_INSIDE, first},  {119, 2, OD_ACROSS, first},  {99, 2, OD_ACROSS, first},
-        {99, 1, OD_APART, NULL},     {120, 30, OD_APART, NULL},   {120, 31, OD_ACROSS, second}, {90, 90, OD_ACROSS, first},
-        {79, 0, OD_APART, NULL},     {80, 0, OD_INSIDE, first},   {119, 0, OD_INSIDE, first},  {120, 0, OD_APART, NULL},
-        {149, 0, OD_APART, NULL},    {160, 0, OD_INSIDE, second}, {169, 0, OD_INSIDE, second}, {170, 0, OD_APART, NULL},
+        {100, 20, OD_INSIDE, first},  {119, 1, OD_INSIDE, first},  {119, 2, OD_ACROSS, first},
+        {99, 2, OD_ACROSS, first},    {99, 1, OD_APART, NULL},     {120, 30, OD_APART, NULL},
+        {120, 31, OD_ACROSS, second}, {90, 90, OD_ACROSS, first},  {79, 0, OD_APART, NULL},
+        {80, 0, OD_INSIDE, first},    {119, 0, OD_INSIDE, first},  {120, 0, OD_APART, NULL},
+        {149, 0, OD_APART, NULL},     {160, 0, OD_INSIDE, second}, {169, 0, OD_INSIDE, second},
+        {170, 0, OD_APART, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(od_directory_refer(dir, cases[i].begin, cases[i].size, &found), cases[i].relation);

@@ -361,7 +361,8 @@ static void build(struct world *w)
         w->base[d] = end;
         end += graph->size[d];
     }
-    assert_int_equal(od_engine_region_open(w->engine, &(od_section){.begin = first, .size = end - first}, false), OD_OK);
+    assert_int_equal(od_engine_region_open(w->engine, &(od_section){.begin = first, .size = end - first}, false),
+                     OD_OK);
     for (uint32_t d = 0; d < graph->ndata; d++) {
         assert_int_equal(od_engine_datum(w->engine, w->base[d], graph->size[d], &w->datum[d]), OD_OK);
         od_engine_release(w->engine, w->datum[d]);

@@ -25,7 +25,10 @@ static int set_up(void **state)
                                     .h2d_bytes = 12000000000,
                                     .d2h_bytes = 300000000,
                                     .evictions = 340},
-                                   {.occupied_ns = 1900000000, .used_bytes = 5, .evictions = 5, .d2d_bytes = 40000000}}};
+                                   {.occupied_ns = 1900000000,
+                                    .used_bytes = 5,
+                                    .evictions = 5,
+                                    .d2d_bytes = 40000000}}};
     return 0;
 }
 

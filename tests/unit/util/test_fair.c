@@ -15,8 +15,9 @@ static void test_all(void **state)
 {
     (void)state;
     assert_int_equal(od_fair_part(10ull * S, 10ull * S, 0, 2), 10ull * S);
-    assert_int_equal(od_fair_part(10ull * S, 20ull * S, 180ull * S, 2), 10ull * S); /* its own threads keep each other waiting */
-    assert_int_equal(od_fair_part(10ull * S, 21ull * S, 0, 2), 10ull * S);          /* read a moment apart */
+    /* its own threads keep each other waiting */
+    assert_int_equal(od_fair_part(10ull * S, 20ull * S, 180ull * S, 2), 10ull * S);
+    assert_int_equal(od_fair_part(10ull * S, 21ull * S, 0, 2), 10ull * S); /* read a moment apart */
 }
 
 static void test_slept(void **state)
@@ -31,7 +32,8 @@ static void test_part(void **state)
     (void)state;
     assert_int_equal(od_fair_part(10ull * S, 1ull * S, 9ull * S, 2), 1ull * S);
     assert_int_equal(od_fair_part(10ull * S, 0, 10ull * S, 2), 0);
-    assert_int_equal(od_fair_part(100ull * S, 2ull * S, 398ull * S, 2), 1ull * S); /* 2 of the 200 that two processors have */
+    /* 2 of the 200 that two processors have */
+    assert_int_equal(od_fair_part(100ull * S, 2ull * S, 398ull * S, 2), 1ull * S);
     assert_int_equal(od_fair_part(0, 0, 0, 2), 0);
 }
 

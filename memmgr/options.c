@@ -64,18 +64,18 @@ static const od_option_hint backend_hints[] = {
 
 const od_option_spec od_memory_option_rows[] = {
     {OD_OPTION_PREFIX "MEM", "mem", "size", "auto", "bytes", "auto, or a size > 0 such as 500M, 1.5G or 512Mi",
-     "Memory that each device may hold tiles in; auto takes most of what is free.", memory_hints, parse_memory,
+     "Memory for tiles on each device; auto uses most of what is free.", memory_hints, parse_memory,
      MEMBER(limit)},
     {OD_OPTION_PREFIX "BACKEND", "backend", "words", "auto", "",
-     "auto, omptarget, omptarget:link=RATE, cuda, or cuda:pin=SIZE; RATE: 0 (off) or bytes per second such as 12G; SIZE: "
-     "0 (none) or a size such as 8G",
-     "How bytes get to the devices: by the CUDA driver (asynchronous, between GPUs; pin: so much host memory may be "
-     "pinned for fast copies, half of the machine's where it is not named) or through libomptarget (link: slows all "
-     "transfers to and from LLVM's host devices to one shared bus of this rate); auto takes cuda where all devices are "
-     "NVIDIA's.",
+     "auto, omptarget, omptarget:link=RATE, cuda, or cuda:pin=SIZE; RATE: 0 (off) or bytes per second such as 12G; "
+     "SIZE: 0 (none) or a size such as 8G",
+     "How data are copied to and from devices: by the CUDA driver (asynchronously, also between GPUs; pin limits the "
+     "host memory that is pinned for fast copies, by default to half of the machine's) or through libomptarget (link "
+     "limits all transfers to and from LLVM's host devices together to this rate); auto selects cuda if all devices "
+     "are NVIDIA's.",
      backend_hints, parse_backend, MEMBER(backend)},
     {OD_OPTION_PREFIX "SPILL", "spill", "flag", "1", "", "0|1",
-     "Inside a data region evicted tiles go to a spill area in host memory, as large as the region; 0 sends them to the "
-     "program's own arrays, which then change before the region closes.",
+     "Inside a data region, tiles are evicted to a spill area in host memory, as large as the region; 0 evicts them to "
+     "the program's arrays, which then change before the region closes.",
      NULL, od_option_flag, MEMBER(spill)},
     {0}};

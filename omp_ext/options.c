@@ -120,26 +120,26 @@ static const od_option_spec rows[] = {
     {OD_OPTION_PREFIX "DEVICES", "devices", "words", "all", "devices",
      "WHICH, WHICH:ACTIVE, or auto for all:auto; WHICH: all, a whole number from 1 to 62 and at most the devices that "
      "exist, or a list of their numbers such as 0,2 or 2*1 or 0*4; ACTIVE: " OD_ACTIVE_ALLOWED,
-     "How many of the devices there are to use, or which (NUMBER*TIMES divides one into logical devices with a share of "
-     "its memory each), and how many of these are active at a time, the others idle: auto estimates from the known "
-     "tasks with how many they finish soonest; policy, if nothing is said, does so for policies that plan with it "
-     "(stationary), with the others all are active.",
+     "How many devices to use, or which (NUMBER*TIMES divides one into logical devices with a share of its memory "
+     "each), and how many of these are active at a time, the others idle: auto estimates from the known tasks with how "
+     "many they finish soonest; policy, the default, does so for policies that plan with it (stationary), and keeps "
+     "all active for the others.",
      device_hints, parse_devices, MEMBER(devices)},
     {OD_OPTION_PREFIX "COHERENCE", "coherence", "choice", "auto", "", "auto|strict|depend",
-     "When a device may keep a copy outside a data region: auto where the depend clauses allow it, "
+     "When a device may keep a copy outside a data region: auto if the depend clauses allow it, "
      "strict never, depend always.",
      NULL, od_option_choice, MEMBER(coherence)},
     {OD_OPTION_PREFIX "DEVICE_CLAUSE", "device-clause", "choice", "pin", "", "pin|hint",
      "Constructs with a device clause: pin leaves them on the device they name, hint schedules them like all others.",
      NULL, od_option_choice, MEMBER(device_clause)},
     {OD_OPTION_PREFIX "PRIORITY", "priority", "choice", "auto", "", "auto|clause|none",
-     "Task priorities: those of the priority clauses, in programs without them (auto) the longest path of tasks that "
-     "wait for this one; or none.",
+     "Task priorities: clause takes them from the priority clauses; auto does, too, and in programs without any takes "
+     "the longest path of tasks that wait for this one; none ignores them.",
      NULL, od_option_choice, MEMBER(priority)},
     {OD_OPTION_PREFIX "STATS", "stats", "words", "0", "",
      "0 (off), summary, FILE, or summary,FILE; FILE: " OD_FILE_ALLOWED,
-     "The figures of the run, when the program ends: a summary on standard error, and all in a JSON file "
-     "(docs/stats-schema.md). `ompdarts run` prints the summary if nothing else is said.",
+     "Statistics at the end of the program: a summary on standard error, and all of them in a JSON file "
+     "(docs/stats-schema.md). `ompdarts run` prints the summary by default.",
      stats_hints, parse_stats, MEMBER(stats)},
     {OD_OPTION_PREFIX "RECORD", "record", "path", "0", "", "0 (off), or a file " OD_FILE_ALLOWED,
      "Records the run for `ompdarts sim --graph` (docs/graph-format.md).", NULL, od_option_path, MEMBER(record)},
@@ -148,22 +148,22 @@ static const od_option_spec rows[] = {
      "for ViTE (docs/trace-format.md).",
      NULL, od_option_path, MEMBER(trace)},
     {OD_OPTION_PREFIX "PROGRESS", "progress", "flag", "0", "", "0|1",
-     "Shows on standard error how far the program is: on a terminal one line, refreshed, else a line now and then. "
-     "`ompdarts run` does so on a terminal if nothing else is said.",
+     "Shows progress on standard error: on a terminal one line, refreshed, otherwise a line now and then. "
+     "`ompdarts run` does so on a terminal by default.",
      progress_hints, od_option_flag, MEMBER(progress)},
     {OD_OPTION_PREFIX "CACHE", "cache", "flag", "1", "", "0|1",
-     "Kernel times and link speeds are kept between runs, in $XDG_CACHE_HOME/ompdarts or ~/.cache/ompdarts; 0 neither "
+     "Keeps kernel times and link speeds between runs, in $XDG_CACHE_HOME/ompdarts or ~/.cache/ompdarts; 0 neither "
      "reads nor writes them.",
      NULL, od_option_flag, MEMBER(cache)},
     {OD_OPTION_PREFIX "DISABLE", "disable", "flag", "0", "", "0|1",
-     "Switches ompdarts off: the program runs as without it.", NULL, od_option_flag, MEMBER(disable)},
+     "Switches ompdarts off: the program runs as if without it.", NULL, od_option_flag, MEMBER(disable)},
     {OD_OPTION_PREFIX "DEBUG", "debug", "words", "0", "",
-     "0 (off), or some of check, check=warn, watchdog=SECONDS and jitter=SECONDS, separated by commas; SECONDS: 0 (off) "
-     "or a number up to " OD_MOST_SECONDS,
-     "Help with faults. check finds host accesses to tiles of which a device keeps a copy, and stops the program at the "
-     "first one with exit code 88; check=warn reports each tile once. watchdog prints the state and ends the program after "
-     "so long without progress. (A program whose threads only wait, for tasks and for something outside, makes none.) "
-     "jitter is the longest random delay added to each transfer, for tests.",
+     "0 (off), or some of check, check=warn, watchdog=SECONDS and jitter=SECONDS, separated by commas; "
+     "SECONDS: 0 (off) or a number up to " OD_MOST_SECONDS,
+     "Debugging aids. check finds host accesses to tiles of which a device keeps a copy, and stops the program at the "
+     "first one with exit code 88; check=warn reports each tile once. watchdog prints the scheduler's state and ends "
+     "the program after this time without progress. (A program whose threads only wait, for tasks and for something "
+     "outside, makes none.) jitter is the longest random delay added to each transfer, for tests.",
      debug_hints, parse_debug, MEMBER(debug)},
     {0}};
 

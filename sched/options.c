@@ -92,19 +92,19 @@ static const od_option_hint buffer_hints[] = {{"TASK_BUFFER", "N"}, {0}};
 
 const od_option_spec od_sched_option_rows[] = {
     {OD_OPTION_PREFIX "SCHED", "sched", "name", "darts", "",
-     "a policy that `ompdarts info` lists, perhaps with options: NAME:OPTION,OPTION=NUMBER; or plugin:FILE",
+     "a policy that `ompdarts info` lists, optionally with options: NAME:OPTION,OPTION=NUMBER; or plugin:FILE",
      "Scheduling policy: which ready task goes to which device next (docs/policies.md).", sched_hints, parse_sched,
      MEMBER(sched)},
     {OD_OPTION_PREFIX "EVICT", "evict", "name", "auto", "", "auto, or an eviction rule that `ompdarts info` lists",
-     "Eviction rule: which tile leaves a full device; auto takes what suits the policy.", evict_hints, parse_evict,
-     MEMBER(evict)},
+     "Eviction rule: which tile a full device evicts; auto selects the rule that suits the policy.", evict_hints,
+     parse_evict, MEMBER(evict)},
     {OD_OPTION_PREFIX "BUFFER", "buffer", "integer", "3", "tasks", "a whole number from 1 to 1000000",
-     "Tasks whose placement is fixed and whose data are prefetched, per device.", buffer_hints, parse_buffer,
+     "Tasks per device whose placement is fixed and whose data are prefetched.", buffer_hints, parse_buffer,
      MEMBER(buffer)},
     {OD_OPTION_PREFIX "LOOKAHEAD", "lookahead", "number", "0", "s",
      "0 (off), or a number up to " OD_MOST_SECONDS " such as 0.01",
-     "Work that the task buffer of a device may hold in addition while nothing is being loaded there and ready tasks "
-     "abound.",
+     "Additional work that a device's task buffer may hold while nothing is being loaded there and many tasks are "
+     "ready.",
      NULL, od_option_seconds, MEMBER(lookahead_s)},
     {OD_OPTION_PREFIX "SEED", "seed", "integer", "1", "", "a whole number from 0 to 18446744073709551615",
      "Seed of all random choices.", NULL, parse_seed, MEMBER(seed)},

@@ -48,11 +48,11 @@ static void print_usage(FILE *file)
     fputs("Usage: ompdarts sim --workload NAME[:ARGUMENT=VALUE,...] [OPTIONS]\n"
           "       ompdarts sim --graph FILE [OPTIONS]\n"
           "\n"
-          "Runs the scheduler and the memory manager in virtual time (SimGrid), on machines that need not be here.\n"
+          "Runs the scheduler and the memory manager in virtual time (SimGrid), on simulated machines.\n"
           "\n"
           "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
           "unit=1\n"
-          "  --graph FILE           a run recorded with OMPDARTS_RECORD; what is not given here is as it was there\n"
+          "  --graph FILE           a run recorded with OMPDARTS_RECORD; options not given are as recorded\n"
           "  --platform NAME|FILE   the machine (default: pcie)\n"
           "  --devices K[:ACTIVE]   use the first K devices, or all (default: 1); of these ACTIVE at a time: policy "
           "(default),\n"
@@ -64,7 +64,7 @@ static void print_usage(FILE *file)
           "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
           "  --seed S               of all random choices (default: 1)\n"
           "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
-          "  --sched-time HOW       ignore (default), measure, or add: what deciding costs, in simulated time\n"
+          "  --sched-time HOW       ignore (default), measure, or add the cost of decisions, in simulated time\n"
           "  --csv FILE|-           append one line per run, with a header where the file is empty\n"
           "  --trace FILE           all tasks, what they use, and transfers of the run, as CSV; FILE.json: for "
           "Perfetto,\n"
@@ -364,7 +364,7 @@ static int parse(command *c, int argc, char **argv)
         return refuse(error);
     }
     if (!c->workload_text == !c->graph_name)
-        return refuse("one of --workload and --graph is needed; `ompdarts sim --help` lists what there is");
+        return refuse("one of --workload and --graph is needed; `ompdarts sim --help` lists them");
     if (choose_work(c, error, sizeof error))
         return refuse(error);
     if (!choose_policy(c))

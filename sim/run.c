@@ -523,7 +523,7 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
         sg_actor_create("main", machine->platform->memory, main_main, 0, NULL);
         simgrid_run();
         if (s->done < graph->ntasks)
-            sim_fail(s, "the simulation stopped before all tasks had run: what they wait for does not come");
+            sim_fail(s, "the simulation stopped before all tasks had run: they wait for events that never come");
         unmake_devices(s);
         sim_set_running(NULL);
         if (machine->progress && s->shown_ns)

@@ -32,7 +32,7 @@ static const char usage_head[] =
     "Options:\n";
 
 static const char usage_tail[] =
-    "  --no-check                start PROGRAM even if it has no device code: it loads or starts what has\n"
+    "  --no-check                start PROGRAM even without device code, because it loads or starts code that has it\n"
     "  -h, --help                this text\n"
     "\n"
     "Exit status: that of PROGRAM; 2 when an option or PROGRAM was refused, 1 when ompdarts itself failed.\n"
@@ -166,16 +166,16 @@ static const char *why_in_vain(od_program_kind kind)
 {
     switch (kind) {
     case OD_PROGRAM_PLAIN:
-        return "was not built with offloading: compile with -fopenmp -fopenmp-targets=... (or add --no-check if it starts "
-               "a program that was)";
+        return "was not built with offloading: compile with -fopenmp -fopenmp-targets=... (or add --no-check if it "
+               "starts a program that was)";
     case OD_PROGRAM_GCC:
-        return "was built with GCC's OpenMP runtime (libgomp), nothing of it can be scheduled: compile with clang -fopenmp "
+        return "was built with GCC's OpenMP runtime (libgomp), which cannot be scheduled: compile with clang -fopenmp "
                "-fopenmp-targets=... (or add --no-check)";
     case OD_PROGRAM_STATIC:
-        return "is linked statically, so the library cannot be preloaded: link it without -static (or add --no-check)";
+        return "is statically linked, so the library cannot be preloaded: link it without -static (or add --no-check)";
     case OD_PROGRAM_PRIVILEGED:
-        return "runs with other rights than yours (setuid or setgid), so nothing can be preloaded: use a copy without them "
-               "(or add --no-check)";
+        return "runs with other rights than yours (setuid or setgid), so nothing can be preloaded: use a copy without "
+               "them (or add --no-check)";
     default:
         return NULL;
     }
@@ -207,7 +207,7 @@ static bool preload_library(void)
     const char *others = od_environment("LD_PRELOAD");
 
     if (!od_tool_find_library(library, sizeof library)) {
-        od_tool_error("cannot find libompdarts.so, neither beside this command nor where it was to be installed");
+        od_tool_error("cannot find libompdarts.so, neither beside this command nor in its installation folder");
         return false;
     }
     if (strpbrk(library, " :")) {

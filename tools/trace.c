@@ -16,8 +16,8 @@
 static const char usage[] =
     "Usage: ompdarts trace convert TRACE.json TRACE.paje\n"
     "\n"
-    "Converts a trace that `ompdarts run --trace` or `ompdarts sim --trace` wrote for Perfetto to the format of\n"
-    "Paje, which ViTE shows. Of a trace that was cut off what can be read is converted.\n"
+    "Converts a Perfetto trace of `ompdarts run --trace` or `ompdarts sim --trace` to the Paje format, for ViTE.\n"
+    "Of a truncated trace, what can be read is converted.\n"
     "\n"
     "Exit status: 0 success; 1 the file could not be written; 2 the command line or the trace was refused.\n";
 
@@ -101,7 +101,7 @@ static int convert(const char *from, const char *to)
     trace_file file;
     telling t = {.file = &file};
     if (!od_trace_is_paje(to)) {
-        od_tool_error("trace: '%s' is no format to convert to; allowed: a file that ends in .paje or .trace", to);
+        od_tool_error("trace: '%s' is not of a known format; allowed: a file that ends in .paje or .trace", to);
         return OD_EXIT_REFUSED;
     }
     if (od_file_is_same(from, to)) {
@@ -151,7 +151,7 @@ int od_tool_trace(int argc, char **argv)
         return 0;
     }
     if (argc != 4) {
-        od_tool_error("trace: not two files to convert from and to; `ompdarts trace --help` explains");
+        od_tool_error("trace: two files are needed, to convert from and to; `ompdarts trace --help` explains");
         return OD_EXIT_REFUSED;
     }
     return convert(argv[2], argv[3]);

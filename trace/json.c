@@ -563,7 +563,7 @@ static od_status json_close(void *state)
     od_sink_commit(t->sink, od_put(od_sink_reserve(t->sink), "\n]\n"));
     od_status status = od_sink_close(t->sink);
     if (!status && t->incomplete) {
-        od_log(OD_LOG_WARNING, "trace", "out of host memory for some tasks: they are missing in the trace");
+        od_log(OD_LOG_WARNING, "trace", "out of host memory for some tasks: the trace lacks them");
         status = OD_EIO;
     }
     free_trace(t);

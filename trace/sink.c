@@ -55,7 +55,7 @@ static void write_chunk(od_sink *sink, const chunk *c)
 {
     if (sink->failed || write_all(sink->file, c->text, c->length))
         return;
-    od_log(OD_LOG_WARNING, "trace", "%s: %s; the trace ends here, the program goes on", sink->path, strerror(errno));
+    od_log(OD_LOG_WARNING, "trace", "%s: %s; the trace ends here, the program continues", sink->path, strerror(errno));
     sink->failed = true;
 }
 

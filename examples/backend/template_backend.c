@@ -43,7 +43,7 @@ static od_status template_alloc(void *arg, unsigned k, size_t bytes, void **addr
     template_state *state = arg;
     *address = malloc(bytes);
     if (!*address) {
-        od_log(OD_LOG_ERROR, "template", "device %u has no %zu bytes to give; lower OMPDARTS_MEM", k, bytes);
+        od_log(OD_LOG_ERROR, "template", "device %u cannot allocate %zu bytes; lower OMPDARTS_MEM", k, bytes);
         return OD_EDEVICE;
     }
     state->pool_bytes[k] = bytes;

@@ -37,7 +37,7 @@ static od_status omptarget_alloc(void *arg, unsigned k, size_t bytes, void **add
     *address = state->api.target_alloc(bytes, device);
     if (*address)
         return OD_OK;
-    od_log(OD_LOG_ERROR, "omptarget", "device %d has no %zu bytes of memory to give; lower OMPDARTS_MEM", device,
+    od_log(OD_LOG_ERROR, "omptarget", "device %d cannot allocate %zu bytes; lower OMPDARTS_MEM", device,
            bytes);
     return OD_EDEVICE;
 }

@@ -245,7 +245,7 @@ static void pass(construct what, int64_t *device, bool is_virtual, const od_map_
     od_reservation_give_up();
     od_args_bring_home(expanded);
     od_log(OD_LOG_INFO, "omp", "a data construct passed through to libomptarget (%s)",
-           is_virtual ? "its map list needs libomptarget's own logic" : "its device is chosen by the program");
+           is_virtual ? "only libomptarget can process its map list" : "its device is chosen by the program");
     if (od_self.mode == OD_CAPTURE)
         od_self.capture->what = OD_CAPTURED_DONE;
     if (is_virtual)

@@ -165,7 +165,7 @@ static void emit_host_address(const char *what)
 {
     static atomic_bool reported;
     if (!atomic_exchange(&reported, true))
-        od_log(OD_LOG_WARNING, "omp", "%s: the data fit on no device, the program is shown addresses of host memory",
+        od_log(OD_LOG_WARNING, "omp", "%s: the data fit on no device, the program gets addresses of host memory",
                what);
 }
 

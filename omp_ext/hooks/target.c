@@ -43,7 +43,7 @@ static int pass_through(const od_kernel_call *call, int64_t device)
     od_log(OD_LOG_INFO, "omp", "a launch of region %p passed through to libomptarget (%s)", call->kernel,
            device >= 0              ? "its device is chosen by the program"
            : od_memory_is_short() ? "host memory is short"
-                                    : "its map list needs libomptarget's own logic");
+                                    : "only libomptarget can process its map list");
     return failed;
 }
 

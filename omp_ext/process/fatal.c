@@ -10,7 +10,7 @@
 
 _Noreturn void od_fatal(const char *message)
 {
-    od_log(OD_LOG_ERROR, "runtime", "%s; the program cannot go on with right results and is stopped", message);
+    od_log(OD_LOG_ERROR, "runtime", "%s; the program cannot continue correctly and is stopped", message);
     abort();
 }
 

@@ -104,7 +104,7 @@ void od_interrupt_start(void (*report)(int signal), void (*show)(bool internals)
     interrupt.report = report;
     interrupt.show = show;
     if (sem_init(&interrupt.arrived, 0, 0) || od_thread_start(NULL, "od-interrupt", wait_for_signal, NULL)) {
-        od_log(OD_LOG_WARNING, "runtime", "an interrupted run will give no figures: out of threads");
+        od_log(OD_LOG_WARNING, "runtime", "an interrupted run will print no statistics: out of threads");
         return;
     }
     interrupt.process = getpid();

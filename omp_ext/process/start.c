@@ -147,7 +147,7 @@ void od_runtime_start(void)
     if (available <= 0) {
         od_log(OD_LOG_WARNING, "runtime",
                "no device for this program's device code: its target regions run on the host, nothing is scheduled "
-               "(`ompdarts info` shows what is there)");
+               "(`ompdarts info` lists the devices)");
         atomic_store(&od_process_self.activity, OD_OFF);
         return;
     }

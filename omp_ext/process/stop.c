@@ -208,7 +208,7 @@ static bool lock_for_signal(void)
 void od_runtime_show_state(bool internals)
 {
     if (!lock_for_signal()) {
-        od_log(OD_LOG_WARNING, "runtime", "SIGUSR1: the scheduler did not answer");
+        od_log(OD_LOG_WARNING, "runtime", "SIGUSR1: the scheduler did not respond");
         return;
     }
     od_engine_explain(od_runtime.engine, stderr);
@@ -225,11 +225,11 @@ void od_runtime_report_interrupted(int signal)
         return;
     od_progress_end();
     if (!lock_for_signal()) {
-        od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): no figures, the scheduler did not answer",
+        od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): no statistics, the scheduler did not respond",
                strsignal(signal));
         return;
     }
-    od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): figures so far", strsignal(signal));
+    od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): statistics so far", strsignal(signal));
     od_transfer_queues_halt(od_runtime.transfers);
     od_run run = od_runtime_run();
     od_services_interrupt(&run);

@@ -58,7 +58,7 @@ void od_runtime_probe(int place)
     if (answers)
         return;
     char name[OD_DEVICE_NAME];
-    od_log(OD_LOG_WARNING, "runtime", "%s does not answer any more: it is lost, and its tasks go elsewhere",
+    od_log(OD_LOG_WARNING, "runtime", "%s no longer responds: it is lost, and its tasks move to other devices",
            od_devices_name(&od_runtime.devices, (unsigned)place, name));
     od_engine_device_lost(od_runtime_lock(), (unsigned)place);
     od_runtime_unlock();

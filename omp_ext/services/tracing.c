@@ -180,7 +180,7 @@ static void start(const od_run *run)
     timed = true;
     trace = od_trace_open(path, &about);
     if (!trace)
-        od_log(OD_LOG_WARNING, "trace", "%s: %s; there is no trace", path, strerror(errno));
+        od_log(OD_LOG_WARNING, "trace", "%s: %s; no trace is written", path, strerror(errno));
 }
 
 static void stop(const od_run *run)

@@ -242,7 +242,7 @@ static bool run_outside_pool(od_job *job)
                                          : has_memory(job, device) &&
                                                !od_launch_as_written(&job->launch, job->task.access, device);
     od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
-           done ? "libomptarget has run it in memory of its own" : "its host version runs on the program's memory");
+           done ? "libomptarget ran it in memory beyond the limit" : "its host version runs on the program's memory");
     if (!done && job->task.uses_spill) {
         od_launch_unspill(job->task.access, job->task.naccess);
         job->task.uses_spill = false;

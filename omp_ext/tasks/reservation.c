@@ -140,7 +140,7 @@ void od_reservation_give_up(void)
 {
     if (od_self.mode != OD_ON_DEVICE || od_self.shown)
         return;
-    od_log(OD_LOG_DEBUG, "omp", "a host task goes on without the data that were reserved for it");
+    od_log(OD_LOG_DEBUG, "omp", "a host task continues without the data that were reserved for it");
     od_queue_leave(); /* what it has queued uses the data */
     leave();
     od_runtime_give_up_reservation(od_self.gate);

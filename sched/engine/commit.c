@@ -157,7 +157,7 @@ static bool commit_head(od_engine *e, unsigned k)
         return true;
     }
     od_log(t->shows || t->advisory ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* whoever shows addresses reports it */
-           "a task of %zu bytes does not fit on device %u beside what the program holds there; "
+           "a task of %zu bytes does not fit on device %u along with what the program holds there; "
            "its host version runs",
            t->footprint, k);
     od_buffer_take_back(e, t, k);

@@ -195,7 +195,7 @@ head -c 200 "$plain" >"$work/damaged"
 chmod +x "$work/damaged"
 refused "was not built with offloading" run "$work/damaged"
 if echo 'int main(void) { return 0; }' | cc -x c -static -o "$work/static" - 2>/dev/null; then
-    refused "'$work/static' is linked statically, so the library cannot be preloaded" run "$work/static"
+    refused "'$work/static' is statically linked, so the library cannot be preloaded" run "$work/static"
     expect 0 run --no-check "$work/static"
 else
     echo "no static libc: a statically linked program was not tried"
@@ -280,9 +280,9 @@ if grep -q "host device" "$work/out"; then
     grep -q "5.5 GB/s" "$work/out" || fail "info --svg: no bandwidth of the links: $(cat "$work/out")"
 fi
 expect 0 history clear link
-grep -qx "2 measurements forgotten" "$work/out" || fail "history clear TEXT: $(cat "$work/out")"
+grep -qx "2 measurements cleared" "$work/out" || fail "history clear TEXT: $(cat "$work/out")"
 expect 0 history clear
-grep -qx "2 measurements forgotten" "$work/out" || fail "history clear: $(cat "$work/out")"
+grep -qx "2 measurements cleared" "$work/out" || fail "history clear: $(cat "$work/out")"
 expect 0 history
 grep -qx "nothing yet" "$work/out" || fail "history after clear: $(cat "$work/out")"
 refused "unknown argument 'cler', did you mean 'clear'?" history cler

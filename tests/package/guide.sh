@@ -77,7 +77,7 @@ done <"$guide"
 
 [ "$commands" -ge 20 ] || fail "the guide has only $commands commands"
 # The first comparison shows a gain; how much depends on what else the machine does.
-moved() { ompdarts report "$1" | sed -n 's/^- \([0-9.]*\) MB came to the devices.*/\1/p'; }
+moved() { ompdarts report "$1" | sed -n 's/^- \([0-9.]*\) MB were loaded,.*/\1/p'; }
 awk "BEGIN { exit !($(moved darts.json) < 0.9 * $(moved eager.json)) }" || fail "darts: $(moved darts.json) MB, eager: $(moved eager.json) MB"
 [ $failures -eq 0 ] && echo "all right"
 exit $((failures > 0))

@@ -122,7 +122,7 @@ static bool take_line(const char *line, bool timed, const char *expected, bench_
     }
     if (!right)
         od_tool_error("bench: %s", checksum ? "the result differs from that of the runs before"
-                                            : "the program did not print what a benchmark prints");
+                                            : "the program's output is not that of a benchmark");
     cJSON_Delete(json);
     return right;
 }

@@ -241,5 +241,5 @@ void info_print_devices(const info_devices *found)
     for (int i = 0; i < found->gpus; i++)
         print_gpu(i, &found->gpu[i]);
     if (found->crashed)
-        printf("  looking further failed: the runtime libraries ended the process\n");
+        printf("  the search failed: the runtime libraries ended the process\n");
 }

@@ -20,7 +20,7 @@ static const char usage[] =
     "Usage: ompdarts info [--policies | --rules | --svg]\n"
     "\n"
     "Shows the library, its back-ends, the scheduling policies and eviction rules, the LLVM runtimes and devices\n"
-    "found with their memory, the bandwidth of their links as far as earlier runs have measured it, the machine and\n"
+    "found with their memory, the bandwidth of their links if earlier runs have measured it, the machine and\n"
     "its memory limits.\n"
     "\n"
     "  --policies  only the names of the policies, one per line\n"
@@ -62,7 +62,7 @@ static void print_policies(void)
     printf("policies (OMPDARTS_SCHED)\n");
     for (const char *const *name = od_policy_names(); *name; name++)
         print_policy(od_policy_find(*name));
-    printf("  %-12s %s\n", "plugin:FILE", "the policy in a shared object of the user's (docs/policies.md)");
+    printf("  %-12s %s\n", "plugin:FILE", "the policy in a shared object of yours (docs/policies.md)");
     printf("eviction rules (OMPDARTS_EVICT)\n");
     for (const char *const *name = od_evict_names(); *name; name++)
         printf("  %-12s %s\n", *name, od_evict_find(*name)->description);

@@ -14,8 +14,8 @@
 static const char usage[] =
     "Usage: ompdarts history [show | clear] [TEXT]\n"
     "\n"
-    "Shows what earlier runs on this machine have measured, kernels' times and links, which later ones begin with; or\n"
-    "forgets it. TEXT: only what has it in its name.\n"
+    "Shows or clears the kernel times and links that earlier runs on this machine have measured, and later ones use.\n"
+    "TEXT: only those with it in their name.\n"
     "\n"
     "  -h, --help  this text\n"
     "\n"
@@ -110,7 +110,7 @@ static int forget(od_history *history, const char *text)
     size_t removed;
     if (od_history_remove(history, text, &removed))
         return OD_EXIT_FAILURE;
-    printf("%zu measurements forgotten\n", removed);
+    printf("%zu measurements cleared\n", removed);
     return 0;
 }
 

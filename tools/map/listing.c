@@ -35,9 +35,9 @@ static void put_coming(const trace_file *t, const map_use_fate *fate, FILE *out)
 {
     static const char *const why[MAP_CAME] = {
         [MAP_FIRST] = ", for the first time",
-        [MAP_AFTER_EVICTION] = " again: it had to leave",
-        [MAP_AFTER_WRITE] = " again: another place has written it",
-        [MAP_AFTER_RETURN] = " again: it had gone home",
+        [MAP_AFTER_EVICTION] = " again: it had been evicted",
+        [MAP_AFTER_WRITE] = " again: it had been written elsewhere",
+        [MAP_AFTER_RETURN] = " again: it had gone back to the host",
         [MAP_PRESENT] = "present",
         [MAP_EMPTY] = "nothing to copy",
         [MAP_ON_HOST] = "on the host",
@@ -52,10 +52,10 @@ static void put_leaving(const map_use_fate *fate, FILE *out)
 {
     static const char *const how[MAP_LEFT] = {
         [MAP_KEPT] = "kept",
-        [MAP_RETURNED] = "went home",
+        [MAP_RETURNED] = "went back to the host",
         [MAP_EVICTED_FOR_TASK] = "evicted for a task's data",
-        [MAP_EVICTED_FOR_PREFETCH] = "evicted for data that come ahead",
-        [MAP_EVICTED_TO_COMPACT] = "evicted because it lay in the way",
+        [MAP_EVICTED_FOR_PREFETCH] = "evicted for a prefetch",
+        [MAP_EVICTED_TO_COMPACT] = "evicted because it was in the way",
         [MAP_OVERWRITTEN] = "written elsewhere",
     };
     if (fate->came != MAP_ON_HOST)
@@ -107,8 +107,8 @@ static void put_construct(const trace_file *t, const map_account *account, const
                 map->type, map->size);
         put_part(out, &any, fate->saved_bytes, "saved in the spill area");
         put_part(out, &any, fate->device_bytes, "moved to devices");
-        put_part(out, &any, fate->home_bytes, "came home from devices");
-        put_part(out, &any, fate->spill_bytes, "came home from the spill area");
+        put_part(out, &any, fate->home_bytes, "written back from devices");
+        put_part(out, &any, fate->spill_bytes, "written back from the spill area");
         if (enters && !fate->device_bytes && strncmp(map->type, "to", 2) == 0)
             fprintf(out, "%seach part moves with the first task that uses it", any ? "; " : "");
         else if (!any)

@@ -64,7 +64,7 @@ static void put_head(FILE *out)
             "", "then:            evicted for");
     fprintf(out, "%-*s %9s %10s %7s %7s %7s %7s %7s %7s %7s %9s %7s %7s %7s %7s %7s %7s %9s\n", NAME_WIDTH,
             "target region or task, data", "mapped", "MB", "new", "leaving", "writing", "return", "present", "empty",
-            "on host", "moved MB", "kept", "home", "a task", "others", "order", "written", "back MB");
+            "on host", "moved MB", "kept", "back", "a task", "others", "order", "written", "back MB");
 }
 
 static void put_group(const trace_file *t, uint32_t name, uint64_t tasks, const rows *of, FILE *out)

@@ -147,9 +147,9 @@ static void look_at_loads(finder *f)
     advice[0] = '\0';
     if (s.reloads <= s.loads / 10)
         snprintf(advice, sizeof advice,
-                 ": hardly any was a reload, so the link is too slow for so little work per byte; larger tiles help");
+                 ": hardly any were reloads, so the link is too slow for so little work per byte; larger tiles help");
     else if (strcmp(f->trace->eviction, "lru") == 0)
-        snprintf(advice, sizeof advice, ": try --evict luf, or --sched darts, which brings that rule");
+        snprintf(advice, sizeof advice, ": try --evict luf, or --sched darts, which uses that rule");
     else if (s.most_data > f->trace->memory)
         snprintf(advice, sizeof advice, ": %s; try larger --mem, or more devices",
                  need_and_have(f, &g, s.most_data, sizes, sizeof sizes));
@@ -182,10 +182,10 @@ static void look_at_processors(finder *f)
     group g;
     if (find_group(f, SHARE_START, worth_emitting, &g) && t->processors)
         find(f, g.most,
-             "%s had tasks for %s of the time whose threads waited for a processor to begin or to report the end%s",
-             g.text, g.share, crowded ? "" : "; very short tasks spend much of their time so");
+             "%s had tasks for %s of the time whose threads waited for a processor to start or to report completion%s",
+             g.text, g.share, crowded ? "" : "; very short tasks spend much of their time this way");
     else if (g.count)
-        find(f, g.most, "%s spent %s of the time beginning and ending tasks: larger tiles help", g.text, g.share);
+        find(f, g.most, "%s spent %s of the time starting and ending tasks: larger tiles help", g.text, g.share);
     if (crowded)
         find(f, 0.5, "%u host devices and the program share %u processor%s: times say little about real devices; "
              "--devices %u has one for each", t->ndevices, t->processors, t->processors == 1 ? "" : "s", t->processors);
@@ -201,7 +201,7 @@ static void look_at_rest(finder *f)
              f->trace->active);
     else
         find(f, 0, "%s stayed idle %s of the time by choice: with fewer devices, which share the link, the known tasks "
-             "were expected to be done sooner", g.text, g.share);
+             "were expected to finish sooner", g.text, g.share);
 }
 
 /* Most tasks are waited for one by one: all other causes follow from that. */
@@ -225,9 +225,9 @@ static void look_at_idle(finder *f)
         const char *why;
     } causes[] = {
         {SHARE_NOT_CREATED, "the program had not created any: it does something else, or creates them too slowly"},
-        {SHARE_DEPENDENCES, "all tasks waited for others; more, smaller tiles give more that may run at once"},
-        {SHARE_HANDED_LATE, "dependences were satisfied, but libomp's threads got no processor to hand tasks over; use "
-                            "fewer host devices (--devices), or let the program have fewer threads"},
+        {SHARE_DEPENDENCES, "all tasks waited for others; more, smaller tiles allow more parallelism"},
+        {SHARE_HANDED_LATE, "dependences were satisfied, but libomp's threads got no processor to release tasks; use "
+                            "fewer host devices (--devices), or fewer program threads"},
         {SHARE_KEPT, "the policy kept the ready ones for other devices"},
         {SHARE_HOST, "host versions ran meanwhile"},
     };
@@ -251,7 +251,7 @@ static void look_at_run(finder *f)
         in += r->device[k].in_bytes + r->device[k].peer_bytes;
     double ratio = r->least_in_bytes ? (double)in / (double)r->least_in_bytes : 0;
     if (ratio >= 1.5)
-        find(f, 0.05 * (ratio - 1), "%s came to the devices, %.1f times the %s that must come at least once",
+        find(f, 0.05 * (ratio - 1), "%s were loaded, %.1f times the %s that must be loaded at least once",
              in_units(in, moved), ratio, in_units(r->least_in_bytes, least));
     if (r->host_tasks)
         find(f, (double)r->host_tasks / (double)r->tasks,
@@ -262,10 +262,10 @@ static void look_at_run(finder *f)
              "half of the tasks took less than %.1f us, hardly more than it takes to start them: larger tiles help",
              r->median_task_us);
     if (r->failed_tasks + r->failed_transfers)
-        find(f, 1, "%" PRIu64 " runs of tasks and %" PRIu64 " transfers failed and were made again", r->failed_tasks,
+        find(f, 1, "%" PRIu64 " runs of tasks and %" PRIu64 " transfers failed and were repeated", r->failed_tasks,
              r->failed_transfers);
     if (f->trace->cut)
-        find(f, 2, "the end of the trace is missing: what follows is about the first %.3f s", f->trace->end_us * 1e-6);
+        find(f, 2, "the end of the trace is missing: what follows covers the first %.3f s", f->trace->end_us * 1e-6);
 }
 
 static int worst_first(const void *a, const void *b)
@@ -283,7 +283,7 @@ static void look(finder *f)
     look_at_rest(f);
     look_at_idle(f);
     if (!f->count)
-        find(f, 0, "nothing to improve was found: no device waited for more than %.0f%% of the time",
+        find(f, 0, "found nothing to improve: no device waited for more than %.0f%% of the time",
              100 * worth_emitting);
     qsort(f->found, f->count, sizeof *f->found, worst_first);
 }

@@ -17,15 +17,15 @@
 static const char usage[] =
     "Usage: ompdarts report TRACE... [-o REPORT.html]\n"
     "\n"
-    "Explains what happened in runs, from traces that `ompdarts run --trace` or `ompdarts sim --trace` wrote: what each\n"
-    "device did and waited for, which bytes moved, and what may be better. Several traces are compared.\n"
+    "Explains runs from the traces of `ompdarts run --trace` or `ompdarts sim --trace`: what each device did and\n"
+    "waited for, what moved, and what could be improved. Several traces are compared.\n"
     "\n"
     "Options:\n"
-    "  -o, --output=FILE  write one page with pictures, for any browser, without network; '-' is standard output.\n"
-    "                     Without it the figures come as text.\n"
+    "  -o, --output=FILE  write one self-contained page with pictures, for any browser; '-' is standard output\n"
+    "                     (default: text on standard output)\n"
     "  -h, --help         this text\n"
     "\n"
-    "Of a trace that was cut off what can be read is shown.\n"
+    "Of a truncated trace, what can be read is shown.\n"
     "\n"
     "Exit status: 0 success; 1 the report could not be written; 2 the command line or a trace was refused.\n";
 

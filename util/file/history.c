@@ -146,7 +146,7 @@ static void read_file(table *t, const char *path)
     bool whole = read_rows(t, file);
     od_plain_numbers_end(programs);
     if (!whole) {
-        od_log(OD_LOG_WARNING, "history", "%s is damaged or of another version: begun anew", path);
+        od_log(OD_LOG_WARNING, "history", "%s is damaged or of another version: started anew", path);
         clear(t);
     }
     fclose(file);

@@ -91,7 +91,7 @@ static void report(void *state)
         return;
     bool finding = cuda->pinning && staged > all / WORTH_SAYING && staged > MIB;
     od_log(finding ? OD_LOG_WARNING : OD_LOG_INFO, "cuda",
-           "%llu of %llu copies (%.4g of %.4g MB) were of host memory that is not pinned and went through buffers%s",
+           "%llu of %llu copies (%.4g of %.4g MB) used unpinned host memory and were staged through buffers%s",
            atomic_load(&cuda->staged), atomic_load(&cuda->copies), (double)staged * 1e-6, (double)all * 1e-6,
            !finding             ? ""
            : cuda->pins.refused ? ": the system refused to pin it (see `ulimit -l`)"

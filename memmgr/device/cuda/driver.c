@@ -82,6 +82,6 @@ od_status od_cu_check(const od_cu_driver *cu, od_cu_result result, const char *d
     cu->error_name(result, &name);
     cu->error_text(result, &text);
     od_log(OD_LOG_ERROR, "cuda", "device %u: %s: %s (%d, %s)%s", k, doing, name ? name : "unknown error", result,
-           text ? text : "no description", od_cu_is_sticky(result) ? "; the device cannot be used any more" : "");
+           text ? text : "no description", od_cu_is_sticky(result) ? "; the device is no longer usable" : "");
     return OD_EDEVICE;
 }

@@ -61,7 +61,7 @@ static od_cublas *blas_of(od_cuda *cuda)
     pthread_mutex_lock(&one_at_a_time);
     if (!cuda->blas && (cuda->blas = od_calloc(1, sizeof *cuda->blas)) && !open_blas(cuda->blas))
         od_log(OD_LOG_WARNING, "cuda",
-               "no libcublas.so of version 11 to 13 can be opened: ompdarts_cublas_handle() answers NULL");
+               "no libcublas.so of version 11 to 13 can be opened: ompdarts_cublas_handle() returns NULL");
     od_cublas *blas = cuda->blas && cuda->blas->create ? cuda->blas : NULL;
     pthread_mutex_unlock(&one_at_a_time);
     return blas;
@@ -128,7 +128,8 @@ static void *blas_handle(void *state, od_queue *queue)
     if (!failed && (failed = blas->set_stream(queue->blas, queue->stream)))
         blas->destroy(queue->blas);
     if (failed) {
-        od_log(OD_LOG_ERROR, "cuda", "device %u: cuBLAS could not make a handle (status %d)", queue->device->k, failed);
+        od_log(OD_LOG_ERROR, "cuda", "device %u: cuBLAS could not create a handle (status %d)", queue->device->k,
+               failed);
         queue->blas = NULL;
     }
     return queue->blas;

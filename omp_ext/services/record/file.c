@@ -106,7 +106,7 @@ void od_recording_close(void)
 {
     od_recording_flush();
     if (od_recording_is_on() && close(recording.file)) {
-        od_log(OD_LOG_WARNING, "record", "%s: %s; the recording may not be whole", recording.path, strerror(errno));
+        od_log(OD_LOG_WARNING, "record", "%s: %s; the recording may be incomplete", recording.path, strerror(errno));
         recording.file = -1;
     }
     atomic_store(&od_recording_on, false);

@@ -39,7 +39,8 @@ static od_status hypergraph_create(const od_policy_env *env, void **state)
     if (env->ndevices > 1 && od_partitioner_load(partitioner, error, sizeof error)) {
         *partitioner = (od_partitioner){0};
         od_log(OD_LOG_WARNING, "sched",
-               "policy hypergraph needs METIS (Debian: libmetis5), tasks are cut in order of arrival: %s", error);
+               "policy hypergraph needs METIS (Debian: libmetis5), tasks are partitioned in order of arrival: %s",
+               error);
     }
     return od_static_create(env, hypergraph_plan, hypergraph_options, partitioner, state);
 }

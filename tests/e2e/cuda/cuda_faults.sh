@@ -53,7 +53,7 @@ lost() {
                     "$E2E_BENCH/cholesky" --style $style $size
                 if grep -q CUDA_ERROR "$work/err"; then
                     says "CUDA_ERROR_ILLEGAL_ADDRESS (700"
-                    says "device 1 does not answer any more: it is lost"
+                    says "device 1 no longer responds: it is lost"
                     [ ! -e "$work/stats" ] || stats "[hasattr(d, 'lost') for d in devices] == [False, True, False]"
                 fi
             done

@@ -31,7 +31,7 @@ says " s; 1 threads wait in libomp"
 
 for signal in 2 15; do
     ended $((128 + signal)) OMPDARTS_STATS="summary,$work/stats" "$E2E_PROGRAMS/wait_for_nothing" signal $signal
-    says "figures so far"
+    says "statistics so far"
     says "1 tasks (0 on the host)"
     stats "stats.tasks == 1"
 done
@@ -52,7 +52,7 @@ for moment in 0 0.01 0.1; do
     status=$?
     ran="a loop, terminated after $moment s"
     expect_exit 143 $status "$ran"
-    says "interrupted (Terminated): figures so far"
+    says "interrupted (Terminated): statistics so far"
     stats "stats.tasks > 0"
 done
 finish

@@ -82,7 +82,7 @@ for _ in range(600):
 program.send_signal(number)
 sys.exit(program.wait(60) != -number)
 CODE
-    says "figures so far"
+    says "statistics so far"
     says "MB out"
     complete
 done

@@ -53,11 +53,11 @@ line "0.000000 s enter data (/src/known.c:5)" "a[:N] to 4096 bytes each part mov
     "b[:N] alloc 4096 bytes nothing to copy" \
     "0.000030 s solve:9 (/src/known.c:9), task 0 on device 0" \
     "x[:N] r 4096 bytes moved from the host, for the first time; evicted for a task's data" "y[:N] w 4096 bytes nothing to copy; kept" \
-    "x[:N] r 4096 bytes moved from the host again: it had to leave; written elsewhere" "y[:N] rw 4096 bytes present; kept, written back" \
+    "x[:N] r 4096 bytes moved from the host again: it had been evicted; written elsewhere" "y[:N] rw 4096 bytes present; kept, written back" \
     "x[:N] rw 4096 bytes moved from device 0, for the first time; kept" \
-    "x[:N] r 4096 bytes moved from device 1 again: another place has written it; kept" \
+    "x[:N] r 4096 bytes moved from device 1 again: it had been written elsewhere; kept" \
     "0.000150 s on_host:7 (/src/known.c:9), task 4 on the host" "0x8000 r 4096 bytes on the host" \
-    "b[:N] from 4096 bytes 4096 bytes came home from devices" "a[:N] release 4096 bytes nothing moved"
+    "b[:N] from 4096 bytes 4096 bytes written back from devices" "a[:N] release 4096 bytes nothing moved"
 [ "$(wc -l <"$work/map")" -eq 18 ] || fail "map --from: not 18 lines: $(cat "$work/map")"
 map --sums --from="$work/known.json" || fail "map --sums: $(cat "$work/errors")"
 line "solve:9, /src/known.c:9, 4 times" "x[:N] 4 0.016 2 1 1 0 0 0 0 0.016 2 0 1 0 0 1 0.000" \

@@ -33,7 +33,7 @@ measured 0
 echo nonsense >"$file"
 under 0 "${program[@]}"
 same_checksum
-says "is damaged or of another version: begun anew"
+says "is damaged or of another version: started anew"
 measured 2
 under 0 "${program[@]}"
 measured 0

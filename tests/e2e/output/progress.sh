@@ -73,5 +73,5 @@ kill -TERM $program
 wait $program
 [ $? -eq 143 ] || fail "SIGUSR1: the program did not end by SIGTERM"
 [ "$(grep -c 'engine state after [0-9]* events' "$work/err")" -ge 1 ] || fail "SIGUSR1 again: $(head -n 5 "$work/err")"
-says "interrupted (Terminated): figures so far"
+says "interrupted (Terminated): statistics so far"
 finish

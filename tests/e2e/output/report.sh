@@ -41,7 +41,7 @@ traced mhfp OMPDARTS_SCHED=mhfp
 # As text: the figures are those of the statistics.
 report "$work/eager.json" "$work/darts.json" || fail "report: $(cat "$work/errors")"
 tells "cholesky, eager \+ lru, seed 1: 120 tasks \(0 on the host\)" "cholesky, darts \+ luf, seed 1: 120 tasks" \
-    "came to the devices, [0-9.]+ times the 147 kB that must come at least once"
+    "were loaded, [0-9.]+ times the 147 kB that must be loaded at least once"
 for name in eager darts dmdas mhfp; do
     report "$work/$name.json"
     python3 - "$work/$name.stats" "$work/report" <<'CODE' || fail "$name: not the figures of the statistics"
@@ -161,7 +161,7 @@ refuses 1 "No such file or directory" "$work/eager.json" -o "$work/none/report.h
 refuses 1 "No space left on device" "$work/eager.json" -o /dev/full
 head -c 30000 "$work/eager.json" >"$work/cut.json"
 refuses 0 "$work/cut.json: the end is missing; what could be read is shown" "$work/cut.json"
-tells "the end of the trace is missing: what follows is about the first"
+tells "the end of the trace is missing: what follows covers the first"
 
 # Cut anywhere, lines lost, doubled or in another order, bytes changed: a report or a refusal, never a crash.
 python3 - "$E2E_COMMAND" "$work/darts.json" "$work/damaged.json" <<'CODE' || fail "a damaged trace"

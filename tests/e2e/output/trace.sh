@@ -85,7 +85,7 @@ plain 0 "$E2E_BENCH/cholesky" 16 32
 under 0 OMPDARTS_TRACE=/dev/full "$E2E_BENCH/cholesky" 16 32
 same_checksum
 [ "$(grep -c 'trace' "$work/err")" -eq 1 ] || fail "$ran: not one warning, but $(cat "$work/err")"
-says "/dev/full: No space left on device; the trace ends here, the program goes on"
+says "/dev/full: No space left on device; the trace ends here, the program continues"
 stats "stats.tasks == 816"
 # For ViTE: written at the end, or converted.
 plain 0 "$E2E_BENCH/lu" 6 32
@@ -105,7 +105,7 @@ says "not a trace of ompdarts (line 1)"
 "$E2E_COMMAND" trace convert "$trace" /none/z.paje 2>"$work/err" && fail "$ran: to nowhere"
 says "/none/z.paje: No such file or directory"
 "$E2E_COMMAND" trace convert "$trace" 2>"$work/err" && fail "$ran: one file"
-says "not two files to convert from and to"
+says "two files are needed, to convert from and to"
 "$E2E_COMMAND" trace comvert 2>"$work/err" && fail "$ran: a typo"
 says "unknown argument 'comvert', did you mean 'convert'?"
 head -c 50000 "$trace" >"$work/cut.json"

@@ -200,8 +200,9 @@ od_status od_order_partition(const od_batch *batch, uint32_t parts, const od_par
     } else if (result == METIS_ERROR_MEMORY) {
         status = OD_ENOMEM;
     } else {
-        od_log(OD_LOG_WARNING, "sched", "METIS cannot partition %u tasks (error %d): they are cut in order of arrival",
-               batch->ntasks, result);
+        od_log(OD_LOG_WARNING, "sched",
+               "METIS cannot partition %u tasks (error %d): they are divided in order of arrival", batch->ntasks,
+               result);
         status = cut_in_order(batch, parts, order, begin);
     }
     graph_free(&graph);

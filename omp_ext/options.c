@@ -182,7 +182,7 @@ static od_status check_files(const od_options *options, char *error, size_t size
     for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
         for (unsigned j = 0; j < i; j++)
             if (*files[i].path && *files[j].path && od_file_is_same(files[i].path, files[j].path)) {
-                snprintf(cause, sizeof cause, "the same file as %s; allowed: a file of its own", files[j].name);
+                snprintf(cause, sizeof cause, "the same file as %s; allowed: a different file", files[j].name);
                 od_option_refuse(files[i].name, files[i].path, cause, error, size);
                 return OD_EINVAL;
             }

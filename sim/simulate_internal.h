@@ -15,7 +15,7 @@ typedef struct sim_replay sim_replay; /* replay.c */
 
 typedef enum way { TO_DEVICE, FROM_DEVICE, BETWEEN_DEVICES, WAYS } way;
 
-/* What the engine has commanded and nobody has begun. */
+/* Commands of the engine that are not begun. */
 typedef struct command {
     od_node node;
     od_task *task;

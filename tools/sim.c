@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * `ompdarts sim`: runs the simulator, a program of its own because it needs SimGrid.
+ * `ompdarts sim`: runs the simulator, a separate program because it needs SimGrid.
  */
 #include "tools/tools.h"
 

@@ -2,7 +2,7 @@
 /*
  * Options: tables of rows, each with name, type, default, unit, allowed values and help.
  *
- * Each layer has a table of its own (sched/options.h, memmgr/options.h); omp_ext/options.h puts them together. The
+ * Each layer has its own table (sched/options.h, memmgr/options.h); omp_ext/options.h puts them together. The
  * tables drive parsing, `ompdarts env`, the manual page and the warning about unknown OMPDARTS_ names. options.c is the
  * only code of the project that reads the environment.
  */

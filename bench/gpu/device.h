@@ -5,7 +5,7 @@
 
 #include "bench/gpu/cuda.h"
 
-/* A cuBLAS handle with a stream of its own. Ends the program when there can be none; gpu_queue_close() it. */
+/* A cuBLAS handle with its own stream. Ends the program when there can be none; gpu_queue_close() it. */
 typedef struct gpu_queue {
     gpu_blas_handle handle;
     gpu_stream stream;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * nearest: a scheduling policy in a shared object of its own.
+ * nearest: a scheduling policy in a separate shared object.
  *
  *     ompdarts run --sched plugin:/path/to/nearest.so ./app …
  *     ompdarts run --sched plugin:/path/to/nearest.so:window=100 ./app …

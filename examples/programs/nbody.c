@@ -5,7 +5,7 @@
  * few steps positions and velocities come to the host, which notes each block's momentum.
  *
  * How data are named: three whole arrays are entered once, for all blocks. Kernels map *sections* of them, blocks
- * of bodies, and `target update` brings home or sends sections, down to one body. Depend clauses name the first
+ * of bodies, and `target update` fetches or sends sections, down to one body. Depend clauses name the first
  * element of a section.
  *
  * Checked against the same sums on the host, and by the momentum of all bodies, which does not change with time.

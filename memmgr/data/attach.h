@@ -3,8 +3,8 @@
  * Attached pointers: words inside a region's memory, the *slots*, that lead to other host memory.
  *
  * On a device a slot holds the address of the copy there (memmgr/data/relocation.h); on the host it keeps the value
- * that it had when it was attached, also when contents come home around it. A region and the data that outlive it
- * share one set. The caller holds the engine's lock.
+ * that it had when it was attached, also when contents are written back around it. A region and the data that outlive
+ * it share one set. The caller holds the engine's lock.
  */
 #ifndef OD_MEMMGR_DATA_ATTACH_H
 #define OD_MEMMGR_DATA_ATTACH_H

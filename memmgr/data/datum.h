@@ -112,7 +112,7 @@ struct od_datum {
     const void *user;    /* the driver's: what used it last on a device (OMPDARTS_DEBUG=check) */
 
     od_node outside;        /* in the engine's list of data with replicas and no region */
-    od_node idle;           /* in the engine's list of data that nobody uses (sched/engine/data/idle.c) */
+    od_node idle;           /* in the engine's list of unused data (sched/engine/data/idle.c) */
     od_request_item *items; /* host requests that wait for it, first come first served */
     od_request_item *last_item; /* of them, if there are any */
     od_replica replica[];   /* one per device */

@@ -50,7 +50,7 @@ od_relation od_directory_refer(const od_directory *dir, uintptr_t begin, size_t 
 /* What a construct that names the section does; *region is what it uses then, else NULL. */
 od_verdict od_directory_judge(const od_directory *dir, od_naming naming, const od_section *section, od_region **region);
 
-/* Opens a region, to which nobody refers yet, and points the data inside it to it. OD_EINVAL: it overlaps an open
+/* Opens a region, without references yet, and points the data inside it to it. OD_EINVAL: it overlaps an open
  * one. */
 od_status od_directory_open(od_directory *dir, const od_mapping *mapping, bool undefined, od_region **region);
 

@@ -50,7 +50,7 @@ typedef enum od_naming {
 typedef enum od_verdict {
     OD_VERDICT_NOTHING, /* it is not there, and that is no fault: nothing happens, an address stays the host's */
     OD_VERDICT_USE,     /* the mapping that it refers to is meant */
-    OD_VERDICT_MAKE,    /* it becomes a mapping of its own */
+    OD_VERDICT_MAKE,    /* it becomes a separate mapping */
     OD_VERDICT_REFUSE,  /* the program ends */
 } od_verdict;
 

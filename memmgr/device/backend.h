@@ -38,7 +38,7 @@ typedef struct od_queue_ops {
     /* Device k is the calling thread's current one until leave(). */
     od_status (*enter)(void *state, unsigned k);
     void (*leave)(void *state, unsigned k);
-    /* A queue of k that nobody else uses; mark() gives it back. */
+    /* An unused queue of k; mark() returns it. */
     od_status (*take)(void *state, unsigned k, od_queue **queue);
     void *(*handle)(const od_queue *queue);    /* CUstream */
     void *(*context)(void *state, unsigned k); /* CUcontext */

@@ -22,7 +22,7 @@ struct od_host_copies {
     void *arg;
     od_lock lock;         /* protects the rest */
     pthread_cond_t work;  /* a piece is to be carried, or the threads may end */
-    od_list copies;       /* od_transfer.node: with pieces that nobody has begun */
+    od_list copies;       /* od_transfer.node: with pieces not begun */
     atomic_size_t pieces; /* of these; read without the lock, too */
     unsigned nthreads, idle, allowed;
     bool closing;

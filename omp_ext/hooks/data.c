@@ -107,7 +107,7 @@ static void forward(construct what, od_ident *ident, const od_map_args *args, co
     for (int32_t i = 0; i < theirs.count; i++)
         undo_attachment(&theirs, i);
     od_reservation_give_up();
-    od_args_bring_foreign_home(list);
+    od_args_write_back_foreign(list);
     call[what](ident, device, theirs.count, theirs.bases, theirs.begins, theirs.sizes, theirs.types, theirs.names,
                NULL);
     if (what != UPDATE)
@@ -243,7 +243,7 @@ static void pass(construct what, int64_t *device, bool is_virtual, const od_map_
                  const od_map_args *expanded, passing *p)
 {
     od_reservation_give_up();
-    od_args_bring_home(expanded);
+    od_args_write_back(expanded);
     od_log(OD_LOG_INFO, "omp", "a data construct passed through to libomptarget (%s)",
            is_virtual ? "only libomptarget can process its map list" : "its device is chosen by the program");
     if (od_self.mode == OD_CAPTURE)

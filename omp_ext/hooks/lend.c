@@ -206,7 +206,7 @@ int od_pass_through(const od_kernel_call *call, int64_t device)
     od_kernel_args args = call->args;
     od_lent *lent = NULL;
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    od_args_bring_home(list);
+    od_args_write_back(list);
     if (device < 0) {
         device = od_args_device(list);
         lent = od_lend(list, (int)device, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Data constructs on our data. They open and close regions: no transfer, no allocation. A close brings home what is
- * mapped `from`; an update brings home or pushes its section. The list has been made simple
+ * Data constructs on our data. They open and close regions: no transfer, no allocation. A close writes back what is
+ * mapped `from`; an update copies its section. The list has been made simple
  * (omp_ext/maps/structs/structs.h), and what is not ours in it is marked (omp_ext/maps/foreign.h).
  */
 #ifndef OD_OMP_EXT_REGIONS_H

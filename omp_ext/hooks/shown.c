@@ -272,7 +272,7 @@ bool od_shows_own_data(const od_map_args *args)
         (foreign != OD_NOWHERE && foreign != od_self.place))
         return false;
     od_map_args parameters = od_args_as_parameters(args);
-    bool own = od_job_owns(&parameters) && !od_reach_any(args); /* nobody has reserved what is reached */
+    bool own = od_job_owns(&parameters) && !od_reach_any(args); /* what is reached is not reserved */
     free(parameters.types);
     return own;
 }
@@ -305,7 +305,7 @@ void *od_region_address(const void *address, int k, bool *on_device)
     od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL, type};
     od_rivals_begin();
     int place = acquire_where_shown(&args, NULL, k);
-    od_rivals_end(); /* it may stay shown for long: nobody is to wait for that */
+    od_rivals_end(); /* it may stay bound for long: others must not wait for that */
     *on_device = place != OD_HOST;
     if (!*on_device)
         return base;

@@ -74,7 +74,7 @@ static bool make_simple(od_kernel_call *call, int64_t **marked)
     if (foreign == OD_FOREIGN_ENTANGLED)
         return false;
     if (foreign == OD_FOREIGN_MARKED)
-        od_args_bring_foreign_home(&call->map);
+        od_args_write_back_foreign(&call->map);
     if (flatten(call) == OD_FLAT_IMPOSSIBLE)
         return false;
     if (!od_args_are_simple(&call->map)) {
@@ -82,7 +82,7 @@ static bool make_simple(od_kernel_call *call, int64_t **marked)
         call->structs = NULL;
         return false;
     }
-    if (call->structs) /* a task of its own: nothing is held while it waits for its data */
+    if (call->structs) /* a separate task: nothing is held while it waits for its data */
         od_reservation_give_up();
     od_structs_enter(call->structs);
     return true;

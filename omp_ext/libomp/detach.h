@@ -10,12 +10,12 @@
  * region. Nor do threads: the rest frees the task's memory, and a thread that frees what another one has allocated
  * remembers it when that one has long ended.
  *
- * So a completion is reported to libomp by a thread of the task's own team, which carries out all of it at once. A
+ * So a completion is reported to libomp by a thread of the task's team, which carries out all of it at once. A
  * device leaves it with the team (omp_ext/libomp/team.h), and every wait of libomp's for a detached task is preceded by
  * one of ours, in which the thread passes on what devices leave. No libomp wait begins before all that it would wait
- * for is complete as far as devices are concerned. Only with OMP_CANCELLATION, where libomp may discard tasks without a
- * word, nobody can count them: there devices report to libomp themselves, and no thread enters a barrier before all
- * threads of the team have arrived.
+ * for is complete as far as devices are concerned. Only with OMP_CANCELLATION, where libomp may discard tasks
+ * silently, they cannot be counted: there devices report to libomp themselves, and no thread enters a barrier before
+ * all threads of the team have arrived.
  *
  * Before a barrier a thread waits for its own tasks. Then it could go in; but libomp's waits keep a processor busy,
  * which devices may need. So it waits for the other threads of the team first, blocked, except in regions whose code

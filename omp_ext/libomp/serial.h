@@ -11,9 +11,8 @@
  *   - but not a taskloop's, whose copies libomp never counts: nothing else is under way when they run, and target tasks
  *     inside them are not detached
  *   - a detachable task that does nothing goes before each barrier
- *   - a kernel on the program's thread gets a task of its own, in an explicit task that has target tasks: libomp runs a
- * league
- *     of teams as a part of the task around it, which it marks as complete then, for good if children of it that have
+ *   - a kernel on the program's thread gets its own task in an explicit task that has target tasks: libomp runs a
+ *     league of teams as a part of the enclosing task, which it then marks as complete, for good if children of it with
  *     depend clauses are under way
  */
 #ifndef OD_OMP_EXT_SERIAL_H

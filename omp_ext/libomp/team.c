@@ -248,7 +248,7 @@ static bool has_posted_for(const od_member *member)
 enum {
     SPIN_NS = 20000,              /* about what it takes to wake a thread */
     LOOKS = 64,                   /* libomp looks into one other queue at a time, at random */
-    KEEPER_NS = 20 * 1000 * 1000, /* after which one sleeper looks for tasks that nobody has announced */
+    KEEPER_NS = 20 * 1000 * 1000, /* after which one sleeper looks for unannounced tasks */
 };
 
 /* Runs tasks of the team that others may have given libomp. These may wait inside of libomp: the thread is not counted

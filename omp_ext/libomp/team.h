@@ -46,7 +46,7 @@ typedef struct od_parent {
 /* One task, by its completion event; NULL: it is not detached. */
 typedef struct od_detached {
     void *event;
-    od_parent *creator;  /* that counts it, or NULL: nobody does */
+    od_parent *creator;  /* that counts it, or NULL */
     od_taskgroup *group; /* that counts it, or NULL */
 } od_detached;
 
@@ -90,7 +90,7 @@ typedef struct od_goal {
     const atomic_bool *flag;
 } od_goal;
 
-/* A team that nobody uses. Never fails. */
+/* An unused team. Never fails. */
 od_team *od_team_take(void);
 void od_team_give_back(od_team *team);
 

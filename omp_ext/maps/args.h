@@ -5,7 +5,7 @@
  * An argument is *simple* when its pointer can be replaced by a literal device pointer: a
  * whole range or a section, mapped without members, mappers or attached pointers; structs.h makes simple ones of
  * structs. A construct with any other kind of argument passes through to libomptarget, after the data that it touches
- * outside of regions have been brought home; those of regions are lent (omp_ext/hooks/lend.h).
+ * outside of regions have been written back; those of regions are lent (omp_ext/hooks/lend.h).
  */
 #ifndef OD_OMP_EXT_ARGS_H
 #define OD_OMP_EXT_ARGS_H

@@ -136,7 +136,7 @@ static bool is_doubtful(const od_map_args *args, int32_t i)
     return !is_named_slab(args, i) || (pointee && is_scattered(args, i));
 }
 
-/* Arrays of its own, as before. */
+/* Its own arrays, as before. */
 static void *copy_ranges(od_map_args *args)
 {
     size_t n = (size_t)args->count;

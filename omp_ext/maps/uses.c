@@ -338,7 +338,7 @@ static bool has_token(const od_uses *uses, const od_depend *depends, int32_t nde
     return false;
 }
 
-/* map(to: x) beside depend(out: x): the task writes to the device's copy, which outside a region nobody is to see. */
+/* map(to: x) beside depend(out: x): the task writes to the device's copy, invisibly outside of regions. */
 static bool is_scribbled_on(const od_access *access, const od_depend *depends, int32_t ndepends)
 {
     if (access->datum->region || access->mode != OD_READ)
@@ -379,7 +379,7 @@ void od_uses_trust(od_uses *uses, const od_depend *depends, int32_t ndepends, bo
 
 /* --- constructs that pass through --------------------------------------------- */
 
-void od_args_bring_home(const od_map_args *args)
+void od_args_write_back(const od_map_args *args)
 {
     bool pointers = false; /* that lead to what cannot be known */
     for (int32_t i = 0; i < args->count; i++) {
@@ -392,7 +392,7 @@ void od_args_bring_home(const od_map_args *args)
         od_runtime_synchronise();
 }
 
-void od_args_bring_foreign_home(const od_map_args *args)
+void od_args_write_back_foreign(const od_map_args *args)
 {
     for (int32_t i = 0; i < args->count; i++)
         if ((args->types[i] & OD_MAP_FOREIGN) && args->sizes[i] > 0)

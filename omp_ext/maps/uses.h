@@ -11,18 +11,18 @@ typedef struct od_uses {
     uint32_t count, capacity;
 } od_uses;
 
-/* Before a construct passes through: brings home, and forgets, what its expanded list touches outside of regions. In
- * regions the program's own memory is none of ours, or the data are lent (lend.h). Blocks. */
-void od_args_bring_home(const od_map_args *args);
+/* Before a construct passes through: writes back, and drops, what its expanded list touches outside of regions. In
+ * regions the program's memory is none of ours, or the data are lent (lend.h). Blocks. */
+void od_args_write_back(const od_map_args *args);
 /* Likewise what marked entries name: libomptarget may copy it. */
-void od_args_bring_foreign_home(const od_map_args *args);
+void od_args_write_back_foreign(const od_map_args *args);
 
 /* Resolves all data arguments: each use's datum comes held. access_of[i] (may be NULL) gets the index per argument.
  * Blocks where ranges overlap in another way than before. Not locked. */
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
                           int32_t *access_of);
-/* The range of argument i overlaps data in use in another way than before: once they are home and idle they make place.
- * Blocks for a while; ask again. */
+/* The range of argument i overlaps data in use in another way than before: once these are written back and idle they
+ * make way. Blocks for a while; retry. */
 void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries);
 /* map(always, to: x) of data in a region: the host's section is pushed before the kernel. Blocks. */
 void od_args_push_always(const od_map_args *args);
@@ -31,7 +31,7 @@ void od_args_fetch_always(const od_map_args *args);
 /* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none.
  * Locked. */
 od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of);
-/* Of data on whose device copy the task writes what nobody is to see, the contents are written back first. Blocks. Not
+/* Contents that the task overwrites on a device without effect on the host are written back first. Blocks. Not
  * locked. */
 void od_uses_save(const od_uses *uses, const od_depend *depends, int32_t ndepends);
 /* OMPDARTS_COHERENCE: says for each datum whether copies may be kept. `synchronous`: the program's thread

@@ -13,9 +13,9 @@ enum { OD_ASK_AGAIN_S = 10 };
 /* From now on SIGUSR1 does not end the process: it is answered, if only that nothing has been scheduled yet. */
 void od_interrupt_load(void);
 
-/* From now on `report` is called, by a thread of its own, when a signal is about to end the process (NULL: it ends as
- * ever), and `show` at each SIGUSR1, after which the program goes on; with `internals` where the last one is no longer
- * ago than OD_ASK_AGAIN_S. Signals that the program has handlers of its own for, or ignores, are left to it. */
+/* From now on `report` is called, in a separate thread, when a signal is about to end the process (NULL: it ends as
+ * usual), and `show` at each SIGUSR1, after which the program continues; with `internals` where the last one is no
+ * longer ago than OD_ASK_AGAIN_S. Signals that the program handles or ignores are left to it. */
 void od_interrupt_start(void (*report)(int signal), void (*show)(bool internals));
 
 #endif

@@ -135,7 +135,7 @@ static void stop(int status)
     od_transfer_queues_halt(od_runtime.transfers);
     od_run run = od_runtime_run();
     od_services_stop(&run);
-    if (od_own_jobs) { /* libomp cannot be ended from a thread that is none of its own while a team is active */
+    if (od_own_jobs) { /* libomp cannot be ended from a thread unknown to it while a team is active */
         fflush(NULL);
         _exit(status);
     }
@@ -145,8 +145,8 @@ static void stop(int status)
     od_images_free();
 }
 
-/* A program may end with tasks that nobody waited for, or from inside one: they are given a moment. When nothing is
- * under way any more, it goes on as long as the program may still need it. */
+/* A program may end with unawaited tasks, or from inside one: they get a moment. Once nothing is under way, the library
+ * stays usable as long as the program may need it. */
 void od_runtime_begin_to_end(int status, void *arg)
 {
     bool idle;

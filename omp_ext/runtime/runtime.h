@@ -49,7 +49,7 @@ void od_request_group_add(od_request_group *group, od_engine *engine, od_request
 void od_request_group_end(od_request_group *group);
 /* Submits requests (NULL ones are skipped) and returns; completes the task, if any, when all are complete. */
 void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task);
-/* Brings the data outside regions home: what a taskwait, taskgroup, barrier or join promises. */
+/* Writes back the data outside regions: what a taskwait, taskgroup, barrier or join promises. */
 void od_runtime_synchronise(void);
 /* Makes host memory current for [base, base+size) and forgets device copies, or only reads. Blocks. */
 void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind);

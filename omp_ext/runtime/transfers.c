@@ -64,7 +64,7 @@ void od_runtime_probe(int place)
     od_runtime_unlock();
 }
 
-/* What has come home around attached pointers goes where it belongs. */
+/* Copies what was written back around attached pointers to its place. */
 static void land(od_transfer *transfer, od_status status)
 {
     const od_datum *d = transfer->datum;

@@ -9,7 +9,7 @@
 
 #include <time.h>
 
-/* What the calling thread will wait for, and nobody else does: it looks before it sleeps. */
+/* What only the calling thread will wait for: it looks before it sleeps. */
 static _Thread_local const bool *awaited __attribute__((tls_model("initial-exec")));
 
 /* Under the lock. */

@@ -170,7 +170,7 @@ static void write_ending(entry *e, int64_t type)
         write_removed(e);
 }
 
-/* False: the entry maps nothing of its own. */
+/* False: the entry maps nothing itself. */
 static bool find(const od_map_args *args, int32_t i, entry *e)
 {
     if (args->types[i] & OD_MAP_NO_RANGE)

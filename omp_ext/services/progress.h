@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* OMPDARTS_PROGRESS: how far the program is, on standard error, by a thread of its own. */
+/* OMPDARTS_PROGRESS: the progress of the program, on standard error, by a separate thread. */
 #ifndef OD_OMP_EXT_PROGRESS_H
 #define OD_OMP_EXT_PROGRESS_H
 

@@ -4,7 +4,7 @@
  *
  * For a kernel (key: its host entry and footprint), and for the compiled task around it (key: its code): its cost. For
  * a host task (key: its entry) also: whether it offloads from inside, and which of its depend items name data of which
- * size, so that the next instance can be scheduled before it runs. The table has a lock of its own; costs, weights and
+ * size, so that the next instance can be scheduled before it runs. The table has its own lock; costs, weights and
  * depend items are used under the runtime's lock.
  */
 #ifndef OD_OMP_EXT_ENTRY_H

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* What a kernel writes to an argument that is mapped `to` nobody is to see: it needs a copy that may be lost, not the
+/* What a kernel writes to an argument mapped `to` must stay invisible: it needs a copy that may be lost, not the
  * only one, which the job may have written before. */
 static bool suits(const od_access *held, od_mode mode)
 {
@@ -70,7 +70,7 @@ int od_job_launch_inside(const od_kernel_call *call)
 {
     od_job *job = od_self.job;
     od_launch launch;
-    if (call->structs) { /* its data are more than the list says: a task of its own inside this one */
+    if (call->structs) { /* its data are more than the list says: a separate task inside this one */
         od_queue_drain();
         return od_job_launch_sync(call, job);
     }
@@ -79,7 +79,7 @@ int od_job_launch_inside(const od_kernel_call *call)
     bool all = (bound == OD_NOWHERE || bound == od_self.place) && own(job, &launch.call.map, launch.access_of);
     od_queue_drain();
     int failed = all ? launch_on_own(job, &launch) : 1;
-    if (failed) { /* as a task of its own it may use other data, or fail */
+    if (failed) { /* as a separate task it may use other data, or fail */
         od_reservation_give_up();
         failed = od_job_launch_sync(call, od_self.job);
     }

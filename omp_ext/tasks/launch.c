@@ -128,7 +128,7 @@ static void make_literal(od_kernel_args *args, uint32_t i, uintptr_t address)
     args->types[i] = OD_MAP_PARAM | OD_MAP_LITERAL;
 }
 
-/* The launch's arguments in arrays of its own: a run may fail and be repeated on another device. */
+/* The launch's arguments in separate arrays: a run may fail and be repeated on another device. */
 static od_kernel_args copy_to_rewrite(const od_launch *launch)
 {
     const od_map_args *map = &launch->call.map;

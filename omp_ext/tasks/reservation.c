@@ -76,7 +76,7 @@ void od_reservation_submit(od_gate *gate, od_uses *uses)
     od_job *job = od_job_create_for(OD_JOB_RESERVATION, gate->record);
     job->detached = gate->detached;
     job->gate = gate;
-    gate->holders++; /* nobody else has it yet */
+    gate->holders++; /* no other thread has it yet */
     job->task.advisory = true;
     od_job_submit(job, uses, (const void *)(uintptr_t)gate->record->entry);
 }

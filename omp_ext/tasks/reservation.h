@@ -53,7 +53,7 @@ od_task *od_reservation_task(void);
 
 /* --- constructs of the body (inside.c) --- */
 
-/* A launch inside a host task that has a reservation: on its data, else as a task of its own. */
+/* A launch inside a host task that has a reservation: on its data, else as a separate task. */
 int od_job_launch_inside(const od_kernel_call *call);
 
 /* True where the data of a construct are reserved for the host task that runs on the calling thread. */

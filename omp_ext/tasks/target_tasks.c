@@ -253,7 +253,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
 
 /* --- creation ------------------------------------------------------------------ */
 
-/* A host task that leaves work of its own on a device completes when that has ended. */
+/* A host task that leaves work on a device completes when that has ended. */
 static bool may_detach(int32_t flags, const od_entry *code)
 {
     bool can = (flags & OD_TASK_TIED) && !(flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_MERGED_IF0));

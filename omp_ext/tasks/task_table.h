@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Records: what we know about a libomp task between its creation and the moment it is ready, found
- * by the task's address. A sharded hash table, each shard with a lock of its own.
+ * by the task's address. A sharded hash table, each shard with its own lock.
  */
 #ifndef OD_OMP_EXT_RECORDS_H
 #define OD_OMP_EXT_RECORDS_H

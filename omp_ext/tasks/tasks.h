@@ -10,7 +10,7 @@
 void od_task_submit(od_record *record);
 /* The task is ready, or will never be. */
 void od_task_unsubmit(od_record *record);
-/* No job has come of it: the program has run it itself, or nobody will. */
+/* It did not become a job: the program has run it itself, or it will never run. */
 void od_task_withdraw(od_record *record);
 
 /* The host is about to use what tasks before it have written, or has just written what tasks after it will use. With

@@ -160,7 +160,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     return OD_OK;
 }
 
-/* Requests that nobody has answered and transfers that have not ended, after the driver has given up. */
+/* Unanswered requests and unfinished transfers, after the driver has given up. */
 static bool discard_items(od_datum *d, void *arg)
 {
     (void)arg;

@@ -160,7 +160,7 @@ od_directory *od_engine_directory(od_engine *engine);
  * comes held (pending counts it), so that nobody forgets it before the task or request that needs it has ended; a
  * task's data are released when it completes. Known data that overlap the range otherwise are forgotten when all are
  * idle; if one is in use or has its only copy on a device, or contents are partly in a spill area, OD_EFULL is
- * returned: settle the range (od_engine_range_request), wait, and ask again. */
+ * returned: settle the range (od_engine_range_request), wait, and retry. */
 od_status od_engine_datum(od_engine *engine, uintptr_t base, size_t size, od_datum **datum);
 void od_engine_release(od_engine *engine, od_datum *datum);
 
@@ -193,7 +193,7 @@ bool od_engine_range_is_bound(od_engine *engine, uintptr_t base, size_t size);
 
 /* A construct enters a section (memmgr/data/presence.h): opens a region, or adds a reference to the one meant, or
  * does nothing. OD_EINVAL: refused. OD_EFULL: a datum has its only copy on a device, or is in use and lies partly in
- * it: bring the range home, wait, and ask again. */
+ * it: write the range back, wait, and retry. */
 od_status od_engine_region_open(od_engine *engine, const od_section *section, bool undefined);
 /* What only the program's memory holds of the region will not be changed before the next synchronisation point: it is
  * made safe there. Otherwise OD_REQUEST_SNAPSHOT, before the program goes on. */
@@ -241,8 +241,8 @@ void od_request_destroy(od_request *request);
 /* complete_request follows, perhaps from inside this call; the engine has released the data by then. */
 void od_engine_request(od_engine *engine, od_request *request);
 
-/* Synchronisation point: brings the data outside regions home and forgets their replicas (those that other tasks
- * are about to use are only brought home), and seals regions. NULL with OD_OK: nothing to do. */
+/* Synchronisation point: writes back the data outside regions and drops their replicas (those that other tasks are
+ * about to use are only written back), and seals regions. NULL with OD_OK: nothing to do. */
 od_status od_engine_sync_request(od_engine *engine, od_request **request);
 
 /* --- looking at it ------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /* Tasks that run on the host: their data are brought there by a request, then the host version waits for its turn. */
 #include "sched/engine/internal.h"
 
-/* Nothing is brought home for a reservation that no device has room for. */
+/* Nothing is written back for a reservation that no device has room for. */
 static void decline(od_engine *e, od_task *t)
 {
     t->failed = true;
@@ -31,7 +31,7 @@ static bool is_bound(const od_task *t)
     return false;
 }
 
-/* Brings home what the host version reads, and drops what it will write. */
+/* Writes back what the host version reads, and drops what it will write. */
 static od_request *bring_home(od_engine *e, od_task *t)
 {
     od_request *request = od_request_create(t->naccess);

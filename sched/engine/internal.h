@@ -12,7 +12,7 @@
  *   data/seal.c         regions: what the host may not change any more
  *   data/memory.c       replicas: room, eviction, loads, write-backs
  *   data/loss.c         what was on a device that is lost
- *   data/idle.c         data that nobody uses
+ *   data/idle.c         unused data
  *   data/requests.c     what the host asks for
  *   data/ranges.c       data by their address
  *   rights.c            who may use a datum where
@@ -75,7 +75,7 @@ struct od_engine {
     od_device device[OD_MAX_DEVICES];
     void *policy_state;
     od_policy_env env;
-    od_known *known; /* NULL: nobody wants it */
+    od_known *known; /* NULL: not wanted */
     od_active active;
     od_list background; /* od_background.link: under way */
 
@@ -129,11 +129,11 @@ void od_background_finish(od_engine *e, od_background *job, bool carried_out);
 /* How many of the devices that are not lost are active, at least one: the first ones, the others are idle. */
 unsigned od_engine_active(const od_engine *e);
 bool od_engine_idles(const od_engine *e, unsigned k);
-/* False: nobody is to be given anything before it is known. */
+/* False: no device may get a task before it is known. */
 bool od_engine_choose_active(od_engine *e);
 
 /* hooks.c: the policy and the eviction rule; sched_ns counts what they take */
-/* NULL: nobody wants to know the task, or there is no memory. */
+/* NULL: the task need not be known, or out of memory. */
 od_known_task *od_hook_submitted(od_engine *e, const void *kind, double seconds, const od_level_use *uses,
                                  uint32_t nuses);
 od_status od_hook_ready(od_engine *e, od_task *t);

@@ -122,7 +122,7 @@ od_status od_known_follow_ready(od_known *known, od_task *task); /* OD_ENOMEM: a
 void od_known_follow_taken(od_known *known, od_task *task);
 void od_known_follow_done(od_known *known, od_task *task);
 
-od_known_item *od_known_find(const od_known *known, uintptr_t base); /* NULL: nobody uses it */
+od_known_item *od_known_find(const od_known *known, uintptr_t base); /* NULL: unused */
 void od_known_forget(od_known *known, const od_datum *datum);
 bool od_known_is_valid(const od_known *known);
 

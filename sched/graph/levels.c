@@ -3,7 +3,7 @@
  * Bottom levels. See levels.h.
  *
  * A task points to its predecessors, for levels grow against the direction of the edges. A task that is ready is
- * `gone`: its predecessors are, too, and nothing grows through it any more; it is freed when nobody points to it.
+ * `gone`: its predecessors are, too, and no level grows through it any more; it is freed when nothing points to it.
  */
 #include "sched/graph/levels.h"
 

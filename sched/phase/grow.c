@@ -113,7 +113,7 @@ static bool add_pair(struct grow *w, uint32_t partner, uint32_t candidate)
     return true;
 }
 
-/* The item is on the device or will be: nobody needs it anew. */
+/* The item is on the device or will be: it needs no new load. */
 static void leave_pairs(struct grow *w, uint32_t partner)
 {
     for (uint32_t at = w->first_pair[partner]; at; at = w->pair[at - 1].next) {

@@ -49,7 +49,7 @@ typedef struct sim_graph {
     uint32_t data_capacity, tasks_capacity, accesses_capacity, before_capacity, kernels_capacity;
     char matrix[SIM_MATRICES][16];
     uint32_t nmatrices;
-    bool has_priorities; /* some task has one of its own: bottom levels are not used */
+    bool has_priorities; /* some task has one: bottom levels are not used */
 } sim_graph;
 
 void sim_graph_free(sim_graph *graph);

@@ -3,7 +3,7 @@
  * `ompdarts bench`: the tiled kernels of bench/ under several policies, as a table, a JSON file and one report per
  * kernel.
  *
- * Each run is a process of its own, `ompdarts run`. The policies take turns in every round, so that a machine that
+ * Each run is a separate process, `ompdarts run`. The policies take turns in every round, so that a machine that
  * others use is equally slow for all of them. The first round is not timed: it is traced for the report, checks the
  * results, and fills caches for the others.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A kernel's program as a process of its own. See kernel_run.h. */
+/* A kernel's program as a separate process. See kernel_run.h. */
 #include "tools/bench/kernel_run.h"
 
 #include "tools/tools.h"

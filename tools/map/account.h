@@ -12,7 +12,7 @@ typedef enum map_came {
     MAP_FIRST,          /* moved, for the first time */
     MAP_AFTER_EVICTION, /* moved again, because it had to leave */
     MAP_AFTER_WRITE,    /* moved again, because another place has written it */
-    MAP_AFTER_RETURN,   /* moved again, because it had gone home */
+    MAP_AFTER_RETURN,   /* moved again, because it had gone back to the host */
     MAP_PRESENT,        /* a copy was there */
     MAP_EMPTY,          /* there was nothing to copy: the task only writes it, or nothing had been written */
     MAP_ON_HOST,        /* the host version ran */

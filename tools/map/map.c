@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * `ompdarts map`: what each construct of a program did with the data that it maps. The program runs under `ompdarts
- * run` with a trace of its own, which is read when it has ended.
+ * run` with a temporary trace, which is read when it has ended.
  */
 #include "tools/map/listing.h"
 #include "tools/tools.h"

@@ -180,7 +180,7 @@ static od_status list_constructs(const trace_file *t, const map_account *account
         }
     if (n)
         fprintf(out, "\n%-*s %9s %10s %13s %13s %13s %13s\n", NAME_WIDTH, "data construct, data", "times", "MB",
-                "saved MB", "to devices MB", "home: devices", "home: spilled");
+                "saved MB", "to devices MB", "back: devices", "back: spilled");
     for (size_t i = 0; i < n; i++)
         put_construct_row(t, &all[i],
                           i == 0 || all[i].construct->source != all[i - 1].construct->source ||

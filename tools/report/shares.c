@@ -10,15 +10,15 @@
 #include <stdlib.h>
 
 /* What holds for all devices. */
-typedef struct scene {
+typedef struct snapshot {
     const trace_file *trace;
     run_time time;
     spans host;                      /* host versions run */
     spans kept, handed_late, waiting; /* of some task */
-} scene;
+} snapshot;
 
 /* The part within the time that is looked at. */
-static void add(const scene *s, spans *into, double from, double to)
+static void add(const snapshot *s, spans *into, double from, double to)
 {
     spans_add(into, from > s->time.from_us ? from : s->time.from_us, to < s->time.to_us ? to : s->time.to_us);
 }
@@ -63,7 +63,7 @@ static double follows_us(const trace_file *t, const trace_task *task, last_use *
     return after;
 }
 
-static void look_before_ready(scene *s, const trace_task *task, double after)
+static void look_before_ready(snapshot *s, const trace_task *task, double after)
 {
     double from = task->created_us, could = after > from ? after : from;
     bool emitted_late = s->trace->processors && s->trace->ndevices >= s->trace->processors && after >= 0;
@@ -75,7 +75,7 @@ static void look_before_ready(scene *s, const trace_task *task, double after)
     add(s, &s->handed_late, could, task->ready_us);
 }
 
-static bool look_at_creation(scene *s)
+static bool look_at_creation(snapshot *s)
 {
     const trace_file *t = s->trace;
     order *tasks = malloc((t->ntasks + 1) * sizeof *tasks);
@@ -98,7 +98,7 @@ static bool look_at_creation(scene *s)
     return ok;
 }
 
-static void look_at_tasks(scene *s)
+static void look_at_tasks(snapshot *s)
 {
     for (size_t i = 0; i < s->trace->ntasks; i++) {
         const trace_task *task = &s->trace->tasks[i];
@@ -112,7 +112,7 @@ static void look_at_tasks(scene *s)
 
 /* --- one device ------------------------------------------------------------------------ */
 
-static void add_rest(const scene *s, int k, spans *into)
+static void add_rest(const snapshot *s, int k, spans *into)
 {
     const trace_file *t = s->trace;
     double from = t->active && k >= (int)t->active ? 0 : -1; /* negative: it works */
@@ -126,7 +126,7 @@ static void add_rest(const scene *s, int k, spans *into)
         add(s, into, from, s->time.to_us);
 }
 
-static void fill(const scene *s, int k, spans *sets)
+static void fill(const snapshot *s, int k, spans *sets)
 {
     static const run_share of_cause[OD_STALL_CAUSES] = {
         [OD_STALL_LOADS] = SHARE_LOADS, [OD_STALL_MEMORY] = SHARE_MEMORY, [OD_STALL_RIGHTS] = SHARE_RIGHTS};
@@ -145,7 +145,7 @@ static void fill(const scene *s, int k, spans *sets)
     add_rest(s, k, &sets[SHARE_IDLE]);
 }
 
-static bool measure(const scene *s, int k, double shares[SHARES])
+static bool measure(const snapshot *s, int k, double shares[SHARES])
 {
     spans sets[SHARES] = {0}, all = {0};
     double before = 0, whole = s->time.to_us - s->time.from_us;
@@ -174,7 +174,7 @@ static bool measure(const scene *s, int k, double shares[SHARES])
 
 od_status run_shares(const trace_file *trace, run_time time, double (*shares)[SHARES], double *host_busy_us)
 {
-    scene s = {.trace = trace, .time = time};
+    snapshot s = {.trace = trace, .time = time};
     bool ok = look_at_creation(&s);
     look_at_tasks(&s);
     spans *const settled[] = {&s.host, &s.kept, &s.handed_late, &s.waiting};

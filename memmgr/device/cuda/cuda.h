@@ -2,7 +2,7 @@
 /*
  * The inside of the CUDA back-end: what its files share.
  *
- *   device    one of ours: a GPU, or a share of one (a logical device), with streams and tickets of its own. Devices of
+ *   device    one of ours: a GPU, or a share of one (a logical device), with its own streams and tickets. Devices of
  * one
  *             GPU share its primary context, which libomptarget and cuBLAS use, too
  *   ticket    a copy, or a task's own work, under way: an event, and what to do when it has come

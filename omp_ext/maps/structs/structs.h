@@ -40,7 +40,7 @@ uint32_t od_structs_hidden(const od_structs *structs);
 /* The kernel's references: taken before its data are resolved; may block. NULL: nothing to do. Not locked. */
 void od_structs_enter(od_structs *structs);
 /* After the kernel: gives them back. The request (NULL: there is none) is to be made before the lock is released:
- * nobody is to find data between their region and their home. Locked. */
+ * no other thread may find data that have left their region and are not written back. Locked. */
 od_request *od_structs_leave(od_engine *engine, od_structs *structs);
 
 /* The data are resolved: says for each holder's access what its words must hold. The arrays are the structs'. */

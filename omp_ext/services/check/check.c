@@ -215,7 +215,7 @@ static void report(const fault *f, const od_guarded *tile)
     print(&t);
 }
 
-/* The signal as if we had not been there. Where nobody had it, the instruction is tried again without us. A handler
+/* The signal as if we had not been there. Without another handler the instruction is retried without us. A handler
  * that the program has installed after ours may call ours in turn: the mark in the kernel's description of the signal
  * shows which. */
 static void pass_on(int number, siginfo_t *info, void *context)

@@ -31,7 +31,7 @@ static bool find_file(const void *code, place *found)
     struct link_map *map;
     if (!dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP))
         return false;
-    /* The program itself has no name of its own there, and what it was called by may be relative to another folder. */
+    /* The program itself has no name there, and the name it was called by may be relative to another folder. */
     int length = *map->l_name ? snprintf(found->file, sizeof found->file, "%s", map->l_name)
                               : snprintf(found->file, sizeof found->file, "/proc/%d/exe", (int)getpid());
     snprintf(found->offset, sizeof found->offset, "%#lx", (unsigned long)code - (unsigned long)map->l_addr);

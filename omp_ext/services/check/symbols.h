@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Function, file and line of the program's code, where it was compiled with -g and the system has a symboliser
- * (binutils' or LLVM's addr2line), which is asked as a process of its own.
+ * (binutils' or LLVM's addr2line), which runs as a separate process.
  */
 #ifndef OD_OMP_EXT_CHECK_SYMBOLS_H
 #define OD_OMP_EXT_CHECK_SYMBOLS_H

@@ -4,7 +4,7 @@
  *
  * Lines are written in the order of events: tasks when they are created, when they are ready and when they are
  * complete, what the program requested of its data, and where it waited. Which tasks precede which follows from the
- * depend items as libomp orders them. The recorder has a lock of its own. When a write fails, one warning is given
+ * depend items as libomp orders them. The recorder has its own lock. When a write fails, one warning is given
  * and the program goes on unrecorded; such a file has no last line `end`.
  */
 #ifndef OD_OMP_EXT_RECORD_H

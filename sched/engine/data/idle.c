@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Data outside regions that nobody uses and that are on no device: known still, because they are likely to be used
+ * Unused data outside regions that are on no device: still known, because they are likely to be used
  * again, but only so many of them. When another one is made, the two that have been idle longest are looked at; a
  * datum that has been used meanwhile, or that submitted tasks name, gets a second chance.
  *

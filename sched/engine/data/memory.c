@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The engine's hands: taking memory for replicas, choosing and removing victims,
+ * The engine's memory decisions: allocating replicas, choosing and removing victims,
  * loading, writing back.
  *
  * Invariants kept here: a replica that is not absent has a block of its device's

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Data by their address: finding and making them, and requests for all that overlap a range, or that are to be home
- * or sealed at a synchronisation point. */
+/* Data by their address: finding and making them, and requests for all that overlap a range, or that are to be
+ * written back or sealed at a synchronisation point. */
 #include "memmgr/data/spill.h"
 #include "sched/engine/internal.h"
 

@@ -28,7 +28,7 @@ static bool find_straddling(od_datum *d, void *arg)
 }
 
 /* Data that lie only partly in a new region, left from earlier constructs, would keep its rules from them; and what is
- * not home when it opens would be lost if it closed with `release`. */
+ * not written back when it opens would be lost if it closed with `release`. */
 static od_status forget_straddling(od_engine *e, uintptr_t base, size_t size)
 {
     straddling s = {base, base + size, NULL};

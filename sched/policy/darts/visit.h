@@ -23,7 +23,7 @@ static inline void set_add(struct set *set, int32_t priority)
         set->top.holders++;
 }
 
-/* Puts a datum with an S1 alone aside until no datum has an S0. */
+/* Defers a datum with only an S1 until no datum has an S0. */
 static inline void park(struct view *view, uint32_t id)
 {
     struct standing *standing = &view->missing->standing[id];

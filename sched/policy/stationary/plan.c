@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What each device is given by stationary: a phase of its own, or its part of a joint plan. See stationary.c. */
+/* What stationary assigns to each device: a phase, or its part of a joint plan. See stationary.c. */
 #include "sched/phase/list.h"
 #include "sched/phase/active.h"
 #include "sched/policy/stationary/impl.h"

@@ -15,7 +15,7 @@
  * The work is divided among the active devices; the others are idle (sched/phase/active.h).
  *
  * A device that has no ready task takes over what another one was going to do with one item, if no loads are under
- * way (then they cost nobody anything) and the other has more to do than they take. Not published.
+ * way (then its own cost nothing) and the other has more to do than they take. Not published.
  */
 #include "sched/policy/stationary/impl.h"
 #include "util/memory.h"
@@ -208,7 +208,7 @@ static od_task *choose(const od_stationary *s, unsigned k)
     return best;
 }
 
-/* Ready tasks are never left to nobody: a device that has nothing to do plans until it has one. */
+/* No ready task is left without a device: one that has nothing to do plans until it has one. */
 static bool needs_phase(const od_stationary *s, unsigned k)
 {
     if (s->ready[k].tasks.count || !s->env.known->open.count)

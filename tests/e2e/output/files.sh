@@ -23,7 +23,7 @@ refused() {
 }
 
 # One file, one purpose.
-refused "OMPDARTS_TRACE=$work/x.json: the same file as OMPDARTS_STATS; allowed: a file of its own" OMPDARTS_STATS="$work/x.json" \
+refused "OMPDARTS_TRACE=$work/x.json: the same file as OMPDARTS_STATS; allowed: a different file" OMPDARTS_STATS="$work/x.json" \
     OMPDARTS_TRACE="$work/x.json"
 refused "the same file as OMPDARTS_TRACE" OMPDARTS_TRACE="$work/x.json" OMPDARTS_RECORD="$work/../$(basename "$work")/x.json"
 refused "OMPDARTS_TRACE=$work/%z.json: not a valid value" OMPDARTS_TRACE="$work/%z.json"

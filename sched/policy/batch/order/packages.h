@@ -50,7 +50,7 @@ uint32_t od_packages_neighbours(od_packages *packages, uint32_t slot);
 /* Appends the tasks of `from` to those of `into`; returns the slot of the result. */
 uint32_t od_packages_merge(od_packages *packages, uint32_t into, uint32_t from);
 
-/* Appends the tasks only: two packages that share nothing and that nobody will look for again. */
+/* Appends the tasks only: two packages that share nothing and are not looked up again. */
 void od_packages_append(od_packages *packages, uint32_t into, uint32_t from);
 
 /* Turns the packages, one, both or none, so that the ends that share the most bytes meet when `b` is appended to

@@ -72,8 +72,8 @@ extern _Thread_local od_thread od_self __attribute__((visibility("hidden"), tls_
 
 /* The calling thread begins to wait for a grant of the engine's, or ends what it has been granted. */
 void od_thread_note_grant(bool begins);
-/* The calling thread is, or is not, at a task scheduling point of the program, where no code of the program is run but by
- * libomp. Returns what it was before. */
+/* The calling thread is, or is not, at a task scheduling point of the program, where only libomp runs code of the
+ * program. Returns what it was before. */
 bool od_thread_at_scheduling_point(bool is);
 /* False where a task that libomp ran on the calling thread just now could wait for what the thread holds, or has to do:
  * for a lock of the program's, too, outside of task scheduling points. */

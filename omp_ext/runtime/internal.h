@@ -101,7 +101,8 @@ void od_runtime_probe_both(const od_transfer *transfer);
 /* The gate opens at the next unlock. */
 void od_runtime_open_gate(od_job *job);
 void od_runtime_grant_reservation(od_job *job);
-/* Reservations that have been offered since before this moment; those that are shown only keep no task from running then. */
+/* Reservations that have been offered since before this moment; those that are shown then only keep no task from
+ * running. */
 void od_runtime_revoke_before(uint64_t before_ns, bool shown_too);
 /* A thread counts the seconds of tasks that wait for what the program holds. */
 void od_runtime_start_retries(void);

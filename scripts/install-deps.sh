@@ -41,7 +41,7 @@ is_installed()
 # The installed libomp-*-dev that libomp-19-dev would replace.
 other_libomp()
 {
-    dpkg-query --show --showformat='${Package} ${Status}\n' 'libomp*-dev' 2>/dev/null |
+    { dpkg-query --show --showformat='${Package} ${Status}\n' 'libomp*-dev' 2>/dev/null || true; } | # it knows none yet
         sed -n '/^libomp-19-dev /d; s/ install ok installed$//p'
 }
 

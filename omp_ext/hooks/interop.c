@@ -221,3 +221,19 @@ const char *omp_get_interop_str(const void *object, int property, int *code)
     set(code, kind(property));
     return NULL;
 }
+
+const char *omp_get_interop_type_desc(const void *object, int property)
+{
+    if (!find(object))
+        return REAL(omp_get_interop_type_desc)(object, property);
+    switch (kind(property)) {
+    case IS_INT:
+        return "intptr_t";
+    case IS_POINTER:
+        return "void *";
+    case IS_STRING:
+        return "const char *";
+    default:
+        return NULL;
+    }
+}

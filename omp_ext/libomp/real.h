@@ -39,6 +39,7 @@
     X(intptr_t, omp_get_interop_int, (const void *, int, int *))                                                       \
     X(void *, omp_get_interop_ptr, (const void *, int, int *))                                                         \
     X(const char *, omp_get_interop_str, (const void *, int, int *))                                                   \
+    X(const char *, omp_get_interop_type_desc, (const void *, int))                                                    \
     X(void *, omp_target_alloc, (size_t, int))                                                                         \
     X(void, omp_target_free, (void *, int))                                                                            \
     X(int, omp_target_memcpy, (void *, const void *, size_t, size_t, size_t, int, int))                                \

@@ -38,6 +38,7 @@ static void look(void)
     omp_get_interop_ptr(object, omp_ipr_platform, &code);
     CHECK(code == omp_irc_no_value);
     CHECK(omp_get_interop_str(object, omp_ipr_vendor_name, NULL)[0] == 'n');
+    CHECK(omp_get_interop_type_desc(object, omp_ipr_targetsync)[0] == 'v');
 #pragma omp interop use(object)
 #pragma omp interop destroy(object)
     CHECK(object == omp_interop_none);

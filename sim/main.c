@@ -39,6 +39,7 @@ typedef struct command {
     bool seed_given;
     sim_cost cost;
     FILE *csv, *trace;
+    char line[1024]; /* as it was typed, as far as it fits */
     bool quiet;
     bool header; /* of the CSV, before the first row */
 } command;
@@ -519,6 +520,7 @@ static int run_once(const command *c, uint64_t seed)
                            .active = c->active,
                            .policy = c->policy,
                            .policy_text = c->policy_text,
+                           .command = c->line,
                            .evict = c->evict,
                            .seed = seed,
                            .cost = c->cost,
@@ -568,9 +570,17 @@ static int run_in_child(const command *c, uint64_t seed)
     return FAILED;
 }
 
+static void keep_line(command *c, int argc, char **argv)
+{
+    size_t length = (size_t)snprintf(c->line, sizeof c->line, "ompdarts sim");
+    for (int i = 1; i < argc && length < sizeof c->line; i++)
+        length += (size_t)snprintf(c->line + length, sizeof c->line - length, " %s", argv[i]);
+}
+
 int main(int argc, char **argv)
 {
     command c = {.platform_name = "pcie", .repeat = 1, .lookahead = -1};
+    keep_line(&c, argc, argv);
     if (argc == 1) {
         print_usage(stderr);
         return REFUSED;

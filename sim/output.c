@@ -15,6 +15,27 @@ static void describe(void *driver, const od_task *task, od_trace_task *about)
     about->name = s->graph->kernels[s->graph->tasks[about->number].kernel].name;
 }
 
+/* A workload's dependences follow from its accesses. */
+static bool workload_depend(const simulation *s, const od_task *task, uint32_t i, od_level_use *item)
+{
+    if (!s->graph->nbefore || i >= task->naccess)
+        return false;
+    const od_access *a = &task->access[i];
+    *item = (od_level_use){a->datum->base, a->mode & OD_WRITE, a->mode == OD_WRITE};
+    return true;
+}
+
+static bool depend(void *driver, const od_task *task, uint32_t i, od_trace_depend *item)
+{
+    const simulation *s = driver;
+    od_level_use use;
+    bool any = s->replay ? sim_replay_depend(s, (uint32_t)(task - s->task), i, &use) : workload_depend(s, task, i, &use);
+    if (!any)
+        return false;
+    *item = (od_trace_depend){use.address, use.overwrites ? "out" : use.write ? "inout" : "in"};
+    return true;
+}
+
 void sim_emit_timeline(void *driver, const od_event *event)
 {
     simulation *s = driver;
@@ -27,6 +48,7 @@ od_status sim_open_timeline(simulation *s)
     const char *names[OD_MAX_DEVICES];
     const sim_machine *m = s->machine;
     od_trace_run run = {.program = "ompdarts sim",
+                        .command = m->command,
                         .policy = m->policy_text,
                         .evict = m->evict->name,
                         .seed = m->seed,
@@ -34,6 +56,7 @@ od_status sim_open_timeline(simulation *s)
                         .memory = m->memory,
                         .device = names,
                         .describe = describe,
+                        .depend = depend,
                         .arg = s};
     for (unsigned k = 0; k < m->ndevices; k++) {
         snprintf(text[k], sizeof text[k], "device %u", k);

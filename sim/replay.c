@@ -351,6 +351,15 @@ static void note_ready(sim_replay *p, uint32_t n)
 
 /* --- background jobs ---------------------------------------------------------------------- */
 
+bool sim_replay_depend(const simulation *s, uint32_t task, uint32_t i, od_level_use *item)
+{
+    const sim_node *node = &s->replay->r->nodes[s->replay->node_of[task]];
+    if (i >= node->nuses)
+        return false;
+    *item = s->replay->r->uses[node->first_use + i];
+    return true;
+}
+
 bool sim_replay_start_background(simulation *s, od_background *job, size_t tasks)
 {
     sim_replay *p = s->replay;

@@ -29,6 +29,7 @@ typedef struct sim_machine {
     int active;       /* as in od_engine_config */
     od_policy_choice policy;
     const char *policy_text; /* as it was written */
+    const char *command;     /* line, for the timeline */
     const od_evict_ops *evict;
     uint64_t seed;
     sim_cost cost;

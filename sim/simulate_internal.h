@@ -132,6 +132,8 @@ void sim_write_task(const simulation *s, const od_task *task, double start);
 void sim_write_transfer(const simulation *s, const od_transfer *x, double start);
 
 /* Of a recorded run. */
+/* Item `i` of the task's depend clauses; false: it has no more. */
+bool sim_replay_depend(const simulation *s, uint32_t task, uint32_t i, od_level_use *item);
 /* The settings are those of the run itself. */
 bool sim_replay_is_same(const sim_machine *machine, const sim_recording *recording);
 od_status sim_replay_create(simulation *s, const sim_recording *recording);

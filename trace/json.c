@@ -262,6 +262,19 @@ static char *put_uses(const json *t, char *at, const od_task *task)
     return od_put(at, "]");
 }
 
+static char *put_depends(const json *t, char *at, const od_task *task)
+{
+    od_trace_depend item;
+    uint32_t n = 0;
+    while (t->run.depend && n < OD_JSON_MOST_RANGES && t->run.depend(t->run.arg, task, n, &item)) {
+        at = od_put(n ? at : od_json_member(at, "depends"), n ? ",[" : "[[");
+        at = od_put(od_put_address(at, item.address), ",\"");
+        at = od_put(od_put(at, item.type), "\"]");
+        n++;
+    }
+    return n ? od_put(at, "]") : at;
+}
+
 static od_trace_task about_task(const json *t, const od_task *task)
 {
     od_trace_task about = {.number = task->id, .name = "task"};
@@ -295,6 +308,7 @@ static void write_task(json *t, const od_event *event, const life *l)
         at = od_json_string(at, "source", about.source);
     if (task->failed)
         at = od_put(at, ",\"failed\":true");
+    at = put_depends(t, at, task);
     end(t, od_put(put_uses(t, at, task), "}"));
     write_flows(t, task, lane, from);
 }

@@ -25,6 +25,12 @@ typedef struct od_trace_task {
     bool synchronous;        /* a thread of the program waits for it */
 } od_trace_task;
 
+/* An item of a task's depend clauses. */
+typedef struct od_trace_depend {
+    uintptr_t address;
+    const char *type; /* "in", "out", "inout", "mutexinoutset", "inoutset" or "all_memory" */
+} od_trace_depend;
+
 /* A data construct of the program's. Strings need not be terminated. */
 typedef struct od_trace_map {
     uintptr_t address;
@@ -60,6 +66,8 @@ typedef struct od_trace_run {
     void (*describe)(void *arg, const od_task *task, od_trace_task *description);
     /* What the program calls one of the task's data, `*length` bytes; NULL: not known. May be NULL itself. */
     const char *(*variable)(void *arg, const od_task *task, uint32_t access, size_t *length);
+    /* Item `i` of its depend clauses; false: it has no more. May be NULL itself. */
+    bool (*depend)(void *arg, const od_task *task, uint32_t i, od_trace_depend *item);
     void *arg;
     bool threaded; /* another thread writes the file */
 } od_trace_run;
@@ -68,7 +76,7 @@ typedef struct od_trace od_trace;
 
 bool od_trace_is_paje(const char *path);
 
-/* NULL, with errno set. Keeps nothing that `run` points to but `describe`, `variable` and `arg`. */
+/* NULL, with errno set. Keeps nothing that `run` points to but `arg` and the functions. */
 od_trace *od_trace_open(const char *path, const od_trace_run *run);
 /* Whether a profiler receives NVTX ranges, and the library was built with it. */
 bool od_trace_is_profiled(void);

@@ -47,6 +47,32 @@ static const char *variable(void *arg, const od_task *task, uint32_t access, siz
     return NULL;
 }
 
+static const char *depend_type(uint8_t flags)
+{
+    switch (flags) {
+    case OD_DEPEND_IN:
+        return "in";
+    case OD_DEPEND_OUT:
+        return "out";
+    case OD_DEPEND_MUTEXINOUTSET:
+        return "mutexinoutset";
+    case OD_DEPEND_INOUTSET:
+        return "inoutset";
+    default:
+        return flags & OD_DEPEND_ALL_MEMORY ? "all_memory" : "inout";
+    }
+}
+
+static bool depend(void *arg, const od_task *task, uint32_t i, od_trace_depend *item)
+{
+    const od_job *job = task->user;
+    (void)arg;
+    if (i >= (uint32_t)job->ndepends)
+        return false;
+    *item = (od_trace_depend){job->depends[i].base, depend_type(job->depends[i].flags)};
+    return true;
+}
+
 bool od_tracing_wanted(const char *path)
 {
     return path[0] || od_trace_is_profiled();
@@ -55,6 +81,14 @@ bool od_tracing_wanted(const char *path)
 uint64_t od_tracing_creation(void)
 {
     return timed ? od_clock_ns() : 0;
+}
+
+od_depend *od_tracing_depends(const od_depend *depends, int32_t n)
+{
+    od_depend *copy = timed && n > 0 ? od_malloc((size_t)n * sizeof *copy) : NULL;
+    if (copy)
+        memcpy(copy, depends, (size_t)n * sizeof *copy);
+    return copy;
 }
 
 /* Names only join, so readers need no lock, and a fork finds no lock taken. */
@@ -171,6 +205,7 @@ static void start(const od_run *run)
                           .processors = run->processors,
                           .describe = describe,
                           .variable = variable,
+                          .depend = depend,
                           .threaded = true};
     for (unsigned k = 0; k < about.ndevices; k++)
         shown[k] = od_devices_name(run->devices, k, text[k]);

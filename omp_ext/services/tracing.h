@@ -15,6 +15,8 @@ extern const od_service od_tracing_service;
 bool od_tracing_wanted(const char *path);
 /* When a task is created: the time, or 0 where no file is wanted. Without the lock. */
 uint64_t od_tracing_creation(void);
+/* A copy of a task's depend items, malloc'ed, for the trace; NULL where no file is wanted. Without the lock. */
+od_depend *od_tracing_depends(const od_depend *depends, int32_t n);
 /* The text, kept until the process ends: the same pointer for the same text. NULL: out of memory. Without the lock. */
 const char *od_tracing_name(const char *text);
 /* The name that the calling thread's next task is to have (ompdarts_name_task), or NULL; afterwards there is none. */

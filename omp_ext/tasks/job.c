@@ -69,6 +69,8 @@ od_job *od_job_create_for(od_job_kind kind, od_record *record)
     record->number = 0;
     job->task.created_ns = record->created_ns;
     job->name = record->name;
+    job->depends = od_tracing_depends(record->depends, record->ndepends);
+    job->ndepends = job->depends ? record->ndepends : 0;
     return job;
 }
 
@@ -76,6 +78,7 @@ void od_job_destroy(od_job *job)
 {
     od_launch_free(&job->launch);
     free(job->task.access);
+    free(job->depends);
     free(job);
 }
 

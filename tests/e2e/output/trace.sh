@@ -25,6 +25,8 @@ for program in cholesky gemm2d lu; do
         traced "all(t['name'].startswith('task_') and '.inc:' in t['args']['source'] for t in tasks)" "stalls" \
             "len(flows) <= len([t for t in transfers if t['name'] == 'load'])" "len(flows) > 10" \
             "waiting and waiting[-1]['args']['waiting'] == 0" \
+            "all(mode in ('in', 'inout') for t in tasks for _, mode in t['args']['depends'])" \
+            "{a for t in tasks for a, _ in t['args']['depends']} <= {d[0] for t in tasks for d in t['args']['data']}" \
             "any(t['args']['created_us'] < t['args']['ready_us'] for t in tasks)"
     done
     under 0 OMPDARTS_TRACE="$trace" OMPDARTS_MEM=$((14 * tile_bytes)) "$E2E_BENCH/$program" --style region 6 32

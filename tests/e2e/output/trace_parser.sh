@@ -26,6 +26,8 @@ if "$E2E_COMMAND" sim --help >/dev/null 2>&1; then
         fail "sim: $(cat "$work/out")"
 fi
 grep -q '"ph":"X","pid":1,.*"cat":"task"' "$work/5.json" || fail "no task ran on the host"
+! [ -s "$work/sim.json" ] || grep -q '"command":"ompdarts sim --quiet --workload cholesky:n=8' "$work/sim.json" || fail "sim: no command"
+! [ -s "$work/sim.json" ] || grep -q '"depends":\[\["0x[0-9a-f]*","inout"\]' "$work/sim.json" || fail "sim: no dependences"
 node "$sources/checks/parse_trace.js" "$modules" "$schema" "$work"/[0-9].json $(ls "$work/sim.json" 2>/dev/null) >"$work/parsed" 2>&1 ||
     fail "$(cat "$work/parsed")"
 cat "$work/parsed"

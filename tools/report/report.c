@@ -2,9 +2,10 @@
 /*
  * `ompdarts report`: what happened in a run, as text, or as one page to look at that needs nothing else.
  */
-#include "tools/report/findings.h"
+#include "tools/report/page/page.h"
 #include "tools/tools.h"
 #include "util/file/name.h"
+#include "util/options.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -23,29 +24,13 @@ static const char usage[] =
     "Options:\n"
     "  -o, --output=FILE  write one self-contained page with pictures, for any browser; '-' is standard output\n"
     "                     (default: text on standard output)\n"
+    "  --spans=N          the page shows N tasks of a run, and as many transfers, one by one (default: 1000000); beyond\n"
+    "                     that, neighbours are joined. Up to a quarter of it each task has its data and waits.\n"
     "  -h, --help         this text\n"
     "\n"
     "Of a truncated trace, what can be read is shown.\n"
     "\n"
     "Exit status: 0 success; 1 the report could not be written; 2 the command line or a trace was refused.\n";
-
-/* The page; what describes the runs comes in place of the mark. */
-extern const char od_report_page[], od_report_page_end[];
-__asm__(".section .rodata\n"
-        ".global od_report_page\n"
-        "od_report_page:\n"
-        ".incbin \"" OMPDARTS_REPORT_PAGE "\"\n"
-        ".global od_report_page_end\n"
-        "od_report_page_end:\n"
-        ".byte 0\n"
-        ".previous\n");
-static const char mark[] = "/*RUNS*/";
-
-typedef struct run {
-    trace_file trace;
-    run_figures figures;
-    run_findings findings;
-} run;
 
 /* --- text ---------------------------------------------------------------------- */
 
@@ -102,7 +87,7 @@ static void print_host(const run_figures *f)
     printf(" %6.1f\n", 100 - busy);
 }
 
-static void print_run(const run *r)
+static void print_run(const report_run *r)
 {
     const trace_file *t = &r->trace;
     const run_figures *f = &r->figures;
@@ -119,165 +104,46 @@ static void print_run(const run *r)
 
 /* --- the page -------------------------------------------------------------------- */
 
-/* A JSON string that may stand inside <script>. */
-static void put_string(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&')
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
-}
-
-static void put_member(FILE *out, const char *name, const char *value)
-{
-    fprintf(out, "\"%s\":", name);
-    put_string(out, value);
-    fputc(',', out);
-}
-
-static void put_figures(FILE *out, const run *r)
-{
-    const run_figures *f = &r->figures;
-    fprintf(out,
-            "\"figures\":{\"makespan\":%.1f,\"hostBusy\":%.1f,\"tasks\":%" PRIu64 ",\"hostTasks\":%" PRIu64
-            ",\"moved\":%" PRIu64 ",\"leastIn\":%" PRIu64 ",\"leastUs\":%.1f,\"device\":[",
-            f->makespan_us, f->host_busy_us, f->tasks, f->host_tasks, f->moved_bytes, f->least_in_bytes, f->least_us);
-    for (unsigned k = 0; k < r->trace.ndevices; k++) {
-        const run_device *d = &f->device[k];
-        fprintf(out,
-                "%s{\"tasks\":%" PRIu64 ",\"loads\":%" PRIu64 ",\"reloads\":%" PRIu64 ",\"evictions\":%" PRIu64
-                ",\"in\":%" PRIu64 ",\"out\":%" PRIu64 ",\"peer\":%" PRIu64 ",\"peak\":%" PRIu64
-                ",\"transfer\":%.1f,\"share\":[",
-                k ? "," : "", d->tasks, d->loads, d->reloads, d->evictions, d->in_bytes, d->out_bytes, d->peer_bytes,
-                d->peak_bytes, d->transfer_us);
-        for (unsigned i = 0; i < SHARES; i++)
-            fprintf(out, "%s%.1f", i ? "," : "", d->share_us[i]);
-        fputs("]}", out);
-    }
-    fputs("]},\n", out);
-}
-
-static void put_strings(FILE *out, const char *name, size_t n, const char *(*get)(const run *r, size_t i), const run *r)
-{
-    fprintf(out, "\"%s\":[", name);
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            fputc(',', out);
-        put_string(out, get(r, i));
-    }
-    fputs("],\n", out);
-}
-
-static const char *device_name(const run *r, size_t i)
-{
-    return r->trace.device[i];
-}
-
-static const char *task_name(const run *r, size_t i)
-{
-    return r->trace.names[i];
-}
-
-static const char *finding(const run *r, size_t i)
-{
-    return r->findings.text[i];
-}
-
-/* Flat arrays of numbers: see makeTracks() in the page. */
-static void put_events(FILE *out, const trace_file *t)
-{
-    fputs("\"tasks\":[", out);
-    for (size_t i = 0; i < t->ntasks; i++) {
-        const trace_task *task = &t->tasks[i];
-        fprintf(out, "%s%d,%.1f,%.1f,%u,%" PRIu64, i ? "," : "", task->place, task->from_us,
-                task->to_us - task->from_us, task->name, task->number);
-    }
-    fputs("],\n\"transfers\":[", out);
-    for (size_t i = 0; i < t->ntransfers; i++) {
-        const trace_transfer *x = &t->transfers[i];
-        fprintf(out, "%s%d,%d,%d,%u,%" PRIu64 ",%.1f,%.1f,%d", i ? "," : "", x->kind, x->from, x->to, x->datum,
-                x->bytes, x->from_us, x->to_us - x->from_us, x->reload);
-    }
-    fputs("],\n\"stalls\":[", out);
-    for (size_t i = 0; i < t->nstalls; i++) {
-        const trace_stall *s = &t->stalls[i];
-        fprintf(out, "%s%d,%d,%.1f,%.1f", i ? "," : "", s->place, s->cause, s->from_us, s->to_us - s->from_us);
-    }
-    fputs("],\n\"levels\":[", out);
-    for (size_t i = 0; i < t->nlevels; i++)
-        fprintf(out, "%s%d,%.1f,%" PRIu64, i ? "," : "", t->levels[i].place, t->levels[i].at_us, t->levels[i].bytes);
-    fputs("],\n\"data\":[", out);
-    for (size_t i = 0; i < t->ndata; i++)
-        fprintf(out, "%s\"%#" PRIxPTR "\",%" PRIu64, i ? "," : "", t->data[i].address, t->data[i].size);
-    fputs("]", out);
-}
-
-static void put_run(FILE *out, const run *r, size_t number, size_t n)
-{
-    const trace_file *t = &r->trace;
-    const char *slash = strrchr(t->path, '/');
-    char label[300];
-    if (n > 1)
-        snprintf(label, sizeof label, "%zu: %.200s", number + 1, slash ? slash + 1 : t->path);
-    else
-        snprintf(label, sizeof label, "%.200s", slash ? slash + 1 : t->path);
-    fputs("{", out);
-    put_member(out, "label", label);
-    put_member(out, "program", t->program);
-    put_member(out, "policy", t->policy);
-    put_member(out, "eviction", t->eviction);
-    fprintf(out, "\"seed\":\"%" PRIu64 "\",\"memory\":%" PRIu64 ",\"end\":%.1f,\"cut\":%s,\n", t->seed, t->memory,
-            t->end_us, t->cut ? "true" : "false");
-    put_strings(out, "devices", t->ndevices, device_name, r);
-    put_strings(out, "names", t->nnames, task_name, r);
-    put_strings(out, "findings", r->findings.count, finding, r);
-    put_figures(out, r);
-    put_events(out, t);
-    fputs("}", out);
-}
-
-static bool write_page(const char *path, const run *runs, size_t n)
+static bool write_page(const char *path, const report_run *runs, size_t n, size_t most)
 {
     bool stdout_wanted = strcmp(path, "-") == 0;
     FILE *out = stdout_wanted ? stdout : fopen(path, "we");
-    const char *place = strstr(od_report_page, mark);
-    if (!out || !place) {
+    if (!out) {
         od_tool_error("report: %s: %s", path, strerror(errno));
         return false;
     }
-    fwrite(od_report_page, 1, (size_t)(place - od_report_page), out);
-    fputs("[", out);
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            fputs(",\n", out);
-        put_run(out, &runs[i], i, n);
-    }
-    fputs("]", out);
-    const char *rest = place + sizeof mark - 1;
-    fwrite(rest, 1, (size_t)(od_report_page_end - rest), out);
+    od_status status = page_write(out, runs, n, most);
     bool failed = fflush(out) || ferror(out);
     failed |= !stdout_wanted && fclose(out);
-    if (failed)
-        od_tool_error("report: %s could not be written: %s", path, strerror(errno));
-    return !failed;
+    if (failed || status)
+        od_tool_error("report: %s could not be written: %s", path, failed ? strerror(errno) : "out of memory");
+    return !failed && !status;
 }
 
 /* --- the command line ------------------------------------------------------------- */
 
-static int parse(int argc, char **argv, const char **output)
+typedef struct wanted {
+    const char *output; /* NULL: text */
+    uint64_t spans;
+} wanted;
+
+static int parse(int argc, char **argv, wanted *w)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
+    enum { SPANS = 256 };
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"spans", required_argument, NULL, SPANS},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     int option;
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":o:h", options, NULL)) != -1) {
         if (option == 'o') {
-            *output = optarg;
+            w->output = optarg;
+        } else if (option == SPANS) {
+            if (od_parse_integer(optarg, 1, UINT32_MAX, &w->spans)) {
+                od_tool_error("report: --spans %s; allowed: 1 to %u", optarg, UINT32_MAX);
+                return OD_EXIT_REFUSED;
+            }
         } else if (option == 'h') {
             fputs(usage, stdout);
             exit(0);
@@ -292,7 +158,18 @@ static int parse(int argc, char **argv, const char **output)
     return OD_EXIT_REFUSED;
 }
 
-static int read_run(const char *path, run *r)
+static od_status look_at(report_run *r)
+{
+    const trace_file *t = &r->trace;
+    r->flow = calloc(t->ntasks + 1, sizeof *r->flow);
+    r->kernels = calloc(t->nnames + 1, sizeof *r->kernels);
+    if (!r->flow || !r->kernels || run_follow(t, r->flow) || run_find_path(t, &r->path))
+        return OD_ENOMEM;
+    run_sum_kernels(t, r->flow, r->kernels);
+    return OD_OK;
+}
+
+static int read_run(const char *path, report_run *r)
 {
     char error[1200];
     if (trace_file_read(path, &r->trace, error, sizeof error)) {
@@ -301,15 +178,18 @@ static int read_run(const char *path, run *r)
     }
     if (r->trace.cut)
         od_tool_error("report: %s: the end is missing; what could be read is shown", path);
-    if (run_analyse(&r->trace, &r->figures) || run_find(&r->trace, &r->figures, &r->findings)) {
+    if (run_analyse(&r->trace, &r->figures) || run_find(&r->trace, &r->figures, &r->findings) || look_at(r)) {
         od_tool_error("report: out of memory");
         return OD_EXIT_FAILURE;
     }
     return 0;
 }
 
-static void free_run(run *r)
+static void free_run(report_run *r)
 {
+    free(r->flow);
+    free(r->kernels);
+    run_path_free(&r->path);
     run_findings_free(&r->findings);
     run_figures_free(&r->figures);
     trace_file_free(&r->trace);
@@ -317,8 +197,9 @@ static void free_run(run *r)
 
 int od_tool_report(int argc, char **argv)
 {
-    const char *output = NULL;
-    int status = parse(argc, argv, &output);
+    wanted w = {.spans = PAGE_SPANS};
+    int status = parse(argc, argv, &w);
+    const char *output = w.output;
     if (status)
         return status;
     for (int i = optind; output && i < argc; i++)
@@ -327,14 +208,14 @@ int od_tool_report(int argc, char **argv)
             return OD_EXIT_REFUSED;
         }
     size_t n = (size_t)(argc - optind), nread = 0;
-    run *runs = calloc(n, sizeof *runs);
+    report_run *runs = calloc(n, sizeof *runs);
     if (!runs)
         return OD_EXIT_FAILURE;
     for (; !status && nread < n; nread++)
         status = read_run(argv[(size_t)optind + nread], &runs[nread]);
     for (size_t i = 0; !status && !output && i < n; i++)
         print_run(&runs[i]);
-    if (!status && output && !write_page(output, runs, n))
+    if (!status && output && !write_page(output, runs, n, w.spans))
         status = OD_EXIT_FAILURE;
     if (!status && output && strcmp(output, "-") != 0)
         fprintf(stderr, "ompdarts: report: %s written; open it in a browser\n", output);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* getline */
 #include "tools/report/trace_file.h"
 
+#include "tools/report/recognise.h"
 #include "trace/trace.h"
 
 #include <cjson/cJSON.h>
@@ -277,6 +278,29 @@ static bool read_uses(reader *r, const cJSON *args, trace_task *task)
     return true;
 }
 
+static bool read_depends(reader *r, const cJSON *args, trace_task *task)
+{
+    static const char *const types[] = {"in", "out", "inout", "mutexinoutset", "inoutset", "all_memory"};
+    const cJSON *item;
+    task->first_depend = (uint32_t)r->file->ndepends;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(args, "depends"))
+    {
+        const char *address = cJSON_GetStringValue(cJSON_GetArrayItem(item, 0));
+        const char *type = cJSON_GetStringValue(cJSON_GetArrayItem(item, 1));
+        trace_depend depend = {.type = TRACE_INOUT};
+        if (!address || !type)
+            continue;
+        depend.address = address_of(address);
+        for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+            if (strcmp(type, types[i]) == 0)
+                depend.type = (trace_depend_type)i;
+        if (!APPEND(r->file, depends, ndepends, depend))
+            return false;
+        task->ndepends++;
+    }
+    return true;
+}
+
 /* The first that a task of this name has. */
 static bool note_source(trace_file *f, uint32_t name, const char *source)
 {
@@ -306,8 +330,7 @@ static bool read_task(reader *r, const cJSON *event, const cJSON *args)
                        .buffered_us = number(args, "buffered_us", -1),
                        .committed_us = number(args, "committed_us", -1)};
     return find_name(r, text(event, "name"), &task.name) && note_source(r->file, task.name, text(args, "source")) &&
-           read_uses(r, args, &task) &&
-           APPEND(r->file, tasks, ntasks, task);
+           read_uses(r, args, &task) && read_depends(r, args, &task) && APPEND(r->file, tasks, ntasks, task);
 }
 
 static bool read_construct(reader *r, const cJSON *event, const cJSON *args)
@@ -482,6 +505,8 @@ static void compose(const reader *r, od_status status, const char *path, char *e
         snprintf(error, size, "%s: %s", path, strerror(errno));
     else if (!r->line)
         snprintf(error, size, "%s: empty", path);
+    else if (report_recognise(path))
+        snprintf(error, size, "%s: %s", path, report_recognise(path));
     else
         snprintf(error, size, "%s: %s (line %zu)", path, r->wrong && *r->wrong ? r->wrong : "not a trace of ompdarts",
                  r->line);
@@ -523,6 +548,7 @@ void trace_file_free(trace_file *file)
     free(file->device);
     free(file->data);
     free(file->uses);
+    free(file->depends);
     free(file->tasks);
     free(file->transfers);
     free(file->stalls);

@@ -23,6 +23,13 @@ typedef struct trace_use {
     od_mode mode;
 } trace_use;
 
+typedef enum trace_depend_type { TRACE_IN, TRACE_OUT, TRACE_INOUT, TRACE_MUTEXINOUTSET, TRACE_INOUTSET, TRACE_ALL_MEMORY } trace_depend_type;
+
+typedef struct trace_depend { /* an item of a depend clause */
+    uintptr_t address;
+    trace_depend_type type;
+} trace_depend;
+
 /* Times are microseconds since the start of the run. */
 typedef struct trace_task {
     uint64_t number;
@@ -35,6 +42,7 @@ typedef struct trace_task {
     double created_us, ready_us, planned_us, buffered_us, committed_us; /* negative: never */
     double started_us, ended_us; /* with what comes before its code runs, and after */
     uint32_t first_use, nuses;                                          /* of trace_file.uses */
+    uint32_t first_depend, ndepends;                                    /* of trace_file.depends */
 } trace_task;
 
 typedef enum trace_transfer_kind { TRACE_LOAD, TRACE_WRITE_BACK, TRACE_EVICT, TRACE_UPDATE } trace_transfer_kind;
@@ -112,6 +120,7 @@ typedef struct trace_file {
     char **variables; /* as the program wrote them, and places in its sources */
     trace_datum *data;
     trace_use *uses;
+    trace_depend *depends;
     trace_construct *constructs;
     trace_map *maps;
     trace_task *tasks;
@@ -123,7 +132,7 @@ typedef struct trace_file {
     trace_idle *idles;
     size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting,
         nidles;
-    size_t nvariables, nconstructs, nmaps;
+    size_t nvariables, nconstructs, nmaps, ndepends;
 } trace_file;
 
 /* On failure one line in `error`; nothing is to be freed then. */

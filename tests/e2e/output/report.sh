@@ -143,15 +143,84 @@ in_browser() {
     "$sources/checks/browse.sh" "$@"
     case $? in 0 | 77) ;; *) fail "in the browser: $*" ;; esac
 }
-in_browser "$work/report.html" 1200
-in_browser "$work/report.html" 600 --blink-settings=preferredColorScheme=0
-in_browser "$work/one.html" 1200
+in_browser "$work/report.html" 1000
+in_browser "$work/report.html" 400 --blink-settings=preferredColorScheme=0
+in_browser "$work/one.html" 1900
+
+# page NAME OPTION… : of the trace of that name
+page() {
+    report "${@:2}" "$work/$1.json" -o "$work/$1.html" || fail "$1: $(cat "$work/errors")"
+}
+# has NAME TEXT : in its page
+has() { grep -qF -- "$2" "$work/$1.html" || fail "$1: no '$2' in the page: $(tail -c 3000 "$work/$1.html" | head -c 500)"; }
+
+# Zoomed out, each pixel is as strong as its share of the time.
+python3 - "$work/sparse.json" <<'CODE'
+import json, sys
+
+lines = [{"ph": "M", "pid": 1, "name": "ompdarts", "args": {"schema": 1, "version": "0", "program": "sparse", "policy": "darts", "eviction": "luf",
+                                                            "seed": 1, "devices": 1, "memory_bytes": 3000000}}]
+for n in range(20000):
+    lines.append({"ph": "X", "pid": 2, "tid": 1, "ts": 100 * n, "dur": 11, "name": "task", "cat": "task",
+                  "args": {"task": n, "priority": 0, "created_us": 0, "ready_us": 100 * n, "data": []}})
+with open(sys.argv[1], "w", encoding="utf-8") as file:
+    file.write("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n")
+CODE
+page sparse
+in_browser "$work/sparse.html" 1000
+in_browser "$work/sparse.html" 1000 --blink-settings=preferredColorScheme=0
+
+# Of more tasks than it shows one by one, neighbours are joined.
+page sparse --spans=500
+[ "$(stat -c %s "$work/sparse.html")" -lt 100000 ] || fail "20000 tasks as 500 spans are $(stat -c %s "$work/sparse.html") bytes"
+in_browser "$work/sparse.html" 1000
+page darts --spans=30
+in_browser "$work/darts.html" 1000
+refuses 2 "report: --spans many; allowed: 1 to 4294967295" --spans=many "$work/darts.json"
+
+# The critical path follows depend clauses: chained NAME 'TIME TYPE:ITEM…'… : tasks one after the other
+chained() {
+    python3 - "$work/$1.json" "${@:2}" <<'CODE'
+import json, sys
+
+path, *tasks = sys.argv[1:]
+lines = [{"ph": "M", "pid": 1, "name": "ompdarts", "args": {"schema": 1, "version": "0", "program": "made", "policy": "darts", "eviction": "luf",
+                                                            "seed": 1, "devices": 1, "memory_bytes": 3000000}}]
+at = 0
+for number, task in enumerate(tasks):
+    time, *items = task.split()
+    depends = [[f"0x{item.split(':')[1]}", item.split(":")[0]] for item in items]
+    args = {"task": number, "priority": 0, "created_us": 0, "ready_us": at, "data": []}
+    if depends:
+        args["depends"] = depends
+    lines.append({"ph": "X", "pid": 2, "tid": 1, "ts": at, "dur": int(time), "name": "task", "cat": "task", "args": args})
+    at += int(time)
+with open(path, "w", encoding="utf-8") as file:
+    file.write("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n")
+CODE
+    page "$1"
+}
+chained writers "10 out:1" "20 in:1" "40 in:1" "8 in:2" "5 inout:1" "1 in:1"
+has writers '"path":{"n":4,"work":56.0'
+chained together "10 out:1" "20 inoutset:1" "40 inoutset:1" "80 in:1" "3 in:1"
+has together '"path":{"n":3,"work":130.0'
+chained exclusive "10 out:1" "20 mutexinoutset:1" "40 mutexinoutset:1" "3 in:1"
+has exclusive '"path":{"n":4,"work":73.0'
+chained everything "10 out:1" "20 out:2" "1 all_memory:0" "2 in:3"
+has everything '"path":{"n":3,"work":23.0'
+chained unordered "10" "20"
+has unordered '"path":{"n":0,"work":0.0'
+in_browser "$work/unordered.html" 400
 
 # What is refused, and how.
 refuses 2 "no TRACE given"
 refuses 2 "unknown option '--outptu', did you mean '--output'?" --outptu x
 refuses 2 "$work/nothing: No such file or directory" "$work/nothing"
-refuses 2 "$work/eager.stats: not a trace of ompdarts (line 1)" "$work/eager.stats"
+refuses 2 "$work/eager.stats: statistics of a run (--stats), which have no times of single tasks; a report needs a trace: ompdarts run --trace" \
+    "$work/eager.stats"
+under 0 OMPDARTS_TRACE="$work/run.paje" OMPDARTS_RECORD="$work/run.graph" "$E2E_BENCH/cholesky" 4 32
+refuses 2 "$work/run.paje: a trace for ViTE; a report needs one in JSON" "$work/run.paje"
+refuses 2 "$work/run.graph: a recorded run (--record); \`ompdarts sim --graph" "$work/run.graph"
 refuses 2 "$E2E_COMMAND: not a trace of ompdarts (line 1)" "$E2E_COMMAND"
 refuses 2 "/dev/null: empty" /dev/null
 refuses 2 "Is a directory" "$work"

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See recognise.h. */
+#include "tools/report/recognise.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *begin, *contains, *what;
+} files[] = {
+    {"{", "\"ompdarts_version\"",
+     "statistics of a run (--stats), which have no times of single tasks; a report needs a trace: ompdarts run --trace FILE.json"},
+    {"%EventDef", "", "a trace for ViTE; a report needs one in JSON: ompdarts run --trace FILE.json"},
+    {"ompdarts-graph", "", "a recorded run (--record); `ompdarts sim --graph FILE --trace FILE.json` replays it and writes a trace"},
+    {"ompdarts history", "", "a history of kernel times; a report needs a trace: ompdarts run --trace FILE.json"},
+};
+
+const char *report_recognise(const char *path)
+{
+    char text[4096];
+    FILE *file = fopen(path, "re");
+    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    text[n] = '\0';
+    if (file)
+        fclose(file);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strncmp(text, files[i].begin, strlen(files[i].begin)) == 0 && strstr(text, files[i].contains))
+            return files[i].what;
+    return NULL;
+}

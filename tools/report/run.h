@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A run, and all that is said of it. */
+#ifndef OD_TOOLS_REPORT_RUN_H
+#define OD_TOOLS_REPORT_RUN_H
+
+#include "tools/report/findings.h"
+#include "tools/report/kernels.h"
+#include "tools/report/path.h"
+
+typedef struct report_run {
+    trace_file trace;
+    run_figures figures;
+    run_findings findings;
+    task_flow *flow;     /* by task */
+    run_kernel *kernels; /* by name */
+    run_path path;
+} report_run;
+
+#endif

@@ -87,15 +87,12 @@ function makeSums(t, all) {
 }
 
 function coverBySums(sums, view, width, all, share) {
-  const at = us => {
-    const bin = Math.min(Math.max(us / all * BINS, 0), BINS), whole = Math.min(Math.floor(bin), BINS - 1);
-    return sums[whole] + (bin - whole) * (sums[whole + 1] - sums[whole]);
-  };
-  const step = (view.to - view.from) / width;
-  let before = at(view.from);
-  for (let x = 0; x < width; x++) {
-    const now = at(view.from + (x + 1) * step);
-    share[x] = (now - before) / step;
+  const step = (view.to - view.from) / width, scale = BINS / all;
+  let before = 0;
+  for (let x = 0; x <= width; x++) {
+    const bin = Math.min((view.from + x * step) * scale, BINS - 1e-6), whole = Math.floor(bin);
+    const now = sums[whole] + (bin - whole) * (sums[whole + 1] - sums[whole]);
+    if (x) share[x - 1] = (now - before) / step;
     before = now;
   }
 }

@@ -61,6 +61,7 @@ function bytes(n) {
 
 function time(us) {
   const size = Math.abs(us);
+  if (size < .05) return "0 µs";
   if (size >= 1e6) return `${(us / 1e6).toFixed(size < 1e7 ? 3 : 2)} s`;
   if (size >= 1e3) return `${(us / 1e3).toFixed(size < 1e4 ? 2 : 1)} ms`;
   return `${us.toFixed(1)} µs`;

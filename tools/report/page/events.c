@@ -169,10 +169,10 @@ static int64_t from(const events *e, const shown *s)
     return tenths(s->from_us - e->run->figures.begin_us);
 }
 
+/* Rounded so that what does not overlap does not overlap here. */
 static int64_t lasts(const events *e, const shown *s)
 {
-    (void)e;
-    return tenths(s->time_us);
+    return tenths(s->from_us + s->time_us - e->run->figures.begin_us) - from(e, s);
 }
 
 static int64_t count(const events *e, const shown *s)

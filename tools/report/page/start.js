@@ -9,7 +9,7 @@ const COMPARED = [["time", run => run.figures.makespan, time, -1], ["tasks", run
   ["into the devices / at least", run => ofDevices(run, d => d.in + d.peer) / run.figures.leastIn, n => Number.isFinite(n) ? n.toFixed(2) : "–", -1],
   ["loads", run => ofDevices(run, d => d.loads), n => n.toLocaleString("en"), -1], ["reloads", run => ofDevices(run, d => d.reloads), n => n.toLocaleString("en"), -1],
   ["evictions", run => ofDevices(run, d => d.evictions), n => n.toLocaleString("en"), -1], ["busy", run => ofTime(run, 0), share, 1],
-  ["waits for loads", run => ofTime(run, 1), share, -1], ["for memory", run => ofTime(run, 2), share, -1]];
+  ["waits for loads", run => ofTime(run, 1), share, -1], ["waits for memory", run => ofTime(run, 2), share, -1]];
 
 /* The value, and its difference to the first run's. */
 function compared([, value, text, better], run, i) {

@@ -19,8 +19,8 @@ typedef struct item { /* an address of depend clauses; tasks that end the longes
 
 typedef struct finder {
     const trace_file *trace;
-    item *items; /* a hash table; [size] is omp_all_memory */
-    size_t size; /* a power of two */
+    item *items;       /* a hash table; [size] is omp_all_memory */
+    size_t size;       /* a power of two */
     double *length_us; /* by task: of the longest chain that ends with it */
     size_t *before;    /* by task: in that chain */
 } finder;

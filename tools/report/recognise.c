@@ -9,10 +9,11 @@ static const struct {
     const char *begin, *contains, *what;
 } files[] = {
     {"{", "\"ompdarts_version\"",
-     "statistics of a run (--stats), which have no times of single tasks; a report needs a trace: ompdarts run --trace FILE.json"},
-    {"%EventDef", "", "a trace for ViTE; a report needs one in JSON: ompdarts run --trace FILE.json"},
-    {"ompdarts-graph", "", "a recorded run (--record); `ompdarts sim --graph FILE --trace FILE.json` replays it and writes a trace"},
-    {"ompdarts history", "", "a history of kernel times; a report needs a trace: ompdarts run --trace FILE.json"},
+     "statistics of a run (--stats), which know no single tasks; wanted is a trace: ompdarts run --trace FILE.json"},
+    {"%EventDef", "", "a trace for ViTE; wanted is one in JSON: ompdarts run --trace FILE.json"},
+    {"ompdarts-graph", "",
+     "a recorded run (--record); `ompdarts sim --graph FILE --trace FILE.json` replays it and writes a trace"},
+    {"ompdarts history", "", "a history of kernel times; wanted is a trace: ompdarts run --trace FILE.json"},
 };
 
 const char *report_recognise(const char *path)

@@ -168,7 +168,6 @@ with open(sys.argv[1], "w", encoding="utf-8") as file:
 CODE
 page sparse
 in_browser "$work/sparse.html" 1000
-in_browser "$work/sparse.html" 1000 --blink-settings=preferredColorScheme=0
 
 # Of more tasks than it shows one by one, neighbours are joined.
 page sparse --spans=500
@@ -210,16 +209,28 @@ chained everything "10 out:1" "20 out:2" "1 all_memory:0" "2 in:3"
 has everything '"path":{"n":3,"work":23.0'
 chained unordered "10" "20"
 has unordered '"path":{"n":0,"work":0.0'
-in_browser "$work/unordered.html" 400
+
+# Tasks that run at once on one device, as in its slots.
+made at_once 1 0 "0 0 100 0 0" "0 10 90 0 0 0x1" "0 20 120 0 0" "0 95 200 0 0 0x1" "0 100 150 0 0"
+page at_once
+in_browser "$work/at_once.html" 400
+
+# On the host, and nothing at all, with a date that is none.
+page large
+in_browser "$work/large.html" 1000
+head -n 2 "$work/sparse.json" | sed 's/},*$/}/; s/"seed"/"date": 99999999999999999, "seed"/' >"$work/empty.json"
+echo "]" >>"$work/empty.json"
+page empty
+in_browser "$work/empty.html" 1000
 
 # What is refused, and how.
 refuses 2 "no TRACE given"
 refuses 2 "unknown option '--outptu', did you mean '--output'?" --outptu x
 refuses 2 "$work/nothing: No such file or directory" "$work/nothing"
-refuses 2 "$work/eager.stats: statistics of a run (--stats), which have no times of single tasks; a report needs a trace: ompdarts run --trace" \
+refuses 2 "$work/eager.stats: statistics of a run (--stats), which know no single tasks; wanted is a trace: ompdarts run --trace" \
     "$work/eager.stats"
 under 0 OMPDARTS_TRACE="$work/run.paje" OMPDARTS_RECORD="$work/run.graph" "$E2E_BENCH/cholesky" 4 32
-refuses 2 "$work/run.paje: a trace for ViTE; a report needs one in JSON" "$work/run.paje"
+refuses 2 "$work/run.paje: a trace for ViTE; wanted is one in JSON" "$work/run.paje"
 refuses 2 "$work/run.graph: a recorded run (--record); \`ompdarts sim --graph" "$work/run.graph"
 refuses 2 "$E2E_COMMAND: not a trace of ompdarts (line 1)" "$E2E_COMMAND"
 refuses 2 "/dev/null: empty" /dev/null

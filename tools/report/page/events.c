@@ -255,8 +255,10 @@ static void put_uses(const events *e)
 
 static void put_tasks(const events *e)
 {
-    static const column_kind kinds[] = {{"place", true, task_place}, {"from", true, from},
-                                        {"time", false, lasts},      {"name", true, task_name},
+    static const column_kind kinds[] = {{"place", true, task_place},
+                                        {"from", true, from},
+                                        {"time", false, lasts},
+                                        {"name", true, task_name},
                                         {"number", true, task_number}};
     static const column_kind details[] = {{"dependences", false, waits_dependences},
                                           {"queue", false, waits_queue},
@@ -317,9 +319,9 @@ static int64_t transfer_queued(const events *e, const shown *s)
 
 static void put_transfers(const events *e)
 {
-    static const column_kind kinds[] = {
-        {"what", true, transfer_what},   {"source", true, transfer_from}, {"target", true, transfer_to},
-        {"datum", false, transfer_datum}, {"from", true, from},            {"time", false, lasts}};
+    static const column_kind kinds[] = {{"what", true, transfer_what}, {"source", true, transfer_from},
+                                        {"target", true, transfer_to}, {"datum", false, transfer_datum},
+                                        {"from", true, from},          {"time", false, lasts}};
     static const column_kind details[] = {{"rest", false, transfer_bytes}, {"queued", false, transfer_queued}};
     static const column_kind joined[] = {{"count", false, count}};
     fprintf(e->out, "\"transfers\":{\"n\":%zu,\"resolution\":%.1f,\n", e->transfers.n, e->transfers.resolution_us);
@@ -344,8 +346,8 @@ static int64_t stall_cause(const events *e, const shown *s)
 
 static void put_stalls(const events *e)
 {
-    static const column_kind kinds[] = {{"place", true, stall_place}, {"cause", false, stall_cause}, {"from", true, from},
-                                        {"time", false, lasts}};
+    static const column_kind kinds[] = {
+        {"place", true, stall_place}, {"cause", false, stall_cause}, {"from", true, from}, {"time", false, lasts}};
     fprintf(e->out, "\"stalls\":{\"n\":%zu,\n", e->stalls.n);
     PUT_COLUMNS(e, &e->stalls, kinds);
     fputs("},\n", e->out);

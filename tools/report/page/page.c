@@ -90,8 +90,9 @@ static const char *finding(const report_run *r, size_t i)
 static void put_device(FILE *out, const run_device *d)
 {
     fprintf(out,
-            "{\"tasks\":%" PRIu64 ",\"loads\":%" PRIu64 ",\"reloads\":%" PRIu64 ",\"evictions\":%" PRIu64 ",\"in\":%" PRIu64
-            ",\"out\":%" PRIu64 ",\"peer\":%" PRIu64 ",\"peak\":%" PRIu64 ",\"transfer\":%.1f,\"share\":[",
+            "{\"tasks\":%" PRIu64 ",\"loads\":%" PRIu64 ",\"reloads\":%" PRIu64 ",\"evictions\":%" PRIu64
+            ",\"in\":%" PRIu64 ",\"out\":%" PRIu64 ",\"peer\":%" PRIu64 ",\"peak\":%" PRIu64
+            ",\"transfer\":%.1f,\"share\":[",
             d->tasks, d->loads, d->reloads, d->evictions, d->in_bytes, d->out_bytes, d->peer_bytes, d->peak_bytes,
             d->transfer_us);
     for (unsigned i = 0; i < SHARES; i++)
@@ -103,8 +104,8 @@ static void put_figures(FILE *out, const report_run *r)
 {
     const run_figures *f = &r->figures;
     fprintf(out,
-            "\"figures\":{\"makespan\":%.1f,\"hostBusy\":%.1f,\"tasks\":%" PRIu64 ",\"hostTasks\":%" PRIu64 ",\"moved\":%" PRIu64
-            ",\"leastIn\":%" PRIu64 ",\"leastUs\":%.1f,\"device\":[",
+            "\"figures\":{\"makespan\":%.1f,\"hostBusy\":%.1f,\"tasks\":%" PRIu64 ",\"hostTasks\":%" PRIu64
+            ",\"moved\":%" PRIu64 ",\"leastIn\":%" PRIu64 ",\"leastUs\":%.1f,\"device\":[",
             f->makespan_us, f->host_busy_us, f->tasks, f->host_tasks, f->moved_bytes, f->least_in_bytes, f->least_us);
     for (unsigned k = 0; k < r->trace.ndevices; k++) {
         fputs(k ? "," : "", out);
@@ -118,8 +119,8 @@ static void put_kernels(FILE *out, const report_run *r)
     fputs("\"kernels\":[", out);
     for (size_t i = 0; i < r->trace.nnames; i++) {
         const run_kernel *k = &r->kernels[i];
-        fprintf(out, "%s{\"count\":%" PRIu64 ",\"loaded\":%" PRIu64 ",\"total\":%.1f,\"longest\":%.1f,\"waits\":[", i ? "," : "",
-                k->count, k->loaded_bytes, k->total_us, k->longest_us);
+        fprintf(out, "%s{\"count\":%" PRIu64 ",\"loaded\":%" PRIu64 ",\"total\":%.1f,\"longest\":%.1f,\"waits\":[",
+                i ? "," : "", k->count, k->loaded_bytes, k->total_us, k->longest_us);
         for (unsigned w = 0; w < TASK_WAITS; w++)
             fprintf(out, "%s%.1f", w ? "," : "", k->wait_us[w]);
         fputs("]}", out);
@@ -142,7 +143,8 @@ static void put_head(FILE *out, const trace_file *t, size_t number, size_t n)
     put_member(out, "policy", t->policy);
     put_member(out, "eviction", t->eviction);
     fprintf(out,
-            "\"date\":%" PRIu64 ",\"processors\":%u,\"active\":%u,\"seed\":\"%" PRIu64 "\",\"memory\":%" PRIu64 ",\"cut\":%s,\n",
+            "\"date\":%" PRIu64 ",\"processors\":%u,\"active\":%u,\"seed\":\"%" PRIu64 "\",\"memory\":%" PRIu64
+            ",\"cut\":%s,\n",
             t->date, t->processors, t->active, t->seed, t->memory, t->cut ? "true" : "false");
 }
 

@@ -1,7 +1,7 @@
 /* --- what ran --- */
 
 function head(run) {
-  const facts = [["Program", run.program], ["Command", run.command], ["Date", run.date ? `${new Date(1000 * run.date).toISOString().slice(0, 19).replace("T", " ")} UTC` : ""],
+  const facts = [["Program", run.program], ["Command", run.command], ["Date", run.date && run.date < 1e11 ? `${new Date(1000 * run.date).toISOString().slice(0, 19).replace("T", " ")} UTC` : ""],
     ["Host", run.host && run.processors ? `${run.host}, ${plural(run.processors, "processor")} for the program and its devices` : run.host],
     ["ompdarts", run.version], ["Policy", `${run.policy}, eviction ${run.eviction}, seed ${run.seed}`],
     ["Devices", `${run.devices.length}${run.active ? `, of which ${run.active} active` : ""}: ${run.devices.slice(0, 8).join(", ")}` +

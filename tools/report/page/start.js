@@ -26,8 +26,10 @@ function comparison() {
   const ordered = [...runs].sort((a, b) => a.figures.makespan - b.figures.makespan), [first] = ordered, last = ordered[ordered.length - 1];
   const different = runs.some(run => run.program !== runs[0].program || run.figures.tasks !== runs[0].figures.tasks);
   const plain = (title, of) => [title, ...runs.map(of)];
-  return section("Comparison", "", make("p", {class: "winner"}, make("strong", {}, `★ ${first.label} (${first.policy}) is the fastest`),
-    `: ${time(first.figures.makespan)}, ${(last.figures.makespan / Math.max(first.figures.makespan, 1e-9)).toFixed(2)} times as fast as ${last.label}.`),
+  const winner = first.figures.makespan === last.figures.makespan ? ["All runs took the same time."] :
+    [make("strong", {}, `★ ${first.label} (${first.policy}) is the fastest`),
+      `: ${time(first.figures.makespan)}, ${(last.figures.makespan / Math.max(first.figures.makespan, .1)).toFixed(2)} times as fast as ${last.label}.`];
+  return section("Comparison", "", make("p", {class: "winner"}, ...winner),
     ...(different ? [make("p", {class: "cut"}, "These are not runs of the same work: programs or numbers of tasks differ.")] : []),
     table(["", ...runs.map(run => run.label)], [plain("policy, eviction", run => `${run.policy}, ${run.eviction}`),
       plain("memory per device", run => bytes(run.memory)), plain("devices", run => `${run.devices.length}`),

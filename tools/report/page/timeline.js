@@ -75,9 +75,9 @@ function layOut(rows) {
     row.y = y;
     for (const [at, track] of row.tracks.entries()) {
       const same = row.tracks.filter(other => other.kind === track.kind).length, whole = track.kind === "tasks" ? large : small;
-      const height = Math.max(3, Math.floor(whole / same)), first = row.tracks[at - 1]?.kind !== track.kind;
+      const height = Math.max(same > 7 ? 2 : 3, Math.floor(whole / same)), first = row.tracks[at - 1]?.kind !== track.kind;
       places.push({y, height, track, row, first});
-      if (track.kind === "tasks" && first) row.middle = y + whole / 2;
+      if (track.kind === "tasks" && first) row.middle = y + Math.max(whole, same * height) / 2;
       y += height + (row.tracks[at + 1]?.kind === track.kind ? 0 : 2);
     }
     y += row.tracks.length ? gap : 0;

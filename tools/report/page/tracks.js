@@ -2,7 +2,7 @@
  * tasks, transfers or stalls (index). What overlaps is in several tracks of one kind. */
 
 function lanesOf(from, time, first, end) {
-  const ends = [], lane = new Uint8Array(end - first), most = 8;
+  const ends = [], lane = new Uint8Array(end - first), most = 256;
   for (let i = first; i < end; i++) {
     let at = ends.findIndex(to => to <= from[i]);
     if (at < 0) at = ends.length < most ? ends.length : most - 1;

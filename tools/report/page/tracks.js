@@ -138,7 +138,7 @@ function shadePixels(shares, pixels, offset, width) {
       g += part * (rgb[1] - g0);
       b += part * (rgb[2] - b0);
     }
-    const scale = covered > 1 ? 1 / covered : covered > 1e-6 && covered < least ? least / covered : 1;
-    pixels[offset + x] = (255 << 24 | (b0 + scale * b) << 16 | (g0 + scale * g) << 8 | (r0 + scale * r)) >>> 0;
+    const scale = covered > 1 ? 1 / covered : covered < least ? least / covered : 1;
+    pixels[offset + x] = covered < 1e-6 ? 0 : (255 << 24 | (b0 + scale * b) << 16 | (g0 + scale * g) << 8 | (r0 + scale * r)) >>> 0;
   }
 }

@@ -71,9 +71,9 @@
   function checkShading() {
     const canvas = timelineOf(), pen = canvas.getContext("2d"), y = Math.round(36 * devicePixelRatio), panel = palette["--panel"].rgb, task = palette["--c0"].rgb;
     let covered = 0, n = 0;
-    for (let x = Math.round(canvas.width / 2); x < .9 * canvas.width; x += 7, n++) {
-      const [r, g, b] = pen.getImageData(x, y, 1, 1).data;
-      covered += (Math.abs(r - panel[0]) + Math.abs(g - panel[1]) + Math.abs(b - panel[2])) /
+    for (let x = Math.round(canvas.width / 2); x < .9 * canvas.width; x++, n++) {
+      const [r, g, b, alpha] = pen.getImageData(x, y, 1, 1).data;
+      if (alpha) covered += (Math.abs(r - panel[0]) + Math.abs(g - panel[1]) + Math.abs(b - panel[2])) /
         (Math.abs(task[0] - panel[0]) + Math.abs(task[1] - panel[1]) + Math.abs(task[2] - panel[2]));
     }
     expect(near(covered / n, .12, .03), `busy for 11% of the time, and shaded with ${covered / n}`);

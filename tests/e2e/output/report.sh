@@ -167,6 +167,7 @@ with open(sys.argv[1], "w", encoding="utf-8") as file:
     file.write("[\n" + ",\n".join(json.dumps(line) for line in lines) + "\n]\n")
 CODE
 page sparse
+[ "$(stat -c %s "$work/sparse.html")" -lt 300000 ] || fail "20000 tasks are $(stat -c %s "$work/sparse.html") bytes"
 in_browser "$work/sparse.html" 1000
 
 # Of more tasks than it shows one by one, neighbours are joined.
@@ -207,6 +208,21 @@ chained exclusive "10 out:1" "20 mutexinoutset:1" "40 mutexinoutset:1" "3 in:1"
 has exclusive '"path":{"n":4,"work":73.0'
 chained everything "10 out:1" "20 out:2" "1 all_memory:0" "2 in:3"
 has everything '"path":{"n":3,"work":23.0'
+# Of a real run: as long as what a look at all pairs of tasks finds.
+page darts
+has darts "$(python3 - "$work/darts.json" <<'CODE'
+import json, sys
+
+tasks = [event for event in json.load(open(sys.argv[1], encoding="utf-8")) if event.get("cat") == "task"]
+tasks.sort(key=lambda event: event["args"]["task"])
+items = [dict(event["args"]["depends"]) for event in tasks]
+longest = []
+for i, event in enumerate(tasks):
+    before = [longest[j] for j in range(i) if any(x in items[j] and (mode, items[j][x]) != ("in", "in") for x, mode in items[i].items())]
+    longest.append(max(before, default=0) + event["dur"])
+print(f'"work":{max(longest):.1f}')
+CODE
+)"
 chained unordered "10" "20"
 has unordered '"path":{"n":0,"work":0.0'
 

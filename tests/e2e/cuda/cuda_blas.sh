@@ -74,5 +74,5 @@ right 4 OMPDARTS_BACKEND=cuda:pin=0 OMP_NUM_THREADS=1 OMPDARTS_MEM=$((5 * tile_b
 same_checksum
 driver "calls['cuMemHostRegister'] == 0"
 says "copies ("
-says "were of host memory that is not pinned and went through buffers"
+says "used unpinned host memory and were staged through buffers"
 finish

@@ -104,7 +104,7 @@ device() {
     # The last device, too: the host does it all.
     reference "$E2E_BENCH/sync" --no-region --loops 20 1000
     try "" OMPDARTS_DEVICES=1 FAULTY_DEVICE=0 FAULTY_AFTER=9 "$E2E_BENCH/sync" --no-region --loops 20 1000
-    says "is lost, and its tasks go elsewhere"
+    says "is lost, and its tasks move to other devices"
     echo "$survived recovered, $ended ended because the only copy of a datum was lost"
     [ $survived -gt 0 ] && [ $ended -gt 0 ] || fail "only one of the two outcomes has been seen"
 }

@@ -418,7 +418,7 @@ static void test_pins(void **state)
     cuda_child_assert_clean(&child);
     assert_int_equal(cuda_child_calls(&child, "cuMemHostRegister"), 2);
     assert_int_equal(cuda_child_calls(&child, "cuMemHostUnregister"), 2);
-    assert_int_equal(cuda_child_lines(&child, "went through buffers"), 0);
+    assert_int_equal(cuda_child_lines(&child, "staged through buffers"), 0);
     cuda_child_free(&child);
     child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_BANDWIDTH=4Mi", pin_released_under_way, NULL);
     cuda_child_assert_clean(&child);

@@ -38,6 +38,8 @@ typedef struct od_queue_ops {
     /* Device k is the calling thread's current one until leave(). */
     od_status (*enter)(void *state, unsigned k);
     void (*leave)(void *state, unsigned k);
+    /* Whether work on k, anybody's, has failed in such a way that all that follows does, too. The device is current. */
+    bool (*has_failed)(void *state, unsigned k);
     /* An unused queue of k; mark() returns it. */
     od_status (*take)(void *state, unsigned k, od_queue **queue);
     void *(*handle)(const od_queue *queue);    /* CUstream */

@@ -12,6 +12,7 @@
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/services/tracing.h"
+#include "omp_ext/tasks/queue.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
@@ -298,14 +299,27 @@ static bool blocks(const od_job *job, int place)
     return place == OD_HOST || atomic_load(&launches_wait);
 }
 
+/* OD_EBUSY while the kernel runs. What is asked after an error would end the process: the handle of a kernel whose device
+ * has failed is never given back. */
+static od_status query_kernel(od_job *job)
+{
+    unsigned k = (unsigned)job->running_on;
+    if (od_queue_enter_device(k)) {
+        job->handle = NULL;
+        od_runtime_probe(job->running_on);
+        return OD_EDEVICE;
+    }
+    REAL(__tgt_target_nowait_query)(&job->handle);
+    od_queue_leave_device(k);
+    return job->handle ? OD_EBUSY : OD_OK;
+}
+
 od_status od_job_poll(od_job *job)
 {
-    od_status status = OD_OK;
     const od_backend *backend = od_runtime_backend();
-    if (job->handle)
-        REAL(__tgt_target_nowait_query)(&job->handle);
-    if (job->handle)
-        return OD_EBUSY;
+    od_status status = job->handle ? query_kernel(job) : OD_OK;
+    if (status == OD_EBUSY)
+        return status;
     if (job->ticket) {
         status = backend->ops->poll(backend->state, job->ticket);
         if (status == OD_EBUSY)

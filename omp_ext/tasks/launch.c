@@ -10,6 +10,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/tasks/queue.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
@@ -162,6 +163,9 @@ static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_acc
  * nowait flag it asks libomp two questions, which we answer. */
 int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
 {
+    int k = od_runtime_device_index((int)device);
+    if (k != OD_NOWHERE && od_queue_enter_device((unsigned)k))
+        return 1;
     od_kernel_task own = od_serial_begin_kernel();
     od_self.kernels++;
     od_self.launching = handle != NULL;
@@ -172,6 +176,8 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     od_self.launching = false;
     od_self.kernels--;
     od_serial_end_kernel(own);
+    if (k != OD_NOWHERE)
+        od_queue_leave_device((unsigned)k);
     if (handle)
         *handle = od_self.async_handle;
     return failed;

@@ -57,3 +57,23 @@ od_queue *od_queue_own(void)
         od_self.queue = NULL;
     return od_self.entered ? od_self.queue : NULL;
 }
+
+od_status od_queue_enter_device(unsigned k)
+{
+    const od_backend *backend = od_runtime_backend();
+    const od_queue_ops *queues = backend->ops->queues;
+    if (!queues)
+        return OD_OK;
+    od_status status = queues->enter(backend->state, k);
+    if (status || !queues->has_failed(backend->state, k))
+        return status;
+    queues->leave(backend->state, k);
+    return OD_EDEVICE;
+}
+
+void od_queue_leave_device(unsigned k)
+{
+    const od_backend *backend = od_runtime_backend();
+    if (backend->ops->queues)
+        backend->ops->queues->leave(backend->state, k);
+}

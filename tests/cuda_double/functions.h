@@ -12,7 +12,6 @@
 #define CD_MORE_CU_FUNCTIONS(FUNCTION)                                                                                 \
     FUNCTION(context_set, cuCtxSetCurrent, (od_cu_context context))                                                    \
     FUNCTION(context_get, cuCtxGetCurrent, (od_cu_context * context))                                                  \
-    FUNCTION(stream_query, cuStreamQuery, (od_cu_stream stream))                                                       \
     FUNCTION(stream_context, cuStreamGetCtx, (od_cu_stream stream, od_cu_context * context))                           \
     FUNCTION(launch_host, cuLaunchHostFunc, (od_cu_stream stream, void (*function)(void *), void *data))               \
     CD_PLUGINS_CU_FUNCTIONS(FUNCTION)

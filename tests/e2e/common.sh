@@ -132,3 +132,9 @@ says() {
     grep -qF -- "$1" "$work/err" && return
     fail "$ran: no '$1' on standard error, but: $(head -n 5 "$work/err")"
 }
+
+# driver EXPRESSION… : each holds for what the driver's double was asked to do in the last run, with CUDA_DOUBLE_STATS=$work/driver
+driver() {
+    python3 "$sources/checks/check_driver.py" "$work/driver" "$@" && return
+    fail "$ran"
+}

@@ -85,6 +85,7 @@ enum {
     FUNCTION(pointer_attribute, cuPointerGetAttribute, (void *data, int attribute, od_cu_address address))             \
     FUNCTION(stream_create, cuStreamCreate, (od_cu_stream * stream, unsigned flags))                                   \
     FUNCTION(stream_destroy, cuStreamDestroy_v2, (od_cu_stream stream))                                                \
+    FUNCTION(stream_query, cuStreamQuery, (od_cu_stream stream))                                                       \
     FUNCTION(stream_synchronize, cuStreamSynchronize, (od_cu_stream stream))                                           \
     FUNCTION(event_create, cuEventCreate, (od_cu_event * event, unsigned flags))                                       \
     FUNCTION(event_destroy, cuEventDestroy_v2, (od_cu_event event))                                                    \

@@ -77,6 +77,16 @@ static void leave(void *state, unsigned k)
     od_cuda_leave(&((od_cuda *)state)->device[k]);
 }
 
+static bool has_failed(void *state, unsigned k)
+{
+    od_cuda_device *d = &((od_cuda *)state)->device[k];
+    od_cu_result result = d->cuda->cu.stream_query(d->stream[OD_H2D]);
+    if (!od_cu_is_sticky(result))
+        return atomic_load(&d->lost);
+    od_cuda_check(d, result, "asking for its state");
+    return true;
+}
+
 static od_status take(void *state, unsigned k, od_queue **queue)
 {
     od_cuda *cuda = state;
@@ -189,6 +199,7 @@ static od_status mark(void *state, od_queue *queue, od_ticket **ticket)
 const od_queue_ops od_cuda_queue_ops = {
     .enter = enter,
     .leave = leave,
+    .has_failed = has_failed,
     .take = take,
     .handle = handle,
     .context = context,

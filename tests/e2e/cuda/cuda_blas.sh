@@ -13,25 +13,6 @@ tile=192
 tile_bytes=$((tile * tile * 4))
 export CUDA_DOUBLE_STATS=$work/driver
 
-# driver EXPRESSION… : each holds for what the driver was asked to do, of which `calls` tells how often which
-driver() {
-    python3 - "$work/driver" "$@" <<'CODE' && return
-import collections
-import json
-import sys
-
-with open(sys.argv[1], encoding="utf-8") as file:
-    stats = json.load(file)
-calls = collections.Counter(stats["calls"])
-wrong = [text for text in sys.argv[2:] if not eval(text, {**stats, "calls": calls})]
-print("".join(f"driver: not true: {text}\n" for text in wrong), end="")
-if wrong:
-    print(stats)
-sys.exit(1 if wrong else 0)
-CODE
-    fail "$ran"
-}
-
 pinned=on
 matrices=1
 [ "$1" != gemm3d ] || matrices=3

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What the drivers of this room share: programs built for NVIDIA's GPUs, run by LLVM's own CUDA plug-in on the driver's double.
+# More from the environment:
+#   E2E_NVPTX_CLANG  of the LLVM in question   E2E_NVPTX_LIBDIR  its libomptarget's folder   E2E_LIBOMP_DIR  that of libomp
+#   E2E_CUDA_TOOLKIT  what stands for CUDA's (tests/cuda_toolkit)
+. "$(dirname "$0")/../common.sh"
+export CUDA_DOUBLE_STATS=$work/driver CUDA_DOUBLE_DEVICES=2
+flags=(-O2 -fopenmp -w)
+folders=("-L$E2E_NVPTX_LIBDIR" "-L$E2E_LIBOMP_DIR" "-Wl,-rpath,$E2E_NVPTX_LIBDIR" "-Wl,-rpath,$E2E_LIBOMP_DIR")
+
+# build NAME SOURCE… [FLAG…]: $work/NAME, and the code of its kernels beside it
+build() {
+    local name=$1 source object objects=() more=()
+    shift
+    for source; do
+        case $source in
+        -*) more+=("$source") ;;
+        esac
+    done
+    for source; do
+        case $source in
+        -*) continue ;;
+        esac
+        object=$work/$name-${source##*/}.o
+        objects+=("$object")
+        "$E2E_NVPTX_CLANG" "${flags[@]}" "${more[@]}" -fPIC -fopenmp-targets="$E2E_TRIPLE" --offload-device-only \
+            -c "$source" -o "$object" || exit 1
+    done
+    "$E2E_NVPTX_CLANG" -shared -fopenmp "${objects[@]}" -o "$work/$name.kernels" "${folders[@]}" -lm || exit 1
+    "$E2E_NVPTX_CLANG" "${flags[@]}" --offload-arch=sm_90 --cuda-path="$E2E_CUDA_TOOLKIT" -nogpulib "$@" -o "$work/$name" \
+        "${folders[@]}" -lm -lpthread || exit 1
+}
+
+# right [VAR=VALUE…] PROGRAM ARGUMENTS… : under the library as without it, and CUDA is used as its manual says
+right() {
+    under 0 "$@"
+    same_output
+    driver "misuses == 0" "not set(without_context) - {'cuModuleUnload'}" # LLVM 22 unloads from whatever thread ends
+}

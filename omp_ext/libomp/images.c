@@ -4,9 +4,11 @@
 
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/memory.h"
+#include "util/file/elf.h"
 #include "util/lock.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +68,36 @@ const char *od_images_kernel_name(const void *kernel)
         continue;
     od_lock_give(&lock);
     return name;
+}
+
+/* Of what clang writes into an image beside each kernel: its ConfigurationEnvironmentTy. */
+enum { REDUCTION_BYTES_AT = 20 };
+
+static bool reduces_in(const od_device_image *device_image, const char *variable)
+{
+    size_t bytes = (size_t)((char *)device_image->image_end - (char *)device_image->image_start), size;
+    uint32_t reduction_bytes = 0;
+    const char *environment = od_elf_variable(device_image->image_start, bytes, variable, &size);
+    if (environment && size >= REDUCTION_BYTES_AT + sizeof reduction_bytes)
+        memcpy(&reduction_bytes, environment + REDUCTION_BYTES_AT, sizeof reduction_bytes);
+    return reduction_bytes > 0;
+}
+
+bool od_images_kernel_reduces(const void *kernel)
+{
+    static const char suffix[] = "_kernel_environment";
+    char variable[1024];
+    const char *name = NULL;
+    bool reduces = false;
+    od_lock_take(&lock);
+    const image *i = images;
+    while (i && !od_image_names_kernel(i->desc, kernel, &name))
+        i = i->next;
+    if (name && (size_t)snprintf(variable, sizeof variable, "%s%s", name, suffix) < sizeof variable)
+        for (int32_t n = 0; n < i->desc->count && !reduces; n++)
+            reduces = reduces_in(&i->desc->images[n], variable);
+    od_lock_give(&lock);
+    return reduces;
 }
 
 bool od_images_exist(void)

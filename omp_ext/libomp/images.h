@@ -33,6 +33,9 @@ bool od_images_are_only(const od_bin_desc *desc);
  * called from a signal handler that interrupts the program's own code. */
 const char *od_images_kernel_name(const void *kernel);
 
+/* Whether a GPU's kernel is given memory to reduce in with each launch: its teams have a reduction. */
+bool od_images_kernel_reduces(const void *kernel);
+
 /* True while the program has device code. */
 bool od_images_exist(void);
 

@@ -65,6 +65,7 @@ static od_entry *find_or_make(od_entry **bucket, const void *code, size_t footpr
         entry->code = code;
         entry->footprint = footprint;
         entry->closed = false;
+        atomic_store(&entry->reduces, OD_NOT_ASKED);
     }
     return entry;
 }

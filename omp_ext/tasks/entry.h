@@ -26,6 +26,8 @@ typedef enum od_entry_kind {
     OD_ENTRY_IN_PLACE, /* a host task that offloads in other ways */
 } od_entry_kind;
 
+typedef enum od_answer { OD_NOT_ASKED, OD_NO, OD_YES } od_answer;
+
 typedef struct od_learnt_depend {
     size_t size; /* bytes of the data at its base address; 0: names no data */
     od_mode mode;
@@ -39,6 +41,7 @@ struct od_entry {
     od_cost cost;           /* of its runs on devices */
     double weight;          /* od_entry_weight() */
     _Atomic od_entry_kind kind;
+    _Atomic od_answer reduces; /* od_images_kernel_reduces() */
     atomic_bool has_depends; /* its tasks are submitted with depend clauses */
     od_learnt_depend depend[OD_MAX_LEARNT_DEPENDS];
     bool profile_read;          /* earlier runs have been looked at */

@@ -7,6 +7,7 @@
 
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
@@ -290,13 +291,33 @@ static void note_time(od_job *job, int place)
     job->seconds = (double)(now - start) * 1e-9;
 }
 
-/* Set once a kernel that was to be left running had ended when its launch came back: libomptarget waits here. */
-static atomic_bool launches_wait;
+/* Of each device: whether kernels that were to be left running have been, and whether some had ended when their launch came
+ * back. On host devices all have, since libomptarget waits in the launch; on a GPU a short one may have. */
+static atomic_bool left_running[OD_MAX_DEVICES], had_ended[OD_MAX_DEVICES];
+
+static void note_launch(const od_job *job, int place)
+{
+    atomic_store(job->handle ? &left_running[place] : &had_ended[place], true);
+}
+
+/* libomptarget gives the memory that a reduction takes back when it waits for the kernel, not when it is asked for its end. */
+static bool is_reduction(const od_job *job)
+{
+    od_entry *entry = job->cost;
+    od_answer answer = entry ? atomic_load(&entry->reduces) : OD_NOT_ASKED;
+    if (job->kind != OD_JOB_KERNEL || answer != OD_NOT_ASKED)
+        return answer == OD_YES;
+    bool reduces = od_images_kernel_reduces(job->launch.call.kernel);
+    if (entry)
+        atomic_store(&entry->reduces, reduces ? OD_YES : OD_NO);
+    return reduces;
+}
 
 static bool blocks(const od_job *job, int place)
 {
-    (void)job;
-    return place == OD_HOST || atomic_load(&launches_wait);
+    if (place == OD_HOST)
+        return true;
+    return is_reduction(job) || (atomic_load(&had_ended[place]) && !atomic_load(&left_running[place]));
 }
 
 /* OD_EBUSY while the kernel runs. What is asked after an error would end the process: the handle of a kernel whose device
@@ -342,9 +363,10 @@ static od_status run(od_job *job, int place)
     } else if (place == OD_HOST) {
         call_host_version(job);
     } else {
-        status = run_kernel(job, place, &job->handle);
-        if (!status && !job->handle)
-            atomic_store(&launches_wait, true);
+        bool waits = is_reduction(job);
+        status = run_kernel(job, place, waits ? NULL : &job->handle);
+        if (!status && !waits)
+            note_launch(job, place);
     }
     if (!status && job->handle)
         return OD_EBUSY;

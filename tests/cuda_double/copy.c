@@ -161,6 +161,12 @@ od_cu_result cuMemcpyPeerAsync(od_cu_address to, od_cu_context to_context, od_cu
                 .to = (void *)(uintptr_t)to,
                 .from = (void *)(uintptr_t)from,
                 .bytes = bytes};
+    /* With one address space the addresses decide: LLVM 19 names the contexts the wrong way round. */
+    cd_allocation *target = cd_allocation_find((uintptr_t)to);
+    if (target && target->context == from_context) {
+        from_context = to_context;
+        to_context = target->context;
+    }
     result = check_end("copy between devices, to", to, bytes, to_context, &op.device_to);
     if (!result)
         result = check_end("copy between devices, from", from, bytes, from_context, &op.device_from);

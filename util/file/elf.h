@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Variables of an ELF file that is in memory: a device image. */
+#ifndef OD_UTIL_FILE_ELF_H
+#define OD_UTIL_FILE_ELF_H
+
+#include <stddef.h>
+
+/* What the variable holds at first, *size bytes. NULL: the file has no such variable, or is no ELF file of 64 bits. */
+const void *od_elf_variable(const void *file, size_t bytes, const char *name, size_t *size);
+
+#endif

@@ -127,6 +127,23 @@ static int find_ordinal(const module *m, int number)
     return ordinal;
 }
 
+/* libomptarget lets devices reach each other's memory at the first copy between them, and where that is so already it takes
+ * the driver's answer for an error, and copies through the host from then on: it goes first. */
+static void connect_peers(const od_devices *devices)
+{
+    void *probe[OD_MAX_DEVICES];
+    unsigned n = devices->count;
+    for (unsigned k = 0; k < n; k++)
+        probe[k] = n > 1 ? REAL(omp_target_alloc)(PROBE_BYTES, devices->number[k]) : NULL;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned j = 0; j < n; j++)
+            if (probe[i] && probe[j] && devices->number[i] != devices->number[j])
+                REAL(omp_target_memcpy)(probe[i], probe[j], PROBE_BYTES, 0, 0, devices->number[i], devices->number[j]);
+    for (unsigned k = 0; k < n; k++)
+        if (probe[k])
+            REAL(omp_target_free)(probe[k], devices->number[k]);
+}
+
 static bool is_readable_here(const void *address)
 {
     char bytes[PROBE_BYTES];
@@ -156,7 +173,7 @@ static od_status open_cuda(const od_devices *devices, const od_options *options,
 {
     module m;
     int ordinals[OD_MAX_DEVICES];
-    bool foreign[OD_MAX_DEVICES];
+    bool foreign[OD_MAX_DEVICES] = {false};
     unsigned gpus;
     size_t pin = options->memory.backend.pin;
     if (!open_module(&m, error, size) || !(gpus = m.count(error, size)))
@@ -170,6 +187,8 @@ static od_status open_cuda(const od_devices *devices, const od_options *options,
             return OD_EINVAL;
         }
     }
+    if (!foreign[0])
+        connect_peers(devices);
     od_cuda_config config = {.interface_version = OD_BACKEND_INTERFACE,
                              .ndevices = devices->count,
                              .ordinals = ordinals,
@@ -260,6 +279,15 @@ static size_t gpu_memory(void)
     return smallest;
 }
 
+/* What is left to libomptarget, vendors' libraries and kernels' stacks: their needs do not shrink with the device. */
+static size_t headroom(size_t free_bytes)
+{
+    static const size_t needs = (size_t)3 << 29;
+    size_t tenth = free_bytes / 10, quarter = free_bytes / 4;
+    size_t least = needs < quarter ? needs : quarter;
+    return tenth > least ? tenth : least;
+}
+
 size_t od_devices_memory(const od_devices *devices, const od_backend *backend)
 {
     size_t least = SIZE_MAX;
@@ -272,7 +300,7 @@ size_t od_devices_memory(const od_devices *devices, const od_backend *backend)
             least = bytes / n;
     }
     if (least < SIZE_MAX)
-        return least / 10 * 9;
+        return least - headroom(least);
     size_t gpu = gpu_memory();
     return gpu ? gpu / 20 * 17 / most_shares : physical_memory() / 2 / devices->count;
 }

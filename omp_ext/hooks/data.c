@@ -17,6 +17,7 @@
 #include "omp_ext/maps/reach.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/refuse.h"
+#include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/virtual.h"
@@ -108,8 +109,10 @@ static void forward(construct what, od_ident *ident, const od_map_args *args, co
         undo_attachment(&theirs, i);
     od_reservation_give_up();
     od_args_write_back_foreign(list);
+    int entered = od_queue_enter_passing(device);
     call[what](ident, device, theirs.count, theirs.bases, theirs.begins, theirs.sizes, theirs.types, theirs.names,
                NULL);
+    od_queue_leave_passing(entered);
     if (what != UPDATE)
         note_foreign_list(what, device, &theirs);
     return_addresses(args, &theirs);
@@ -294,9 +297,9 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
         passing passed = {0};                                                                                          \
         if (!handle(what, ident, &device, &args, &passed)) {                                                           \
-            od_runtime_enter_libomptarget();                                                                           \
+            int entered = od_queue_enter_passing(device);                                                              \
             REAL(__tgt_target_data_##name##_mapper)(ident, device, n, bases, begins, sizes, types, names, mappers);    \
-            od_runtime_leave_libomptarget();                                                                           \
+            od_queue_leave_passing(entered);                                                                           \
             note_foreign(what, device, &args);                                                                         \
             end_passing(what, &args, &passed);                                                                         \
         }                                                                                                              \
@@ -310,10 +313,10 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
         passing passed = {0};                                                                                          \
         if (!handle(what, ident, &device, &args, &passed)) {                                                           \
-            od_runtime_enter_libomptarget();                                                                           \
+            int entered = od_queue_enter_passing(device);                                                              \
             REAL(__tgt_target_data_##name##_nowait_mapper)                                                             \
             (ident, device, n, bases, begins, sizes, types, names, mappers, ndepends, depends, n_noalias, noalias);    \
-            od_runtime_leave_libomptarget();                                                                           \
+            od_queue_leave_passing(entered);                                                                           \
             note_foreign(what, device, &args);                                                                         \
             end_passing(what, &args, &passed);                                                                         \
         }                                                                                                              \

@@ -10,6 +10,7 @@
 #include "omp_ext/services/info.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/maps/refer.h"
 #include "omp_ext/maps/refuse.h"
@@ -114,9 +115,9 @@ static bool uses_regions(const od_map_args *args)
 static int as_written(const od_kernel_call *call, int64_t device, od_kernel_args *args)
 {
     const void *before = od_ompt_at(call->from);
-    od_runtime_enter_libomptarget();
+    int entered = od_queue_enter_passing(device);
     int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
-    od_runtime_leave_libomptarget();
+    od_queue_leave_passing(entered);
     od_ompt_at(before);
     return failed;
 }

@@ -183,9 +183,13 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     return failed;
 }
 
+/* libomp would run a task again to ask for the end of its kernel, which tied tasks, as all are here, cannot: what passes through
+ * waits. */
 int32_t __kmpc_omp_has_task_team(int32_t gtid)
 {
-    return od_self.launching ? 1 : REAL(__kmpc_omp_has_task_team)(gtid);
+    if (od_self.launching || od_runtime_offloads())
+        return od_self.launching;
+    return REAL(__kmpc_omp_has_task_team)(gtid);
 }
 
 void **__kmpc_omp_get_target_async_handle_ptr(int32_t gtid)

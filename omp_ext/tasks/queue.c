@@ -77,3 +77,17 @@ void od_queue_leave_device(unsigned k)
     if (backend->ops->queues)
         backend->ops->queues->leave(backend->state, k);
 }
+
+int od_queue_enter_passing(int64_t device)
+{
+    od_runtime_enter_libomptarget();
+    int place = od_runtime_started() ? od_runtime_device_index((int)device) : OD_NOWHERE;
+    return place == OD_NOWHERE || od_queue_enter_device((unsigned)place) ? OD_NOWHERE : place;
+}
+
+void od_queue_leave_passing(int place)
+{
+    if (place != OD_NOWHERE)
+        od_queue_leave_device((unsigned)place);
+    od_runtime_leave_libomptarget();
+}

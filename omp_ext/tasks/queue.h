@@ -26,6 +26,9 @@ void od_queue_drain(void);
  * itself. OD_EDEVICE: the device has failed, and libomptarget, which would end the process, is not to be called. */
 od_status od_queue_enter_device(unsigned k);
 void od_queue_leave_device(unsigned k);
+/* Likewise around a construct that is libomptarget's, for OpenMP's device. The answer is for the end. */
+int od_queue_enter_passing(int64_t device);
+void od_queue_leave_passing(int place);
 
 /* For a fork (interop.c). */
 void od_interop_locks(void (*visit)(od_lock *lock));

@@ -21,6 +21,7 @@ struct cublasContext {
     bool alive;
     od_cu_context context;
     od_cu_stream stream;
+    int math_mode, pointer_mode, atomics_mode;
     struct cublasContext *next;
 };
 
@@ -255,10 +256,45 @@ int cublasGetStream_v2(cd_cublas handle, od_cu_stream *stream)
     return status;
 }
 
-int cublasSetMathMode(cd_cublas handle, int mode)
+/* Kept for whoever asks; operations are what they are in the default modes. */
+static int set_mode(cd_cublas handle, int *mode, int value)
 {
     int status = check(handle);
-    return !status && mode < 0 ? CD_CUBLAS_INVALID_VALUE : status;
+    if (!status && value < 0)
+        return CD_CUBLAS_INVALID_VALUE;
+    if (!status)
+        *mode = value;
+    return status;
+}
+
+int cublasSetMathMode(cd_cublas handle, int mode)
+{
+    return set_mode(handle, handle ? &handle->math_mode : NULL, mode);
+}
+
+int cublasGetMathMode(cd_cublas handle, int *mode)
+{
+    return set_mode(handle, mode, handle ? handle->math_mode : 0);
+}
+
+int cublasSetPointerMode_v2(cd_cublas handle, int mode)
+{
+    return set_mode(handle, handle ? &handle->pointer_mode : NULL, mode);
+}
+
+int cublasGetPointerMode_v2(cd_cublas handle, int *mode)
+{
+    return set_mode(handle, mode, handle ? handle->pointer_mode : 0);
+}
+
+int cublasSetAtomicsMode(cd_cublas handle, int mode)
+{
+    return set_mode(handle, handle ? &handle->atomics_mode : NULL, mode);
+}
+
+int cublasGetAtomicsMode(cd_cublas handle, int *mode)
+{
+    return set_mode(handle, mode, handle ? handle->atomics_mode : 0);
 }
 
 /* No operation needs one here. */

@@ -101,6 +101,11 @@ enum { CD_CUBLAS_NON_UNIT, CD_CUBLAS_UNIT };    /* cublasDiagType_t */
     FUNCTION(set_stream, cublasSetStream_v2, (cd_cublas handle, od_cu_stream stream))                                  \
     FUNCTION(get_stream, cublasGetStream_v2, (cd_cublas handle, od_cu_stream * stream))                                \
     FUNCTION(set_math_mode, cublasSetMathMode, (cd_cublas handle, int mode))                                           \
+    FUNCTION(get_math_mode, cublasGetMathMode, (cd_cublas handle, int *mode))                                          \
+    FUNCTION(set_pointer_mode, cublasSetPointerMode_v2, (cd_cublas handle, int mode))                                  \
+    FUNCTION(get_pointer_mode, cublasGetPointerMode_v2, (cd_cublas handle, int *mode))                                 \
+    FUNCTION(set_atomics_mode, cublasSetAtomicsMode, (cd_cublas handle, int mode))                                     \
+    FUNCTION(get_atomics_mode, cublasGetAtomicsMode, (cd_cublas handle, int *mode))                                    \
     FUNCTION(set_workspace, cublasSetWorkspace_v2, (cd_cublas handle, void *workspace, size_t bytes))                  \
     FUNCTION(sgemm, cublasSgemm_v2,                                                                                    \
              (cd_cublas handle, int op_a, int op_b, int m, int n, int k, const float *alpha, const float *a, int lda,  \

@@ -58,7 +58,8 @@ struct od_ticket {
 struct od_queue {
     od_cuda_device *device;
     od_cu_stream stream;
-    void *blas; /* cublasHandle_t, or NULL */
+    void *blas;        /* cublasHandle_t, or NULL */
+    bool has_set_blas; /* for the task that has it now */
     od_queue *next;
 };
 

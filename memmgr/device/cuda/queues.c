@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Streams and cuBLAS handles for tasks that call cuBLAS themselves. Making a handle takes long and device memory, so
- * both are kept for the next task. cuBLAS is the program's own where it has one, else the newest that can be opened;
- * only three of its functions are called.
+ * both are kept for the next task. cuBLAS is the program's own where it has one, else the newest that can be opened.
  */
 #define _GNU_SOURCE
 #include "memmgr/device/cuda/cuda.h"
@@ -16,23 +15,33 @@
 
 enum { TRIES = 3 };
 
+/* FUNCTION(member, name, argument types); all return int. */
+#define CUBLAS_FUNCTIONS(FUNCTION)                                                                                     \
+    FUNCTION(create, cublasCreate_v2, (void **handle))                                                                 \
+    FUNCTION(destroy, cublasDestroy_v2, (void *handle))                                                                \
+    FUNCTION(set_stream, cublasSetStream_v2, (void *handle, od_cu_stream stream))                                      \
+    FUNCTION(set_math_mode, cublasSetMathMode, (void *handle, int mode))                                               \
+    FUNCTION(set_pointer_mode, cublasSetPointerMode_v2, (void *handle, int mode))                                      \
+    FUNCTION(set_atomics_mode, cublasSetAtomicsMode, (void *handle, int mode))
+
+enum { DEFAULT_MATH = 0, SCALARS_ON_HOST = 0, NO_ATOMICS = 0 };
+
 typedef struct od_cublas {
     void *library;
-    int (*create)(void **handle);
-    int (*destroy)(void *handle);
-    int (*set_stream)(void *handle, od_cu_stream stream);
+#define MEMBER(member, name, arguments) int(*member) arguments;
+    CUBLAS_FUNCTIONS(MEMBER)
+#undef MEMBER
 } od_cublas;
 
 static bool find(od_cublas *blas, void *library)
 {
-    static const char *const names[] = {"cublasCreate_v2", "cublasDestroy_v2", "cublasSetStream_v2"};
-    void *symbols[3];
-    for (int i = 0; i < 3; i++)
-        if (!(symbols[i] = dlsym(library, names[i])))
-            return false;
-    memcpy(&blas->create, &symbols[0], sizeof blas->create);
-    memcpy(&blas->destroy, &symbols[1], sizeof blas->destroy);
-    memcpy(&blas->set_stream, &symbols[2], sizeof blas->set_stream);
+    void *symbol;
+#define FIND(member, name, arguments)                                                                                  \
+    if (!(symbol = dlsym(library, #name)))                                                                             \
+        return false;                                                                                                  \
+    memcpy(&blas->member, &symbol, sizeof blas->member);
+    CUBLAS_FUNCTIONS(FIND)
+#undef FIND
     return true;
 }
 
@@ -93,8 +102,10 @@ static od_status take(void *state, unsigned k, od_queue **queue)
     od_cuda_device *d = &cuda->device[k];
     pthread_mutex_lock(&d->lock);
     *queue = d->queues;
-    if (*queue)
+    if (*queue) {
         d->queues = (*queue)->next;
+        (*queue)->has_set_blas = false;
+    }
     pthread_mutex_unlock(&d->lock);
     if (*queue)
         return OD_OK;
@@ -129,19 +140,29 @@ static int ordinal(void *state, unsigned k)
     return ((od_cuda *)state)->device[k].gpu;
 }
 
+/* As a new handle is: the task before may have set it to its own. A stream also brings back the workspace. */
+static int reset(const od_cublas *blas, const od_queue *queue)
+{
+    int failed = blas->set_stream(queue->blas, queue->stream);
+    failed = failed ? failed : blas->set_math_mode(queue->blas, DEFAULT_MATH);
+    failed = failed ? failed : blas->set_pointer_mode(queue->blas, SCALARS_ON_HOST);
+    return failed ? failed : blas->set_atomics_mode(queue->blas, NO_ATOMICS);
+}
+
 static void *blas_handle(void *state, od_queue *queue)
 {
-    const od_cublas *blas = queue->blas ? NULL : blas_of(state);
-    if (queue->blas || !blas)
-        return queue->blas;
-    int failed = blas->create(&queue->blas);
-    if (!failed && (failed = blas->set_stream(queue->blas, queue->stream)))
+    const od_cublas *blas = queue->has_set_blas ? NULL : blas_of(state);
+    if (!blas)
+        return queue->has_set_blas ? queue->blas : NULL;
+    int failed = queue->blas ? 0 : blas->create(&queue->blas);
+    if (!failed && (failed = reset(blas, queue)))
         blas->destroy(queue->blas);
     if (failed) {
         od_log(OD_LOG_ERROR, "cuda", "device %u: cuBLAS could not create a handle (status %d)", queue->device->k,
                failed);
         queue->blas = NULL;
     }
+    queue->has_set_blas = queue->blas;
     return queue->blas;
 }
 

@@ -147,6 +147,7 @@ static const struct {
     PLAIN(cuEventCreate),
     PLAIN(cuEventDestroy),
     PLAIN(cuEventRecord),
+    PLAIN(cuStreamQuery),
     PLAIN(cuEventQuery),
     PLAIN(cuEventSynchronize),
     PLAIN(cuMemcpyHtoDAsync),

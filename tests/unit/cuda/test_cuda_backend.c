@@ -642,7 +642,16 @@ static void test_queues(void **state)
     cuda_child_free(&child);
 }
 
-/* A product on the queue is there when its ticket has ended. */
+static bool has_default_modes(void *blas, void *stream)
+{
+    int math = -1, pointers = -1, atomics = -1;
+    od_cu_stream own = NULL;
+    CHECK(!cuda_blas.get_math_mode(blas, &math) && !cuda_blas.get_pointer_mode(blas, &pointers));
+    CHECK(!cuda_blas.get_atomics_mode(blas, &atomics) && !cuda_blas.get_stream(blas, &own));
+    return !math && !pointers && !atomics && own == stream;
+}
+
+/* A product on the queue is there when its ticket has ended. What the task sets its handle to is not the next one's. */
 static void multiply(const void *arg)
 {
     enum { N = 32, BYTES = N * N * sizeof(double) };
@@ -663,7 +672,10 @@ static void multiply(const void *arg)
         void *blas = queues->blas(w.backend.state, queue);
         CHECK(blas && queues->blas(w.backend.state, queue) == blas && (!handle || handle == blas));
         handle = blas;
+        CHECK(has_default_modes(blas, queues->handle(queue)));
         CHECK(!cuda_blas.dgemm(blas, CD_CUBLAS_N, CD_CUBLAS_T, N, N, N, &one, a, N, a, N, &zero, c, N));
+        CHECK(!cuda_blas.set_math_mode(blas, 3) && !cuda_blas.set_pointer_mode(blas, 1));
+        CHECK(!cuda_blas.set_atomics_mode(blas, 1) && !cuda_blas.set_stream(blas, NULL));
         CHECK(!queues->mark(w.backend.state, queue, &ticket));
         queues->leave(w.backend.state, 0);
         CHECK(!cuda_world_await(&w, ticket));

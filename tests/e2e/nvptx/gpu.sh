@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: gpu.sh KIND
+#
+# What a GPU does that host devices do not, with LLVM's CUDA plug-in: KIND is one of the functions below.
+. "$(dirname "$0")/common.sh"
+export "${own_crashes[@]}"
+ulimit -c 0
+
+# The memory that a launch with a reduction takes is given back: it would be two allocations of each of 200 tasks.
+reductions() {
+    build program "$(dirname "$0")/reductions.c"
+    echo right >"$work/plain"
+    right "$work/program"
+    driver "kernels == 200" "calls['cuMemAlloc'] < 60"
+    right CUDA_DOUBLE_KERNEL_TIME=0.001 "$work/program"
+    driver "calls['cuMemAlloc'] < 60"
+}
+
+# libomptarget's copies between devices go from one to the other, as without the library.
+peers() {
+    build program "$(dirname "$0")/peers.c"
+    echo right >"$work/plain"
+    right CUDA_DOUBLE_DEVICES=3 "$work/program"
+    driver "copies['peer'] >= 6" "staged_peer_copies == 0"
+    [ ! -s "$work/err" ] || fail "$ran: $(head -n 3 "$work/err")"
+}
+
+# A kernel that breaks its device: its tasks go elsewhere, or the program ends because the only copy of a datum is gone.
+# libomptarget ends it, too, where a kernel fails between our question and its own, or while it launches the next.
+faults() {
+    local n survived=0 status
+    build program "$(dirname "$0")/tiles.c"
+    for n in 1 1 1 1 2 5 9; do
+        "$patient" $limit_s env LD_PRELOAD="$preload" OMPDARTS_DEBUG=watchdog=10 CUDA_DOUBLE_KERNEL_TIME=0.002 \
+            CUDA_DOUBLE_LOST_KERNEL=1:$n "$work/program" 24 1 >"$work/out" 2>"$work/err"
+        status=$?
+        ran="kernel $n of device 1"
+        case $status in
+        0) grep -qx right "$work/out" && survived=$((survived + 1)) || fail "$ran: $(cat "$work/out")" ;;
+        134)
+            grep -q "device 1 is lost, and with it the only copy\|Error while querying the async queue\|while offloading is mandatory" \
+                "$work/err" && ! grep -q "watchdog\|invariant\|misuse" "$work/err" || fail "$ran: $(head -n 5 "$work/err")"
+            ;;
+        *) fail "$ran: exit code $status" ;;
+        esac
+    done 2>/dev/null
+    echo "$survived of 7 survived"
+    [ $survived -gt 0 ] || fail "none has survived"
+}
+
+# The program ends while kernels run: those under way are given two seconds, then it ends all the same.
+leaving() {
+    local seconds
+    build program "$(dirname "$0")/tiles.c"
+    for seconds in 0.0005 0.05 1; do
+        under 0 CUDA_DOUBLE_KERNEL_TIME=$seconds CUDA_DOUBLE_JITTER=0.001 "$work/program" 16 4 leave
+        [ ! -s "$work/out" ] || fail "$ran: $(cat "$work/out")"
+    done
+}
+
+$1
+finish

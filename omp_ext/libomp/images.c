@@ -108,17 +108,35 @@ bool od_images_exist(void)
     return exist;
 }
 
-unsigned od_images_machine(void)
+/* Of the first device image. False: there is none, or it is no ELF file. */
+static bool first_header(Elf64_Ehdr *header)
 {
-    unsigned machine = 0;
     od_lock_take(&lock);
     const od_device_image *first = images && images->desc->count ? images->desc->images : NULL;
-    const Elf64_Ehdr *header = first ? first->image_start : NULL;
-    if (header && (char *)first->image_end - (char *)first->image_start > (ptrdiff_t)sizeof *header &&
-        memcmp(header->e_ident, ELFMAG, SELFMAG) == 0)
-        machine = header->e_machine;
+    const char *begin = first ? first->image_start : NULL;
+    bool there = begin && (char *)first->image_end - begin > (ptrdiff_t)sizeof *header && !memcmp(begin, ELFMAG, SELFMAG);
+    if (there)
+        memcpy(header, begin, sizeof *header);
     od_lock_give(&lock);
-    return machine;
+    return there;
+}
+
+unsigned od_images_machine(void)
+{
+    Elf64_Ehdr header;
+    return first_header(&header) ? header.e_machine : 0;
+}
+
+enum { MOVED_ARCH_ABI = 8 };
+
+bool od_images_cuda(od_cuda_image *cuda)
+{
+    Elf64_Ehdr header;
+    if (!first_header(&header) || header.e_machine != EM_CUDA)
+        return false;
+    cuda->abi = header.e_ident[EI_ABIVERSION];
+    cuda->arch = (cuda->abi >= MOVED_ARCH_ABI ? header.e_flags >> 8 : header.e_flags) & 0xff;
+    return true;
 }
 
 /* --- registration ------------------------------------------------------------ */

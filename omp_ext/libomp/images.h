@@ -42,6 +42,15 @@ bool od_images_exist(void);
 /* The ELF machine of the first device image: what kind of device it is for. 0: not known. */
 unsigned od_images_machine(void);
 
+/* Of the first device image, where it is for NVIDIA's GPUs. */
+typedef struct od_cuda_image {
+    unsigned abi;  /* of the ELF file: 7, or 8 as since CUDA 13 */
+    unsigned arch; /* 90: sm_90 */
+} od_cuda_image;
+
+/* False: it is for others. */
+bool od_images_cuda(od_cuda_image *image);
+
 /* Keeps libomptarget's devices until the process ends, also when the last library with device code has been closed. */
 void od_images_hold(void);
 void od_images_free(void);

@@ -9,6 +9,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
+#include "omp_ext/process/why.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/services.h"
 #include "omp_ext/services/tracing.h"
@@ -145,9 +146,12 @@ void od_runtime_start(void)
 {
     int available = REAL(omp_get_num_devices)();
     if (available <= 0) {
+        char why[192];
+        od_why_no_device(why, sizeof why);
         od_log(OD_LOG_WARNING, "runtime",
                "no device for this program's device code: its target regions run on the host, nothing is scheduled "
-               "(`ompdarts info` lists the devices)");
+               "(%s)",
+               *why ? why : "`ompdarts info` lists the devices");
         atomic_store(&od_process_self.activity, OD_OFF);
         return;
     }

@@ -27,7 +27,8 @@ build() {
         "$E2E_NVPTX_CLANG" "${flags[@]}" "${more[@]}" -fPIC -fopenmp-targets="$E2E_TRIPLE" --offload-device-only \
             -c "$source" -o "$object" || exit 1
     done
-    "$E2E_NVPTX_CLANG" -shared -fopenmp "${objects[@]}" -o "$work/$name.kernels" "${folders[@]}" -lm || exit 1
+    "$E2E_NVPTX_CLANG" -shared "${objects[@]}" -o "$work/$name.kernels" "-L$E2E_CUDA_TOOLKIT/lib" \
+        "-Wl,-rpath,$E2E_CUDA_TOOLKIT/lib" -lkmp -lm || exit 1
     "$E2E_NVPTX_CLANG" "${flags[@]}" --offload-arch=sm_90 --cuda-path="$E2E_CUDA_TOOLKIT" -nogpulib "$@" -o "$work/$name" \
         "${folders[@]}" -lm -lpthread || exit 1
 }

@@ -60,5 +60,34 @@ leaving() {
     done
 }
 
+# on_host TEXT [VAR=VALUE…] PROGRAM : no device is found, which one line says with its reason, beside LLVM's own; all runs on the host
+on_host() {
+    local text=$1
+    shift
+    under 0 "$@" 8 2
+    grep -qx right "$work/out" || fail "$ran: $(cat "$work/out")"
+    says "nothing is scheduled ($text"
+    [ "$(grep -vc "^CUDA error: " "$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
+}
+
+# Programs and drivers that do not fit each other.
+no_device() {
+    build program "$(dirname "$0")/tiles.c"
+    on_host "the NVIDIA driver shows no GPU" CUDA_DOUBLE_DEVICES=0 "$work/program"
+    on_host "the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES=9" CUDA_DOUBLE_DEVICES=0 CUDA_VISIBLE_DEVICES=9 "$work/program"
+    on_host "the NVIDIA driver does not start (error 803)" CUDA_DOUBLE_FAIL=cuInit:1+:803 "$work/program"
+    on_host "it is for sm_90, the GPU is sm_80" CUDA_DOUBLE_ARCH=80 "$work/program"
+    mkdir "$work/driver.d"
+    cp -L "$E2E_CUDA_DOUBLE/libcuda.so.1" "$work/driver.d/"
+    on_host "LLVM opens libcuda.so, and here is only libcuda.so.1: make a link of that name" LD_LIBRARY_PATH="$work/driver.d" \
+        "$work/program"
+    on_host "there is no NVIDIA driver" LD_LIBRARY_PATH=/nonexistent "$work/program"
+    OMPDARTS_TOOLKIT_ABI=8 build program "$(dirname "$0")/tiles.c"
+    case $E2E_NVPTX_CLANG in
+    *llvm-22*) under 0 "$work/program" 8 2 && driver "kernels == 16" ;;
+    *) on_host "ptxas of CUDA 13 has made it, which this LLVM does not read" "$work/program" ;;
+    esac
+}
+
 $1
 finish

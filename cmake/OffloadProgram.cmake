@@ -44,6 +44,20 @@ if(OMPDARTS_NVPTX_ARCH)
         message(FATAL_ERROR
             "OMPDARTS_NVPTX_ARCH=${OMPDARTS_NVPTX_ARCH} needs the CUDA toolkit: -DOMPDARTS_CUDA_PATH=/path/to/cuda")
     endif()
+    # What its ptxas writes must be what LLVM's plug-in reads: up to LLVM 19 that is ELF ABI 7, of CUDA 12 and older.
+    set(ptx ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/abi)
+    file(WRITE ${ptx}.c "int abi;\n")
+    execute_process(COMMAND ${OMPDARTS_CLANG} --target=nvptx64-nvidia-cuda -march=${OMPDARTS_NVPTX_ARCH} -nogpulib
+                            --cuda-path=${OMPDARTS_CUDA_PATH} -c ${ptx}.c -o ${ptx}.cubin
+                    RESULT_VARIABLE failed ERROR_VARIABLE why OUTPUT_QUIET)
+    if(failed)
+        message(FATAL_ERROR "${OMPDARTS_CLANG} and ${OMPDARTS_CUDA_PATH} make no code for ${OMPDARTS_NVPTX_ARCH}: ${why}")
+    endif()
+    file(READ ${ptx}.cubin abi OFFSET 8 LIMIT 1 HEX)
+    if(llvm_version LESS 22 AND abi STRGREATER "07")
+        message(FATAL_ERROR "${OMPDARTS_CUDA_PATH} writes images of ELF ABI ${abi}, in which LLVM ${llvm_version} finds no device: "
+                "use CUDA 12 or older, or LLVM 22")
+    endif()
     set(OD_NVPTX_RUNTIME ${OMPDARTS_LLVM_LIBDIR}/libomptarget-nvptx-${OMPDARTS_NVPTX_ARCH}.bc)
     if(NOT EXISTS ${OD_NVPTX_RUNTIME})
         message(FATAL_ERROR "OMPDARTS_NVPTX_ARCH=${OMPDARTS_NVPTX_ARCH}: this LLVM has no ${OD_NVPTX_RUNTIME}")

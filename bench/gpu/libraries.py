@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a machine keeps NVIDIA's libraries, and how to start our programs with them."""
+"""Where a machine keeps NVIDIA's libraries, and how to start our programs with them.
 
+usage: libraries.py [VARIABLE=VALUE ...] PROGRAM [ARGUMENT ...]     one of those in bin/, beside this file
+       libraries.py has-gpu                                         exit code 0 where the driver shows one
+"""
+
+import ctypes
 import glob
 import os
 import pathlib
@@ -110,3 +115,32 @@ class Launcher:
             self.environment["LD_LIBRARY_PATH"] = f"{self.root / 'glibc'}:{self.environment['LD_LIBRARY_PATH']}"
             fine = self.works()[0]
         return None if fine else why
+
+
+def has_gpu(launcher):
+    count = ctypes.c_int()
+    try:
+        driver = ctypes.CDLL(launcher.found["driver"] or "libcuda.so.1")
+    except OSError:
+        return False
+    return not driver.cuInit(0) and not driver.cuDeviceGetCount(ctypes.byref(count)) and count.value > 0
+
+
+def main(words):
+    launcher = Launcher(pathlib.Path(__file__).resolve().parent)
+    if words == ["has-gpu"]:
+        return 0 if has_gpu(launcher) else 1
+    wrong = launcher.choose_loader()
+    if wrong:
+        print(f"the packed programs do not start: {wrong}", file=sys.stderr)
+        return 2
+    environment = dict(launcher.environment)
+    while words and "=" in words[0]:
+        name, _, value = words.pop(0).partition("=")
+        environment[name] = value
+    status = subprocess.run(launcher.command(*words), env=environment, check=False).returncode
+    return 128 - status if status < 0 else status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

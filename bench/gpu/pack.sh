@@ -5,7 +5,7 @@
 #
 # Packs what the GPU benchmark needs on a machine that has nothing but NVIDIA's driver, cuBLAS and Python: the programs of
 # the build folder BUILD (configured with -DOMPDARTS_NVPTX_ARCH=sm_90 or the like), the library, and all shared libraries
-# that they are linked with, LLVM's among them. Unpack it there and run ompdarts-gpu/run.py (docs/gpu.md).
+# that they are linked with, LLVM's among them. Unpack it there and run ompdarts-gpu/gpu-check.sh (docs/gpu.md).
 #
 # --host packs the programs for LLVM's host devices instead, to try the rest without a GPU.
 set -euo pipefail
@@ -43,6 +43,9 @@ for program in gemm3d cholesky; do
     fi
     add bin $program "$build/bench/$program-$suffix"
 done
+for program in tiles reductions peers; do # of gpu-check.sh
+    [[ ! -x $build/bench/$program-nvptx ]] || add bin $program "$build/bench/$program-nvptx"
+done
 add bin gpu_peers "$build/bench/gpu_peers"
 add bin ompdarts "$build/ompdarts"
 # The command looks for the library beside itself, and the library for its back-ends.
@@ -70,7 +73,8 @@ for name in libdl.so.2 libpthread.so.0 librt.so.1 libresolv.so.2 libutil.so.1; d
     [[ ! -e $file ]] || cp -L "$file" "$root/glibc/$name"
 done
 
-cp "$source_dir/run.py" "$source_dir/report.py" "$source_dir/libraries.py" "$root/"
+cp "$source_dir/run.py" "$source_dir/report.py" "$source_dir/libraries.py" \
+    "$source_dir/../../scripts/gpu-check.sh" "$root/"
 cp "$source_dir/../../LICENSE" "$root/"
 {
     echo "commit $(git -C "$source_dir" rev-parse --short HEAD 2>/dev/null || echo unknown)"

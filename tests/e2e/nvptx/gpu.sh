@@ -12,9 +12,9 @@ ulimit -c 0
 reductions() {
     build program "$(dirname "$0")/reductions.c"
     echo right >"$work/plain"
-    right "$work/program"
+    right "$work/program" 200
     driver "kernels == 200" "calls['cuMemAlloc'] < 60"
-    right CUDA_DOUBLE_KERNEL_TIME=0.001 "$work/program"
+    right CUDA_DOUBLE_KERNEL_TIME=0.001 "$work/program" 200
     driver "calls['cuMemAlloc'] < 60"
 }
 
@@ -87,6 +87,34 @@ no_device() {
     *llvm-22*) under 0 "$work/program" 8 2 && driver "kernels == 16" ;;
     *) on_host "ptxas of CUDA 13 has made it, which this LLVM does not read" "$work/program" ;;
     esac
+}
+
+# What is sent to a machine with a GPU: all parts, and the folder that they leave.
+check() {
+    local program name
+    mkdir -p "$work/pack/bin"
+    for name in tiles reductions peers; do
+        build $name "$(dirname "$0")/$name.c"
+        mv "$work/$name" "$work/$name.kernels" "$work/pack/bin/"
+    done
+    for program in "$E2E_COMMAND" "$E2E_LIBRARY" "$(dirname "$E2E_LIBRARY")/libompdarts-cuda.so" "$E2E_BENCH/gpu_peers"; do
+        cp "$program" "$work/pack/bin/"
+    done
+    cp "$sources/../../bench/gpu/libraries.py" "$sources/../../scripts/gpu-check.sh" "$work/pack/"
+    unset OMPDARTS_BACKEND
+    (cd "$work" && "$patient" 120 pack/gpu-check.sh results) >"$work/out" 2>&1
+    expect_exit 0 $? gpu-check.sh
+    for name in facts smoke leak; do
+        grep -q "^$name .* right$" "$work/results/summary.txt" || fail "$name: $(tail -n 5 "$work/results/$name.txt")"
+    done
+    grep -q "^figures .* skipped: the pack has no benchmarks" "$work/results/summary.txt" || fail "$(cat "$work/results/summary.txt")"
+    (cd "$work" && CUDA_DOUBLE_LOST_KERNEL=0:1 pack/gpu-check.sh --limit 60 broken) >"$work/out" 2>&1
+    expect_exit 1 $? "gpu-check.sh on a broken GPU"
+    grep -q "^smoke .* WRONG, see smoke.txt" "$work/broken/summary.txt" || fail "$(cat "$work/broken/summary.txt")"
+    (cd "$work" && CUDA_DOUBLE_DEVICES=0 pack/gpu-check.sh none) >"$work/out" 2>&1
+    expect_exit 77 $? "gpu-check.sh without a GPU"
+    "$work/pack/gpu-check.sh" --unknown >"$work/out" 2>"$work/err"
+    expect_exit 2 $? "gpu-check.sh --unknown"
 }
 
 $1

@@ -51,12 +51,13 @@ if(OMPDARTS_NVPTX_ARCH)
                             --cuda-path=${OMPDARTS_CUDA_PATH} -c ${ptx}.c -o ${ptx}.cubin
                     RESULT_VARIABLE failed ERROR_VARIABLE why OUTPUT_QUIET)
     if(failed)
-        message(FATAL_ERROR "${OMPDARTS_CLANG} and ${OMPDARTS_CUDA_PATH} make no code for ${OMPDARTS_NVPTX_ARCH}: ${why}")
+        message(FATAL_ERROR
+            "${OMPDARTS_CLANG} and ${OMPDARTS_CUDA_PATH} make no code for ${OMPDARTS_NVPTX_ARCH}: ${why}")
     endif()
     file(READ ${ptx}.cubin abi OFFSET 8 LIMIT 1 HEX)
     if(llvm_version LESS 22 AND abi STRGREATER "07")
-        message(FATAL_ERROR "${OMPDARTS_CUDA_PATH} writes images of ELF ABI ${abi}, in which LLVM ${llvm_version} finds no device: "
-                "use CUDA 12 or older, or LLVM 22")
+        message(FATAL_ERROR "${OMPDARTS_CUDA_PATH} writes images of ELF ABI ${abi}, in which LLVM ${llvm_version} "
+                "finds no device: use CUDA 12 or older, or LLVM 22")
     endif()
     set(OD_NVPTX_RUNTIME ${OMPDARTS_LLVM_LIBDIR}/libomptarget-nvptx-${OMPDARTS_NVPTX_ARCH}.bc)
     if(NOT EXISTS ${OD_NVPTX_RUNTIME})

@@ -3,12 +3,14 @@
 #
 # usage: gpu-check.sh [--limit SECONDS] [FOLDER]
 #
-# Everything that is to be known of a machine with an NVIDIA GPU, in one command, without network: what it is (facts), whether
-# results are right (smoke), whether device memory is lost (leak), what NVIDIA's compute-sanitizer says, where it is installed
-# (sanitizer), and how fast it is (figures). Each part takes at most SECONDS (default: 600). Runs in the unpacked folder of
-# bench/gpu/pack.sh, where this file lies. Results go to FOLDER (default: gpu-check-HOST), one file per part, and summary.txt.
+# Everything that is to be known of a machine with an NVIDIA GPU, in one command, without network: what it is (facts),
+# whether results are right (smoke), whether device memory is lost (leak), what NVIDIA's compute-sanitizer says, where it
+# is installed (sanitizer), and how fast it is (figures). Each part takes at most SECONDS (default: 600). Runs in the
+# unpacked folder of bench/gpu/pack.sh, where this file lies. Results go to FOLDER (default: gpu-check-HOST), one file
+# per part, and summary.txt.
 #
-# exit code: 0 all parts are right, or were skipped for a reason that is told; 1 one is not; 2 bad command line; 77 no GPU
+# exit code: 0 all parts are right, or were skipped for a reason that is told; 1 one is not; 2 bad command line; 77 no
+# GPU
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 parts=(facts smoke leak sanitizer figures)
@@ -41,8 +43,8 @@ facts() {
     echo "CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES-(not set)}"
     if command -v nvidia-smi >/dev/null; then
         nvidia-smi
-        nvidia-smi --query-gpu=name,compute_cap,compute_mode,mig.mode.current,memory.total,memory.used,pcie.link.gen.max \
-            --format=csv
+        nvidia-smi --format=csv \
+            --query-gpu=name,compute_cap,compute_mode,mig.mode.current,memory.total,memory.used,pcie.link.gen.max
         nvidia-smi topo -m
     fi
     gpu ompdarts info
@@ -94,12 +96,16 @@ run_part() {
 
 limit=600
 [ "${1-}" != --limit ] || { limit=${2-}; shift 2; }
-[[ $limit =~ ^[1-9][0-9]*$ ]] && (($# <= 1)) || [ "${1-}" = --part ] || { sed -n '4,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() {
+    sed -n '4,15s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
+[[ $limit =~ ^[1-9][0-9]*$ ]] || usage
 if [ "${1-}" = --part ]; then
     folder=$3
     run_part "$2"
 fi
-[[ ${1-} != -* ]] || { sed -n '4,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ ${1-} != -* ]] && (($# <= 1)) || usage
 folder=${1:-gpu-check-$(hostname)}
 mkdir -p "$folder" || exit 2
 folder=$(cd "$folder" && pwd)

@@ -114,7 +114,8 @@ static bool first_header(Elf64_Ehdr *header)
     od_lock_take(&lock);
     const od_device_image *first = images && images->desc->count ? images->desc->images : NULL;
     const char *begin = first ? first->image_start : NULL;
-    bool there = begin && (char *)first->image_end - begin > (ptrdiff_t)sizeof *header && !memcmp(begin, ELFMAG, SELFMAG);
+    bool there =
+        begin && (char *)first->image_end - begin > (ptrdiff_t)sizeof *header && !memcmp(begin, ELFMAG, SELFMAG);
     if (there)
         memcpy(header, begin, sizeof *header);
     od_lock_give(&lock);

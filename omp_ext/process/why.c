@@ -54,7 +54,8 @@ static void ask_gpus(const gpus *g, const od_cuda_image *image, char *why, size_
         snprintf(why, size, "the NVIDIA driver shows no GPU%s%s", visible ? ": CUDA_VISIBLE_DEVICES=" : "",
                  visible ? visible : "");
     else if (image->abi > OLD_ABI && od_real_is_old())
-        snprintf(why, size, "ptxas of CUDA 13 has made it, which this LLVM does not read: build it with CUDA 12 or older");
+        snprintf(why, size,
+                 "ptxas of CUDA 13 has made it, which this LLVM does not read: build it with CUDA 12 or older");
     else if (!g->attribute(&major, CAPABILITY_MAJOR, 0) && !g->attribute(&minor, CAPABILITY_MINOR, 0) &&
              ((int)image->arch / 10 != major || (int)image->arch % 10 > minor))
         snprintf(why, size, "it is for sm_%u, the GPU is sm_%d%d", image->arch, major, minor);

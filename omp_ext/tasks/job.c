@@ -291,8 +291,8 @@ static void note_time(od_job *job, int place)
     job->seconds = (double)(now - start) * 1e-9;
 }
 
-/* Of each device: whether kernels that were to be left running have been, and whether some had ended when their launch came
- * back. On host devices all have, since libomptarget waits in the launch; on a GPU a short one may have. */
+/* Of each device: whether kernels that were to be left running have been, and whether some had ended when their launch
+ * came back. On host devices all have, since libomptarget waits in the launch; on a GPU a short one may have. */
 static atomic_bool left_running[OD_MAX_DEVICES], had_ended[OD_MAX_DEVICES];
 
 static void note_launch(const od_job *job, int place)
@@ -300,7 +300,8 @@ static void note_launch(const od_job *job, int place)
     atomic_store(job->handle ? &left_running[place] : &had_ended[place], true);
 }
 
-/* libomptarget gives the memory that a reduction takes back when it waits for the kernel, not when it is asked for its end. */
+/* libomptarget gives the memory that a reduction takes back when it waits for the kernel, not when it is asked for its
+ * end. */
 static bool is_reduction(const od_job *job)
 {
     od_entry *entry = job->cost;
@@ -320,8 +321,8 @@ static bool blocks(const od_job *job, int place)
     return is_reduction(job) || (atomic_load(&had_ended[place]) && !atomic_load(&left_running[place]));
 }
 
-/* OD_EBUSY while the kernel runs. What is asked after an error would end the process: the handle of a kernel whose device
- * has failed is never given back. */
+/* OD_EBUSY while the kernel runs. What is asked after an error would end the process: the handle of a kernel whose
+ * device has failed is never given back. */
 static od_status query_kernel(od_job *job)
 {
     unsigned k = (unsigned)job->running_on;

@@ -183,8 +183,8 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     return failed;
 }
 
-/* libomp would run a task again to ask for the end of its kernel, which tied tasks, as all are here, cannot: what passes through
- * waits. */
+/* libomp would run a task again to ask for the end of its kernel, which tied tasks, as all are here, cannot: what passes
+ * through waits. */
 int32_t __kmpc_omp_has_task_team(int32_t gtid)
 {
     if (od_self.launching || od_runtime_offloads())

@@ -59,7 +59,8 @@ static void *open_kernels(void)
         fprintf(stderr, "cuda double: %s: %s\n", file, to >= 0 ? dlerror() : "no copy can be made");
         abort();
     }
-    close(from); /* the other stays open: the loader takes a file of the same name, so of the same number, for the same */
+    close(
+        from); /* the other stays open: the loader takes a file of the same name, so of the same number, for the same */
     return library;
 }
 

@@ -61,12 +61,14 @@ def write_image(abi, arch, kernels, variables):
     for kernel in kernels:
         symbols += SYMBOL.pack(strings.add(kernel.name), GLOBAL << 4 | FUNCTION, IS_KERNEL, text_section, 0, 8)
         infos.append((".nv.info." + kernel.name, PROGBITS, attribute_parameter_bytes(kernel.parameter_bytes), 0, 0))
-    return write(ET_EXEC, abi, arch, [(".symtab", SYMTAB, symbols, 2, SYMBOL.size), (".strtab", STRTAB, strings.data, 0, 0),
-                                      (".nv.global.init", PROGBITS, data, 0, 0), (".text", PROGBITS, bytes(8), 0, 0)] + infos)
+    sections = [(".symtab", SYMTAB, symbols, 2, SYMBOL.size), (".strtab", STRTAB, strings.data, 0, 0),
+                (".nv.global.init", PROGBITS, data, 0, 0), (".text", PROGBITS, bytes(8), 0, 0)]
+    return write(ET_EXEC, abi, arch, sections + infos)
 
 
 def write_object(abi, arch, text):
-    return write(ET_REL, abi, arch, [(PTX, PROGBITS, text, 0, 0), (".symtab", SYMTAB, bytes(SYMBOL.size), 3, SYMBOL.size),
+    symbols = bytes(SYMBOL.size)
+    return write(ET_REL, abi, arch, [(PTX, PROGBITS, text, 0, 0), (".symtab", SYMTAB, symbols, 3, SYMBOL.size),
                                      (".strtab", STRTAB, b"\0", 0, 0)])
 
 

@@ -11,7 +11,8 @@ ENTRY = re.compile(r"\.entry\s+(?P<name>[\w$.]+)\s*\((?P<parameters>.*?)\)", re.
 PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?" + TYPE + r"[^,[]*(?:\[(?P<count>\d+)\])?")
 VARIABLE = re.compile(r"^\.(?P<linkage>visible|weak)\s+\.(?P<space>global|const)\s+(?:\.align\s+\d+\s+)?" + TYPE +
                       r"\s+(?P<name>[\w$.]+)(?P<array>\[(?P<count>\d*)\])?(?:\s*=\s*(?P<value>[^;]*))?;", re.M)
-WORD = re.compile(r"0[dD][0-9a-fA-F]{16}|0[fF][0-9a-fA-F]{8}|0[xX][0-9a-fA-F]+(?:\([^()]*\))?|-?\d+|[A-Za-z_$][\w$]*(?:\([^()]*\))?(?:[+-]\d+)?")
+WORD = re.compile(r"0[dD][0-9a-fA-F]{16}|0[fF][0-9a-fA-F]{8}|"
+                  r"0[xX][0-9a-fA-F]+(?:\([^()]*\))?|-?\d+|[A-Za-z_$][\w$]*(?:\([^()]*\))?(?:[+-]\d+)?")
 
 
 class Kernel(NamedTuple):

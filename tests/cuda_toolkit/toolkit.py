@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stands for ptxas and nvlink of the CUDA toolkit, by the name that it is called by, where clang builds for NVIDIA's GPUs.
+"""Stands for ptxas and nvlink of the CUDA toolkit, whichever it is called as, where clang builds for NVIDIA's GPUs.
 
-The image that it makes holds what LLVM's CUDA plug-in and the driver's double (tests/cuda_double) look for, the kernels'
-names and the variables, and no code. OMPDARTS_TOOLKIT_ABI: of the image, 7 as up to CUDA 12, or 8 as since CUDA 13."""
+The image that it makes holds what LLVM's CUDA plug-in and the driver's double (tests/cuda_double) look for, the
+kernels' names and the variables, and no code. OMPDARTS_TOOLKIT_ABI: 7 as up to CUDA 12, or 8 as
+since CUDA 13."""
 
 import os
 import pathlib
@@ -37,9 +38,10 @@ def main():
         return
     kernels, variables = {}, {}
     for file in files:
-        for part, all_parts in zip(ptx.read(elf.read_section(file.read_bytes(), elf.PTX).decode()), (kernels, variables)):
-            for symbol in part:
-                all_parts.setdefault(symbol.name, symbol)
+        text = elf.read_section(file.read_bytes(), elf.PTX).decode()
+        for symbols, seen in zip(ptx.read(text), (kernels, variables)):
+            for symbol in symbols:
+                seen.setdefault(symbol.name, symbol)
     output.write_bytes(elf.write_image(abi, arch, list(kernels.values()), list(variables.values())))
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What the drivers of this room share: programs built for NVIDIA's GPUs, run by LLVM's own CUDA plug-in on the driver's double.
+# What the drivers of this room share: programs built for NVIDIA's GPUs, run by LLVM's own CUDA plug-in on the driver's
+# double.
 # More from the environment:
-#   E2E_NVPTX_CLANG  of the LLVM in question   E2E_NVPTX_LIBDIR  its libomptarget's folder   E2E_LIBOMP_DIR  that of libomp
+#   E2E_NVPTX_CLANG  of the LLVM in question   E2E_NVPTX_LIBDIR  its libomptarget's folder
+#   E2E_LIBOMP_DIR  that of libomp
 #   E2E_CUDA_TOOLKIT  what stands for CUDA's (tests/cuda_toolkit)
 . "$(dirname "$0")/../common.sh"
 export CUDA_DOUBLE_STATS=$work/driver CUDA_DOUBLE_DEVICES=2
@@ -29,8 +31,8 @@ build() {
     done
     "$E2E_NVPTX_CLANG" -shared "${objects[@]}" -o "$work/$name.kernels" "-L$E2E_CUDA_TOOLKIT/lib" \
         "-Wl,-rpath,$E2E_CUDA_TOOLKIT/lib" -lkmp -lm || exit 1
-    "$E2E_NVPTX_CLANG" "${flags[@]}" --offload-arch=sm_90 --cuda-path="$E2E_CUDA_TOOLKIT" -nogpulib "$@" -o "$work/$name" \
-        "${folders[@]}" -lm -lpthread || exit 1
+    "$E2E_NVPTX_CLANG" "${flags[@]}" --offload-arch=sm_90 --cuda-path="$E2E_CUDA_TOOLKIT" -nogpulib "$@" \
+        -o "$work/$name" "${folders[@]}" -lm -lpthread || exit 1
 }
 
 # right [VAR=VALUE…] PROGRAM ARGUMENTS… : under the library as without it, and CUDA is used as its manual says

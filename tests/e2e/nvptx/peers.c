@@ -23,7 +23,7 @@ static int is_copied(const int *x, int *y, int from, int to)
 int main(void)
 {
     int *x = malloc(BYTES), *y = calloc(COUNT, sizeof *y), n = omp_get_num_devices(), wrong = 0;
-#pragma omp target teams distribute parallel for map(from : x[0 : COUNT])
+#pragma omp target teams distribute parallel for map(from : x [0:COUNT])
     for (int i = 0; i < COUNT; i++)
         x[i] = i;
     for (int from = 0; from < n; from++)

@@ -3,7 +3,8 @@
 #
 # usage: program.sh PROGRAM [ARGUMENT]
 #
-# One of programs/*, built for NVIDIA's GPUs, on 1, 2 and 4 of them: right, with the output that it has without the library.
+# One of programs/*, built for NVIDIA's GPUs, on 1, 2 and 4 of them: right, with the output that it has without the
+# library.
 . "$(dirname "$0")/common.sh"
 source_file=$(echo "$sources/programs/$1".c*)
 memory=$(sed -nE "s/^ \* memory: //p" "$source_file")

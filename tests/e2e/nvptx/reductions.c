@@ -23,7 +23,7 @@ static int find(const char *name, void *function)
 static size_t free_memory(void)
 {
     int (*retain)(void **context, int device), (*push)(void *context), (*pop)(void **context);
-    int (*ask)(size_t *bytes, size_t *all), (*release)(int device);
+    int (*ask)(size_t * bytes, size_t * all), (*release)(int device);
     size_t bytes = 0, all;
     void *context;
     if (!find("cuDevicePrimaryCtxRetain", &retain) || !find("cuDevicePrimaryCtxRelease_v2", &release) ||

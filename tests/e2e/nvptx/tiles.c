@@ -35,7 +35,7 @@ int main(int argc, char **argv)
     for (int r = 0; r < rounds; r++)
         for (int t = 0; t < ntiles; t++) {
             int *tile = x + t * TILE;
-#pragma omp target teams distribute parallel for nowait depend(inout : tile[0]) map(tofrom : tile[0 : TILE])
+#pragma omp target teams distribute parallel for nowait depend(inout : tile[0]) map(tofrom : tile [0:TILE])
             for (int i = 0; i < TILE; i++)
                 tile[i] = next(tile[i], t, i);
         }

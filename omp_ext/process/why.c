@@ -8,6 +8,7 @@
 #include "memmgr/device/cuda/module.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
+#include "util/options.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -46,7 +47,7 @@ static bool has_plain_name(void)
 
 static void ask_gpus(const gpus *g, const od_cuda_image *image, char *why, size_t size)
 {
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *visible = od_environment("CUDA_VISIBLE_DEVICES");
     int failed = g->init(0), n = 0, major = 0, minor = 0;
     if (failed && failed != NO_DEVICE)
         snprintf(why, size, "the NVIDIA driver does not start (error %d)", failed);

@@ -32,7 +32,8 @@ LAYERS = {
     "trace": ("sched", "memmgr", "util"),
     "omp_ext": ("trace", "sched", "memmgr", "util"),
     "sim": ("trace", "sched", "memmgr", "util"),
-    "tools": ("omp_ext", "trace", "sched", "memmgr", "util"),  # of omp_ext only options.c is linked
+    "batch": ("sched", "util"),  # of sched only the registry
+    "tools": ("omp_ext", "batch", "trace", "sched", "memmgr", "util"),  # of omp_ext only options.c is linked
     "bench": ("sched", "memmgr", "util", "tests"),
 }
 MOST_FILES, MOST_LINES = 20, 600

@@ -23,6 +23,7 @@ static const char usage[] =
     "  history [show | clear] [TEXT]      show or clear what earlier runs have measured\n"
     "  bench [OPTIONS] [KERNEL...]        run tiled kernels under several policies and compare them\n"
     "  sim [OPTIONS]                      simulate a workload on another machine\n"
+    "  batch LOG --nodes=WHICH [OPTIONS]  simulate a cluster whose jobs share input files, under several schedulers\n"
     "  report TRACE... [-o REPORT.html]   explain a run, or compare several\n"
     "  map [OPTIONS] PROGRAM [ARGUMENTS]  run a program and show what its constructs did with their data\n"
     "  trace convert TRACE.json TRACE.paje\n"
@@ -40,9 +41,10 @@ typedef struct command {
 
 static const command commands[] = {{"run", od_tool_run},     {"env", od_tool_env}, {"info", od_tool_info},
                                    {"history", od_tool_history}, {"bench", od_tool_bench}, {"sim", od_tool_sim},
-                                   {"report", od_tool_report},   {"map", od_tool_map}, {"trace", od_tool_trace}};
-static const char *const command_names[] = {"run", "env",    "info", "history", "bench",
-                                            "sim", "report", "map",  "trace",   NULL};
+                                   {"report", od_tool_report},   {"map", od_tool_map}, {"trace", od_tool_trace},
+                                   {"batch", od_tool_batch}};
+static const char *const command_names[] = {"run", "env", "info", "history", "bench", "sim", "report", "map", "trace",
+                                            "batch", NULL};
 
 /* What could not be printed is a failure. */
 static int flushed(int status)

@@ -28,6 +28,7 @@ int od_tool_sim(int argc, char **argv);
 int od_tool_report(int argc, char **argv);
 int od_tool_map(int argc, char **argv);
 int od_tool_trace(int argc, char **argv);
+int od_tool_batch(int argc, char **argv);
 
 /* One line on standard error, "ompdarts: …". */
 __attribute__((format(printf, 1, 2))) void od_tool_error(const char *format, ...);

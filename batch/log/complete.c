@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Rules for what a log does not say; see complete.h. */
+#include "batch/log/complete.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef od_batch_job **job_order; /* pointers to all jobs, grouped by a comparison */
+
+od_batch_rules od_batch_usual_rules(void)
+{
+    return (od_batch_rules){.file_span = 800, .session_span = 300, .walltime_factor = 1.5};
+}
+
+double od_batch_usual_walltime(double seconds)
+{
+    static const double usual[] = {300,   900,   1800,   3600,   7200,   14400,  28800,  43200,
+                                   86400, 172800, 259200, 432000, 604800, 864000};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (seconds <= usual[i])
+            return usual[i];
+    return ceil(seconds / 86400) * 86400;
+}
+
+/* --- order ------------------------------------------------------------------------ */
+
+static int compare_numbers(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_submission(const void *first, const void *second)
+{
+    const od_batch_job *a = first, *b = second;
+    int order = compare_numbers(a->submit, b->submit);
+    return order ? order : compare_numbers(a->number, b->number);
+}
+
+static int by_number(const od_batch_job *a, const od_batch_job *b)
+{
+    return compare_numbers(a->number, b->number);
+}
+
+static int by_user(const void *first, const void *second)
+{
+    const od_batch_job *a = *(od_batch_job *const *)first, *b = *(od_batch_job *const *)second;
+    int order = compare_numbers(a->user, b->user);
+    return order ? order : by_number(a, b);
+}
+
+static int by_user_and_cores(const void *first, const void *second)
+{
+    const od_batch_job *a = *(od_batch_job *const *)first, *b = *(od_batch_job *const *)second;
+    int order = compare_numbers(a->user, b->user);
+    order = order ? order : compare_numbers(a->cores, b->cores);
+    return order ? order : by_number(a, b);
+}
+
+static int by_session_and_cores(const void *first, const void *second)
+{
+    const od_batch_job *a = *(od_batch_job *const *)first, *b = *(od_batch_job *const *)second;
+    int order = compare_numbers(a->session, b->session);
+    order = order ? order : compare_numbers(a->cores, b->cores);
+    return order ? order : by_number(a, b);
+}
+
+static void sort_log(od_batch_log *log)
+{
+    if (log->count)
+        qsort(log->jobs, log->count, sizeof *log->jobs, by_submission);
+    for (uint32_t i = 0; i < log->count; i++)
+        log->jobs[i].number = i;
+}
+
+static void group(const od_batch_log *log, job_order order, int (*compare)(const void *, const void *))
+{
+    for (uint32_t i = 0; i < log->count; i++)
+        order[i] = &log->jobs[i];
+    if (log->count)
+        qsort(order, log->count, sizeof(od_batch_job *), compare);
+}
+
+/* --- sessions and files --------------------------------------------------------------- */
+
+static void fill_sessions(od_batch_log *log, job_order order, double span)
+{
+    const od_batch_job *first = NULL;
+    group(log, order, by_user);
+    for (uint32_t i = 0; i < log->count; i++) {
+        od_batch_job *job = order[i];
+        if (job->session != OD_BATCH_NONE)
+            continue;
+        bool same = first && first->user == job->user && job->submit - first->submit <= span;
+        job->session = same ? first->session : log->sessions++;
+        first = same ? first : job;
+    }
+}
+
+static void fill_files(od_batch_log *log, job_order order, double span)
+{
+    const od_batch_job *first = NULL;
+    group(log, order, by_user_and_cores);
+    for (uint32_t i = 0; i < log->count; i++) {
+        od_batch_job *job = order[i];
+        if (job->file != OD_BATCH_NONE)
+            continue;
+        bool same = first && first->user == job->user && first->cores == job->cores && job->submit - first->submit <= span;
+        job->file = same ? first->file : log->files++;
+        first = same ? first : job;
+    }
+}
+
+/* GB of the commonest memory per core: the first node's, as clusters are written with what they have most of. */
+static double usual_size(const od_batch_cluster *cluster, const od_batch_rules *rules)
+{
+    return rules->size_per_core > 0 ? rules->size_per_core : cluster->nodes[0].memory / cluster->nodes[0].cores;
+}
+
+static bool same_sizes(const od_batch_log *log, char *error, size_t size)
+{
+    const od_batch_job **first = calloc(log->files ? log->files : 1, sizeof *first);
+    const od_batch_job *bad = NULL;
+    if (!first)
+        return false;
+    for (uint32_t i = 0; i < log->count && !bad; i++) {
+        const od_batch_job *job = &log->jobs[i], **known = &first[job->file];
+        *known = *known ? *known : job;
+        if (job->size < (*known)->size || job->size > (*known)->size)
+            bad = job;
+    }
+    if (bad)
+        snprintf(error, size, "line %" PRIu64 ": its file has %g GB here and %g GB in line %" PRIu64, bad->line, bad->size,
+                 first[bad->file]->size, first[bad->file]->line);
+    free(first);
+    return !bad;
+}
+
+static void fill_sizes(od_batch_log *log, double per_core)
+{
+    for (uint32_t i = 0; i < log->count; i++)
+        if (isnan(log->jobs[i].size))
+            log->jobs[i].size = log->jobs[i].cores * per_core;
+}
+
+/* --- walltimes --------------------------------------------------------------------------- */
+
+/* Of jobs that were killed while loading. */
+static bool settle_killed(od_batch_log *log, const od_batch_cluster *cluster, char *error, size_t size)
+{
+    for (uint32_t i = 0; i < log->count; i++) {
+        od_batch_job *job = &log->jobs[i];
+        if (job->duration > 0)
+            continue;
+        if (isnan(job->walltime))
+            job->walltime = od_batch_shortest_load(job->size, cluster) + job->duration;
+        if (job->walltime <= 0) {
+            snprintf(error, size, "line %" PRIu64 ": the job ends before it begins: a duration of %g s after a load of %g s",
+                     job->line, job->duration, od_batch_shortest_load(job->size, cluster));
+            return false;
+        }
+        job->duration = job->walltime;
+    }
+    return true;
+}
+
+static void fill_walltimes(od_batch_log *log, const od_batch_cluster *cluster, job_order order, double factor)
+{
+    group(log, order, by_session_and_cores);
+    for (uint32_t begin = 0, end; begin < log->count; begin = end) {
+        double longest = 0;
+        for (end = begin; end < log->count && order[end]->session == order[begin]->session &&
+                          order[end]->cores == order[begin]->cores; end++)
+            if (isnan(order[end]->walltime))
+                longest = fmax(longest, od_batch_shortest_load(order[end]->size, cluster) + order[end]->duration);
+        for (uint32_t i = begin; i < end; i++)
+            if (isnan(order[i]->walltime))
+                order[i]->walltime = od_batch_usual_walltime(longest * factor);
+    }
+}
+
+/* --- all together -------------------------------------------------------------------------- */
+
+static bool fits(const od_batch_job *job, const od_batch_cluster *cluster)
+{
+    for (uint32_t k = 0; k < cluster->count; k++)
+        if (job->cores <= cluster->nodes[k].cores && job->size <= cluster->nodes[k].memory)
+            return true;
+    return false;
+}
+
+static bool all_fit(const od_batch_log *log, const od_batch_cluster *cluster, char *error, size_t size)
+{
+    for (uint32_t i = 0; i < log->count; i++) {
+        const od_batch_job *job = &log->jobs[i];
+        if (fits(job, cluster))
+            continue;
+        snprintf(error, size, "line %" PRIu64 ": no node has %" PRIu32 " cores and room for a file of %g GB", job->line,
+                 job->cores, job->size);
+        return false;
+    }
+    return true;
+}
+
+od_status od_batch_log_complete(od_batch_log *log, const od_batch_cluster *cluster, const od_batch_rules *rules,
+                                char *error, size_t size)
+{
+    job_order order = malloc((log->count ? log->count : 1) * sizeof *order);
+    if (!order)
+        return OD_ENOMEM;
+    log->files = log->file_names.count;
+    log->sessions = log->session_names.count;
+    sort_log(log);
+    fill_sessions(log, order, rules->session_span);
+    fill_files(log, order, rules->file_span);
+    fill_sizes(log, usual_size(cluster, rules));
+    bool fine = all_fit(log, cluster, error, size) && same_sizes(log, error, size) &&
+                settle_killed(log, cluster, error, size);
+    if (fine)
+        fill_walltimes(log, cluster, order, rules->walltime_factor);
+    free(order);
+    return fine ? OD_OK : OD_EINVAL;
+}

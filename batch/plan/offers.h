@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What each node offers to jobs of one *shape*: cores, size of the file, and walltime where jobs are backfilled. Worked
+ * out anew for those nodes only that have changed since. A shape is there as long as jobs of it wait.
+ */
+#ifndef OD_BATCH_PLAN_OFFERS_H
+#define OD_BATCH_PLAN_OFFERS_H
+
+#include "batch/plan/nodes.h"
+#include "batch/policy.h"
+#include "util/container/list.h"
+
+typedef struct od_batch_shape {
+    od_node link;                     /* in the list of all */
+    double size, walltime;            /* walltime 0: any */
+    double *start, *load, *eviction;  /* by node; load as if no node had the file */
+    double *scores;                   /* by node: room for the policy's */
+    uint32_t *holders, nholders;      /* nodes whose load is that of a job's file, which is there */
+    double now;                       /* at which `start` was worked out */
+    uint64_t change;                  /* of the nodes, up to which they are known */
+    uint32_t cores;
+    uint32_t waiting;                 /* jobs */
+    uint32_t unplanned;               /* of these, in the plan that is being made */
+    bool live;                        /* one could start early enough in that plan */
+} od_batch_shape;
+
+/* NULL: out of memory. */
+od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, const od_batch_job *job, double walltime);
+void od_batch_shape_free(od_batch_shape *shape);
+
+static inline bool od_batch_shape_suits(const od_batch_shape *shape, const od_batch_job *job, double walltime)
+{
+    return shape->cores == job->cores && !(shape->size < job->size) && !(shape->size > job->size) &&
+           !(shape->walltime < walltime) && !(shape->walltime > walltime);
+}
+
+/* Brings the offers up to date. */
+void od_batch_shape_refresh(od_batch_shape *shape, const od_batch_nodes *nodes, double now, bool wants_files);
+
+/* The first start that any node offers. */
+double od_batch_shape_earliest(const od_batch_shape *shape, const od_batch_nodes *nodes);
+
+/* The node with the policy's lowest score for the job, whose shape is up to date. */
+uint32_t od_batch_shape_choose(od_batch_shape *shape, od_batch_nodes *nodes, const od_batch_job *job,
+                               const od_batch_policy_ops *policy, double now, double weight);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* `ompdarts batch`: a log of jobs that share input files, simulated on a cluster under several schedulers. */
+#include "batch/log/complete.h"
+#include "batch/log/fields.h"
+#include "batch/log/read.h"
+#include "tools/batch/schedules.h"
+#include "tools/tools.h"
+#include "util/nearest.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BACKFILLED "-bf"
+
+static const char usage[] =
+    "Usage: ompdarts batch LOG --nodes=FILE|N:CORES:MEM:BANDWIDTH [OPTIONS]\n"
+    "\n"
+    "Simulates a cluster whose jobs read large input files, and compares schedulers that know which node has which file.\n"
+    "LOG is CSV or in the Standard Workload Format; '-' is standard input.\n"
+    "\n"
+    "Options:\n"
+    "  --nodes=WHICH      the cluster: N nodes with CORES, MEM GB and BANDWIDTH GB/s from the file system, or a FILE with\n"
+    "                     such lines\n"
+    "  --sched=NAME,...   schedulers, the first one is what the others are compared with; NAME-bf is NAME with\n"
+    "                     conservative backfilling; all: each of them with and without (default: fcfs)\n"
+    "  --backfill         with backfilling, all of them\n"
+    "  --weight=W         how much a load weighs in lea (default: 500)\n"
+    "  --walltimes=F      where the log has none: F times the longest job of the session, rounded up (default: 1.5)\n"
+    "  --window=FROM:TO   count jobs submitted in these seconds; the others are load around them (default: all)\n"
+    "  --whole            plan all that waits at each event, though only what starts next matters: the same, slower\n"
+    "  --jobs=FILE        what became of each job, as CSV\n"
+    "  --sessions=FILE    likewise of each session\n"
+    "  --json=FILE        sums and improvements\n"
+    "  --svg=PREFIX       pictures: PREFIX-improvement.svg, PREFIX-sessions.svg, PREFIX-use-NAME.svg\n"
+    "  -h, --help         this text\n"
+    "\n"
+    "Columns of the table: mean stretch of jobs (completion after submission, relative to an empty cluster); share of user\n"
+    "sessions whose summed stretch changes by more than 1 %; of these, the quotient of the first scheduler's and this one's;\n"
+    "time waiting for files and core time, relative to the first scheduler's; jobs killed at their walltime.\n"
+    "\n";
+
+typedef struct request {
+    const char *log, *nodes, *schedulers;
+    const char *jobs, *sessions, *json, *svg; /* NULL: not asked for */
+    od_batch_rules rules;
+    double weight;
+    bool backfill, whole;
+} request;
+
+enum { NODES = 256, SCHED, BACKFILL, WEIGHT, WALLTIMES, WINDOW, WHOLE, JOBS, SESSIONS, JSON, SVG };
+
+static const struct option long_options[] = {
+    {"nodes", required_argument, NULL, NODES},
+    {"sched", required_argument, NULL, SCHED},
+    {"backfill", no_argument, NULL, BACKFILL},
+    {"weight", required_argument, NULL, WEIGHT},
+    {"walltimes", required_argument, NULL, WALLTIMES},
+    {"window", required_argument, NULL, WINDOW},
+    {"whole", no_argument, NULL, WHOLE},
+    {"jobs", required_argument, NULL, JOBS},
+    {"sessions", required_argument, NULL, SESSIONS},
+    {"json", required_argument, NULL, JSON},
+    {"svg", required_argument, NULL, SVG},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+static void print_usage(void)
+{
+    fputs(usage, stdout);
+    fputs("Schedulers:\n", stdout);
+    for (const char *const *name = od_batch_policy_names(); *name; name++)
+        printf("  %-10s %s\n", *name, od_batch_policy_find(*name)->description);
+    fputs("\nExit status: 0 success; 1 ompdarts itself failed; 2 an option, the cluster or LOG was refused.\n", stdout);
+}
+
+/* --- the command line ------------------------------------------------------------------ */
+
+static bool take_number(const char *name, double least, double most, double *value)
+{
+    if (od_batch_number(optarg, least, most, value))
+        return true;
+    od_tool_error("batch: --%s=%s: not a number from %g to %g", name, optarg, least, most);
+    return false;
+}
+
+static bool take_window(od_batch_window *window)
+{
+    char text[128], *fields[2];
+    snprintf(text, sizeof text, "%s", optarg);
+    if (od_batch_fields(text, ':', fields, 2) == 2 && od_batch_number(fields[0], 0, OD_BATCH_MOST_SECONDS, &window->from) &&
+        od_batch_number(fields[1], 0, OD_BATCH_MOST_SECONDS, &window->to) && window->from < window->to)
+        return true;
+    od_tool_error("batch: --window=%s: not FROM:TO in seconds, such as 86400:691200", optarg);
+    return false;
+}
+
+static bool take_option(request *r, batch_study *study, int option)
+{
+    const struct {
+        int option;
+        const char **text;
+    } texts[] = {{NODES, &r->nodes}, {SCHED, &r->schedulers}, {JOBS, &r->jobs}, {SESSIONS, &r->sessions},
+                 {JSON, &r->json},   {SVG, &r->svg}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].option == option)
+            *texts[i].text = optarg;
+    if (option == WEIGHT)
+        return take_number("weight", 0, 1e9, &r->weight);
+    if (option == WALLTIMES)
+        return take_number("walltimes", 1, 1000, &r->rules.walltime_factor);
+    if (option == WINDOW)
+        return take_window(&study->window);
+    r->backfill |= option == BACKFILL;
+    r->whole |= option == WHOLE;
+    return true;
+}
+
+/* -1: go on; else the command's status. */
+static int parse(int argc, char **argv, request *r, batch_study *study)
+{
+    int option;
+    optind = 0;
+    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            print_usage();
+            return 0;
+        }
+        if (option == '?' || option == ':') {
+            od_tool_bad_option(argv, option, long_options);
+            return OD_EXIT_REFUSED;
+        }
+        if (!take_option(r, study, option))
+            return OD_EXIT_REFUSED;
+    }
+    r->log = argv[optind];
+    if (r->log && !argv[optind + 1] && r->nodes)
+        return -1;
+    od_tool_error("batch: %s; `ompdarts batch --help` explains",
+                  !r->log ? "no LOG given" : !r->nodes ? "no --nodes given" : "more than one LOG");
+    return OD_EXIT_REFUSED;
+}
+
+/* --- schedulers ------------------------------------------------------------------------------ */
+
+static bool add_schedule(const request *r, batch_study *study, const char *policy, bool backfill)
+{
+    if (study->count == BATCH_MOST_SCHEDULES) {
+        od_tool_error("batch: --sched: more than %d schedulers", BATCH_MOST_SCHEDULES);
+        return false;
+    }
+    batch_schedule *s = &study->schedules[study->count++];
+    s->settings = (od_batch_settings){od_batch_policy_find(policy), backfill, r->weight};
+    snprintf(s->name, sizeof s->name, "%.30s%s", policy, backfill ? BACKFILLED : "");
+    return true;
+}
+
+static bool add_all(const request *r, batch_study *study)
+{
+    bool fine = add_schedule(r, study, "fcfs", r->backfill); /* the first one */
+    for (int backfill = r->backfill; backfill <= 1 && fine; backfill++)
+        for (const char *const *name = od_batch_policy_names(); *name && fine; name++)
+            if (strcmp(*name, "fcfs") != 0 || backfill != r->backfill)
+                fine = add_schedule(r, study, *name, backfill != 0);
+    return fine;
+}
+
+static bool add_named(const request *r, batch_study *study, char *name)
+{
+    size_t length = strlen(name), suffix = strlen(BACKFILLED);
+    bool backfill = length > suffix && strcmp(name + length - suffix, BACKFILLED) == 0;
+    if (strcmp(name, "all") == 0)
+        return add_all(r, study);
+    if (backfill)
+        name[length - suffix] = '\0';
+    if (od_batch_policy_find(name))
+        return add_schedule(r, study, name, backfill || r->backfill);
+    od_tool_unknown("batch: scheduler", name, od_batch_policy_names());
+    return false;
+}
+
+static bool choose_schedulers(const request *r, batch_study *study)
+{
+    char text[1024], *names[BATCH_MOST_SCHEDULES];
+    snprintf(text, sizeof text, "%s", r->schedulers);
+    size_t count = od_batch_fields(text, ',', names, BATCH_MOST_SCHEDULES);
+    bool fine = true;
+    for (size_t i = 0; i < count && i < BATCH_MOST_SCHEDULES && fine; i++)
+        fine = add_named(r, study, names[i]);
+    return fine;
+}
+
+/* --- the log and the cluster ------------------------------------------------------------------- */
+
+/* The command's status; the message is printed. */
+static int explain(od_status status, const char *what, const char *error)
+{
+    if (status == OD_EINVAL)
+        od_tool_error("batch: %s: %s", what, error);
+    else
+        od_tool_error("batch: %s: %s", what, status == OD_EIO ? strerror(errno) : od_status_text(status));
+    return status == OD_ENOMEM ? OD_EXIT_FAILURE : OD_EXIT_REFUSED;
+}
+
+static int load(const request *r, batch_study *study)
+{
+    char error[512];
+    od_status status = od_batch_cluster_read(r->nodes, &study->cluster, error, sizeof error);
+    if (status)
+        return explain(status, r->nodes, error);
+    for (uint32_t k = 0; k < study->cluster.count; k++)
+        study->cores += study->cluster.nodes[k].cores;
+    FILE *file = strcmp(r->log, "-") == 0 ? stdin : fopen(r->log, "re");
+    if (!file)
+        return explain(OD_EIO, r->log, error);
+    status = od_batch_log_read(file, &study->log, error, sizeof error);
+    int problem = errno;
+    if (file != stdin)
+        fclose(file);
+    errno = problem;
+    if (!status)
+        status = od_batch_log_complete(&study->log, &study->cluster, &r->rules, error, sizeof error);
+    if (status)
+        return explain(status, r->log, error);
+    if (study->log.left_out)
+        od_tool_error("batch: %s: %llu jobs never ran and are left out", r->log, (unsigned long long)study->log.left_out);
+    return 0;
+}
+
+/* --- running ------------------------------------------------------------------------------------- */
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static od_status simulate(batch_study *study, batch_schedule *s, bool whole)
+{
+    double begin = processor_seconds();
+    s->outcomes = calloc((size_t)study->log.count + 1, sizeof *s->outcomes);
+    od_status status = s->outcomes ? od_batch_simulate(&study->log, &study->cluster, &s->settings, whole, s->outcomes,
+                                                       &s->effort)
+                                   : OD_ENOMEM;
+    s->seconds = processor_seconds() - begin;
+    if (status)
+        return status;
+    s->sums = od_batch_sum_up(&study->log, &study->cluster, &study->window, s->outcomes);
+    s->sessions = od_batch_sessions(&study->log, &study->cluster, &study->window, s->outcomes);
+    return s->sessions ? od_batch_improve(study->schedules[0].sessions, s->sessions, study->log.sessions, &s->improvement)
+                       : OD_ENOMEM;
+}
+
+static bool finish(FILE *file, const char *name, od_status status)
+{
+    bool failed = ferror(file) | (fclose(file) != 0);
+    if (failed || status)
+        od_tool_error("batch: %s: %s", name, status ? od_status_text(status) : strerror(errno));
+    return !failed && !status;
+}
+
+static FILE *begin(const char *name)
+{
+    FILE *file = fopen(name, "we");
+    if (!file)
+        od_tool_error("batch: %s: %s", name, strerror(errno));
+    return file;
+}
+
+typedef enum batch_kind { AS_JOBS, AS_SESSIONS, AS_JSON, AS_BOXES, AS_SHARES, AS_USE } batch_kind;
+
+static bool write_one(const batch_study *study, const char *name, batch_kind kind, const batch_schedule *schedule)
+{
+    FILE *file = name ? begin(name) : NULL;
+    od_status status = OD_OK;
+    if (!file)
+        return !name;
+    switch (kind) {
+    case AS_JOBS: batch_write_jobs(study, file); break;
+    case AS_SESSIONS: batch_write_sessions(study, file); break;
+    case AS_JSON: status = batch_write_json(study, file); break;
+    case AS_BOXES: batch_draw_boxes(study, file); break;
+    case AS_SHARES: batch_draw_shares(study, file); break;
+    case AS_USE: status = batch_draw_use(study, schedule, file); break;
+    }
+    return finish(file, name, status);
+}
+
+static bool draw(const request *r, const batch_study *study)
+{
+    char name[PATH_MAX];
+    snprintf(name, sizeof name, "%s-improvement.svg", r->svg);
+    bool fine = write_one(study, name, AS_BOXES, NULL);
+    snprintf(name, sizeof name, "%s-sessions.svg", r->svg);
+    fine = fine && write_one(study, name, AS_SHARES, NULL);
+    for (int i = 0; i < study->count && fine; i++) {
+        snprintf(name, sizeof name, "%s-use-%s.svg", r->svg, study->schedules[i].name);
+        fine = write_one(study, name, AS_USE, &study->schedules[i]);
+    }
+    return fine;
+}
+
+static int run(const request *r, batch_study *study)
+{
+    for (int i = 0; i < study->count; i++) {
+        od_status status = simulate(study, &study->schedules[i], r->whole);
+        if (status)
+            return explain(status, study->schedules[i].name, "");
+    }
+    batch_print_table(study, stdout);
+    bool fine = write_one(study, r->jobs, AS_JOBS, NULL) && write_one(study, r->sessions, AS_SESSIONS, NULL) &&
+                write_one(study, r->json, AS_JSON, NULL) && (!r->svg || draw(r, study));
+    return fine ? 0 : OD_EXIT_FAILURE;
+}
+
+static void free_study(batch_study *study)
+{
+    for (int i = 0; i < study->count; i++) {
+        free(study->schedules[i].outcomes);
+        free(study->schedules[i].sessions);
+        free(study->schedules[i].improvement.ratios);
+    }
+    od_batch_log_free(&study->log);
+    od_batch_cluster_free(&study->cluster);
+    free(study);
+}
+
+int od_tool_batch(int argc, char **argv)
+{
+    request r = {.schedulers = "fcfs", .rules = od_batch_usual_rules(), .weight = OD_BATCH_USUAL_WEIGHT};
+    batch_study *study = calloc(1, sizeof *study);
+    if (!study)
+        return OD_EXIT_FAILURE;
+    study->window = (od_batch_window){0, HUGE_VAL};
+    int status = parse(argc, argv, &r, study);
+    if (status < 0)
+        status = choose_schedulers(&r, study) ? load(&r, study) : OD_EXIT_REFUSED;
+    else
+        study->count = -1;
+    if (!status && study->count > 0)
+        status = run(&r, study);
+    free_study(study);
+    return status;
+}

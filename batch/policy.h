@@ -8,6 +8,8 @@
  * the offers into numbers, and the node with the lowest one is reserved, the first of several. So a policy is a pure
  * function: no state, no clock, no I/O. What it must keep to:
  *
+ * - A node's score depends on what that node offers and on nothing of the others.
+ * - It does not fall where the load is longer.
  * - An offer that starts at infinity is none (the job does not fit that node): its score must be infinite.
  * - `offers` is only to be read, and only during the call.
  *

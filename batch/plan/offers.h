@@ -11,17 +11,22 @@
 #include "util/container/list.h"
 
 typedef struct od_batch_shape {
-    od_node link;                     /* in the list of all */
-    double size, walltime;            /* walltime 0: any */
-    double *start, *load, *eviction;  /* by node; load as if no node had the file */
-    double *scores;                   /* by node: room for the policy's */
-    uint32_t *holders, nholders;      /* nodes whose load is that of a job's file, which is there */
-    double now;                       /* at which `start` was worked out */
-    uint64_t change;                  /* of the nodes, up to which they are known */
+    od_node link;                    /* in the list of all */
+    double size, walltime;           /* walltime 0: any */
+    double *start, *load, *eviction; /* by node; load as if no node had the file */
+    double now;                      /* at which `start` was worked out */
+    uint64_t change;                 /* of the nodes, up to which they are known */
     uint32_t cores;
-    uint32_t waiting;                 /* jobs */
-    uint32_t unplanned;               /* of these, in the plan that is being made */
-    bool live;                        /* one could start early enough in that plan */
+    uint32_t waiting;                /* jobs */
+    uint32_t unplanned;              /* of these, in the plan that is being made */
+    bool live;                       /* one could start early enough in that plan */
+
+    double *scores;    /* by node, for files that are nowhere */
+    uint32_t *winners; /* a tournament: [leaves + k] is node k, [i] the better one of [2 i] and [2 i + 1] */
+    uint32_t leaves;
+    uint32_t *rescore, nrescore; /* nodes whose offers have changed since; as many as nodes: all */
+    od_batch_offers scored;      /* what else the scores depend on */
+    const od_batch_policy_ops *policy;
 } od_batch_shape;
 
 /* NULL: out of memory. */
@@ -37,8 +42,8 @@ static inline bool od_batch_shape_suits(const od_batch_shape *shape, const od_ba
 /* Brings the offers up to date. */
 void od_batch_shape_refresh(od_batch_shape *shape, const od_batch_nodes *nodes, double now, bool wants_files);
 
-/* The first start that any node offers. */
-double od_batch_shape_earliest(const od_batch_shape *shape, const od_batch_nodes *nodes);
+/* Some node offers a start by then. */
+bool od_batch_shape_can_start(const od_batch_shape *shape, const od_batch_nodes *nodes, double until);
 
 /* The node with the policy's lowest score for the job, whose shape is up to date. */
 uint32_t od_batch_shape_choose(od_batch_shape *shape, od_batch_nodes *nodes, const od_batch_job *job,

@@ -8,7 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LOOK_AGAIN = 16 }; /* placements until live shapes are looked at again */
+enum {
+    LOOK_AGAIN = 16, /* placements until live shapes are looked at again */
+    FOLLOW = 600,    /* s that a candidate is followed */
+};
 
 typedef struct od_batch_waiting {
     od_node link; /* in the queue */
@@ -24,6 +27,8 @@ struct od_batch_planner {
     od_batch_reservation *reservations;
     uint32_t count, room;
     uint64_t live; /* jobs that the plan must still look at before it may end */
+    const od_batch_policy_ops *followed; /* the policy, or one of its candidates */
+    double followed_until;               /* s */
     od_batch_effort effort;
 };
 
@@ -34,6 +39,8 @@ od_batch_planner *od_batch_planner_create(const od_batch_cluster *cluster, uint3
     if (!p)
         return NULL;
     p->settings = *settings;
+    p->followed = settings->policy;
+    p->followed_until = -HUGE_VAL;
     od_list_init(&p->queue);
     od_list_init(&p->shapes);
     if (od_batch_nodes_init(&p->nodes, cluster, files, settings->backfill)) {
@@ -113,7 +120,7 @@ static void leave_queue(od_batch_planner *p, od_batch_waiting *waiting)
 static void look_at(od_batch_planner *p, od_batch_shape *shape, double now, double until)
 {
     od_batch_shape_refresh(shape, &p->nodes, now, p->settings.policy->wants_files);
-    bool live = shape->unplanned && od_batch_shape_earliest(shape, &p->nodes) <= until;
+    bool live = shape->unplanned && od_batch_shape_can_start(shape, &p->nodes, until);
     if (shape->live && !live)
         p->live -= shape->unplanned;
     shape->live = live;
@@ -166,9 +173,43 @@ static od_status plan_with(od_batch_planner *p, const od_batch_policy_ops *polic
     return status;
 }
 
+/* The sum of the stretches in the plan, if all jobs took their walltimes. */
+static double sum_of_stretches(const od_batch_planner *p)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const od_batch_reservation *r = &p->reservations[i];
+        const od_batch_node *node = &p->nodes.cluster->nodes[r->node];
+        double saved = od_batch_load(r->job->size, node) - (r->ready - r->start);
+        sum += (r->start - saved - r->job->submit) / r->job->walltime + 1;
+    }
+    return sum;
+}
+
+/* Of candidates that are equally good, the first. */
+static od_status follow_best(od_batch_planner *p, double now)
+{
+    double best = HUGE_VAL;
+    od_status status = OD_OK;
+    for (const char *const *name = p->settings.policy->candidates; *name && !status; name++) {
+        const od_batch_policy_ops *policy = od_batch_policy_find(*name);
+        status = plan_with(p, policy, now, HUGE_VAL);
+        double sum = sum_of_stretches(p);
+        if (sum < best)
+            p->followed = policy;
+        best = fmin(sum, best);
+    }
+    p->followed_until = now + FOLLOW;
+    return status;
+}
+
 od_status od_batch_planner_plan(od_batch_planner *p, double now, double until)
 {
-    return plan_with(p, p->settings.policy, now, until);
+    bool choose = p->settings.policy->candidates && p->queue.count && now >= p->followed_until;
+    od_status status = choose ? follow_best(p, now) : OD_OK;
+    if (!status && p->followed->score)
+        status = plan_with(p, p->followed, now, until);
+    return status;
 }
 
 const od_batch_reservation *od_batch_planner_reservations(const od_batch_planner *p, uint32_t *count)

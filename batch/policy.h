@@ -48,6 +48,8 @@ typedef struct od_batch_policy_ops {
     bool wants_files;        /* `load` and `eviction` are worked out; else they are zeros */
     void (*score)(const od_batch_offers *offers, double *scores); /* fills one for each node */
     const char *const *candidates; /* names of policies, up to NULL; or NULL */
+    const char *overloaded;        /* with candidates: the one to follow, untried, while the queue is long */
+    double overload;               /* that is where it asks for so many times the cluster's cores */
 } od_batch_policy_ops;
 
 const od_batch_policy_ops *od_batch_policy_find(const char *name); /* NULL: unknown */

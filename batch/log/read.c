@@ -140,7 +140,7 @@ static bool swf_numbers(od_batch_lines *in, double *values)
     if (count != SWF_FIELDS)
         return od_batch_refuse(in, "%zu fields and not %d as in the Standard Workload Format", count, SWF_FIELDS);
     for (int i = 0; i < SWF_FIELDS; i++) {
-        char what[16];
+        char what[32];
         snprintf(what, sizeof what, "field %d", i + 1);
         if (!number(in, what, fields[i], -1e15, 1e15, &values[i]))
             return false;

@@ -187,6 +187,17 @@ static double sum_of_stretches(const od_batch_planner *p)
 }
 
 /* Of candidates that are equally good, the first. */
+static bool is_overloaded(const od_batch_planner *p)
+{
+    const od_batch_cluster *cluster = p->nodes.cluster;
+    double asked = 0, cores = 0;
+    od_list_each(it, &p->shapes)
+        asked += (double)shape_of(it)->cores * shape_of(it)->waiting;
+    for (uint32_t k = 0; k < cluster->count; k++)
+        cores += cluster->nodes[k].cores;
+    return asked > p->settings.policy->overload * cores;
+}
+
 static od_status follow_best(od_batch_planner *p, double now)
 {
     double best = HUGE_VAL;
@@ -205,8 +216,15 @@ static od_status follow_best(od_batch_planner *p, double now)
 
 od_status od_batch_planner_plan(od_batch_planner *p, double now, double until)
 {
-    bool choose = p->settings.policy->candidates && p->queue.count && now >= p->followed_until;
-    od_status status = choose ? follow_best(p, now) : OD_OK;
+    const od_batch_policy_ops *policy = p->settings.policy;
+    bool choose = policy->candidates && p->queue.count && now >= p->followed_until;
+    od_status status = OD_OK;
+    if (choose && is_overloaded(p)) {
+        p->followed = od_batch_policy_find(policy->overloaded);
+        p->followed_until = now + FOLLOW;
+    } else if (choose) {
+        status = follow_best(p, now);
+    }
     if (!status && p->followed->score)
         status = plan_with(p, p->followed, now, until);
     return status;

@@ -16,5 +16,7 @@ static const od_batch_policy_ops best = {
     .description = "whichever of the others does best with the jobs that wait, tried every ten minutes",
     .wants_files = true,
     .candidates = candidates,
+    .overloaded = "lea",
+    .overload = 1,
 };
 OD_REGISTER_BATCH_POLICY(best)

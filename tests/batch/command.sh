@@ -69,5 +69,12 @@ batch $nodes - <"$data/small.swf" | grep -q '^fcfs' || fail "SWF from standard i
 (cat "$data/small.csv" | sed 1d | shuf --random-source=<(yes); ) >"$work/rest"
 (head -1 "$data/small.csv"; cat "$work/rest") >"$work/shuffled.csv"
 batch $nodes "$work/shuffled.csv" >"$work/out" || fail "an unsorted log"
+refused 'not JOBS:LOAD' $nodes --generate=5
+batch $nodes --generate=300:2:50:7 >"$work/made1" && batch $nodes --generate=300:2:50:7 >"$work/made2" || fail "--generate"
+cmp "$work/made1" "$work/made2" || fail "the same seed, another log"
+[[ $(wc -l <"$work/made1") == 301 ]] || fail "not 300 jobs"
+batch $nodes --generate=300:0.1:50:7 >"$work/idle"
+stretch() { batch $nodes "$1" | awk '$1 == "fcfs" { print $2 }'; }
+awk -v a="$(stretch "$work/made1")" -v b="$(stretch "$work/idle")" 'BEGIN { exit !(a > 2 * b) }' || fail "saturated jobs do not wait"
 batch $nodes --jobs=/dev/full "$data/small.csv" >/dev/null 2>&1 && fail "a full disk goes unnoticed"
 exit 0

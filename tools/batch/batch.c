@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* `ompdarts batch`: a log of jobs that share input files, simulated on a cluster under several schedulers. */
+#include "batch/generate.h"
 #include "batch/log/complete.h"
 #include "batch/log/fields.h"
 #include "batch/log/read.h"
@@ -19,6 +20,7 @@
 
 static const char usage[] =
     "Usage: ompdarts batch LOG --nodes=FILE|N:CORES:MEM:BANDWIDTH [OPTIONS]\n"
+    "       ompdarts batch --generate=JOBS:LOAD[:BURST[:SEED]] --nodes=WHICH\n"
     "\n"
     "Simulates a cluster whose jobs read large input files, and compares schedulers that know which node has which file.\n"
     "LOG is CSV or in the Standard Workload Format; '-' is standard input.\n"
@@ -37,6 +39,8 @@ static const char usage[] =
     "  --sessions=FILE    likewise of each session\n"
     "  --json=FILE        sums and improvements\n"
     "  --svg=PREFIX       pictures: PREFIX-improvement.svg, PREFIX-sessions.svg, PREFIX-use-NAME.svg\n"
+    "  --generate=WHAT    print a made-up log of so many JOBS, which ask for LOAD times the cluster (above 1: saturated), in\n"
+    "                     bursts of up to BURST jobs on a file (default: 100)\n"
     "  -h, --help         this text\n"
     "\n"
     "Columns of the table: mean stretch of jobs (completion after submission, relative to an empty cluster); share of user\n"
@@ -47,12 +51,13 @@ static const char usage[] =
 typedef struct request {
     const char *log, *nodes, *schedulers;
     const char *jobs, *sessions, *json, *svg; /* NULL: not asked for */
+    od_batch_workload workload;               /* 0 jobs: not asked for */
     od_batch_rules rules;
     double weight;
     bool backfill, whole;
 } request;
 
-enum { NODES = 256, SCHED, BACKFILL, WEIGHT, WALLTIMES, WINDOW, WHOLE, JOBS, SESSIONS, JSON, SVG };
+enum { NODES = 256, SCHED, BACKFILL, WEIGHT, WALLTIMES, WINDOW, WHOLE, JOBS, SESSIONS, JSON, SVG, GENERATE };
 
 static const struct option long_options[] = {
     {"nodes", required_argument, NULL, NODES},
@@ -66,6 +71,7 @@ static const struct option long_options[] = {
     {"sessions", required_argument, NULL, SESSIONS},
     {"json", required_argument, NULL, JSON},
     {"svg", required_argument, NULL, SVG},
+    {"generate", required_argument, NULL, GENERATE},
     {"help", no_argument, NULL, 'h'},
     {0},
 };
@@ -100,6 +106,22 @@ static bool take_window(od_batch_window *window)
     return false;
 }
 
+static bool take_workload(od_batch_workload *w)
+{
+    char text[128], *fields[4];
+    double values[4] = {0, 0, 100, 1};
+    static const double least[] = {1, 1e-3, 1, 0}, most[] = {1e9, 1000, 1e6, 1e9};
+    snprintf(text, sizeof text, "%s", optarg);
+    size_t count = od_batch_fields(text, ':', fields, 4);
+    bool fine = count >= 2 && count <= 4;
+    for (size_t i = 0; i < count && fine; i++)
+        fine = od_batch_number(fields[i], least[i], most[i], &values[i]);
+    if (!fine)
+        od_tool_error("batch: --generate=%s: not JOBS:LOAD[:BURST[:SEED]], such as 10000:0.8", optarg);
+    *w = (od_batch_workload){(uint32_t)values[0], (uint32_t)values[2], values[1], (uint64_t)values[3]};
+    return fine;
+}
+
 static bool take_option(request *r, batch_study *study, int option)
 {
     const struct {
@@ -116,6 +138,8 @@ static bool take_option(request *r, batch_study *study, int option)
         return take_number("walltimes", 1, 1000, &r->rules.walltime_factor);
     if (option == WINDOW)
         return take_window(&study->window);
+    if (option == GENERATE)
+        return take_workload(&r->workload);
     r->backfill |= option == BACKFILL;
     r->whole |= option == WHOLE;
     return true;
@@ -139,10 +163,10 @@ static int parse(int argc, char **argv, request *r, batch_study *study)
             return OD_EXIT_REFUSED;
     }
     r->log = argv[optind];
-    if (r->log && !argv[optind + 1] && r->nodes)
+    if (!r->log == (r->workload.jobs > 0) && (!r->log || !argv[optind + 1]) && r->nodes)
         return -1;
     od_tool_error("batch: %s; `ompdarts batch --help` explains",
-                  !r->log ? "no LOG given" : !r->nodes ? "no --nodes given" : "more than one LOG");
+                  !r->log && !r->workload.jobs ? "no LOG given" : !r->nodes ? "no --nodes given" : "more than one LOG");
     return OD_EXIT_REFUSED;
 }
 
@@ -207,7 +231,7 @@ static int explain(od_status status, const char *what, const char *error)
     return status == OD_ENOMEM ? OD_EXIT_FAILURE : OD_EXIT_REFUSED;
 }
 
-static int load(const request *r, batch_study *study)
+static int load_cluster(const request *r, batch_study *study)
 {
     char error[512];
     od_status status = od_batch_cluster_read(r->nodes, &study->cluster, error, sizeof error);
@@ -215,10 +239,16 @@ static int load(const request *r, batch_study *study)
         return explain(status, r->nodes, error);
     for (uint32_t k = 0; k < study->cluster.count; k++)
         study->cores += study->cluster.nodes[k].cores;
+    return 0;
+}
+
+static int load_log(const request *r, batch_study *study)
+{
+    char error[512];
     FILE *file = strcmp(r->log, "-") == 0 ? stdin : fopen(r->log, "re");
     if (!file)
         return explain(OD_EIO, r->log, error);
-    status = od_batch_log_read(file, &study->log, error, sizeof error);
+    od_status status = od_batch_log_read(file, &study->log, error, sizeof error);
     int problem = errno;
     if (file != stdin)
         fclose(file);
@@ -331,6 +361,17 @@ static void free_study(batch_study *study)
     free(study);
 }
 
+static int work(const request *r, batch_study *study)
+{
+    int status = choose_schedulers(r, study) ? load_cluster(r, study) : OD_EXIT_REFUSED;
+    if (!status && r->workload.jobs) {
+        od_batch_generate(&r->workload, &study->cluster, stdout);
+        return 0;
+    }
+    status = status ? status : load_log(r, study);
+    return status ? status : run(r, study);
+}
+
 int od_tool_batch(int argc, char **argv)
 {
     request r = {.schedulers = "fcfs", .rules = od_batch_usual_rules(), .weight = OD_BATCH_USUAL_WEIGHT};
@@ -340,11 +381,7 @@ int od_tool_batch(int argc, char **argv)
     study->window = (od_batch_window){0, HUGE_VAL};
     int status = parse(argc, argv, &r, study);
     if (status < 0)
-        status = choose_schedulers(&r, study) ? load(&r, study) : OD_EXIT_REFUSED;
-    else
-        study->count = -1;
-    if (!status && study->count > 0)
-        status = run(&r, study);
+        status = work(&r, study);
     free_study(study);
     return status;
 }

@@ -68,11 +68,14 @@ is_libomps() {
         echo "libomp's own assertion, tried again: kmp_taskdeps.h(26)"
 }
 
-# plain CODE [VAR=VALUE…] PROGRAM ARGUMENTS… : without the library; its output goes to $work/plain.
+# plain CODE [VAR=VALUE…] PROGRAM ARGUMENTS… : without the library; its output goes to $work/plain. A run that goes wrong
+# (LLVM 22's of fortran_tasks: 1 of 70 on a busy machine) says nothing of ours, and is tried again.
 plain() {
     local code=$1 status tries=0
     shift
-    while "$patient" $limit_s env "$@" >"$work/out" 2>"$work/err"; status=$?; is_libomps $status $((++tries)); do :; done
+    while "$patient" $limit_s env "$@" >"$work/out" 2>"$work/err"; status=$?; [ $((++tries)) -lt 4 ] && [ $status -ne "$code" ]; do
+        echo "without the library: exit code $status, not $code, tried again: $*"
+    done
     expect_exit "$code" $status "without the library: $*"
     cp "$work/out" "$work/plain"
 }

@@ -49,7 +49,7 @@ typedef struct od_batch_policy_ops {
     void (*score)(const od_batch_offers *offers, double *scores); /* fills one for each node */
     const char *const *candidates; /* names of policies, up to NULL; or NULL */
     const char *overloaded;        /* with candidates: the one to follow, untried, while the queue is long */
-    double overload;               /* that is where it asks for so many times the cluster's cores */
+    double overload, relief;       /* from when it asks for so many times the cluster's cores, until for so many */
 } od_batch_policy_ops;
 
 const od_batch_policy_ops *od_batch_policy_find(const char *name); /* NULL: unknown */

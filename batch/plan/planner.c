@@ -29,6 +29,7 @@ struct od_batch_planner {
     uint64_t live; /* jobs that the plan must still look at before it may end */
     const od_batch_policy_ops *followed; /* the policy, or one of its candidates */
     double followed_until;               /* s */
+    bool overloaded;
     od_batch_effort effort;
 };
 
@@ -187,15 +188,17 @@ static double sum_of_stretches(const od_batch_planner *p)
 }
 
 /* Of candidates that are equally good, the first. */
+/* A switch back and forth would spoil both: what is there of files, and the order. */
 static bool is_overloaded(const od_batch_planner *p)
 {
     const od_batch_cluster *cluster = p->nodes.cluster;
+    const od_batch_policy_ops *policy = p->settings.policy;
     double asked = 0, cores = 0;
     od_list_each(it, &p->shapes)
         asked += (double)shape_of(it)->cores * shape_of(it)->waiting;
     for (uint32_t k = 0; k < cluster->count; k++)
         cores += cluster->nodes[k].cores;
-    return asked > p->settings.policy->overload * cores;
+    return asked > (p->overloaded ? policy->relief : policy->overload) * cores;
 }
 
 static od_status follow_best(od_batch_planner *p, double now)
@@ -219,7 +222,9 @@ od_status od_batch_planner_plan(od_batch_planner *p, double now, double until)
     const od_batch_policy_ops *policy = p->settings.policy;
     bool choose = policy->candidates && p->queue.count && now >= p->followed_until;
     od_status status = OD_OK;
-    if (choose && is_overloaded(p)) {
+    if (choose)
+        p->overloaded = is_overloaded(p);
+    if (choose && p->overloaded) {
         p->followed = od_batch_policy_find(policy->overloaded);
         p->followed_until = now + FOLLOW;
     } else if (choose) {

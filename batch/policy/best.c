@@ -2,7 +2,9 @@
 /*
  * Whichever of the others does best with the jobs that wait now. `lea` wins on saturated clusters and loses on others;
  * instead of a test for saturation, as in `lem`, the schedules themselves are compared: by the sum of the stretches
- * that the jobs would have if all took their walltimes.
+ * that the jobs would have if all took their walltimes. That sum says nothing of jobs to come, to which the loads that
+ * `lea` saves now give room: so where the queue has become longer than the cluster, it is followed without a trial until
+ * the queue is nearly gone.
  */
 #include "batch/policy.h"
 
@@ -18,5 +20,6 @@ static const od_batch_policy_ops best = {
     .candidates = candidates,
     .overloaded = "lea",
     .overload = 1,
+    .relief = 0.05,
 };
 OD_REGISTER_BATCH_POLICY(best)

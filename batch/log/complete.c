@@ -146,21 +146,27 @@ static void fill_sizes(od_batch_log *log, double per_core)
 
 /* --- walltimes --------------------------------------------------------------------------- */
 
-/* Of jobs that were killed while loading. */
+/* What a job that has no duration is to the simulation. False: it would take no time at all. */
+static bool settle(od_batch_job *job, double load)
+{
+    if (isnan(job->walltime))
+        job->walltime = load + job->duration;
+    else if (job->duration >= 0)
+        return load > 0;
+    job->duration = HUGE_VAL;
+    return job->walltime > 0;
+}
+
 static bool settle_killed(od_batch_log *log, const od_batch_cluster *cluster, char *error, size_t size)
 {
     for (uint32_t i = 0; i < log->count; i++) {
         od_batch_job *job = &log->jobs[i];
-        if (job->duration > 0)
+        double load = od_batch_shortest_load(job->size, cluster), duration = job->duration;
+        if (duration > 0 || settle(job, load))
             continue;
-        if (isnan(job->walltime))
-            job->walltime = od_batch_shortest_load(job->size, cluster) + job->duration;
-        if (job->walltime <= 0) {
-            snprintf(error, size, "line %" PRIu64 ": the job ends before it begins: a duration of %g s after a load of %g s",
-                     job->line, job->duration, od_batch_shortest_load(job->size, cluster));
-            return false;
-        }
-        job->duration = job->walltime;
+        snprintf(error, size, "line %" PRIu64 ": the job ends as it begins or before: a duration of %g s after a load of %g s",
+                 job->line, duration, load);
+        return false;
     }
     return true;
 }

@@ -21,7 +21,7 @@ od_batch_rules od_batch_usual_rules(void);
  * - files and sessions by the spans of the rules;
  * - the size of a file: cores x size_per_core;
  * - of a job that was killed while loading (duration not positive: what is left when the load is subtracted): its
- *   walltime is load + duration, and it never ends by itself;
+ *   walltime is load + duration, and it never ends by itself. Where walltimes are given, a duration of 0 is just that;
  * - walltimes of the others: the jobs of a session that ask for the same cores ask for the same time.
  *
  * OD_EINVAL, with one sentence and the line in `error`: a job fits no node, or a file has two sizes.

@@ -115,7 +115,7 @@ static void test_refused(void **unused)
     refused(HEADER "1,0,100,10,1.5,a,F,1\n", "line 2: 1.5 cores, not a whole number");
     refused(HEADER "1,0,100,10,0,a,F,1\n", "line 2: cores is '0', not a number from 1 to 4096");
     refused(HEADER "1,0,100,10,1,a,F,1\n2,0,100,10,1,a,F,2\n", "line 3: its file has 2 GB here and 1 GB in line 2");
-    refused(HEADER "1,0,,-5,1,a,F,1\n", "line 2: the job ends before it begins: a duration of -5 s after a load of 2 s");
+    refused(HEADER "1,0,,-5,1,a,F,1\n", "line 2: the job ends as it begins or before: a duration of -5 s after a load of 2 s");
     refused("1 0 5 100 4 -1 -1 4 3600 -1 1 17\n", "line 1: 12 fields and not 18 as in the Standard Workload Format");
     refused("1 0 5 100 4 -1 -1 x 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: field 8 is 'x', not a number from -1e+15 to 1e+15");
     refused("1 0 5 100 4 -1 -1 9999 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: 9999 cores, more than a node has");

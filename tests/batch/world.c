@@ -10,7 +10,7 @@
 
 const world_variant world_variants[WORLD_VARIANTS] = {{"fcfs", false}, {"eft", false}, {"lea", false}, {"leo", false},
                                                       {"lem", false},  {"fcfs", true}, {"eft", true},  {"lea", true},
-                                                      {"leo", true},   {"lem", true}};
+                                                      {"leo", true},   {"lem", true},   {"price", false}, {"price", true}};
 
 od_batch_settings world_settings(const world_variant *variant)
 {

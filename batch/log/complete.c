@@ -24,6 +24,33 @@ double od_batch_usual_walltime(double seconds)
     return ceil(seconds / 86400) * 86400;
 }
 
+/* --- jobs for several nodes -------------------------------------------------------- */
+
+static uint32_t most_cores(const od_batch_cluster *cluster)
+{
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < cluster->count; k++)
+        most = cluster->nodes[k].cores > most ? cluster->nodes[k].cores : most;
+    return most;
+}
+
+static od_status split_jobs(od_batch_log *log, uint32_t most)
+{
+    uint32_t count = log->count;
+    for (uint32_t i = 0; i < count; i++)
+        while (log->jobs[i].cores > most) {
+            od_batch_job *piece = od_batch_log_add(log);
+            if (!piece)
+                return OD_ENOMEM;
+            uint32_t number = piece->number;
+            *piece = log->jobs[i];
+            piece->number = number;
+            piece->cores = most;
+            log->jobs[i].cores -= most;
+        }
+    return OD_OK;
+}
+
 /* --- order ------------------------------------------------------------------------ */
 
 static int compare_numbers(double a, double b)
@@ -212,6 +239,8 @@ static bool all_fit(const od_batch_log *log, const od_batch_cluster *cluster, ch
 od_status od_batch_log_complete(od_batch_log *log, const od_batch_cluster *cluster, const od_batch_rules *rules,
                                 char *error, size_t size)
 {
+    if (rules->split && split_jobs(log, most_cores(cluster)))
+        return OD_ENOMEM;
     job_order order = malloc((log->count ? log->count : 1) * sizeof *order);
     if (!order)
         return OD_ENOMEM;

@@ -9,6 +9,7 @@ typedef struct od_batch_rules {
     double file_span;    /* s: jobs of a user with the same cores share a file if the first is not longer ago */
     double session_span; /* s: likewise for a user's session */
     double size_per_core; /* GB, of a file; 0: as much of the largest common memory as of the node's cores */
+    bool split; /* jobs with more cores than any node become several, of a node each but for the last (section 6.5.2) */
     double walltime_factor; /* times the longest job of a session with the same cores, then rounded up */
 } od_batch_rules;
 
@@ -16,7 +17,7 @@ typedef struct od_batch_rules {
 od_batch_rules od_batch_usual_rules(void);
 
 /*
- * Sorts by submission, numbers the jobs, and fills in what is not given:
+ * Divides jobs where the rules say so, sorts by submission, numbers the jobs, and fills in what is not given:
  *
  * - files and sessions by the spans of the rules;
  * - the size of a file: cores x size_per_core;

@@ -14,7 +14,7 @@ static void offer_nothing(od_batch_shape *shape, const od_batch_nodes *nodes)
     }
 }
 
-od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, const od_batch_job *job, double walltime)
+od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, uint32_t cores, double size, double walltime)
 {
     uint32_t n = nodes->cluster->count, leaves = 1;
     while (leaves < n)
@@ -28,7 +28,7 @@ od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, const od_batc
         free(numbers_of_nodes);
         return NULL;
     }
-    *shape = (od_batch_shape){.size = job->size, .walltime = walltime, .cores = job->cores, .now = -HUGE_VAL,
+    *shape = (od_batch_shape){.size = size, .walltime = walltime, .cores = cores, .now = -HUGE_VAL,
                               .leaves = leaves, .nrescore = n, .winners = numbers_of_nodes, .start = numbers};
     shape->load = numbers + n;
     shape->eviction = numbers + (size_t)2 * n;

@@ -30,13 +30,13 @@ typedef struct od_batch_shape {
 } od_batch_shape;
 
 /* NULL: out of memory. */
-od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, const od_batch_job *job, double walltime);
+od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, uint32_t cores, double size, double walltime);
 void od_batch_shape_free(od_batch_shape *shape);
 
-static inline bool od_batch_shape_suits(const od_batch_shape *shape, const od_batch_job *job, double walltime)
+static inline bool od_batch_shape_is(const od_batch_shape *shape, uint32_t cores, double size, double walltime)
 {
-    return shape->cores == job->cores && !(shape->size < job->size) && !(shape->size > job->size) &&
-           !(shape->walltime < walltime) && !(shape->walltime > walltime);
+    return shape->cores == cores && !(shape->size < size) && !(shape->size > size) && !(shape->walltime < walltime) &&
+           !(shape->walltime > walltime);
 }
 
 /* Brings the offers up to date. */

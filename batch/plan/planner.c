@@ -68,14 +68,25 @@ void od_batch_planner_destroy(od_batch_planner *p)
 
 /* --- the queue --------------------------------------------------------------------------- */
 
+/* To a policy that does not look at files, sizes are alike that fit the same nodes: then it is those nodes' memory. */
+static double size_that_matters(const od_batch_planner *p, const od_batch_job *job)
+{
+    double least = HUGE_VAL;
+    const od_batch_cluster *cluster = p->nodes.cluster;
+    for (uint32_t k = 0; k < cluster->count; k++)
+        if (cluster->nodes[k].memory >= job->size)
+            least = fmin(least, cluster->nodes[k].memory);
+    return p->settings.policy->wants_files ? job->size : least;
+}
+
 static od_batch_shape *find_shape(od_batch_planner *p, const od_batch_job *job)
 {
     bool matters = p->settings.backfill || p->settings.policy->wants_congestion;
-    double walltime = matters ? job->walltime : 0;
+    double walltime = matters ? job->walltime : 0, size = size_that_matters(p, job);
     od_list_each(it, &p->shapes)
-        if (od_batch_shape_suits(shape_of(it), job, walltime))
+        if (od_batch_shape_is(shape_of(it), job->cores, size, walltime))
             return shape_of(it);
-    od_batch_shape *shape = od_batch_shape_create(&p->nodes, job, walltime);
+    od_batch_shape *shape = od_batch_shape_create(&p->nodes, job->cores, size, walltime);
     if (shape)
         od_list_push_back(&p->shapes, &shape->link);
     return shape;

@@ -190,32 +190,31 @@ static double queued_counted(const od_batch_level *level)
     return level->queued_counted;
 }
 
-/* Where there are more levels than pixels, the highest of each pixel. */
+/* Steps; where there are more levels than pixels, the highest of each pixel. */
 static void draw_levels(FILE *out, const od_batch_level *levels, uint64_t count, level_value value, const axis *x,
                         const axis *y, const char *stroke)
 {
+    double last = 0;
     fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" points=\"", stroke);
     for (uint64_t i = 0; i < count;) {
         double pixel = floor(at(x, levels[i].time)), highest = 0;
+        fprintf(out, "%.0f,%.1f ", pixel, at(y, last));
         for (; i < count && floor(at(x, levels[i].time)) <= pixel; i++)
-            highest = fmax(highest, value(&levels[i]));
-        fprintf(out, "%.0f,%.1f ", pixel, at(y, highest));
+            highest = fmax(highest, last = value(&levels[i]));
+        fprintf(out, "%.0f,%.1f %.0f,%.1f ", pixel, at(y, highest), pixel, at(y, last));
     }
     fputs("\"/>\n", out);
 }
 
-static void draw_days(FILE *out, const axis *x)
+static void draw_times(FILE *out, const axis *x)
 {
-    double step = 86400;
-    while ((x->high - x->low) / step > 30)
-        step *= 7;
-    while ((x->high - x->low) / step < 2)
-        step /= 4;
+    double span = x->high - x->low, unit = span > 3 * 86400 ? 86400 : span > 3 * 3600 ? 3600 : 60;
+    double step = unit * fmax(round_up(span / unit / 12), unit < 86400 ? 0 : 1);
     for (double time = ceil(x->low / step) * step; time <= x->high; time += step) {
         line(out, at(x, time), TOP, at(x, time), HEIGHT - BOTTOM, "stroke=\"#eee\"");
-        label(out, at(x, time), HEIGHT - BOTTOM + 18, "middle", "%g", time / 86400);
+        label(out, at(x, time), HEIGHT - BOTTOM + 18, "middle", "%g", time / unit);
     }
-    label(out, WIDTH / 2.0, HEIGHT - BOTTOM + 40, "middle", "days", 0);
+    label(out, WIDTH / 2.0, HEIGHT - BOTTOM + 40, "middle", unit > 3600 ? "days" : unit > 60 ? "hours" : "minutes", 0);
 }
 
 static void draw_window(FILE *out, const od_batch_window *window, const axis *x)
@@ -249,7 +248,7 @@ od_status batch_draw_use(const batch_study *study, const batch_schedule *s, FILE
     snprintf(title, sizeof title, "%s: cores running (below) and in the queue (above); gray: loading%s", s->name,
              counted ? "; red: counted jobs" : "");
     begin_picture(out, title);
-    draw_days(out, &x);
+    draw_times(out, &x);
     draw_window(out, &study->window, &x);
     line(out, LEFT, middle, WIDTH - RIGHT, middle, "stroke=\"black\"");
     label(out, LEFT - 8, middle + 4, "end", "%g", study->cores);

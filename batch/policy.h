@@ -37,7 +37,7 @@ typedef struct od_batch_offers {
     const double *load;     /* s from then on until the file is there */
     const double *eviction; /* s to load again what the file evicts in proportion: EvictionPenalty of Algorithm 15 */
     uint32_t cores;         /* of the job */
-    double walltime;        /* s, of the job; with `wants_congestion`, else perhaps 0 */
+    double walltime;        /* s, of the job, rounded up without backfilling; with `wants_congestion`, else perhaps 0 */
     double congestion;      /* sum of 1 / walltime of the jobs that wait for cores, divided by all cores; likewise */
 } od_batch_offers;
 

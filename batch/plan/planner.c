@@ -2,6 +2,7 @@
 /* The planner; see planner.h. */
 #include "batch/plan/planner.h"
 
+#include "batch/log/complete.h"
 #include "batch/plan/offers.h"
 #include "util/container/array.h"
 
@@ -79,10 +80,17 @@ static double size_that_matters(const od_batch_planner *p, const od_batch_job *j
     return p->settings.policy->wants_files ? job->size : least;
 }
 
+/* Exact in windows; as a weight one of a few, so that there are few shapes. */
+static double walltime_that_matters(const od_batch_planner *p, const od_batch_job *job)
+{
+    if (p->settings.backfill)
+        return job->walltime;
+    return p->settings.policy->wants_congestion ? od_batch_usual_walltime(job->walltime) : 0;
+}
+
 static od_batch_shape *find_shape(od_batch_planner *p, const od_batch_job *job)
 {
-    bool matters = p->settings.backfill || p->settings.policy->wants_congestion;
-    double walltime = matters ? job->walltime : 0, size = size_that_matters(p, job);
+    double walltime = walltime_that_matters(p, job), size = size_that_matters(p, job);
     od_list_each(it, &p->shapes)
         if (od_batch_shape_is(shape_of(it), job->cores, size, walltime))
             return shape_of(it);

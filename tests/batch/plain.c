@@ -172,7 +172,7 @@ static double congestion(const plain *p)
 
 static double score(const plain *p, uint32_t node, const od_batch_job *job)
 {
-    double t = earliest(p, node, job);
+    double t = earliest(p, node, job), walltime;
     if (isinf(t))
         return t;
     double file_at = ready_at(p, node, job, t);
@@ -183,7 +183,8 @@ static double score(const plain *p, uint32_t node, const od_batch_job *job)
     case 'a': return lea;
     case 'o': return t <= p->now ? eft : lea;
     case 'i': /* price */
-        return t + (file_at - t) * (1 + 100 * congestion(p) * job->cores * job->walltime) + penalty(p, node, job, t);
+        walltime = p->variant->backfill ? job->walltime : od_batch_usual_walltime(job->walltime);
+        return t + (file_at - t) * (1 + 100 * congestion(p) * job->cores * walltime) + penalty(p, node, job, t);
     default: return saturated(p) ? lea : eft;
     }
 }

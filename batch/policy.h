@@ -13,9 +13,6 @@
  * - An offer that starts at infinity is none (the job does not fit that node): its score must be infinite.
  * - `offers` is only to be read, and only during the call.
  *
- * A policy may leave the choice to others: with `candidates` it has no `score`. At times the planner then plans all that
- * waits with each of them and follows the one that does best for a while (batch/policy/best.c).
- *
  * The smallest policy is batch/policy/fcfs.c. Registration: define a `const od_batch_policy_ops` and put
  * OD_REGISTER_BATCH_POLICY(it) at the end of the file. No central list is edited.
  */
@@ -39,6 +36,9 @@ typedef struct od_batch_offers {
     const double *start;    /* s: the time from which the cores are free, not before now; infinite: none */
     const double *load;     /* s from then on until the file is there */
     const double *eviction; /* s to load again what the file evicts in proportion: EvictionPenalty of Algorithm 15 */
+    uint32_t cores;         /* of the job */
+    double walltime;        /* s, of the job, rounded up without backfilling; with `wants_congestion`, else perhaps 0 */
+    double congestion;      /* sum of 1 / walltime of the jobs that wait for cores, divided by all cores; likewise */
 } od_batch_offers;
 
 typedef struct od_batch_policy_ops {
@@ -46,10 +46,8 @@ typedef struct od_batch_policy_ops {
     const char *name;
     const char *description; /* one line */
     bool wants_files;        /* `load` and `eviction` are worked out; else they are zeros */
+    bool wants_congestion;   /* `walltime` and `congestion`, likewise */
     void (*score)(const od_batch_offers *offers, double *scores); /* fills one for each node */
-    const char *const *candidates; /* names of policies, up to NULL; or NULL */
-    const char *overloaded;        /* with candidates: the one to follow, untried, while the queue is long */
-    double overload, relief;       /* from when it asks for so many times the cluster's cores, until for so many */
 } od_batch_policy_ops;
 
 const od_batch_policy_ops *od_batch_policy_find(const char *name); /* NULL: unknown */

@@ -13,7 +13,7 @@ typedef struct simulation {
     const od_batch_log *log;
     od_batch_planner *planner;
     od_batch_outcome *outcomes;
-    od_heap early, killed; /* running jobs, by their end */
+    od_heap early, on_time; /* running jobs by their end: before their walltimes, and at them */
     uint32_t next;         /* of the log, to be submitted */
     bool whole;
 } simulation;
@@ -72,8 +72,8 @@ static od_status start_job(simulation *s, const od_batch_reservation *r, double 
     *outcome = (od_batch_outcome){.start = now, .node = r->node};
     od_status status = od_batch_planner_start(s->planner, r, now, &outcome->ready);
     outcome->end = fmin(outcome->ready + job->duration, limit);
-    outcome->killed = outcome->end >= limit;
-    od_heap_push(outcome->killed ? &s->killed : &s->early, job->number);
+    outcome->killed = outcome->ready + job->duration > limit;
+    od_heap_push(outcome->end < limit ? &s->early : &s->on_time, job->number);
     return status;
 }
 
@@ -107,11 +107,11 @@ static od_status run(simulation *s, bool *started)
     od_status status = OD_OK;
     double planned = HUGE_VAL; /* the next start */
     while (!status) {
-        double now = fmin(fmin(next_surprise(s), first_end(s, &s->killed)), planned);
+        double now = fmin(fmin(next_surprise(s), first_end(s, &s->on_time)), planned);
         if (isinf(now))
             return OD_OK;
         bool surprise = next_submission(s) <= now;
-        end_jobs(s, &s->killed, now);
+        end_jobs(s, &s->on_time, now);
         surprise |= end_jobs(s, &s->early, now);
         status = submit_jobs(s, now);
         if (!status && surprise)
@@ -128,9 +128,9 @@ static od_status run(simulation *s, bool *started)
 static od_status make_room(simulation *s)
 {
     od_heap_init(&s->early, ends_before, s);
-    od_heap_init(&s->killed, ends_before, s);
+    od_heap_init(&s->on_time, ends_before, s);
     od_status status = od_heap_reserve(&s->early, s->log->count);
-    return status ? status : od_heap_reserve(&s->killed, s->log->count);
+    return status ? status : od_heap_reserve(&s->on_time, s->log->count);
 }
 
 od_status od_batch_simulate(const od_batch_log *log, const od_batch_cluster *cluster, const od_batch_settings *settings,
@@ -145,7 +145,7 @@ od_status od_batch_simulate(const od_batch_log *log, const od_batch_cluster *clu
         *effort = od_batch_planner_effort(s.planner);
     od_batch_planner_destroy(s.planner);
     od_heap_free(&s.early);
-    od_heap_free(&s.killed);
+    od_heap_free(&s.on_time);
     free(started);
     return status;
 }

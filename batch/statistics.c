@@ -53,8 +53,10 @@ od_batch_session *od_batch_sessions(const od_batch_log *log, const od_batch_clus
         od_batch_session *session = &sessions[job->session];
         if (!od_batch_counts(window, job))
             continue;
-        if (!session->jobs++)
+        if (!session->jobs++) {
             session->submit = job->submit;
+            session->user = job->user;
+        }
         session->stretch += od_batch_stretch(job, &outcomes[i], cluster);
         session->flow += od_batch_flow(job, &outcomes[i]);
     }

@@ -44,6 +44,7 @@ typedef struct od_batch_session {
     uint32_t jobs; /* 0: none that counts */
     double submit; /* s, of the first */
     double stretch, flow;
+    uint32_t user;
 } od_batch_session;
 
 /* As many as the log has sessions; to be freed. NULL: out of memory. */

@@ -24,6 +24,33 @@ double od_batch_usual_walltime(double seconds)
     return ceil(seconds / 86400) * 86400;
 }
 
+/* --- jobs for several nodes -------------------------------------------------------- */
+
+static uint32_t most_cores(const od_batch_cluster *cluster)
+{
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < cluster->count; k++)
+        most = cluster->nodes[k].cores > most ? cluster->nodes[k].cores : most;
+    return most;
+}
+
+static od_status split_jobs(od_batch_log *log, uint32_t most)
+{
+    uint32_t count = log->count;
+    for (uint32_t i = 0; i < count; i++)
+        while (log->jobs[i].cores > most) {
+            od_batch_job *piece = od_batch_log_add(log);
+            if (!piece)
+                return OD_ENOMEM;
+            uint32_t number = piece->number;
+            *piece = log->jobs[i];
+            piece->number = number;
+            piece->cores = most;
+            log->jobs[i].cores -= most;
+        }
+    return OD_OK;
+}
+
 /* --- order ------------------------------------------------------------------------ */
 
 static int compare_numbers(double a, double b)
@@ -146,21 +173,27 @@ static void fill_sizes(od_batch_log *log, double per_core)
 
 /* --- walltimes --------------------------------------------------------------------------- */
 
-/* Of jobs that were killed while loading. */
+/* What a job that has no duration is to the simulation. False: it would take no time at all. */
+static bool settle(od_batch_job *job, double load)
+{
+    if (isnan(job->walltime))
+        job->walltime = load + job->duration;
+    else if (job->duration >= 0)
+        return load > 0;
+    job->duration = HUGE_VAL;
+    return job->walltime > 0;
+}
+
 static bool settle_killed(od_batch_log *log, const od_batch_cluster *cluster, char *error, size_t size)
 {
     for (uint32_t i = 0; i < log->count; i++) {
         od_batch_job *job = &log->jobs[i];
-        if (job->duration > 0)
+        double load = od_batch_shortest_load(job->size, cluster), duration = job->duration;
+        if (duration > 0 || settle(job, load))
             continue;
-        if (isnan(job->walltime))
-            job->walltime = od_batch_shortest_load(job->size, cluster) + job->duration;
-        if (job->walltime <= 0) {
-            snprintf(error, size, "line %" PRIu64 ": the job ends before it begins: a duration of %g s after a load of %g s",
-                     job->line, job->duration, od_batch_shortest_load(job->size, cluster));
-            return false;
-        }
-        job->duration = job->walltime;
+        snprintf(error, size, "line %" PRIu64 ": the job ends as it begins or before: a duration of %g s after a load of %g s",
+                 job->line, duration, load);
+        return false;
     }
     return true;
 }
@@ -206,6 +239,8 @@ static bool all_fit(const od_batch_log *log, const od_batch_cluster *cluster, ch
 od_status od_batch_log_complete(od_batch_log *log, const od_batch_cluster *cluster, const od_batch_rules *rules,
                                 char *error, size_t size)
 {
+    if (rules->split && split_jobs(log, most_cores(cluster)))
+        return OD_ENOMEM;
     job_order order = malloc((log->count ? log->count : 1) * sizeof *order);
     if (!order)
         return OD_ENOMEM;

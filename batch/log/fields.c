@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* UTF-8's, which spreadsheets write */
+
 bool od_batch_refuse(od_batch_lines *in, const char *format, ...)
 {
     va_list arguments;
@@ -23,7 +25,9 @@ bool od_batch_next_line(od_batch_lines *in, const char *comments)
     while ((length = getline(&in->text, &in->room, in->file)) >= 0) {
         in->number++;
         if (memchr(in->text, '\0', (size_t)length))
-            return od_batch_refuse(in, "a zero byte: this is no text");
+            return od_batch_refuse(in, "a zero byte: this is no text, unless it is compressed");
+        if (in->number == 1 && strncmp(in->text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+            memmove(in->text, in->text + 3, (size_t)(length -= 3) + 1);
         while (length > 0 && strchr("\r\n", in->text[length - 1]))
             in->text[--length] = '\0';
         const char *begin = in->text + strspn(in->text, " \t");
@@ -45,7 +49,10 @@ static char *trimmed(char *text)
     size_t length = strlen(text);
     while (length > 0 && strchr(" \t", text[length - 1]))
         text[--length] = '\0';
-    return text;
+    if (length < 2 || *text != '"' || text[length - 1] != '"')
+        return text;
+    text[length - 1] = '\0';
+    return text + 1;
 }
 
 size_t od_batch_fields(char *line, char separator, char **fields, size_t most)

@@ -27,8 +27,8 @@ void od_batch_lines_free(od_batch_lines *in);
 /* Writes the error; false. */
 __attribute__((format(printf, 2, 3))) bool od_batch_refuse(od_batch_lines *in, const char *format, ...);
 
-/* Up to `most` fields of the line, which is cut into them at `separator`; spaces around them go. Runs of spaces are one
- * separator. Returns how many there are, perhaps more than `most`. */
+/* Up to `most` fields of the line, which is cut into them at `separator`; spaces and quotes around them go. Runs of spaces
+ * are one separator. Returns how many there are, perhaps more than `most`. */
 size_t od_batch_fields(char *line, char separator, char **fields, size_t most);
 
 /* All of the text is a number between the two. */

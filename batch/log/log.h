@@ -17,7 +17,8 @@
 
 #define OD_BATCH_NONE UINT32_MAX
 
-enum { OD_BATCH_MOST_CORES = 4096, OD_BATCH_MOST_NODES = 100000 };
+/* Of a node; of a job, which may be divided; of a cluster. */
+enum { OD_BATCH_MOST_CORES = 4096, OD_BATCH_MOST_ASKED = 1000000, OD_BATCH_MOST_NODES = 100000 };
 
 typedef struct od_batch_node {
     uint32_t cores;
@@ -54,7 +55,7 @@ typedef struct od_batch_log {
     od_batch_job *jobs; /* malloc'ed */
     uint32_t count, room;
     uint32_t files, sessions; /* their numbers are below */
-    uint64_t left_out;        /* jobs that never ran, where the format tells */
+    uint64_t left_out;        /* lines of jobs that never ran, and of parts of jobs, where the format tells */
     od_batch_names user_names, session_names, file_names;
 } od_batch_log;
 

@@ -73,7 +73,7 @@ static bool needed_number(od_batch_lines *in, const csv_header *header, char *co
     const char *text = field(header, fields, column);
     if (!text)
         return od_batch_refuse(in, "nothing in column '%s'", column_names[column]);
-    return number(in, column_names[column], text, least, column == CORES ? OD_BATCH_MOST_CORES : OD_BATCH_MOST_SECONDS,
+    return number(in, column_names[column], text, least, column == CORES ? OD_BATCH_MOST_ASKED : OD_BATCH_MOST_SECONDS,
                   value);
 }
 
@@ -131,7 +131,7 @@ static od_status read_csv(od_batch_lines *in, od_batch_log *log)
 
 /* --- SWF ----------------------------------------------------------------------------- */
 
-enum { SWF_ID, SWF_SUBMIT, SWF_DURATION = 3, SWF_CORES, SWF_ASKED_CORES = 7, SWF_WALLTIME, SWF_USER = 11 };
+enum { SWF_ID, SWF_SUBMIT, SWF_DURATION = 3, SWF_CORES, SWF_ASKED_CORES = 7, SWF_WALLTIME, SWF_STATUS = 10, SWF_USER };
 
 static bool swf_numbers(od_batch_lines *in, double *values)
 {
@@ -148,21 +148,23 @@ static bool swf_numbers(od_batch_lines *in, double *values)
     return true;
 }
 
-/* -1 means not known in all fields. Jobs without cores or duration never ran. */
+/* -1 means not known in all fields. Jobs without cores or duration never ran; states 2 to 4 are parts of a job that has
+ * a line of its own. */
 static bool swf_job(od_batch_lines *in, od_batch_log *log)
 {
     double values[SWF_FIELDS];
     if (!swf_numbers(in, values))
         return false;
     double cores = values[SWF_ASKED_CORES] > 0 ? values[SWF_ASKED_CORES] : values[SWF_CORES];
-    if (values[SWF_DURATION] <= 0 || cores <= 0) {
+    bool part = values[SWF_STATUS] >= 2 && values[SWF_STATUS] <= 4;
+    if (values[SWF_DURATION] <= 0 || cores <= 0 || part) {
         log->left_out++;
         return true;
     }
     if (values[SWF_SUBMIT] < 0 || values[SWF_SUBMIT] > OD_BATCH_MOST_SECONDS || values[SWF_DURATION] > OD_BATCH_MOST_SECONDS)
         return od_batch_refuse(in, "submitted at %g s for %g s: not times of a log", values[SWF_SUBMIT], values[SWF_DURATION]);
-    if (cores > OD_BATCH_MOST_CORES)
-        return od_batch_refuse(in, "%g cores, more than a node has", cores);
+    if (cores > OD_BATCH_MOST_ASKED)
+        return od_batch_refuse(in, "%g cores, more than %d", cores, OD_BATCH_MOST_ASKED);
     od_batch_job *job = od_batch_log_add(log);
     if (!job)
         return false;
@@ -196,7 +198,7 @@ od_status od_batch_log_read(FILE *file, od_batch_log *log, char *error, size_t s
     else if (!*error && ferror(file))
         status = OD_EIO;
     if (status == OD_EINVAL && !*error)
-        snprintf(error, size, "line %llu: no jobs", (unsigned long long)in.number);
+        snprintf(error, size, "line %llu: no jobs", (unsigned long long)(in.number ? in.number : 1));
     if (!status && !log->count) {
         snprintf(error, size, "line %llu: no jobs before the end", (unsigned long long)in.number);
         status = OD_EINVAL;

@@ -23,9 +23,11 @@ od_status od_batch_nodes_init(od_batch_nodes *nodes, const od_batch_cluster *clu
     nodes->file_size = calloc((size_t)files + 1, sizeof *nodes->file_size);
     nodes->holders = calloc((size_t)files + 1, sizeof *nodes->holders);
     bool fine = nodes->node && nodes->changed && nodes->differing && nodes->file_size && nodes->holders;
-    for (uint32_t k = 0; k < n && fine; k++)
+    for (uint32_t k = 0; k < n && fine; k++) {
+        nodes->cores += cluster->nodes[k].cores;
         fine = !od_batch_timeline_init(&nodes->node[k].actual, cluster->nodes[k].cores, backfill) &&
                !od_batch_timeline_init(&nodes->node[k].planned, cluster->nodes[k].cores, backfill);
+    }
     return fine ? OD_OK : OD_ENOMEM;
 }
 
@@ -168,6 +170,7 @@ od_status od_batch_nodes_start(od_batch_nodes *nodes, uint32_t k, const od_batch
     *ready = od_batch_nodes_ready(nodes, k, job->file, now, true);
     mark_differing(nodes, k);
     nodes->busy += node->running++ == 0;
+    nodes->taken += job->cores;
     od_batch_timeline_prune(&node->actual, now);
     od_status status = od_batch_timeline_add(&node->actual, use_of(job, now, *ready));
     return status ? status : note_holder(nodes, job->file, k);
@@ -179,6 +182,7 @@ void od_batch_nodes_end(od_batch_nodes *nodes, uint32_t k, const od_batch_job *j
     od_batch_timeline_end(&node->actual, job->number, now);
     mark_differing(nodes, k);
     nodes->busy -= --node->running == 0;
+    nodes->taken -= job->cores;
 }
 
 bool od_batch_nodes_is_valid(const od_batch_nodes *nodes)

@@ -25,6 +25,7 @@ typedef struct od_batch_nodes {
     uint32_t *changed;        /* node by change, modulo the number of nodes */
     uint32_t *differing, ndiffering;
     uint32_t busy, starting; /* nodes that run a job; others that are about to */
+    uint64_t cores, taken;   /* of all nodes; by running jobs */
     double *file_size;       /* by file, GB; 0 where no job has been submitted that names it */
     uint64_t **holders;      /* by file: a bit for each node that perhaps uses it; NULL: none */
     uint32_t files;

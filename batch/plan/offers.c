@@ -14,7 +14,7 @@ static void offer_nothing(od_batch_shape *shape, const od_batch_nodes *nodes)
     }
 }
 
-od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, const od_batch_job *job, double walltime)
+od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, uint32_t cores, double size, double walltime)
 {
     uint32_t n = nodes->cluster->count, leaves = 1;
     while (leaves < n)
@@ -28,7 +28,7 @@ od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, const od_batc
         free(numbers_of_nodes);
         return NULL;
     }
-    *shape = (od_batch_shape){.size = job->size, .walltime = walltime, .cores = job->cores, .now = -HUGE_VAL,
+    *shape = (od_batch_shape){.size = size, .walltime = walltime, .cores = cores, .now = -HUGE_VAL,
                               .leaves = leaves, .nrescore = n, .winners = numbers_of_nodes, .start = numbers};
     shape->load = numbers + n;
     shape->eviction = numbers + (size_t)2 * n;
@@ -136,16 +136,16 @@ static void update_tournament(od_batch_shape *shape, uint32_t k)
         shape->winners[i] = better(shape, shape->winners[2 * i], shape->winners[2 * i + 1]);
 }
 
-static bool scored_otherwise(const od_batch_shape *shape, const od_batch_offers *now, const od_batch_policy_ops *policy)
+static bool scored_otherwise(const od_batch_shape *shape, const od_batch_offers *now)
 {
     const od_batch_offers *then = &shape->scored;
-    return shape->policy != policy || then->now < now->now || then->saturated != now->saturated ||
-           shape->nrescore >= now->nodes;
+    return then->now < now->now || then->saturated != now->saturated || then->congestion < now->congestion ||
+           then->congestion > now->congestion || shape->nrescore >= now->nodes;
 }
 
 static void rank(od_batch_shape *shape, const od_batch_offers *offers, const od_batch_policy_ops *policy)
 {
-    if (scored_otherwise(shape, offers, policy)) {
+    if (scored_otherwise(shape, offers)) {
         shape->scored = *offers;
         shape->policy = policy;
         score(shape, policy, 0, offers->nodes, 0, shape->scores);
@@ -178,15 +178,17 @@ static void consider(void *argument, uint32_t k, double ready)
     }
 }
 
-uint32_t od_batch_shape_choose(od_batch_shape *shape, od_batch_nodes *nodes, const od_batch_job *job,
-                               const od_batch_policy_ops *policy, double now, double weight)
+uint32_t od_batch_shape_choose(od_batch_shape *shape, od_batch_nodes *nodes, uint32_t file,
+                               const od_batch_policy_ops *policy, od_batch_offers offers)
 {
-    od_batch_offers offers = {.nodes = nodes->cluster->count, .now = now, .weight = weight,
-                              .saturated = od_batch_nodes_saturated(nodes)};
+    offers.nodes = nodes->cluster->count;
+    offers.saturated = od_batch_nodes_saturated(nodes);
+    offers.cores = shape->cores;
+    offers.walltime = shape->walltime;
     rank(shape, &offers, policy);
     choice best = {.shape = shape, .node = shape->winners[1]};
     best.score = shape->scores[best.node];
     if (policy->wants_files)
-        od_batch_nodes_holding(nodes, job->file, shape->start, consider, &best);
+        od_batch_nodes_holding(nodes, file, shape->start, consider, &best);
     return best.node;
 }

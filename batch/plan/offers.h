@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What each node offers to jobs of one *shape*: cores, size of the file, and walltime where jobs are backfilled. Worked
+ * What each node offers to jobs of one *shape*: cores, size of the file, and walltime where that matters. Worked
  * out anew for those nodes only that have changed since. A shape is there as long as jobs of it wait.
  */
 #ifndef OD_BATCH_PLAN_OFFERS_H
@@ -30,13 +30,13 @@ typedef struct od_batch_shape {
 } od_batch_shape;
 
 /* NULL: out of memory. */
-od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, const od_batch_job *job, double walltime);
+od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, uint32_t cores, double size, double walltime);
 void od_batch_shape_free(od_batch_shape *shape);
 
-static inline bool od_batch_shape_suits(const od_batch_shape *shape, const od_batch_job *job, double walltime)
+static inline bool od_batch_shape_is(const od_batch_shape *shape, uint32_t cores, double size, double walltime)
 {
-    return shape->cores == job->cores && !(shape->size < job->size) && !(shape->size > job->size) &&
-           !(shape->walltime < walltime) && !(shape->walltime > walltime);
+    return shape->cores == cores && !(shape->size < size) && !(shape->size > size) && !(shape->walltime < walltime) &&
+           !(shape->walltime > walltime);
 }
 
 /* Brings the offers up to date. */
@@ -45,8 +45,9 @@ void od_batch_shape_refresh(od_batch_shape *shape, const od_batch_nodes *nodes, 
 /* Some node offers a start by then. */
 bool od_batch_shape_can_start(const od_batch_shape *shape, const od_batch_nodes *nodes, double until);
 
-/* The node with the policy's lowest score for the job, whose shape is up to date. */
-uint32_t od_batch_shape_choose(od_batch_shape *shape, od_batch_nodes *nodes, const od_batch_job *job,
-                               const od_batch_policy_ops *policy, double now, double weight);
+/* The node with the policy's lowest score for a job of this shape, which is up to date. What `offers` is to say of the
+ * cluster is in there; the rest is filled in. */
+uint32_t od_batch_shape_choose(od_batch_shape *shape, od_batch_nodes *nodes, uint32_t file,
+                               const od_batch_policy_ops *policy, od_batch_offers offers);
 
 #endif

@@ -2,16 +2,14 @@
 /* The planner; see planner.h. */
 #include "batch/plan/planner.h"
 
+#include "batch/log/complete.h"
 #include "batch/plan/offers.h"
 #include "util/container/array.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum {
-    LOOK_AGAIN = 16, /* placements until live shapes are looked at again */
-    FOLLOW = 600,    /* s that a candidate is followed */
-};
+enum { LOOK_AGAIN = 16 }; /* placements until live shapes are looked at again */
 
 typedef struct od_batch_waiting {
     od_node link; /* in the queue */
@@ -27,9 +25,6 @@ struct od_batch_planner {
     od_batch_reservation *reservations;
     uint32_t count, room;
     uint64_t live; /* jobs that the plan must still look at before it may end */
-    const od_batch_policy_ops *followed; /* the policy, or one of its candidates */
-    double followed_until;               /* s */
-    bool overloaded;
     od_batch_effort effort;
 };
 
@@ -40,8 +35,6 @@ od_batch_planner *od_batch_planner_create(const od_batch_cluster *cluster, uint3
     if (!p)
         return NULL;
     p->settings = *settings;
-    p->followed = settings->policy;
-    p->followed_until = -HUGE_VAL;
     od_list_init(&p->queue);
     od_list_init(&p->shapes);
     if (od_batch_nodes_init(&p->nodes, cluster, files, settings->backfill)) {
@@ -76,13 +69,32 @@ void od_batch_planner_destroy(od_batch_planner *p)
 
 /* --- the queue --------------------------------------------------------------------------- */
 
+/* To a policy that does not look at files, sizes are alike that fit the same nodes: then it is those nodes' memory. */
+static double size_that_matters(const od_batch_planner *p, const od_batch_job *job)
+{
+    double least = HUGE_VAL;
+    const od_batch_cluster *cluster = p->nodes.cluster;
+    for (uint32_t k = 0; k < cluster->count; k++)
+        if (cluster->nodes[k].memory >= job->size)
+            least = fmin(least, cluster->nodes[k].memory);
+    return p->settings.policy->wants_files ? job->size : least;
+}
+
+/* Exact in windows; as a weight one of a few, so that there are few shapes. */
+static double walltime_that_matters(const od_batch_planner *p, const od_batch_job *job)
+{
+    if (p->settings.backfill)
+        return job->walltime;
+    return p->settings.policy->wants_congestion ? od_batch_usual_walltime(job->walltime) : 0;
+}
+
 static od_batch_shape *find_shape(od_batch_planner *p, const od_batch_job *job)
 {
-    double walltime = p->settings.backfill ? job->walltime : 0;
+    double walltime = walltime_that_matters(p, job), size = size_that_matters(p, job);
     od_list_each(it, &p->shapes)
-        if (od_batch_shape_suits(shape_of(it), job, walltime))
+        if (od_batch_shape_is(shape_of(it), job->cores, size, walltime))
             return shape_of(it);
-    od_batch_shape *shape = od_batch_shape_create(&p->nodes, job, walltime);
+    od_batch_shape *shape = od_batch_shape_create(&p->nodes, job->cores, size, walltime);
     if (shape)
         od_list_push_back(&p->shapes, &shape->link);
     return shape;
@@ -145,93 +157,48 @@ static void look_again(od_batch_planner *p, double now, double until)
             look_at(p, shape_of(it), now, until);
 }
 
-static od_status place(od_batch_planner *p, od_batch_waiting *waiting, const od_batch_policy_ops *policy, double now)
+static od_status place(od_batch_planner *p, od_batch_waiting *waiting, const od_batch_offers *offers)
 {
     od_batch_shape *shape = waiting->shape;
+    const od_batch_policy_ops *policy = p->settings.policy;
     if (!od_array_reserve(&p->reservations, &p->room, (uint64_t)p->count + 1, sizeof *p->reservations))
         return OD_ENOMEM;
-    od_batch_shape_refresh(shape, &p->nodes, now, policy->wants_files);
-    uint32_t k = od_batch_shape_choose(shape, &p->nodes, waiting->job, policy, now, p->settings.weight);
+    od_batch_shape_refresh(shape, &p->nodes, offers->now, policy->wants_files);
+    uint32_t k = od_batch_shape_choose(shape, &p->nodes, waiting->job->file, policy, *offers);
     od_batch_reservation *r = &p->reservations[p->count++];
     *r = (od_batch_reservation){.job = waiting->job, .node = k, .start = shape->start[k], .waiting = waiting};
     p->live -= shape->live;
     shape->unplanned--;
-    return od_batch_nodes_reserve(&p->nodes, k, r->job, r->start, now, &r->ready);
+    return od_batch_nodes_reserve(&p->nodes, k, r->job, r->start, offers->now, &r->ready);
 }
 
-static od_status plan_with(od_batch_planner *p, const od_batch_policy_ops *policy, double now, double until)
+/* Jobs wait for cores where those before them ask for all that are free. */
+static double congestion(const od_batch_planner *p)
 {
+    double sum = 0;
+    uint64_t asked = p->nodes.taken;
+    od_list_each(it, &p->queue) {
+        const od_batch_job *job = waiting_of(it)->job;
+        asked += job->cores;
+        sum += asked > p->nodes.cores ? 1 / job->walltime : 0;
+    }
+    return sum / (double)p->nodes.cores;
+}
+
+od_status od_batch_planner_plan(od_batch_planner *p, double now, double until)
+{
+    od_batch_offers offers = {.now = now, .weight = p->settings.weight};
+    offers.congestion = p->settings.policy->wants_congestion ? congestion(p) : 0;
     od_status status = od_batch_nodes_reset(&p->nodes);
     p->count = 0;
     begin_plan(p, now, until);
     for (od_node *at = p->queue.root.next; !status && p->live && at != &p->queue.root; at = at->next) {
-        status = place(p, waiting_of(at), policy, now);
+        status = place(p, waiting_of(at), &offers);
         if (p->count % LOOK_AGAIN == 0)
             look_again(p, now, until);
     }
     p->effort.plans++;
     p->effort.placements += p->count;
-    return status;
-}
-
-/* The sum of the stretches in the plan, if all jobs took their walltimes. */
-static double sum_of_stretches(const od_batch_planner *p)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < p->count; i++) {
-        const od_batch_reservation *r = &p->reservations[i];
-        const od_batch_node *node = &p->nodes.cluster->nodes[r->node];
-        double saved = od_batch_load(r->job->size, node) - (r->ready - r->start);
-        sum += (r->start - saved - r->job->submit) / r->job->walltime + 1;
-    }
-    return sum;
-}
-
-/* Of candidates that are equally good, the first. */
-/* A switch back and forth would spoil both: what is there of files, and the order. */
-static bool is_overloaded(const od_batch_planner *p)
-{
-    const od_batch_cluster *cluster = p->nodes.cluster;
-    const od_batch_policy_ops *policy = p->settings.policy;
-    double asked = 0, cores = 0;
-    od_list_each(it, &p->shapes)
-        asked += (double)shape_of(it)->cores * shape_of(it)->waiting;
-    for (uint32_t k = 0; k < cluster->count; k++)
-        cores += cluster->nodes[k].cores;
-    return asked > (p->overloaded ? policy->relief : policy->overload) * cores;
-}
-
-static od_status follow_best(od_batch_planner *p, double now)
-{
-    double best = HUGE_VAL;
-    od_status status = OD_OK;
-    for (const char *const *name = p->settings.policy->candidates; *name && !status; name++) {
-        const od_batch_policy_ops *policy = od_batch_policy_find(*name);
-        status = plan_with(p, policy, now, HUGE_VAL);
-        double sum = sum_of_stretches(p);
-        if (sum < best)
-            p->followed = policy;
-        best = fmin(sum, best);
-    }
-    p->followed_until = now + FOLLOW;
-    return status;
-}
-
-od_status od_batch_planner_plan(od_batch_planner *p, double now, double until)
-{
-    const od_batch_policy_ops *policy = p->settings.policy;
-    bool choose = policy->candidates && p->queue.count && now >= p->followed_until;
-    od_status status = OD_OK;
-    if (choose)
-        p->overloaded = is_overloaded(p);
-    if (choose && p->overloaded) {
-        p->followed = od_batch_policy_find(policy->overloaded);
-        p->followed_until = now + FOLLOW;
-    } else if (choose) {
-        status = follow_best(p, now);
-    }
-    if (!status && p->followed->score)
-        status = plan_with(p, p->followed, now, until);
     return status;
 }
 

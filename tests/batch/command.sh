@@ -26,7 +26,7 @@ refused() {
 
 nodes=--nodes=2:20:128:0.1
 batch --help | grep -q 'Schedulers:' || fail "--help"
-for name in fcfs eft lea leo lem best; do batch --help | grep -q "^  $name " || fail "--help does not name $name"; done
+for name in fcfs eft lea leo lem price; do batch --help | grep -q "^  $name " || fail "--help does not name $name"; done
 refused 'no LOG given' $nodes
 refused 'no --nodes given' "$data/small.csv"
 refused 'more than one LOG' $nodes a b

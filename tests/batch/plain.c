@@ -154,9 +154,25 @@ static bool saturated(const plain *p)
     return true;
 }
 
+/* The sum of 1 / walltime of the jobs that those before them leave no cores, for each core. */
+static double congestion(const plain *p)
+{
+    double sum = 0, cores = 0, asked = 0;
+    for (uint32_t k = 0; k < p->cluster->count; k++)
+        cores += p->cluster->nodes[k].cores;
+    for (uint32_t i = 0; i < p->log->count; i++)
+        asked += p->state[i] == RUNNING ? p->log->jobs[i].cores : 0;
+    for (uint32_t i = 0; i < p->log->count; i++)
+        if (p->state[i] == WAITING) {
+            asked += p->log->jobs[i].cores;
+            sum += asked > cores ? 1 / p->log->jobs[i].walltime : 0;
+        }
+    return sum / cores;
+}
+
 static double score(const plain *p, uint32_t node, const od_batch_job *job)
 {
-    double t = earliest(p, node, job);
+    double t = earliest(p, node, job), walltime;
     if (isinf(t))
         return t;
     double file_at = ready_at(p, node, job, t);
@@ -166,6 +182,9 @@ static double score(const plain *p, uint32_t node, const od_batch_job *job)
     case 't': return eft;
     case 'a': return lea;
     case 'o': return t <= p->now ? eft : lea;
+    case 'i': /* price */
+        walltime = p->variant->backfill ? job->walltime : od_batch_usual_walltime(job->walltime);
+        return t + (file_at - t) * (1 + 100 * congestion(p) * job->cores * walltime) + penalty(p, node, job, t);
     default: return saturated(p) ? lea : eft;
     }
 }
@@ -233,7 +252,7 @@ static void start_jobs(plain *p, od_batch_outcome *outcomes)
         p->state[i] = RUNNING;
         p->use[i].ready = ready;
         outcomes[i] = (od_batch_outcome){p->now, ready, fmin(ready + job->duration, limit), p->use[i].node, false};
-        outcomes[i].killed = outcomes[i].end >= limit;
+        outcomes[i].killed = ready + job->duration > limit;
     }
 }
 

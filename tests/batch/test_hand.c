@@ -21,7 +21,7 @@ static const struct {
 };
 
 /* Node, start, s waiting for the file, end. */
-static const double expected[WORLD_VARIANTS][JOBS][4] = {
+static const double expected[WORLD_PUBLISHED][JOBS][4] = {
     {{0, 0, 20, 20}, {1, 0, 20, 20}, {0, 10, 10, 30}, {1, 20, 10, 70}, {0, 30, 10, 80},
      {0, 40, 20, 120}, {1, 70, 10, 100}, {1, 100, 20, 120}, {0, 120, 10, 170}, {1, 120, 0, 130}}, /* fcfs */
     {{0, 0, 20, 20}, {0, 20, 0, 40}, {1, 10, 20, 40}, {0, 40, 10, 90}, {1, 30, 10, 80},
@@ -52,7 +52,7 @@ static void test_by_hand(void **unused)
     od_batch_log log = {0};
     for (int i = 0; i < JOBS; i++)
         world_add(&log, jobs[i].submit, jobs[i].walltime, jobs[i].duration, jobs[i].cores, jobs[i].file, jobs[i].size);
-    for (int v = 0; v < WORLD_VARIANTS; v++) {
+    for (int v = 0; v < WORLD_PUBLISHED; v++) {
         od_batch_outcome *o = world_simulate(&log, &cluster, &world_variants[v], false);
         for (int i = 0; i < JOBS; i++) {
             const double *e = expected[v][i];

@@ -11,11 +11,11 @@
 static od_batch_node nodes[] = {{20, 128, 0.5}, {20, 256, 0.5}};
 static const od_batch_cluster cluster = {.nodes = nodes, .count = 2};
 static char error[256];
+static od_batch_rules rules;
 
 /* Reads and completes. */
 static od_status take(const char *text, od_batch_log *log)
 {
-    od_batch_rules rules = od_batch_usual_rules();
     FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
     assert_non_null(file);
     *log = (od_batch_log){0};
@@ -88,9 +88,10 @@ static void test_swf(void **unused)
     assert_int_equal(take("; Version: 2.2\n"
                           " 1 0 5 100 4 -1 -1 4 3600 -1 1 17 3 -1 -1 -1 -1 -1\n"
                           " 2 9 5 -1 4 -1 -1 4 3600 -1 5 17 3 -1 -1 -1 -1 -1\n"
+                          " 3 8 5 60 4 -1 -1 -1 -1 -1 2 17 3 -1 -1 -1 -1 -1\n" /* a part of the next */
                           " 3 8 5 100 4 -1 -1 -1 -1 -1 1 17 3 -1 -1 -1 -1 -1\n", &log), OD_OK);
     assert_int_equal(log.count, 2);
-    assert_int_equal(log.left_out, 1);
+    assert_int_equal(log.left_out, 2);
     assert_int_equal(log.jobs[1].id, 3);
     assert_int_equal(log.jobs[1].cores, 4);
     assert_int_equal(log.jobs[0].user, 17);
@@ -113,13 +114,55 @@ static void test_refused(void **unused)
     refused(HEADER "1,0,100,nan,1,a,F,1\n", "line 2: duration_s is 'nan', not a number from -1e+10 to 1e+10");
     refused(HEADER "1,0,100,,1,a,F,1\n", "line 2: nothing in column 'duration_s'");
     refused(HEADER "1,0,100,10,1.5,a,F,1\n", "line 2: 1.5 cores, not a whole number");
-    refused(HEADER "1,0,100,10,0,a,F,1\n", "line 2: cores is '0', not a number from 1 to 4096");
+    refused(HEADER "1,0,100,10,0,a,F,1\n", "line 2: cores is '0', not a number from 1 to 1e+06");
     refused(HEADER "1,0,100,10,1,a,F,1\n2,0,100,10,1,a,F,2\n", "line 3: its file has 2 GB here and 1 GB in line 2");
-    refused(HEADER "1,0,,-5,1,a,F,1\n", "line 2: the job ends before it begins: a duration of -5 s after a load of 2 s");
+    refused(HEADER "1,0,,-5,1,a,F,1\n", "line 2: the job ends as it begins or before: a duration of -5 s after a load of 2 s");
     refused("1 0 5 100 4 -1 -1 4 3600 -1 1 17\n", "line 1: 12 fields and not 18 as in the Standard Workload Format");
     refused("1 0 5 100 4 -1 -1 x 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: field 8 is 'x', not a number from -1e+15 to 1e+15");
-    refused("1 0 5 100 4 -1 -1 9999 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: 9999 cores, more than a node has");
+    refused("1 0 5 100 4 -1 -1 9999 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: no node has 9999 cores and room for a file of 63993.6 GB");
     refused("1 -7 5 100 4 -1 -1 4 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: submitted at -7 s for 100 s: not times of a log");
+}
+
+/* A byte order mark, and quotes around fields. */
+static void test_spreadsheet(void **unused)
+{
+    (void)unused;
+    od_batch_log log;
+    assert_int_equal(take("\xef\xbb\xbf\"submit_s\",\"duration_s\",cores,\"user\"\r\n3,\"40\",2,\"ann\"\r\n", &log), OD_OK);
+    assert_int_equal(log.jobs[0].cores, 2);
+    assert_true(fabs(log.jobs[0].duration - 40) < 1e-9);
+    assert_string_equal(log.user_names.text[0], "ann");
+    od_batch_log_free(&log);
+}
+
+/* 50 cores are two nodes with 20 and one with 10; the jobs on the former share a file. */
+static void test_split(void **unused)
+{
+    (void)unused;
+    od_batch_log log;
+    rules.split = true;
+    assert_int_equal(take("submit_s,duration_s,cores,user\n7,10,1,a\n3,10,50,a\n", &log), OD_OK);
+    rules.split = false;
+    static const uint32_t cores[] = {10, 20, 20, 1};
+    assert_int_equal(log.count, 4);
+    for (uint32_t i = 0; i < log.count; i++)
+        assert_int_equal(log.jobs[i].cores, cores[i]);
+    assert_int_equal(log.jobs[1].file, log.jobs[2].file);
+    assert_int_not_equal(log.jobs[0].file, log.jobs[1].file);
+    assert_int_equal(log.jobs[2].line, 3);
+    od_batch_log_free(&log);
+}
+
+/* With a walltime, a duration of 0 is just that, and one below it never ends by itself. */
+static void test_no_duration(void **unused)
+{
+    (void)unused;
+    od_batch_log log;
+    assert_int_equal(take(HEADER "1,0,100,0,1,a,F,1\n2,1,100,-5,1,a,F,1\n", &log), OD_OK);
+    assert_true(fabs(log.jobs[0].duration) < 1e-9 && fabs(log.jobs[0].walltime - 100) < 1e-9);
+    assert_true(isinf(log.jobs[1].duration) && fabs(log.jobs[1].walltime - 100) < 1e-9);
+    od_batch_log_free(&log);
+    refused(HEADER "1,0,100,0,1,a,F,0\n", "line 2: the job ends as it begins or before: a duration of 0 s after a load of 0 s");
 }
 
 static void test_clusters(void **unused)
@@ -149,8 +192,11 @@ static void test_clusters(void **unused)
 
 int main(void)
 {
+    rules = od_batch_usual_rules();
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_csv),       cmocka_unit_test(test_rules),
                                        cmocka_unit_test(test_walltimes), cmocka_unit_test(test_swf),
-                                       cmocka_unit_test(test_refused),   cmocka_unit_test(test_clusters)};
+                                       cmocka_unit_test(test_refused),   cmocka_unit_test(test_clusters),
+                                       cmocka_unit_test(test_spreadsheet), cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_no_duration)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

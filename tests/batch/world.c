@@ -10,7 +10,7 @@
 
 const world_variant world_variants[WORLD_VARIANTS] = {{"fcfs", false}, {"eft", false}, {"lea", false}, {"leo", false},
                                                       {"lem", false},  {"fcfs", true}, {"eft", true},  {"lea", true},
-                                                      {"leo", true},   {"lem", true}};
+                                                      {"leo", true},   {"lem", true},   {"price", false}, {"price", true}};
 
 od_batch_settings world_settings(const world_variant *variant)
 {
@@ -53,11 +53,13 @@ static void random_cluster(uint64_t *seed, od_batch_cluster *cluster)
                                             .bandwidth = 1 << random_below(seed, 2)};
 }
 
-/* Times that are whole numbers, and few of them, so that much happens at once. */
+/* Times that are whole numbers, and few of them, so that much happens at once; in some logs all is submitted at once, in
+ * some each job asks for a whole node. */
 void world_random(uint64_t *seed, uint32_t jobs, od_batch_cluster *cluster, od_batch_log *log)
 {
     double now = 0;
-    uint32_t files = 1 + jobs / 4;
+    uint32_t files = 1 + (uint32_t)random_below(seed, jobs / 2);
+    bool at_once = !random_below(seed, 5), whole_nodes = !random_below(seed, 5);
     double *size = calloc(files, sizeof *size);
     assert_non_null(size);
     random_cluster(seed, cluster);
@@ -66,8 +68,9 @@ void world_random(uint64_t *seed, uint32_t jobs, od_batch_cluster *cluster, od_b
     for (uint32_t i = 0; i < jobs; i++) {
         uint32_t file = (uint32_t)random_below(seed, files);
         double walltime = 5 * (double)(1 + random_below(seed, 20));
-        now += random_below(seed, 3) ? 0 : (double)random_below(seed, 40);
-        world_add(log, now, walltime, 1 + (double)random_below(seed, 60), 1 + (uint32_t)random_below(seed, 4), file, size[file]);
+        now += at_once || random_below(seed, 3) ? 0 : (double)random_below(seed, 40);
+        world_add(log, now, walltime, 1 + (double)random_below(seed, 60), whole_nodes ? 4 : 1 + (uint32_t)random_below(seed, 4),
+                  file, size[file]);
     }
     free(size);
 }

@@ -33,6 +33,7 @@ static const char usage[] =
     "  --backfill         with backfilling, all of them\n"
     "  --weight=W         how much a load weighs in lea (default: 500)\n"
     "  --walltimes=F      where the log has none: F times the longest job of the session, rounded up (default: 1.5)\n"
+    "  --split            divide jobs with more cores than a node into jobs of a node, instead of refusing them\n"
     "  --window=FROM:TO   count jobs submitted in these seconds; the others are load around them (default: all)\n"
     "  --whole            plan all that waits at each event, though only what starts next matters: the same, slower\n"
     "  --jobs=FILE        what became of each job, as CSV\n"
@@ -57,7 +58,7 @@ typedef struct request {
     bool backfill, whole;
 } request;
 
-enum { NODES = 256, SCHED, BACKFILL, WEIGHT, WALLTIMES, WINDOW, WHOLE, JOBS, SESSIONS, JSON, SVG, GENERATE };
+enum { NODES = 256, SCHED, BACKFILL, WEIGHT, WALLTIMES, SPLIT, WINDOW, WHOLE, JOBS, SESSIONS, JSON, SVG, GENERATE };
 
 static const struct option long_options[] = {
     {"nodes", required_argument, NULL, NODES},
@@ -65,6 +66,7 @@ static const struct option long_options[] = {
     {"backfill", no_argument, NULL, BACKFILL},
     {"weight", required_argument, NULL, WEIGHT},
     {"walltimes", required_argument, NULL, WALLTIMES},
+    {"split", no_argument, NULL, SPLIT},
     {"window", required_argument, NULL, WINDOW},
     {"whole", no_argument, NULL, WHOLE},
     {"jobs", required_argument, NULL, JOBS},
@@ -140,6 +142,7 @@ static bool take_option(request *r, batch_study *study, int option)
         return take_window(&study->window);
     if (option == GENERATE)
         return take_workload(&r->workload);
+    r->rules.split |= option == SPLIT;
     r->backfill |= option == BACKFILL;
     r->whole |= option == WHOLE;
     return true;
@@ -166,18 +169,24 @@ static int parse(int argc, char **argv, request *r, batch_study *study)
     if (!r->log == (r->workload.jobs > 0) && (!r->log || !argv[optind + 1]) && r->nodes)
         return -1;
     od_tool_error("batch: %s; `ompdarts batch --help` explains",
-                  !r->log && !r->workload.jobs ? "no LOG given" : !r->nodes ? "no --nodes given" : "more than one LOG");
+                  !r->log && !r->workload.jobs ? "no LOG given" : !r->nodes ? "no --nodes given"
+                  : r->workload.jobs           ? "a LOG beside --generate"
+                                               : "more than one LOG");
     return OD_EXIT_REFUSED;
 }
 
 /* --- schedulers ------------------------------------------------------------------------------ */
 
+static bool refuse_schedules(void)
+{
+    od_tool_error("batch: --sched: more than %d schedulers", BATCH_MOST_SCHEDULES);
+    return false;
+}
+
 static bool add_schedule(const request *r, batch_study *study, const char *policy, bool backfill)
 {
-    if (study->count == BATCH_MOST_SCHEDULES) {
-        od_tool_error("batch: --sched: more than %d schedulers", BATCH_MOST_SCHEDULES);
-        return false;
-    }
+    if (study->count == BATCH_MOST_SCHEDULES)
+        return refuse_schedules();
     batch_schedule *s = &study->schedules[study->count++];
     s->settings = (od_batch_settings){od_batch_policy_find(policy), backfill, r->weight};
     snprintf(s->name, sizeof s->name, "%.30s%s", policy, backfill ? BACKFILLED : "");
@@ -213,8 +222,10 @@ static bool choose_schedulers(const request *r, batch_study *study)
     char text[1024], *names[BATCH_MOST_SCHEDULES];
     snprintf(text, sizeof text, "%s", r->schedulers);
     size_t count = od_batch_fields(text, ',', names, BATCH_MOST_SCHEDULES);
-    bool fine = true;
-    for (size_t i = 0; i < count && i < BATCH_MOST_SCHEDULES && fine; i++)
+    bool fine = count <= BATCH_MOST_SCHEDULES && strlen(r->schedulers) < sizeof text;
+    if (!fine)
+        return refuse_schedules();
+    for (size_t i = 0; i < count && fine; i++)
         fine = add_named(r, study, names[i]);
     return fine;
 }
@@ -258,7 +269,7 @@ static int load_log(const request *r, batch_study *study)
     if (status)
         return explain(status, r->log, error);
     if (study->log.left_out)
-        od_tool_error("batch: %s: %llu jobs never ran and are left out", r->log, (unsigned long long)study->log.left_out);
+        od_tool_error("batch: %s: %llu lines are left out: jobs that never ran, or parts of jobs", r->log, (unsigned long long)study->log.left_out);
     return 0;
 }
 

@@ -50,29 +50,47 @@ void batch_print_table(const batch_study *study, FILE *out)
 
 /* --- CSV ------------------------------------------------------------------------------ */
 
+/* The log's word, or # and a number of our own; nothing where it is not known. */
+static void put_name(FILE *out, const od_batch_names *names, uint32_t number)
+{
+    if (number < names->count)
+        fprintf(out, ",%s", names->text[number]);
+    else if (number == OD_BATCH_NONE)
+        fputc(',', out);
+    else
+        fprintf(out, ",#%" PRIu32, number);
+}
+
 void batch_write_jobs(const batch_study *study, FILE *out)
 {
-    fputs("scheduler,job,session,node,cores,file,submit_s,start_s,load_wait_s,end_s,killed,counts,flow_s,stretch\n", out);
+    fputs("scheduler,job,user,session,file,node,cores,submit_s,start_s,load_wait_s,end_s,killed,counts,flow_s,stretch\n", out);
     for (int i = 0; i < study->count; i++)
         for (uint32_t j = 0; j < study->log.count; j++) {
             const od_batch_job *job = &study->log.jobs[j];
             const od_batch_outcome *o = &study->schedules[i].outcomes[j];
-            fprintf(out, "%s,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%.15g,%.15g,%.15g,%.15g,%d,%d,%.15g,%.6g\n",
-                    study->schedules[i].name, job->id, job->session, o->node, job->cores, job->file, job->submit, o->start,
-                    od_batch_load_wait(o), o->end, o->killed, od_batch_counts(&study->window, job), od_batch_flow(job, o),
-                    od_batch_stretch(job, o, &study->cluster));
+            fprintf(out, "%s,%" PRIu64, study->schedules[i].name, job->id);
+            put_name(out, &study->log.user_names, job->user);
+            put_name(out, &study->log.session_names, job->session);
+            put_name(out, &study->log.file_names, job->file);
+            fprintf(out, ",%" PRIu32 ",%" PRIu32 ",%.15g,%.15g,%.15g,%.15g,%d,%d,%.15g,%.6g\n", o->node, job->cores, job->submit,
+                    o->start, od_batch_load_wait(o), o->end, o->killed, od_batch_counts(&study->window, job),
+                    od_batch_flow(job, o), od_batch_stretch(job, o, &study->cluster));
         }
 }
 
 void batch_write_sessions(const batch_study *study, FILE *out)
 {
-    fputs("scheduler,session,jobs,submit_s,flow_s,stretch,improvement\n", out);
+    fputs("scheduler,user,session,jobs,submit_s,flow_s,stretch,improvement\n", out);
     for (int i = 0; i < study->count; i++)
         for (uint32_t n = 0; n < study->log.sessions; n++) {
             const od_batch_session *s = &study->schedules[i].sessions[n];
-            if (s->jobs)
-                fprintf(out, "%s,%" PRIu32 ",%" PRIu32 ",%.15g,%.15g,%.6g,%.6g\n", study->schedules[i].name, n, s->jobs,
-                        s->submit, s->flow, s->stretch, study->schedules[0].sessions[n].stretch / s->stretch);
+            if (!s->jobs)
+                continue;
+            fputs(study->schedules[i].name, out);
+            put_name(out, &study->log.user_names, s->user);
+            put_name(out, &study->log.session_names, n);
+            fprintf(out, ",%" PRIu32 ",%.15g,%.15g,%.6g,%.6g\n", s->jobs, s->submit, s->flow, s->stretch,
+                    study->schedules[0].sessions[n].stretch / s->stretch);
         }
 }
 

@@ -48,19 +48,38 @@ static void label(FILE *out, double x, double y, const char *anchor, const char 
     fputs("</text>\n", out);
 }
 
-/* Round values from low to high: 1, 2, 5 times a power of ten. */
-static double next_round(double value)
+/* 1, 2 or 5 times a power of ten, not below the value. */
+static double round_up(double value)
 {
-    double power = pow(10, floor(log10(value) + 1e-9));
-    double digit = round(value / power);
-    return digit < 2 ? 2 * power : digit < 5 ? 5 * power : 10 * power;
+    double power = pow(10, floor(log10(value))), digit = value / power;
+    return digit <= 1 ? power : digit <= 2 ? 2 * power : digit <= 5 ? 5 * power : 10 * power;
+}
+
+/* From the lowest whisker to the highest, or mean, and from a half to 2 at least. */
+static axis ratio_axis(const batch_study *study, int from, int to)
+{
+    double low = 0.5, high = 2;
+    for (int i = 0; i < study->count; i++) {
+        const od_batch_improvement *better = &study->schedules[i].improvement;
+        if (!better->changed)
+            continue;
+        low = fmin(low, better->quantile[OD_BATCH_WHISKER_LOW]);
+        high = fmax(high, fmax(better->mean, better->quantile[OD_BATCH_WHISKER_HIGH]));
+    }
+    return (axis){fmax(1 / round_up(1 / low), 1e-3), fmin(round_up(high), 1e3), true, from, to};
+}
+
+static const char *dashes(const batch_schedule *s)
+{
+    return s->settings.backfill ? " stroke-dasharray=\"6 3\"" : "";
 }
 
 static void draw_ratios(FILE *out, const axis *y)
 {
-    static const double ticks[] = {0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100};
+    static const double ticks[] = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,
+                                   2,     5,     10,    20,   50,   100,  200, 500, 1000};
     for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
-        if (ticks[i] < y->low || ticks[i] > y->high)
+        if (ticks[i] < y->low * 0.999 || ticks[i] > y->high * 1.001)
             continue;
         bool vertical = y->to < y->from;
         double p = at(y, ticks[i]);
@@ -92,9 +111,12 @@ static void draw_box(FILE *out, const batch_schedule *s, int i, double x, double
 
 void batch_draw_boxes(const batch_study *study, FILE *out)
 {
-    axis y = {0.1, 20, true, HEIGHT - BOTTOM, TOP};
+    char title[160];
+    axis y = ratio_axis(study, HEIGHT - BOTTOM, TOP);
     double step = (double)(WIDTH - LEFT - RIGHT) / study->count;
-    begin_picture(out, "Stretch of sessions, improvement (box: 25 to 75 %, whiskers: 12.5 to 87.5 %, triangle: mean)");
+    snprintf(title, sizeof title, "Stretch of changed sessions: improvement over %s (box: 25 to 75 %%, whiskers: 12.5 to 87.5 %%, "
+             "triangle: mean)", study->schedules[0].name);
+    begin_picture(out, title);
     draw_ratios(out, &y);
     for (int i = 0; i < study->count; i++) {
         const batch_schedule *s = &study->schedules[i];
@@ -115,19 +137,21 @@ static void draw_share(FILE *out, const batch_schedule *s, int i, const axis *x,
 {
     const od_batch_improvement *better = &s->improvement;
     uint32_t step = better->changed / POINTS + 1;
-    fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"", color(i));
+    fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"", color(i), dashes(s));
     for (uint32_t n = 0; n < better->changed; n += step)
         fprintf(out, "%.1f,%.1f ", at(x, better->ratios[n]), at(y, (double)(n + 1) / better->changed));
     fputs("\"/>\n", out);
-    line(out, LEFT + 12, TOP + 12 + 18 * i, LEFT + 36, TOP + 12 + 18 * i, "stroke=\"black\" stroke-width=\"0\"");
-    fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"24\" height=\"4\" fill=\"%s\"/><text x=\"%d\" y=\"%d\">%s</text>\n",
-            LEFT + 12, TOP + 10 + 18 * i, color(i), LEFT + 42, TOP + 16 + 18 * i, s->name);
+    fprintf(out, "<path d=\"M%d %d h24\" stroke=\"%s\" stroke-width=\"4\"%s/><text x=\"%d\" y=\"%d\">%s</text>\n", LEFT + 12,
+            TOP + 12 + 18 * i, color(i), dashes(s), LEFT + 42, TOP + 16 + 18 * i, s->name);
 }
 
 void batch_draw_shares(const batch_study *study, FILE *out)
 {
-    axis x = {0.1, 20, true, LEFT, WIDTH - RIGHT}, y = {0, 1, false, HEIGHT - BOTTOM, TOP};
-    begin_picture(out, "Share of changed sessions up to an improvement");
+    char title[160];
+    axis x = ratio_axis(study, LEFT, WIDTH - RIGHT), y = {0, 1, false, HEIGHT - BOTTOM, TOP};
+    snprintf(title, sizeof title, "Stretch of sessions: share of the changed ones up to an improvement over %s",
+             study->schedules[0].name);
+    begin_picture(out, title);
     draw_ratios(out, &x);
     for (int i = 0; i <= 4; i++)
         label(out, LEFT - 8, at(&y, i / 4.0) + 4, "end", "%g", i / 4.0);
@@ -166,32 +190,31 @@ static double queued_counted(const od_batch_level *level)
     return level->queued_counted;
 }
 
-/* Where there are more levels than pixels, the highest of each pixel. */
+/* Steps; where there are more levels than pixels, the highest of each pixel. */
 static void draw_levels(FILE *out, const od_batch_level *levels, uint64_t count, level_value value, const axis *x,
                         const axis *y, const char *stroke)
 {
+    double last = 0;
     fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" points=\"", stroke);
     for (uint64_t i = 0; i < count;) {
         double pixel = floor(at(x, levels[i].time)), highest = 0;
+        fprintf(out, "%.0f,%.1f ", pixel, at(y, last));
         for (; i < count && floor(at(x, levels[i].time)) <= pixel; i++)
-            highest = fmax(highest, value(&levels[i]));
-        fprintf(out, "%.0f,%.1f ", pixel, at(y, highest));
+            highest = fmax(highest, last = value(&levels[i]));
+        fprintf(out, "%.0f,%.1f %.0f,%.1f ", pixel, at(y, highest), pixel, at(y, last));
     }
     fputs("\"/>\n", out);
 }
 
-static void draw_days(FILE *out, const axis *x)
+static void draw_times(FILE *out, const axis *x)
 {
-    double step = 86400;
-    while ((x->high - x->low) / step > 30)
-        step *= 7;
-    while ((x->high - x->low) / step < 2)
-        step /= 4;
+    double span = x->high - x->low, unit = span > 3 * 86400 ? 86400 : span > 3 * 3600 ? 3600 : 60;
+    double step = unit * fmax(round_up(span / unit / 12), unit < 86400 ? 0 : 1);
     for (double time = ceil(x->low / step) * step; time <= x->high; time += step) {
         line(out, at(x, time), TOP, at(x, time), HEIGHT - BOTTOM, "stroke=\"#eee\"");
-        label(out, at(x, time), HEIGHT - BOTTOM + 18, "middle", "%g", time / 86400);
+        label(out, at(x, time), HEIGHT - BOTTOM + 18, "middle", "%g", time / unit);
     }
-    label(out, WIDTH / 2.0, HEIGHT - BOTTOM + 40, "middle", "days", 0);
+    label(out, WIDTH / 2.0, HEIGHT - BOTTOM + 40, "middle", unit > 3600 ? "days" : unit > 60 ? "hours" : "minutes", 0);
 }
 
 static void draw_window(FILE *out, const od_batch_window *window, const axis *x)
@@ -207,7 +230,7 @@ static double longest_queue(const od_batch_level *levels, uint64_t count)
     double longest = 1;
     for (uint64_t i = 0; i < count; i++)
         longest = fmax(longest, levels[i].queued);
-    return next_round(longest);
+    return round_up(longest);
 }
 
 od_status batch_draw_use(const batch_study *study, const batch_schedule *s, FILE *out)
@@ -221,18 +244,23 @@ od_status batch_draw_use(const batch_study *study, const batch_schedule *s, FILE
     axis x = {levels[0].time, fmax(levels[count - 1].time, levels[0].time + 1), false, LEFT, WIDTH - RIGHT};
     axis running = {0, study->cores, false, HEIGHT - BOTTOM, middle};
     axis queue = {0, longest_queue(levels, count), false, middle, TOP};
-    snprintf(title, sizeof title, "%s: cores running (below) and in the queue (above); red: counted jobs; gray: loading", s->name);
+    bool counted = study->window.from > levels[0].time || study->window.to < levels[count - 1].time;
+    snprintf(title, sizeof title, "%s: cores running (below) and in the queue (above); gray: loading%s", s->name,
+             counted ? "; red: counted jobs" : "");
     begin_picture(out, title);
-    draw_days(out, &x);
+    draw_times(out, &x);
     draw_window(out, &study->window, &x);
     line(out, LEFT, middle, WIDTH - RIGHT, middle, "stroke=\"black\"");
     label(out, LEFT - 8, middle + 4, "end", "%g", study->cores);
+    label(out, LEFT - 8, HEIGHT - BOTTOM + 4, "end", "%g", 0);
     label(out, LEFT - 8, TOP + 4, "end", "%g", queue.high);
     draw_levels(out, levels, count, used, &x, &running, "#1f77b4");
     draw_levels(out, levels, count, loading, &x, &running, "#888888");
-    draw_levels(out, levels, count, used_counted, &x, &running, "#d62728");
     draw_levels(out, levels, count, queued, &x, &queue, "#1f77b4");
-    draw_levels(out, levels, count, queued_counted, &x, &queue, "#d62728");
+    if (counted) {
+        draw_levels(out, levels, count, used_counted, &x, &running, "#d62728");
+        draw_levels(out, levels, count, queued_counted, &x, &queue, "#d62728");
+    }
     fputs("</svg>\n", out);
     free(levels);
     return OD_OK;

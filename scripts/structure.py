@@ -33,7 +33,8 @@ LAYERS = {
     "omp_ext": ("trace", "sched", "memmgr", "util"),
     "sim": ("trace", "sched", "memmgr", "util"),
     "batch": ("sched", "util"),  # of sched only the registry
-    "tools": ("omp_ext", "batch", "trace", "sched", "memmgr", "util"),  # of omp_ext only options.c is linked
+    "dag": ("util",),
+    "tools": ("omp_ext", "batch", "dag", "trace", "sched", "memmgr", "util"),  # of omp_ext only options.c is linked
     "bench": ("sched", "memmgr", "util", "tests"),
 }
 MOST_FILES, MOST_LINES = 20, 600

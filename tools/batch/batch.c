@@ -2,7 +2,7 @@
 /* `ompdarts batch`: a log of jobs that share input files, simulated on a cluster under several schedulers. */
 #include "batch/generate.h"
 #include "batch/log/complete.h"
-#include "batch/log/fields.h"
+#include "util/file/lines.h"
 #include "batch/log/read.h"
 #include "tools/batch/schedules.h"
 #include "tools/tools.h"
@@ -89,7 +89,7 @@ static void print_usage(void)
 
 static bool take_number(const char *name, double least, double most, double *value)
 {
-    if (od_batch_number(optarg, least, most, value))
+    if (od_number(optarg, least, most, value))
         return true;
     od_tool_error("batch: --%s=%s: not a number from %g to %g", name, optarg, least, most);
     return false;
@@ -99,8 +99,8 @@ static bool take_window(od_batch_window *window)
 {
     char text[128], *fields[2];
     snprintf(text, sizeof text, "%s", optarg);
-    if (od_batch_fields(text, ':', fields, 2) == 2 && od_batch_number(fields[0], 0, OD_BATCH_MOST_SECONDS, &window->from) &&
-        od_batch_number(fields[1], 0, OD_BATCH_MOST_SECONDS, &window->to) && window->from < window->to)
+    if (od_fields(text, ':', fields, 2) == 2 && od_number(fields[0], 0, OD_BATCH_MOST_SECONDS, &window->from) &&
+        od_number(fields[1], 0, OD_BATCH_MOST_SECONDS, &window->to) && window->from < window->to)
         return true;
     od_tool_error("batch: --window=%s: not FROM:TO in seconds, such as 86400:691200", optarg);
     return false;
@@ -112,10 +112,10 @@ static bool take_workload(od_batch_workload *w)
     double values[4] = {0, 0, 100, 1};
     static const double least[] = {1, 1e-3, 1, 0}, most[] = {1e9, 1000, 1e6, 1e9};
     snprintf(text, sizeof text, "%s", optarg);
-    size_t count = od_batch_fields(text, ':', fields, 4);
+    size_t count = od_fields(text, ':', fields, 4);
     bool fine = count >= 2 && count <= 4;
     for (size_t i = 0; i < count && fine; i++)
-        fine = od_batch_number(fields[i], least[i], most[i], &values[i]);
+        fine = od_number(fields[i], least[i], most[i], &values[i]);
     if (!fine)
         od_tool_error("batch: --generate=%s: not JOBS:LOAD[:BURST[:SEED]], such as 10000:0.8", optarg);
     *w = (od_batch_workload){(uint32_t)values[0], (uint32_t)values[2], values[1], (uint64_t)values[3]};
@@ -212,7 +212,7 @@ static bool choose_schedulers(const request *r, batch_study *study)
 {
     char text[1024], *names[BATCH_MOST_SCHEDULES];
     snprintf(text, sizeof text, "%s", r->schedulers);
-    size_t count = od_batch_fields(text, ',', names, BATCH_MOST_SCHEDULES);
+    size_t count = od_fields(text, ',', names, BATCH_MOST_SCHEDULES);
     bool fine = true;
     for (size_t i = 0; i < count && i < BATCH_MOST_SCHEDULES && fine; i++)
         fine = add_named(r, study, names[i]);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "dag/memory.h"
 
+#include "dag/cut/state.h"
+
+#include <math.h>
 #include <stdlib.h>
 
 int64_t od_dag_initial(const od_dag *dag)
@@ -73,32 +76,40 @@ int64_t od_dag_peak(const od_dag *dag, od_dag_model model, const uint32_t *order
     return fine ? peak : -1;
 }
 
-/* The only reader, or one that the others directly precede. */
-static bool has_last_reader(const od_dag *dag, const od_dag_datum *datum, uint32_t *mark, uint32_t stamp)
+/* By datum: whether one reader alone may be the last, and one alone the first where that matters. */
+typedef struct several {
+    const od_dag *dag;
+    uint32_t datum; /* seen last, plus one */
+    bool first, found;
+} several;
+
+static void look_for_several(void *arg, uint32_t d, uint32_t reader)
 {
-    const uint32_t *readers = dag->readers + datum->first_reader;
-    uint32_t last = datum->nreaders ? readers[datum->nreaders - 1] : 0;
-    if (datum->nreaders <= 1)
-        return true;
-    for (uint32_t i = dag->before.first[last]; i < dag->before.first[last + 1]; i++)
-        mark[dag->before.items[i]] = stamp;
-    for (uint32_t i = 0; i + 1 < datum->nreaders; i++)
-        if (mark[readers[i]] != stamp && readers[i] != last)
-            return false;
-    return true;
+    several *s = arg;
+    (void)reader;
+    s->found |= s->datum == d + 1 && (!s->first || s->dag->data[d].lazy);
+    s->datum = d + 1;
+}
+
+static od_status is_exact(const od_dag *dag, bool *exact)
+{
+    several s = {.dag = dag};
+    od_status status = od_dag_last_readers(dag, look_for_several, &s);
+    s.datum = 0;
+    s.first = true;
+    if (!status)
+        status = od_dag_first_readers(dag, look_for_several, &s);
+    *exact = !s.found;
+    return status;
 }
 
 od_status od_dag_steps(const od_dag *dag, od_dag_model model, const uint32_t *order, od_dag_step *steps, bool *exact)
 {
-    uint32_t *left = make_left(dag), *mark = calloc((size_t)dag->ntasks + 1, sizeof *mark);
-    *exact = true;
-    for (uint32_t i = 0; left && mark && i < dag->ntasks; i++)
+    uint32_t *left = make_left(dag);
+    for (uint32_t i = 0; left && i < dag->ntasks; i++)
         steps[order[i]] = take_turn(dag, model, order[i], left);
-    for (uint32_t d = 0; left && mark && d < dag->ndata && *exact; d++)
-        *exact = has_last_reader(dag, &dag->data[d], mark, d + 1) && !(dag->data[d].lazy && dag->data[d].nreaders > 1);
-    od_status status = left && mark ? OD_OK : OD_ENOMEM;
+    od_status status = left ? is_exact(dag, exact) : OD_ENOMEM;
     free(left);
-    free(mark);
     return status;
 }
 
@@ -115,4 +126,19 @@ int64_t od_dag_largest_need(const od_dag *dag, od_dag_model model)
         largest = need > largest ? need : largest;
     }
     return largest;
+}
+
+double od_dag_least_product(const od_dag *dag, od_dag_model model)
+{
+    double product = 0;
+    for (uint32_t d = 0; d < dag->ndata; d++) {
+        const od_dag_datum *datum = &dag->data[d];
+        double made_s = datum->producer == OD_DAG_NONE ? 0 : dag->tasks[datum->producer].seconds, read_s = 0;
+        for (uint32_t i = 0; i < datum->nreaders && model == OD_DAG_RESIDENT; i++)
+            read_s = fmax(read_s, dag->tasks[dag->readers[datum->first_reader + i]].seconds);
+        product += (double)datum->bytes * (made_s + read_s);
+    }
+    for (uint32_t t = 0; t < dag->ntasks; t++)
+        product += (double)dag->tasks[t].bytes * dag->tasks[t].seconds;
+    return product;
 }

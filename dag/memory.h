@@ -29,4 +29,9 @@ od_status od_dag_steps(const od_dag *dag, od_dag_model model, const uint32_t *or
 /* The most that one task needs for itself: no bound below it can be kept. */
 int64_t od_dag_largest_need(const od_dag *dag, od_dag_model model);
 
+/* Bytes times seconds: no schedule, on any number of processors, has a lower product of its peak and its length, since
+ * each datum is in memory while its producer runs and (resident) while its readers run. For trees of unit tasks and
+ * data this is the lemma M x Cmax >= 2 (n - 1). */
+double od_dag_least_product(const od_dag *dag, od_dag_model model);
+
 #endif

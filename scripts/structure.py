@@ -34,7 +34,8 @@ LAYERS = {
     "sim": ("trace", "sched", "memmgr", "util"),
     "batch": ("sched", "util"),  # of sched only the registry
     "dag": ("util",),
-    "tools": ("omp_ext", "batch", "dag", "trace", "sched", "memmgr", "util"),  # of omp_ext only options.c is linked
+    # Of omp_ext only options.c is linked, of sim only its graphs.
+    "tools": ("omp_ext", "batch", "dag", "sim", "trace", "sched", "memmgr", "util"),
     "bench": ("sched", "memmgr", "util", "tests"),
 }
 MOST_FILES, MOST_LINES = 20, 600

@@ -150,16 +150,12 @@ static int parse(int argc, char **argv, request *r, batch_study *study)
 {
     int option;
     optind = 0;
-    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+    while ((option = od_tool_next_option(argc, argv, long_options)) != -1) {
         if (option == 'h') {
             print_usage();
             return 0;
         }
-        if (option == '?' || option == ':') {
-            od_tool_bad_option(argv, option, long_options);
-            return OD_EXIT_REFUSED;
-        }
-        if (!take_option(r, study, option))
+        if (option == '?' || !take_option(r, study, option))
             return OD_EXIT_REFUSED;
     }
     r->log = argv[optind];
@@ -287,27 +283,11 @@ static od_status simulate(batch_study *study, batch_schedule *s, bool whole)
                        : OD_ENOMEM;
 }
 
-static bool finish(FILE *file, const char *name, od_status status)
-{
-    bool failed = ferror(file) | (fclose(file) != 0);
-    if (failed || status)
-        od_tool_error("batch: %s: %s", name, status ? od_status_text(status) : strerror(errno));
-    return !failed && !status;
-}
-
-static FILE *begin(const char *name)
-{
-    FILE *file = fopen(name, "we");
-    if (!file)
-        od_tool_error("batch: %s: %s", name, strerror(errno));
-    return file;
-}
-
 typedef enum batch_kind { AS_JOBS, AS_SESSIONS, AS_JSON, AS_BOXES, AS_SHARES, AS_USE } batch_kind;
 
 static bool write_one(const batch_study *study, const char *name, batch_kind kind, const batch_schedule *schedule)
 {
-    FILE *file = name ? begin(name) : NULL;
+    FILE *file = name ? od_tool_create("batch", name) : NULL;
     od_status status = OD_OK;
     if (!file)
         return !name;
@@ -319,7 +299,7 @@ static bool write_one(const batch_study *study, const char *name, batch_kind kin
     case AS_SHARES: batch_draw_shares(study, file); break;
     case AS_USE: status = batch_draw_use(study, schedule, file); break;
     }
-    return finish(file, name, status);
+    return od_tool_close("batch", name, file, status);
 }
 
 static bool draw(const request *r, const batch_study *study)

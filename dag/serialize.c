@@ -220,6 +220,28 @@ static od_status add(serialization *s, od_dag_order pair)
     return status;
 }
 
+/* There is a longer way from the one to the other. */
+static bool is_implied(serialization *s, od_dag_order order)
+{
+    bool implied = false;
+    mark_before(s, order.after);
+    for (uint32_t i = s->dag->after.first[order.before]; i < s->dag->after.first[order.before + 1] && !implied; i++)
+        implied = s->dag->after.items[i] != order.after && s->mark[s->dag->after.items[i]] == s->stamp;
+    return implied;
+}
+
+/* Later ones often imply earlier ones. */
+static od_status drop_implied(serialization *s, uint32_t begin)
+{
+    char error[512];
+    uint32_t kept = begin;
+    for (uint32_t i = begin; i < s->dag->norders; i++)
+        if (!is_implied(s, s->dag->orders[i]))
+            s->dag->orders[kept++] = s->dag->orders[i];
+    s->dag->norders = kept;
+    return od_dag_finish(s->dag, error, sizeof error);
+}
+
 /* Takes each order away again, the oldest first, that the bound does not need. */
 static od_status thin_out(serialization *s, int64_t bound, uint32_t begin)
 {
@@ -245,16 +267,19 @@ static od_status thin_out(serialization *s, int64_t bound, uint32_t begin)
 
 static od_status work(serialization *s, int64_t bound, uint32_t most, od_dag_serialized *result)
 {
-    enum { MOST_THINNING = 30000000 }; /* tasks times orders */
+    enum { MOST_THINNING = 20000000 }; /* precedences times orders */
     uint32_t begin = s->dag->norders;
     od_dag_order pair;
     od_dag_critical_path(s->dag, s->top, s->bottom);
     od_status status = cut_again(s);
+    bool exact = !status && s->cut.exact; /* else direct precedences say which reader is the last */
     while (!status && s->cut.bound > bound && s->dag->norders - begin < most && choose(s, &pair))
         status = add(s, pair);
     result->kept = !status && s->cut.bound <= bound;
-    uint32_t added = s->dag->norders - begin;
-    if (result->kept && added && (uint64_t)added * s->dag->ntasks <= MOST_THINNING)
+    if (!status && exact && s->dag->norders > begin)
+        status = drop_implied(s, begin);
+    uint64_t effort = (uint64_t)(s->dag->norders - begin) * (s->dag->ntasks + s->dag->after.first[s->dag->ntasks]);
+    if (!status && result->kept && s->dag->norders > begin && effort <= MOST_THINNING)
         status = thin_out(s, bound, begin);
     result->added = s->dag->norders - begin;
     result->peak = s->cut.bound;

@@ -69,8 +69,8 @@ static void draw_axes(FILE *out, const plot *p)
         fprintf(out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#dddddd\"/>\n", LEFT, y, WIDTH - RIGHT,
                 y);
         text(out, LEFT - 6, y + 4, "end", "black", analyze_bytes((int64_t)(p->most * i / 4)));
-        snprintf(words, sizeof words, "%.3g s", p->seconds * i / 4);
-        text(out, x, HEIGHT - BOTTOM + 18, "middle", "black", words);
+        snprintf(words, sizeof words, "%.5g s", p->seconds * i / 4);
+        text(out, x, HEIGHT - BOTTOM + 18, i < 4 ? "middle" : "end", "black", words);
     }
 }
 

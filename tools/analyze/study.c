@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ADDED = 100000, MOST_SERIALISED = 20000 }; /* precedences; tasks of a graph to which they are added */
+enum { MOST_ADDED = 20000, MOST_SERIALISED = 3000 }; /* precedences; tasks of a graph to which they are added */
 
 const char *analyze_bytes(int64_t bytes)
 {

@@ -79,6 +79,20 @@ if command -v glpsol >/dev/null; then
     optimum=$(awk '$1 == "Objective:" { printf "%.0f", $4 }' "$work/solution")
     grep -q "\"bound_bytes\":.*$(printf %.0f "$optimum")" "$work/ligo.json" || fail "glpsol's optimum is $optimum"
 fi
+if "$ompdarts" sim --help >/dev/null 2>&1; then
+    analyze --workload=cholesky:n=8 --sched=darts,eager --devices=2 --json="$work/sim.json" >"$work/out" || fail "--sched"
+    [[ $(grep -c 'evicts 0 data' "$work/out") == 2 ]] || fail "a device with its own peak evicts: $(cat "$work/out")"
+    python3 - "$work" <<'PY' || fail "JSON of policies"
+import json, sys
+for policy in json.load(open(sys.argv[1] + "/sim.json"))["policies"]:
+    full, peak, half = policy["runs"]
+    moved = lambda run: run["h2d_bytes"] + run["d2h_bytes"] + run["d2d_bytes"]
+    assert peak["memory_bytes"] == full["peak_bytes"] <= full["memory_bytes"] and half["memory_bytes"] == full["peak_bytes"] // 2
+    assert moved(half) > moved(full) and half["evictions"] > 0 and half["makespan_s"] >= full["makespan_s"]
+PY
+    refused 'sched=nix: unknown name' --workload=cholesky:n=4 --sched=nix
+    refused 'neither a recorded run nor a workload' "$data/small.dag" --sched=darts
+fi
 analyze --generate=tree:120 --bound=20M >"$work/out" || fail "a large tree"
 analyze --generate=tree:3001 --bound=1G | grep -q 'left out: too many tasks' || fail "a tree that is too large"
 analyze --generate=tree:50 --json=/dev/full >/dev/null 2>&1 && fail "a full disk goes unnoticed"

@@ -8,6 +8,7 @@
 #include "tools/analyze/recorded.h"
 #include "tools/analyze/study.h"
 #include "tools/tools.h"
+#include "util/file/lines.h"
 #include "util/options.h"
 
 #include <errno.h>
@@ -34,6 +35,11 @@ static const char usage[] =
     "                     replace: inputs are freed as outputs are allocated\n"
     "  --bound=SIZE       add precedences until no schedule needs more\n"
     "  --rule=NAME        which ones: min-levels, respect-order, max-size, max-min-size, or all (default)\n"
+    "  --sched=NAME,...   simulate a recorded run or a workload under these policies: the peak of the devices, and "
+    "what half\n"
+    "                     of it costs\n"
+    "  --devices=K        with this number of devices (default: 1)\n"
+    "  --platform=NAME    of this machine (default: pcie)\n"
     "  --write=FILE       the graph, with the precedences of the rule that leaves the shortest critical path; "
     "FILE.dot: as\n"
     "                     DOT\n"
@@ -45,10 +51,10 @@ static const char usage[] =
 
 typedef struct request {
     const char *file, *workload, *generate;
-    const char *write, *json, *svg, *lp; /* NULL: not asked for */
+    const char *write, *json, *svg, *lp, *sched; /* NULL: not asked for */
 } request;
 
-enum { WORKLOAD = 256, GENERATE, MODEL, BOUND, RULE, WRITE, JSON, SVG, LP };
+enum { WORKLOAD = 256, GENERATE, MODEL, BOUND, RULE, WRITE, JSON, SVG, LP, SCHED, DEVICES, PLATFORM };
 
 static const struct option long_options[] = {
     {"workload", required_argument, NULL, WORKLOAD},
@@ -60,6 +66,9 @@ static const struct option long_options[] = {
     {"json", required_argument, NULL, JSON},
     {"svg", required_argument, NULL, SVG},
     {"lp", required_argument, NULL, LP},
+    {"sched", required_argument, NULL, SCHED},
+    {"devices", required_argument, NULL, DEVICES},
+    {"platform", required_argument, NULL, PLATFORM},
     {"help", no_argument, NULL, 'h'},
     {0},
 };
@@ -123,8 +132,15 @@ static bool take_option(request *r, analyze_study *study, int option)
     const struct {
         int option;
         const char **text;
-    } texts[] = {{WORKLOAD, &r->workload}, {GENERATE, &r->generate}, {WRITE, &r->write},
-                 {JSON, &r->json},         {SVG, &r->svg},           {LP, &r->lp}};
+    } texts[] = {{WORKLOAD, &r->workload},
+                 {GENERATE, &r->generate},
+                 {WRITE, &r->write},
+                 {JSON, &r->json},
+                 {SVG, &r->svg},
+                 {LP, &r->lp},
+                 {SCHED, &r->sched},
+                 {DEVICES, &study->machine.devices},
+                 {PLATFORM, &study->machine.platform}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].option == option)
             *texts[i].text = optarg;
@@ -196,6 +212,39 @@ static int load(const request *r, analyze_study *study)
     if (status)
         od_tool_error("analyze: %s: %s", what, *error ? error : od_status_text(status));
     return !status ? 0 : status == OD_ENOMEM ? OD_EXIT_FAILURE : OD_EXIT_REFUSED;
+}
+
+/* --- devices ------------------------------------------------------------------------------------ */
+
+static bool choose_policies(const request *r, analyze_machine *m)
+{
+    char text[1024], *names[ANALYZE_POLICIES];
+    snprintf(text, sizeof text, "%s", r->sched);
+    size_t count = od_fields(text, ',', names, ANALYZE_POLICIES);
+    if (count > ANALYZE_POLICIES) {
+        od_tool_error("analyze: --sched: more than %d policies", ANALYZE_POLICIES);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        snprintf(m->policies[m->count++].name, sizeof m->policies[0].name, "%s", names[i]);
+    return true;
+}
+
+/* The command's status. */
+static int simulate(const request *r, analyze_study *study)
+{
+    bool recorded = r->file && is_recorded(r->file);
+    if (!r->sched)
+        return 0;
+    if (!recorded && !r->workload) {
+        od_tool_error("analyze: --sched: neither a recorded run nor a workload: what devices do with it is not known");
+        return OD_EXIT_REFUSED;
+    }
+    if (!choose_policies(r, &study->machine))
+        return OD_EXIT_REFUSED;
+    od_status status = analyze_simulate(&study->machine, recorded ? "--graph" : "--workload",
+                                        recorded ? r->file : r->workload, study->data_bytes);
+    return status ? OD_EXIT_REFUSED : 0;
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -288,6 +337,9 @@ static int work(const request *r, analyze_study *study)
     }
     if (!bound_is_possible(study))
         return OD_EXIT_REFUSED;
+    status = simulate(r, study);
+    if (status)
+        return status;
     analyze_print(study, stdout);
     bool fine = write_one(study, r->json, AS_JSON) && write_one(study, r->lp, AS_PROGRAM) &&
                 (!r->svg || draw(r, study)) && write_graph(r, study);
@@ -300,6 +352,7 @@ int od_tool_analyze(int argc, char **argv)
     analyze_study *study = calloc(1, sizeof *study);
     if (!study)
         return OD_EXIT_FAILURE;
+    study->machine = (analyze_machine){.platform = "pcie", .devices = "1"};
     for (int rule = 0; rule < OD_DAG_RULES; rule++)
         study->rules[rule].asked = true;
     int status = parse(argc, argv, &r, study);

@@ -80,6 +80,35 @@ static void print_rules(const analyze_study *study, FILE *out)
     }
 }
 
+static double moved(const analyze_run *run)
+{
+    return run->loaded + run->stored + run->exchanged;
+}
+
+static void print_run(const analyze_run *run, FILE *out)
+{
+    fprintf(out, " %10s %9.6g s", analyze_bytes((int64_t)moved(run)), run->makespan);
+}
+
+static void print_machine(const analyze_machine *m, FILE *out)
+{
+    fprintf(out, "\n%s, devices: %s\n%-18s %10s %10s %11s %10s %11s   %s\n", m->platform, m->devices, "policy", "peak",
+            "moved", "makespan", "half moved", "makespan", "a device with its peak");
+    for (int i = 0; i < m->count; i++) {
+        const analyze_policy *p = &m->policies[i];
+        fprintf(out, "%-18.18s %10s", p->name, analyze_bytes(p->run[0].peak));
+        print_run(&p->run[0], out);
+        if (p->runs == ANALYZE_RUNS)
+            print_run(&p->run[2], out);
+        else
+            fprintf(out, " %10s %11s", "-", "-");
+        if (p->runs == 1)
+            fputs("   cannot run a task\n", out);
+        else
+            fprintf(out, "   evicts %.0f data\n", p->run[1].evictions);
+    }
+}
+
 void analyze_print(const analyze_study *study, FILE *out)
 {
     const od_dag *dag = &study->dag;
@@ -91,6 +120,8 @@ void analyze_print(const analyze_study *study, FILE *out)
     print_cut(study, out);
     if (study->bound)
         print_rules(study, out);
+    if (study->machine.count)
+        print_machine(&study->machine, out);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------------- */
@@ -146,6 +177,31 @@ static void put_serialised(const analyze_study *study, cJSON *root)
             cJSON_AddItemToArray(array, rule_object(study, rule));
 }
 
+static cJSON *run_object(const analyze_run *run)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "memory_bytes", (double)run->memory);
+    cJSON_AddNumberToObject(object, "peak_bytes", (double)run->peak);
+    cJSON_AddNumberToObject(object, "h2d_bytes", run->loaded);
+    cJSON_AddNumberToObject(object, "d2h_bytes", run->stored);
+    cJSON_AddNumberToObject(object, "d2d_bytes", run->exchanged);
+    cJSON_AddNumberToObject(object, "evictions", run->evictions);
+    cJSON_AddNumberToObject(object, "makespan_s", run->makespan);
+    return object;
+}
+
+static void put_machine(const analyze_machine *m, cJSON *root)
+{
+    cJSON *array = cJSON_AddArrayToObject(root, "policies");
+    for (int i = 0; i < m->count; i++) {
+        cJSON *object = cJSON_CreateObject(), *runs = cJSON_AddArrayToObject(object, "runs");
+        cJSON_AddStringToObject(object, "policy", m->policies[i].name);
+        for (int n = 0; n < m->policies[i].runs; n++)
+            cJSON_AddItemToArray(runs, run_object(&m->policies[i].run[n]));
+        cJSON_AddItemToArray(array, object);
+    }
+}
+
 static void put_numbers(const analyze_study *study, cJSON *root)
 {
     const struct {
@@ -178,5 +234,7 @@ od_status analyze_write_json(const analyze_study *study, FILE *out)
     put_names(study, cut, "running", OD_DAG_RUNNING);
     if (study->bound)
         put_serialised(study, root);
+    if (study->machine.count)
+        put_machine(&study->machine, root);
     return od_tool_print_json(root, out);
 }

@@ -6,6 +6,7 @@
 #include "dag/cut/cut.h"
 #include "dag/order/order.h"
 #include "dag/serialize.h"
+#include "tools/analyze/machine.h"
 
 #include <stdio.h>
 
@@ -46,6 +47,7 @@ typedef struct analyze_study {
     int64_t data_bytes, largest_need;
     int64_t bound; /* 0: none was given */
     analyze_rule rules[OD_DAG_RULES];
+    analyze_machine machine;
 } analyze_study;
 
 /* Computes everything; the graph and what is asked for are there. OD_ENOMEM. */

@@ -60,7 +60,8 @@ static void test_text(void **unused)
     assert_int_equal(dag.tasks[2].bytes, 10 << 20);
     assert_int_equal(dag.data[2].bytes, 15000000);
     assert_true(dag.data[4].lazy && dag.data[4].nreaders == 3 && dag.data[3].producer == OD_DAG_NONE);
-    assert_true(precedes(&dag, "read", "right") && precedes(&dag, "join", "report") && !precedes(&dag, "left", "right"));
+    assert_true(precedes(&dag, "read", "right") && precedes(&dag, "join", "report") &&
+                !precedes(&dag, "left", "right"));
     assert_true(od_dag_critical_path(&dag, NULL, NULL) == 0.5 + 3 + 1.5 + 0.25);
     od_dag_free(&dag);
 }
@@ -142,9 +143,12 @@ static void test_refused(void **unused)
         {FLOW("{\"name\": \"a\", \"parents\": [\"b\"]}"), "no task 'b'"},
         {FLOW("{\"name\": \"a\", \"parents\": [1]}"), "no name"},
         {FLOW("{\"name\": \"a\", \"files\": [{\"link\": \"x\"}]}"), "neither input nor output"},
-        {FLOW("{\"name\": \"a\", \"files\": [{\"link\": \"input\", \"name\": \"f\", \"size\": -2}]}"), "size of a file"},
-        {FLOW("{\"name\": \"a\", \"outputFiles\": [\"f\"]}, {\"name\": \"b\", \"outputFiles\": [\"f\"]}"), "output of two"},
-        {FLOW("{\"name\": \"a\", \"parents\": [\"b\"]}, {\"name\": \"b\", \"parents\": [\"a\"]}"), "a cycle of 2 tasks"},
+        {FLOW("{\"name\": \"a\", \"files\": [{\"link\": \"input\", \"name\": \"f\", \"size\": -2}]}"),
+         "size of a file"},
+        {FLOW("{\"name\": \"a\", \"outputFiles\": [\"f\"]}, {\"name\": \"b\", \"outputFiles\": [\"f\"]}"),
+         "output of two"},
+        {FLOW("{\"name\": \"a\", \"parents\": [\"b\"]}, {\"name\": \"b\", \"parents\": [\"a\"]}"),
+         "a cycle of 2 tasks"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         od_dag dag;

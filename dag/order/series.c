@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DEPTH = 5000, MOST_WORK_PER_TASK = 40000 };
+enum { MOST_DEPTH = 5000, MOST_WORK = 300000000 }; /* tasks that are looked at, in all parts: some ten seconds */
 
 typedef struct string {
     od_dag_step step;
@@ -326,7 +326,7 @@ static bool make_decomposition(decomposition *d, const od_dag *dag, const uint32
     d->sinks = malloc(room * sizeof *d->sinks);
     d->sources = malloc(room * sizeof *d->sources);
     d->pairs = malloc(room * sizeof *d->pairs);
-    d->work = (uint64_t)MOST_WORK_PER_TASK * room;
+    d->work = MOST_WORK;
     if (!d->tasks || !d->position || !d->strings || !d->follower || !d->leader || !d->copy || !d->sinks ||
         !d->sources || !d->pairs)
         return false;

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How well the rules of `ompdarts analyze` keep bounds, on made-up workflows (docs/reproduction.md).
 
-For each kind and model: the maximum cut over the peak of depth-first, and at fractions of the maximum cut, of each rule, how
-often it keeps the bound, and the median of its critical path over the graph's own and of how many precedences it adds.
+For each kind and model: the maximum cut over the peak of depth-first, and at fractions of the maximum cut, of each rule,
+how often it keeps the bound, and the median of its critical path over the graph's own and of how many precedences it
+adds.
 """
 
 import argparse

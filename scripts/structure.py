@@ -33,7 +33,9 @@ LAYERS = {
     "omp_ext": ("trace", "sched", "memmgr", "util"),
     "sim": ("trace", "sched", "memmgr", "util"),
     "batch": ("sched", "util"),  # of sched only the registry
-    "tools": ("omp_ext", "batch", "trace", "sched", "memmgr", "util"),  # of omp_ext only options.c is linked
+    "dag": ("util",),
+    # Of omp_ext only options.c is linked, of sim only its graphs.
+    "tools": ("omp_ext", "batch", "dag", "sim", "trace", "sched", "memmgr", "util"),
     "bench": ("sched", "memmgr", "util", "tests"),
 }
 MOST_FILES, MOST_LINES = 20, 600

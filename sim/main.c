@@ -398,21 +398,21 @@ static void print_csv(const command *c, const sim_platform *platform, const sim_
         fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,"
               "d2d_bytes,"
               "loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,compute_bound_s,"
-              "critical_path_s,bus_bound_s,lookahead_s\n",
+              "critical_path_s,bus_bound_s,lookahead_s,peak_bytes\n",
               c->csv);
     char cost[32] = "", policy[1100], label[1100];
     if (c->cost != SIM_COST_IGNORED)
         snprintf(cost, sizeof cost, "%.6f", result->sched_s);
     fprintf(c->csv,
             "%s,%u,%u,%u,%zu,%s,%s,%" PRIu64 ",%u,%.9f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%g\n",
+            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%g,%" PRIu64 "\n",
             field(c->label, label, sizeof label), c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
             field(c->policy_text, policy, sizeof policy), c->evict->name, machine->seed, graph->ntasks,
             result->makespan, result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
             total->h2d_bytes, total->d2h_bytes, total->d2d_bytes, total->loads, total->evictions, bounds->load_bytes,
             cost, platform->name, machine->buffer, sim_graph_bytes(graph), total->reloads,
             (double)total->stall_ns * 1e-9, bounds->compute_s, bounds->critical_path_s, bounds->bus_s,
-            machine->lookahead);
+            machine->lookahead, (uint64_t)total->peak_bytes);
 }
 
 static double ratio(double value, double bound)

@@ -24,6 +24,7 @@ static const char usage[] =
     "  bench [OPTIONS] [KERNEL...]        run tiled kernels under several policies and compare them\n"
     "  sim [OPTIONS]                      simulate a workload on another machine\n"
     "  batch LOG --nodes=WHICH [OPTIONS]  simulate a cluster whose jobs share input files, under several schedulers\n"
+    "  analyze FILE [OPTIONS]             how much memory a task graph needs, and how to keep every schedule below a bound\n"
     "  report TRACE... [-o REPORT.html]   explain a run, or compare several\n"
     "  map [OPTIONS] PROGRAM [ARGUMENTS]  run a program and show what its constructs did with their data\n"
     "  trace convert TRACE.json TRACE.paje\n"
@@ -42,9 +43,9 @@ typedef struct command {
 static const command commands[] = {{"run", od_tool_run},     {"env", od_tool_env}, {"info", od_tool_info},
                                    {"history", od_tool_history}, {"bench", od_tool_bench}, {"sim", od_tool_sim},
                                    {"report", od_tool_report},   {"map", od_tool_map}, {"trace", od_tool_trace},
-                                   {"batch", od_tool_batch}};
+                                   {"batch", od_tool_batch},     {"analyze", od_tool_analyze}};
 static const char *const command_names[] = {"run", "env", "info", "history", "bench", "sim", "report", "map", "trace",
-                                            "batch", NULL};
+                                            "batch", "analyze", NULL};
 
 /* What could not be printed is a failure. */
 static int flushed(int status)

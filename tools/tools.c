@@ -5,6 +5,7 @@
 #include "omp_ext/options.h"
 #include "util/nearest.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -166,4 +167,41 @@ bool od_tool_find_helper(const char *name, char *path, size_t size)
         if ((size_t)snprintf(path, size, "%s/%s/%s", command_path, folders[i], name) < size && access(path, X_OK) == 0)
             return true;
     return false;
+}
+
+int od_tool_next_option(int argc, char **argv, const struct option *options)
+{
+    int option = getopt_long(argc, argv, ":h", options, NULL);
+    if (option != '?' && option != ':')
+        return option;
+    od_tool_bad_option(argv, option, options);
+    return '?';
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+FILE *od_tool_create(const char *command, const char *name)
+{
+    FILE *file = fopen(name, "we");
+    if (!file)
+        od_tool_error("%s: %s: %s", command, name, strerror(errno));
+    return file;
+}
+
+bool od_tool_close(const char *command, const char *name, FILE *file, od_status status)
+{
+    bool failed = ferror(file) | (fclose(file) != 0);
+    if (failed || status)
+        od_tool_error("%s: %s: %s", command, name, status ? od_status_text(status) : strerror(errno));
+    return !failed && !status;
+}
+
+od_status od_tool_print_json(cJSON *root, FILE *out)
+{
+    char *text = cJSON_Print(root);
+    if (text)
+        fprintf(out, "%s\n", text);
+    cJSON_Delete(root);
+    free(text);
+    return text ? OD_OK : OD_ENOMEM;
 }

@@ -6,8 +6,11 @@
 #ifndef OD_TOOLS_TOOLS_H
 #define OD_TOOLS_TOOLS_H
 
+#include "util/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #ifndef OMPDARTS_VERSION
 #define OMPDARTS_VERSION "0.1.0"
@@ -29,6 +32,7 @@ int od_tool_report(int argc, char **argv);
 int od_tool_map(int argc, char **argv);
 int od_tool_trace(int argc, char **argv);
 int od_tool_batch(int argc, char **argv);
+int od_tool_analyze(int argc, char **argv);
 
 /* One line on standard error, "ompdarts: …". */
 __attribute__((format(printf, 1, 2))) void od_tool_error(const char *format, ...);
@@ -40,6 +44,17 @@ bool od_tool_accept_options(const bool *typed);
 struct option; /* getopt.h */
 /* What is wrong with the option at which getopt_long() stopped; `result` is what it returned, ':' or '?'. */
 void od_tool_bad_option(char *const *argv, int result, const struct option *options);
+
+/* getopt_long() with -h alone beside the long options. 'h': help is asked for; '?': refused, with a message; -1: no more. */
+int od_tool_next_option(int argc, char **argv, const struct option *options);
+
+/* Files that a subcommand writes. NULL, false: with a message. */
+FILE *od_tool_create(const char *command, const char *name);
+bool od_tool_close(const char *command, const char *name, FILE *file, od_status status);
+
+struct cJSON;
+/* Prints and frees it. */
+od_status od_tool_print_json(struct cJSON *root, FILE *out);
 
 /* The error "unknown <what> '<text>'", with the nearest of `known` (NULL-terminated) or else all of them. */
 void od_tool_unknown(const char *what, const char *text, const char *const *known);

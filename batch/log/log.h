@@ -8,7 +8,7 @@
 #ifndef OD_BATCH_LOG_LOG_H
 #define OD_BATCH_LOG_LOG_H
 
-#include "util/container/index.h"
+#include "util/container/names.h"
 #include "util/status.h"
 
 #include <stdbool.h>
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define OD_BATCH_NONE UINT32_MAX
+#define OD_BATCH_MOST_SECONDS 1e10
 
 /* Of a node; of a job, which may be divided; of a cluster. */
 enum { OD_BATCH_MOST_CORES = 4096, OD_BATCH_MOST_ASKED = 1000000, OD_BATCH_MOST_NODES = 100000 };
@@ -43,20 +44,12 @@ typedef struct od_batch_job {
     uint32_t user, session, file; /* small numbers; OD_BATCH_NONE: not given */
 } od_batch_job;
 
-/* Words of a log, each with a number. */
-typedef struct od_batch_names {
-    char **text; /* malloc'ed, by number */
-    uint32_t *like; /* by number: the next one with the same hash */
-    uint32_t count, room;
-    od_index by_hash;
-} od_batch_names;
-
 typedef struct od_batch_log {
     od_batch_job *jobs; /* malloc'ed */
     uint32_t count, room;
     uint32_t files, sessions; /* their numbers are below */
     uint64_t left_out;        /* lines of jobs that never ran, and of parts of jobs, where the format tells */
-    od_batch_names user_names, session_names, file_names;
+    od_names user_names, session_names, file_names;
 } od_batch_log;
 
 void od_batch_cluster_free(od_batch_cluster *cluster);
@@ -64,9 +57,6 @@ void od_batch_log_free(od_batch_log *log);
 
 /* A new job at the end, zeroed but for its number; NULL: out of memory. */
 od_batch_job *od_batch_log_add(od_batch_log *log);
-
-/* The number of a word, new or known; OD_BATCH_NONE: out of memory. */
-uint32_t od_batch_name_number(od_batch_names *names, const char *word);
 
 /* How many seconds the file takes to come to a node; the shortest of all nodes. */
 double od_batch_load(double size, const od_batch_node *node);

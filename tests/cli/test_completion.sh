@@ -61,7 +61,7 @@ offers files run --stats x --trace "" ""
 offers "cholesky" bench ch
 offers "darts darts+belady darts+lru darts+luf" bench -s dar
 offers "float double" bench --type =
-subcommands=(run bench report map env info) # history has only --help
+subcommands=(run bench report map env info batch analyze) # history has only --help
 if "$command" sim --help >/dev/null 2>&1; then
     subcommands+=(sim)
     offers "nvlink" sim --platform n

@@ -2,7 +2,7 @@
 /* `ompdarts batch`: a log of jobs that share input files, simulated on a cluster under several schedulers. */
 #include "batch/generate.h"
 #include "batch/log/complete.h"
-#include "batch/log/fields.h"
+#include "util/file/lines.h"
 #include "batch/log/read.h"
 #include "tools/batch/schedules.h"
 #include "tools/tools.h"
@@ -91,7 +91,7 @@ static void print_usage(void)
 
 static bool take_number(const char *name, double least, double most, double *value)
 {
-    if (od_batch_number(optarg, least, most, value))
+    if (od_number(optarg, least, most, value))
         return true;
     od_tool_error("batch: --%s=%s: not a number from %g to %g", name, optarg, least, most);
     return false;
@@ -101,8 +101,8 @@ static bool take_window(od_batch_window *window)
 {
     char text[128], *fields[2];
     snprintf(text, sizeof text, "%s", optarg);
-    if (od_batch_fields(text, ':', fields, 2) == 2 && od_batch_number(fields[0], 0, OD_BATCH_MOST_SECONDS, &window->from) &&
-        od_batch_number(fields[1], 0, OD_BATCH_MOST_SECONDS, &window->to) && window->from < window->to)
+    if (od_fields(text, ':', fields, 2) == 2 && od_number(fields[0], 0, OD_BATCH_MOST_SECONDS, &window->from) &&
+        od_number(fields[1], 0, OD_BATCH_MOST_SECONDS, &window->to) && window->from < window->to)
         return true;
     od_tool_error("batch: --window=%s: not FROM:TO in seconds, such as 86400:691200", optarg);
     return false;
@@ -114,10 +114,10 @@ static bool take_workload(od_batch_workload *w)
     double values[4] = {0, 0, 100, 1};
     static const double least[] = {1, 1e-3, 1, 0}, most[] = {1e9, 1000, 1e6, 1e9};
     snprintf(text, sizeof text, "%s", optarg);
-    size_t count = od_batch_fields(text, ':', fields, 4);
+    size_t count = od_fields(text, ':', fields, 4);
     bool fine = count >= 2 && count <= 4;
     for (size_t i = 0; i < count && fine; i++)
-        fine = od_batch_number(fields[i], least[i], most[i], &values[i]);
+        fine = od_number(fields[i], least[i], most[i], &values[i]);
     if (!fine)
         od_tool_error("batch: --generate=%s: not JOBS:LOAD[:BURST[:SEED]], such as 10000:0.8", optarg);
     *w = (od_batch_workload){(uint32_t)values[0], (uint32_t)values[2], values[1], (uint64_t)values[3]};
@@ -153,16 +153,12 @@ static int parse(int argc, char **argv, request *r, batch_study *study)
 {
     int option;
     optind = 0;
-    while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+    while ((option = od_tool_next_option(argc, argv, long_options)) != -1) {
         if (option == 'h') {
             print_usage();
             return 0;
         }
-        if (option == '?' || option == ':') {
-            od_tool_bad_option(argv, option, long_options);
-            return OD_EXIT_REFUSED;
-        }
-        if (!take_option(r, study, option))
+        if (option == '?' || !take_option(r, study, option))
             return OD_EXIT_REFUSED;
     }
     r->log = argv[optind];
@@ -221,7 +217,7 @@ static bool choose_schedulers(const request *r, batch_study *study)
 {
     char text[1024], *names[BATCH_MOST_SCHEDULES];
     snprintf(text, sizeof text, "%s", r->schedulers);
-    size_t count = od_batch_fields(text, ',', names, BATCH_MOST_SCHEDULES);
+    size_t count = od_fields(text, ',', names, BATCH_MOST_SCHEDULES);
     bool fine = count <= BATCH_MOST_SCHEDULES && strlen(r->schedulers) < sizeof text;
     if (!fine)
         return refuse_schedules();
@@ -298,27 +294,11 @@ static od_status simulate(batch_study *study, batch_schedule *s, bool whole)
                        : OD_ENOMEM;
 }
 
-static bool finish(FILE *file, const char *name, od_status status)
-{
-    bool failed = ferror(file) | (fclose(file) != 0);
-    if (failed || status)
-        od_tool_error("batch: %s: %s", name, status ? od_status_text(status) : strerror(errno));
-    return !failed && !status;
-}
-
-static FILE *begin(const char *name)
-{
-    FILE *file = fopen(name, "we");
-    if (!file)
-        od_tool_error("batch: %s: %s", name, strerror(errno));
-    return file;
-}
-
 typedef enum batch_kind { AS_JOBS, AS_SESSIONS, AS_JSON, AS_BOXES, AS_SHARES, AS_USE } batch_kind;
 
 static bool write_one(const batch_study *study, const char *name, batch_kind kind, const batch_schedule *schedule)
 {
-    FILE *file = name ? begin(name) : NULL;
+    FILE *file = name ? od_tool_create("batch", name) : NULL;
     od_status status = OD_OK;
     if (!file)
         return !name;
@@ -330,7 +310,7 @@ static bool write_one(const batch_study *study, const char *name, batch_kind kin
     case AS_SHARES: batch_draw_shares(study, file); break;
     case AS_USE: status = batch_draw_use(study, schedule, file); break;
     }
-    return finish(file, name, status);
+    return od_tool_close("batch", name, file, status);
 }
 
 static bool draw(const request *r, const batch_study *study)

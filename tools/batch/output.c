@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Schedules as a table, CSV and JSON. */
 #include "tools/batch/schedules.h"
+#include "tools/tools.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 static const char *const quantile_names[] = {"whisker_low", "quartile_low", "median", "quartile_high", "whisker_high"};
 
@@ -51,7 +51,7 @@ void batch_print_table(const batch_study *study, FILE *out)
 /* --- CSV ------------------------------------------------------------------------------ */
 
 /* The log's word, or # and a number of our own; nothing where it is not known. */
-static void put_name(FILE *out, const od_batch_names *names, uint32_t number)
+static void put_name(FILE *out, const od_names *names, uint32_t number)
 {
     if (number < names->count)
         fprintf(out, ",%s", names->text[number]);
@@ -145,10 +145,5 @@ od_status batch_write_json(const batch_study *study, FILE *out)
     cJSON_AddNumberToObject(root, "cores", study->cores);
     for (int i = 0; i < study->count; i++)
         cJSON_AddItemToArray(array, schedule_object(&study->schedules[i], &study->schedules[0].sums));
-    char *text = cJSON_Print(root);
-    if (text)
-        fprintf(out, "%s\n", text);
-    cJSON_Delete(root);
-    free(text);
-    return text ? OD_OK : OD_ENOMEM;
+    return od_tool_print_json(root, out);
 }

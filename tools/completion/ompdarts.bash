@@ -32,8 +32,10 @@ _ompdarts_values()
         *:--evict) printf '%s\n' auto; "$1" info --rules ;;
         *:--backend) printf '%s\n' auto omptarget cuda ;;
         *:--debug) printf '%s\n' check check=warn watchdog= jitter= ;;
-        sim:--workload) "$1" sim --help | sed -n '/^Workloads:/,/^$/s/^  \([^ ]*\) .*/\1/p' ;;
+        sim:--workload | analyze:--workload) "$1" sim --help | sed -n '/^Workloads:/,/^$/s/^  \([^ ]*\) .*/\1/p' ;;
         sim:--platform) "$1" sim --help | sed -n 's/^Platforms: //p' | tr ' ' '\n' ;;
+        analyze:--model) printf '%s\n' resident replace ;;
+        analyze:--rule) printf '%s\n' min-levels respect-order max-size max-min-size all ;;
         sim:--sched-time) printf '%s\n' ignore measure add ;;
         bench:--style) printf '%s\n' task region blas ;;
         bench:--type) printf '%s\n' float double ;;
@@ -48,7 +50,7 @@ _ompdarts()
     local command=$1 subcommand=${COMP_WORDS[1]} current=${COMP_WORDS[COMP_CWORD]} option="" i words
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run env info history bench sim batch report map trace --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run env info history bench sim batch analyze report map trace --help --version" -- "$current")
         return
     fi
     # "--option=val" comes as three words.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Lines of text and the numbers in them. */
-#include "batch/log/fields.h"
+#include "util/file/lines.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf" /* UTF-8's, which spreadsheets write */
 
-bool od_batch_refuse(od_batch_lines *in, const char *format, ...)
+bool od_refuse_line(od_lines *in, const char *format, ...)
 {
     va_list arguments;
     int written = snprintf(in->error, in->size, "line %llu: ", (unsigned long long)in->number);
@@ -19,13 +19,13 @@ bool od_batch_refuse(od_batch_lines *in, const char *format, ...)
     return false;
 }
 
-bool od_batch_next_line(od_batch_lines *in, const char *comments)
+bool od_next_line(od_lines *in, const char *comments)
 {
     ssize_t length;
     while ((length = getline(&in->text, &in->room, in->file)) >= 0) {
         in->number++;
         if (memchr(in->text, '\0', (size_t)length))
-            return od_batch_refuse(in, "a zero byte: this is no text, unless it is compressed");
+            return od_refuse_line(in, "a zero byte: this is no text, unless it is compressed");
         if (in->number == 1 && strncmp(in->text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
             memmove(in->text, in->text + 3, (size_t)(length -= 3) + 1);
         while (length > 0 && strchr("\r\n", in->text[length - 1]))
@@ -37,7 +37,7 @@ bool od_batch_next_line(od_batch_lines *in, const char *comments)
     return false;
 }
 
-void od_batch_lines_free(od_batch_lines *in)
+void od_lines_free(od_lines *in)
 {
     free(in->text);
     in->text = NULL;
@@ -55,7 +55,7 @@ static char *trimmed(char *text)
     return text + 1;
 }
 
-size_t od_batch_fields(char *line, char separator, char **fields, size_t most)
+size_t od_fields(char *line, char separator, char **fields, size_t most)
 {
     char spaces[] = " \t", own[] = {separator, '\0'}, *at = line;
     const char *separators = separator == ' ' ? spaces : own;
@@ -76,7 +76,7 @@ size_t od_batch_fields(char *line, char separator, char **fields, size_t most)
     }
 }
 
-bool od_batch_number(const char *text, double least, double most, double *value)
+bool od_number(const char *text, double least, double most, double *value)
 {
     char *end;
     if (!*text || strspn(text, "0123456789+-.eE") != strlen(text))

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const od_dag_model_names[] = {[OD_DAG_RESIDENT] = "resident", [OD_DAG_REPLACE] = "replace", NULL};
+
 /* --- adding ------------------------------------------------------------------------------- */
 
 static bool keep_name(od_dag *dag, const char *name, size_t *offset)

@@ -27,6 +27,8 @@ enum { OD_DAG_MOST_TASKS = 100000000 };
 
 typedef enum od_dag_model { OD_DAG_RESIDENT, OD_DAG_REPLACE } od_dag_model;
 
+extern const char *const od_dag_model_names[]; /* by model, up to NULL */
+
 typedef struct od_dag_task {
     double seconds;
     int64_t bytes; /* of its own, while it runs */

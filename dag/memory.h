@@ -22,6 +22,13 @@ typedef struct od_dag_step {
     int64_t change; /* the level after less that before */
 } od_dag_step;
 
+/* What `first`, and then `second`, do. */
+static inline od_dag_step od_dag_step_then(od_dag_step first, od_dag_step second)
+{
+    int64_t rise = first.change + second.rise;
+    return (od_dag_step){rise > first.rise ? rise : first.rise, first.change + second.change};
+}
+
 /* Each task's step. Which reader of a datum is its last depends on the order; where several may be, `order` decides.
  * *exact: there is no such datum, so that the steps are true of all orders. */
 od_status od_dag_steps(const od_dag *dag, od_dag_model model, const uint32_t *order, od_dag_step *steps, bool *exact);

@@ -191,7 +191,8 @@ static bool settle_killed(od_batch_log *log, const od_batch_cluster *cluster, ch
         double load = od_batch_shortest_load(job->size, cluster), duration = job->duration;
         if (duration > 0 || settle(job, load))
             continue;
-        snprintf(error, size, "line %" PRIu64 ": the job ends as it begins or before: a duration of %g s after a load of %g s",
+        snprintf(error, size,
+                 "line %" PRIu64 ": the job ends as it begins or before: a duration of %g s after a load of %g s",
                  job->line, duration, load);
         return false;
     }

@@ -59,9 +59,7 @@ static uint32_t pop(forest *f, uint32_t heap)
 /* `s` comes directly after `earlier`. */
 static void absorb(forest *f, segment *s, const segment *earlier)
 {
-    int64_t rise = earlier->step.change + s->step.rise;
-    s->step.rise = rise > earlier->step.rise ? rise : earlier->step.rise;
-    s->step.change += earlier->step.change;
+    s->step = od_dag_step_then(earlier->step, s->step);
     f->follower[earlier->last] = s->first;
     s->first = earlier->first;
 }

@@ -45,19 +45,14 @@ static void add_child(workspace *w, uint32_t *count, uint32_t task)
 static void sum_up(workspace *w, uint32_t t)
 {
     const od_dag_lists *children = w->tree.children;
-    od_dag_step sum = {0, 0}, own = w->tree.steps[t];
+    od_dag_step sum = {0, 0};
     uint32_t count = 0;
     for (uint32_t i = children->first[t]; i < children->first[t + 1]; i++)
         add_child(w, &count, children->items[i]);
     w->first[t] = link_children(w, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const od_dag_step *child = &w->whole[w->children[i].task];
-        sum.rise = sum.change + child->rise > sum.rise ? sum.change + child->rise : sum.rise;
-        sum.change += child->change;
-    }
-    sum.rise = sum.change + own.rise > sum.rise ? sum.change + own.rise : sum.rise;
-    sum.change += own.change;
-    w->whole[t] = sum;
+    for (uint32_t i = 0; i < count; i++)
+        sum = od_dag_step_then(sum, w->whole[w->children[i].task]);
+    w->whole[t] = od_dag_step_then(sum, w->tree.steps[t]);
 }
 
 /* From the root at the end backwards: a task, then its children, the last one first. */

@@ -67,9 +67,7 @@ static int by_rule(const void *left, const void *right)
 
 static void append(decomposition *d, string *a, const string *b)
 {
-    int64_t rise = a->step.change + b->step.rise;
-    a->step.rise = rise > a->step.rise ? rise : a->step.rise;
-    a->step.change += b->step.change;
+    a->step = od_dag_step_then(a->step, b->step);
     d->follower[a->last] = b->first;
     a->last = b->last;
 }

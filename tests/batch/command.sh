@@ -4,25 +4,10 @@
 # usage: command.sh OMPDARTS
 #
 # `ompdarts batch` from the outside: help, refusals, table, CSV, JSON, pictures; the same input gives the same bytes.
-set -uo pipefail
-ompdarts=$1
-data=$(dirname "$0")/data
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() { echo "FAILED: $*" >&2; exit 1; }
+subcommand=batch
+source "$(dirname "$0")/../subcommand.sh"
 
 batch() { "$ompdarts" batch "$@"; }
-
-# refused MESSAGE ARGUMENT…
-refused() {
-    local message=$1 status=0
-    shift
-    batch "$@" >"$work/out" 2>"$work/err" || status=$?
-    ((status == 2)) || fail "batch $*: exit code $status instead of 2"
-    grep -q -- "$message" "$work/err" || fail "batch $*: no '$message' in: $(cat "$work/err")"
-    [[ $(wc -l <"$work/err") == 1 && ! -s $work/out ]] || fail "batch $*: not one line on standard error alone"
-}
 
 nodes=--nodes=2:20:128:0.1
 batch --help | grep -q 'Schedulers:' || fail "--help"

@@ -116,10 +116,12 @@ static void test_refused(void **unused)
     refused(HEADER "1,0,100,10,1.5,a,F,1\n", "line 2: 1.5 cores, not a whole number");
     refused(HEADER "1,0,100,10,0,a,F,1\n", "line 2: cores is '0', not a number from 1 to 1e+06");
     refused(HEADER "1,0,100,10,1,a,F,1\n2,0,100,10,1,a,F,2\n", "line 3: its file has 2 GB here and 1 GB in line 2");
-    refused(HEADER "1,0,,-5,1,a,F,1\n", "line 2: the job ends as it begins or before: a duration of -5 s after a load of 2 s");
+    refused(HEADER "1,0,,-5,1,a,F,1\n",
+            "line 2: the job ends as it begins or before: a duration of -5 s after a load of 2 s");
     refused("1 0 5 100 4 -1 -1 4 3600 -1 1 17\n", "line 1: 12 fields and not 18 as in the Standard Workload Format");
     refused("1 0 5 100 4 -1 -1 x 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: field 8 is 'x', not a number from -1e+15 to 1e+15");
-    refused("1 0 5 100 4 -1 -1 9999 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: no node has 9999 cores and room for a file of 63993.6 GB");
+    refused("1 0 5 100 4 -1 -1 9999 3600 -1 1 17 3 -1 -1 -1 -1 -1\n",
+            "line 1: no node has 9999 cores and room for a file of 63993.6 GB");
     refused("1 -7 5 100 4 -1 -1 4 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: submitted at -7 s for 100 s: not times of a log");
 }
 
@@ -128,7 +130,8 @@ static void test_spreadsheet(void **unused)
 {
     (void)unused;
     od_batch_log log;
-    assert_int_equal(take("\xef\xbb\xbf\"submit_s\",\"duration_s\",cores,\"user\"\r\n3,\"40\",2,\"ann\"\r\n", &log), OD_OK);
+    assert_int_equal(take("\xef\xbb\xbf\"submit_s\",\"duration_s\",cores,\"user\"\r\n3,\"40\",2,\"ann\"\r\n", &log),
+                     OD_OK);
     assert_int_equal(log.jobs[0].cores, 2);
     assert_true(fabs(log.jobs[0].duration - 40) < 1e-9);
     assert_string_equal(log.user_names.text[0], "ann");
@@ -162,7 +165,8 @@ static void test_no_duration(void **unused)
     assert_true(fabs(log.jobs[0].duration) < 1e-9 && fabs(log.jobs[0].walltime - 100) < 1e-9);
     assert_true(isinf(log.jobs[1].duration) && fabs(log.jobs[1].walltime - 100) < 1e-9);
     od_batch_log_free(&log);
-    refused(HEADER "1,0,100,0,1,a,F,0\n", "line 2: the job ends as it begins or before: a duration of 0 s after a load of 0 s");
+    refused(HEADER "1,0,100,0,1,a,F,0\n",
+            "line 2: the job ends as it begins or before: a duration of 0 s after a load of 0 s");
 }
 
 static void test_clusters(void **unused)

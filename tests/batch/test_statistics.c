@@ -71,8 +71,10 @@ static void test_improvement(void **unused)
 {
     (void)unused;
     od_batch_improvement better;
-    const od_batch_session before[] = {{1, 0, 4, 0, 0}, {1, 0, 3, 0, 0}, {1, 0, 1, 0, 0}, {0}, {1, 0, 1.005, 0, 0}, {2, 0, 8, 0, 0}};
-    const od_batch_session after[] = {{1, 0, 2, 0, 0}, {1, 0, 1, 0, 0}, {1, 0, 2, 0, 0}, {0}, {1, 0, 1, 0, 0}, {2, 0, 8.5, 0, 0}};
+    const od_batch_session before[] = {{1, 0, 4, 0, 0},     {1, 0, 3, 0, 0}, {1, 0, 1, 0, 0}, {0},
+                                       {1, 0, 1.005, 0, 0}, {2, 0, 8, 0, 0}};
+    const od_batch_session after[] = {{1, 0, 2, 0, 0}, {1, 0, 1, 0, 0},  {1, 0, 2, 0, 0}, {0},
+                                      {1, 0, 1, 0, 0}, {2, 0, 8.5, 0, 0}};
     assert_int_equal(od_batch_improve(before, after, 6, &better), OD_OK);
     assert_int_equal(better.sessions, 5);
     assert_int_equal(better.changed, 4);

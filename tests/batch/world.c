@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const world_variant world_variants[WORLD_VARIANTS] = {{"fcfs", false}, {"eft", false}, {"lea", false}, {"leo", false},
-                                                      {"lem", false},  {"fcfs", true}, {"eft", true},  {"lea", true},
-                                                      {"leo", true},   {"lem", true},   {"price", false}, {"price", true}};
+const world_variant world_variants[WORLD_VARIANTS] = {
+    {"fcfs", false}, {"eft", false}, {"lea", false}, {"leo", false}, {"lem", false},   {"fcfs", true},
+    {"eft", true},   {"lea", true},  {"leo", true},  {"lem", true},  {"price", false}, {"price", true}};
 
 od_batch_settings world_settings(const world_variant *variant)
 {
@@ -69,8 +69,8 @@ void world_random(uint64_t *seed, uint32_t jobs, od_batch_cluster *cluster, od_b
         uint32_t file = (uint32_t)random_below(seed, files);
         double walltime = 5 * (double)(1 + random_below(seed, 20));
         now += at_once || random_below(seed, 3) ? 0 : (double)random_below(seed, 40);
-        world_add(log, now, walltime, 1 + (double)random_below(seed, 60), whole_nodes ? 4 : 1 + (uint32_t)random_below(seed, 4),
-                  file, size[file]);
+        world_add(log, now, walltime, 1 + (double)random_below(seed, 60),
+                  whole_nodes ? 4 : 1 + (uint32_t)random_below(seed, 4), file, size[file]);
     }
     free(size);
 }

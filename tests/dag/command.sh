@@ -5,25 +5,10 @@
 #
 # `ompdarts analyze` from the outside: help, refusals, table, JSON, pictures, graphs that are written; the linear program,
 # where glpsol is there, has the same optimum.
-set -uo pipefail
-ompdarts=$1
-data=$(dirname "$0")/data
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() { echo "FAILED: $*" >&2; exit 1; }
+subcommand=analyze
+source "$(dirname "$0")/../subcommand.sh"
 
 analyze() { "$ompdarts" analyze "$@"; }
-
-# refused MESSAGE ARGUMENT…
-refused() {
-    local message=$1 status=0
-    shift
-    analyze "$@" >"$work/out" 2>"$work/err" || status=$?
-    ((status == 2)) || fail "analyze $*: exit code $status instead of 2"
-    grep -q -- "$message" "$work/err" || fail "analyze $*: no '$message' in: $(cat "$work/err")"
-    [[ $(wc -l <"$work/err") == 1 && ! -s $work/out ]] || fail "analyze $*: not one line on standard error alone"
-}
 
 analyze --help | grep -q 'Kinds of made-up graphs:' || fail "--help"
 refused 'no FILE given'

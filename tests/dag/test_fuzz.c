@@ -6,6 +6,7 @@
 #include "world.h"
 
 #include "dag/read/read.h"
+#include "tests/unit/damage.h"
 #include "tools/analyze/recorded.h"
 
 #include <stdio.h>
@@ -13,97 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 16384, FILES = 6000 };
+enum { FILES = 6000 };
 
 static uint64_t seed = 1;
 
-typedef struct document {
-    char text[MOST];
-    size_t length;
-} document;
-
-static size_t below(size_t n)
-{
-    return n ? (size_t)random_below(&seed, n) : 0;
-}
-
-static void splice(document *doc, size_t at, size_t removed, const char *text, size_t length)
-{
-    if (at + removed > doc->length || doc->length + length > MOST)
-        return;
-    memmove(doc->text + at + length, doc->text + at + removed, doc->length - at - removed);
-    memcpy(doc->text + at, text, length);
-    doc->length += length - removed;
-}
-
-static void change_byte(document *doc)
-{
-    static const char bytes[] = "\"{}[],;:=-># \n/*.e0129abtr\\\0";
-    if (doc->length)
-        doc->text[below(doc->length)] = bytes[below(sizeof bytes)];
-}
-
-static void cut_off(document *doc)
-{
-    doc->length = below(doc->length + 1);
-}
-
-static void leave_out(document *doc)
-{
-    splice(doc, below(doc->length), below(40), "", 0);
-}
-
-static void repeat(document *doc)
-{
-    char piece[200];
-    size_t length = below(sizeof piece), from = below(doc->length);
-    if (from + length > doc->length)
-        return;
-    memcpy(piece, doc->text + from, length);
-    splice(doc, below(doc->length), 0, piece, length);
-}
-
-/* A word becomes a number, or another name. */
-static void change_word(document *doc)
-{
-    static const char *const words[] = {"0",
-                                        "-1",
-                                        "1e300",
-                                        "-1e300",
-                                        "nan",
-                                        "1152921504606846976",
-                                        "1e18",
-                                        "a",
-                                        "b",
-                                        "join",
-                                        "18446744073709551616",
-                                        "",
-                                        "null",
-                                        "{}",
-                                        "[]",
-                                        "\"b\"",
-                                        "9E",
-                                        "left",
-                                        "->"};
-    static const char ends[] = " \n,:[]={}";
-    size_t at = below(doc->length), end;
-    const char *text = words[below(sizeof words / sizeof *words)];
-    while (at > 0 && !strchr(ends, doc->text[at - 1]))
-        at--;
-    for (end = at; end < doc->length && !strchr(ends, doc->text[end]);)
-        end++;
-    splice(doc, at, end - at, text, strlen(text));
-}
-
-static document damaged(const document *doc)
-{
-    static void (*const changes[])(document *) = {change_byte, cut_off,     leave_out,  repeat,
-                                                  change_word, change_word, change_word};
-    document other = *doc;
-    for (size_t n = 1 + below(3); n > 0; n--)
-        changes[below(sizeof changes / sizeof *changes)](&other);
-    return other;
-}
+static const char bytes[] = "\"{}[],;:=-># \n/*.e0129abtr\\\0";
+/* Numbers, and other names. */
+static const char *const words[] = {
+    "0", "-1", "1e300", "-1e300", "nan", "1152921504606846976", "1e18", "a", "b", "join",
+    "18446744073709551616", "", "null", "{}", "[]", "\"b\"", "9E", "left", "->"};
+static const damage_alphabet alphabet = {bytes, sizeof bytes, words, sizeof words / sizeof *words, " \n,:[]={}"};
 
 static void compute_all(od_dag *dag, od_dag_model model)
 {
@@ -152,22 +72,18 @@ static bool try_one(document *doc)
     if (status && (status != OD_EINVAL || strlen(error) < 7 || strchr(error, '\n')))
         fail_msg("status %d, '%s'", status, error);
     if (!status)
-        compute_all(&dag, (od_dag_model)below(2));
+        compute_all(&dag, (od_dag_model)random_below(&seed, 2));
     od_dag_free(&dag);
     return !status;
 }
 
 static void try_all(const char *path)
 {
-    document doc;
+    document doc = damage_load(path, DAMAGE_MOST * 3 / 4);
     int accepted = 0;
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    doc.length = fread(doc.text, 1, MOST * 3 / 4, file);
-    fclose(file);
     assert_true(try_one(&doc));
     for (int i = 0; i < FILES; i++) {
-        document other = damaged(&doc);
+        document other = damage(&doc, &alphabet, &seed);
         accepted += try_one(&other);
     }
     print_message("%s: %d of %d accepted\n", strrchr(path, '/') + 1, accepted, (int)FILES);

@@ -4,24 +4,10 @@
 # usage: command.sh OMPDARTS
 #
 # `ompdarts sim` from the outside: help, refusals, tables, CSV, traces; the same seed gives the same bytes.
-set -uo pipefail
-ompdarts=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() { echo "FAILED: $*" >&2; exit 1; }
+subcommand=sim
+source "$(dirname "$0")/../subcommand.sh"
 
 sim() { "$ompdarts" sim "$@"; }
-
-# refused MESSAGE ARGUMENT…
-refused() {
-    local message=$1 status=0
-    shift
-    sim "$@" >"$work/out" 2>"$work/err" || status=$?
-    ((status == 2)) || fail "sim $*: exit code $status instead of 2"
-    grep -q -- "$message" "$work/err" || fail "sim $*: no '$message' in: $(cat "$work/err")"
-    [[ ! -s $work/out ]] || fail "sim $*: wrote to standard output"
-}
 
 sim --help | grep -q 'Workloads:' || fail "--help"
 refused 'one of --workload and --graph' --sched eager

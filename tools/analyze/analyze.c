@@ -94,13 +94,12 @@ static void print_usage(void)
 
 static bool take_model(analyze_study *study)
 {
-    static const char *const names[] = {[OD_DAG_RESIDENT] = "resident", [OD_DAG_REPLACE] = "replace", NULL};
-    for (int i = 0; names[i]; i++)
-        if (strcmp(names[i], optarg) == 0) {
+    for (int i = 0; od_dag_model_names[i]; i++)
+        if (strcmp(od_dag_model_names[i], optarg) == 0) {
             study->model = (od_dag_model)i;
             return true;
         }
-    od_tool_unknown("analyze: model", optarg, names);
+    od_tool_unknown("analyze: model", optarg, od_dag_model_names);
     return false;
 }
 

@@ -8,8 +8,6 @@
 
 enum { MOST_NAMED = 6 };
 
-static const char *const model_names[] = {[OD_DAG_RESIDENT] = "resident", [OD_DAG_REPLACE] = "replace"};
-
 /* --- tables -------------------------------------------------------------------------------------- */
 
 static void print_orders(const analyze_study *study, FILE *out)
@@ -113,7 +111,8 @@ void analyze_print(const analyze_study *study, FILE *out)
 {
     const od_dag *dag = &study->dag;
     fprintf(out, "%" PRIu32 " tasks, %" PRIu32 " precedences, %" PRIu32 " data of %s; model: %s\n", dag->ntasks,
-            dag->after.first[dag->ntasks], dag->ndata, analyze_bytes(study->data_bytes), model_names[study->model]);
+            dag->after.first[dag->ntasks], dag->ndata, analyze_bytes(study->data_bytes),
+            od_dag_model_names[study->model]);
     fprintf(out, "work %.6g s, critical path %.6g s, parallelism %.2f; one task needs up to %s\n", study->work,
             study->path, study->path > 0 ? study->work / study->path : 0, analyze_bytes(study->largest_need));
     print_orders(study, out);
@@ -223,7 +222,7 @@ od_status analyze_write_json(const analyze_study *study, FILE *out)
 {
     cJSON *root = cJSON_CreateObject(), *cut;
     cJSON_AddStringToObject(root, "format", "ompdarts-analyze 1");
-    cJSON_AddStringToObject(root, "model", model_names[study->model]);
+    cJSON_AddStringToObject(root, "model", od_dag_model_names[study->model]);
     put_numbers(study, root);
     put_orders(study, root);
     cut = cJSON_AddObjectToObject(root, "maximum_cut");

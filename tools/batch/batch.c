@@ -265,7 +265,8 @@ static int load_log(const request *r, batch_study *study)
     if (status)
         return explain(status, r->log, error);
     if (study->log.left_out)
-        od_tool_error("batch: %s: %llu lines are left out: jobs that never ran, or parts of jobs", r->log, (unsigned long long)study->log.left_out);
+        od_tool_error("batch: %s: %llu lines are left out: jobs that never ran, or parts of jobs", r->log,
+                      (unsigned long long)study->log.left_out);
     return 0;
 }
 

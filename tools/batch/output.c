@@ -63,7 +63,9 @@ static void put_name(FILE *out, const od_names *names, uint32_t number)
 
 void batch_write_jobs(const batch_study *study, FILE *out)
 {
-    fputs("scheduler,job,user,session,file,node,cores,submit_s,start_s,load_wait_s,end_s,killed,counts,flow_s,stretch\n", out);
+    fputs(
+        "scheduler,job,user,session,file,node,cores,submit_s,start_s,load_wait_s,end_s,killed,counts,flow_s,stretch\n",
+        out);
     for (int i = 0; i < study->count; i++)
         for (uint32_t j = 0; j < study->log.count; j++) {
             const od_batch_job *job = &study->log.jobs[j];
@@ -72,9 +74,10 @@ void batch_write_jobs(const batch_study *study, FILE *out)
             put_name(out, &study->log.user_names, job->user);
             put_name(out, &study->log.session_names, job->session);
             put_name(out, &study->log.file_names, job->file);
-            fprintf(out, ",%" PRIu32 ",%" PRIu32 ",%.15g,%.15g,%.15g,%.15g,%d,%d,%.15g,%.6g\n", o->node, job->cores, job->submit,
-                    o->start, od_batch_load_wait(o), o->end, o->killed, od_batch_counts(&study->window, job),
-                    od_batch_flow(job, o), od_batch_stretch(job, o, &study->cluster));
+            fprintf(out, ",%" PRIu32 ",%" PRIu32 ",%.15g,%.15g,%.15g,%.15g,%d,%d,%.15g,%.6g\n", o->node, job->cores,
+                    job->submit, o->start, od_batch_load_wait(o), o->end, o->killed,
+                    od_batch_counts(&study->window, job), od_batch_flow(job, o),
+                    od_batch_stretch(job, o, &study->cluster));
         }
 }
 

@@ -114,8 +114,10 @@ void batch_draw_boxes(const batch_study *study, FILE *out)
     char title[160];
     axis y = ratio_axis(study, HEIGHT - BOTTOM, TOP);
     double step = (double)(WIDTH - LEFT - RIGHT) / study->count;
-    snprintf(title, sizeof title, "Stretch of changed sessions: improvement over %s (box: 25 to 75 %%, whiskers: 12.5 to 87.5 %%, "
-             "triangle: mean)", study->schedules[0].name);
+    snprintf(title, sizeof title,
+             "Stretch of changed sessions: improvement over %s (box: 25 to 75 %%, whiskers: 12.5 to 87.5 %%, "
+             "triangle: mean)",
+             study->schedules[0].name);
     begin_picture(out, title);
     draw_ratios(out, &y);
     for (int i = 0; i < study->count; i++) {
@@ -141,8 +143,8 @@ static void draw_share(FILE *out, const batch_schedule *s, int i, const axis *x,
     for (uint32_t n = 0; n < better->changed; n += step)
         fprintf(out, "%.1f,%.1f ", at(x, better->ratios[n]), at(y, (double)(n + 1) / better->changed));
     fputs("\"/>\n", out);
-    fprintf(out, "<path d=\"M%d %d h24\" stroke=\"%s\" stroke-width=\"4\"%s/><text x=\"%d\" y=\"%d\">%s</text>\n", LEFT + 12,
-            TOP + 12 + 18 * i, color(i), dashes(s), LEFT + 42, TOP + 16 + 18 * i, s->name);
+    fprintf(out, "<path d=\"M%d %d h24\" stroke=\"%s\" stroke-width=\"4\"%s/><text x=\"%d\" y=\"%d\">%s</text>\n",
+            LEFT + 12, TOP + 12 + 18 * i, color(i), dashes(s), LEFT + 42, TOP + 16 + 18 * i, s->name);
 }
 
 void batch_draw_shares(const batch_study *study, FILE *out)

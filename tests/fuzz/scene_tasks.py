@@ -167,10 +167,10 @@ def locks(rng):
     while text.open:
         text.end()
     setup = [f"int64_t *x@ = (int64_t *)malloc({tiles * n} * 8), *y@ = (int64_t *)malloc({tiles * n} * 8);",
-             f"for (int j = 0; j < {tiles * n}; j++) x@[j] = y@[j] = j + 1;", "omp_init_lock(&lock@);"]
+             f"for (int j = 0; j < {tiles * n}; j++) x@[j] = y@[j] = j + 1;", "omp_lock_t lock@;", "omp_init_lock(&lock@);"]
     tear = ["#pragma omp taskwait", f"REMEMBER(HASH_OF(x@, {tiles * n}) + HASH_OF(y@, {tiles * n}) * 3);",
             "omp_destroy_lock(&lock@); free(x@); free(y@);"]
-    return Scene(top=[ADD_TO, "static omp_lock_t lock@;"], setup=setup, steps=text.steps, tear=tear, uses=uses)
+    return Scene(top=[ADD_TO], setup=setup, steps=text.steps, tear=tear, uses=uses)
 
 
 @scene("disjoint parts", weight=1)

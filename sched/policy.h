@@ -62,7 +62,7 @@ typedef struct od_policy_option {
 /* What a device has been given and has not finished. */
 typedef struct od_device_load {
     unsigned queued;  /* tasks in its task buffer, or waiting for their loads */
-    unsigned running; /* tasks */
+    unsigned running; /* tasks, but those whose thread waits for a task inside */
     unsigned loads;   /* under way to it */
     double seconds;   /* predicted duration of all of them */
 } od_device_load;

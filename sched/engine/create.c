@@ -40,7 +40,8 @@ static od_device_load device_load(void *engine, unsigned k)
 {
     const od_engine *e = engine;
     const od_device *device = &e->device[k];
-    od_device_load load = {.running = device->running, .loads = device->loads, .seconds = device->running_seconds};
+    unsigned running = device->running - device->blocked;
+    od_device_load load = {.running = running, .loads = device->loads, .seconds = device->running_seconds};
     od_buffer_add_load(&load, &device->committed);
     od_buffer_add_load(&load, &device->buffer);
     return load;

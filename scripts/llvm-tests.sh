@@ -5,7 +5,7 @@
 #
 # Runs LLVM's own tests of its OpenMP runtimes (offload/test, openmp/runtime/test), of the version that is installed,
 # without the library and with it under several settings, and lists what differs. They come from the distribution's
-# source package, which is downloaded once into $BUILD/llvm-tests (default: build/; 165 MB) and never becomes part of the
+# source package, which is downloaded once into $BUILD/llvm-source (default: build/; 165 MB) and never becomes part of the
 # project; nothing is installed. PATTERNs choose tests whose path contains one of them. Differences that are expected, each
 # with its reason, are in tests/llvm/expected.txt. A progress line comes every 30 s.
 #
@@ -14,6 +14,8 @@
 #   --again       the results without the library are those of the last time
 #   --jobs N      tests at once (default 2)
 #   --library F   another libompdarts.so
+#   --runtimes DIR   compare with the runtimes in DIR instead of with the library
+#   --source DIR  the tests of another tree of LLVM's sources
 #   --help
 #
 # Exit code 0: nothing unexpected differs; 1: something does; 77: the tests cannot be had.
@@ -22,8 +24,9 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$root/build}
 version=${LLVM_VERSION:-19}
 work=$build/llvm-tests
+. "$root/scripts/llvm-source.sh"
 
-case ${1-} in -h | --help) sed -n '4,21s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1-} in -h | --help) sed -n '4,23s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 skip()
 {
@@ -31,45 +34,22 @@ skip()
     exit 77
 }
 
-# The sources lie beside the packages, but few machines list them: a private list, with its own state.
-private_apt()
-{
-    mkdir -p "$work/apt/lists/partial" "$work/apt/cache"
-    local suite keys=/usr/share/keyrings/debian-archive-keyring.gpg
-    suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
-    apt-get indextargets --format "deb-src [signed-by=$keys] \$(REPO_URI) $suite main" \
-        "Created-By: Packages" "Component: main" "Origin: Debian" "Codename: $suite" | sort -u >"$work/apt/sources.list"
-    [[ -s $work/apt/sources.list ]] || skip "no archive of Debian's is among the sources of packages"
-    cat >"$work/apt/apt.conf" <<END
-Dir::Etc::sourcelist "$work/apt/sources.list";
-Dir::Etc::sourceparts "-";
-Dir::State::lists "$work/apt/lists";
-Dir::Cache "$work/apt/cache";
-APT::Sandbox::User "root";
-END
-    export APT_CONFIG=$work/apt/apt.conf
-}
-
 fetch()
 {
-    for command in apt-get dpkg-deb dpkg-query python3; do
+    for command in apt-get dpkg-deb python3; do
         command -v $command >/dev/null || skip "no $command here"
     done
-    local package
-    package=$(dpkg-query -W -f '${Version}' "libomp-$version-dev") || skip "libomp-$version-dev is not installed"
+    local archive
     rm -rf "$work/source" "$work/source.part"
     mkdir -p "$work/source.part/tools"
     (cd "$work/source.part" && apt-get -q download "llvm-$version-tools") >"$work/fetch.log" 2>&1 ||
         skip "llvm-$version-tools (FileCheck, lit) cannot be had"
-    echo "llvm-tests: downloading the sources of llvm-toolchain-$version $package"
-    (private_apt && cd "$work/source.part" && apt-get -q update &&
-        apt-get -q source --download-only "llvm-toolchain-$version=$package") >>"$work/fetch.log" 2>&1 ||
-        skip "the sources of llvm-toolchain-$version cannot be had ($work/fetch.log)"
+    archive=$(fetch_llvm_source "$version" "$build/llvm-source") || skip "no tests without their sources"
     echo "llvm-tests: unpacking"
     dpkg-deb --extract "$work/source.part/llvm-$version-tools"*.deb "$work/source.part/tools"
-    tar -xJf "$work/source.part/llvm-toolchain-$version"*.orig.tar.xz -C "$work/source.part" --strip-components=1 \
+    tar -xJf "$archive" -C "$work/source.part" --strip-components=1 \
         --wildcards '*/offload/test' '*/openmp/runtime/test' '*/openmp/runtime/src/*.h'
-    rm "$work/source.part/"*.tar.xz "$work/source.part/"*.d{eb,sc}
+    rm "$work/source.part/"*.deb
     mv "$work/source.part" "$work/source"
 }
 

@@ -6,7 +6,7 @@ The tests are run by LLVM's lit, as their authors meant it, by configurations th
 each program are called through scripts (clang.sh, launch.sh) that keep what is compiled and preload the library. A
 test that passes without the library and not with it is a difference; so is one that prints something else, addresses
 aside. Each is repeated, also without the library: what comes there, too, now and then is none. expected.txt lists those
-that are expected.
+that are expected. With --runtimes, other builds of LLVM's runtimes take the place of the library.
 """
 
 import argparse
@@ -32,6 +32,7 @@ SETTINGS = {  # name -> environment; the first come first where time is short
     "jitter": {"OMPDARTS_DEBUG": "jitter=0.001", "OMPDARTS_SCHED": "lws"},
     "disabled": {"OMPDARTS_DISABLE": "1"},
 }
+RUNTIMES = "runtimes"  # the setting of --runtimes
 GOOD = ("PASS", "XFAIL", "FLAKYPASS")
 
 COMMON = """\
@@ -88,6 +89,8 @@ def arguments():
     parser.add_argument("--work", default="build/llvm-tests", help="folder with the tests, and for what they make")
     parser.add_argument("--llvm", default="/usr/lib/llvm-19")
     parser.add_argument("--library", help="another libompdarts.so")
+    parser.add_argument("--runtimes", help="compare with the runtimes in this folder, instead of with the library")
+    parser.add_argument("--source", help="take the tests from this tree of LLVM's sources")
     parser.add_argument("--minutes", type=float, default=60, help="start no further setting after so long")
     parser.add_argument("--settings", help="only these, separated by commas")
     parser.add_argument("--list-settings", action="store_true")
@@ -103,14 +106,20 @@ class Suite:
     def __init__(self, options):
         self.options = options
         self.work = pathlib.Path(options.work).resolve()
-        self.source = self.work / "source"
-        self.tools = next((self.source / "tools").glob("usr/lib/llvm-*"))
+        self.source = pathlib.Path(options.source or self.work / "source").resolve()
+        self.tools = next((self.work / "source/tools").glob("usr/lib/llvm-*"))
         self.library = str(pathlib.Path(options.library or f"{options.build}/libompdarts.so").resolve())
-        if not pathlib.Path(self.library).exists():
-            sys.exit(f"llvm-tests: no {self.library}")
-        self.sites = [self.site(name) for name in SITES]
+        for needed in [options.runtimes] if options.runtimes else [self.library]:
+            if not pathlib.Path(needed).exists():
+                sys.exit(f"llvm-tests: no {needed}")
+        self.use(None)
 
-    def site(self, name):
+    def use(self, runtimes):
+        """From now on the tests use the runtimes in this folder, or LLVM's own (None)."""
+        libdir = pathlib.Path(runtimes or f"{self.options.llvm}/lib").resolve()
+        self.sites = [self.site(name, libdir) for name in SITES]
+
+    def site(self, name, libdir):
         """Writes a suite's lit.site.cfg; returns its folder."""
         llvm, objects = pathlib.Path(self.options.llvm).resolve(), self.work / "objects" / name
         objects.mkdir(parents=True, exist_ok=True)
@@ -119,7 +128,7 @@ class Suite:
         assert not passed, "these names are ours"
         text = SITES[name].format(
             clang=f"{HERE}/clang.sh {llvm}/bin/clang", clangxx=f"{HERE}/clang.sh {llvm}/bin/clang++", major=major,
-            flags=f"-Wl,-rpath,{llvm}/lib", libdir=f"{llvm}/lib", include=self.include(llvm), environment={},
+            flags=f"-L{libdir} -Wl,-rpath,{libdir}", libdir=str(libdir), include=self.include(llvm), environment={},
             tools=str(self.tools / "bin"), objects=str(objects), triple=TRIPLE, source=str(self.source))
         text = "import os\n" + text.replace("lit_config.load_config", PASS_ON + "lit_config.load_config")
         (objects / "lit.site.cfg").write_text(text, encoding="utf-8")
@@ -151,8 +160,10 @@ class Suite:
         ours = ("OMPDARTS_", "OMP_", "KMP_", "LIBOMP")
         clean = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
         environment = {**clean, "LLVM_TESTS_CACHE": str(self.work / "cache"), "LLVM_TESTS_RECORD": str(record),
-                       "LLVM_TESTS_TIMEOUT": str(self.options.timeout), **(settings or {})}
-        if settings is not None:
+                       "LLVM_TESTS_TIMEOUT": str(self.options.timeout)}
+        self.use(self.options.runtimes if settings == RUNTIMES else None)
+        if isinstance(settings, dict):
+            environment.update(settings)
             environment.update(LLVM_TESTS_LIBRARY=self.library, OMPDARTS_CACHE="0")
         result = self.work / f"{name}.json"
         result.unlink(missing_ok=True)
@@ -236,7 +247,8 @@ def differences(suite, plain, other):
     names = {tuple_of(name): name for name in other[0]}
     for program, text in other[1].items():
         name = names.get(test_of(suite, program))
-        if name and name not in found and text != plain[1].get(program, text):
+        known = plain[0].get(name, ("",))[0] in GOOD
+        if known and name not in found and text != plain[1].get(program, text):
             found[name] = "prints something else"
     return found
 
@@ -263,6 +275,16 @@ def confirm(suite, setting, settings, found, plain):
     return {name: f"{why}, {again[name]} of {REPEATS} further runs too" for name, why in found.items()}
 
 
+def failing(results):
+    return sorted(path_of(name) for name, (code, _) in results[0].items() if code not in GOOD + ("UNSUPPORTED",))
+
+
+def mended(plain, other):
+    """Tests that fail without and pass with."""
+    return sorted(path_of(name) for name, (code, _) in other[0].items()
+                  if code in GOOD and plain[0].get(name, ("UNSUPPORTED",))[0] not in GOOD + ("UNSUPPORTED",))
+
+
 def report(suite, setting, found, results, expected):
     """Prints the differences under one setting and keeps their logs; returns how many are not expected."""
     logs = suite.work / "logs" / setting
@@ -274,6 +296,10 @@ def report(suite, setting, found, results, expected):
         (logs / (path_of(name).replace("/", "_") + ".log")).write_text(results[0][name][1], encoding="utf-8")
         word, more = ("expected  ", "; " + reason) if reason else ("DIFFERENCE", "")
         print(f"  {word} {path_of(name)}: {why}{more}", flush=True)
+    if setting == RUNTIMES:
+        fixed = mended(suite.last("plain"), results)
+        print(f"{setting}: {len(fixed)} fixed: {' '.join(fixed)}", flush=True)
+        print(f"{setting}: {len(failing(results))} fail: {' '.join(failing(results))}", flush=True)
     print(f"{setting}: {len(results[0])} tests, {len(found)} differences, {unexpected} of them unexpected", flush=True)
     return unexpected
 
@@ -289,16 +315,17 @@ def main():
     if not tests:
         sys.exit("llvm-tests: no test has such a path")
     plain = suite.last("plain") if options.again else suite.run("plain", None, tests)
-    bad = sorted(path_of(name) for name, (code, _) in plain[0].items() if code not in GOOD + ("UNSUPPORTED",))
+    bad = failing(plain)
     print(f"without the library: {len(plain[0])} tests, {len(bad)} fail: {' '.join(bad)}", flush=True)
     unexpected, left, results = 0, [], None
-    for setting in options.settings.split(",") if options.settings else SETTINGS:
+    choice = {RUNTIMES: RUNTIMES} if options.runtimes else SETTINGS
+    for setting in options.settings.split(",") if options.settings else choice:
         if time.monotonic() > deadline and results:
             left.append(setting)
             continue
-        results = suite.run(setting, SETTINGS[setting], tests)
+        results = suite.run(setting, choice[setting], tests)
         found = differences(suite, plain, results)
-        found = confirm(suite, setting, SETTINGS[setting], found, plain) if found else found
+        found = confirm(suite, setting, choice[setting], found, plain) if found else found
         unexpected += report(suite, setting, found, results, expected)
     print(f"{unexpected} unexpected differences" + (f"; no time for {' '.join(left)}" if left else ""))
     return 1 if unexpected else 0

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: . scripts/llvm-source.sh; fetch_llvm_source VERSION FOLDER
+#
+# For other scripts: downloads the distribution's source package of the LLVM VERSION that is installed, once, and prints
+# the path of its archive (165 MB for 19), which is kept in FOLDER. What cannot be had is told in one line on standard
+# error, and nothing half-loaded stays. FOLDER/log tells more.
+
+# The sources lie beside the packages, but few machines list them: a private list, with its own state.
+private_apt() # FOLDER
+{
+    local suites keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    mkdir -p "$1/lists/partial" "$1/cache"
+    suites=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+    apt-get indextargets --format "deb-src [signed-by=$keys] \$(REPO_URI) \$(CODENAME) main" \
+        "Created-By: Packages" "Component: main" "Origin: Debian" | grep -E " $suites(-security)? main$" |
+        sort -u >"$1/sources.list" || { echo "no archive of Debian's is among the sources of packages" >&2; return 1; }
+    cat >"$1/apt.conf" <<END
+Dir::Etc::sourcelist "$1/sources.list";
+Dir::Etc::sourceparts "-";
+Dir::State::lists "$1/lists";
+Dir::Cache "$1/cache";
+APT::Sandbox::User "root";
+END
+    export APT_CONFIG=$1/apt.conf
+}
+
+fetch_llvm_source() # VERSION FOLDER
+{
+    local package archive
+    mkdir -p "$2"
+    archive=$(echo "$2"/llvm-toolchain-"$1"_*.orig.tar.xz)
+    if [[ ! -e $archive ]]; then
+        for command in apt-get dpkg-query; do
+            command -v $command >/dev/null || { echo "no $command here: no sources of LLVM $1" >&2; return 1; }
+        done
+        package=$(dpkg-query -W -f '${Version}' "libomp-$1-dev" 2>/dev/null) && [[ $package ]] ||
+            { echo "libomp-$1-dev is not installed: the sources of which LLVM $1?" >&2; return 1; }
+        echo "downloading the sources of llvm-toolchain-$1 $package" >&2
+        rm -rf "$2/part"
+        mkdir "$2/part"
+        (private_apt "$2/apt" && cd "$2/part" && apt-get -q update &&
+            apt-get -q source --download-only "llvm-toolchain-$1=$package") >"$2/log" 2>&1 ||
+            { echo "the sources of llvm-toolchain-$1 $package cannot be had ($2/log)" >&2; return 1; }
+        mv "$2"/part/*.orig.tar.xz "$2/"
+        rm -rf "$2/part"
+        archive=$(echo "$2"/llvm-toolchain-"$1"_*.orig.tar.xz)
+    fi
+    echo "$archive"
+}

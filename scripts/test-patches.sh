@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: scripts/test-patches.sh [OPTION...]
+#
+# Tries patches/llvm-19: they apply by `git am` in order (which apply to the pristine sources alone is told); their format
+# is LLVM's; the runtimes are built with them; the tests that they add pass; of LLVM's other tests none is lost; and the
+# tiled product, in which LLVM 19 fails in most runs, is right in all, with default settings and without the library.
+#
+#   --quick       only what scripts/test.sh does where patches/ has changed: apply, build libomp
+#   --runs N      how often the tiled product is run (200)
+#   --tests PART  of LLVM's tests only those whose path contains PART; may be repeated
+#   --jobs N      compilations and tests at once (the number of processors)
+#   --help
+#
+# $BUILD is another folder for build/, which has to be built. Exit code 0: all well; 1: no; 2: wrong options; 77: the
+# sources cannot be had.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${BUILD:-$root/build}
+version=19 quick= runs=200 jobs=$(nproc) chosen=()
+series=$root/patches/llvm-$version
+source=$build/llvm-$version-runtimes/patched/source
+
+while (($#)); do
+    case $1 in
+        -h | --help) sed -n '4,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        --quick) quick=1 ;;
+        --runs | --tests | --jobs)
+            (($# > 1)) || { echo "test-patches: $1 needs a value" >&2; exit 2; }
+            case $1 in --runs) runs=$2 ;; --tests) chosen+=("$2") ;; --jobs) jobs=$2 ;; esac
+            shift ;;
+        *) echo "test-patches: unknown option $1 (--help)" >&2; exit 2 ;;
+    esac
+    shift
+done
+failures=0
+fail()
+{
+    echo "test-patches: FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+
+# Each patch on the pristine sources, in a working tree of its own.
+alone()
+{
+    local tree=$build/llvm-$version-runtimes/alone patch apply=() need=()
+    [[ -d $source ]] || { fail "no $source: remove $build/llvm-$version-patched"; return; }
+    git -C "$source" worktree prune
+    rm -rf "$tree"
+    git -C "$source" worktree add -q --detach "$tree" pristine
+    for patch in "$series"/*.patch; do
+        if git -C "$tree" am -q "$patch" >/dev/null 2>&1; then
+            apply+=("$(basename "$patch" | cut -c1-4)")
+        else
+            git -C "$tree" am --abort >/dev/null 2>&1 || true
+            need+=("$(basename "$patch" | cut -c1-4)")
+        fi
+        git -C "$tree" checkout -q pristine
+    done
+    git -C "$source" worktree remove --force "$tree"
+    echo "test-patches: apply alone: ${apply[*]}; need those before them: ${need[*]:-none}"
+}
+
+format()
+{
+    local formatter commit
+    formatter=$(command -v clang-format-$version || command -v clang-format) &&
+        command -v git-clang-format >/dev/null ||
+        { echo "test-patches: no clang-format here: format not looked at"; return; }
+    for commit in $(git -C "$source" rev-list --reverse pristine..HEAD); do
+        (cd "$source" && git-clang-format --binary "$formatter" --style=LLVM --diff "$commit~1" "$commit") |
+            grep -q '^diff' && fail "format of $(git -C "$source" log -1 --format=%s "$commit")"
+    done
+    echo "test-patches: format looked at"
+}
+
+new_tests() # of PART
+{
+    git -C "$source" diff --name-only pristine HEAD -- "*/test/*" | grep "^$1/" | sed 's,^.*/test/,,'
+}
+
+# LLVM's tests with the distribution's runtimes and with ours; those of the series are among them.
+suite()
+{
+    mkdir -p "$build/llvm-tests-patched"
+    "$root/scripts/llvm-tests.sh" --source "$source" --runtimes "$build/llvm-$version-patched/lib" --jobs "$jobs" "$@" |
+        tee "$build/llvm-tests-patched/log" || fail "a test is lost"
+}
+
+# What the series adds passes with it; without it, it fails, or now and then.
+own_tests() # PATH...
+{
+    local test
+    suite "$@"
+    for test in "$@"; do
+        if grep '^runtimes: .* fail:' "$build/llvm-tests-patched/log" | grep -q "$test"; then
+            fail "$test fails with the series"
+        elif ! grep '^runtimes: .* fixed:' "$build/llvm-tests-patched/log" | grep -q "$test"; then
+            echo "test-patches: $test passes without the series, too, this time"
+        fi
+    done
+}
+
+tiled_product()
+{
+    local program=$build/tests/e2e/programs/tiled_product run right=0 stock=0 tried=$((runs < 10 ? runs : 10))
+    [[ -x $program ]] || { fail "no $program: build the project first"; return; }
+    for ((run = 0; run < tried; run++)); do
+        OMP_NUM_THREADS=4 timeout 60 "$program" >/dev/null 2>&1 && stock=$((stock + 1))
+    done 2>/dev/null
+    for ((run = 0; run < runs; run++)); do
+        OMP_NUM_THREADS=4 LD_LIBRARY_PATH=$build/llvm-$version-patched/lib timeout 120 "$program" >/dev/null 2>&1 &&
+            right=$((right + 1))
+        (((run + 1) % 20)) || echo "test-patches: tiled product: $right of $((run + 1)) runs are right"
+    done
+    echo "test-patches: tiled product: $right of $runs runs are right;" \
+        "with the distribution's runtimes $stock of $tried"
+    ((right == runs)) || fail "the tiled product"
+}
+
+"$root/scripts/build-llvm-runtimes.sh" --patched --only "$([[ $quick ]] && echo libomp || echo all)" --jobs "$jobs"
+alone
+if [[ ! $quick ]]; then
+    format
+    mapfile -t tests < <(new_tests openmp; new_tests offload)
+    own_tests "${tests[@]}"
+    suite ${chosen[@]+"${chosen[@]}"}
+    tiled_product
+fi
+((failures == 0)) || { echo "test-patches: $failures failures"; exit 1; }
+echo "test-patches: all well"

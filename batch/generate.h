@@ -12,7 +12,7 @@
 
 typedef struct od_batch_workload {
     uint32_t jobs, burst;  /* in all; at most in a burst */
-    double load;           /* what jobs ask for on average, loading included, relative to all cores; above 1: saturated */
+    double load; /* what jobs ask for on average, loading included, relative to all cores; above 1: saturated */
     uint64_t seed;
 } od_batch_workload;
 

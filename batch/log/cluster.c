@@ -30,7 +30,8 @@ static bool add_nodes(od_lines *in, char *text, od_batch_cluster *cluster)
         return od_refuse_line(in, "not N:CORES:MEM:BANDWIDTH, such as 450:20:128:0.1 (GB and GB/s)");
     if (!counts(in, "the number of nodes", fields[0], OD_BATCH_MOST_NODES, &count) ||
         !counts(in, "the number of cores", fields[1], OD_BATCH_MOST_CORES, &cores) ||
-        !positive(in, "the memory", fields[2], 1e9, &memory) || !positive(in, "the bandwidth", fields[3], 1e9, &bandwidth))
+        !positive(in, "the memory", fields[2], 1e9, &memory) ||
+        !positive(in, "the bandwidth", fields[3], 1e9, &bandwidth))
         return false;
     uint64_t all = (uint64_t)cluster->count + (uint64_t)count;
     if (all > OD_BATCH_MOST_NODES)

@@ -133,7 +133,8 @@ static void fill_files(od_batch_log *log, job_order order, double span)
         od_batch_job *job = order[i];
         if (job->file != OD_BATCH_NONE)
             continue;
-        bool same = first && first->user == job->user && first->cores == job->cores && job->submit - first->submit <= span;
+        bool same =
+            first && first->user == job->user && first->cores == job->cores && job->submit - first->submit <= span;
         job->file = same ? first->file : log->files++;
         first = same ? first : job;
     }
@@ -158,8 +159,8 @@ static bool same_sizes(const od_batch_log *log, char *error, size_t size)
             bad = job;
     }
     if (bad)
-        snprintf(error, size, "line %" PRIu64 ": its file has %g GB here and %g GB in line %" PRIu64, bad->line, bad->size,
-                 first[bad->file]->size, first[bad->file]->line);
+        snprintf(error, size, "line %" PRIu64 ": its file has %g GB here and %g GB in line %" PRIu64, bad->line,
+                 bad->size, first[bad->file]->size, first[bad->file]->line);
     free(first);
     return !bad;
 }

@@ -18,7 +18,8 @@ od_batch_job *od_batch_log_add(od_batch_log *log)
     if (!od_array_reserve(&log->jobs, &log->room, (uint64_t)log->count + 1, sizeof *log->jobs))
         return NULL;
     od_batch_job *job = &log->jobs[log->count];
-    *job = (od_batch_job){.number = log->count++, .user = OD_BATCH_NONE, .session = OD_BATCH_NONE, .file = OD_BATCH_NONE};
+    *job =
+        (od_batch_job){.number = log->count++, .user = OD_BATCH_NONE, .session = OD_BATCH_NONE, .file = OD_BATCH_NONE};
     job->walltime = job->size = (double)NAN;
     return job;
 }

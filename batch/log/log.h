@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The nouns of batch scheduling (M. Gonthier's thesis, section 6.3). A *cluster* is nodes, each with cores, a memory for
- * input files and a link to the file system. A *job* runs on cores of one node and reads one *file*, which must be in
- * that node's memory before it computes. A *session* is what one user submits within five minutes. A *log* is the jobs
- * that were submitted to a cluster, in order of submission.
+ * The nouns of batch scheduling (M. Gonthier's thesis, section 6.3). A *cluster* is nodes, each with cores, a memory
+ * for input files and a link to the file system. A *job* runs on cores of one node and reads one *file*, which must be
+ * in that node's memory before it computes. A *session* is what one user submits within five minutes. A *log* is the
+ * jobs that were submitted to a cluster, in order of submission.
  */
 #ifndef OD_BATCH_LOG_LOG_H
 #define OD_BATCH_LOG_LOG_H

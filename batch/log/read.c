@@ -161,7 +161,8 @@ static bool swf_job(od_lines *in, od_batch_log *log)
         log->left_out++;
         return true;
     }
-    if (values[SWF_SUBMIT] < 0 || values[SWF_SUBMIT] > OD_BATCH_MOST_SECONDS || values[SWF_DURATION] > OD_BATCH_MOST_SECONDS)
+    if (values[SWF_SUBMIT] < 0 || values[SWF_SUBMIT] > OD_BATCH_MOST_SECONDS ||
+        values[SWF_DURATION] > OD_BATCH_MOST_SECONDS)
         return od_refuse_line(in, "submitted at %g s for %g s: not times of a log", values[SWF_SUBMIT],
                               values[SWF_DURATION]);
     if (cores > OD_BATCH_MOST_ASKED)

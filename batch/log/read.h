@@ -14,7 +14,8 @@
  * CSV begins with the names of its columns, in any order: submit_s, duration_s and cores are needed; job, walltime_s,
  * user, session, file and size_gb may be missing, others are passed over. Without users a session is one.
  *
- * OD_EINVAL, with the line and one sentence in `error`; OD_EIO with errno; OD_ENOMEM. The log is to be freed in any case.
+ * OD_EINVAL, with the line and one sentence in `error`; OD_EIO with errno; OD_ENOMEM. The log is to be freed in any
+ * case.
  */
 od_status od_batch_log_read(FILE *file, od_batch_log *log, char *error, size_t size);
 

@@ -20,9 +20,10 @@ od_status od_batch_nodes_init(od_batch_nodes *nodes, const od_batch_cluster *clu
     nodes->node = calloc(n, sizeof *nodes->node);
     nodes->changed = calloc(n, sizeof *nodes->changed);
     nodes->differing = calloc(n, sizeof *nodes->differing);
+    nodes->idle = calloc(n, sizeof *nodes->idle);
     nodes->file_size = calloc((size_t)files + 1, sizeof *nodes->file_size);
     nodes->holders = calloc((size_t)files + 1, sizeof *nodes->holders);
-    bool fine = nodes->node && nodes->changed && nodes->differing && nodes->file_size && nodes->holders;
+    bool fine = nodes->node && nodes->changed && nodes->differing && nodes->idle && nodes->file_size && nodes->holders;
     for (uint32_t k = 0; k < n && fine; k++) {
         nodes->cores += cluster->nodes[k].cores;
         fine = !od_batch_timeline_init(&nodes->node[k].actual, cluster->nodes[k].cores, backfill) &&
@@ -42,6 +43,7 @@ void od_batch_nodes_free(od_batch_nodes *nodes)
     free(nodes->node);
     free(nodes->changed);
     free(nodes->differing);
+    free(nodes->idle);
     free(nodes->file_size);
     free(nodes->holders);
     *nodes = (od_batch_nodes){0};
@@ -74,6 +76,23 @@ od_status od_batch_nodes_reset(od_batch_nodes *nodes)
     }
     nodes->ndiffering = nodes->starting = 0;
     return OD_OK;
+}
+
+static void look_ahead(od_batch_nodes *nodes, od_batch_plan_node *node)
+{
+    node->soon = od_batch_timeline_most_free(&node->planned, nodes->now, nodes->until);
+}
+
+void od_batch_nodes_look_ahead(od_batch_nodes *nodes, double now, double until)
+{
+    nodes->now = now;
+    nodes->until = until;
+    nodes->nidle = 0;
+    for (uint32_t k = 0; k < nodes->cluster->count; k++) {
+        look_ahead(nodes, &nodes->node[k]);
+        if (nodes->node[k].soon)
+            nodes->idle[nodes->nidle++] = k;
+    }
 }
 
 /* --- files ------------------------------------------------------------------------------- */
@@ -146,8 +165,12 @@ double od_batch_nodes_resident(const od_batch_nodes *nodes, uint32_t k, double t
 
 static od_batch_use use_of(const od_batch_job *job, double start, double ready)
 {
-    return (od_batch_use){.start = start, .end = start + job->walltime, .ready = ready, .file = job->file,
-                          .job = job->number, .cores = job->cores};
+    return (od_batch_use){.start = start,
+                          .end = start + job->walltime,
+                          .ready = ready,
+                          .file = job->file,
+                          .job = job->number,
+                          .cores = job->cores};
 }
 
 od_status od_batch_nodes_reserve(od_batch_nodes *nodes, uint32_t k, const od_batch_job *job, double start, double now,
@@ -161,6 +184,7 @@ od_status od_batch_nodes_reserve(od_batch_nodes *nodes, uint32_t k, const od_bat
         nodes->starting++;
     }
     od_status status = od_batch_timeline_add(&node->planned, use_of(job, start, *ready));
+    look_ahead(nodes, node);
     return status ? status : note_holder(nodes, job->file, k);
 }
 

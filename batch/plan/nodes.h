@@ -16,6 +16,7 @@ typedef struct od_batch_plan_node {
     uint32_t running; /* jobs */
     bool differs;     /* planned from actual */
     bool starts;      /* of the reservations, one is for now */
+    uint32_t soon;    /* cores: od_batch_nodes_look_ahead() */
 } od_batch_plan_node;
 
 typedef struct od_batch_nodes {
@@ -24,6 +25,8 @@ typedef struct od_batch_nodes {
     uint64_t change;          /* the last */
     uint32_t *changed;        /* node by change, modulo the number of nodes */
     uint32_t *differing, ndiffering;
+    uint32_t *idle, nidle;   /* nodes that have cores free soon, or had so when the plan began */
+    double now, until;       /* of the plan */
     uint32_t busy, starting; /* nodes that run a job; others that are about to */
     uint64_t cores, taken;   /* of all nodes; by running jobs */
     double *file_size;       /* by file, GB; 0 where no job has been submitted that names it */
@@ -36,6 +39,8 @@ void od_batch_nodes_free(od_batch_nodes *nodes);
 
 /* All reservations are forgotten. */
 od_status od_batch_nodes_reset(od_batch_nodes *nodes);
+/* From here on `soon` is, for each node, the most cores that are free at once between these times. */
+void od_batch_nodes_look_ahead(od_batch_nodes *nodes, double now, double until);
 
 /* When the file would be there for a job that starts at that time. `actual`: by what is, not by what is planned. */
 double od_batch_nodes_ready(const od_batch_nodes *nodes, uint32_t k, uint32_t file, double time, bool actual);

@@ -28,8 +28,14 @@ od_batch_shape *od_batch_shape_create(const od_batch_nodes *nodes, uint32_t core
         free(numbers_of_nodes);
         return NULL;
     }
-    *shape = (od_batch_shape){.size = size, .walltime = walltime, .cores = cores, .now = -HUGE_VAL,
-                              .leaves = leaves, .nrescore = n, .winners = numbers_of_nodes, .start = numbers};
+    *shape = (od_batch_shape){.size = size,
+                              .walltime = walltime,
+                              .cores = cores,
+                              .now = -HUGE_VAL,
+                              .leaves = leaves,
+                              .nrescore = n,
+                              .winners = numbers_of_nodes,
+                              .start = numbers};
     shape->load = numbers + n;
     shape->eviction = numbers + (size_t)2 * n;
     shape->scores = numbers + (size_t)3 * n;
@@ -58,10 +64,12 @@ static void ask(od_batch_shape *shape, const od_batch_nodes *nodes, uint32_t k, 
     if (!wants_files)
         return;
     shape->load[k] = od_batch_load(shape->size, node);
-    shape->eviction[k] = od_batch_nodes_resident(nodes, k, shape->start[k]) * shape->size / node->memory / node->bandwidth;
+    shape->eviction[k] =
+        od_batch_nodes_resident(nodes, k, shape->start[k]) * shape->size / node->memory / node->bandwidth;
 }
 
-/* Nodes that had something to offer in the past. What is in memory changes when a job starts, which changes the node. */
+/* Nodes that had something to offer in the past. What is in memory changes when a job starts, which changes the
+ * node. */
 static void catch_up(od_batch_shape *shape, const od_batch_nodes *nodes, double now, bool wants_files)
 {
     for (uint32_t k = 0; k < nodes->cluster->count; k++)
@@ -94,11 +102,15 @@ void od_batch_shape_refresh(od_batch_shape *shape, const od_batch_nodes *nodes, 
         catch_up(shape, nodes, now, wants_files);
 }
 
-bool od_batch_shape_can_start(const od_batch_shape *shape, const od_batch_nodes *nodes, double until)
+bool od_batch_shape_can_start(const od_batch_shape *shape, const od_batch_nodes *nodes)
 {
-    for (uint32_t k = 0; k < nodes->cluster->count; k++)
-        if (shape->start[k] <= until)
+    for (uint32_t i = 0; i < nodes->nidle; i++) {
+        uint32_t k = nodes->idle[i];
+        const od_batch_plan_node *node = &nodes->node[k];
+        if (node->soon >= shape->cores && shape->start[k] < HUGE_VAL &&
+            od_batch_timeline_earliest(&node->planned, shape->cores, shape->walltime, nodes->now) <= nodes->until)
             return true;
+    }
     return false;
 }
 

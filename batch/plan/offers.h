@@ -17,9 +17,9 @@ typedef struct od_batch_shape {
     double now;                      /* at which `start` was worked out */
     uint64_t change;                 /* of the nodes, up to which they are known */
     uint32_t cores;
-    uint32_t waiting;                /* jobs */
-    uint32_t unplanned;              /* of these, in the plan that is being made */
-    bool live;                       /* one could start early enough in that plan */
+    uint32_t waiting;   /* jobs */
+    uint32_t unplanned; /* of these, in the plan that is being made */
+    bool live;          /* one could start early enough in that plan */
 
     double *scores;    /* by node, for files that are nowhere */
     uint32_t *winners; /* a tournament: [leaves + k] is node k, [i] the better one of [2 i] and [2 i + 1] */
@@ -42,8 +42,8 @@ static inline bool od_batch_shape_is(const od_batch_shape *shape, uint32_t cores
 /* Brings the offers up to date. */
 void od_batch_shape_refresh(od_batch_shape *shape, const od_batch_nodes *nodes, double now, bool wants_files);
 
-/* Some node offers a start by then. */
-bool od_batch_shape_can_start(const od_batch_shape *shape, const od_batch_nodes *nodes, double until);
+/* Some node offers a start as soon as the nodes look ahead. The offers need not be up to date. */
+bool od_batch_shape_can_start(const od_batch_shape *shape, const od_batch_nodes *nodes);
 
 /* The node with the policy's lowest score for a job of this shape, which is up to date. What `offers` is to say of the
  * cluster is in there; the rest is filled in. */

@@ -24,7 +24,9 @@ struct od_batch_planner {
     od_list shapes; /* of od_batch_shape */
     od_batch_reservation *reservations;
     uint32_t count, room;
-    uint64_t live; /* jobs that the plan must still look at before it may end */
+    od_batch_shape **live_shapes;
+    uint32_t nlive, live_room;
+    uint64_t live; /* jobs of these, which the plan must still look at before it may end */
     od_batch_effort effort;
 };
 
@@ -64,6 +66,7 @@ void od_batch_planner_destroy(od_batch_planner *p)
         od_batch_shape_free(shape_of(it));
     od_batch_nodes_free(&p->nodes);
     free(p->reservations);
+    free(p->live_shapes);
     free(p);
 }
 
@@ -130,31 +133,42 @@ static void leave_queue(od_batch_planner *p, od_batch_waiting *waiting)
 /* --- the plan ------------------------------------------------------------------------------ */
 
 /* Reservations only ever make starts later, so that a shape that is not live any more stays so. */
-static void look_at(od_batch_planner *p, od_batch_shape *shape, double now, double until)
+static bool is_live(const od_batch_planner *p, const od_batch_shape *shape)
 {
-    od_batch_shape_refresh(shape, &p->nodes, now, p->settings.policy->wants_files);
-    bool live = shape->unplanned && od_batch_shape_can_start(shape, &p->nodes, until);
-    if (shape->live && !live)
-        p->live -= shape->unplanned;
-    shape->live = live;
+    return shape->unplanned && od_batch_shape_can_start(shape, &p->nodes);
 }
 
-static void begin_plan(od_batch_planner *p, double now, double until)
+static od_status begin_plan(od_batch_planner *p, double now, double until)
 {
-    p->live = p->queue.count;
+    od_status status = od_batch_nodes_reset(&p->nodes);
+    if (!od_array_reserve(&p->live_shapes, &p->live_room, p->shapes.count, sizeof(od_batch_shape *)))
+        status = OD_ENOMEM;
+    p->live = p->nlive = p->count = 0;
+    od_batch_nodes_look_ahead(&p->nodes, now, until);
     od_list_each(it, &p->shapes) {
         od_batch_shape *shape = shape_of(it);
         shape->unplanned = shape->waiting;
-        shape->live = true;
-        look_at(p, shape, now, until);
+        shape->live = is_live(p, shape);
+        if (!shape->live || status)
+            continue;
+        p->live += shape->unplanned;
+        p->live_shapes[p->nlive++] = shape;
     }
+    return status;
 }
 
-static void look_again(od_batch_planner *p, double now, double until)
+static void look_again(od_batch_planner *p)
 {
-    od_list_each(it, &p->shapes)
-        if (shape_of(it)->live)
-            look_at(p, shape_of(it), now, until);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->nlive; i++) {
+        od_batch_shape *shape = p->live_shapes[i];
+        shape->live = is_live(p, shape);
+        if (shape->live)
+            p->live_shapes[kept++] = shape;
+        else
+            p->live -= shape->unplanned;
+    }
+    p->nlive = kept;
 }
 
 static od_status place(od_batch_planner *p, od_batch_waiting *waiting, const od_batch_offers *offers)
@@ -189,13 +203,11 @@ od_status od_batch_planner_plan(od_batch_planner *p, double now, double until)
 {
     od_batch_offers offers = {.now = now, .weight = p->settings.weight};
     offers.congestion = p->settings.policy->wants_congestion ? congestion(p) : 0;
-    od_status status = od_batch_nodes_reset(&p->nodes);
-    p->count = 0;
-    begin_plan(p, now, until);
+    od_status status = begin_plan(p, now, until);
     for (od_node *at = p->queue.root.next; !status && p->live && at != &p->queue.root; at = at->next) {
         status = place(p, waiting_of(at), &offers);
         if (p->count % LOOK_AGAIN == 0)
-            look_again(p, now, until);
+            look_again(p);
     }
     p->effort.plans++;
     p->effort.placements += p->count;

@@ -29,7 +29,7 @@ typedef struct od_batch_settings {
 typedef struct od_batch_reservation {
     const od_batch_job *job;
     uint32_t node;
-    double start, ready; /* s: when it starts, when its file will be there */
+    double start, ready;              /* s: when it starts, when its file will be there */
     struct od_batch_waiting *waiting; /* the planner's */
 } od_batch_reservation;
 

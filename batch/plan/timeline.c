@@ -117,6 +117,20 @@ double od_batch_timeline_earliest(const od_batch_timeline *line, uint32_t cores,
     return line->backfill ? earliest_window(line, cores, length, now) : fmax(line->available[cores - 1], now);
 }
 
+uint32_t od_batch_timeline_most_free(const od_batch_timeline *line, double now, double until)
+{
+    uint32_t most = 0;
+    if (!line->backfill) {
+        while (most < line->cores && line->available[most] <= until)
+            most++;
+        return most;
+    }
+    for (uint32_t i = step_at(line, now); i < line->nsteps && line->steps[i].time <= until; i++)
+        if (line->steps[i].free > most)
+            most = line->steps[i].free;
+    return most;
+}
+
 /* --- uses ------------------------------------------------------------------------------- */
 
 /* How many uses have started at the time; before it, where not `at_it`. */

@@ -2,9 +2,10 @@
 /*
  * What is known of one node over time: which files are in use when, and which cores are free when.
  *
- * A *use* is a job's time on the node, from its start to its end or, where that is not known, to its walltime. A file is
- * in memory at a time if a job uses it then, or has used it and no other job has started since (section 6.3). Cores are
- * alike, so that numbers suffice: free for good (`available`, without backfilling) or in windows (`steps`, with it).
+ * A *use* is a job's time on the node, from its start to its end or, where that is not known, to its walltime. A file
+ * is in memory at a time if a job uses it then, or has used it and no other job has started since (section 6.3). Cores
+ * are alike, so that numbers suffice: free for good (`available`, without backfilling) or in windows (`steps`, with
+ * it).
  */
 #ifndef OD_BATCH_PLAN_TIMELINE_H
 #define OD_BATCH_PLAN_TIMELINE_H
@@ -52,6 +53,9 @@ void od_batch_timeline_prune(od_batch_timeline *line, double now);
 
 /* The first time, not before `now`, from which so many cores are free: for good, or for `length` with backfilling. */
 double od_batch_timeline_earliest(const od_batch_timeline *line, uint32_t cores, double length, double now);
+
+/* The most cores that are free at once at a time from `now` until `until`. */
+uint32_t od_batch_timeline_most_free(const od_batch_timeline *line, double now, double until);
 
 /* A use that has the file in memory at that time, or NULL. `ever`: some use of the timeline has the file. */
 const od_batch_use *od_batch_timeline_find(const od_batch_timeline *line, uint32_t file, double time, bool *ever);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Our own: a load has the price of what it delays. It takes cores for a while, which the jobs that wait for cores could
- * use: each waits longer by load x cores / all cores, and its stretch grows by that divided by its walltime. The job's own
- * stretch grows by its delay divided by its walltime. So the load weighs what it does to others in units of what a delay
- * does to the job. On a cluster with cores to spare the score is that of `eft`; the longer the queue, the more it is that
- * of `lea`.
+ * use: each waits longer by load x cores / all cores, and its stretch grows by that divided by its walltime. The job's
+ * own stretch grows by its delay divided by its walltime. So the load weighs what it does to others in units of what a
+ * delay does to the job. On a cluster with cores to spare the score is that of `eft`; the longer the queue, the more it
+ * is that of `lea`.
  */
 #include "batch/policy/scores.h"
 

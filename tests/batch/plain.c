@@ -76,7 +76,8 @@ static double earliest_for_good(const plain *p, uint32_t node, const od_batch_jo
     uint32_t cores = p->cluster->nodes[node].cores;
     for (uint32_t c = 0; c < cores; c++)
         free_at[c] = -HUGE_VAL;
-    for (int planned = 0; planned <= 1; planned++) /* running jobs first, then plans in the order in which they were made */
+    for (int planned = 0; planned <= 1;
+         planned++) /* running jobs first, then plans in the order in which they were made */
         for (uint32_t i = 0; i < p->log->count; i++) {
             if (!holds_core(p, i, node) || (p->state[i] == WAITING) != planned)
                 continue;
@@ -147,7 +148,8 @@ static bool saturated(const plain *p)
     for (uint32_t k = 0; k < p->cluster->count; k++) {
         bool runs = false;
         for (uint32_t i = 0; i < p->log->count; i++)
-            runs |= known(p, i, k) && ((p->state[i] == RUNNING) || (p->state[i] == WAITING && p->use[i].start <= p->now));
+            runs |=
+                known(p, i, k) && ((p->state[i] == RUNNING) || (p->state[i] == WAITING && p->use[i].start <= p->now));
         if (!runs)
             return false;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Logs and clusters as text: what is read, the rules for what is not given, and what is refused with line and reason. */
+/* Logs and clusters as text: what is read, the rules for what is not given, and what is refused with line and
+ * reason. */
 #include "world.h"
 
 #include "batch/log/read.h"
@@ -39,7 +40,8 @@ static void test_csv(void **unused)
 {
     (void)unused;
     od_batch_log log;
-    assert_int_equal(take("# a comment\n" HEADER "7, 100 ,200,50,2,ann,F1,12.8\r\n\n5,0,300,60,1,bob,F2,6.4", &log), OD_OK);
+    assert_int_equal(take("# a comment\n" HEADER "7, 100 ,200,50,2,ann,F1,12.8\r\n\n5,0,300,60,1,bob,F2,6.4", &log),
+                     OD_OK);
     assert_int_equal(log.count, 2); /* by submission */
     assert_int_equal(log.jobs[0].id, 5);
     assert_int_equal(log.jobs[1].line, 3);
@@ -55,8 +57,11 @@ static void test_rules(void **unused)
 {
     (void)unused;
     od_batch_log log;
-    assert_int_equal(take("submit_s,duration_s,cores,user\n0,10,1,a\n0,10,2,a\n300,10,1,a\n301,10,1,a\n800,10,1,a\n801,10,1,a\n"
-                          "801,10,1,b\n", &log), OD_OK);
+    assert_int_equal(
+        take("submit_s,duration_s,cores,user\n0,10,1,a\n0,10,2,a\n300,10,1,a\n301,10,1,a\n800,10,1,a\n801,10,1,a\n"
+             "801,10,1,b\n",
+             &log),
+        OD_OK);
     static const uint32_t files[] = {0, 1, 0, 0, 0, 2, 3}, sessions[] = {0, 0, 0, 1, 2, 2, 3};
     for (uint32_t i = 0; i < 7; i++)
         for (uint32_t j = 0; j < 7; j++) {
@@ -72,7 +77,8 @@ static void test_walltimes(void **unused)
 {
     (void)unused;
     od_batch_log log;
-    assert_int_equal(take("submit_s,duration_s,cores,session\n0,500,10,s\n1,600,10,s\n2,50,1,s\n3,-20,10,s\n", &log), OD_OK);
+    assert_int_equal(take("submit_s,duration_s,cores,session\n0,500,10,s\n1,600,10,s\n2,50,1,s\n3,-20,10,s\n", &log),
+                     OD_OK);
     assert_true(fabs(log.jobs[0].walltime - 1800) < 1e-9); /* 1.5 x (600 + 128) = 1092 */
     assert_true(fabs(log.jobs[1].walltime - 1800) < 1e-9);
     assert_true(fabs(log.jobs[2].walltime - 300) < 1e-9);
@@ -119,10 +125,12 @@ static void test_refused(void **unused)
     refused(HEADER "1,0,,-5,1,a,F,1\n",
             "line 2: the job ends as it begins or before: a duration of -5 s after a load of 2 s");
     refused("1 0 5 100 4 -1 -1 4 3600 -1 1 17\n", "line 1: 12 fields and not 18 as in the Standard Workload Format");
-    refused("1 0 5 100 4 -1 -1 x 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: field 8 is 'x', not a number from -1e+15 to 1e+15");
+    refused("1 0 5 100 4 -1 -1 x 3600 -1 1 17 3 -1 -1 -1 -1 -1\n",
+            "line 1: field 8 is 'x', not a number from -1e+15 to 1e+15");
     refused("1 0 5 100 4 -1 -1 9999 3600 -1 1 17 3 -1 -1 -1 -1 -1\n",
             "line 1: no node has 9999 cores and room for a file of 63993.6 GB");
-    refused("1 -7 5 100 4 -1 -1 4 3600 -1 1 17 3 -1 -1 -1 -1 -1\n", "line 1: submitted at -7 s for 100 s: not times of a log");
+    refused("1 -7 5 100 4 -1 -1 4 3600 -1 1 17 3 -1 -1 -1 -1 -1\n",
+            "line 1: submitted at -7 s for 100 s: not times of a log");
 }
 
 /* A byte order mark, and quotes around fields. */

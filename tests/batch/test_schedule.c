@@ -19,8 +19,8 @@ static void same(const od_batch_outcome *a, const od_batch_outcome *b, uint32_t 
         if (a[i].node != b[i].node || fabs(a[i].start - b[i].start) > 1e-6 || fabs(a[i].end - b[i].end) > 1e-6 ||
             fabs(a[i].ready - b[i].ready) > 1e-6)
             fail_msg("%s, log %d, job %u: node %u, %g to %g, file at %g; and node %u, %g to %g, file at %g",
-                     world_name(variant), log, i + 1, a[i].node, a[i].start, a[i].end, a[i].ready, b[i].node, b[i].start,
-                     b[i].end, b[i].ready);
+                     world_name(variant), log, i + 1, a[i].node, a[i].start, a[i].end, a[i].ready, b[i].node,
+                     b[i].start, b[i].end, b[i].ready);
 }
 
 static void each_log(void (*check)(const od_batch_log *, const od_batch_cluster *, const world_variant *, int))
@@ -40,7 +40,8 @@ static void each_log(void (*check)(const od_batch_log *, const od_batch_cluster 
 static void compare(const od_batch_log *log, const od_batch_cluster *cluster, const world_variant *variant, int n)
 {
     od_batch_outcome *expected = plain_simulate(log, cluster, variant);
-    od_batch_outcome *lazy = world_simulate(log, cluster, variant, false), *whole = world_simulate(log, cluster, variant, true);
+    od_batch_outcome *lazy = world_simulate(log, cluster, variant, false),
+                     *whole = world_simulate(log, cluster, variant, true);
     same(whole, lazy, log->count, variant, n);
     same(expected, whole, log->count, variant, n);
     free(expected);
@@ -56,7 +57,8 @@ static void test_plain(void **unused)
 
 /* --- properties ------------------------------------------------------------------------- */
 
-static void no_core_twice(const od_batch_log *log, const od_batch_cluster *cluster, const od_batch_outcome *o, uint32_t i)
+static void no_core_twice(const od_batch_log *log, const od_batch_cluster *cluster, const od_batch_outcome *o,
+                          uint32_t i)
 {
     uint32_t cores = 0;
     for (uint32_t j = 0; j < log->count; j++)
@@ -66,13 +68,14 @@ static void no_core_twice(const od_batch_log *log, const od_batch_cluster *clust
 }
 
 /* Who finds the file there shares it with a job that overlaps, or that was the last to start. */
-static void file_came_from_somewhere(const od_batch_log *log, const od_batch_cluster *cluster, const od_batch_outcome *o,
-                                     uint32_t i)
+static void file_came_from_somewhere(const od_batch_log *log, const od_batch_cluster *cluster,
+                                     const od_batch_outcome *o, uint32_t i)
 {
     double load = log->jobs[i].size / cluster->nodes[o[i].node].bandwidth;
     bool found = o[i].ready >= o[i].start + load - 1e-9;
     for (uint32_t j = 0; j < log->count && !found; j++) {
-        bool before = j != i && o[j].node == o[i].node && log->jobs[j].file == log->jobs[i].file && o[j].start <= o[i].start;
+        bool before =
+            j != i && o[j].node == o[i].node && log->jobs[j].file == log->jobs[i].file && o[j].start <= o[i].start;
         for (uint32_t other = 0; other < log->count && before; other++)
             before = o[other].node != o[i].node || o[other].start < o[j].end || o[other].start >= o[i].start;
         found = before;
@@ -80,7 +83,8 @@ static void file_came_from_somewhere(const od_batch_log *log, const od_batch_clu
     assert_true(found);
 }
 
-static void check_properties(const od_batch_log *log, const od_batch_cluster *cluster, const world_variant *variant, int n)
+static void check_properties(const od_batch_log *log, const od_batch_cluster *cluster, const world_variant *variant,
+                             int n)
 {
     (void)n;
     od_batch_outcome *o = world_simulate(log, cluster, variant, false);
@@ -104,7 +108,8 @@ static void test_properties(void **unused)
 }
 
 /* A plan gives each job what it would have without those behind it. (`price` weighs loads by the queue.) */
-static void check_reservations(const od_batch_log *log, const od_batch_cluster *cluster, const world_variant *variant, int n)
+static void check_reservations(const od_batch_log *log, const od_batch_cluster *cluster, const world_variant *variant,
+                               int n)
 {
     uint32_t count, before = 0;
     if (variant - world_variants >= WORLD_PUBLISHED)

@@ -38,7 +38,8 @@ static void test_sums(void **unused)
     od_batch_sums sums = od_batch_sum_up(&log, &cluster, &all, outcomes);
     assert_int_equal(sums.jobs, 3);
     assert_int_equal(sums.killed, 1);
-    near(sums.stretch, (40 / 40.0 + 20 / 20.0 + 60 / 50.0) / 3); /* the third is killed after 50 s on an empty cluster, too */
+    near(sums.stretch,
+         (40 / 40.0 + 20 / 20.0 + 60 / 50.0) / 3); /* the third is killed after 50 s on an empty cluster, too */
     near(sums.greatest_stretch, 1.2);
     near(sums.flow, (40 + 20 + 60) / 3.0);
     near(sums.load_wait, 10 + 0 + 20);
@@ -97,8 +98,9 @@ static void test_levels(void **unused)
     od_batch_level *levels = od_batch_levels(&log, &(od_batch_window){5, 1e9}, outcomes, &count);
     assert_non_null(levels);
     static const double wanted[][6] = {/* time, used, loading, queued, used and queued that count */
-                                       {0, 1, 1, 0, 0, 0},  {5, 1, 1, 2, 0, 2},  {10, 1, 0, 3, 0, 3}, {15, 3, 0, 1, 2, 1},
-                                       {20, 4, 1, 0, 3, 0}, {25, 2, 1, 0, 1, 0}, {40, 1, 0, 0, 1, 0}, {70, 0, 0, 0, 0, 0}};
+                                       {0, 1, 1, 0, 0, 0},  {5, 1, 1, 2, 0, 2},  {10, 1, 0, 3, 0, 3},
+                                       {15, 3, 0, 1, 2, 1}, {20, 4, 1, 0, 3, 0}, {25, 2, 1, 0, 1, 0},
+                                       {40, 1, 0, 0, 1, 0}, {70, 0, 0, 0, 0, 0}};
     assert_int_equal(count, sizeof wanted / sizeof *wanted);
     for (uint64_t i = 0; i < count; i++) {
         const od_batch_level *l = &levels[i];

@@ -53,8 +53,8 @@ static void random_cluster(uint64_t *seed, od_batch_cluster *cluster)
                                             .bandwidth = 1 << random_below(seed, 2)};
 }
 
-/* Times that are whole numbers, and few of them, so that much happens at once; in some logs all is submitted at once, in
- * some each job asks for a whole node. */
+/* Times that are whole numbers, and few of them, so that much happens at once; in some logs all is submitted at once,
+ * in some each job asks for a whole node. */
 void world_random(uint64_t *seed, uint32_t jobs, od_batch_cluster *cluster, od_batch_log *log)
 {
     double now = 0;

@@ -37,6 +37,7 @@ od_batch_outcome *world_simulate(const od_batch_log *log, const od_batch_cluster
 
 /* The same by a simulator that is as simple as can be: it plans all waiting jobs at each event, looks at each core and
  * each second in which something changes, and remembers nothing. */
-od_batch_outcome *plain_simulate(const od_batch_log *log, const od_batch_cluster *cluster, const world_variant *variant);
+od_batch_outcome *plain_simulate(const od_batch_log *log, const od_batch_cluster *cluster,
+                                 const world_variant *variant);
 
 #endif

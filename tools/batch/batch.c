@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BACKFILLED "-bf"
 
@@ -22,11 +23,13 @@ static const char usage[] =
     "Usage: ompdarts batch LOG --nodes=FILE|N:CORES:MEM:BANDWIDTH [OPTIONS]\n"
     "       ompdarts batch --generate=JOBS:LOAD[:BURST[:SEED]] --nodes=WHICH\n"
     "\n"
-    "Simulates a cluster whose jobs read large input files, and compares schedulers that know which node has which file.\n"
+    "Simulates a cluster whose jobs read large input files, and compares schedulers that know which node has which "
+    "file.\n"
     "LOG is CSV or in the Standard Workload Format; '-' is standard input.\n"
     "\n"
     "Options:\n"
-    "  --nodes=WHICH      the cluster: N nodes with CORES, MEM GB and BANDWIDTH GB/s from the file system, or a FILE with\n"
+    "  --nodes=WHICH      the cluster: N nodes with CORES, MEM GB and BANDWIDTH GB/s from the file system, or a FILE "
+    "with\n"
     "                     such lines\n"
     "  --sched=NAME,...   schedulers, the first one is what the others are compared with; NAME-bf is NAME with\n"
     "                     conservative backfilling; all: each of them with and without (default: fcfs)\n"
@@ -40,12 +43,15 @@ static const char usage[] =
     "  --sessions=FILE    likewise of each session\n"
     "  --json=FILE        sums and improvements\n"
     "  --svg=PREFIX       pictures: PREFIX-improvement.svg, PREFIX-sessions.svg, PREFIX-use-NAME.svg\n"
-    "  --generate=WHAT    print a made-up log of so many JOBS, which ask for LOAD times the cluster (above 1: saturated), in\n"
+    "  --generate=WHAT    print a made-up log of so many JOBS, which ask for LOAD times the cluster (above 1: "
+    "saturated), in\n"
     "                     bursts of up to BURST jobs on a file (default: 100)\n"
     "  -h, --help         this text\n"
     "\n"
-    "Columns of the table: mean stretch of jobs (completion after submission, relative to an empty cluster); share of user\n"
-    "sessions whose summed stretch changes by more than 1 %; of these, the quotient of the first scheduler's and this one's;\n"
+    "Columns of the table: mean stretch of jobs (completion after submission, relative to an empty cluster); share of "
+    "user\n"
+    "sessions whose summed stretch changes by more than 1 %; of these, the quotient of the first scheduler's and this "
+    "one's;\n"
     "time waiting for files and core time, relative to the first scheduler's; jobs killed at their walltime.\n"
     "\n";
 
@@ -291,8 +297,9 @@ static od_status simulate(batch_study *study, batch_schedule *s, bool whole)
         return status;
     s->sums = od_batch_sum_up(&study->log, &study->cluster, &study->window, s->outcomes);
     s->sessions = od_batch_sessions(&study->log, &study->cluster, &study->window, s->outcomes);
-    return s->sessions ? od_batch_improve(study->schedules[0].sessions, s->sessions, study->log.sessions, &s->improvement)
-                       : OD_ENOMEM;
+    return s->sessions
+               ? od_batch_improve(study->schedules[0].sessions, s->sessions, study->log.sessions, &s->improvement)
+               : OD_ENOMEM;
 }
 
 typedef enum batch_kind { AS_JOBS, AS_SESSIONS, AS_JSON, AS_BOXES, AS_SHARES, AS_USE } batch_kind;
@@ -328,10 +335,22 @@ static bool draw(const request *r, const batch_study *study)
     return fine;
 }
 
+/* On a terminal one line says which scheduler is being simulated; NULL: none any more. */
+static void show_progress(const batch_study *study, const batch_schedule *s)
+{
+    if (!isatty(STDERR_FILENO))
+        return;
+    fputs("\r\033[K", stderr);
+    if (s)
+        fprintf(stderr, "%s, %td of %d, %u jobs", s->name, s - study->schedules + 1, study->count, study->log.count);
+}
+
 static int run(const request *r, batch_study *study)
 {
     for (int i = 0; i < study->count; i++) {
+        show_progress(study, &study->schedules[i]);
         od_status status = simulate(study, &study->schedules[i], r->whole);
+        show_progress(study, NULL);
         if (status)
             return explain(status, study->schedules[i].name, "");
     }

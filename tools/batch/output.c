@@ -31,7 +31,9 @@ static void print_number(FILE *out, const char *format, double value)
 void batch_print_table(const batch_study *study, FILE *out)
 {
     const od_batch_sums *first = &study->schedules[0].sums;
-    fprintf(out, "%" PRIu64 " jobs on %" PRIu32 " nodes with %" PRIu32 " cores; improvement over %s of sessions that change by more than 1 %%\n",
+    fprintf(out,
+            "%" PRIu64 " jobs on %" PRIu32 " nodes with %" PRIu32
+            " cores; improvement over %s of sessions that change by more than 1 %%\n",
             first->jobs, study->cluster.count, study->cores, study->schedules[0].name);
     fprintf(out, "%-10s %9s %9s %9s %9s %9s %9s %9s %10s %9s\n", "scheduler", "stretch", "changed", "median", "mean",
             "quart. 25", "quart. 75", "loads", "core time", "killed");
@@ -43,8 +45,8 @@ void batch_print_table(const batch_study *study, FILE *out)
         print_number(out, " %9.3f", better->mean);
         print_number(out, " %9.3f", better->quantile[OD_BATCH_QUARTILE_LOW]);
         print_number(out, " %9.3f", better->quantile[OD_BATCH_QUARTILE_HIGH]);
-        fprintf(out, " %+7.1f %% %+8.2f %% %9" PRIu64 "\n", -reduction(first->load_wait, s->sums.load_wait),
-                -reduction(first->core_time, s->sums.core_time), s->sums.killed);
+        fprintf(out, " %+7.1f %% %+8.2f %% %9" PRIu64 "\n", 0 - reduction(first->load_wait, s->sums.load_wait),
+                0 - reduction(first->core_time, s->sums.core_time), s->sums.killed);
     }
 }
 

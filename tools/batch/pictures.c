@@ -30,10 +30,11 @@ static const char *color(int i)
 
 static void begin_picture(FILE *out, const char *title)
 {
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n"
-            "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n<text x=\"%d\" y=\"24\" font-size=\"15\">%s</text>\n",
-            WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT, title);
+    fprintf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n"
+        "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n<text x=\"%d\" y=\"24\" font-size=\"15\">%s</text>\n",
+        WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT, title);
 }
 
 static void line(FILE *out, double x1, double y1, double x2, double y2, const char *style)
@@ -83,7 +84,8 @@ static void draw_ratios(FILE *out, const axis *y)
             continue;
         bool vertical = y->to < y->from;
         double p = at(y, ticks[i]);
-        const char *style = ticks[i] < 1 || ticks[i] > 1 ? "stroke=\"#ddd\"" : "stroke=\"black\" stroke-dasharray=\"4\"";
+        const char *style =
+            ticks[i] < 1 || ticks[i] > 1 ? "stroke=\"#ddd\"" : "stroke=\"black\" stroke-dasharray=\"4\"";
         if (vertical) {
             line(out, LEFT, p, WIDTH - RIGHT, p, style);
             label(out, LEFT - 8, p + 4, "end", "%g", ticks[i]);
@@ -102,9 +104,12 @@ static void draw_box(FILE *out, const batch_schedule *s, int i, double x, double
     double low = at(y, q[OD_BATCH_QUARTILE_LOW]), high = at(y, q[OD_BATCH_QUARTILE_HIGH]), middle = x + width / 2;
     line(out, middle, at(y, q[OD_BATCH_WHISKER_LOW]), middle, low, "stroke=\"#444\"");
     line(out, middle, high, middle, at(y, q[OD_BATCH_WHISKER_HIGH]), "stroke=\"#444\"");
-    fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" fill-opacity=\"0.4\" stroke=\"#444\"/>\n",
+    fprintf(out,
+            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" fill-opacity=\"0.4\" "
+            "stroke=\"#444\"/>\n",
             x, high, width, low - high, color(i));
-    line(out, x, at(y, q[OD_BATCH_MEDIAN]), x + width, at(y, q[OD_BATCH_MEDIAN]), "stroke=\"black\" stroke-width=\"2\"");
+    line(out, x, at(y, q[OD_BATCH_MEDIAN]), x + width, at(y, q[OD_BATCH_MEDIAN]),
+         "stroke=\"black\" stroke-width=\"2\"");
     double mean = at(y, s->improvement.mean);
     fprintf(out, "<path d=\"M%.1f %.1f l5 9 h-10 z\" fill=\"#2ca02c\"/>\n", middle, mean - 5);
 }
@@ -125,8 +130,8 @@ void batch_draw_boxes(const batch_study *study, FILE *out)
         double x = LEFT + i * step + step * 0.2;
         if (s->improvement.changed)
             draw_box(out, s, i, x, step * 0.6, &y);
-        fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", x + step * 0.3, HEIGHT - BOTTOM + 20,
-                s->name);
+        fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", x + step * 0.3,
+                HEIGHT - BOTTOM + 20, s->name);
         label(out, x + step * 0.3, HEIGHT - BOTTOM + 38, "middle", "%.1f %%",
               s->improvement.sessions ? 100.0 * s->improvement.changed / s->improvement.sessions : 0);
     }
@@ -224,7 +229,8 @@ static void draw_window(FILE *out, const od_batch_window *window, const axis *x)
     double times[] = {window->from, window->to};
     for (int i = 0; i < 2; i++)
         if (times[i] > x->low && times[i] < x->high)
-            line(out, at(x, times[i]), TOP, at(x, times[i]), HEIGHT - BOTTOM, "stroke=\"#ff7f0e\" stroke-dasharray=\"3\"");
+            line(out, at(x, times[i]), TOP, at(x, times[i]), HEIGHT - BOTTOM,
+                 "stroke=\"#ff7f0e\" stroke-dasharray=\"3\"");
 }
 
 static double longest_queue(const od_batch_level *levels, uint64_t count)

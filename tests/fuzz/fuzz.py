@@ -20,6 +20,7 @@ import datetime
 import hashlib
 import pathlib
 import random
+import signal
 import tempfile
 import time
 
@@ -48,7 +49,8 @@ def arguments():
     parser.add_argument("--batch", type=int, default=15, help="programs per executable")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", help="folder for failing programs; without it they are only printed")
-    parser.add_argument("--log", help="text file that gets one line per run of the fuzzer and one per failure")
+    parser.add_argument("--log", help="text file that gets one line per run of the fuzzer and one per failure; "
+                        "productions.txt beside it says how often that run used each production")
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--shrink-seconds", type=float, default=120, help="at most, per failure")
     parser.add_argument("--max-failures", type=int, default=20, help="stop after so many")
@@ -249,14 +251,17 @@ class Report:
         return (f"{self.programs} programs, {self.runs} runs with the library, {len(self.invalid)} invalid, "
                 f"{len(self.failures)} failures, {seconds:.0f} s")
 
-    def log(self, first, last):
+    def log(self, first, last, early):
         if not self.options.log:
             return
+        line = f"grammar {grammar_digest()} seeds {first}-{last}: {self.line()}" + (" (ended early)" if early else "")
         today = datetime.datetime.now().strftime("%Y-%m-%d %H:%M")
         with open(self.options.log, "a", encoding="utf-8") as file:
             for failure in self.failures:
                 file.write(f"    seed {failure.seed}: {failure.difference}\n")
-            file.write(f"{today} grammar {grammar_digest()} seeds {first}-{last}: {self.line()}\n")
+            file.write(f"{today} {line}\n")
+        uses = [f"{count} {name}\n" for name, count in sorted(self.uses.items(), key=lambda use: (use[1], use[0]))]
+        pathlib.Path(self.options.log).with_name("productions.txt").write_text(f"{line}\n" + "".join(uses), encoding="utf-8")
 
 
 def batches(options):
@@ -269,19 +274,28 @@ def batches(options):
         seed = int(last)
 
 
+def deaf():
+    """A terminal interrupts all processes; the first one ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def fuzz(options, folder):
     command = pathlib.Path(options.build).resolve() / "ompdarts"
     pairs = (listed(command, "policies"), listed(command, "eviction rules"))
     report = Report(options)
     deadline = time.monotonic() + options.hours * 3600 if options.hours else float("inf")
     last = options.first - 1
-    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+    ended = []  # by a signal: what runs is waited for
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.append(True))
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, initializer=deaf) as pool:
         running, source_of = {}, batches(options)
         exhausted = False
         while running or not exhausted:
             while not exhausted and len(running) < options.jobs + 1:
                 seeds = next(source_of, None)
-                stop = time.monotonic() > deadline or len(report.failures) >= options.max_failures
+                stop = ended or time.monotonic() > deadline or len(report.failures) >= options.max_failures
                 if seeds is None or stop:
                     exhausted = True
                     break
@@ -291,7 +305,7 @@ def fuzz(options, folder):
                 seeds = running.pop(future)
                 report.add(seeds, future.result())
                 last = max(last, seeds[-1])
-    report.log(options.first, last)
+    report.log(options.first, last, bool(ended))
     print("productions: " + ", ".join(f"{name} {count}" for name, count in sorted(report.uses.items())))
     print(report.line())
     return 1 if any(failure.is_steady or not options.steady_only for failure in report.failures) else 0

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tasks, loops of them, waits, teams and root threads."""
 
-from grammar_data import FORMS
 from grammar_parts import Impossible
 from program import (Cancelled, Data, Detached, Host, Index, Loop, Memcpy, Parallel, Roots, Scene, Section, Target, Task,
                      Taskgroup, Taskloop, Taskwait)
+from scene import scene_text
+
+
+def has_teams(statement):
+    """It is, or has, a kernel with teams."""
+    if isinstance(statement, Scene):
+        return "teams" in scene_text(statement.steps)
+    return isinstance(statement, Target) and "teams" in statement.form
 
 
 class TaskStatements:
@@ -111,8 +118,7 @@ class TaskStatements:
             self.parallel -= 1
         # On LLVM's host devices a thread that has run a kernel with teams miscounts the single constructs of its own region:
         # later ones may be left out, or met twice.
-        forms = {s.form for s in self.out.walk(parallel.bodies()[0]) if isinstance(s, Target)}
-        if kind == "single" and len(parallel.phases) > 1 and not forms.isdisjoint(FORMS[:2]):
+        if kind == "single" and len(parallel.phases) > 1 and any(map(has_teams, self.out.walk(parallel.bodies()[0]))):
             parallel.kind = "master"
         return parallel
 

@@ -91,5 +91,10 @@ def print_scene(made, put, unique, slot):
     put("}")
 
 
+def scene_text(steps):
+    """All text of some steps."""
+    return "\n".join(step.text + scene_text(getattr(step, "body", [])) for step in steps)
+
+
 def top_text(made, unique):
     return "".join(line.replace("@", unique) + "\n" for line in made.top)

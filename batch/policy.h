@@ -19,7 +19,7 @@
 #ifndef OD_BATCH_POLICY_H
 #define OD_BATCH_POLICY_H
 
-#include "sched/registry.h"
+#include "util/container/registry.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,10 +10,10 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/omp_ext/hooks/ompdarts.h)
     install(FILES omp_ext/hooks/ompdarts.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 set(policy_headers
-    sched/policy.h sched/background.h sched/event.h sched/registry.h sched/task.h
+    sched/policy.h sched/background.h sched/event.h sched/task.h
     sched/graph/durations.h sched/graph/known.h sched/graph/levels.h
-    memmgr/data/datum.h memmgr/data/presence.h memmgr/data/relocation.h
-    util/container/list.h util/status.h)
+    memmgr/data/datum.h memmgr/data/presence.h memmgr/data/relocation.h memmgr/window/window.h
+    util/container/list.h util/container/registry.h util/status.h)
 foreach(header IN LISTS policy_headers)
     cmake_path(GET header PARENT_PATH folder)
     install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ompdarts/${folder})

@@ -127,10 +127,12 @@ static const od_option_spec rows[] = {
      device_hints, parse_devices, MEMBER(devices)},
     {OD_OPTION_PREFIX "COHERENCE", "coherence", "choice", "auto", "", "auto|strict|depend",
      "When a device may keep a copy outside a data region: auto if the depend clauses allow it, "
-     "strict never, depend always.",
+     "strict never, depend always. depend also takes sections of whole arrays in depend clauses for all that a task "
+     "touches of them, which the others find out (docs/openmp.md).",
      NULL, od_option_choice, MEMBER(coherence)},
-    {OD_OPTION_PREFIX "DEVICE_CLAUSE", "device-clause", "choice", "pin", "", "pin|hint",
-     "Constructs with a device clause: pin leaves them on the device they name, hint schedules them like all others.",
+    {OD_OPTION_PREFIX "DEVICE_CLAUSE", "device-clause", "choice", "auto", "", "auto|pin|hint",
+     "Constructs with a device clause, or after omp_set_default_device: pin leaves them on the device they name, hint "
+     "schedules them like all others; auto does so, too, as long as the program names no device but the default one.",
      NULL, od_option_choice, MEMBER(device_clause)},
     {OD_OPTION_PREFIX "PRIORITY", "priority", "choice", "auto", "", "auto|clause|none",
      "Task priorities: clause takes them from the priority clauses; auto does, too, and in programs without any takes "
@@ -183,7 +185,7 @@ static od_status check_files(const od_options *options, char *error, size_t size
         for (unsigned j = 0; j < i; j++)
             if (*files[i].path && *files[j].path && od_file_is_same(files[i].path, files[j].path)) {
                 snprintf(cause, sizeof cause, "the same file as %s; allowed: a different file", files[j].name);
-                od_option_refuse(files[i].name, files[i].path, cause, error, size);
+                od_option_refuse(files[i].name, od_environment(files[i].name), cause, error, size); /* as typed */
                 return OD_EINVAL;
             }
     return OD_OK;

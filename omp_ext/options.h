@@ -17,6 +17,7 @@ typedef enum od_coherence {
 } od_coherence;
 
 typedef enum od_device_clause {
+    OD_DEVICE_CLAUSE_AUTO, /* the default device by its number is no choice as long as the program names no other */
     OD_DEVICE_CLAUSE_PIN,  /* device(n) constructs go to libomptarget as written */
     OD_DEVICE_CLAUSE_HINT, /* device(n) constructs belong to the virtual device too */
 } od_device_clause;

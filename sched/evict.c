@@ -2,7 +2,7 @@
 /* The registered eviction rules, and what every one of them must respect. */
 #include "sched/evict.h"
 
-#include "sched/registry.h"
+#include "util/container/registry.h"
 
 #include <pthread.h>
 
@@ -43,12 +43,19 @@ static bool task_uses(const od_task *task, const od_datum *datum)
     return false;
 }
 
+bool od_victim_has_no_place(const od_evict_query *query, const od_datum *datum)
+{
+    const od_region *region = datum->region;
+    return query->bounded && region && !region->spill && region->size > query->room && !datum->discarding &&
+           od_datum_is_dirty(datum, query->k);
+}
+
 bool od_victim_allowed(const od_evict_query *query, const od_replica *replica)
 {
     const od_datum *datum = replica->datum;
-    if (replica->state != OD_PRESENT || replica->pins > 0)
+    if (replica->state != OD_PRESENT || replica->pins > 0 || datum->lent > 0)
         return false;
-    if (datum->bound > 0 && datum->home == (int)query->k)
+    if ((datum->bound > 0 && datum->home == (int)query->k) || od_victim_has_no_place(query, datum))
         return false;
     if (replica->buffered_uses == 0)
         return true;

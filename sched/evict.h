@@ -20,11 +20,17 @@ typedef struct od_evict_query {
     const od_task *head;     /* the task that must get its memory, whose own data are not victims; NULL: a prefetch */
     const od_policy_ops *policy; /* for future_uses */
     void *policy_state;
+    bool bounded; /* new spill areas have a bound: */
+    size_t room;  /* bytes of such an area, at most */
 } od_evict_query;
 
 /* True where the replica may leave: present, unpinned, not bound, no task of the program holds its
- * address; for a prefetch also used by no buffered task; for a head, not one of its own data. */
+ * address; for a prefetch also used by no buffered task; for a head, not one of its own data; with room where its
+ * contents must go. */
 bool od_victim_allowed(const od_evict_query *query, const od_replica *replica);
+
+/* True where the only contents are there, and there is no room for them elsewhere. */
+bool od_victim_has_no_place(const od_evict_query *query, const od_datum *datum);
 
 /* The place in the task buffer of the first task that uses the datum; the buffer's length if none does. */
 size_t od_evict_place_in_buffer(const od_evict_query *query, const od_datum *datum);

@@ -2,6 +2,7 @@
 /* See options.h. */
 #include "sched/options.h"
 
+#include "sched/engine/engine.h"
 #include "sched/evict.h"
 #include "sched/phase/active.h"
 #include "util/nearest.h"
@@ -50,6 +51,26 @@ static od_status parse_buffer(const od_option_spec *spec, const char *text, void
     return od_parse_count(text, OD_MOST_BUFFER, value);
 }
 
+od_status od_parse_guard(const char *text, int64_t *guard)
+{
+    size_t bytes = 0;
+    if (strcmp(text, "off") == 0 || strcmp(text, "0") == 0)
+        *guard = 0;
+    else if (strcmp(text, "auto") == 0)
+        *guard = OD_GUARD_AUTO;
+    else if (od_parse_size(text, &bytes) || bytes == 0 || bytes > INT64_MAX / 2)
+        return OD_EINVAL;
+    else
+        *guard = (int64_t)bytes;
+    return OD_OK;
+}
+
+static od_status parse_guard(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    (void)spec, (void)cause, (void)size;
+    return od_parse_guard(text, value);
+}
+
 static od_status parse_seed(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     (void)spec, (void)cause, (void)size;
@@ -84,6 +105,8 @@ od_status od_parse_active(const char *text, char *which, size_t size, int *activ
     return text[length] ? parse_count(text + length + 1, active) : OD_OK;
 }
 
+_Static_assert(sizeof(od_write_back) == sizeof(unsigned), "od_option_choice() stores unsigned");
+
 #define MEMBER(name) offsetof(od_sched_options, name)
 
 static const od_option_hint sched_hints[] = {{"POLICY", "POLICY"}, {"SCHEDULER", "POLICY"}, {0}};
@@ -106,6 +129,14 @@ const od_option_spec od_sched_option_rows[] = {
      "Additional work that a device's task buffer may hold while nothing is being loaded there and many tasks are "
      "ready.",
      NULL, od_option_seconds, MEMBER(lookahead_s)},
+    {OD_OPTION_PREFIX "GUARD", "guard", "size", "off", "bytes", OD_GUARD_ALLOWED,
+     "Bound for data that live on devices only: tasks that would make more of them wait; auto: for the memory of all "
+     "devices, where waiting costs less than spilling (docs/memory.md).",
+     NULL, parse_guard, MEMBER(guard)},
+    {OD_OPTION_PREFIX "WRITE_BACK", "write-back", "choice", "early", "", "early|late",
+     "When results outside data regions go to the host: early as soon as the program waits and no known task will use "
+     "them again, late at the synchronisation point.",
+     NULL, od_option_choice, MEMBER(write_back)},
     {OD_OPTION_PREFIX "SEED", "seed", "integer", "1", "", "a whole number from 0 to 18446744073709551615",
      "Seed of all random choices.", NULL, parse_seed, MEMBER(seed)},
     {0}};

@@ -11,11 +11,16 @@ typedef struct od_sched_choice {
     od_policy_choice policy;
 } od_sched_choice;
 
+/* When results go home that no known task will use again. */
+typedef enum od_write_back { OD_WRITE_BACK_EARLY, OD_WRITE_BACK_LATE } od_write_back;
+
 typedef struct od_sched_options {
     od_sched_choice sched; /* OMPDARTS_SCHED */
     char evict[32];        /* OMPDARTS_EVICT: eviction rule, or "auto" */
     uint32_t buffer;       /* OMPDARTS_BUFFER: tasks per device */
     double lookahead_s;    /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
+    int64_t guard;         /* OMPDARTS_GUARD: as in od_engine_config */
+    od_write_back write_back; /* OMPDARTS_WRITE_BACK */
     uint64_t seed;         /* OMPDARTS_SEED */
 } od_sched_options;
 
@@ -28,6 +33,10 @@ enum { OD_MOST_BUFFER = 1000000 };
 od_status od_parse_active(const char *text, char *which, size_t size, int *active);
 /* What od_parse_active() allows for ACTIVE. */
 #define OD_ACTIVE_ALLOWED "policy, auto, all, or a whole number from 1 to 62"
+
+/* Reads off, auto, or a size, as in od_engine_config. */
+od_status od_parse_guard(const char *text, int64_t *guard);
+#define OD_GUARD_ALLOWED "off, auto, or a size such as 8Gi"
 
 /* Checks a name of OMPDARTS_EVICT; `cause` says what there is. */
 od_status od_evict_check(const char *text, char *cause, size_t size);

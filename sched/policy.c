@@ -2,7 +2,7 @@
 /* The registered scheduling policies, those of shared objects, and their options. */
 #include "sched/policy.h"
 
-#include "sched/registry.h"
+#include "util/container/registry.h"
 #include "util/nearest.h"
 #include "util/plugin.h"
 

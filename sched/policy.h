@@ -42,11 +42,11 @@
 
 #include "sched/background.h"
 #include "sched/event.h"
-#include "sched/registry.h"
 #include "sched/task.h"
+#include "util/container/registry.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 7, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 8, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 
@@ -97,6 +97,14 @@ typedef struct od_policy_env {
     void (*decided)(void *engine, const od_decision *decision);
 } od_policy_env;
 
+/* Settings of a run chosen as it goes (sched/auto/auto.c), by an object of each engine. */
+typedef struct od_chooser_ops {
+    void *(*create)(void *engine); /* NULL: out of memory */
+    void (*destroy)(void *chooser);
+    /* Before a device asks the policy for a task; may call od_engine_adopt(). */
+    void (*consider)(void *chooser);
+} od_chooser_ops;
+
 typedef struct od_policy_ops {
     unsigned interface_version; /* OD_POLICY_INTERFACE; stays the first member in all versions */
     const char *name;           /* value of OMPDARTS_SCHED */
@@ -125,6 +133,9 @@ typedef struct od_policy_ops {
      * owns; OD_NEVER: none, or not known. Only for comparing data on one device: follows every change of the order
      * (tasks taken out of turn, stolen, added). Lets an eviction rule follow Belady. May be NULL. */
     uint64_t (*next_use)(void *state, const od_datum *datum, unsigned k);
+
+    /* The policy is only what a run begins with. NULL: it stays. */
+    const od_chooser_ops *chooser;
 
     /* Checks every invariant of its structures; tests and debug builds call it after every event. May be NULL. */
     bool (*is_valid)(void *state);

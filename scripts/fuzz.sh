@@ -6,9 +6,10 @@
 # Runs the differential fuzzer (tests/fuzz) for so many hours (0.5 will do) against the build in $BUILD (default:
 # build/), from FIRST_SEED on (default: the seconds since 1970, so that each run meets new programs). A progress line comes
 # every 30 s. The result and each failure's seed are added to tests/fuzz/log/runs.txt, failing programs, shrunk, to
-# $BUILD/fuzz-failures/. More options go to tests/fuzz/fuzz.py (--help).
+# $BUILD/fuzz-failures/; tests/fuzz/log/productions.txt then says how often each production was used. An interrupted run
+# ends with what it is at, and reports. More options go to tests/fuzz/fuzz.py (--help).
 set -eu
-[ $# -ge 1 ] || { sed -n '4,9s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '4,10s/^# \{0,1\}//p' "$0"; exit 2; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$root/build}
 hours=$1 first=${2:-$(date +%s)}

@@ -3,15 +3,16 @@
 #
 # usage: scripts/install-deps.sh [--replace] [PACKAGE…]
 #
-# Installs with apt-get what Debian 12 needs to build, test and show ompdarts, and the packages named as arguments.
-# Only missing packages are installed; nothing is removed. libomp-19-dev excludes every other libomp-*-dev: where there is
+# Installs with apt-get what Debian 12 or Ubuntu 24.04 (with universe, noble-updates) needs to build, test and show
+# ompdarts, and the packages named as arguments, but for those that the system does not have (Ubuntu's chromium is a
+# snap). Only missing packages are installed; nothing is removed. libomp-19-dev excludes every other libomp-*-dev: where there is
 # another one, LLVM 19 with its runtimes is unpacked into build/llvm-19 instead, where cmake finds it. With --replace
 # the other one is removed. Needs root, or sudo.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 case ${1-} in
-    -h | --help) sed -n '4,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '4,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --replace) removal=(); shift ;;
     -*) echo "install-deps: unknown option $1 (known: --replace, --help)" >&2; exit 2 ;;
     *) removal=(--no-remove) ;;
@@ -26,8 +27,9 @@ packages=(
     libglpk-dev # tests compare maximum cuts with a linear program's
     python3 python3-matplotlib valgrind # matplotlib: the figures
     locales # a test builds one with a decimal comma
-    "$@"
+    git xz-utils # the patches for LLVM, and its sources
 )
+optional=("$@")
 
 if ! command -v apt-get >/dev/null; then
     echo "install-deps: no apt-get here; going on with what is installed. Needed are Debian's: ${packages[*]}" >&2
@@ -59,7 +61,7 @@ unpack_runtime()
 }
 
 missing=()
-for package in "${packages[@]}"; do
+for package in "${packages[@]}" "${optional[@]}"; do
     [[ $package == libomp-19-dev && $runtime == unpacked ]] || is_installed "$package" || missing+=("$package")
 done
 if ((${#missing[@]} == 0)); then
@@ -103,11 +105,34 @@ apt()
         3>&1 >>"$log" 2>&1 | show_progress
 }
 
-echo "install-deps: reading the package lists"
-if ! apt update >/dev/null || ! apt install --yes --no-install-recommends "${removal[@]}" "${missing[@]}"; then
+failed()
+{
     tail -n 20 "$log" >&2
-    echo "install-deps: apt-get failed. Debian 12 has all these packages." >&2
+    echo "install-deps: apt-get failed. Debian 12 has all these packages; so has Ubuntu 24.04 (universe," \
+        "noble-updates)." >&2
     exit 1
+}
+
+# Of the missing packages those that can be had; of the needed ones apt itself says what is wrong.
+had=()
+leave_out_unknown()
+{
+    local package policy
+    for package in "${missing[@]}"; do
+        policy=$(LC_ALL=C apt-cache policy "$package")
+        if [[ " ${optional[*]} " == *" $package "* && ! $policy =~ Candidate:\ [^\(] ]]; then
+            echo "install-deps: this system has no package $package: what needs it is left out"
+        else
+            had+=("$package")
+        fi
+    done
+}
+
+echo "install-deps: reading the package lists"
+apt update >/dev/null || failed
+leave_out_unknown
+if ((${#had[@]})); then
+    apt install --yes --no-install-recommends "${removal[@]}" "${had[@]}" || failed
 fi
 unpack_runtime
 echo "install-deps: done"

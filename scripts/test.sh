@@ -3,8 +3,8 @@
 #
 # usage: scripts/test.sh [CMAKE-OPTION…]
 #
-# Installs what is missing, fetches the other LLVMs of the tests, builds into build/, runs all tests. Options go to cmake,
-# for example -DOMPDARTS_WERROR=ON.
+# Installs what is missing, fetches the other LLVMs of the tests, builds into build/, tries the patches for LLVM if they are
+# new, runs all tests. Options go to cmake, for example -DOMPDARTS_WERROR=ON.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,4 +20,15 @@ for version in 16 22; do
 done
 cmake -G Ninja -S . -B build "$@"
 cmake --build build
+# The patches for LLVM, where they are others than those that passed last.
+patches=$(cat patches/*/*.patch scripts/test-patches.sh scripts/build-llvm-runtimes.sh | sha256sum)
+if [[ $(cat build/patches-passed 2>/dev/null) != "$patches" ]]; then
+    status=0
+    scripts/test-patches.sh --quick || status=$?
+    case $status in
+        0) echo "$patches" >build/patches-passed ;;
+        77) echo "test: the patches for LLVM are not tried" ;;
+        *) exit $status ;;
+    esac
+fi
 exec ctest --test-dir build --output-on-failure -j2

@@ -6,6 +6,7 @@
 #include "sim/bounds.h"
 #include "sim/graph/workload.h"
 #include "sim/simulate.h"
+#include "sim/usage.h"
 #include "trace/trace.h"
 #include "util/nearest.h"
 
@@ -34,57 +35,17 @@ typedef struct command {
     unsigned devices, buffer, repeat;
     double lookahead; /* seconds; negative: not given */
     int active;       /* as in od_engine_config */
+    int64_t guard;    /* likewise */
     bool active_given;
     uint64_t seed;
     bool seed_given;
-    sim_cost cost;
+    unsigned cost, results; /* sim_cost, sim_results */
     FILE *csv, *trace;
     char line[1024]; /* as it was typed, as far as it fits */
     bool quiet;
+    bool plays;  /* without SimGrid */
     bool header; /* of the CSV, before the first row */
 } command;
-
-static void print_usage(FILE *file)
-{
-    fputs("Usage: ompdarts sim --workload NAME[:ARGUMENT=VALUE,...] [OPTIONS]\n"
-          "       ompdarts sim --graph FILE [OPTIONS]\n"
-          "\n"
-          "Runs the scheduler and the memory manager in virtual time (SimGrid), on simulated machines.\n"
-          "\n"
-          "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
-          "unit=1\n"
-          "  --graph FILE           a run recorded with OMPDARTS_RECORD; options not given are as recorded\n"
-          "  --platform NAME|FILE   the machine (default: pcie)\n"
-          "  --devices K[:ACTIVE]   use the first K devices, or all (default: 1); of these ACTIVE at a time: policy "
-          "(default),\n"
-          "                         auto, all, or a number; the others are idle\n"
-          "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
-          "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
-          "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
-          "  --buffer B             tasks per task buffer (default: 3)\n"
-          "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
-          "  --seed S               of all random choices (default: 1)\n"
-          "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
-          "  --sched-time HOW       ignore (default), measure, or add the cost of decisions, in simulated time\n"
-          "  --csv FILE|-           append one line per run, with a header where the file is empty\n"
-          "  --trace FILE           all tasks, what they use, and transfers of the run, as CSV; FILE.json: for "
-          "Perfetto,\n"
-          "                         FILE.paje: for ViTE\n"
-          "  --quiet                no progress, and no table with --csv\n"
-          "  --help                 this text\n"
-          "\n"
-          "Workloads:\n",
-          file);
-    for (const char *const *line = sim_workload_help(); *line; line += 2)
-        fprintf(file, "  %-14s %s\n", line[0], line[1]);
-    fputs("\nPlatforms:", file);
-    for (const char *const *name = sim_platform_names(); *name; name++)
-        fprintf(file, " %s", *name);
-    fputs("\nPolicies:", file);
-    for (const char *const *name = od_policy_names(); *name; name++)
-        fprintf(file, " %s", *name);
-    fputs("\n\nExit status: 0 success; 1 the simulation failed; 2 the command line was refused.\n", file);
-}
 
 /* --- the command line -------------------------------------------------------------------- */
 
@@ -98,13 +59,16 @@ enum {
     DEVICES = 256,
     BUFFER,
     LOOKAHEAD,
+    GUARD,
     SEED,
     REPEAT,
     MEMORY,
     COST,
+    RESULTS,
     WORKLOAD,
     GRAPH,
     PLATFORM,
+    MODEL,
     POLICY,
     RULE,
     CSV,
@@ -123,9 +87,12 @@ static const struct option long_options[] = {
     {"evict", required_argument, NULL, RULE},
     {"buffer", required_argument, NULL, BUFFER},
     {"lookahead", required_argument, NULL, LOOKAHEAD},
+    {"guard", required_argument, NULL, GUARD},
     {"seed", required_argument, NULL, SEED},
     {"repeat", required_argument, NULL, REPEAT},
     {"sched-time", required_argument, NULL, COST},
+    {"model", required_argument, NULL, MODEL},
+    {"results", required_argument, NULL, RESULTS},
     {"csv", required_argument, NULL, CSV},
     {"trace", required_argument, NULL, TRACE},
     {"quiet", no_argument, NULL, QUIET},
@@ -143,15 +110,21 @@ static bool take_number(const char *name, uint64_t least, uint64_t most, uint64_
     return false;
 }
 
-static bool take_cost(command *c)
+static bool take_word(const char *name, const char *const words[3], unsigned *value)
 {
-    static const char *const names[] = {"ignore", "measure", "add"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(optarg, names[i]) == 0) {
-            c->cost = (sim_cost)i;
+    for (*value = 0; *value < 3; ++*value)
+        if (strcmp(optarg, words[*value]) == 0)
             return true;
-        }
-    fprintf(stderr, "ompdarts sim: --sched-time=%s: not one of ignore, measure, add\n", optarg);
+    fprintf(stderr, "ompdarts sim: --%s=%s: not one of %s, %s, %s\n", name, optarg, words[0], words[1], words[2]);
+    return false;
+}
+
+static bool take_model(command *c)
+{
+    c->plays = strcmp(optarg, "oracle") == 0;
+    if (c->plays || strcmp(optarg, "simgrid") == 0)
+        return true;
+    fprintf(stderr, "ompdarts sim: --model=%s: not one of simgrid, oracle\n", optarg);
     return false;
 }
 
@@ -160,6 +133,14 @@ static bool take_memory(command *c)
     if (od_parse_size(optarg, &c->memory) == OD_OK && c->memory)
         return true;
     fprintf(stderr, "ompdarts sim: --mem=%s: not a size above 0, for example 500M or 2Gi\n", optarg);
+    return false;
+}
+
+static bool take_guard(command *c)
+{
+    if (od_parse_guard(optarg, &c->guard) == OD_OK)
+        return true;
+    fprintf(stderr, "ompdarts sim: --guard=%s: not " OD_GUARD_ALLOWED "\n", optarg);
     return false;
 }
 
@@ -218,7 +199,11 @@ static bool take_option(command *c, int option)
         c->quiet = true;
         return true;
     case COST:
-        return take_cost(c);
+        return take_word("sched-time", (const char *const[]){"ignore", "measure", "add"}, &c->cost);
+    case RESULTS:
+        return take_word("results", (const char *const[]){"stay", "late", "early"}, &c->results);
+    case MODEL:
+        return take_model(c);
     case MEMORY:
         return take_memory(c);
     case SEED:
@@ -233,6 +218,8 @@ static bool take_option(command *c, int option)
         return true;
     case LOOKAHEAD:
         return take_lookahead(c);
+    case GUARD:
+        return take_guard(c);
     case REPEAT:
         if (!take_number("repeat", 1, 1000000, &number))
             return false;
@@ -350,7 +337,7 @@ static int parse(command *c, int argc, char **argv)
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
         if (option == HELP || option == 'h') {
-            print_usage(stdout);
+            sim_print_usage(stdout);
             exit(0);
         }
         if (option == ':' || option == '?') {
@@ -366,6 +353,8 @@ static int parse(command *c, int argc, char **argv)
     }
     if (!c->workload_text == !c->graph_name)
         return refuse("one of --workload and --graph is needed; `ompdarts sim --help` lists them");
+    if (c->plays && (c->graph_name || c->trace_name || c->cost != SIM_COST_IGNORED || c->results))
+        return refuse("--model=oracle goes with neither --graph, --trace, --results nor --sched-time");
     if (choose_work(c, error, sizeof error))
         return refuse(error);
     if (!choose_policy(c))
@@ -396,9 +385,8 @@ static void print_csv(const command *c, const sim_platform *platform, const sim_
     const od_device_stats *total = &result->total;
     if (c->header && machine->seed == c->seed)
         fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,"
-              "d2d_bytes,"
-              "loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,compute_bound_s,"
-              "critical_path_s,bus_bound_s,lookahead_s,peak_bytes\n",
+              "d2d_bytes,loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,"
+              "compute_bound_s,critical_path_s,bus_bound_s,lookahead_s,peak_bytes\n",
               c->csv);
     char cost[32] = "", policy[1100], label[1100];
     if (c->cost != SIM_COST_IGNORED)
@@ -517,19 +505,21 @@ static int run_once(const command *c, uint64_t seed)
                            .memory = c->memory ? c->memory : enough(&graph),
                            .buffer = c->buffer,
                            .lookahead = c->lookahead,
+                           .guard = c->guard,
                            .active = c->active,
                            .policy = c->policy,
                            .policy_text = c->policy_text,
                            .command = c->line,
                            .evict = c->evict,
                            .seed = seed,
-                           .cost = c->cost,
+                           .cost = (sim_cost)c->cost,
+                           .results = (sim_results)c->results,
                            .progress = !c->quiet && isatty(STDERR_FILENO),
                            .trace = c->trace,
                            .timeline = c->timeline_name,
                            .recording = recording};
     int status = check_machine(&graph, &machine);
-    if (!status && sim_run(&graph, &machine, &result, error, sizeof error)) {
+    if (!status && (c->plays ? sim_play : sim_run)(&graph, &machine, &result, error, sizeof error)) {
         refuse(error);
         status = FAILED;
     }
@@ -582,7 +572,7 @@ int main(int argc, char **argv)
     command c = {.platform_name = "pcie", .repeat = 1, .lookahead = -1};
     keep_line(&c, argc, argv);
     if (argc == 1) {
-        print_usage(stderr);
+        sim_print_usage(stderr);
         return REFUSED;
     }
     int status = parse(&c, argc, argv);

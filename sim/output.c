@@ -29,7 +29,8 @@ static bool depend(void *driver, const od_task *task, uint32_t i, od_trace_depen
 {
     const simulation *s = driver;
     od_level_use use;
-    bool any = s->replay ? sim_replay_depend(s, (uint32_t)(task - s->task), i, &use) : workload_depend(s, task, i, &use);
+    bool any =
+        s->replay ? sim_replay_depend(s, (uint32_t)(task - s->task), i, &use) : workload_depend(s, task, i, &use);
     if (!any)
         return false;
     *item = (od_trace_depend){use.address, use.overwrites ? "out" : use.write ? "inout" : "in"};

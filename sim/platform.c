@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "sim/platform.h"
 
+#include "sim/graph/graph.h"
 #include "util/nearest.h"
 #include "util/options.h"
 
@@ -199,6 +200,82 @@ static void load(const char *path, sim_platform *platform)
     }
 }
 
+sg_host_t sim_platform_place(const sim_platform *platform, int place)
+{
+    return place >= OD_SPILL ? platform->memory : platform->device[place];
+}
+
+/* --- its topology ------------------------------------------------------------------------ */
+
+enum { MOST_LINKS = 256, MOST_SHARED = 4096 }; /* of a way; of all */
+
+/* Links that have been given a number. */
+struct numbered {
+    sg_link_t link[MOST_SHARED];
+    uint32_t count;
+};
+
+static size_t links_between(sg_host_t from, sg_host_t to, sg_link_t *links)
+{
+    xbt_dynar_t found = xbt_dynar_new(sizeof(sg_link_t), NULL);
+    sg_host_get_route(from, to, found);
+    size_t count = 0;
+    while (count < xbt_dynar_length(found) && count < MOST_LINKS) {
+        links[count] = xbt_dynar_get_as(found, count, sg_link_t);
+        count++;
+    }
+    xbt_dynar_free(&found);
+    return count;
+}
+
+/* In the order in which the ways into and out of the devices use them. UINT32_MAX: too many. */
+static uint32_t number_of(od_topology *topology, struct numbered *numbered, sg_link_t link)
+{
+    for (uint32_t i = 0; i < numbered->count; i++)
+        if (numbered->link[i] == link)
+            return i;
+    if (numbered->count == MOST_SHARED)
+        return UINT32_MAX;
+    numbered->link[numbered->count++] = link;
+    return od_topology_add_link(topology, sg_link_get_bandwidth(link));
+}
+
+/* Links that each transfer has for itself limit it alone. */
+static void add_way(sim_platform *platform, struct numbered *numbered, int from, int to)
+{
+    sg_link_t links[MOST_LINKS];
+    uint32_t shared[MOST_LINKS], nshared = 0;
+    sg_host_t source = sim_platform_place(platform, from), target = sim_platform_place(platform, to);
+    od_link own = {.bandwidth = (double)INFINITY, .latency = sg_host_get_route_latency(source, target)};
+    size_t count = links_between(source, target, links);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = sg_link_is_shared(links[i]) ? number_of(platform->topology, numbered, links[i]) : UINT32_MAX;
+        if (number == UINT32_MAX)
+            own.bandwidth = fmin(own.bandwidth, sg_link_get_bandwidth(links[i]));
+        else
+            shared[nshared++] = number;
+    }
+    if (od_topology_set_way(platform->topology, from, to, own, shared, nshared))
+        sim_checked(NULL);
+}
+
+static void make_topology(sim_platform *platform)
+{
+    static struct numbered numbered;
+    int n = (int)platform->ndevices;
+    numbered.count = 0;
+    platform->topology = sim_checked(od_topology_create(platform->ndevices));
+    platform->topology->turns = platform->turns;
+    for (int k = 0; k < n; k++)
+        add_way(platform, &numbered, OD_HOST, k);
+    for (int k = 0; k < n; k++)
+        add_way(platform, &numbered, k, OD_HOST);
+    for (int from = 0; platform->peer && from < n; from++)
+        for (int to = 0; to < n; to++)
+            if (from != to)
+                add_way(platform, &numbered, from, to);
+}
+
 /* --- trying it ---------------------------------------------------------------------------- */
 
 /* SimGrid ends the process over what it cannot load or route, so that is tried in a child first. */
@@ -209,6 +286,8 @@ static _Noreturn void try_and_exit(const char *path, int output)
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     load(path, &trial);
+    if (trial.memory)
+        make_topology(&trial);
     for (unsigned k = 0; trial.memory && k < trial.ndevices; k++)
         if (isinf(sim_platform_link(&trial, OD_HOST, (int)k, 1).bandwidth) ||
             isinf(sim_platform_link(&trial, (int)k, OD_HOST, 1).bandwidth)) {
@@ -283,126 +362,25 @@ od_status sim_platform_load(const char *name, sim_platform *platform, char *erro
         snprintf(error, size, "platform %s: there is no host %s", path, platform->memory ? "gpu0" : "ram");
         return OD_EINVAL;
     }
-    return read_properties(platform, path, error, size);
+    status = read_properties(platform, path, error, size);
+    if (!status)
+        make_topology(platform);
+    return status;
 }
 
 void sim_platform_free(sim_platform *platform)
 {
+    od_topology_destroy(platform->topology);
     free(platform->times);
     *platform = (sim_platform){0};
 }
 
-sg_host_t sim_platform_place(const sim_platform *platform, int place)
-{
-    return place >= OD_SPILL ? platform->memory : platform->device[place];
-}
-
-/* --- all ways at once ---------------------------------------------------------------------- */
-
-enum { MOST_LINKS = 256 };
-
-static size_t links_between(sg_host_t from, sg_host_t to, sg_link_t *links)
-{
-    xbt_dynar_t found = xbt_dynar_new(sizeof(sg_link_t), NULL);
-    sg_host_get_route(from, to, found);
-    size_t count = 0;
-    while (count < xbt_dynar_length(found) && count < MOST_LINKS) {
-        links[count] = xbt_dynar_get_as(found, count, sg_link_t);
-        count++;
-    }
-    xbt_dynar_free(&found);
-    return count;
-}
-
-static bool uses(sg_host_t from, sg_host_t to, sg_link_t link)
-{
-    sg_link_t links[MOST_LINKS];
-    size_t count = links_between(from, to, links);
-    for (size_t i = 0; i < count; i++)
-        if (links[i] == link)
-            return true;
-    return false;
-}
-
-/* Devices that load from the host over the link, or that store over it: the larger number, at least one. */
-static unsigned sharers(const sim_platform *platform, unsigned ndevices, sg_link_t link)
-{
-    unsigned loads = 0, stores = 0;
-    for (unsigned k = 0; k < ndevices && sg_link_is_shared(link); k++) {
-        loads += uses(platform->memory, platform->device[k], link);
-        stores += uses(platform->device[k], platform->memory, link);
-    }
-    unsigned more = loads > stores ? loads : stores;
-    return more ? more : 1;
-}
-
 od_link sim_platform_link(const sim_platform *platform, int from, int to, unsigned ndevices)
 {
-    sg_link_t links[MOST_LINKS];
-    if (from == to || (from < OD_SPILL && to < OD_SPILL && !platform->peer))
-        return (od_link){0};
-    sg_host_t source = sim_platform_place(platform, from), target = sim_platform_place(platform, to);
-    od_link link = {.bandwidth = INFINITY, .latency = sg_host_get_route_latency(source, target)};
-    size_t count = links_between(source, target, links);
-    for (size_t i = 0; i < count; i++)
-        link.bandwidth = fmin(link.bandwidth, sg_link_get_bandwidth(links[i]) / sharers(platform, ndevices, links[i]));
-    return link;
-}
-
-struct share {
-    sg_link_t link;
-    double left;      /* bandwidth that is not given yet */
-    uint64_t devices; /* bit k: on the way to device k */
-};
-
-static void add_way(struct share *shares, size_t *count, sg_host_t from, sg_host_t to, unsigned k)
-{
-    sg_link_t links[MOST_LINKS];
-    size_t nlinks = links_between(from, to, links);
-    for (size_t i = 0; i < nlinks; i++) {
-        size_t at = 0;
-        while (at < *count && shares[at].link != links[i])
-            at++;
-        if (at == MOST_LINKS)
-            continue;
-        if (at == *count)
-            shares[(*count)++] = (struct share){links[i], sg_link_get_bandwidth(links[i]), 0};
-        if (sg_link_is_shared(links[i]))
-            shares[at].devices |= OD_BIT(k);
-    }
-}
-
-/* The link whose equal parts are the smallest. */
-static struct share *bottleneck(struct share *shares, size_t count, uint64_t waiting)
-{
-    struct share *tightest = NULL;
-    double least = INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        int users = __builtin_popcountll(shares[i].devices & waiting);
-        if (users && shares[i].left / users < least) {
-            least = shares[i].left / users;
-            tightest = &shares[i];
-        }
-    }
-    return tightest;
+    return od_topology_link(platform->topology, from, to, ndevices);
 }
 
 double sim_platform_inbound(const sim_platform *platform, unsigned ndevices)
 {
-    struct share shares[MOST_LINKS];
-    size_t count = 0;
-    double total = 0;
-    for (unsigned k = 0; k < ndevices; k++)
-        add_way(shares, &count, platform->memory, platform->device[k], k);
-    /* Progressive filling: who uses the tightest link gets its part of that, the rest is for the others. */
-    uint64_t waiting = OD_BIT(ndevices) - 1;
-    for (struct share *tightest; (tightest = bottleneck(shares, count, waiting));) {
-        uint64_t served = tightest->devices & waiting;
-        double part = tightest->left / __builtin_popcountll(served);
-        total += part * __builtin_popcountll(served);
-        for (size_t i = 0; i < count; i++)
-            shares[i].left -= part * __builtin_popcountll(shares[i].devices & served);
-        waiting &= ~served;
-    }
-    return total;
+    return od_topology_inbound(platform->topology, ndevices);
 }

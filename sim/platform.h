@@ -17,7 +17,7 @@
 #ifndef OD_SIM_PLATFORM_H
 #define OD_SIM_PLATFORM_H
 
-#include "sched/engine/engine.h"
+#include "memmgr/device/topology.h"
 #include "util/status.h"
 
 #include <simgrid/host.h>
@@ -39,6 +39,7 @@ typedef struct sim_platform {
     sg_host_t device[OD_MAX_DEVICES];
     sim_kernel_time *times;
     size_t ntimes;
+    od_topology *topology; /* of all devices */
 } sim_platform;
 
 /* Loads NAME (of the platforms that come with ompdarts) or a file. Once per process: SimGrid has one platform.

@@ -215,8 +215,11 @@ static void push_ready(sim_replay *p, uint32_t n)
     p->ready[p->nready++] = n;
 }
 
-static void complete_node(sim_replay *p, uint32_t n)
+static void complete_node(simulation *s, uint32_t n)
 {
+    sim_replay *p = s->replay;
+    if (p->node[n].construct != OD_BANKER_NO_STEP)
+        od_engine_construct_done(s->engine, p->node[n].construct);
     p->node[n].complete = true;
     p->ncomplete++;
     for (uint32_t i = p->first_after[n]; i < p->first_after[n + 1]; i++) {
@@ -248,7 +251,7 @@ void sim_replay_completed(simulation *s, uint32_t task)
     if (p->node[n].first_step)
         push_ready(p, n);
     else
-        complete_node(p, n);
+        complete_node(s, n);
 }
 
 /* Two recorded data may be one here, in another order of events. */
@@ -301,7 +304,7 @@ static void unsubmit(simulation *s, uint32_t n)
 {
     const sim_node *node = &s->replay->r->nodes[n];
     od_submission **submission = &s->replay->node[n].submission;
-    if (node->seconds > 0 && !s->replay->node[n].begun)
+    if (*submission && !s->replay->node[n].begun)
         od_engine_unsubmit(s->engine, submission);
     if (node->task != SIM_NO_TASK)
         s->task[node->task].submission = *submission;
@@ -330,7 +333,7 @@ static void node_main(int argc, char **argv)
             await_turn(s, own, p->step_event[i - 1]);
             perform(s, own, &p->r->steps[i - 1]);
         }
-        complete_node(p, n);
+        complete_node(s, n);
     }
     sim_after_event(s);
     give_semaphore_back(p, own);
@@ -399,7 +402,7 @@ static void begin(simulation *s, uint32_t n)
     } else if (p->node[n].first_step) {
         start_node(s, n);
     } else {
-        complete_node(p, n);
+        complete_node(s, n);
     }
 }
 
@@ -417,15 +420,31 @@ void sim_replay_advance(simulation *s)
 
 /* --- the thread --------------------------------------------------------------------- */
 
+/* What a data construct will do is known when it is created. */
+static void announce(simulation *s, uint32_t n)
+{
+    sim_replay *p = s->replay;
+    p->node[n].construct = od_engine_construct(s->engine);
+    for (uint32_t i = p->node[n].first_step; i; i = p->next_step[i - 1]) {
+        const sim_step *step = &p->r->steps[i - 1];
+        if (step->kind == SIM_OPEN && step->undefined)
+            od_engine_construct_opens(s->engine, step->base, step->bytes);
+        else if (step->kind == SIM_CLOSE)
+            od_engine_construct_closes(s->engine, p->node[n].construct, step->base);
+    }
+}
+
 static void create(simulation *s, uint32_t n)
 {
     const sim_node *node = &s->replay->r->nodes[n];
     if (node->task != SIM_NO_TASK)
         s->task[node->task].created_ns = sim_now_ns();
     const void *kind = node->task != SIM_NO_TASK ? s->task[node->task].kind : NULL;
-    if (node->seconds > 0)
+    if (node->seconds > 0 || (s->machine->guard && node->task != SIM_NO_TASK))
         s->replay->node[n].submission =
             od_engine_submit(s->engine, kind, node->seconds, s->replay->r->uses + node->first_use, node->nuses);
+    else
+        announce(s, n);
 }
 
 static void note_ended(sim_replay *p, uint32_t n)
@@ -471,8 +490,14 @@ static void follow(simulation *s, sg_sem_t own, const sim_step *step)
     case SIM_DONE:
         end_node(s, own, step);
         return;
+    case SIM_AWAIT:
+        keep_pace(p, step->at);
+        od_engine_await(s->engine, true);
+        sim_after_event(s);
+        return;
     case SIM_SYNC:
         await_ended(s, own);
+        od_engine_await(s->engine, false);
         await_turn(s, own, p->step_event[step - p->r->steps]);
         perform(s, own, step);
         set_clock(p, step->at);

@@ -124,8 +124,9 @@ static od_status order_events(sim_replay *p)
 
 bool sim_replay_is_same(const sim_machine *m, const sim_recording *r)
 {
-    return m->ndevices == r->ndevices && m->memory == r->memory && m->buffer == r->buffer && m->seed == r->seed &&
-           m->active == r->active && m->lookahead <= r->lookahead && m->lookahead >= r->lookahead &&
+    return !m->guard && m->ndevices == r->ndevices && m->memory == r->memory && m->buffer == r->buffer &&
+           m->seed == r->seed && m->active == r->active && m->lookahead <= r->lookahead &&
+           m->lookahead >= r->lookahead &&
            strcmp(m->policy_text, r->policy) == 0 && strcmp(m->evict->name, r->evict) == 0;
 }
 
@@ -155,6 +156,8 @@ od_status sim_replay_create(simulation *s, const sim_recording *r)
     for (uint32_t i = 0; i < r->ncopies; i++)
         p->place_on_bus[i + 1] = p->place_on_bus[i] + (r->copies[i].from < OD_SPILL || r->copies[i].to < OD_SPILL);
     p->same = sim_replay_is_same(s->machine, r);
+    for (uint32_t n = 0; n < r->nnodes; n++)
+        p->node[n].construct = OD_BANKER_NO_STEP;
     link_after(p);
     link_steps(p);
     return order_events(p);

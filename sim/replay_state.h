@@ -9,6 +9,7 @@ typedef struct node_state {
     uint32_t waiting_for; /* nodes before it that are not complete */
     uint32_t first_step;  /* its own requests, linked by sim_replay.next_step; plus one, 0: none */
     od_submission *submission;
+    od_banker_step construct; /* of a data construct, where the guard is on */
     double earliest; /* when the threads of the program come to it */
     bool passed;     /* the thread has come to it */
     bool begun;      /* the engine does not count it as submitted any more */

@@ -66,9 +66,11 @@ static void complete_task(void *driver, od_task *task)
 
 static void complete_request(void *driver, od_request *request)
 {
-    const simulation *s = driver;
+    simulation *s = driver;
     if (s->replay)
         sim_replay_request_done(request);
+    else
+        sim_wake(s, s->finished);
     od_request_destroy(request);
 }
 
@@ -84,13 +86,11 @@ static uint64_t cost_ns(void *driver)
     return s->machine->cost == SIM_COST_IGNORED ? 0 : od_clock_ns();
 }
 
-static od_link link_between(void *driver, int from, int to)
+/* As the policy of the recorded run knew them. */
+static od_link recorded_link(void *driver, int from, int to)
 {
-    const simulation *s = driver;
-    const sim_recording *r = s->machine->recording;
-    if (r && sim_replay_is_same(s->machine, r))
-        return from < OD_SPILL && to < OD_SPILL ? r->peer_link : r->host_link;
-    return sim_platform_link(s->machine->platform, from, to, s->machine->ndevices);
+    const sim_recording *r = ((const simulation *)driver)->machine->recording;
+    return from < OD_SPILL && to < OD_SPILL ? r->peer_link : r->host_link;
 }
 
 static void fatal(void *driver, const char *message)
@@ -109,7 +109,6 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .complete_request = complete_request,
                                          .now_ns = now_ns,
                                          .cost_ns = cost_ns,
-                                         .link = link_between,
                                          .fatal = fatal};
 
 /* --- arrival --------------------------------------------------------------------------- */
@@ -248,6 +247,20 @@ static void worker_main(int argc, char **argv)
     }
 }
 
+/* As a program does that waits for its tasks. */
+static void bring_home(simulation *s)
+{
+    od_request *request;
+    if (od_engine_sync_request(s->engine, &request))
+        sim_fail(s, "out of memory for a request");
+    if (!request)
+        return;
+    od_engine_request(s->engine, request);
+    sim_after_event(s);
+    sg_sem_acquire(s->finished);
+    s->end = simgrid_get_clock();
+}
+
 static void main_main(int argc, char **argv)
 {
     simulation *s = sim_running();
@@ -267,12 +280,15 @@ static void main_main(int argc, char **argv)
         return;
     }
     submit_all(s);
+    od_engine_await(s->engine, true);
     for (uint32_t t = 0; t < s->graph->ntasks; t++)
         if (s->waiting_for[t] == 0)
             s->ready[s->nready++] = t;
     sim_after_event(s);
     if (s->graph->ntasks)
         sg_sem_acquire(s->finished);
+    if (s->machine->results != SIM_RESULTS_STAY)
+        bring_home(s);
 }
 
 /* --- making and unmaking --------------------------------------------------------------- */
@@ -391,6 +407,8 @@ static od_status make_tasks(simulation *s)
     return OD_OK;
 }
 
+static const size_t worth_sending = 64 << 10; /* as in the runtime */
+
 static od_status make_engine(simulation *s)
 {
     const sim_machine *m = s->machine;
@@ -400,9 +418,12 @@ static od_status make_engine(simulation *s)
                                .buffer = m->buffer,
                                .lookahead = m->lookahead,
                                .active = m->active,
+                               .guard = m->guard,
+                               .early = m->recording || m->results == SIM_RESULTS_EARLY ? worth_sending : 0,
                                .slots = m->platform->slots,
                                .peer = m->platform->peer,
                                .spill = m->recording && m->recording->spill,
+                               .topology = m->platform->topology,
                                .policy = m->policy.ops,
                                .policy_values = m->policy.values,
                                .evict = m->evict,
@@ -411,6 +432,7 @@ static od_status make_engine(simulation *s)
                                .driver = s};
     s->ops = driver_ops;
     s->ops.event = m->timeline ? sim_emit_timeline : NULL;
+    s->ops.link = m->recording && sim_replay_is_same(m, m->recording) ? recorded_link : NULL;
     s->ops.start_background = m->recording ? start_background : NULL;
     return od_engine_create(&config, &s->engine);
 }
@@ -463,7 +485,7 @@ static void unmake_devices(const simulation *s)
     sg_sem_destroy(s->finished);
 }
 
-static void add_stats(od_device_stats *total, const od_device_stats *one)
+void sim_add_stats(od_device_stats *total, const od_device_stats *one)
 {
     total->tasks += one->tasks;
     total->h2d_bytes += one->h2d_bytes;
@@ -488,7 +510,7 @@ static void collect(const simulation *s, sim_result *result)
     *result = (sim_result){.makespan = s->end, .sched_s = (double)stats.sched_ns * 1e-9};
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         od_engine_device_stats(s->engine, k, &result->device[k]);
-        add_stats(&result->total, &result->device[k]);
+        sim_add_stats(&result->total, &result->device[k]);
     }
 }
 

@@ -20,6 +20,13 @@ typedef enum sim_cost {
     SIM_COST_ADDED,    /* what follows from a decision happens so much later; one scheduler for all devices */
 } sim_cost;
 
+/* Where results are when the last task of a workload has ended. */
+typedef enum sim_results {
+    SIM_RESULTS_STAY,  /* on the devices: the run is over */
+    SIM_RESULTS_LATE,  /* they are then written back, which belongs to the run */
+    SIM_RESULTS_EARLY, /* those that no task will use any more were written back before, the others are now */
+} sim_results;
+
 typedef struct sim_machine {
     const sim_platform *platform;
     unsigned ndevices;
@@ -27,12 +34,14 @@ typedef struct sim_machine {
     unsigned buffer;  /* tasks per task buffer */
     double lookahead; /* seconds of work that a buffer may hold while no load is under way */
     int active;       /* as in od_engine_config */
+    int64_t guard;    /* likewise */
     od_policy_choice policy;
     const char *policy_text; /* as it was written */
     const char *command;     /* line, for the timeline */
     const od_evict_ops *evict;
     uint64_t seed;
     sim_cost cost;
+    sim_results results;
     bool progress;                  /* one line on standard error, on a terminal */
     FILE *trace;                    /* rows of CSV: tasks, what they use, transfers; or NULL */
     const char *timeline;           /* a file to look at (docs/trace-format.md), or NULL */
@@ -40,7 +49,7 @@ typedef struct sim_machine {
 } sim_machine;
 
 typedef struct sim_result {
-    double makespan; /* seconds until the last task has ended */
+    double makespan; /* seconds until the last task has ended, and the results are where they are to be */
     double sched_s;  /* processor time in the policy and the eviction rule */
     od_device_stats device[OD_MAX_DEVICES];
     od_device_stats total; /* sums; peak_bytes is the largest */
@@ -54,5 +63,11 @@ double sim_task_seconds(const sim_graph *graph, const sim_platform *platform, ui
 
 /* Runs the graph. Once per process, like SimGrid. On failure OD_EINVAL or OD_ENOMEM and one line in `error`. */
 od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result *result, char *error, size_t size);
+/* Without SimGrid: the oracle plays the graph (sched/oracle/play.h). For graphs that were not recorded; nothing is
+ * traced, and scheduling takes no time. As often as one likes. */
+od_status sim_play(const sim_graph *graph, const sim_machine *machine, sim_result *result, char *error, size_t size);
+
+/* Adds one device's; of peaks the largest. */
+void sim_add_stats(od_device_stats *total, const od_device_stats *one);
 
 #endif

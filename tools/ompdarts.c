@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char usage[] =
     "Usage: ompdarts COMMAND [ARGUMENTS]\n"
@@ -72,13 +73,16 @@ int main(int argc, char **argv)
         fputs(usage, argc > 1 ? stdout : stderr);
         return argc > 1 ? 0 : OD_EXIT_REFUSED;
     }
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
         puts("ompdarts " OMPDARTS_VERSION);
         return 0;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
             return flushed(commands[i].function(argc - 1, argv + 1));
-    od_tool_unknown(*name == '-' ? "option" : "command", name, *name == '-' ? options : command_names);
+    if (*name != '-' && strchr(name, '/') && access(name, X_OK) == 0)
+        od_tool_error("unknown command '%s', did you mean `ompdarts run %s`?", name, name);
+    else
+        od_tool_unknown(*name == '-' ? "option" : "command", name, *name == '-' ? options : command_names);
     return OD_EXIT_REFUSED;
 }

@@ -12,9 +12,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,20 +47,53 @@ typedef struct run_request {
 
 /* --- the command line ------------------------------------------------------- */
 
+/* As $COLUMNS says, else of the terminal, where it is not too wide to read. */
+static size_t columns(void)
+{
+    enum { LEAST = 60, MOST = 110 };
+    struct winsize window;
+    uint32_t wanted;
+    const char *variable = od_environment("COLUMNS");
+    if (variable && !od_parse_count(variable, UINT16_MAX, &wanted))
+        return wanted < LEAST ? LEAST : wanted;
+    wanted = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+    return wanted == 0 || wanted > MOST ? MOST : wanted < LEAST ? LEAST : wanted;
+}
+
+/* Words behind the column of options, broken into lines. */
+static void print_words(const char *text)
+{
+    enum { INDENT = 28 };
+    size_t width = columns() - INDENT, used = 0;
+
+    while (*(text += strspn(text, " "))) {
+        size_t length = strcspn(text, " ");
+        if (used && used + 1 + length > width) {
+            printf("\n%*s", INDENT, "");
+            used = 0;
+        }
+        used += (size_t)printf("%s%.*s", used ? " " : "", (int)length, text);
+        text += length;
+    }
+    putchar('\n');
+}
+
 static void print_usage(void)
 {
     const od_option_spec *row;
+    char allowed[OD_OPTION_ERROR];
 
     fputs(usage_head, stdout);
     for (size_t i = 0; (row = od_option_row(od_all_options, i)); i++) {
         char option[64];
         bool is_flag = strcmp(row->type, "flag") == 0;
         snprintf(option, sizeof option, "--%s%s", row->long_option, is_flag ? "[=0|1]" : "=VALUE");
-        printf("  %-25s %s\n", option, row->help);
-        if (is_flag)
-            printf("  %-25s (default %s)\n", "", row->default_value);
-        else
-            printf("  %-25s %s (default %s)\n", "", row->allowed, row->default_value);
+        printf("  %-25s ", option);
+        print_words(row->help);
+        snprintf(allowed, sizeof allowed, "%s%s(default %s)", is_flag ? "" : row->allowed, is_flag ? "" : " ",
+                 row->default_value);
+        printf("  %-25s ", "");
+        print_words(allowed);
     }
     fputs(usage_tail, stdout);
 }
@@ -122,8 +157,10 @@ static int parse_command_line(int argc, char **argv, run_request *request, int *
     }
     if (optind < argc)
         return optind;
-    od_tool_error("no PROGRAM given; `ompdarts run --help` explains");
     *exit_code = OD_EXIT_REFUSED;
+    od_log_set_level(OD_LOG_ERROR);
+    if (od_tool_accept_options(request->typed)) /* else PROGRAM was taken for a value */
+        od_tool_error("no PROGRAM given; `ompdarts run --help` explains");
     return -1;
 }
 
@@ -185,7 +222,10 @@ static const char *why_in_vain(od_program_kind kind)
 static bool accept_program(const char *name, const run_request *request, char path[PATH_MAX])
 {
     if (!find_program(name, path)) {
-        od_tool_error("cannot run '%s': %s; allowed: an executable file", name, strerror(errno));
+        const char *cause = strerror(errno);
+        bool is_here = !strchr(name, '/') && is_executable_file(name);
+        od_tool_error("cannot run '%s': %s%s%s; allowed: an executable file", name, cause,
+                      is_here ? " in $PATH; did you mean ./" : "", is_here ? name : "");
         return false;
     }
     od_program_kind kind = od_program_inspect(path);
@@ -196,6 +236,10 @@ static bool accept_program(const char *name, const run_request *request, char pa
     const char *why = request->check ? why_in_vain(kind) : NULL;
     if (why)
         od_tool_error("'%s' %s", name, why);
+    /* SIGUSR1 asks what is being done, and may come before the library is there to answer. A script may have a trap
+     * for it, which shells do not set for signals that they find ignored. */
+    if (kind == OD_PROGRAM_OFFLOADS)
+        signal(SIGUSR1, SIG_IGN);
     return !why;
 }
 

@@ -64,6 +64,24 @@ void od_tool_bad_argument(char *const *argv, const char *const *known)
     od_tool_error("%s takes one argument", argv[0]);
 }
 
+/* The variable that a message begins with, or names behind "the same file as", becomes the option, which is shorter. */
+static void name_as_typed(char *error, const od_option_spec *row)
+{
+    static const char *const ends[] = {"=", ";"};
+    char variable[64], option[64];
+    int length = snprintf(option, sizeof option, "--%s", row->long_option);
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(variable, sizeof variable, "%s%s", row->name, ends[i]);
+        char *place = strstr(error, variable);
+        if (!place || (i == 0 && place > error))
+            continue;
+        const char *rest = place + strlen(row->name);
+        memcpy(place, option, (size_t)length);
+        memmove(place + length, rest, strlen(rest) + 1);
+    }
+}
+
 bool od_tool_accept_options(const bool *typed)
 {
     od_options options;
@@ -72,13 +90,9 @@ bool od_tool_accept_options(const bool *typed)
 
     if (od_options_parse(&options, error, sizeof error) == OD_OK)
         return true;
-    for (size_t i = 0; typed && (row = od_option_row(od_all_options, i)); i++) {
-        size_t length = strlen(row->name);
-        if (typed[i] && strncmp(error, row->name, length) == 0 && error[length] == '=') {
-            od_tool_error("--%s%s", row->long_option, error + length);
-            return false;
-        }
-    }
+    for (size_t i = 0; typed && (row = od_option_row(od_all_options, i)); i++)
+        if (typed[i])
+            name_as_typed(error, row);
     od_tool_error("%s", error);
     return false;
 }
@@ -111,13 +125,27 @@ static void unknown_long_option(const char *text, const struct option *options)
         od_tool_unknown("option", text, known);
 }
 
+/* "-mem" is no group of letters. */
+static bool meant_long(const char *text, const struct option *options)
+{
+    size_t length = strcspn(text + 1, "=");
+
+    while (options->name && (strlen(options->name) != length || strncmp(options->name, text + 1, length) != 0))
+        options++;
+    if (options->name)
+        od_tool_error("unknown option '%.*s', did you mean '-%.*s'?", (int)length + 1, text, (int)length + 1, text);
+    return options->name;
+}
+
 void od_tool_bad_option(char *const *argv, int result, const struct option *options)
 {
     const char *text = argv[optind - 1], *next = argv[optind];
     bool is_long = strncmp(text, "--", 2) == 0;
 
     if (optopt && optopt < 256 && next && next[0] == '-' && next[1] != '-' && strchr(next, optopt))
-        is_long = false; /* one of several letters: getopt has not gone on yet */
+        text = next, is_long = false; /* one of several letters: getopt has not gone on yet */
+    if (!is_long && strlen(text) > 2 && meant_long(text, options))
+        return;
     if (!is_long)
         od_tool_error(result == ':' ? "option '-%c' needs a value" : "unknown option '-%c'; --help lists all", optopt);
     else if (result == ':')

@@ -45,7 +45,8 @@ struct option; /* getopt.h */
 /* What is wrong with the option at which getopt_long() stopped; `result` is what it returned, ':' or '?'. */
 void od_tool_bad_option(char *const *argv, int result, const struct option *options);
 
-/* getopt_long() with -h alone beside the long options. 'h': help is asked for; '?': refused, with a message; -1: no more. */
+/* getopt_long() with -h alone beside the long options. 'h': help is asked for; '?': refused, with a message; -1: no
+ * more. */
 int od_tool_next_option(int argc, char **argv, const struct option *options);
 
 /* Files that a subcommand writes. NULL, false: with a message. */

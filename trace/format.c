@@ -41,7 +41,9 @@ unsigned od_lane_take(od_lanes *lanes, uint64_t *from_ns, uint64_t *to_ns)
         lane++;
     if (lanes->end[lane] > *from_ns)
         *from_ns = lanes->end[lane] < *to_ns ? lanes->end[lane] : *to_ns;
-    if (*to_ns > lanes->end[lane])
-        lanes->end[lane] = *to_ns;
+    /* What takes no time is alone at its moment: viewers would draw it inside of what begins then. */
+    uint64_t end = *to_ns > *from_ns ? *to_ns : *from_ns + 1;
+    if (end > lanes->end[lane])
+        lanes->end[lane] = end;
     return lane;
 }

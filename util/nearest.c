@@ -13,27 +13,33 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Levenshtein's distance, without regard to case; names longer than OD_NEAREST_LONGEST are far from all. */
+static bool is_same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Edits from `a` to `b`, without regard to case: a letter more, less or other, or two neighbours swapped (optimal
+ * string alignment). Names longer than OD_NEAREST_LONGEST are far from all. */
 static unsigned distance(const char *a, const char *b)
 {
-    unsigned row[OD_NEAREST_LONGEST + 1];
+    unsigned rows[3][OD_NEAREST_LONGEST + 1];
     size_t length = strlen(b);
 
     if (length > OD_NEAREST_LONGEST || strlen(a) > OD_NEAREST_LONGEST)
         return UINT_MAX;
     for (unsigned j = 0; j <= length; j++)
-        row[j] = j;
-    for (unsigned i = 0; a[i]; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; j++) {
-            bool same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
-            unsigned replaced = diagonal + (same ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = least(replaced, least(diagonal, row[j]) + 1);
+        rows[0][j] = j;
+    for (unsigned i = 1; i <= strlen(a); i++) {
+        const unsigned *above = rows[(i - 1) % 3], *two_above = rows[(i + 1) % 3];
+        unsigned *row = rows[i % 3];
+        row[0] = i;
+        for (unsigned j = 1; j <= length; j++) {
+            row[j] = least(above[j - 1] + !is_same(a[i - 1], b[j - 1]), least(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) && is_same(a[i - 2], b[j - 1]))
+                row[j] = least(row[j], two_above[j - 2] + 1);
         }
     }
-    return row[length];
+    return rows[strlen(a) % 3][length];
 }
 
 enum { SHORTEST = 3 }; /* beginning that is specific */
@@ -42,7 +48,7 @@ enum { SHORTEST = 3 }; /* beginning that is specific */
 static bool is_beginning(const char *a, const char *b)
 {
     unsigned i = 0;
-    while (a[i] && tolower((unsigned char)a[i]) == tolower((unsigned char)b[i]))
+    while (a[i] && is_same(a[i], b[i]))
         i++;
     return i >= SHORTEST && (!a[i] || !b[i]);
 }

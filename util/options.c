@@ -197,7 +197,7 @@ static bool is_writable(const char *path)
 
 od_status od_option_path(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
-    char path[OD_OPTION_PATH] = "";
+    char path[OD_OPTION_PATH] = "", why[160];
     od_status status = OD_OK;
 
     if (strcmp(text, "0") != 0) {
@@ -207,6 +207,9 @@ od_status od_option_path(const od_option_spec *spec, const char *text, void *val
     }
     if (status == OD_EIO)
         snprintf(cause, size, "%s; allowed: %s", strerror(errno), spec->allowed);
+    else if (status)
+        snprintf(cause, size, "%s; allowed: %s", od_file_name_error(text, od_environment_trusted, why, sizeof why),
+                 spec->allowed);
     if (status)
         return OD_EINVAL;
     memcpy(value, path, sizeof path);
@@ -331,6 +334,7 @@ enum { MOST_ROWS = 64 };
 
 static void warn_unknown(od_option_tables tables, const char *name)
 {
+    const size_t prefix = sizeof OD_OPTION_PREFIX - 1;
     const char *names[MOST_ROWS + 1] = {NULL};
     char instead[128];
     const od_option_spec *row;
@@ -338,15 +342,16 @@ static void warn_unknown(od_option_tables tables, const char *name)
     for (size_t i = 0; i < MOST_ROWS && (row = od_option_row(tables, i)); i++) {
         if (strcmp(name, row->name) == 0)
             return;
-        names[i] = row->name;
+        names[i] = row->name + prefix;
     }
-    const char *nearest = od_nearest_name(name, names);
+    const char *nearest = od_nearest_name(name + prefix, names);
     if (od_option_replacement(tables, name, instead, sizeof instead))
         od_log(OD_LOG_WARNING, "options", "unknown variable %s is ignored: set %s; `ompdarts env` lists all",
                show(name).text, instead);
     else
         od_log(OD_LOG_WARNING, "options", "unknown variable %s is ignored%s%s%s; `ompdarts env` lists all",
-               show(name).text, nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+               show(name).text, nearest ? " (did you mean " OD_OPTION_PREFIX : "", nearest ? nearest : "",
+               nearest ? "?)" : "");
 }
 
 void od_option_warn_unknown(od_option_tables tables)

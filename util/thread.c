@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -45,15 +46,19 @@ static int create(pthread_t *started, void *(*run)(void *), void *arg)
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
     char shown[16]; /* the longest that Linux takes */
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* its own; blocked, they would end the process */
     sigset_t every, before;
     pthread_t started;
 
     sigfillset(&every);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&every, faults[i]);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     int error = create(&started, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
         return OD_ENOMEM;
+    assert(strncmp(name, OD_THREAD_PREFIX, strlen(OD_THREAD_PREFIX)) == 0);
     snprintf(shown, sizeof shown, "%s", name);
     pthread_setname_np(started, shown);
     if (thread)
@@ -80,6 +85,40 @@ od_status od_condition_init(pthread_cond_t *condition)
     return error ? OD_ENOMEM : OD_OK;
 }
 
+int od_thread_defer_cancellation(void)
+{
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+void od_thread_admit_cancellation(int before)
+{
+    pthread_setcancelstate(before, NULL);
+}
+
+void od_condition_wait(pthread_cond_t *condition, od_lock *lock)
+{
+    int before = od_thread_defer_cancellation();
+    pthread_cond_wait(condition, &lock->mutex);
+    od_thread_admit_cancellation(before);
+}
+
+bool od_condition_wait_until(pthread_cond_t *condition, od_lock *lock, const struct timespec *limit)
+{
+    int before = od_thread_defer_cancellation();
+    bool late = pthread_cond_timedwait(condition, &lock->mutex, limit);
+    od_thread_admit_cancellation(before);
+    return !late;
+}
+
+void od_thread_nap(long ns)
+{
+    int before = od_thread_defer_cancellation();
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+    od_thread_admit_cancellation(before);
+}
+
 void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns)
 {
     const long second = 1000000000;
@@ -90,7 +129,7 @@ void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns)
         end.tv_nsec -= second;
         end.tv_sec++;
     }
-    pthread_cond_timedwait(condition, &lock->mutex, &end);
+    od_condition_wait_until(condition, lock, &end);
 }
 
 void od_thread_nap_short(void)

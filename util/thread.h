@@ -15,12 +15,25 @@
 void od_thread_note_places(void);
 /* The calling thread, which is one of ours, has been bound by somebody: it may run anywhere again. */
 void od_thread_go_anywhere(void);
-/* Starts a thread that debuggers show by `name` (at most 15 characters count). `thread` NULL: it is detached and ends
- * with the process. OD_ENOMEM: out of threads. */
+#define OD_THREAD_PREFIX "od-" /* of the names of all threads that are started here */
+
+/* Starts a thread that debuggers show by `name` (at most 15 characters count, the prefix among them). `thread` NULL: it
+ * is detached and ends with the process. OD_ENOMEM: out of threads. */
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /* A condition variable by the monotonic clock. OD_ENOMEM */
 od_status od_condition_init(pthread_cond_t *condition);
+/*
+ * Waits of threads that may be the program's, which may cancel them (pthread_cancel): it takes effect after the
+ * construct that they are in, not in the middle of it.
+ */
+void od_condition_wait(pthread_cond_t *condition, od_lock *lock);
+/* False: `limit`, of CLOCK_REALTIME, has passed. */
+bool od_condition_wait_until(pthread_cond_t *condition, od_lock *lock, const struct timespec *limit);
+void od_thread_nap(long ns);
+/* Around other calls that may be cancellation points. */
+int od_thread_defer_cancellation(void); /* returns what the other one takes */
+void od_thread_admit_cancellation(int before);
 /* Waits for it, for `ns` (below a second) at most; a thread that does so often calls od_thread_nap_short() first: by
  * default a wait takes 50 us longer. */
 void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns);

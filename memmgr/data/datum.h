@@ -6,6 +6,8 @@
  *   datum     a host address range that tasks name in map clauses (OpenMP: a
  *             list item; in the papers: a data, a tile)
  *   replica   the copy of a datum on one device, in that device's pool
+ *   part      a datum of an array that kernels get whole: its replicas lie in
+ *             windows (memmgr/window/window.h)
  *   region    an address range that the program entered (OpenMP: target data,
  *             enter/exit data); inside it the host copy may be stale
  *   transfer  one copy of a datum, or of a part of it, between two places
@@ -20,6 +22,7 @@
 #define OD_MEMMGR_DATA_DATUM_H
 
 #include "memmgr/data/presence.h"
+#include "memmgr/window/window.h"
 #include "util/container/list.h"
 
 #include <stdbool.h>
@@ -51,7 +54,7 @@ typedef enum od_replica_state {
 typedef struct od_replica {
     od_datum *datum;        /* whose copy this is */
     od_node lru;            /* in the device's list of resident replicas, least recently used first */
-    size_t offset;          /* in the device's pool, bytes; meaningless when absent */
+    size_t offset;          /* in the device's pool, bytes; meaningless when absent, and an account for a part */
     uint32_t pins;          /* committed or running tasks here, and transfers that read it */
     uint32_t users;         /* committed or running tasks here that use it */
     bool awaits_source;     /* loading, but no place can send it yet */
@@ -72,6 +75,11 @@ typedef struct od_region {
     bool undefined;  /* opened without `to`: contents are undefined until written */
     od_spill *spill; /* made when it is needed first; one use is the region's */
     od_attachments *attachments; /* pointers inside it that lead elsewhere, or NULL; one use is the region's */
+    od_window *window; /* where parts of it are, or NULL: it is in none; one use is the region's */
+    bool wanted;       /* several tasks have wanted it at once that might as well only read it */
+    uint32_t joins;    /* how often its parts have been joined again, since a construct needed all of it in one piece */
+    const void *user;  /* the one thread whose constructs use sections of it (omp_ext/maps/parts); NULL: none has yet */
+    bool divided;      /* several threads, or tasks, use sections of it */
     uint32_t launches; /* of references and holds, those of kernels for their time; the others are the program's */
     uint64_t seen;     /* whoever walks from region to region: its number of the walk */
     od_node unsealed; /* in the engine's list of regions that the host could still change (sched/engine/data/seal.c) */
@@ -89,19 +97,24 @@ struct od_datum {
     size_t size;       /* bytes */
     uint64_t valid;    /* bit p: place p holds the current contents */
     od_region *region; /* the open region that it lies in, or NULL */
+    od_window *window; /* its replicas are in it, or NULL: in the pools; one use is the datum's */
     od_spill *spill;   /* of the region that has closed, while contents are still there; one use is the datum's */
     od_attachments *attachments; /* likewise, until its contents are the program's */
 
     uint32_t forecast;   /* submitted tasks, not ready, whose depend list names its first byte */
+    uint32_t tasks;      /* tasks that are ready or further and use it */
     uint32_t pending;    /* tasks that are ready or further and use it, and host requests that wait for it */
     uint32_t requested;  /* of pending, host requests that wait for it */
     uint32_t users;      /* committed or running tasks that use it */
     uint32_t writers;    /* committed or running tasks that write it */
+    uint64_t written;    /* tasks that have been committed to that on a device */
     uint32_t host_users; /* of users, those that run on the host */
     uint32_t transfers;  /* under way, to or from any place */
     uint32_t stores;     /* of transfers, those that bring all of it to the host or to the spill area */
     uint32_t nreplicas;  /* not absent */
     uint32_t nawaiting;  /* replicas with awaits_source */
+    uint32_t lent;       /* pages that running kernels touch without having named it (sched/engine/data/pages.c) */
+    uint64_t visible;    /* devices whose kernels can read it in its window without using it */
     uint32_t bound;      /* device addresses of it that the program holds */
     int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
     bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses are incomplete: copy in and out */
@@ -113,6 +126,8 @@ struct od_datum {
 
     od_node outside;        /* in the engine's list of data with replicas and no region */
     od_node idle;           /* in the engine's list of unused data (sched/engine/data/idle.c) */
+    od_node result;         /* in a device's list of results (sched/engine/data/home.c) */
+    unsigned result_on;     /* which device's */
     od_request_item *items; /* host requests that wait for it, first come first served */
     od_request_item *last_item; /* of them, if there are any */
     od_replica replica[];   /* one per device */
@@ -146,6 +161,12 @@ static inline bool od_datum_is_spilled(const od_datum *datum)
 static inline bool od_datum_is_home(const od_datum *datum)
 {
     return datum->valid == 0 || (datum->valid & (OD_BIT(OD_HOST) | OD_BIT(OD_SPILL)));
+}
+
+/* Bytes that a replica takes of a device's memory, before the pool rounds them. */
+static inline size_t od_datum_occupies(const od_datum *datum)
+{
+    return datum->window ? od_window_span(datum->base, datum->size) : datum->size;
 }
 
 /* The attached pointers around it, or NULL. */

@@ -139,6 +139,7 @@ static void set_remove(range_set *set, uintptr_t base)
 static void let_go(const od_datum *datum, unsigned ndevices)
 {
     od_spill_release(datum->spill);
+    od_window_release(datum->window);
     od_attachments_release(datum->attachments);
     for (unsigned k = 0; k < ndevices; k++)
         od_patches_free(datum->replica[k].patches);
@@ -155,6 +156,7 @@ static void release_regions(range_set *regions)
     od_list_each(it, &regions->list) {
         const od_region *region = od_container_of(it, range, order)->owner;
         od_spill_release(region->spill);
+        od_window_release(region->window);
         od_attachments_release(region->attachments);
     }
 }
@@ -272,6 +274,7 @@ static od_datum *new_datum(const od_directory *dir, uintptr_t base, size_t size)
     datum->size = size;
     datum->home = OD_NOWHERE;
     datum->region = od_directory_find_region(dir, base, size);
+    datum->window = datum->region ? od_window_hold(datum->region->window) : NULL;
     datum->valid = initial_places(datum->region, base, size);
     for (unsigned k = 0; k < dir->ndevices; k++) {
         datum->replica[k].datum = datum;
@@ -292,10 +295,12 @@ od_status od_directory_add(od_directory *dir, uintptr_t base, size_t size, od_da
         return OD_ENOMEM;
     status = set_insert(&dir->data, base, size, added);
     if (status) {
+        od_window_release(added->window);
         free(added);
         return status;
     }
     if (added->valid == OD_BIT(OD_SPILL) && od_spill_take(added->region->spill, base, size)) {
+        od_window_release(added->window);
         set_remove(&dir->data, base);
         return OD_ENOMEM;
     }
@@ -414,6 +419,7 @@ void od_directory_close(od_directory *dir, od_region *region)
     assert(region->references == 0 && region->holds == 0);
     point_data(dir, region, NULL);
     od_spill_release(region->spill);
+    od_window_release(region->window);
     od_attachments_release(region->attachments);
     set_remove(&dir->regions, region->base);
 }

@@ -21,7 +21,8 @@ typedef struct part {
 struct od_spill {
     uintptr_t base;
     size_t size;
-    void *memory; /* malloc'ed where it is SMALL, else mapped */
+    size_t *total; /* of all areas, or NULL */
+    void *memory;  /* malloc'ed where it is SMALL, else mapped */
     unsigned users;
     part *parts; /* malloc'ed */
     size_t nparts;
@@ -50,7 +51,7 @@ static void give_memory(void *memory, size_t size)
         munmap(memory, size);
 }
 
-od_spill *od_spill_create(uintptr_t base, size_t size)
+od_spill *od_spill_create(uintptr_t base, size_t size, size_t *total)
 {
     od_spill *spill = od_calloc(1, sizeof *spill);
     if (!spill)
@@ -63,6 +64,9 @@ od_spill *od_spill_create(uintptr_t base, size_t size)
     spill->base = base;
     spill->size = size;
     spill->users = 1;
+    spill->total = total;
+    if (total)
+        *total += size;
     return spill;
 }
 
@@ -75,6 +79,8 @@ void od_spill_release(od_spill *spill)
 {
     if (!spill || --spill->users)
         return;
+    if (spill->total)
+        *spill->total -= spill->size;
     give_memory(spill->memory, spill->size);
     free(spill->parts);
     free(spill);

@@ -21,8 +21,9 @@ typedef struct od_spill od_spill;
 
 typedef enum od_cover { OD_COVER_NONE, OD_COVER_PART, OD_COVER_WHOLE } od_cover;
 
-/* For the host range [base, base+size), with one user. NULL: out of (virtual) memory. */
-od_spill *od_spill_create(uintptr_t base, size_t size);
+/* For the host range [base, base+size), with one user. Its size is added to *total, unless NULL, as long as it lives.
+ * NULL: out of (virtual) memory. */
+od_spill *od_spill_create(uintptr_t base, size_t size, size_t *total);
 void od_spill_hold(od_spill *spill);
 /* The last user frees it. */
 void od_spill_release(od_spill *spill); /* may be NULL */

@@ -104,7 +104,7 @@ static od_status check_places(const od_backend *backend, const od_transfer *tran
 }
 
 /* The address of a transfer's bytes at one of its places, where its datum begins at
- * `pool_offset`. False: the bytes are not all in that device's pool, or nowhere. */
+ * `pool_offset`, or in its window. False: the bytes are not all there, or nowhere. */
 static bool locate(const od_backend *backend, const od_transfer *transfer, int place, size_t pool_offset,
                    void **address)
 {
@@ -116,6 +116,11 @@ static bool locate(const od_backend *backend, const od_transfer *transfer, int p
     if (place == OD_SPILL) {
         *address = (char *)transfer->spill + transfer->offset;
         return transfer->spill;
+    }
+    const od_window *window = transfer->datum->window;
+    if (window) {
+        *address = od_window_copies(window, (unsigned)place, transfer->datum->base) + transfer->offset;
+        return od_window_contains(window, transfer->datum->base + transfer->offset, transfer->bytes);
     }
     size_t limit = backend->pool_bytes[place];
     if (!is_inside(pool_offset, transfer->offset, limit) ||

@@ -15,6 +15,7 @@
 #define OD_MEMMGR_DEVICE_BACKEND_H
 
 #include "memmgr/data/datum.h"
+#include "memmgr/window/window.h"
 #include "util/status.h"
 
 enum { OD_BACKEND_INTERFACE = 2 };
@@ -95,6 +96,8 @@ typedef struct od_backend {
     const od_backend_ops *ops;
     void *state;
     unsigned ndevices;
+    const od_window_ops *windows; /* with the back-end's state; NULL: there are none */
+    double shared_link; /* bytes/s that all copies share; 0: not known, or not shared */
     void *pool_address[OD_MAX_DEVICES]; /* device address of offset 0 of each pool */
     size_t pool_bytes[OD_MAX_DEVICES];
 } od_backend;
@@ -120,6 +123,7 @@ typedef struct od_omptarget_api {
     int (*target_memcpy)(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
                          int from_device);
     int host_device; /* omp_get_initial_device() */
+    bool in_process; /* the devices' memory is the process's own */
 } od_omptarget_api;
 
 /* The portable back-end. `device_numbers[k]` is OpenMP's number of our device

@@ -9,13 +9,15 @@
  * switch: the real copy is made at once, then the caller sleeps until the bus would
  * have delivered.
  */
-#include "memmgr/device/backend.h"
+#include "memmgr/device/backends.h"
 
 #include "memmgr/device/bus.h"
+#include "memmgr/window/host.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct omptarget_state {
@@ -97,6 +99,48 @@ od_status od_backend_omptarget(od_backend *backend, const od_omptarget_api *api,
         free(state);
         return OD_ENOMEM;
     }
-    *backend = (od_backend){.ops = &omptarget_ops, .state = state};
+    *backend = (od_backend){.ops = &omptarget_ops, .state = state, .shared_link = link_bandwidth,
+                            .windows = api->in_process ? &od_host_windows : NULL};
     return OD_OK;
 }
+
+/* --- registration ----------------------------------------------------------- */
+
+typedef struct omptarget_settings {
+    double link; /* bytes/s, shared by all devices; 0: not slowed */
+} omptarget_settings;
+
+_Static_assert(sizeof(omptarget_settings) <= OD_BACKEND_SETTINGS, "fits");
+
+static od_status take_link(const char *text, void *value)
+{
+    omptarget_settings *settings = value;
+    size_t rate;
+    if (!text || od_parse_size(text, &rate))
+        return OD_EINVAL;
+    settings->link = (double)rate;
+    return OD_OK;
+}
+
+static const od_option_word words[] = {{"link", take_link}, {0}};
+
+static od_status open_omptarget(od_backend *backend, const od_backend_request *request, char *error, size_t size)
+{
+    const omptarget_settings *settings = request->settings;
+    od_status status = od_backend_omptarget(backend, request->api, request->device_numbers, settings->link);
+    if (status)
+        snprintf(error, size, "out of memory");
+    return status;
+}
+
+static const od_backend_type omptarget_type = {
+    .interface_version = OD_BACKEND_INTERFACE,
+    .name = "omptarget",
+    .description = "any device, by blocking copies through libomptarget",
+    .rank = 1,
+    .words = words,
+    .usage = "link=RATE; RATE: 0 (off) or bytes per second such as 12G",
+    .open = open_omptarget,
+};
+
+OD_REGISTER_BACKEND(omptarget_type);

@@ -17,6 +17,7 @@
 #include "omp_ext/maps/reach.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/refuse.h"
+#include "omp_ext/tasks/constructs.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/maps/structs/structs.h"
@@ -268,6 +269,11 @@ static void trace(construct what, const od_ident *ident, const od_map_args *args
 /* True where the construct has been dealt with; false: libomptarget is called with *device, then end_passing(). */
 static bool handle(construct what, od_ident *ident, int64_t *device, const od_map_args *args, passing *p)
 {
+    if (od_self.mode == OD_INSPECT) {
+        if (what != UPDATE)
+            od_construct_show(args, what == BEGIN);
+        return true;
+    }
     if (od_is_too_late())
         return true;
     if (!od_runtime_active())

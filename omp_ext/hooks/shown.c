@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Device addresses shown to the program. See shown.h. */
+#define _GNU_SOURCE /* gettid */
 #include "omp_ext/hooks/shown.h"
 
 #include "memmgr/data/spill.h"
@@ -17,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool od_shows_addresses(const od_map_args *args)
 {
@@ -150,12 +152,37 @@ static int acquire_where_shown(const od_map_args *args, od_reach *reach, int dev
     return place;
 }
 
+/* Serial code on the program's first thread may keep the addresses that it is shown, unless the program is said to name
+ * in its clauses all that it uses. */
+static bool may_keep(void)
+{
+    bool first = od_self.mode == OD_PLAIN && getpid() == gettid();
+    return first && od_runtime_options()->coherence != OD_COHERENCE_DEPEND && REAL(omp_get_num_threads)() == 1 &&
+           !REAL(omp_in_explicit_task)();
+}
+
+/* What one thread keeps it can use together: all on the default device, if there is room. */
+static int acquire_to_keep(const od_map_args *args, od_reach *reach)
+{
+    size_t bytes = (size_t)args->count * sizeof *args->bases;
+    void **written = memcpy(od_alloc(bytes + 1), args->bases, bytes);
+    int place = acquire_where_shown(args, reach, od_runtime_device_index(od_runtime_virtual_number()));
+    if (place == OD_HOST) {
+        memcpy(args->bases, written, bytes);
+        place = acquire_where_shown(args, reach, OD_NOWHERE);
+    }
+    free(written);
+    return place;
+}
+
 /* Several data may be shown to other threads on several devices just now, or leave no room: these are waited for
  * (od_job_has_rivals), in reason, for they may themselves wait for this thread. */
 static int acquire_beside_others(const od_map_args *args, od_reach *reach)
 {
     od_rivals_begin();
-    int place = acquire_where_shown(args, reach, od_self.holds ? od_self.held_place : od_foreign_place(args));
+    int device = od_self.holds ? od_self.held_place : od_foreign_place(args);
+    int place = device == OD_NOWHERE && may_keep() ? acquire_to_keep(args, reach)
+                                                   : acquire_where_shown(args, reach, device);
     if (place == OD_HOST)
         od_rivals_end();
     return place;
@@ -169,8 +196,8 @@ static void emit_host_address(const char *what)
                what);
 }
 
-/* use_device_ptr: until the construct ends. Several constructs that are open at once show addresses on one device, so
- * that a kernel can use all of them. */
+/* use_device_ptr: until the construct ends, or its region where the program may have kept them. Several constructs that
+ * are open at once show addresses on one device, so that a kernel can use all of them. */
 void od_show_addresses(const od_map_args *args)
 {
     od_reach *reach = od_reach_find(args);
@@ -223,7 +250,8 @@ static void unbind(od_engine *engine, const od_map_args *args, int32_t i)
             return;
         writes |= same && may_write(args, j);
     }
-    if (d && d->bound)
+    bool keeps = d && d->bound && writes && may_keep() && od_engine_keep_bound(engine, d);
+    if (d && d->bound && !keeps)
         od_engine_unbind(engine, d, writes);
 }
 

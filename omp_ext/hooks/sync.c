@@ -21,6 +21,8 @@ static void note_wait(bool waits)
     od_watchdog_note_wait(waits);
     if (waits)
         od_reservation_before_wait();
+    if (!od_self.kernels)
+        od_runtime_await(waits);
 }
 
 /* What a kernel on a host device synchronises are its own threads: no point of the program's. */
@@ -103,14 +105,19 @@ static bool is_as_written(void)
 static void before_barrier(od_ident *ident, int32_t gtid)
 {
     od_watchdog_note_wait(true);
+    if (!od_self.kernels)
+        od_runtime_await(true);
     od_detach_before_barrier(ident, gtid);
 }
 
 static void after_barrier(void)
 {
     od_watchdog_note_wait(false);
-    if (!od_runtime_is_idle())
-        synchronise();
+    if (od_runtime_is_idle())
+        return;
+    if (!od_self.kernels)
+        od_runtime_await(false);
+    synchronise();
 }
 
 void __kmpc_barrier(od_ident *ident, int32_t gtid)
@@ -278,11 +285,13 @@ static void run_region(int32_t *gtid, int32_t *tid, region *r)
     od_member_begin(&member, r->team, *tid);
     call_outlined(r, gtid, tid);
     od_watchdog_note_wait(true);
+    od_runtime_await(true);
     od_detach_before_barrier(r->ident, *gtid);
     if (member.nthreads == 1)
         REAL(__kmpc_barrier)(r->ident, *gtid);
     od_member_end(r->ident, &member);
     od_watchdog_note_wait(false);
+    od_runtime_await(false);
 }
 
 /* A parallel region of a kernel: its barriers and tasks are the kernel's own. */

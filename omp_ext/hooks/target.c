@@ -149,7 +149,7 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
         return pass_through(&call, OD_DEVICE_DEFAULT);
     OD_RESERVATION_USED;
     void *widened = od_fortran_widen(&call.map);
-    int64_t *marked = NULL;
+    int64_t *shared = od_list_mark_shared(&call.map), *marked = NULL;
     int failed;
     if (make_simple(&call, &marked)) {
         failed = schedule(&call);
@@ -158,6 +158,7 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
         failed = pass_through(&call, OD_DEVICE_DEFAULT);
     }
     free(marked);
+    free(shared);
     free(widened);
     return failed;
 }

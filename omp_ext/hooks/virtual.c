@@ -9,13 +9,24 @@
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/tasks/reservation.h"
 
-static atomic_bool program_sets_default;
+/* --- what the program has said so far ---------------------------------------- */
+
+static atomic_bool sets_default;     /* it has called omp_set_default_device */
+static atomic_bool changes_default;  /* with another device than it was before */
+static atomic_bool names_another;    /* a construct's clause has named a device that is not the default one */
+
+static bool is_set(const atomic_bool *flag)
+{
+    return atomic_load_explicit(flag, memory_order_relaxed);
+}
 
 void omp_set_default_device(int device)
 {
+    if (REAL(omp_get_default_device)() != device)
+        atomic_store(&changes_default, true);
     REAL(omp_set_default_device)(device);
     od_self.own_default_device = true;
-    atomic_store(&program_sets_default, true);
+    atomic_store(&sets_default, true);
 }
 
 /* The device whose addresses the calling code is shown: it may name that to the device's libraries. */
@@ -48,16 +59,38 @@ static bool is_in_region(const od_map_args *given)
     return inside;
 }
 
+/* By number. Of the default device: what was entered without its number is there, and a program that names no other
+ * one has not chosen it. The host is no other one. */
+static bool is_named_virtual(int device, od_device_clause clause, const od_map_args *args)
+{
+    if (clause == OD_DEVICE_CLAUSE_HINT)
+        return od_runtime_device_index(device) != OD_NOWHERE;
+    if (device != od_runtime_virtual_number()) {
+        if (device < REAL(omp_get_num_devices)())
+            atomic_store(&names_another, true);
+        return false;
+    }
+    bool habit = clause == OD_DEVICE_CLAUSE_AUTO && !is_set(&names_another) && !is_set(&changes_default);
+    if (habit)
+        od_runtime_note_habit();
+    return habit || is_in_region(args);
+}
+
+static bool chooses_default(od_device_clause clause)
+{
+    if (clause == OD_DEVICE_CLAUSE_AUTO)
+        return is_set(&changes_default);
+    return clause == OD_DEVICE_CLAUSE_PIN && is_set(&sets_default);
+}
+
 bool od_is_virtual(int64_t *device, const od_map_args *args)
 {
-    bool hint = od_runtime_options()->device_clause == OD_DEVICE_CLAUSE_HINT;
-    if (*device >= 0 && hint)
-        return od_runtime_device_index((int)*device) != OD_NOWHERE;
-    if (*device >= 0) /* the default device by its number: what was entered without it is there */
-        return *device == od_runtime_virtual_number() && is_in_region(args);
+    od_device_clause clause = od_runtime_options()->device_clause;
+    if (*device >= 0)
+        return is_named_virtual((int)*device, clause, args);
     if (*device != OD_DEVICE_DEFAULT)
         return false;
-    if (hint || !atomic_load_explicit(&program_sets_default, memory_order_relaxed))
+    if (!chooses_default(clause))
         return true;
     /* The program has chosen: on this thread, or on the one whose tasks inherit it. What was entered before is on the
      * virtual device. */

@@ -99,6 +99,7 @@ enum { OD_KERNEL_ARGS_VERSION_MIN = 2, OD_KERNEL_ARGS_VERSION_MAX = 3, OD_KERNEL
 #define OD_MAP_PART (INT64_C(1) << 45)
 #define OD_MAP_READS (INT64_C(1) << 46)
 #define OD_MAP_STANDS (INT64_C(1) << 47)
+#define OD_MAP_WHOLE (INT64_C(1) << 42)   /* the region around it: the kernel reaches other sections from its base */
 #define OD_MAP_FOREIGN (INT64_C(1) << 43) /* libomptarget's own (omp_ext/maps/foreign.h) */
 #define OD_MAP_MEMBER_OF ((int64_t)UINT64_C(0xffff000000000000))
 #define OD_MAP_MEMBER_OF_ENTRY(i) ((int64_t)((uint64_t)(i) + 1) << 48)
@@ -142,6 +143,14 @@ typedef struct od_bin_desc { /* __tgt_bin_desc */
     od_device_image *images;
     od_offload_entry *entries_begin, *entries_end;
 } od_bin_desc;
+
+/* ompx_scheduler_t, version 1 (patches/llvm-19, ompx-scheduler.h): who runs target tasks. */
+typedef struct od_scheduler {
+    unsigned version;
+    void *(*claim)(const void *asked);
+    int (*ready)(void *task, void *own);
+    void (*discard)(void *task, void *own);
+} od_scheduler;
 
 /* A construct's map list: the argument arrays that compiled code passes. */
 typedef struct od_map_args {

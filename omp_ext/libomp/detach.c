@@ -136,17 +136,24 @@ bool od_detach_in_group(void)
     return parent && parent->group;
 }
 
-static bool is_of_my_team(const od_member *creator)
+static bool is_of_my_team(const od_parent *parent)
+{
+    const od_member *self = od_member_now(), *creator = parent->member;
+    return self && (self == creator || (self->team == creator->team && !creator->keeps)) &&
+           parent->elsewhere == od_member_is_elsewhere(self);
+}
+
+bool od_detach_may_complete(void)
 {
     const od_member *self = od_member_now();
-    return self && (self == creator || (self->team == creator->team && !creator->keeps));
+    return !self || self->counts || self->nthreads > 1 || od_thread_may_run_tasks();
 }
 
 /* In a team of one, libomp runs what the completion releases at once, on top of what the thread is at. */
 void od_detached_complete(od_detached task)
 {
     od_member *creator = task.creator ? task.creator->member : NULL;
-    bool may_emit = !creator || (is_of_my_team(creator) && od_thread_may_run_tasks());
+    bool may_emit = !creator || (is_of_my_team(task.creator) && od_thread_may_run_tasks());
     if (creator && task.event && !od_runtime_ended() && !may_emit) {
         od_team_post(creator, task);
         return;
@@ -183,7 +190,9 @@ static void await(od_ident *ident, od_member *member, const od_children *childre
 
 void od_parent_begin(od_parent *parent)
 {
-    *parent = (od_parent){.member = od_member_begun(), .task = current_task()};
+    od_member *member = od_member_begun();
+    bool elsewhere = member && od_member_is_elsewhere(member);
+    *parent = (od_parent){.member = member, .task = current_task(), .elsewhere = elsewhere};
 }
 
 void od_detach_await_children(od_ident *ident)
@@ -352,7 +361,10 @@ void od_detach_before_region(od_ident *ident)
     od_member *member = od_member_self;
     if (od_self.kernels || !member || member->nthreads > 1)
         return;
-    finish_alone(ident, REAL(__kmpc_global_thread_num)(ident), member);
+    int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
+    if (od_offered_table.complete && od_runtime_offloads())
+        REAL(__kmpc_omp_taskwait)(ident, gtid);
+    finish_alone(ident, gtid, member);
 }
 
 void od_serialized_begin(void)

@@ -14,7 +14,8 @@
  * device leaves it with the team (omp_ext/libomp/team.h), and every wait of libomp's for a detached task is preceded by
  * one of ours, in which the thread passes on what devices leave. No libomp wait begins before all that it would wait
  * for is complete as far as devices are concerned. Only with OMP_CANCELLATION, where libomp may discard tasks
- * silently, they cannot be counted: there devices report to libomp themselves, and no thread enters a barrier before
+ * silently, they cannot be counted: there devices report to libomp themselves (in teams of one, whose threads would run
+ * what is released then and there, through a thread of the library), and no thread enters a barrier before
  * all threads of the team have arrived.
  *
  * Before a barrier a thread waits for its own tasks. Then it could go in; but libomp's waits keep a processor busy,
@@ -48,7 +49,10 @@ void od_detach_at_thread_end(void (*function)(void));
 od_detached od_detached_join(void);
 /* True inside of a taskgroup that the running task has begun. */
 bool od_detach_in_group(void);
-/* The task is complete. By any thread, not under the runtime's lock. */
+/* False where libomp would run what a completion releases at once, on top of what the calling thread is at: in a team
+ * of one, with OMP_CANCELLATION. */
+bool od_detach_may_complete(void);
+/* The task is complete. By any thread for which the above holds, not under the runtime's lock. */
 void od_detached_complete(od_detached task);
 
 /* An explicit task begins to run on the calling thread. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 od_real od_real_table;
+od_offered od_offered_table;
 
 static const struct {
     const char *name;

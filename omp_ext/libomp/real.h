@@ -62,6 +62,8 @@
     X(int, omp_get_initial_device, (void))                                                                             \
     X(int, omp_get_default_device, (void))                                                                             \
     X(void, omp_set_default_device, (int))                                                                             \
+    X(int, omp_pause_resource, (int, int))                                                                             \
+    X(int, omp_pause_resource_all, (int))                                                                              \
     X(void *, __kmpc_omp_task_alloc, (od_ident *, int32_t, int32_t, size_t, size_t, od_task_entry))                    \
     X(int32_t, __kmpc_omp_task, (od_ident *, int32_t, void *))                                                         \
     X(void, __kmpc_taskloop,                                                                                           \
@@ -100,6 +102,14 @@ typedef struct od_real {
 } od_real;
 
 extern od_real od_real_table __attribute__((visibility("hidden")));
+
+/* What libomp offers a scheduler of target tasks: it has it with the series in patches/. NULL where it has not. */
+typedef struct od_offered {
+    void (*run_body)(void *task);
+    void (*complete)(void *task); /* of one that was claimed, whose successors it releases; executes none of them */
+} od_offered;
+
+extern od_offered od_offered_table __attribute__((visibility("hidden")));
 
 /* Resolves the table when the library is loaded. False: not a complete offload runtime; *missing names the first
  * entry point that is not there, NULL means that the program has no offload runtime at all. */

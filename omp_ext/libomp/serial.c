@@ -11,6 +11,11 @@ bool od_serial_is_alone(void)
     return od_runtime_offloads() && !od_self.kernels && REAL(omp_get_num_threads)() == 1;
 }
 
+const void *od_serial_user(void)
+{
+    return od_self.mode == OD_PLAIN && !od_self.family.parent && od_serial_is_alone() ? &od_self : NULL;
+}
+
 int32_t od_serial_flags(int32_t flags)
 {
     return od_serial_is_alone() ? flags | OD_TASK_DETACHABLE : flags;

@@ -27,6 +27,9 @@ int32_t od_serial_flags(int32_t flags);
 
 /* The calling thread is alone in its team, in the program's own code. */
 bool od_serial_is_alone(void);
+/* The calling thread, where it is alone and no task is around it, so that what it waits for runs beside no other
+ * construct of its own. Else NULL. */
+const void *od_serial_user(void);
 
 void od_serial_before_barrier(od_ident *ident, int32_t gtid);
 

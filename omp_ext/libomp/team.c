@@ -14,6 +14,8 @@
 #include <string.h>
 
 _Thread_local unsigned od_tasks_begun;
+_Thread_local bool od_detached_completing;
+od_libomp_counts od_libomp_counted;
 
 struct od_sleeper {
     pthread_cond_t wake;
@@ -141,6 +143,13 @@ void od_detached_leave(od_detached task)
 
 void od_detached_report(od_detached task)
 {
+    if (task.team) {
+        od_detached_completing = true;
+        od_offered_table.complete(task.event);
+        od_detached_completing = false;
+        od_team_note_task(task.team); /* it may have ended, then it is another one, which does no harm */
+        return;
+    }
     if (task.event)
         REAL(omp_fulfill_event)(task.event);
     od_detached_leave(task);
@@ -154,11 +163,17 @@ void od_team_settle(od_team *team)
 
 /* --- completions -------------------------------------------------------------- */
 
+bool od_member_is_elsewhere(const od_member *member)
+{
+    return member->nthreads == 1 && REAL(omp_get_num_threads)() > 1;
+}
+
 /* Whether the member may report it to libomp: see keeps. */
 static bool may_take(const od_member *member, const od_detached *task)
 {
     const od_member *creator = task->creator ? task->creator->member : NULL;
-    return !creator || creator == member || !creator->keeps;
+    return !creator || ((creator == member || !creator->keeps) &&
+                        task->creator->elsewhere == od_member_is_elsewhere(member));
 }
 
 static void push(od_team *team, od_detached task)
@@ -175,6 +190,7 @@ static void push(od_team *team, od_detached task)
 void od_team_post(od_member *creator, od_detached task)
 {
     od_team *team = creator->team;
+    od_libomp_count(&od_libomp_counted.posted);
     bool keeps = creator->keeps; /* it may end as soon as the task is posted */
     od_lock_take(&team->lock);
     push(team, task);
@@ -294,7 +310,7 @@ static void sleep_locked(od_team *team, od_sleeper *s)
 {
     bool keeps = !team->has_keeper && atomic_load(&team->has_tasks);
     if (!keeps) {
-        pthread_cond_wait(&s->wake, &team->lock.mutex);
+        od_condition_wait(&s->wake, &team->lock);
         return;
     }
     team->has_keeper = true;
@@ -356,6 +372,7 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
 
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
 {
+    od_libomp_count(&od_libomp_counted.waits);
     atomic_fetch_add(&member->team->waiting, 1);
     wait_for(member, ident, goal);
     atomic_fetch_sub(&member->team->waiting, 1);

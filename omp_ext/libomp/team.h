@@ -39,6 +39,7 @@ typedef struct od_taskgroup {
 typedef struct od_parent {
     od_member *member; /* of the thread that runs the task, which is tied */
     const void *task;  /* libomp's, of an explicit one */
+    bool elsewhere;    /* it runs where od_member_is_elsewhere() */
     od_children children;
     od_taskgroup *group; /* the innermost that it has begun, or NULL */
 } od_parent;
@@ -48,6 +49,7 @@ typedef struct od_detached {
     void *event;
     od_parent *creator;  /* that counts it, or NULL */
     od_taskgroup *group; /* that counts it, or NULL */
+    struct od_team *team; /* of a claimed task, which libomp counts: its creator's; `event` is the task */
 } od_detached;
 
 typedef struct od_team {
@@ -102,10 +104,28 @@ void od_detached_leave(od_detached task);
 /* The task is complete: on the thread that runs it, or that passes on what others have left. */
 void od_detached_report(od_detached task);
 
+/* What the library has done in libomp's stead. */
+typedef struct od_libomp_counts {
+    atomic_ullong claimed;  /* target tasks that libomp has handed over */
+    atomic_ullong detached; /* others, made detachable, with a trampoline */
+    atomic_ullong waits;    /* of ours before one of libomp's */
+    atomic_ullong posted;   /* completions left with a team */
+} od_libomp_counts;
+
+extern od_libomp_counts od_libomp_counted __attribute__((visibility("hidden")));
+
+static inline void od_libomp_count(atomic_ullong *of)
+{
+    atomic_fetch_add_explicit(of, 1, memory_order_relaxed);
+}
+
 /* A completion for the team: any thread of it passes it on, or only the one that keeps it. By any thread. */
 void od_team_post(od_member *creator, od_detached task);
 /* An event that the program fulfils. False: no thread of the team waits here, and libomp must be notified at once. */
 bool od_team_offer(od_team *team, void *event);
+/* The calling thread is alone in the member's team, but for libomp in another: it runs a task in the barrier at the end
+ * of a parallel region inside. The ends of the member's tasks that it reported there, libomp would not finish. */
+bool od_member_is_elsewhere(const od_member *member);
 /* The calling thread passes on what is posted for it. False: nothing was. */
 bool od_team_pass_on(od_member *member);
 /* A thread of the team has given libomp a task. */
@@ -127,6 +147,9 @@ void od_team_abandon_all(void);
  * given back, those of other threads' teams are free, too. */
 void od_team_locks(void (*visit)(od_lock *lock), const od_member *member);
 void od_team_after_fork(void);
+
+/* The calling thread completes a claimed task. */
+extern _Thread_local bool od_detached_completing __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* Counts the tasks that have begun on the calling thread. */
 extern _Thread_local unsigned od_tasks_begun __attribute__((visibility("hidden"), tls_model("initial-exec")));

@@ -4,6 +4,7 @@
  *
  *   PLAIN         the program's own code: constructs are carried out, and waited for
  *   CAPTURE       our trampoline runs a target task's entry to learn its launch: nothing is carried out
+ *   INSPECT       a data construct's entry is run to see its list (omp_ext/tasks/constructs.h)
  *   HOST_VERSION  a region's host version runs: a launch answers "not on a device"
  *   ON_DEVICE     a host task whose data are reserved on a device (omp_ext/tasks/reservation.h): its constructs use
  * them
@@ -20,7 +21,7 @@ typedef struct od_entry od_entry;     /* omp_ext/tasks/entry.h */
 typedef struct od_job od_job;         /* omp_ext/runtime/work.h */
 typedef struct od_capture od_capture; /* omp_ext/runtime/work.h */
 
-typedef enum od_thread_mode { OD_PLAIN, OD_CAPTURE, OD_HOST_VERSION, OD_ON_DEVICE } od_thread_mode;
+typedef enum od_thread_mode { OD_PLAIN, OD_CAPTURE, OD_INSPECT, OD_HOST_VERSION, OD_ON_DEVICE } od_thread_mode;
 
 /* An allocation by __kmpc_omp_task_alloc. */
 typedef struct od_allocation {
@@ -39,6 +40,7 @@ typedef struct od_family {
 typedef struct od_thread {
     od_thread_mode mode;
     od_capture *capture;      /* CAPTURE */
+    const struct od_inspection *inspection; /* INSPECT */
     struct od_gate *gate;     /* ON_DEVICE */
     od_job *job;              /* HOST_VERSION; ON_DEVICE: the gate's, while a construct uses it, else NULL */
     int place;                /* ON_DEVICE: where the job's data are */

@@ -40,6 +40,25 @@ static bool is_in_an_argument(od_engine *engine, const od_map_args *args, uintpt
     return false;
 }
 
+static bool is_written(const od_depend *item, uintptr_t base, size_t size)
+{
+    bool inside = item->base >= base && item->base - base < size;
+    return item->flags != OD_DEPEND_IN && (inside || (item->flags & OD_DEPEND_ALL_MEMORY));
+}
+
+/* OMPDARTS_COHERENCE=depend: map(to: x) says that x is only read, unless the task names some of it as written. */
+static bool is_trusted_input(const od_map_args *args, const od_reference *reference, const od_depend *depends,
+                             int32_t ndepends)
+{
+    int64_t direction = args->types[reference->entry] & (OD_MAP_TO | OD_MAP_FROM);
+    if (direction != OD_MAP_TO || od_runtime_options()->coherence != OD_COHERENCE_DEPEND)
+        return false;
+    for (int32_t j = 0; j < ndepends; j++)
+        if (is_written(&depends[j], reference->base, reference->size))
+            return false;
+    return true;
+}
+
 /* depend(in: x) next to map(tofrom: x), which begins at `begin`: x is only read where the task names something else
  * that it maps as written. A task that names nothing as written writes without saying where: perhaps a part of x that
  * no other task uses. One that names what it does not map: that stands for data that cannot be known. Nor is map(from:
@@ -57,10 +76,9 @@ static bool is_only_read(od_engine *engine, const od_map_args *args, int32_t i, 
         return false;
     od_arg_range(engine, args, i, &base, &size);
     for (int32_t j = 0; j < ndepends; j++) {
-        bool inside = depends[j].base >= base && depends[j].base < base + size;
         if (depends[j].flags == OD_DEPEND_IN)
             continue;
-        if (inside || (depends[j].flags & OD_DEPEND_ALL_MEMORY) || !is_in_an_argument(engine, args, depends[j].base))
+        if (is_written(&depends[j], base, size) || !is_in_an_argument(engine, args, depends[j].base))
             return false;
         says_written = true;
     }
@@ -75,12 +93,14 @@ od_mode od_reference_mode(od_engine *engine, const od_map_args *args, const od_r
     bool in_region = reference->region != NULL;
     unsigned mode = ((type & OD_MAP_TO) ? OD_READ : 0u) | ((type & OD_MAP_FROM) ? OD_WRITE : 0u);
     od_coherence coherence = od_runtime_options()->coherence;
+    if (in_region && (type & OD_MAP_WHOLE)) /* as what, other entries say */
+        return OD_READ_WRITE;
     if (type & OD_MAP_READS)
         return OD_READ;
     if (in_region && od_arg_is_always(args, i, OD_MAP_TO)) /* the push writes */
         return OD_READ_WRITE;
     /* In a region the map type says nothing about the use of what is present. */
-    if (mode == 0 || (in_region && (mode != OD_READ || coherence != OD_COHERENCE_DEPEND)))
+    if (mode == 0 || (in_region && !is_trusted_input(args, reference, depends, ndepends)))
         mode = OD_READ_WRITE;
     return coherence != OD_COHERENCE_STRICT && is_only_read(engine, args, i, depends, ndepends) ? OD_READ
                                                                                                 : (od_mode)mode;

@@ -5,6 +5,42 @@
 #include "omp_ext/process/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+static bool is_section(const od_map_args *args, int32_t i)
+{
+    return args->sizes[i] > 0 && !(args->types[i] & (OD_MAP_NO_RANGE | OD_MAP_NON_CONTIG));
+}
+
+/* Compilers put the sections of one variable one behind the other. The first of an array is the kernel's argument;
+ * those that a member leads to have its address as their base. */
+static bool continues(const od_map_args *args, int32_t i)
+{
+    int64_t type = args->types[i + 1], differ = type ^ args->types[i];
+    if (args->bases[i] != args->bases[i + 1] || !is_section(args, i) || !is_section(args, i + 1))
+        return false;
+    return !(type & OD_MAP_PARAM) && !(differ & OD_MAP_PTR_AND_OBJ) &&
+           ((type & OD_MAP_PTR_AND_OBJ) || !(type & OD_MAP_MEMBER_OF));
+}
+
+int64_t *od_list_mark_shared(od_map_args *args)
+{
+    int64_t *types = NULL;
+    for (int32_t i = 0; i + 1 < args->count; i++) {
+        if (!continues(args, i))
+            continue;
+        if (!types)
+            types = memcpy(od_alloc((size_t)args->count * sizeof *types), args->types,
+                           (size_t)args->count * sizeof *types);
+        types[i] |= OD_MAP_WHOLE;
+        types[i + 1] |= OD_MAP_WHOLE;
+    }
+    if (types) {
+        args->types = types;
+        args->any |= OD_MAP_WHOLE;
+    }
+    return types;
+}
 
 static void grow(od_map_list *list)
 {

@@ -42,6 +42,10 @@ static inline bool od_entry_maps(const od_map_args *args, int32_t i)
 
 /* --- lists --- */
 
+/* Marks, with OD_MAP_WHOLE, the sections of a kernel's list that share one base: the kernel gets one pointer for all of
+ * them. Returns the list's new types, malloc'ed, or NULL: there are none. */
+int64_t *od_list_mark_shared(od_map_args *args);
+
 /* For `any`. */
 static inline int64_t od_types_together(int32_t count, const int64_t *types)
 {

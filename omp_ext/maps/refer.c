@@ -44,7 +44,8 @@ od_reference od_refer_to_regions(od_engine *engine, const od_map_args *args, int
     od_section s = od_arg_section(args, i);
     od_region *region;
     od_relation relation = od_directory_refer(od_engine_directory(engine), s.begin, s.size, &region);
-    if (region && (!s.size || (relation == OD_ACROSS && s.implicit)))
+    bool whole_one = (args->types[i] & OD_MAP_WHOLE) && relation == OD_INSIDE;
+    if (region && (!s.size || whole_one || (relation == OD_ACROSS && s.implicit)))
         return whole(region, i);
     return (od_reference){s.begin, s.size, relation == OD_INSIDE ? region : NULL, i};
 }

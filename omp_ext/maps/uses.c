@@ -5,15 +5,16 @@
 
 #include "memmgr/data/spans.h"
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/maps/parts/parts.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/record/record.h"
 #include "util/container/index.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* --- the data of a construct ------------------------------------------------ */
 
@@ -38,6 +39,8 @@ static od_status grow(od_uses *uses)
 
 /* What helps to resolve a long list. */
 typedef struct resolution {
+    const od_parts_named *named; /* may be parts of a region; NULL: it may not */
+    od_span found;  /* what was asked for last: where that is not to be had, it overlaps what is in use */
     bool is_long;
     od_index index; /* of the uses */
     od_span *spans; /* of what overlaps; malloc'ed */
@@ -90,7 +93,7 @@ static void widen(od_engine *engine, const od_map_args *args, uintptr_t *base, s
             if (!concerns(args, j))
                 continue;
             uintptr_t begin = od_entry_begin(args, j), end = begin + (uintptr_t)args->sizes[j], last = *base + *size;
-            if (begin == end || (args->types[j] & OD_MAP_IMPLICIT)) {
+            if (begin == end || (args->types[j] & (OD_MAP_IMPLICIT | OD_MAP_WHOLE))) {
                 od_reference other = od_refer_to_regions(engine, args, j);
                 begin = other.base;
                 end = begin + other.size;
@@ -130,7 +133,7 @@ static bool has_many_addresses(const od_map_args *args)
 
 static od_status begin_resolution(const od_map_args *args, resolution *r)
 {
-    *r = (resolution){.is_long = args->count > OD_LONG_LIST};
+    r->is_long = args->count > OD_LONG_LIST;
     if (!r->is_long)
         return OD_OK;
     od_engine *engine = od_runtime_lock();
@@ -165,6 +168,32 @@ typedef struct depend_items {
     int32_t count;
 } depend_items;
 
+static od_status hold(od_engine *engine, resolution *r, uintptr_t base, size_t size, od_datum **datum)
+{
+    r->found = (od_span){base, base + size};
+    return od_engine_datum(engine, base, size, datum);
+}
+
+/* The argument stands for several data, in the array's windows: the index of any of them is its own. */
+static od_status add_parts(od_engine *engine, resolution *r, od_uses *uses, const od_parts *parts, int32_t *index)
+{
+    od_status status = OD_OK;
+    for (uint32_t j = 0; j < parts->count && !status; j++) {
+        od_datum *datum;
+        status = hold(engine, r, parts->at[j].base, parts->at[j].size, &datum);
+        if (!status)
+            status = add_use(engine, r, uses, datum, parts->at[j].mode | OD_READ, index);
+    }
+    return status;
+}
+
+/* What has to be settled before it can be in parts. */
+static od_span span_of(const od_reference *r)
+{
+    const od_region *region = r->region;
+    return region ? (od_span){region->base, region->base + region->size} : (od_span){r->base, r->base + r->size};
+}
+
 static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t i, depend_items depends, resolution *r,
                              od_uses *uses, int32_t *index)
 {
@@ -175,9 +204,24 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
     *index = -1;
     if (!size || is_scratch(args, &reference))
         return OD_OK;
+    od_parts parts = {0};
+    od_status status = OD_OK;
+    r->found = span_of(&reference);
+    if (r->named) {
+        od_parts_named named = *r->named;
+        named.argument = i;
+        status = od_parts_find(engine, args, &reference, &named, &parts);
+    } else {
+        od_parts_join(engine, reference.region);
+    }
+    if (!status && parts.count)
+        status = add_parts(engine, r, uses, &parts, index);
+    free(parts.at);
+    if (status || parts.count)
+        return status;
     widen_in(engine, args, r, &base, &size);
     od_mode mode = od_reference_mode(engine, args, &reference, depends.all, depends.count);
-    od_status status = od_engine_datum(engine, base, size, &datum);
+    status = hold(engine, r, base, size, &datum);
     if (status)
         return status;
     if (datum->size > own) /* a part is written: the rest must be there */
@@ -187,6 +231,17 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
 
 enum { BOUND_TRIES = 10000 }; /* a tenth of a millisecond each: another thread may be about to let it go */
 
+static void wait_for_overlap(uintptr_t base, size_t size, unsigned tries)
+{
+    bool bound = od_engine_range_is_bound(od_runtime_lock(), base, size);
+    od_runtime_unlock();
+    if (bound && tries > BOUND_TRIES)
+        od_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
+    od_runtime_revoke_all();
+    od_runtime_host_range(base, size, OD_REQUEST_SETTLE);
+    od_thread_nap(100 * 1000); /* tasks that are ready but have not run hold it still */
+}
+
 void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries)
 {
     uintptr_t base;
@@ -194,50 +249,91 @@ void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries
     od_engine *engine = od_runtime_lock();
     if (od_arg_range(engine, args, i, &base, &size))
         widen(engine, args, &base, &size);
-    bool bound = od_engine_range_is_bound(engine, base, size);
     od_runtime_unlock();
-    if (bound && tries > BOUND_TRIES)
-        od_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
-    od_runtime_revoke_all();
-    od_runtime_host_range(base, size, OD_REQUEST_SETTLE);
-    nanosleep(&(struct timespec){.tv_nsec = 100 * 1000},
-              NULL); /* tasks that are ready but have not run hold it still */
+    wait_for_overlap(base, size, tries);
 }
 
-/* OD_EFULL: the data of argument *i are in use in another way. */
-static od_status resolve_all(const od_map_args *args, depend_items depends, od_uses *uses, int32_t *access_of,
-                             int32_t *i)
+/* OD_EFULL: r->found is in use in another way. */
+static od_status resolve_all(const od_map_args *args, depend_items depends, resolution *r, od_uses *uses,
+                             int32_t *access_of)
 {
-    resolution r;
-    od_status status = begin_resolution(args, &r);
-    for (*i = 0; *i < args->count && !status; ++*i) {
+    od_status status = begin_resolution(args, r);
+    for (int32_t i = 0; i < args->count && !status; i++) {
         int32_t index = -1;
-        if (concerns(args, *i)) {
+        if (concerns(args, i)) {
             od_engine *engine = od_runtime_lock();
-            status = resolve_arg(engine, args, *i, depends, &r, uses, &index);
+            status = resolve_arg(engine, args, i, depends, r, uses, &index);
             od_runtime_unlock();
         }
         if (access_of)
-            access_of[*i] = index;
+            access_of[i] = index;
     }
-    *i -= status != OD_OK;
-    end_resolution(&r);
+    end_resolution(r);
     return status;
+}
+
+/* What the construct itself uses: parts that overlap, or one and the array around it. */
+static bool is_own(const od_uses *uses, od_span range)
+{
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const od_datum *d = uses->access[i].datum;
+        if (d->base < range.end && range.begin < d->base + d->size)
+            return true;
+    }
+    return false;
+}
+
+static od_status resolve(const od_map_args *args, depend_items depends, const od_parts_named *named, od_uses *uses,
+                         int32_t *access_of)
+{
+    for (unsigned tries = 0;; tries++) {
+        resolution r = {.named = named};
+        od_status status = resolve_all(args, depends, &r, uses, access_of);
+        if (!status)
+            return OD_OK;
+        if (is_own(uses, r.found))
+            named = NULL; /* all in one piece */
+        od_uses_release(uses);
+        if (status != OD_EFULL)
+            return status;
+        wait_for_overlap(r.found.begin, r.found.end - r.found.begin, tries);
+    }
 }
 
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
                           int32_t *access_of)
 {
-    od_status status;
-    int32_t i;
-    unsigned tries = 0;
-    while ((status = resolve_all(args, (depend_items){depends, ndepends}, uses, access_of, &i))) {
-        od_uses_release(uses);
-        if (status != OD_EFULL)
-            break;
-        od_args_wait_for_overlap(args, i, tries++);
+    return resolve(args, (depend_items){depends, ndepends}, NULL, uses, access_of);
+}
+
+/* Parts that no device has memory for. In one piece they are used all the same (run_outside_pool() in job.c). */
+static bool are_too_many(const od_uses *uses)
+{
+    size_t bytes = 0;
+    bool parts = false;
+    for (uint32_t i = 0; i < uses->count; i++) {
+        parts |= uses->access[i].datum->window != NULL;
+        bytes += od_datum_occupies(uses->access[i].datum);
     }
-    return status;
+    return parts && bytes + od_window_page() > od_runtime_backend()->pool_bytes[0]; /* the pool rounds */
+}
+
+od_status od_launch_resolve(const od_launch *launch, const od_depend *depends, int32_t ndepends, const void *user,
+                            od_uses *uses)
+{
+    const od_kernel_call *call = &launch->call;
+    depend_items items = {depends, ndepends};
+    od_parts_named named = {depends, ndepends, call->kernel, user, .all = true};
+    od_status status = resolve(&call->map, items, call->structs ? NULL : &named, uses, launch->access_of);
+    if (!status && are_too_many(uses)) {
+        od_uses_release(uses);
+        named.all = false;
+        status = resolve(&call->map, items, &named, uses, launch->access_of);
+    }
+    if (status || !are_too_many(uses))
+        return status;
+    od_uses_release(uses);
+    return resolve(&call->map, items, NULL, uses, launch->access_of);
 }
 
 void od_uses_release(od_uses *uses)

@@ -4,6 +4,7 @@
 #define OD_OMP_EXT_USES_H
 
 #include "omp_ext/maps/args.h"
+#include "omp_ext/runtime/work.h"
 
 /* The distinct data of a construct, growing. */
 typedef struct od_uses {
@@ -21,6 +22,10 @@ void od_args_write_back_foreign(const od_map_args *args);
  * Blocks where ranges overlap in another way than before. Not locked. */
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
                           int32_t *access_of);
+/* Likewise of a kernel. Where it has no structs, arrays may be in parts: such an argument stands for several of the
+ * uses, in a window; launch->access_of is one of them, and says where the array is. `user`: as in od_parts_named. */
+od_status od_launch_resolve(const od_launch *launch, const od_depend *depends, int32_t ndepends, const void *user,
+                            od_uses *uses);
 /* The range of argument i overlaps data in use in another way than before: once these are written back and idle they
  * make way. Blocks for a while; retry. */
 void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries);

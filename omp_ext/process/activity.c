@@ -3,6 +3,7 @@
 #include "omp_ext/process/activity.h"
 
 #include "util/log.h"
+#include "util/thread.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@ atomic_bool od_runtime_watches;
 od_process od_process_self = {.activity = OD_OFF};
 _Thread_local unsigned od_own_inside;
 _Thread_local bool od_ends_process;
+static _Thread_local int cancellation __attribute__((tls_model("initial-exec"))); /* before it went inside */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static od_activity current(void)
@@ -20,11 +22,19 @@ static od_activity current(void)
     return (od_activity)atomic_load_explicit(&od_process_self.activity, memory_order_acquire);
 }
 
+/* A thread that is cancelled (pthread_cancel) finishes its construct first. */
+static void start(void)
+{
+    int before = od_thread_defer_cancellation();
+    od_process_self.start();
+    od_thread_admit_cancellation(before);
+}
+
 bool od_runtime_active(void)
 {
     od_activity now = current();
     if (now == OD_UNSTARTED) {
-        pthread_once(&once, od_process_self.start);
+        pthread_once(&once, start);
         now = current();
     }
     return now == OD_ON;
@@ -79,11 +89,13 @@ void od_runtime_enter_libomptarget(void)
         atomic_fetch_sub(&od_process_self.inside, 1);
         od_runtime_settle_if_ended();
     }
-    od_own_inside++;
+    if (!od_own_inside++)
+        cancellation = od_thread_defer_cancellation();
 }
 
 void od_runtime_leave_libomptarget(void)
 {
-    od_own_inside--;
     atomic_fetch_sub(&od_process_self.inside, 1);
+    if (!--od_own_inside)
+        od_thread_admit_cancellation(cancellation);
 }

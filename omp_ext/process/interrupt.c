@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Signals that end the process, and one that asks. See interrupt.h. The handler only wakes a thread: to write figures
- * is nothing for a signal handler. A second signal that ends the process does not wait for it.
+ * is nothing for a signal handler. A second signal that ends the process does not wait for it. The same thread ends the
+ * process when the program's threads have ended one by one.
  */
 #define _GNU_SOURCE
 #include "omp_ext/process/interrupt.h"
 
+#include "omp_ext/process/last.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/thread.h"
@@ -15,7 +17,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A user, a batch system, a terminal that closes, a limit of time, a reader that has gone. */
@@ -72,31 +76,45 @@ static void answer(void)
     last_ns = now;
 }
 
+/* For a signal, or for some time. */
+static void await_signal(void)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec++;
+    sem_timedwait(&interrupt.arrived, &limit);
+}
+
 static void *wait_for_signal(void *arg)
 {
     int signal;
     (void)arg;
     while (!(signal = atomic_load(&interrupt.signal))) {
-        if (!sem_wait(&interrupt.arrived) && atomic_exchange(&interrupt.asked, false))
+        await_signal();
+        if (atomic_exchange(&interrupt.asked, false))
             answer();
+        if (od_only_we_are_left())
+            exit(0);
     }
     interrupt.report(signal);
     end_by(signal);
     return NULL;
 }
 
-static void handle(int signal, void (*handler)(int signal))
+/* Unless the program has a handler of its own, or, for `even_ignored` = false, ignores the signal. */
+static void handle(int signal, void (*handler)(int signal), bool even_ignored)
 {
     struct sigaction old, ours = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&ours.sa_mask);
-    bool plain = !sigaction(signal, NULL, &old) && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL;
-    if (plain)
+    if (sigaction(signal, NULL, &old) || (old.sa_flags & SA_SIGINFO))
+        return;
+    if (old.sa_handler == SIG_DFL || (even_ignored && old.sa_handler == SIG_IGN))
         sigaction(signal, &ours, NULL);
 }
 
 void od_interrupt_load(void)
 {
-    handle(SIGUSR1, ask);
+    handle(SIGUSR1, ask, true); /* `ompdarts run` ignores it until here */
 }
 
 void od_interrupt_start(void (*report)(int signal), void (*show)(bool internals))
@@ -109,5 +127,5 @@ void od_interrupt_start(void (*report)(int signal), void (*show)(bool internals)
     }
     interrupt.process = getpid();
     for (size_t i = 0; report && i < sizeof endings / sizeof *endings; i++)
-        handle(endings[i], note);
+        handle(endings[i], note, false);
 }

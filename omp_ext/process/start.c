@@ -10,11 +10,13 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
 #include "omp_ext/process/why.h"
+#include "omp_ext/services/links.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/services.h"
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/job.h"
 #include "util/clock.h"
+#include "util/file/sibling.h"
 #include "util/lock.h"
 #include "util/memory.h"
 
@@ -23,15 +25,27 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Declare target variables are on one device: the default one, about which the program may ask. */
+static void keep_one_device(unsigned available)
+{
+    od_devices *devices = &od_runtime.devices;
+    int first = devices->number[0], number = od_runtime.virtual_number;
+    if (od_devices_are_one(devices) && first == number)
+        return;
+    if (!od_devices_are_one(devices))
+        devices->count = 1;
+    for (unsigned k = 0; k < devices->count && (unsigned)number < available; k++)
+        devices->number[k] = number;
+    od_log(OD_LOG_WARNING, "runtime", "%s, device %d", od_single_device_text, devices->number[0]);
+}
+
 static void choose_devices(unsigned available)
 {
     char error[160];
     if (od_devices_choose(&od_runtime.options.devices, available, &od_runtime.devices, error, sizeof error))
         od_refuse(error);
-    if (od_runtime.single_device && !od_devices_are_one(&od_runtime.devices)) {
-        od_log(OD_LOG_WARNING, "runtime", "%s", od_single_device_text);
-        od_runtime.devices.count = 1;
-    }
+    if (od_runtime.single_device)
+        keep_one_device(available);
 }
 
 static od_status take_pools(void)
@@ -48,17 +62,7 @@ static od_status take_pools(void)
     return status;
 }
 
-/* What is not measured is taken for a PCIe link. A slowed one is shared by all devices. */
-static void find_links(void)
-{
-    unsigned n = od_runtime.backend.ndevices;
-    double link = od_runtime.options.memory.backend.link;
-    od_runtime.links = od_calloc((n + 1) * (n + 1), sizeof *od_runtime.links);
-    for (unsigned i = 0; od_runtime.links && i < (n + 1) * (n + 1); i++)
-        od_runtime.links[i] = (od_link){link > 0 ? link / n : 12e9, 1e-6};
-    if (od_runtime.links && link <= 0 && od_runtime.options.cache)
-        od_profile_links(&od_runtime.backend, od_runtime.links);
-}
+static const size_t worth_sending = 64 << 10; /* bytes: smaller results go to the host together, at the end */
 
 static od_status start_engine(void)
 {
@@ -69,24 +73,31 @@ static od_status start_engine(void)
     od_runtime_driver_ops.event = od_tracing_wanted(od_runtime.options.trace) ? od_tracing_event : NULL;
     if (strcmp(options->evict, "auto") == 0)
         snprintf(options->evict, sizeof options->evict, "%s", policy->default_evict);
-    find_links();
-    if (!od_runtime.links)
+    if (od_runtime.options.debug.check) /* contents that have come home early would hide a missing synchronisation */
+        options->write_back = OD_WRITE_BACK_LATE;
+    od_topology *links = od_links_find(&od_runtime.backend, od_runtime.options.cache);
+    if (!links)
         return OD_ENOMEM;
+    od_runtime.links = links;
     od_engine_config config = {
         .ndevices = n,
         .memory = od_runtime.backend.pool_bytes[0],
         .buffer = options->buffer,
         .lookahead = options->lookahead_s,
+        .early = options->write_back == OD_WRITE_BACK_EARLY ? worth_sending : 0,
         .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,
         .spill = od_runtime.options.memory.spill,
-        .host_link = od_runtime_link(NULL, OD_HOST, 0),
-        .peer_link = n > 1 ? od_runtime_link(NULL, 0, 1) : od_runtime_link(NULL, OD_HOST, 0),
+        .spill_limit = od_runtime.options.memory.spill ? od_runtime.options.memory.spill_limit : 0,
+        .host_link = od_topology_link(links, OD_HOST, 0, n),
+        .peer_link = n > 1 ? od_topology_link(links, 0, 1, n) : od_topology_link(links, OD_HOST, 0, n),
+        .topology = links,
         .policy = policy,
         .active = od_runtime.options.devices.active,
         .policy_values = options->sched.policy.values,
         .evict = od_evict_find(options->evict),
+        .guard = options->guard,
         .seed = options->seed,
         .driver_ops = &od_runtime_driver_ops,
     };
@@ -106,7 +117,25 @@ static bool start_threads(void)
     if (!od_runtime.workers || !od_runtime.planner || !od_runtime.host_copies ||
         od_transfer_queues_create(&transfers, &od_runtime.transfers))
         return false;
+    if (od_runtime.options.sched.guard || od_runtime.options.memory.spill_limit)
+        od_runtime_start_retries(); /* of what it holds back */
     return true;
+}
+
+/* One program of a script after the other writes to the same file. */
+static void warn_of_overwriting(void)
+{
+    const od_options *o = &od_runtime.options;
+    const struct {
+        const char *variable, *path;
+    } files[] = {{OD_OPTION_PREFIX "STATS", o->stats.file},
+                 {OD_OPTION_PREFIX "TRACE", o->trace},
+                 {OD_OPTION_PREFIX "RECORD", o->record}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (*files[i].path && od_file_is_of_sibling(files[i].path, files[i].variable))
+            od_log(OD_LOG_WARNING, "runtime",
+                   "%s (%s) is another program's of the same script, and is overwritten: %%p in its name keeps both",
+                   files[i].path, files[i].variable);
 }
 
 static void start_services(void)
@@ -115,6 +144,7 @@ static void start_services(void)
     od_run run = od_runtime_run();
     bool reports =
         options->stats.summary || options->stats.file[0] || options->record[0] || od_tracing_wanted(options->trace);
+    warn_of_overwriting();
     od_services_start(&run);
     od_interrupt_start(reports ? od_runtime_report_interrupted : NULL, od_runtime_show_state);
 }
@@ -191,6 +221,17 @@ static void give_up_inherited(void)
     atomic_store(&od_process_self.activity, OD_OFF);
 }
 
+/* What is in windows is the parent's and this process's together. */
+static void give_up_parts(void)
+{
+    if (od_directory_has_regions(od_engine_directory(od_runtime.engine)))
+        od_fatal("this process was forked while an array of which devices hold parts was in a data region, and now it "
+                 "offloads");
+    od_log(OD_LOG_WARNING, "runtime",
+           "this process was forked by one whose devices hold parts of arrays: what it offloads is not scheduled");
+    atomic_store(&od_process_self.activity, OD_OFF);
+}
+
 /* A GPU's driver does not follow into a child. */
 static void give_up_gpus(void)
 {
@@ -223,6 +264,7 @@ void od_runtime_revive(void)
         od_runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         od_runtime.onlookers = 0;
         atomic_store(&od_runtime.reporting, 0);
+        od_runtime.relayed = false;
         atomic_store(&od_process_self.inside, od_own_inside);
         od_runtime.deferred = false;
         od_runtime.inherited = true;
@@ -230,6 +272,8 @@ void od_runtime_revive(void)
             give_up_gpus();
         else if (!od_engine_is_idle(od_runtime.engine) || od_runtime.busy || od_own_jobs)
             give_up_inherited();
+        else if (od_runtime.divided)
+            give_up_parts();
         else
             go_on();
     }

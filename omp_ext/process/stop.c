@@ -18,6 +18,7 @@
 #include "util/fair.h"
 #include "util/lock.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static bool wait_for(bool (*condition)(const void *arg), const void *arg)
         struct timespec limit;
         clock_gettime(CLOCK_REALTIME, &limit);
         limit.tv_sec++;
-        while (!condition(arg) && !pthread_cond_timedwait(&od_runtime.changed, &od_runtime.lock.mutex, &limit))
+        while (!condition(arg) && od_condition_wait_until(&od_runtime.changed, &od_runtime.lock, &limit))
             continue;
         uint64_t lap_ns = od_fair_lap(&fair);
         left_ns -= lap_ns < left_ns ? lap_ns : left_ns;
@@ -87,11 +88,11 @@ void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const
 /* Under the lock, which is given away meanwhile. */
 static void await_count(const atomic_uint *count, unsigned own)
 {
-    static const struct timespec nap = {.tv_nsec = 20000};
+    enum { NAP_NS = 20000 };
     uint64_t limit_ns = od_clock_ns() + EXIT_PATIENCE_S * OD_NS_PER_S;
     while (atomic_load(count) > own && od_clock_ns() < limit_ns) {
         od_lock_give(&od_runtime.lock);
-        nanosleep(&nap, NULL);
+        od_thread_nap(NAP_NS);
         od_lock_take(&od_runtime.lock);
     }
 }
@@ -116,9 +117,18 @@ static void abandon_jobs(void)
     }
     od_lock_give(&od_runtime.lock);
     for (size_t i = 0; i < n; i++)
-        od_detached_report((od_detached){.event = tasks[i].event});
+        od_detached_report((od_detached){.event = tasks[i].event, .team = tasks[i].team});
     free(tasks);
     od_team_abandon_all();
+}
+
+static void say_who_ran_tasks(void)
+{
+    const od_libomp_counts *n = &od_libomp_counted;
+    od_log(OD_LOG_INFO, "libomp",
+           "%llu target tasks handed over by libomp, %llu made detachable; %llu waits before libomp's, %llu "
+           "completions left with a team",
+           atomic_load(&n->claimed), atomic_load(&n->detached), atomic_load(&n->waits), atomic_load(&n->posted));
 }
 
 /* Other threads may be in the middle of anything: nothing is torn down, the process ends with its threads. */
@@ -135,6 +145,7 @@ static void stop(int status)
     od_transfer_queues_halt(od_runtime.transfers);
     od_run run = od_runtime_run();
     od_services_stop(&run);
+    say_who_ran_tasks();
     if (od_own_jobs) { /* libomp cannot be ended from a thread unknown to it while a team is active */
         fflush(NULL);
         _exit(status);
@@ -177,13 +188,15 @@ void od_runtime_last_image(void)
         stop(0);
 }
 
-/* The program could have offloaded, and there is no summary. */
+/* The program could have offloaded, and there is no summary, nor are there files. */
 static void say_why_in_vain(void)
 {
+    const od_options *o = &od_runtime.options;
     bool unstarted = od_runtime_offloads() && atomic_load(&od_process_self.activity) == OD_UNSTARTED;
-    if (unstarted && od_runtime.options.stats.summary && getpid() == od_runtime.process)
-        fprintf(stderr, "ompdarts: %s: nothing was scheduled: no target region was reached\n",
-                program_invocation_short_name);
+    bool files = *o->stats.file || *o->trace || *o->record;
+    if (unstarted && (o->stats.summary || files) && getpid() == od_runtime.process)
+        fprintf(stderr, "ompdarts: %s: nothing was scheduled: no target region was reached%s\n",
+                program_invocation_short_name, files ? "; no file was written" : "");
 }
 
 /* What a library's constructor registers for exit() is called after all destructors of libraries: it may have been

@@ -25,6 +25,9 @@ enum { OD_DEVICE_NAME = 32 };
 /* What the user knows device k by: "device 1", or "device 1.0" where it is one of several shares of that device. */
 const char *od_devices_name(const od_devices *devices, unsigned k, char name[OD_DEVICE_NAME]);
 
+/* LLVM's host devices: their memory and their processors are the program's. */
+bool od_devices_are_in_process(void);
+
 /* Opens the back-end that the options ask for; `devices` must outlive it. OD_EINVAL: not possible, `error` says why. */
 od_status od_devices_open(const od_devices *devices, const od_options *options, od_backend *backend, char *error,
                           size_t error_size);

@@ -88,13 +88,6 @@ static void release_host(void *driver, uintptr_t base, size_t size)
     od_runtime.must_reclaim = true;
 }
 
-od_link od_runtime_link(void *driver, int from, int to)
-{
-    unsigned n = od_runtime.backend.ndevices;
-    (void)driver;
-    return od_runtime.links[(from == OD_HOST ? n : (unsigned)from) * (n + 1) + (to == OD_HOST ? n : (unsigned)to)];
-}
-
 static uint64_t now_ns(void *driver)
 {
     (void)driver;
@@ -121,9 +114,9 @@ od_driver_ops od_runtime_driver_ops = {
     .complete_task = complete_task,
     .complete_request = complete_request,
     .now_ns = now_ns,
-    .link = od_runtime_link,
     .waits_for_program = waits_for_program,
     .release_host = release_host,
+    .discard = od_runtime_discard_part,
     .fatal = fatal,
 };
 

@@ -6,6 +6,9 @@
  *   places.c        devices and their numbers
  *   rivals.c        who is shown device addresses
  *   transfers.c     copies
+ *   parts/learnt.c  what faults have shown of kernels
+ *   parts/pages.c   what kernels touch of arrays in parts
+ *   parts/windows.c arrays in parts
  *   reservations.c  what is granted to host tasks before they run
  *   wait.c          threads of the program that wait
  *   requests.c      what the program asks of its data
@@ -38,7 +41,7 @@ typedef struct od_runtime_state {
     od_devices devices;
     int virtual_number;
     int kernel_threads;                 /* od_runtime_kernel_threads() */
-    od_link *links;                     /* between places, from row to column, the host as the last one */
+    od_topology *links;                 /* of the machine */
     od_job *jobs_done, **jobs_done_end; /* outbox: completed jobs */
     od_waiter *requests_done;           /* outbox: completed requests with a notify */
     od_gate *gates;                     /* outbox: gates to be opened */
@@ -47,6 +50,8 @@ typedef struct od_runtime_state {
     unsigned waiting;                   /* threads of the program that wait for `changed` */
     od_list live;                       /* od_job.live: submitted, with an event, not complete */
     bool single_device;
+    bool divided;        /* a region has been in parts */
+    uint64_t faults;     /* of kernels, in what their tasks have not named */
     bool mandatory;
     uint64_t start_ns;
     unsigned busy;       /* transfers and jobs that the driver is carrying out */
@@ -55,6 +60,7 @@ typedef struct od_runtime_state {
     unsigned onlookers;  /* threads that wait for `changed` and want to look after each event */
     bool stopping;       /* and nothing new is started */
     bool abandoned;      /* libomp is ending, and gets no more reports */
+    bool relayed;          /* a thread is about to report to libomp what has completed */
     atomic_uint reporting; /* threads that report to libomp, without the lock, what has completed */
     bool deferred;        /* a thread counts the seconds of tasks that wait for what the program holds */
     bool must_reclaim;         /* the back-end has been notified of host memory that it must forget */
@@ -96,6 +102,22 @@ void od_runtime_end_transfer(od_transfer *transfer, od_status status);
 /* A copy has failed. Without the lock. */
 void od_runtime_probe_both(const od_transfer *transfer);
 
+/* --- windows.c, under the lock --- */
+
+/* For od_driver_ops. */
+void od_runtime_discard_part(void *driver, od_datum *datum, unsigned k);
+
+/* --- learnt.c, under the lock --- */
+
+/* A kernel of this task has touched what its task has not named of the arguments that are in the window. */
+void od_runtime_note_fault(const od_task *task, const od_window *window, bool write);
+
+/* --- pages.c, under the lock --- */
+
+od_status od_runtime_watch_pages(void);
+/* It is not there any more: kernels that do not use it cannot read it either. */
+void od_runtime_hide_part(od_datum *datum, unsigned k);
+
 /* --- reservations.c, under the lock --- */
 
 /* The gate opens at the next unlock. */
@@ -118,7 +140,6 @@ void od_runtime_prepare_to_wait(const bool *flag);
 
 extern od_driver_ops od_runtime_driver_ops;
 
-od_link od_runtime_link(void *driver, int from, int to);
 /* A background job of the engine's has run. */
 void od_runtime_background_done(od_background *job);
 

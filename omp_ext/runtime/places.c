@@ -2,11 +2,8 @@
 /* Devices: by OpenMP's numbers and ours, by addresses; and what has been configured. */
 #include "omp_ext/runtime/internal.h"
 
-#include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "util/log.h"
-
-#include <elf.h>
 
 od_backend *od_runtime_backend(void)
 {
@@ -41,6 +38,13 @@ int od_runtime_virtual_number(void)
     return od_runtime.virtual_number;
 }
 
+static _Atomic uint64_t habits;
+
+void od_runtime_note_habit(void)
+{
+    atomic_fetch_add_explicit(&habits, 1, memory_order_relaxed);
+}
+
 int od_runtime_pool_of(uintptr_t address)
 {
     for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
@@ -51,6 +55,8 @@ int od_runtime_pool_of(uintptr_t address)
 
 void *od_runtime_address(const od_datum *datum, unsigned k)
 {
+    if (datum->window)
+        return od_window_kernel(datum->window, k, datum->base);
     return (char *)od_runtime.backend.pool_address[k] + datum->replica[k].offset;
 }
 
@@ -62,9 +68,7 @@ const od_options *od_runtime_options(void)
 /* Those of host devices are the program's. */
 static unsigned shared_processors(void)
 {
-    unsigned machine = od_images_machine();
-    bool on_host = machine == EM_X86_64 || machine == EM_AARCH64;
-    return on_host ? (unsigned)REAL(omp_get_num_procs)() : 0;
+    return od_devices_are_in_process() ? (unsigned)REAL(omp_get_num_procs)() : 0;
 }
 
 od_run od_runtime_run(void)
@@ -74,6 +78,8 @@ od_run od_runtime_run(void)
                     .backend = &od_runtime.backend,
                     .engine = od_runtime.engine,
                     .start_ns = od_runtime.start_ns,
+                    .faults = od_runtime.faults,
+                    .habits = atomic_load(&habits),
                     .processors = shared_processors(),
                     .inherited = od_runtime.inherited};
 }
@@ -91,5 +97,8 @@ void od_runtime_single_device(void)
 
 int od_runtime_required_device(void)
 {
-    return od_runtime.single_device && !od_devices_are_one(&od_runtime.devices) ? 0 : OD_NOWHERE;
+    if (!od_runtime.single_device || od_devices_are_one(&od_runtime.devices))
+        return OD_NOWHERE;
+    int k = od_runtime_device_index(od_runtime.virtual_number);
+    return k == OD_NOWHERE ? 0 : k;
 }

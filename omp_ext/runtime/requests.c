@@ -94,6 +94,18 @@ void od_runtime_request_async(od_request *const *requests, size_t n, od_detached
     od_request_group_end(g);
 }
 
+void od_runtime_await(bool begins)
+{
+    static _Thread_local bool began;
+    if (!od_runtime_started() || od_runtime.options.sched.write_back == OD_WRITE_BACK_LATE || (!begins && !began))
+        return;
+    bool changed = od_engine_await(od_runtime_lock(), begins);
+    began = begins && changed;
+    if (began)
+        od_recorder_await();
+    od_runtime_unlock();
+}
+
 void od_runtime_synchronise(void)
 {
     od_request *request;

@@ -5,6 +5,7 @@
 
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/process/quiet.h"
 #include "util/clock.h"
 #include "util/lock.h"
 #include "util/thread.h"
@@ -110,12 +111,38 @@ void od_runtime_revoke_for(const od_job *waiting)
 
 enum { OFFERED_NS = 1000000000 }; /* a team that has no thread for a task by then may have none for long */
 
+/* The program makes what the guard holds wait for itself: nothing happens, though each thread has had a processor. */
+typedef struct held_look {
+    uint64_t events; /* at the last look */
+    bool held;       /* nothing but what is held could go on */
+    od_quiet quiet;
+} held_look;
+
+static void look_at_held(held_look *look, od_engine *engine)
+{
+    bool held = !od_runtime.stopping && od_engine_holds_all(engine);
+    bool again = held && look->held && od_engine_events(engine) == look->events;
+    look->held = held;
+    look->events = od_engine_events(engine);
+    if (!held)
+        return;
+    od_runtime_unlock(); /* threads that wait for the lock seem to sleep */
+    if (!again)
+        od_quiet_begin(&look->quiet);
+    bool quiet = again && od_quiet_lasts(&look->quiet);
+    engine = od_runtime_lock();
+    if (quiet && !od_runtime.stopping && od_engine_events(engine) == look->events)
+        od_engine_let_go(engine);
+}
+
 static void *count_seconds(void *arg)
 {
+    held_look look = {0};
     (void)arg;
     for (bool more = true; more && !od_runtime_ended();) {
         nanosleep(&(struct timespec){.tv_nsec = 500 * 1000 * 1000}, NULL);
         od_engine *engine = od_runtime_lock();
+        look_at_held(&look, engine);
         more = !od_runtime.stopping;
         if (more)
             od_runtime_revoke_before(od_clock_ns() - OFFERED_NS, true);
@@ -123,6 +150,7 @@ static void *count_seconds(void *arg)
         od_runtime.deferred = more;
         od_runtime_unlock();
     }
+    od_quiet_end(&look.quiet);
     return NULL;
 }
 

@@ -49,6 +49,9 @@ void od_request_group_add(od_request_group *group, od_engine *engine, od_request
 void od_request_group_end(od_request_group *group);
 /* Submits requests (NULL ones are skipped) and returns; completes the task, if any, when all are complete. */
 void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task);
+/* The calling thread begins to wait, or has waited, for tasks of the program: what it has submitted so far is all for
+ * now (od_engine_await). */
+void od_runtime_await(bool begins);
 /* Writes back the data outside regions: what a taskwait, taskgroup, barrier or join promises. */
 void od_runtime_synchronise(void);
 /* Makes host memory current for [base, base+size) and forgets device copies, or only reads. Blocks. */
@@ -94,11 +97,25 @@ int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 int od_runtime_device_index(int n);
 /* OpenMP's number of the virtual device: the default device's, as long as the program sets no other. */
 int od_runtime_virtual_number(void);
+/* A construct has named the default device, and is scheduled like all others (OMPDARTS_DEVICE_CLAUSE=auto). */
+void od_runtime_note_habit(void);
 /* How many threads a region gets that begins on a worker, in a kernel on a host device or in a host version. */
 int od_runtime_kernel_threads(void);
 /* Our device whose pool contains the address, or OD_NOWHERE. */
 int od_runtime_pool_of(uintptr_t address);
 void *od_runtime_address(const od_datum *datum, unsigned k); /* device address of a replica */
+/* Data of the region are parts from now on (memmgr/window/window.h). OD_EDEVICE: not with these devices, or not any
+ * more; OD_EFULL: settle the region and retry. Under the lock. */
+od_status od_runtime_divide(od_engine *engine, od_region *region);
+/* What a kernel touches is looked at, and not only what its task names (parts/pages.c): parts end where pages do. */
+bool od_runtime_guards_parts(void);
+/* Whether the kernel has so far touched about as much of an argument as its tasks have named; it has not written to it
+ * without having said so. Under the lock. */
+bool od_runtime_names_its_parts(const void *kernel, int32_t argument);
+bool od_runtime_may_only_read(const void *kernel, int32_t argument);
+/* A kernel that uses parts is about to run on device k; it has ended. */
+void od_runtime_open_parts(od_task *task, unsigned k);
+void od_runtime_close_parts(const od_task *task, unsigned k);
 /* The program has device globals: only device 0 is used from now on. */
 void od_runtime_single_device(void);
 /* The one device that new tasks may use, or OD_NOWHERE: any. */

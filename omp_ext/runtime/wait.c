@@ -6,6 +6,7 @@
 #include "omp_ext/runtime/own_copies.h"
 #include "omp_ext/libomp/thread.h"
 #include "util/clock.h"
+#include "util/thread.h"
 
 #include <time.h>
 
@@ -33,17 +34,20 @@ od_engine *od_runtime_lock_to_wait(const bool *flag)
 }
 
 /* What has been reserved for tasks that have not begun, or do something else just now, may be what the calling thread
- * waits for, and it may be the thread that would run them, or hold a lock that they wait for. */
+ * waits for, and it may be the thread that would run them, or hold a lock that they wait for. Whoever is shown
+ * addresses may be using them: it gets longer. */
 static void wait_beside_reservations(void)
 {
-    enum { WAIT_NS = 2000000 };
+    enum { WAIT_NS = 2000000, SHOWN_NS = 20000000 };
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_nsec += WAIT_NS;
     limit.tv_sec += limit.tv_nsec / 1000000000;
     limit.tv_nsec %= 1000000000;
-    if (pthread_cond_timedwait(&od_runtime.changed, &od_runtime.lock.mutex, &limit))
-        od_runtime_revoke_before(od_clock_ns() - WAIT_NS / 2, false);
+    if (od_condition_wait_until(&od_runtime.changed, &od_runtime.lock, &limit))
+        return;
+    od_runtime_revoke_before(od_clock_ns() - WAIT_NS / 2, false);
+    od_runtime_revoke_before(od_clock_ns() - SHOWN_NS, true);
 }
 
 /* Under the lock, which is given away meanwhile. Nothing is reported to libomp in between: it might run a task of the
@@ -87,7 +91,7 @@ void od_runtime_wait(const bool *flag)
         if (!*flag && od_runtime.nreservations)
             wait_beside_reservations();
         else if (!*flag)
-            pthread_cond_wait(&od_runtime.changed, &od_runtime.lock.mutex);
+            od_condition_wait(&od_runtime.changed, &od_runtime.lock);
     }
     od_runtime.waiting--;
     awaited = NULL;

@@ -4,14 +4,11 @@
 #include "omp_ext/services/profile.h"
 
 #include "omp_ext/libomp/images.h"
-#include "util/clock.h"
 #include "util/file/history.h"
 #include "util/log.h"
-#include "util/memory.h"
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,119 +79,29 @@ void od_profile_save(void)
 
 /* --- links ------------------------------------------------------------------- */
 
-enum { SMALL = 64, SMALL_COPIES = 16, LARGE = 8 << 20, LARGE_COPIES = 4 };
-
-typedef struct ends {
-    od_backend *backend;
-    int to, from;
-    void *to_address;
-    const void *from_address;
-} ends;
-
-/* The shortest of some copies, seconds; below 0: one failed. */
-static double time_copies(const ends *x, size_t bytes, int copies)
+bool od_profile_is_on(void)
 {
-    double best = INFINITY;
-    for (int i = 0; i < copies; i++) {
-        uint64_t start = od_clock_ns();
-        if (x->backend->ops->copy(x->backend->state, x->to, x->to_address, x->from, x->from_address, bytes))
-            return -1;
-        best = fmin(best, (double)(od_clock_ns() - start) / (double)OD_NS_PER_S);
-    }
-    return best;
+    return history != NULL;
 }
 
-static bool measure(const ends *x, size_t bytes, od_link *link)
+static void name_link(char name[96], const char *link)
 {
-    double latency = time_copies(x, SMALL, SMALL_COPIES), total = time_copies(x, bytes, LARGE_COPIES);
-    if (latency <= 0 || total <= latency)
-        return false;
-    *link = (od_link){.latency = latency, .bandwidth = (double)bytes / (total - latency)};
-    return true;
+    snprintf(name, 96, "link %s of machine %u", link, od_images_machine());
 }
 
-static bool profile_link(const char *name, od_link *link)
+double od_profile_find_link(const char *link, od_link_row row)
 {
-    const od_history_row *latency = od_history_find(history, name, 0), *bandwidth = od_history_find(history, name, 1);
-    if (!latency || !bandwidth || bandwidth->mean <= 0)
-        return false;
-    *link = (od_link){.latency = latency->mean, .bandwidth = bandwidth->mean};
-    return true;
+    char name[96];
+    name_link(name, link);
+    const od_history_row *found = od_history_find(history, name, row);
+    return found ? found->mean : 0;
 }
 
-/* Row 0 of a link's name is its latency (s), row 1 its bandwidth (bytes/s). */
-static void put_link(char *name, const od_link *link)
+void od_profile_put_link(const char *link, od_link_row row, double value)
 {
-    od_history_put(history, &(od_history_row){.size = 0, .count = 1, .mean = link->latency, .name = name});
-    od_history_put(history, &(od_history_row){.size = 1, .count = 1, .mean = link->bandwidth, .name = name});
-    od_log(OD_LOG_INFO, "profile", "%s: latency %.2g s, bandwidth %.3g bytes/s (measured)", name, link->latency,
-           link->bandwidth);
-}
-
-/* `kind` names the link in the history: links of one kind are measured once. */
-static bool find_link(const char *kind, const ends *x, size_t bytes, od_link *link)
-{
-    char name[64];
-    snprintf(name, sizeof name, "link %s of machine %u", kind, od_images_machine());
-    if (profile_link(name, link))
-        return true;
-    if (!measure(x, bytes, link))
-        return false;
-    put_link(name, link);
-    return true;
-}
-
-/* Back-ends that know their pairs of devices are measured pair by pair, others once for all. */
-static bool find_host_link(od_backend *backend, unsigned k, char *buffer, size_t bytes, od_link *link)
-{
-    char kind[48] = "between host and device";
-    unsigned measured = backend->ops->is_peer ? k : 0;
-    ends x = {backend, (int)measured, OD_HOST, backend->pool_address[measured], buffer};
-    if (backend->ops->is_peer)
-        snprintf(kind, sizeof kind, "%s between host and %u", backend->ops->name, k);
-    return find_link(kind, &x, bytes, link);
-}
-
-static bool find_peer_link(od_backend *backend, unsigned from, unsigned to, size_t bytes, od_link *link)
-{
-    char kind[48] = "between devices";
-    ends x = {backend, 1, 0, backend->pool_address[1], backend->pool_address[0]};
-    if (backend->ops->is_peer) {
-        if (!backend->ops->is_peer(backend->state, from, to)) {
-            *link = (od_link){0};
-            return true;
-        }
-        snprintf(kind, sizeof kind, "%s from %u to %u", backend->ops->name, from, to);
-        x = (ends){backend, (int)to, (int)from, backend->pool_address[to], backend->pool_address[from]};
-    }
-    return find_link(kind, &x, bytes, link);
-}
-
-void od_profile_links(od_backend *backend, od_link *links)
-{
-    unsigned n = backend->ndevices;
-    size_t bytes = backend->pool_bytes[0] < LARGE ? backend->pool_bytes[0] : LARGE;
-    char *buffer = history && bytes > 2 * SMALL ? od_malloc(bytes) : NULL;
-    if (!buffer)
-        return;
-    memset(buffer, 1, bytes); /* touched pages, not the one of zeros */
-    bool found = true;
-    for (unsigned k = 0; k < n && found; k++) {
-        found = find_host_link(backend, k, buffer, bytes, &links[n * (n + 1) + k]);
-        links[k * (n + 1) + n] = links[n * (n + 1) + k];
-        for (unsigned to = 0; to < n && found; to++)
-            if (to != k)
-                links[k * (n + 1) + to] = links[n * (n + 1) + k];
-    }
-    for (unsigned from = 0; from < n && found && backend->ops->peer; from++)
-        for (unsigned to = 0; to < n && found; to++)
-            if (from != to)
-                found = find_peer_link(backend, from, to, bytes, &links[from * (n + 1) + to]);
-    if (backend->ops->release_host) {
-        backend->ops->release_host(backend->state, (uintptr_t)buffer, bytes);
-        backend->ops->reclaim(backend->state);
-    }
-    free(buffer);
+    char name[96];
+    name_link(name, link);
+    od_history_put(history, &(od_history_row){.size = row, .count = 1, .mean = value, .name = name});
 }
 
 static void stop(const od_run *run)

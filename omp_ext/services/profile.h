@@ -8,18 +8,23 @@
 #ifndef OD_OMP_EXT_RECALL_H
 #define OD_OMP_EXT_RECALL_H
 
-#include "memmgr/device/backend.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/services/service.h"
+
+#include <stdbool.h>
 
 void od_profile_start(void);
 
 /* The cost of an entry that has not run yet, if an earlier run has measured it. Cheap after the first call. */
 void od_profile_cost(od_entry *entry);
 
-/* The links between places, from row to column, the host as the last one; measured, if that has not been done on this
- * machine. What is not known stays as it is. */
-void od_profile_links(od_backend *backend, od_link *links);
+/* Measurements of links (omp_ext/services/links.h). Only where they are kept: */
+bool od_profile_is_on(void);
+/* What is kept of a link, by rows of its name: seconds, and bytes/s. */
+typedef enum od_link_row { OD_LINK_LATENCY, OD_LINK_BANDWIDTH } od_link_row;
+/* 0: not known. */
+double od_profile_find_link(const char *link, od_link_row row);
+void od_profile_put_link(const char *link, od_link_row row, double value);
 
 /* Saves what this run has measured, as the service does at the end. */
 void od_profile_save(void);

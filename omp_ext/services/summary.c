@@ -36,6 +36,8 @@ static void report(const od_run *run)
                    .evict = options->sched.evict,
                    .seed = options->sched.seed,
                    .wall_s = (double)(od_clock_ns() - run->start_ns) * 1e-9,
+                   .faults = run->faults,
+                   .habits = run->habits,
                    .processors = run->processors,
                    .ndevices = run->backend->ndevices,
                    .devices = devices};
@@ -47,8 +49,8 @@ static void report(const od_run *run)
         od_engine_device_stats(run->engine, k, &devices[k].stats);
     }
     locale_t programs = od_plain_numbers_begin();
-    if (options->stats.file[0] && od_report_write_json(&r, options->stats.file))
-        od_log(OD_LOG_ERROR, "runtime", "the statistics could not be written to %s", options->stats.file);
+    if (options->stats.file[0])
+        od_report_write_json(&r, options->stats.file); /* which says what went wrong */
     if (options->stats.summary)
         print(&r);
     od_plain_numbers_end(programs);

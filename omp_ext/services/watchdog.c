@@ -67,7 +67,17 @@ static health look(const od_engine *engine, uint64_t elapsed_ns)
     return cpus < 0.02 ? STUCK : SPINNING;
 }
 
-enum { MORE_PATIENCE = 6 }; /* times as long with threads that spin */
+enum {
+    MORE_PATIENCE = 6, /* times as long with threads that spin */
+    LOOK_NS = 50 * 1000 * 1000,
+    MOST_NS = 5 * LOOK_NS, /* between two looks: in longer ones the process was stopped, by a debugger or a shell */
+};
+
+static uint64_t lap(od_fair *fair)
+{
+    uint64_t ns = od_fair_lap(fair);
+    return ns < MOST_NS ? ns : MOST_NS;
+}
 
 static void *watch(void *arg)
 {
@@ -76,7 +86,7 @@ static void *watch(void *arg)
     od_fair fair;
     bool spun = false, counts = false;
     while (!od_runtime_ended()) {
-        nanosleep(&(struct timespec){0, 50 * 1000 * 1000}, NULL);
+        nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
         const od_engine *engine = od_runtime_lock();
         uint64_t now = od_clock_ns();
         health is = look(engine, now - last_ns);
@@ -85,7 +95,7 @@ static void *watch(void *arg)
         if (is == WELL)
             ill_ns = 0;
         else if (counts)
-            ill_ns += od_fair_lap(&fair);
+            ill_ns += lap(&fair);
         else
             od_fair_begin(&fair, 0, false);
         counts = is != WELL;

@@ -45,6 +45,7 @@ struct od_entry {
     atomic_bool has_depends; /* its tasks are submitted with depend clauses */
     od_learnt_depend depend[OD_MAX_LEARNT_DEPENDS];
     bool profile_read;          /* earlier runs have been looked at */
+    bool is_data_construct;     /* omp_ext/tasks/constructs.h; under the runtime's lock */
     uint64_t news;          /* runs of this run */
     bool closed;            /* its library has been: to be used again for other code */
     struct od_source *text; /* omp_ext/services/source.h */

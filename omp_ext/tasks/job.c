@@ -9,6 +9,7 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/serial.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/maps/structs/structs.h"
@@ -156,6 +157,15 @@ static bool is_spilled(const od_task *task)
     return false;
 }
 
+/* libomptarget maps what is in one piece. */
+static bool has_parts(const od_task *task)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (task->access[i].datum->window)
+            return true;
+    return false;
+}
+
 /* The host version could not run with right results: it knows neither device memory nor spill areas, and what it writes
  * after our return would not reach a copy whose device address the program holds. */
 static bool needs_device(od_job *job)
@@ -212,12 +222,27 @@ static void *copy_to_device(const od_access *access, int device)
     return failed ? NULL : copy;
 }
 
+/* Attached pointers keep the host's values; in a spill area nobody looks at them. */
+static void copy_home(const od_datum *d, const void *copy, int device)
+{
+    od_runtime_lock();
+    bool lands = !od_datum_is_spilled(d) && od_attachments_overlap(od_datum_attachments(d), d->base, d->size);
+    od_runtime_unlock();
+    char *to = lands ? od_alloc(d->size) : host_contents(d);
+    if (REAL(omp_target_memcpy)(to, copy, d->size, 0, 0, initial_device(), device))
+        od_fatal("a copy from a device has failed");
+    if (!lands)
+        return;
+    od_runtime_lock();
+    od_attachments_deliver(od_datum_attachments(d), d->base, d->size, to);
+    od_runtime_unlock();
+    free(to);
+}
+
 static void drop_copy(const od_access *access, void *copy, int device, bool done)
 {
-    const od_datum *d = access->datum;
-    if (done && (access->mode & OD_WRITE) &&
-        REAL(omp_target_memcpy)(host_contents(d), copy, d->size, 0, 0, initial_device(), device))
-        od_fatal("a copy from a device has failed");
+    if (done && (access->mode & OD_WRITE))
+        copy_home(access->datum, copy, device);
     REAL(omp_target_free)(copy, device);
 }
 
@@ -235,17 +260,27 @@ static bool run_copies(const od_job *job, int device)
     return done;
 }
 
+static bool run_on(const od_job *job, int device)
+{
+    if (has_parts(&job->task))
+        return false;
+    if (job->launch.call.structs)
+        return run_copies(job, device);
+    return has_memory(job, device) && !od_launch_as_written(&job->launch, job->task.access, device);
+}
+
 /* A task that fits on no device beside what is there. Its data are in host memory, and the kernel runs on a device all
  * the same: libomptarget finds memory for it outside of the pool. False: there is none, or no need; the host version
  * can run. */
 static bool run_outside_pool(od_job *job)
 {
+    if (has_parts(&job->task) && od_runtime_guards_parts())
+        od_fatal("no device can run a task that uses parts of an array, and on the host nobody sees what it touches "
+                 "besides: set OMPDARTS_COHERENCE=depend if its depend clause says all");
     if (!needs_device(job))
         return false;
     int device = od_runtime_device_number(device_outside_pool(job));
-    bool done = job->launch.call.structs ? run_copies(job, device)
-                                         : has_memory(job, device) &&
-                                               !od_launch_as_written(&job->launch, job->task.access, device);
+    bool done = run_on(job, device);
     od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
            done ? "libomptarget ran it in memory beyond the limit" : "its host version runs on the program's memory");
     if (!done && job->task.uses_spill) {
@@ -261,7 +296,12 @@ static bool run_outside_pool(od_job *job)
  * end. */
 static od_status run_kernel(od_job *job, int place, void **handle)
 {
-    int failed = od_launch_run(&job->launch, job->task.access, (unsigned)place, handle);
+    bool watched = od_runtime_guards_parts() && has_parts(&job->task);
+    if (watched)
+        od_runtime_open_parts(&job->task, (unsigned)place);
+    int failed = od_launch_run(&job->launch, job->task.access, (unsigned)place, watched ? NULL : handle);
+    if (watched)
+        od_runtime_close_parts(&job->task, (unsigned)place);
     if (failed)
         od_runtime_probe(place);
     return failed ? OD_EDEVICE : OD_OK;
@@ -418,7 +458,7 @@ static od_job *make_sync_job(const od_kernel_call *call, od_uses *uses)
     job->task.uses_spill = true;
     if (!status) {
         od_args_push_always(&job->launch.call.map);
-        status = od_args_resolve(&job->launch.call.map, NULL, 0, uses, job->launch.access_of);
+        status = od_launch_resolve(&job->launch, NULL, 0, od_serial_user(), uses);
     }
     if (!status)
         od_structs_relocate(job->launch.call.structs, job->launch.access_of, uses->access);

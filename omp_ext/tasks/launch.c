@@ -142,8 +142,9 @@ static od_kernel_args copy_to_rewrite(const od_launch *launch)
     args.types = memcpy(launch->rewritten + 3 * n, map->types, n * sizeof *args.types);
     args.names = map->names;
     args.mappers = NULL;
-    for (size_t i = 0; (map->any & OD_MAP_FOREIGN) && i < n; i++)
-        args.types[i] &= ~OD_MAP_FOREIGN;
+    const int64_t marks = OD_MAP_FOREIGN | OD_MAP_WHOLE;
+    for (size_t i = 0; (map->any & marks) && i < n; i++)
+        args.types[i] &= ~marks;
     return args;
 }
 
@@ -183,8 +184,8 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     return failed;
 }
 
-/* libomp would run a task again to ask for the end of its kernel, which tied tasks, as all are here, cannot: what passes
- * through waits. */
+/* libomp would run a task again to ask for the end of its kernel, which tied tasks, as all are here, cannot: what
+ * passes through waits. */
 int32_t __kmpc_omp_has_task_team(int32_t gtid)
 {
     if (od_self.launching || od_runtime_offloads())

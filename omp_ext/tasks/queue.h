@@ -22,8 +22,9 @@ od_queue *od_queue_own(void);
 /* Waits for what the queue holds: constructs that the same code meets next expect that. */
 void od_queue_drain(void);
 
-/* Device k is current on the calling thread around what libomptarget does there: it launches and asks without seeing to that
- * itself. OD_EDEVICE: the device has failed, and libomptarget, which would end the process, is not to be called. */
+/* Device k is current on the calling thread around what libomptarget does there: it launches and asks without seeing to
+ * that itself. OD_EDEVICE: the device has failed, and libomptarget, which would end the process, is not to be
+ * called. */
 od_status od_queue_enter_device(unsigned k);
 void od_queue_leave_device(unsigned k);
 /* Likewise around a construct that is libomptarget's, for OpenMP's device. The answer is for the end. */

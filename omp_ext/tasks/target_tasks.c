@@ -16,6 +16,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
+#include "omp_ext/tasks/constructs.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/tasks/task_table.h"
 #include "omp_ext/libomp/serial.h"
@@ -32,12 +33,16 @@
 static void forget_discarded(const void *task)
 {
     od_record *stale = REAL(omp_get_cancellation)() ? od_task_table_take(task) : NULL;
-    if (stale) {
-        od_task_unsubmit(stale);
-        od_task_withdraw(stale);
-        od_recorder_done(stale->number);
-        od_record_free(stale);
-    }
+    if (stale)
+        od_target_task_discard(stale);
+}
+
+void od_target_task_discard(od_record *record)
+{
+    od_task_unsubmit(record);
+    od_task_withdraw(record);
+    od_recorder_done(record->number);
+    od_record_free(record);
 }
 
 /* --- explicit tasks that create target tasks ------------------------------ */
@@ -151,7 +156,7 @@ static void submit_launch(od_record *record, od_launch *launch)
     job->destructor = take_destructor(record);
     const od_map_args *map = &job->launch.call.map;
     od_args_push_always(map);
-    od_expect_memory(!od_args_resolve(map, record->depends, record->ndepends, &uses, job->launch.access_of));
+    od_expect_memory(!od_launch_resolve(&job->launch, record->depends, record->ndepends, NULL, &uses));
     od_structs_relocate(launch->call.structs, job->launch.access_of, uses.access);
     od_uses_save(&uses, record->depends, record->ndepends);
     od_runtime_lock();
@@ -186,24 +191,22 @@ static void dispatch(od_record *record, od_capture *capture)
     od_detached_report(record->detached);
 }
 
-static int32_t target_trampoline(int32_t gtid, void *task)
+static void run_entry(int32_t gtid, const od_record *record)
 {
-    od_record *record = od_task_table_take(task);
-    od_detach_task_begins();
-    if (record->in_place) {
-        od_task_unsubmit(record);
-        od_task_host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
+    void *task = (void *)(uintptr_t)record->task;
+    if (record->detached.team)
+        od_offered_table.run_body(task);
+    else
         record->entry(gtid, task);
-        od_task_withdraw(record);
-        od_recorder_done(record->number);
-        od_record_free(record);
-        return 0;
-    }
-    record->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
+}
+
+void od_target_task_begin(int32_t gtid, od_record *record)
+{
     if (od_runtime_ending()) {
+        od_construct_begin(record);
         od_detached_report(record->detached);
         od_record_free(record);
-        return 0;
+        return;
     }
     od_task_unsubmit(record);
     if (!record->number)
@@ -214,16 +217,63 @@ static int32_t target_trampoline(int32_t gtid, void *task)
     od_thread saved = od_self;
     od_self = (od_thread){.mode = OD_CAPTURE, .capture = &capture, .own_default_device = saved.own_default_device};
     uint64_t owner = od_recorder_own(record->number);
-    record->entry(gtid, task);
+    run_entry(gtid, record);
     od_recorder_own(owner);
     od_self = saved;
     record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
-    bool was = od_thread_at_scheduling_point(true);
+    if (capture.what == OD_CAPTURED_REQUESTS)
+        od_construct_learn(record);
+    bool was = od_thread_at_scheduling_point(!record->detached.team);
     dispatch(record, &capture);
     od_task_withdraw(record);
     od_thread_at_scheduling_point(was);
     od_record_free(record);
+}
+
+static int32_t target_trampoline(int32_t gtid, void *task)
+{
+    od_record *record = od_task_table_take(task);
+    od_detach_task_begins();
+    if (!record->in_place) {
+        record->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
+        od_target_task_begin(gtid, record);
+        return 0;
+    }
+    od_task_unsubmit(record);
+    od_task_host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
+    record->entry(gtid, task);
+    od_target_task_discard(record);
     return 0;
+}
+
+_Thread_local od_record *od_task_claims;
+
+/* libomp keeps its order and hands it over when it is ready. NULL: this libomp does not. */
+static void *create_claimed(od_record *record, od_ident *ident, int32_t gtid, size_t size, size_t shareds,
+                            int64_t device)
+{
+    if (!od_offered_table.complete || (record->flags & OD_TASK_DETACHABLE) || od_runtime_ending())
+        return NULL;
+    od_libomp_count(&od_libomp_counted.claimed);
+    record->detached.team = od_member_begun()->team;
+    od_task_claims = record;
+    void *task = REAL(__kmpc_omp_target_task_alloc)(ident, gtid, record->flags, size, shareds, record->entry, device);
+    od_task_claims = NULL;
+    record->detached.event = task;
+    return task;
+}
+
+/* libomp's task, which it does not run itself. */
+static void *create(od_record *record, od_ident *ident, int32_t gtid, size_t size, size_t shareds, int64_t device)
+{
+    int32_t ordinary = od_task_detachable(record->flags) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
+    void *task = create_claimed(record, ident, gtid, size, shareds, device);
+    if (task)
+        return task;
+    od_libomp_count(&od_libomp_counted.detached);
+    task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
+    record->in_place = od_self.serial_loops > 0 || !od_task_is_awaited() || od_runtime_ending();
+    return task;
 }
 
 void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
@@ -231,21 +281,19 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
 {
     if (!od_runtime_active())
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
-    int32_t ordinary = od_task_detachable(flags) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
     od_record *record = od_alloc_zeroed(1, sizeof *record);
     od_self.unsuited = true;
     od_self.family.has_children = true;
-    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
-    *record = (od_record){.task = task,
-                          .entry = entry,
+    *record = (od_record){.entry = entry,
                           .code = od_task_code(entry),
                           .flags = flags,
                           .shares_nothing = shareds == 0,
                           .created_ns = od_tracing_creation(),
                           .name = od_tracing_take_name()};
+    void *task = create(record, ident, gtid, size, shareds, device);
+    record->task = task;
     forget_discarded(task);
-    record->in_place = od_self.serial_loops > 0 || !od_task_is_awaited() || od_runtime_ending();
-    if (!record->in_place)
+    if (!record->in_place && !record->detached.team)
         record->detached = od_detached_join();
     od_task_table_add(record);
     return task;
@@ -283,11 +331,11 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
 }
 
 /* Code that does not offload, before the first construct: no task that it could depend on has data on a device, as that
- * one would have been created before it. */
+ * one would have been created before it. And libomp's own tasks without code (patches/llvm-19, taskwait nowait). */
 static bool needs_no_record(const od_kmp_task *task)
 {
-    return !od_runtime_started() && task->entry == parent_trampoline &&
-           od_entry_numbered(task->part_id)->kind == OD_ENTRY_HOST;
+    return !task->entry || (!od_runtime_started() && task->entry == parent_trampoline &&
+                            od_entry_numbered(task->part_id)->kind == OD_ENTRY_HOST);
 }
 
 static od_record *record_host_task(od_kmp_task *task)

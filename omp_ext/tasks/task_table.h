@@ -28,6 +28,9 @@ typedef struct od_record {
     bool at_end;               /* a host task made after exit() has been called */
     bool shares_nothing;       /* a target task whose code uses nothing of the program: a data construct */
     bool detachable;           /* it may be asked for an event when it runs */
+    bool announced;            /* the guard knows it as a data construct (constructs.h) */
+    od_banker_step construct;  /* as which */
+    od_node pending;           /* in the list of those that have not run */
     struct od_gate *gate;      /* of a host task that is given a reservation (reservation.h), or NULL */
     int32_t flags;             /* of its allocation */
     od_depend *depends;        /* malloc'ed copy, with room for one more */

@@ -9,6 +9,7 @@
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
+#include "omp_ext/tasks/constructs.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
@@ -60,6 +61,8 @@ void od_task_submit(od_record *record)
     record->number = od_recorder_create(seconds, record->depends, record->ndepends);
     if (record->submitted)
         record->submission = od_engine_submit(engine, record->code, seconds, uses, (uint32_t)record->ndepends);
+    if (record->shares_nothing)
+        od_construct_submit(engine, record);
     od_runtime_unlock();
     if (uses != few)
         free(uses);
@@ -67,6 +70,7 @@ void od_task_submit(od_record *record)
 
 void od_task_unsubmit(od_record *record)
 {
+    od_construct_begin(record);
     if (!record->submitted)
         return;
     od_engine *engine = od_runtime_lock();
@@ -76,6 +80,7 @@ void od_task_unsubmit(od_record *record)
 
 void od_task_withdraw(od_record *record)
 {
+    od_construct_end(record);
     if (!record->submission)
         return;
     od_engine_withdraw(od_runtime_lock(), record->submission);

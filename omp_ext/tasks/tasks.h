@@ -25,6 +25,13 @@ bool od_task_is_awaited(void);
 /* The explicit task that runs here ends: the target tasks that it has created are complete when this returns. */
 void od_task_end_family(int32_t gtid);
 
+/* A target task is ready, and completes with its record's `detached`. */
+void od_target_task_begin(int32_t gtid, od_record *record);
+/* It never will be. */
+void od_target_task_discard(od_record *record);
+/* The target task that the calling thread creates just now and wants libomp to hand over (claimed.c), or NULL. */
+extern _Thread_local od_record *od_task_claims __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
 /* What has been learnt about a compiled task. */
 od_entry *od_task_code(od_task_entry entry);
 

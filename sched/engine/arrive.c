@@ -62,7 +62,7 @@ static size_t footprint(const od_engine *e, const od_task *t)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < t->naccess; i++)
-        bytes += od_pool_rounded(e->device[0].pool, t->access[i].datum->size);
+        bytes += od_pool_rounded(e->device[0].pool, od_datum_occupies(t->access[i].datum));
     return bytes;
 }
 
@@ -70,9 +70,9 @@ static void too_large(od_engine *e, od_task *t)
 {
     if (!e->warned_too_large && !t->advisory)
         od_log(OD_LOG_WARNING, "engine",
-               "a task needs %zu bytes, more than the %zu bytes of a device: such tasks run on the host "
+               "a task needs %.4g MB, more than the %.4g MB of a device: such tasks run on the host "
                "(raise OMPDARTS_MEM or use smaller tiles)",
-               t->footprint, od_pool_capacity(e->device[0].pool));
+               (double)t->footprint * 1e-6, (double)od_pool_capacity(e->device[0].pool) * 1e-6);
     e->warned_too_large |= !t->advisory;
     od_host_wait(e, t);
 }
@@ -118,6 +118,12 @@ void od_arrive_again(od_engine *e, od_task *t)
     place(e, t);
 }
 
+void od_arrive_released(od_engine *e, bool force)
+{
+    for (od_task *t; (t = od_admit_release(e, force)); force = false)
+        place(e, t);
+}
+
 void od_arrive_deferred(od_engine *e)
 {
     od_list again;
@@ -161,11 +167,14 @@ void od_arrive(od_engine *e, od_task *t)
     t->known = t->submission ? t->submission->known : NULL;
     t->link = (od_node){NULL, NULL};
     t->footprint = footprint(e, t);
+    for (uint32_t i = 0; i < t->naccess; i++)
+        t->access[i].datum->tasks++;
     e->unfinished++;
     if (t->outer && t->outer->place != OD_HOST)
         e->device[t->outer->place].blocked++;
     if (!again)
         emit_created(e, t);
     od_emit_task(e, OD_EVENT_TASK_READY, t);
-    place(e, t);
+    if (!od_admit_waits(e, t))
+        place(e, t);
 }

@@ -14,7 +14,7 @@ static bool is_usable(const od_access *a, unsigned k)
     const od_datum *d = a->datum;
     if (d->replica[k].state != OD_PRESENT || ((a->mode & OD_READ) && !od_datum_is_readable(d, k)))
         return false;
-    return !((a->mode & OD_WRITE) && d->transfers);
+    return !((a->mode & OD_WRITE) && d->transfers) && !d->lent;
 }
 
 static bool is_runnable(od_task *t, unsigned k)
@@ -148,7 +148,7 @@ static bool commit_head(od_engine *e, unsigned k)
         commit(e, t, k);
         return true;
     }
-    if (!od_device_is_quiet(device))
+    if (!od_device_is_quiet(device) || e->spill_full) /* od_engine_let_go() */
         return false;
     if (od_engine_has_deferred(e, t)) {
         od_buffer_take_back(e, t, k);
@@ -174,7 +174,7 @@ static bool prefetch_task(od_engine *e, od_task *t, unsigned k)
         od_datum *d = t->access[i].datum;
         if (!(t->access[i].mode & OD_READ) || d->replica[k].state != OD_ABSENT)
             continue;
-        if (d->writers || d->home != OD_NOWHERE)
+        if (d->writers || d->home != OD_NOWHERE || d->lent)
             continue;
         if (!od_memory_take(e, k, d, NULL))
             return false;
@@ -210,5 +210,6 @@ bool od_commit_serve(od_engine *e, unsigned k)
     }
     if (!head_waits(e, k))
         prefetch(e, k);
+    od_home_serve(e, k);
     return any;
 }

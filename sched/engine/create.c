@@ -28,8 +28,11 @@ static bool make_links(od_engine *e)
     for (unsigned from = 0; e->link && from <= n; from++)
         for (unsigned to = 0; to <= n; to++) {
             od_link *link = &e->link[from * (n + 1) + to];
+            int source = from < n ? (int)from : OD_HOST, target = to < n ? (int)to : OD_HOST;
             if (ops->link)
-                *link = ops->link(e->config.driver, from < n ? (int)from : OD_HOST, to < n ? (int)to : OD_HOST);
+                *link = ops->link(e->config.driver, source, target);
+            else if (e->config.topology)
+                *link = od_topology_link(e->config.topology, source, target, n);
             else
                 *link = from < n && to < n ? e->config.peer_link : e->config.host_link;
         }
@@ -95,6 +98,7 @@ static od_status make_devices(od_engine *e)
         od_list_init(&device->forced);
         od_list_init(&device->buffer);
         od_list_init(&device->committed);
+        od_list_init(&device->results);
         device->last_ns = od_engine_now(e);
         device->pool = od_pool_create(e->config.memory, e->config.alignment);
         if (!device->pool)
@@ -111,6 +115,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     if (!e)
         return OD_ENOMEM;
     e->config = *config;
+    e->room = od_buffer_room(config);
     if (!e->config.alignment)
         e->config.alignment = 256;
     od_list_init(&e->submissions);
@@ -139,12 +144,14 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                              .decided = od_is_observed(e) ? decided : NULL};
     e->directory = od_directory_create(config->ndevices);
     e->forecast = od_forecast_create();
-    e->levels = od_levels_create();
-    od_status status = make_links(e) && e->directory && e->forecast && e->levels ? make_devices(e) : OD_ENOMEM;
+    e->levels = config->ranked ? NULL : od_levels_create();
+    bool made = make_links(e) && e->directory && e->forecast && (config->ranked || e->levels) && !od_admit_init(e);
+    od_status status = made ? make_devices(e) : OD_ENOMEM;
     for (unsigned k = 0; !status && k < config->ndevices; k++)
         e->env.inbound += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
     od_active_init(&e->active, &e->env, config->active, config->policy->chooses_active);
-    if (!status && (e->active.chooses || config->policy->wants_known)) {
+    e->chooser_ops = config->policy->chooser;
+    if (!status && (e->active.chooses || config->policy->wants_known || e->chooser_ops)) {
         e->known = od_known_create(config->ndevices, find_datum, e);
         e->env.known = config->policy->wants_known ? e->known : NULL;
         status = e->known ? OD_OK : OD_ENOMEM;
@@ -152,8 +159,11 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     if (!status)
         status = od_policy_create(config->policy, &e->env, &e->policy_state);
     e->env.values = NULL; /* not kept */
-    if (status) {
+    if (status)
         e->policy_state = NULL;
+    else if (e->chooser_ops && !(e->chooser = e->chooser_ops->create(e)))
+        status = OD_ENOMEM;
+    if (status) {
         od_engine_destroy(e);
         return status;
     }
@@ -187,6 +197,8 @@ void od_engine_destroy(od_engine *e)
         return;
     discard_unfinished(e);
     od_engine_abandon_background(e);
+    if (e->chooser)
+        e->chooser_ops->destroy(e->chooser);
     if (e->policy_state)
         e->config.policy->destroy(e->policy_state);
     od_known_destroy(e->known);
@@ -197,6 +209,7 @@ void od_engine_destroy(od_engine *e)
     od_node *node;
     while ((node = od_list_pop_front(&e->submissions)))
         free(od_container_of(node, od_submission, link));
+    od_lifetimes_destroy(e->admission.lifetimes);
     od_forecast_destroy(e->forecast);
     od_levels_destroy(e->levels);
     free(e->link);

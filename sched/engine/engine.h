@@ -21,10 +21,11 @@
 
 #include "memmgr/data/directory.h"
 #include "memmgr/data/transfer.h"
+#include "memmgr/device/topology.h"
 #include "sched/background.h"
-#include "sched/evict.h"
 #include "sched/graph/levels.h"
-#include "sched/policy.h"
+#include "sched/guard/banker.h"
+#include "sched/settings.h"
 #include "sched/task.h"
 
 #include <stdio.h>
@@ -66,11 +67,6 @@ typedef struct od_request {
     od_request_item items[];
 } od_request;
 
-typedef struct od_link {
-    double bandwidth; /* bytes/s */
-    double latency;   /* s */
-} od_link;
-
 typedef struct od_driver_ops {
     void (*start_transfer)(void *driver, od_transfer *transfer);
     /* place: a device, or OD_HOST for the host version. */
@@ -85,18 +81,23 @@ typedef struct od_driver_ops {
      * od_engine_background_done(). False: not worth it or not possible now; the engine runs it at once. NULL: never. */
     bool (*start_background)(void *driver, od_background *job, size_t tasks);
     /* The link between two places, with its bandwidth when all devices load at once; bandwidth 0: there is none. NULL:
-     * host_link and peer_link of the configuration. */
+     * what the configuration says. */
     od_link (*link)(void *driver, int from, int to);
     /* Whether a task that needs a device is to wait for what the program holds on devices by its address. Then
      * od_engine_retry() is to be called now and then until it is false. NULL: such tasks do not wait. */
     bool (*waits_for_program)(void *driver, const od_task *task);
     /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
     void (*release_host)(void *driver, uintptr_t base, size_t size);
+    /* A part (od_datum.window) has no memory on device k any more. Called where there are windows. */
+    void (*discard)(void *driver, od_datum *datum, unsigned k);
     /* Receives every event, see sched/event.h. NULL: none is emitted, at no cost. */
     void (*event)(void *driver, const od_event *event);
     /* The program cannot go on with right results; does not return in the runtime. */
     void (*fatal)(void *driver, const char *message);
 } od_driver_ops;
+
+/* od_engine_config.guard: as much as all devices have, and only where waiting costs less than it saves. */
+#define OD_GUARD_AUTO (-1)
 
 typedef struct od_engine_config {
     unsigned ndevices;
@@ -107,12 +108,17 @@ typedef struct od_engine_config {
     unsigned slots;    /* tasks that may run at once on a device */
     bool peer;         /* device-to-device copies are possible */
     bool pins;         /* the driver keeps state about host memory between transfers; it is notified when that ends */
+    bool ranked;       /* tasks have priorities of their own: no bottom levels are kept */
+    size_t early;      /* results of so many bytes go home while the program waits (od_engine_await); 0: none do */
     bool spill;        /* inside a region evicted data go to its spill area, not to the program's memory */
+    size_t spill_limit; /* bytes that evictions make such areas for, at most; 0: not bounded */
     od_link host_link; /* estimate, between the host and a device */
     od_link peer_link; /* estimate, between two devices */
+    const od_topology *topology; /* of these devices, perhaps of more; NULL: od_driver_ops.link, or the two estimates */
     const od_policy_ops *policy;
     const uint64_t *policy_values; /* of its options; NULL: as if omitted. Not kept */
     const od_evict_ops *evict;
+    int64_t guard; /* bytes of data that live on devices only, at most (sched/guard/banker.h); 0: not bounded */
     int active; /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
     uint64_t seed;
     const od_driver_ops *driver_ops;
@@ -144,6 +150,11 @@ typedef struct od_engine_stats {
     uint64_t submitted;  /* announced before they were ready */
     uint64_t waiting;    /* of these, not ready yet */
     uint64_t unfinished; /* tasks that are ready or further, and not completed */
+    size_t spill_bytes, spill_peak_bytes; /* of all spill areas, now, and when the largest was made for an eviction */
+    bool waited;         /* a task has waited for others on another device to end with its data */
+    uint64_t shared_tasks; /* most tasks that might write one datum on a device */
+    uintptr_t shared_base; /* that datum */
+    size_t shared_size;
 } od_engine_stats;
 
 od_status od_engine_create(const od_engine_config *config, od_engine **engine);
@@ -163,6 +174,28 @@ od_directory *od_engine_directory(od_engine *engine);
  * returned: settle the range (od_engine_range_request), wait, and retry. */
 od_status od_engine_datum(od_engine *engine, uintptr_t base, size_t size, od_datum **datum);
 void od_engine_release(od_engine *engine, od_datum *datum);
+/* Before there are tasks: device k has room for the datum, with contents as od_datum.valid says (which the caller
+ * sets). OD_EFULL: there is no room. */
+od_status od_engine_begin_with(od_engine *engine, od_datum *datum, unsigned k);
+/* A running kernel touches this page of a region in parts, or what of it lies in the region, and has not named it: the
+ * part that it is in, or a new one, is lent to the driver. OD_EBUSY: not while it is being transferred; OD_EINVAL: it
+ * lies in several. */
+od_status od_engine_lend_part(od_engine *engine, uintptr_t base, size_t size, od_datum **part);
+void od_engine_return_part(od_engine *engine, od_datum *part);
+/* A running task writes to a datum that it was to read only: from now on it is one of its writers. False, and nothing
+ * is done, where the datum is used elsewhere, or lent. */
+bool od_engine_write_too(od_engine *engine, od_task *task, uint32_t access);
+/* The place of a lent part's current contents, or OD_NOWHERE where these may be any. */
+int od_engine_part_source(const od_engine *engine, const od_datum *part);
+/* Something has been written to a lent part: the places that must get it, as a mask. */
+uint64_t od_engine_part_holders(od_engine *engine, od_datum *part);
+/* Memory on device k for such a page; `account` gives it back. False: there is none. */
+bool od_engine_take_page(od_engine *engine, unsigned k, size_t *account);
+void od_engine_give_page(od_engine *engine, unsigned k, size_t account);
+/* From now on data of the region are parts, in the window, which it takes; NULL: they are not any more. Data that are
+ * known already stay as they are, and make way for others as any that overlap. `alone`: there must be none, as with
+ * od_engine_datum(); OD_EFULL: settle the region and retry. */
+od_status od_engine_divide(od_engine *engine, od_region *region, od_window *window, bool alone);
 
 /* A request that does `kind` to all data that overlap the range. NULL with OD_OK: there are none. */
 od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size, od_request_kind kind,
@@ -180,13 +213,32 @@ double od_engine_unsubmit(od_engine *engine, od_submission **submission);
 /* No task of ours has come of it, or the program has run it itself and it is done. */
 void od_engine_withdraw(od_engine *engine, od_submission *submission);
 
+/* For the guard, in the order of submission: an asynchronous data construct is submitted; it will open a region of
+ * undefined contents, or close one that begins there; it has been carried out, or will never be. */
+od_banker_step od_engine_construct(od_engine *engine);
+void od_engine_construct_opens(od_engine *engine, uintptr_t base, size_t size);
+void od_engine_construct_closes(od_engine *engine, od_banker_step construct, uintptr_t base);
+void od_engine_construct_done(od_engine *engine, od_banker_step construct);
+
 /* A task with `shows` binds its data to the device that it is given: their addresses there are shown to the program,
  * and they stay there until unbound. `write`: the program may write the datum there at any time; only that copy
  * counts. */
 void od_engine_bind(od_engine *engine, od_datum *datum, unsigned k, bool write);
 void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
-/* Tasks that have waited for that too long (some seconds) run on the host. True: others still wait. */
+/* Instead: the program may have kept the address, which is good as long as the region is open. False, and nothing is
+ * done, where the datum is not all of its region, that has been asked for before, or the device is more than half full:
+ * what is kept there can be neither moved nor evicted. */
+bool od_engine_keep_bound(od_engine *engine, const od_datum *datum);
+/* Tasks that have waited for that too long (some seconds) run on the host. True: others still wait, or the guard is
+ * on. */
 bool od_engine_retry(od_engine *engine);
+
+/* True: nothing is under way, and all tasks that are ready wait by the guard's will, for steps before them or for room
+ * in the spill area. A program may make those wait for one of these, in ways that nobody sees: a task that waits for a
+ * task that was created later. Where the program does not go on (od_engine_events() stays), the first of them is to be
+ * let go, whatever it needs. */
+bool od_engine_holds_all(const od_engine *engine);
+void od_engine_let_go(od_engine *engine);
 
 /* True where the program holds the device address of a datum that overlaps the range. */
 bool od_engine_range_is_bound(od_engine *engine, uintptr_t base, size_t size);
@@ -232,6 +284,20 @@ void od_engine_transfer_done(od_engine *engine, od_transfer *transfer, od_status
  * ends (fatal). What is still running there is to be reported as failed. */
 void od_engine_device_lost(od_engine *engine, unsigned k);
 
+/* --- settings ------------------------------------------------------------ */
+
+/* From now on these count. Tasks that devices have been given stay there, all others change hands; so do data. Only for
+ * engines whose policy has a chooser. OD_EBUSY: not while the policy plans in the background; OD_ENOMEM: nothing has
+ * changed. */
+od_status od_engine_adopt(od_engine *engine, const od_settings *settings);
+/* What counts now; policy options are not among it. */
+void od_engine_settings(const od_engine *engine, od_settings *settings);
+/* For choosers: the driver's clock; a job about so many tasks (od_driver_ops.start_background), and whether that is
+ * another thread's. */
+uint64_t od_engine_clock(const od_engine *engine);
+void od_engine_in_background(od_engine *engine, od_background *job, size_t tasks);
+bool od_engine_has_background(const od_engine *engine);
+
 /* --- the host ------------------------------------------------------------ */
 
 /* A request of `nitems` items, all zero; the caller fills kind, datum (held), offset and bytes of each. NULL: out of
@@ -240,6 +306,10 @@ od_request *od_request_create(uint32_t nitems);
 void od_request_destroy(od_request *request);
 /* complete_request follows, perhaps from inside this call; the engine has released the data by then. */
 void od_engine_request(od_engine *engine, od_request *request);
+
+/* The program begins to wait for all that it has submitted (until it submits more), or has waited: meanwhile results
+ * that no task will use any more may go home. True: this has changed. */
+bool od_engine_await(od_engine *engine, bool begins);
 
 /* Synchronisation point: writes back the data outside regions and drops their replicas (those that other tasks are
  * about to use are only written back), and seals regions. NULL with OD_OK: nothing to do. */

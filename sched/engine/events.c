@@ -4,9 +4,18 @@
  */
 #include "sched/engine/internal.h"
 
+#include "util/log.h"
+
 #include <assert.h>
 
 /* --- progress ----------------------------------------------------------- */
+
+/* Devices whose head waits for room in the spill area. */
+static void try_again(od_engine *e)
+{
+    e->spill_full = false;
+    e->todo |= OD_BIT(e->config.ndevices) - 1;
+}
 
 static void progress(od_engine *e)
 {
@@ -14,10 +23,16 @@ static void progress(od_engine *e)
         return;
     e->in_progress = true;
     bool again = true;
+    if (e->spill_full && e->spilled < e->spilled_then)
+        try_again(e);
     while (again) {
         if (e->retries) {
             e->retries = false;
             od_arrive_deferred(e);
+        }
+        if (e->admission.changed) {
+            e->admission.changed = false;
+            od_arrive_released(e, false);
         }
         again = od_buffer_fill(e);
         while (e->todo) {
@@ -41,6 +56,11 @@ void od_engine_hold(od_engine *e)
 void od_engine_resume(od_engine *e)
 {
     e->held = false;
+    progress(e);
+}
+
+void od_engine_proceed(od_engine *e)
+{
     progress(e);
 }
 
@@ -118,10 +138,32 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
 
 bool od_engine_retry(od_engine *e)
 {
+    e->admission.changed = e->admission.held.count > 0;
     e->events += e->deferred.count > 0;
     e->retries = true;
     progress(e);
-    return e->deferred.count > 0;
+    return e->deferred.count > 0 || e->admission.lifetimes;
+}
+
+void od_engine_let_go(od_engine *e)
+{
+    od_log(OD_LOG_INFO, "engine", "the program waits for tasks that the guard holds back: one goes on, bound or not");
+    if (od_admit_holds_all(e))
+        od_arrive_released(e, true);
+    e->spill_anyway = e->spill_full;
+    try_again(e);
+    progress(e);
+    e->spill_anyway = false;
+}
+
+void od_engine_construct_done(od_engine *e, od_banker_step construct)
+{
+    e->events++;
+    if (!e->admission.lifetimes)
+        return;
+    od_lifetimes_construct_end(e->admission.lifetimes, construct);
+    e->admission.changed = e->admission.held.count > 0;
+    progress(e);
 }
 
 /* --- data --------------------------------------------------------------- */
@@ -165,6 +207,17 @@ void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
     od_request_advance(e, d);
     od_idle_settle(e, d);
     progress(e);
+}
+
+bool od_engine_await(od_engine *e, bool begins)
+{
+    if (!e->config.early || e->awaited == begins)
+        return false;
+    e->awaited = begins;
+    for (unsigned k = 0; begins && k < e->config.ndevices; k++)
+        e->todo |= e->device[k].results.count ? OD_BIT(k) : 0;
+    progress(e);
+    return true;
 }
 
 void od_engine_request(od_engine *e, od_request *request)

@@ -8,6 +8,7 @@
 static void forget_task(od_engine *e, od_task *t)
 {
     od_known_follow_done(e->known, t);
+    od_admit_end(e, t->submission);
     od_submission_free(e, t->submission);
     t->submission = NULL;
 }
@@ -22,6 +23,8 @@ void od_finish_complete(od_engine *e, od_task *t)
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
         d->pending--;
+        d->tasks--;
+        od_home_note(e, d);
         od_request_advance(e, d);
         od_idle_settle(e, d);
     }

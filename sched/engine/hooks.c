@@ -38,8 +38,10 @@ od_status od_hook_ready(od_engine *e, od_task *t)
 
 od_task *od_hook_pop(od_engine *e, unsigned k)
 {
-    const od_policy_ops *policy = e->config.policy;
     uint64_t begin = od_engine_cost_clock(e);
+    if (e->chooser)
+        e->chooser_ops->consider(e->chooser);
+    const od_policy_ops *policy = e->config.policy;
     bool chosen = policy->places_at_arrival || od_engine_choose_active(e);
     od_task *t = chosen ? policy->pop(e->policy_state, k) : NULL;
     if (t)

@@ -7,10 +7,13 @@
  *   state.c             statistics, dump, invariants
  *   background.c             work without the lock
  *   active.c            how many devices are active
+ *   adopt.c             settings change
  *   hooks.c             the policy and the eviction rule are called
+ *   admit.c             tasks that wait so that data on devices stay within a bound
  *   submission.c        tasks that are not ready yet
  *   data/seal.c         regions: what the host may not change any more
  *   data/memory.c       replicas: room, eviction, loads, write-backs
+ *   data/home.c         results that go home early
  *   data/loss.c         what was on a device that is lost
  *   data/idle.c         unused data
  *   data/requests.c     what the host asks for
@@ -23,6 +26,7 @@
  *   commit.c            from the buffer to the device: commit, start, prefetch
  *   arrive.c            where a ready task goes
  *   events.c            what a driver reports; the one loop that drives everything else
+ *   data/pages.c        what kernels touch without having named it
  *   data/regions.c      regions open and close
  *   create.c            making and unmaking
  */
@@ -34,6 +38,7 @@
 #include "sched/engine/engine.h"
 #include "sched/graph/forecast.h"
 #include "sched/graph/known.h"
+#include "sched/guard/lifetimes.h"
 #include "sched/phase/active.h"
 
 enum { OD_MOST_AHEAD = 64 }; /* tasks in a task buffer with lookahead, however short */
@@ -43,9 +48,21 @@ struct od_submission {
     od_level *level;      /* NULL once it is ready */
     od_known_task *known; /* or NULL */
     od_node link;         /* in od_engine.submissions */
+    od_banker_step step;  /* the guard's */
     uint32_t nuses;
     od_level_use uses[];
 };
+
+typedef struct od_admission {
+    od_lifetimes *lifetimes; /* NULL: it is off */
+    bool weighs;             /* waits only where that pays */
+    bool changed;            /* what is held may go on */
+    bool warned, foreseen; /* the program has been told */
+    int64_t bound;         /* bytes */
+    size_t footprint, datum; /* the largest of a task and of a datum so far, where the spill area has a bound */
+    od_list held;   /* od_task.link: ready, in the order of submission */
+    uint64_t holds; /* so far */
+} od_admission;
 
 typedef struct od_device {
     od_pool *pool;
@@ -58,7 +75,10 @@ typedef struct od_device {
     unsigned blocked;       /* of these, those whose thread waits for a task inside */
     unsigned transfers;     /* under way, to or from it */
     unsigned loads;         /* of these, loads of the device */
+    unsigned stores;        /* of these, to the host or to a spill area */
+    od_list results;        /* od_datum.result: written here, may go home early */
     unsigned awaiting;      /* replicas that wait for a place that can send them */
+    size_t page_bytes;      /* memory of pages that kernels touch without having named them */
     size_t leaving_bytes;   /* memory that evictions under way will free */
     uint64_t last_ns;       /* until when times have been accounted */
     uint64_t ran_until_ns;  /* the last end of a task's code */
@@ -74,15 +94,20 @@ struct od_engine {
     od_levels *levels;
     od_device device[OD_MAX_DEVICES];
     void *policy_state;
+    void *chooser; /* of the policy that was configured, or NULL */
+    const od_chooser_ops *chooser_ops;
+    size_t room; /* of the largest task buffer so far */
     od_policy_env env;
     od_known *known; /* NULL: not wanted */
     od_active active;
+    od_admission admission;
     od_list background; /* od_background.link: under way */
 
     uint64_t todo;           /* devices to look at before the event ends */
     uint64_t rights_waiters; /* devices whose head waits for rights */
     uint64_t lost;           /* devices that do not answer any more */
     bool in_progress;        /* progress() is running */
+    bool awaited;            /* the program waits (od_engine_await) */
     bool held;               /* between od_engine_hold() and od_engine_resume() */
     size_t in_policy;        /* tasks that the policy owns */
     size_t unfinished;       /* tasks from ready to done */
@@ -95,6 +120,11 @@ struct od_engine {
     bool host_runs;        /* a host version: one at a time, it may use all processors */
     uint64_t host_last_ns; /* until when their time has been accounted */
     od_list storing;  /* finished tasks whose results are on their way to the host */
+    size_t spilled;       /* bytes of all spill areas */
+    bool spill_full;      /* an eviction did not find room there, */
+    size_t spilled_then;  /* when they had so many bytes */
+    bool spill_anyway;    /* the next ones need none */
+    bool spill_warned;
     od_list outside;  /* data with replicas and without a region */
     od_list unsealed; /* od_region.unsealed */
     uint64_t seal_seq;
@@ -146,6 +176,19 @@ void od_hook_forget(od_engine *e, od_datum *d);
 void od_hook_background_done(od_engine *e, od_background *job);
 od_replica *od_hook_victim(od_engine *e, const od_evict_query *query);
 
+/* admit.c */
+od_status od_admit_init(od_engine *e);
+/* The task waits, and the guard has it. */
+bool od_admit_waits(od_engine *e, od_task *t);
+/* One that waits no longer, or NULL; `force`: the first one of all. */
+od_task *od_admit_release(od_engine *e, bool force);
+bool od_admit_holds_all(const od_engine *e);
+void od_admit_submit(od_engine *e, od_submission *submission, double seconds);
+/* NULL: there is none. */
+void od_admit_end(od_engine *e, const od_submission *submission);
+void od_admit_opened(od_engine *e, uintptr_t base, size_t size, bool undefined);
+void od_admit_closed(od_engine *e, const od_region *region);
+
 /* submission.c */
 /* NULL: there is none. */
 void od_submission_free(od_engine *e, od_submission *submission);
@@ -166,8 +209,12 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded);
 bool od_memory_store(od_engine *e, od_datum *d);
 bool od_memory_save(od_engine *e, od_datum *d);
 bool od_memory_spill(od_engine *e, od_datum *d);
+/* The region has a spill area now; false: out of memory. */
+bool od_memory_make_area(od_engine *e, od_region *region);
 /* The replica waits until some place can send the contents. */
 void od_memory_await_source(od_engine *e, od_datum *d, unsigned k);
+/* Writes the only copy back, which is on the device, without anybody waiting for it. */
+void od_memory_send_home(od_engine *e, od_datum *d, unsigned k);
 /* Loads of the datum that wait for that. */
 void od_memory_serve_awaiting(od_engine *e, od_datum *d);
 /* The end of an eviction: the memory is free. */
@@ -185,6 +232,14 @@ bool od_memory_try_again(od_engine *e, od_transfer *x);
 void od_memory_uncount(od_engine *e, od_transfer *x);
 void od_memory_finish_transfer(od_engine *e, od_transfer *x);
 void od_memory_update_outside(od_engine *e, od_datum *d);
+
+/* data/home.c */
+/* A task that used it is complete. */
+void od_home_note(od_engine *e, od_datum *d);
+/* It is forgotten. */
+void od_home_forget(od_engine *e, od_datum *d);
+/* Sends one of the device's results home where nothing else is on the way. */
+void od_home_serve(od_engine *e, unsigned k);
 
 /* data/loss.c */
 /* Forgets what lost devices held of the datum, as far as nothing is under way. */
@@ -213,6 +268,8 @@ void od_request_advance(od_engine *e, od_datum *d);
 /* False: the task has a place in the order of those that wait. */
 bool od_rights_may_use_all(od_engine *e, od_task *t, int place);
 void od_rights_take(od_engine *e, od_task *t, int place);
+/* A task that runs writes, too, to what it was to read. */
+void od_rights_write_too(od_engine *e, od_task *t, uint32_t access);
 void od_rights_leave(od_task *t, int place);
 
 /* finish.c */
@@ -247,10 +304,15 @@ void od_buffer_add_load(od_device_load *load, const od_list *tasks);
 /* Starts and commits what can be on the device. True: something has. */
 bool od_commit_serve(od_engine *e, unsigned k);
 
+/* events.c */
+void od_engine_proceed(od_engine *e);
+
 /* arrive.c */
 void od_arrive(od_engine *e, od_task *t);
 /* A task whose device is lost, or which has waited for one. */
 void od_arrive_again(od_engine *e, od_task *t);
+/* Those that the guard has held; with `force`, one whatever it needs. */
+void od_arrive_released(od_engine *e, bool force);
 /* Those that wait for what the program holds on devices. */
 void od_arrive_deferred(od_engine *e);
 
@@ -312,6 +374,12 @@ static inline void od_emit_task(od_engine *e, od_event_kind kind, od_task *t)
 static inline uint64_t od_engine_cost_clock(const od_engine *e)
 {
     return e->config.driver_ops->cost_ns ? e->config.driver_ops->cost_ns(e->config.driver) : od_engine_now(e);
+}
+
+/* Tasks that a buffer may hold. */
+static inline size_t od_buffer_room(const od_engine_config *config)
+{
+    return config->lookahead > 0 && config->buffer < OD_MOST_AHEAD ? OD_MOST_AHEAD : config->buffer;
 }
 
 /* Devices are numbered as usual; all other places are the host. */

@@ -15,6 +15,8 @@ static uint32_t users_at(const od_datum *d, int place)
 static bool has_right(const od_access *a, int place)
 {
     const od_datum *d = a->datum;
+    if (d->lent)
+        return false;
     bool renewable = place == OD_HOST && d->bound && !d->writers; /* that copy is loaded anew afterwards */
     if (d->home != OD_NOWHERE && d->home != place && !renewable)
         return false;
@@ -65,7 +67,17 @@ bool od_rights_may_use_all(od_engine *e, od_task *t, int place)
         ok = has_right(&t->access[i], place);
     if (!ok && !t->wait_seq)
         t->wait_seq = ++e->wait_seq;
+    e->stats.waited |= !ok && place != OD_HOST;
     return ok;
+}
+
+static void count_writer(od_engine *e, od_datum *d)
+{
+    if (++d->written <= e->stats.shared_tasks)
+        return;
+    e->stats.shared_tasks = d->written;
+    e->stats.shared_base = d->base;
+    e->stats.shared_size = d->size;
 }
 
 void od_rights_take(od_engine *e, od_task *t, int place)
@@ -81,8 +93,11 @@ void od_rights_take(od_engine *e, od_task *t, int place)
             if (t->access[i].relocations && od_patches_take(&d->replica[place].patches, t->access[i].relocations))
                 e->config.driver_ops->fatal(e->config.driver, "out of host memory for a task's pointers");
         }
-        if (t->access[i].mode & OD_WRITE)
+        if (t->access[i].mode & OD_WRITE) {
             d->writers++;
+            if (place != OD_HOST)
+                count_writer(e, d);
+        }
         if (((t->access[i].mode & OD_WRITE) || (t->shows && place != OD_HOST)) && d->home == OD_NOWHERE)
             d->home = place;
         if (t->shows && place != OD_HOST) {
@@ -90,6 +105,15 @@ void od_rights_take(od_engine *e, od_task *t, int place)
             d->replica[place].pins++;
         }
     }
+}
+
+void od_rights_write_too(od_engine *e, od_task *t, uint32_t i)
+{
+    od_datum *d = t->access[i].datum;
+    t->access[i].mode |= OD_WRITE;
+    d->writers++;
+    d->home = t->place;
+    count_writer(e, d);
 }
 
 void od_rights_leave(od_task *t, int place)

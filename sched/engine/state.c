@@ -94,6 +94,7 @@ void od_engine_stats_get(od_engine *e, od_engine_stats *stats)
     od_stats_account_host(e);
     *stats = e->stats;
     stats->unfinished = e->unfinished;
+    stats->spill_bytes = e->spilled;
 }
 
 uint64_t od_engine_events(const od_engine *e)
@@ -246,7 +247,7 @@ typedef struct census {
 static bool replica_is_valid(const od_datum *d, unsigned k, census *c)
 {
     const od_replica *r = &d->replica[k];
-    size_t rounded = od_pool_rounded(c->e->device[k].pool, d->size);
+    size_t rounded = od_pool_rounded(c->e->device[k].pool, od_datum_occupies(d));
     EXPECT(r->datum == d);
     EXPECT((r->state == OD_ABSENT) == !od_list_contains(&r->lru));
     EXPECT(r->state != OD_ABSENT || (!r->pins && !r->users && !(d->valid & OD_BIT(k)) && !r->awaits_source));
@@ -254,7 +255,7 @@ static bool replica_is_valid(const od_datum *d, unsigned k, census *c)
     EXPECT(!r->awaits_source || r->state == OD_LOADING);
     if (r->state == OD_ABSENT)
         return true;
-    EXPECT(r->offset + d->size <= od_pool_capacity(c->e->device[k].pool));
+    EXPECT(r->offset + od_datum_occupies(d) <= od_pool_capacity(c->e->device[k].pool));
     c->used[k] += rounded;
     c->resident[k]++;
     c->leaving[k] += r->state == OD_LEAVING ? rounded : 0;
@@ -275,8 +276,9 @@ static bool counts_are_valid(const od_engine *e, const od_datum *d)
     EXPECT(d->writers <= d->users);
     EXPECT((d->home != OD_NOWHERE) == (d->writers || d->bound));
     EXPECT(!d->writers || d->home == OD_HOST || d->users == d->replica[d->home].users + d->host_users);
-    EXPECT(d->users + d->requested <= d->pending);
+    EXPECT(d->users + d->requested + d->lent <= d->pending);
     EXPECT(d->stores <= d->transfers);
+    EXPECT(d->users <= d->tasks && d->tasks + d->requested <= d->pending);
     EXPECT(od_list_contains(&d->outside) == ((d->nreplicas || d->touched) && !d->region));
     return true;
 }
@@ -312,12 +314,11 @@ bool od_engine_is_valid(const od_engine *e)
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         const od_device *device = &e->device[k];
         EXPECT(od_pool_is_valid(device->pool));
-        EXPECT(c.used[k] == od_pool_used(device->pool));
+        EXPECT(c.used[k] + device->page_bytes == od_pool_used(device->pool));
         EXPECT(c.resident[k] == device->resident.count);
         EXPECT(c.leaving[k] == device->leaving_bytes);
         EXPECT(device->blocked <= device->running);
-        size_t room = e->config.lookahead > 0 && e->config.buffer < OD_MOST_AHEAD ? OD_MOST_AHEAD : e->config.buffer;
-        EXPECT(device->buffer.count <= room + device->running);
+        EXPECT(device->buffer.count <= e->room + device->running);
         EXPECT(!od_device_is_lost(e, (int)k) ||
                !(device->buffer.count + device->committed.count + device->forced.count));
         EXPECT(tasks_are_valid(&device->buffer, OD_TASK_BUFFERED, (int)k));

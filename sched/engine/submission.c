@@ -29,6 +29,7 @@ od_submission *od_engine_submit(od_engine *e, const void *kind, double seconds, 
     if (!s)
         return NULL;
     *s = (od_submission){.nuses = nuses};
+    e->awaited = false;
     if (nuses)
         memcpy(s->uses, uses, nuses * sizeof *uses);
     od_list_push_back(&e->submissions, &s->link);
@@ -36,7 +37,8 @@ od_submission *od_engine_submit(od_engine *e, const void *kind, double seconds, 
     count_waiting(e, +1);
     for (uint32_t i = 0; i < nuses; i++)
         forecast(e, uses[i].address, +1);
-    s->level = od_levels_submit(e->levels, seconds, uses, nuses);
+    od_admit_submit(e, s, seconds);
+    s->level = e->levels ? od_levels_submit(e->levels, seconds, uses, nuses) : NULL;
     s->known = od_hook_submitted(e, kind, seconds, uses, nuses);
     return s;
 }
@@ -51,7 +53,7 @@ double od_engine_unsubmit(od_engine *e, od_submission **submission)
         forecast(e, s->uses[i].address, -1);
     double level = s->level ? od_levels_ready(e->levels, s->level) : 0;
     s->level = NULL;
-    if (!e->known) {
+    if (!e->known && !e->admission.lifetimes) {
         od_submission_free(e, s);
         *submission = NULL;
     }
@@ -70,5 +72,6 @@ void od_engine_withdraw(od_engine *e, od_submission *submission)
 {
     if (submission && submission->known)
         od_known_done(e->known, submission->known);
+    od_admit_end(e, submission);
     od_submission_free(e, submission);
 }

@@ -340,6 +340,7 @@ void od_known_destroy(od_known *known)
 
 static void open_task(od_known *known, od_known_task *task)
 {
+    task->order = known->submitted++;
     od_list_push_back(&known->open, &task->link);
     known->open_seconds += task->seconds;
 }
@@ -483,6 +484,46 @@ void od_known_claim(od_known *known, od_known_task *task, unsigned k)
     known->claimed_seconds[k] += task->seconds;
 }
 
+static int by_order(const void *a, const void *b)
+{
+    uint64_t x = (*(od_known_task *const *)a)->order, y = (*(od_known_task *const *)b)->order;
+    return x < y ? -1 : x > y;
+}
+
+/* Behind all other open tasks. */
+static void reopen(od_known *known, od_known_task *task)
+{
+    for (uint32_t i = 0; i < task->nuses; i++)
+        unlist_use(&task->uses[i]);
+    leave(known, task);
+    task->place = OD_NOWHERE;
+    for (uint32_t i = 0; i < task->nuses; i++)
+        list_use(&task->uses[i], &task->uses[i].item->open);
+    od_list_push_back(&known->open, &task->link);
+    known->open_seconds += task->seconds;
+    known->open_ready += task->task != NULL;
+}
+
+od_status od_known_reopen(od_known *known)
+{
+    size_t count = known->open.count, n = 0;
+    for (unsigned k = 0; k < known->ndevices; k++)
+        count += known->claimed[k].count;
+    od_known_task **task = count > known->open.count ? od_malloc(count * sizeof(od_known_task *)) : NULL;
+    if (!task)
+        return count > known->open.count ? OD_ENOMEM : OD_OK;
+    od_list_each(it, &known->open)
+        task[n++] = od_container_of(it, od_known_task, link);
+    for (unsigned k = 0; k < known->ndevices; k++)
+        od_list_each(it, &known->claimed[k])
+            task[n++] = od_container_of(it, od_known_task, link);
+    qsort(task, n, sizeof(od_known_task *), by_order);
+    for (size_t i = 0; i < n; i++)
+        reopen(known, task[i]);
+    free(task);
+    return OD_OK;
+}
+
 void od_known_take(od_known *known, od_known_task *task)
 {
     for (uint32_t i = 0; i < task->nuses; i++)
@@ -523,33 +564,6 @@ void od_known_predict(od_known *known)
     known->open_seconds = predict(&known->durations, &known->open);
     for (unsigned k = 0; k < known->ndevices; k++)
         known->claimed_seconds[k] = predict(&known->durations, &known->claimed[k]);
-}
-
-/* --- what the engine reports ---------------------------------------------------------------- */
-
-od_status od_known_follow_ready(od_known *known, od_task *task)
-{
-    if (!known)
-        return OD_OK;
-    od_known_task *ready = od_known_ready(known, task->known, task);
-    if (!ready)
-        return OD_ENOMEM;
-    od_durations_note(&known->durations, task->kind, task->duration);
-    task->known = ready;
-    return OD_OK;
-}
-
-void od_known_follow_taken(od_known *known, od_task *task)
-{
-    if (task->known && !task->known->taken)
-        od_known_take(known, task->known);
-}
-
-void od_known_follow_done(od_known *known, od_task *task)
-{
-    if (task->known)
-        od_known_done(known, task->known);
-    task->known = NULL;
 }
 
 /* --- check ------------------------------------------------------------------------------- */

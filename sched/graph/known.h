@@ -53,6 +53,7 @@ typedef struct od_known_task {
     bool gone;       /* done, or nothing came of it; tasks that it was to follow still name it */
     uint32_t before; /* tasks that must come before it and are not done */
     uint64_t number; /* of its claim: places in the order of the device */
+    uint64_t order;  /* in which tasks have been submitted */
     od_node link;    /* in od_known.open or od_known.claimed */
     struct od_known_task **successors;
     uint32_t nsuccessors, capacity;
@@ -81,6 +82,7 @@ typedef struct od_known {
     double open_seconds; /* of the open tasks */
     double *claimed_seconds, taken_seconds;
     uint64_t claims;     /* so far */
+    uint64_t submitted;  /* so far */
     uint64_t batches;    /* so far: how often all that was known had been done */
     od_known_ids task_ids, item_ids;
     od_known_item **bucket; /* 2^bits, by base */
@@ -104,6 +106,8 @@ od_known_task *od_known_ready(od_known *known, od_known_task *submitted, od_task
 /* Plans a task for the device, behind all others there; `number` is its place. It is open, or claimed by another
  * device. */
 void od_known_claim(od_known *known, od_known_task *task, unsigned k);
+/* All claims are withdrawn: who planned is no longer there, and no plan is under way. OD_ENOMEM: all is as before. */
+od_status od_known_reopen(od_known *known);
 /* It has left the plan, or runs without ever having been in one. */
 void od_known_take(od_known *known, od_known_task *task);
 /* It stays in memory, though it may be gone then, until it is unpinned. */

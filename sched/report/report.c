@@ -127,6 +127,29 @@ static void print_host(const od_report *report, int width, FILE *file)
             seconds(busy_ns), "-", "-", seconds(rest(wall_ns, busy_ns)));
 }
 
+static void print_habits(const od_report *report, FILE *file)
+{
+    if (report->habits)
+        fprintf(file,
+                "ompdarts: %" PRIu64 " construct%s named the default device and no other was ever named: scheduled "
+                "like all others (OMPDARTS_DEVICE_CLAUSE=pin: not)\n",
+                report->habits, report->habits == 1 ? "" : "s");
+}
+
+/* All tasks of devices ran on one of several: which datum kept them there. */
+static void print_held(const od_report *report, FILE *file)
+{
+    const od_engine_stats *e = &report->engine;
+    uint64_t all = od_report_totals(report).tasks;
+
+    for (unsigned k = 0; k < report->ndevices; k++)
+        if (report->ndevices > 1 && e->waited && e->shared_tasks == all && report->devices[k].stats.tasks == all)
+            fprintf(file,
+                    "ompdarts: all tasks ran on %s, since each may write to the %.1f MB at 0x%" PRIxPTR
+                    ": name what it only reads in depend(in: ...), and map what it uses as separate tiles\n",
+                    report->devices[k].name, mb(e->shared_size), e->shared_base);
+}
+
 void od_report_print(const od_report *report, FILE *file)
 {
     int width = name_width(report);
@@ -150,6 +173,13 @@ void od_report_print(const od_report *report, FILE *file)
         print_host(report, width, file);
     totals.tasks += report->engine.host_tasks;
     print_row("all", width, &totals, idle_ns, file);
+    print_habits(report, file);
+    if (report->faults)
+        fprintf(file,
+                "ompdarts: %" PRIu64 " page fault%s of kernels that touched more of an array than depend clauses "
+                "named\n",
+                report->faults, report->faults == 1 ? "" : "s");
+    print_held(report, file);
     if (report->processors && report->processors < report->ndevices)
         fprintf(file,
                 "ompdarts: %u host devices and the program share %u processor%s: times say little about real devices\n",
@@ -310,7 +340,7 @@ od_status od_report_write_json(const od_report *report, const char *path)
     }
     cJSON_free(text);
     if (status)
-        od_log(OD_LOG_ERROR, "report", "%s was not written: %s", path,
+        od_log(OD_LOG_ERROR, "statistics", "%s was not written: %s", path,
                status == OD_EIO ? strerror(errno) : od_status_text(status));
     return status;
 }

@@ -14,13 +14,15 @@
 #include "sim/graph/graph.h"
 #include "util/status.h"
 
-enum { SIM_GRAPH_VERSION = 3, SIM_NO_TASK = UINT32_MAX };
+enum { SIM_GRAPH_VERSION = 4, SIM_OLDEST_GRAPH = 3, /* has no AWAIT */
+       SIM_NO_TASK = UINT32_MAX };
 
 typedef enum sim_step_kind {
     SIM_CREATE, /* the program creates a task */
     SIM_TASK,   /* which is ready */
     SIM_RAN,    /* and complete */
     SIM_DONE,   /* a node that is no task of the scheduler's has ended */
+    SIM_AWAIT,  /* the program's thread begins to wait for all that it has created */
     SIM_SYNC,   /* data outside regions are written back */
     SIM_RESUME, /* the program's thread goes on after it has waited */
     SIM_WAIT,   /* likewise, for one task */

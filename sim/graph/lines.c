@@ -345,6 +345,11 @@ static bool read_moment(sim_reader *in, sim_step_kind kind)
     return true;
 }
 
+static bool read_await(sim_reader *in)
+{
+    return read_moment(in, SIM_AWAIT);
+}
+
 static bool read_sync(sim_reader *in)
 {
     return read_moment(in, SIM_SYNC);
@@ -466,6 +471,7 @@ static const struct {
     {"sync", read_sync},         {"resume", read_resume}, {"wait", read_wait},   {"open", read_open},
     {"close", read_close},       {"range", read_range},   {"run", read_run},     {"policy", read_policy},
     {"eviction", read_eviction}, {"moved", read_moved},   {"end", read_end},     {"links", read_links},
+    {"await", read_await},
 };
 
 static bool read_line(sim_reader *in)
@@ -486,11 +492,12 @@ static bool read_version(sim_reader *in)
     const char *name = sim_word(in);
     if (!name || strcmp(name, "ompdarts-graph") != 0 || !sim_to_number(sim_word(in), UINT64_MAX, &version) ||
         *in->rest) {
-        snprintf(in->error, in->size, "not a recorded run (its first line is not `ompdarts-graph %d`)",
+        snprintf(in->error, in->size,
+                 "not a recorded run (its first line is not `ompdarts-graph %d`); `ompdarts run --record` makes one",
                  SIM_GRAPH_VERSION);
         return false;
     }
-    if (version == SIM_GRAPH_VERSION)
+    if (version >= SIM_OLDEST_GRAPH && version <= SIM_GRAPH_VERSION)
         return true;
     snprintf(in->error, in->size, "a recorded run of format version %" PRIu64 ", this is made for version %d", version,
              SIM_GRAPH_VERSION);

@@ -6,7 +6,7 @@
 # No offload program is needed: one is imitated by adding clang's section to an ordinary executable. Programs run
 # here print their environment, which shows what `ompdarts run` set. Exit codes: 0 right, 1 wrong.
 set -u
-command=$1
+command=$(realpath "$1")
 library=$(realpath "$2")
 source_folder=${3:-$(dirname "$0")/../..}
 if grep -qaE '__(asan|tsan)_init' "$library"; then
@@ -68,10 +68,18 @@ for subcommand in run env info history map; do
 done
 expect 2
 refused "unknown command 'rum', did you mean 'run'?" rum
+refused "unknown command 'rnu', did you mean 'run'?" rnu
+refused "unknown command '$show', did you mean \`ompdarts run $show\`?" "$show"
+expect 0 version
 refused "unknown option '--verbose'; there are: --help --version" --verbose
 refused "unknown command 'x'; there are: run env info history bench sim report map trace" x
 expect 0 help run
 has "Usage: ompdarts run [OPTIONS] [--] PROGRAM [ARGUMENTS]"
+COLUMNS=70 expect 0 help run
+[ "$(awk 'length > 70 && /^   /' "$work/out")" = "" ] || fail "help run: lines of more than 70 columns"
+for row in --mem=VALUE --debug=VALUE "500M, 1.5G or"; do
+    grep -qF -- "$row" "$work/out" || fail "help run: no $row"
+done
 refused "unknown argument '--mrkdown'" env --mrkdown --man
 refused "env takes one argument" env --markdown --man
 refused "option '--help' takes no value" bench --help=x
@@ -89,6 +97,7 @@ refused "unknown option '-x'" run -x "$show"
 refused "option '--sched' needs a value" run --sched
 refused "option '--no-check' takes no value" run --no-check=1 "$show"
 refused "unknown option '--memory', did you mean '--mem'?" run --memory=1G "$show"
+refused "unknown option '-mem', did you mean '--mem'?" run -mem 1G "$show"
 refused "unknown option '--eviction', did you mean '--evict'?" run --eviction lru "$show"
 # Names that have gone, or that others use.
 while read -r old new; do
@@ -163,7 +172,7 @@ PATH=$work:$PATH expect 7 run show
 has "LD_PRELOAD=$library"
 
 # --- bad input: refused before any work starts --------------------------------------------
-refused "--sched=dart: unknown name; allowed: ap, darts, " run --sched dart "$show"
+refused "--sched=dart: unknown name; allowed: ap, auto, darts, " run --sched dart "$show"
 refused "did you mean darts?" run --sched dart "$show"
 refused "--evict=lur: unknown name; allowed: auto, belady, lru, luf" run --evict lur "$show"
 refused "--mem=60Q: not a valid value; allowed: auto, or a size" run --mem 60Q "$show"
@@ -175,6 +184,16 @@ refused "--buffer=x: not a valid value; allowed: a whole number from 1 to 100000
 refused "--debug=check,jiter=1: 'jiter=1' is not a valid part; allowed: 0 (off), or some of check, " run --debug check,jiter=1 "$show"
 refused "--backend=omptarget:pin=1G: 'pin=1G' is not a valid part; allowed: auto, " run --backend=omptarget:pin=1G "$show"
 refused "--sched=darts:published: 'published' is no option, did you mean 'alg12'?" run --sched=darts:published "$show"
+refused "--mem=$show: not a valid value; allowed: auto, or a size" run --mem "$show" # a value was forgotten
+refused "no PROGRAM given" run --mem 4M
+refused "--trace=a.json: the same file as --stats; allowed: a different file" run --stats a.json --trace a.json "$show"
+OMPDARTS_STATS=a.json refused "--record=./a.json: the same file as OMPDARTS_STATS; allowed" run --record ./a.json "$show"
+refused "--trace=%q{NOT_THERE}.json: the variable NOT_THERE is not set; allowed: " run --trace '%q{NOT_THERE}.json' "$show"
+refused "--trace=a-%x.json: %x is no known pattern (%% is a percent sign); allowed: " run --trace 'a-%x.json' "$show"
+refused "--stats=a%: % is no known pattern" run --stats 'a%' "$show"
+cd "$work" || exit 1
+refused "cannot run 'show': No such file or directory in \$PATH; did you mean ./show; allowed: an executable file" run show
+cd "$OLDPWD" || exit 1
 OMPDARTS_MEM=60Q refused "ompdarts: OMPDARTS_MEM=60Q: not a valid value" run --buffer=4 "$show"
 
 # --- programs -------------------------------------------------------------------------------
@@ -265,7 +284,9 @@ ompdarts history 1
 4096 100 2.5e-06 0 86400 kernel __omp_offloading_fd00_1a2b3_two_parts_l12 on machine 190
 0 1 2e-06 0 86400 link between host and device of machine 62
 1 1 5.5e+09 0 86400 link between host and device of machine 62
-rows 4
+1 1 5.5e+09 0 86400 link at once host and device both ways of machine 62
+1 1 1.1e+10 0 86400 link at once host to two devices of machine 62
+rows 6
 EOF
 TZ=UTC expect 0 history show
 grep -qE '^1970-01-02 +12 +12.5 ms +250.0 us +64.0 KiB +host +program\+0x53a0$' "$work/out" || fail "history: $(cat "$work/out")"
@@ -279,8 +300,12 @@ python3 -c 'import sys, xml.etree.ElementTree as x; sys.exit(x.parse(sys.argv[1]
 if grep -q "host device" "$work/out"; then
     grep -q "5.5 GB/s" "$work/out" || fail "info --svg: no bandwidth of the links: $(cat "$work/out")"
 fi
+if grep -q "host device" "$work/out"; then
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 expect 0 info
+    grep -qE "^  0 +0\.50 +1\.00" "$work/out" || fail "info: what devices reach at once: $(cat "$work/out")"
+fi
 expect 0 history clear link
-grep -qx "2 measurements cleared" "$work/out" || fail "history clear TEXT: $(cat "$work/out")"
+grep -qx "4 measurements cleared" "$work/out" || fail "history clear TEXT: $(cat "$work/out")"
 expect 0 history clear
 grep -qx "2 measurements cleared" "$work/out" || fail "history clear: $(cat "$work/out")"
 expect 0 history
@@ -289,7 +314,7 @@ refused "unknown argument 'cler', did you mean 'clear'?" history cler
 unset XDG_CACHE_HOME
 
 # --- the whole project ----------------------------------------------------------------------------
-readers=$(cd "$source_folder" && grep -rlwE --include='*.c' 'getenv|secure_getenv|environ' util memmgr sched omp_ext tools)
+readers=$(cd "$source_folder" && grep -rlE --include='*.c' '\<(getenv|secure_getenv)\>|\<environ\>[^"]' util memmgr sched omp_ext tools)
 [ "$readers" = util/options.c ] || fail "only util/options.c may read the environment, not: $readers"
 
 [ $failures -eq 0 ] && echo "all right"

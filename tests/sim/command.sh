@@ -19,10 +19,15 @@ refused "not a size" --workload lu:n=3 --mem much
 refused "a whole number from 1 to" --workload lu:n=3 --devices 0
 refused "has 8 devices, not 9" --workload lu:n=3 --devices 9
 refused "a task needs" --workload lu:n=3 --mem 1M
+refused "not one of simgrid, oracle" --workload lu:n=3 --model none
+refused "goes with neither" --workload lu:n=3 --model oracle --trace "$work/none"
+refused "not off, auto, or a size" --workload lu:n=3 --guard much
 refused "not one of ignore, measure, add" --workload lu:n=3 --sched-time yes
 refused "is not an option" --workload lu:n=3 more
 
 run=(--workload cholesky:n=8 --mem 300M --devices 2 --seed 7)
+sim "${run[@]}" --guard 1M --quiet --csv - >"$work/guarded" && sim "${run[@]}" --quiet --csv - | cmp - "$work/guarded" ||
+    fail "the guard does something where no data live on devices only"
 sim "${run[@]}" >"$work/table" || fail "a table"
 grep -q 'GFlop/s' "$work/table" || fail "the table has no speed"
 sim "${run[@]}" --csv - --quiet --trace "$work/trace1" >"$work/csv1" || fail "CSV"
@@ -37,6 +42,8 @@ cmp "$work/1.json" <(sed "2s#$work/2.json#$work/1.json#" "$work/2.json") || fail
 python3 "$(dirname "$0")/../e2e/checks/check_trace.py" "$work/1.json" || fail "a wrong trace for Perfetto"
 [[ $(grep -c '"cat":"task"' "$work/1.json") == 120 ]] || fail "the trace for Perfetto has not 120 tasks"
 [[ $(grep -c '"created_us":0.000,' "$work/1.json") == 120 ]] || fail "not all tasks are created at the beginning"
+sim "${run[@]}" --quiet --csv - --model oracle >"$work/csv4" || fail "the oracle"
+cmp "$work/csv1" "$work/csv4" || fail "the oracle, other figures"
 # decides POLICY [KIND…] : it tells choices of the first kind, perhaps of the others, and takes the same where nobody listens
 decides() {
     local policy=$1 told kind
@@ -70,5 +77,14 @@ sim --workload pairs:n=5 --repeat 3 --csv "$work/rows" --quiet && sim --workload
 makespan() { sim --workload lu:n=1 --csv - --quiet "$@" | tail -1 | cut -d, -f10; }
 awk -v a="$(makespan)" -v b="$(makespan --sched-time add)" 'BEGIN { exit !(b > a) }' || fail "--sched-time add adds nothing"
 [[ $(makespan) == "$(makespan --sched-time measure)" ]] || fail "--sched-time measure changes the result"
+refused "not one of stay, late, early" --workload lu:n=3 --results never
+
+# Results written back belong to the run; those sent early move no more bytes, and the run ends sooner.
+results() { sim --workload gemm3d:n=6 --csv - --quiet --results "$1" | tail -1 | cut -d, -f10,12-14; }
+IFS=, read -r stay _ none _ < <(results stay)
+IFS=, read -r late _ all _ < <(results late)
+IFS=, read -r early _ same _ < <(results early)
+[[ $none == 0 && $all == 132710400 && $same == "$all" ]] || fail "results: $none, $all, $same bytes to the host"
+awk "BEGIN { exit !($stay < $early && $early < $late) }" || fail "results: $stay s, early $early s, late $late s"
 sim "${run[@]}" --csv /dev/full --quiet 2>/dev/null && fail "a full disk goes unnoticed"
 exit 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Damaged documents for tests of readers: bytes exchanged, pieces left out or repeated, cut off, words replaced. The same
- * for a seed on every machine. Failures are cmocka's.
+ * Damaged documents for tests of readers: bytes exchanged, pieces left out or repeated, cut off, words replaced. The
+ * same for a seed on every machine. Failures are cmocka's.
  */
 #ifndef TESTS_UNIT_DAMAGE_H
 #define TESTS_UNIT_DAMAGE_H

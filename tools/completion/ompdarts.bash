@@ -6,8 +6,8 @@
 # _ompdarts_help COMMAND SUBCOMMAND: `map` takes the options of `run`, too
 _ompdarts_help()
 {
-    "$1" "$2" --help 2>/dev/null
-    [[ $2 != map ]] || "$1" run --help 2>/dev/null | grep -v -- '--help'
+    COLUMNS=9999 "$1" "$2" --help 2>/dev/null # each description in one line
+    [[ $2 != map ]] || COLUMNS=9999 "$1" run --help 2>/dev/null | grep -v -- '--help'
 }
 
 # _ompdarts_takes_value COMMAND SUBCOMMAND OPTION
@@ -36,7 +36,9 @@ _ompdarts_values()
         sim:--platform) "$1" sim --help | sed -n 's/^Platforms: //p' | tr ' ' '\n' ;;
         analyze:--model) printf '%s\n' resident replace ;;
         analyze:--rule) printf '%s\n' min-levels respect-order max-size max-min-size all ;;
+        sim:--model) printf '%s\n' simgrid oracle ;;
         sim:--sched-time) printf '%s\n' ignore measure add ;;
+        sim:--results) printf '%s\n' stay late early ;;
         bench:--style) printf '%s\n' task region blas ;;
         bench:--type) printf '%s\n' float double ;;
         bench:--target) printf '%s\n' host nvptx ;;

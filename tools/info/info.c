@@ -7,28 +7,29 @@
 #include "tools/info/machine.h"
 #include "tools/tools.h"
 
-#include "memmgr/device/cuda/module.h"
 #include "memmgr/options.h"
 #include "util/options.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char usage[] =
-    "Usage: ompdarts info [--policies | --rules | --svg]\n"
+    "Usage: ompdarts info [--policies | --rules | --svg [FILE]]\n"
     "\n"
     "Shows the library, its back-ends, the scheduling policies and eviction rules, the LLVM runtimes and devices\n"
     "found with their memory, the bandwidth of their links if earlier runs have measured it, the machine and\n"
     "its memory limits.\n"
     "\n"
-    "  --policies  only the names of the policies, one per line\n"
-    "  --rules     only the names of the eviction rules, one per line\n"
-    "  --svg       the machine, its devices and their links as a picture, on standard output\n"
-    "  -h, --help  this text\n"
+    "  --policies    only the names of the policies, one per line\n"
+    "  --rules       only the names of the eviction rules, one per line\n"
+    "  --svg [FILE]  the machine, its devices and their links as a picture, in FILE or on standard output\n"
+    "  -h, --help    this text\n"
     "\n"
-    "Exit status: 0, also when something was not found; 2 when the command line was refused.\n";
+    "Exit status: 0, also when something was not found; 1 when FILE could not be written; 2 when the command line was\n"
+    "refused.\n";
 
 static void print_names(const char *const *name)
 {
@@ -43,17 +44,27 @@ static void print_policy(const od_policy_ops *policy)
         printf("    :%-9s  %s\n", option->name, option->help);
 }
 
-/* The module of the CUDA back-end lies beside the library. */
+/* A back-end's module lies beside the library. */
+static bool has_module(const char *library, const char *module)
+{
+    char path[2 * PATH_MAX];
+    const char *slash = library ? strrchr(library, '/') : NULL;
+    snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - library) + 1 : 0, library ? library : "", module);
+    return library && access(path, R_OK) == 0;
+}
+
 static void print_backends(const char *library)
 {
-    char module[PATH_MAX + sizeof OD_CUDA_MODULE];
-    const char *slash = library ? strrchr(library, '/') : NULL;
-    snprintf(module, sizeof module, "%.*s%s", slash ? (int)(slash - library) + 1 : 0, library ? library : "",
-             OD_CUDA_MODULE);
     printf("back-ends (OMPDARTS_BACKEND)\n");
-    for (const od_backend_row *row = od_backend_rows; row->name; row++) {
-        bool missing = row - od_backend_rows == OD_BACKEND_CUDA && !(library && access(module, R_OK) == 0);
-        printf("  %-12s %s%s\n", row->name, row->description, missing ? "; " OD_CUDA_MODULE " not found" : "");
+    printf("  %-12s %s\n", "auto", "cuda where all devices are NVIDIA's, else omptarget");
+    for (const char *const *name = od_backend_names(); *name; name++) {
+        const od_backend_type *type = od_backend_find(*name);
+        printf("  %-12s %s", *name, type->description);
+        if (type->module && !has_module(library, type->module))
+            printf("; %s not found", type->module);
+        printf("\n");
+        if (type->usage)
+            printf("    :%s\n", type->usage);
     }
 }
 
@@ -86,7 +97,11 @@ int od_tool_info(int argc, char **argv)
         print_names(od_evict_names());
         return 0;
     }
-    if (argc == 2 && strcmp(argv[1], "--svg") == 0) {
+    if ((argc == 2 || argc == 3) && strcmp(argv[1], "--svg") == 0) {
+        if (argc == 3 && !freopen(argv[2], "we", stdout)) {
+            od_tool_error("info: %s: %s", argv[2], strerror(errno));
+            return OD_EXIT_FAILURE;
+        }
         info_find_devices(&devices);
         info_print_picture(&devices);
         return 0;

@@ -45,7 +45,8 @@ typedef enum info_kind { INFO_HOST_DEVICES, INFO_GPUS, INFO_KINDS } info_kind; /
 
 typedef struct info_links {
     unsigned devices;                                        /* 0: nothing is known */
-    double rate[INFO_MOST_GPUS + 1][INFO_MOST_GPUS + 1];     /* bytes/s, from, to; the last is the host; 0: not known */
+    double rate[INFO_MOST_GPUS + 1][INFO_MOST_GPUS + 1]; /* bytes/s, from, to; the last is the host; 0: not known */
+    double at_once[INFO_MOST_GPUS][INFO_MOST_GPUS]; /* loads of two from the host, or load and store of one; likewise */
 } info_links;
 
 /* Links between the host and the first so many devices, and between these. */

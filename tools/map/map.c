@@ -61,6 +61,8 @@ static bool parse(char **argv, request *r, int *status)
             *((*argv)[2] == 'e' ? &r->each : &r->sums) = true;
         } else if (strncmp(*argv, "--from=", 7) == 0) {
             r->from = *argv + 7;
+        } else if (strcmp(*argv, "--from") == 0 && argv[1]) {
+            r->from = *++argv;
         } else if (output) {
             r->output = output;
         } else if ((strcmp(*argv, "-o") == 0 || strcmp(*argv, "--output") == 0) && argv[1]) {

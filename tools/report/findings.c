@@ -145,10 +145,14 @@ static void look_at_loads(finder *f)
         return;
     sums s = sum_up(f, &g);
     advice[0] = '\0';
-    if (s.reloads <= s.loads / 10)
-        snprintf(advice, sizeof advice,
-                 ": hardly any were reloads, so the link is too slow for so little work per byte; larger tiles help");
-    else if (strcmp(f->trace->eviction, "lru") == 0)
+    if (s.reloads <= s.loads / 10) {
+        find(f, g.most,
+             "%s waited %s of the time for tile loads, of which hardly any were reloads: the link is too slow for so "
+             "little work per byte; larger tiles help",
+             g.text, g.share);
+        return;
+    }
+    if (strcmp(f->trace->eviction, "lru") == 0)
         snprintf(advice, sizeof advice, ": try --evict luf, or --sched darts, which uses that rule");
     else if (s.most_data > f->trace->memory)
         snprintf(advice, sizeof advice, ": %s; try larger --mem, or more devices",

@@ -13,6 +13,9 @@ static const struct {
     {"%EventDef", "", "a trace for ViTE; wanted is one in JSON: ompdarts run --trace FILE.json"},
     {"ompdarts-graph", "",
      "a recorded run (--record); `ompdarts sim --graph FILE --trace FILE.json` replays it and writes a trace"},
+    {"<!DOCTYPE html>", "ompdarts report",
+     "a page of `ompdarts report`, which a browser shows; wanted is a trace: ompdarts run --trace FILE.json"},
+    {"\177ELF", "", "a program; `ompdarts run --trace FILE.json PROGRAM` writes a trace of it"},
     {"ompdarts history", "", "a history of kernel times; wanted is a trace: ompdarts run --trace FILE.json"},
 };
 

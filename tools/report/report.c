@@ -2,6 +2,7 @@
 /*
  * `ompdarts report`: what happened in a run, as text, or as one page to look at that needs nothing else.
  */
+#include "tools/report/compare.h"
 #include "tools/report/page/page.h"
 #include "tools/tools.h"
 #include "util/file/name.h"
@@ -10,9 +11,11 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -24,7 +27,8 @@ static const char usage[] =
     "Options:\n"
     "  -o, --output=FILE  write one self-contained page with pictures, for any browser; '-' is standard output\n"
     "                     (default: text on standard output)\n"
-    "  --spans=N          the page shows N tasks of a run, and as many transfers, one by one (default: 1000000); beyond\n"
+    "  --spans=N          the page shows N tasks of a run, and as many transfers, one by one (default: 1000000); "
+    "beyond\n"
     "                     that, neighbours are joined. Up to a quarter of it each task has its data and waits.\n"
     "  -h, --help         this text\n"
     "\n"
@@ -112,11 +116,17 @@ static bool write_page(const char *path, const report_run *runs, size_t n, size_
         od_tool_error("report: %s: %s", path, strerror(errno));
         return false;
     }
+    struct stat info;
+    signal(SIGXFSZ, SIG_IGN); /* a limit is an error like a full disk */
+    bool is_plain = !stdout_wanted && !fstat(fileno(out), &info) && S_ISREG(info.st_mode);
     od_status status = page_write(out, runs, n, most);
     bool failed = fflush(out) || ferror(out);
     failed |= !stdout_wanted && fclose(out);
-    if (failed || status)
+    if (failed || status) {
         od_tool_error("report: %s could not be written: %s", path, failed ? strerror(errno) : "out of memory");
+        if (is_plain) /* no half page */
+            unlink(path);
+    }
     return !failed && !status;
 }
 
@@ -215,6 +225,8 @@ int od_tool_report(int argc, char **argv)
         status = read_run(argv[(size_t)optind + nread], &runs[nread]);
     for (size_t i = 0; !status && !output && i < n; i++)
         print_run(&runs[i]);
+    if (!status && !output && n > 1)
+        report_compare(runs, n);
     if (!status && output && !write_page(output, runs, n, w.spans))
         status = OD_EXIT_FAILURE;
     if (!status && output && strcmp(output, "-") != 0)

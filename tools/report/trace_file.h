@@ -23,7 +23,14 @@ typedef struct trace_use {
     od_mode mode;
 } trace_use;
 
-typedef enum trace_depend_type { TRACE_IN, TRACE_OUT, TRACE_INOUT, TRACE_MUTEXINOUTSET, TRACE_INOUTSET, TRACE_ALL_MEMORY } trace_depend_type;
+typedef enum trace_depend_type {
+    TRACE_IN,
+    TRACE_OUT,
+    TRACE_INOUT,
+    TRACE_MUTEXINOUTSET,
+    TRACE_INOUTSET,
+    TRACE_ALL_MEMORY
+} trace_depend_type;
 
 typedef struct trace_depend { /* an item of a depend clause */
     uintptr_t address;

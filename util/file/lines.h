@@ -25,8 +25,8 @@ void od_lines_free(od_lines *in);
 /* Writes the error; false. */
 __attribute__((format(printf, 2, 3))) bool od_refuse_line(od_lines *in, const char *format, ...);
 
-/* Up to `most` fields of the line, which is cut into them at `separator`; spaces and quotes around them go. Runs of spaces
- * are one separator. Returns how many there are, perhaps more than `most`. */
+/* Up to `most` fields of the line, which is cut into them at `separator`; spaces and quotes around them go. Runs of
+ * spaces are one separator. Returns how many there are, perhaps more than `most`. */
 size_t od_fields(char *line, char separator, char **fields, size_t most);
 
 /* All of the text is a number between the two. */

@@ -89,6 +89,21 @@ od_status od_file_name(char *text, size_t size, const char *pattern, const char 
     return OD_EIO;
 }
 
+const char *od_file_name_error(const char *pattern, const char *(*variable)(const char *name), char *text, size_t size)
+{
+    char scratch[PATH_MAX];
+    const char *at = pattern, *next;
+    name n = {.text = scratch, .size = sizeof scratch, .variable = variable};
+    while ((at = strchr(at, '%')) && (next = append_special(&n, at + 1)))
+        at = next;
+    size_t length = at && at[1] == 'q' ? strcspn(at, "}") : 0;
+    if (length && at[length] && at[2] == '{')
+        snprintf(text, size, "the variable %.*s is not set", (int)(length < 128 ? length - 3 : 128), at + 3);
+    else
+        snprintf(text, size, "%.2s is no known pattern (%%%% is a percent sign)", at ? at : "");
+    return text;
+}
+
 /* Its folder as the system knows it, and the last part. */
 static bool resolve(const char *path, char folder[PATH_MAX], const char **last)
 {

@@ -13,6 +13,9 @@
  * errno: too long, or no folder. */
 od_status od_file_name(char *name, size_t size, const char *pattern, const char *(*variable)(const char *name));
 
+/* What is wrong with a pattern for which od_file_name() returns OD_EINVAL; it is written to `text`. */
+const char *od_file_name_error(const char *pattern, const char *(*variable)(const char *name), char *text, size_t size);
+
 /* True where both are one plain file, which what is written to one would take from the other. Neither need exist. */
 bool od_file_is_same(const char *a, const char *b);
 

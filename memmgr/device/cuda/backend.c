@@ -255,7 +255,7 @@ od_status ompdarts_cuda_v1_backend(od_backend *backend, const od_cuda_config *co
     if (status)
         od_log(OD_LOG_ERROR, "cuda", "%s", why);
     if (!status)
-        status = od_pins_init(&cuda->pins, &cuda->cu, config->pin_budget);
+        status = od_pins_init(&cuda->pins, &cuda->cu, config->pin_budget, config->pin_first);
     if (status) {
         free(cuda);
         return status;

@@ -2,8 +2,8 @@
 /*
  * Copies of the CUDA back-end. Each device has a stream per direction; a copy is one to three asynchronous calls on
  * it and an event behind them. Of a large host range the whole pages inside are pinned, once per datum, and copied in
- * place; its two ends go through the ticket's bounce buffer. What cannot be pinned is staged. No call here waits for
- * a device, but the blocking od_cuda_copy(), and any that fails.
+ * place; its two ends go through the ticket's bounce buffer. What is not pinned yet, or cannot be, is the stager's. No
+ * call here waits for a device, but the blocking od_cuda_copy(), and any that fails.
  */
 #include "memmgr/device/cuda/cuda.h"
 
@@ -17,80 +17,10 @@ static od_cu_address device_address(const void *address)
     return (od_cu_address)(uintptr_t)address;
 }
 
-static uintptr_t page_up(uintptr_t address)
-{
-    return (address + OD_PAGE - 1) & ~(uintptr_t)(OD_PAGE - 1);
-}
-
-static uintptr_t page_down(uintptr_t address)
-{
-    return address & ~(uintptr_t)(OD_PAGE - 1);
-}
-
 /* --- between host and device ------------------------------------------------ */
-
-/* A part of a copy: `at` bytes from its beginning; `bounce`: where in the bounce buffer. */
-typedef struct piece {
-    size_t at, bytes, bounce;
-} piece;
-
-static od_cu_result copy_direct(od_cuda_device *d, const od_copy *c, size_t at, size_t bytes)
-{
-    const od_cu_driver *cu = &d->cuda->cu;
-    if (!bytes)
-        return OD_CU_SUCCESS;
-    if (c->from == OD_HOST)
-        return cu->copy_h2d(device_address(c->to_address) + at, (const char *)c->from_address + at, bytes,
-                            d->stream[OD_H2D]);
-    return cu->copy_d2h((char *)c->to_address + at, device_address(c->from_address) + at, bytes, d->stream[OD_D2H]);
-}
-
-static od_cu_result copy_bounced(od_cuda_device *d, od_ticket *ticket, const od_copy *c, piece p)
-{
-    const od_cu_driver *cu = &d->cuda->cu;
-    char *bounce = ticket->bounce + p.bounce;
-    if (!p.bytes)
-        return OD_CU_SUCCESS;
-    if (c->from == OD_HOST) {
-        memcpy(bounce, (const char *)c->from_address + p.at, p.bytes);
-        return cu->copy_h2d(device_address(c->to_address) + p.at, bounce, p.bytes, d->stream[OD_H2D]);
-    }
-    ticket->landing[ticket->landings++] = (od_landing){(char *)c->to_address + p.at, bounce, p.bytes};
-    return cu->copy_d2h(bounce, device_address(c->from_address) + p.at, p.bytes, d->stream[OD_D2H]);
-}
-
-/* The pinned part of the copy's host range [*begin, *end), or NULL. */
-static od_pin *pin_inside(od_cuda_device *d, const od_copy *c, uintptr_t *begin, uintptr_t *end)
-{
-    uintptr_t host = (uintptr_t)(c->from == OD_HOST ? c->from_address : c->to_address);
-    od_pin *pin = od_pins_acquire(&d->cuda->pins, page_up(c->host_base), page_down(c->host_base + c->host_bytes));
-    if (!pin)
-        return NULL;
-    *begin = host > pin->begin ? host : pin->begin;
-    *end = host + c->bytes < pin->end ? host + c->bytes : pin->end;
-    if (*begin < *end && *begin - host <= OD_BOUNCE / 2 && host + c->bytes - *end <= OD_BOUNCE / 2)
-        return pin;
-    od_pins_release(&d->cuda->pins, pin);
-    return NULL;
-}
-
-/* In place, with its ends through the bounce buffer. INVALID_VALUE: the range was pinned by the program, in pieces. */
-static od_cu_result copy_pinned(od_cuda_device *d, od_ticket *ticket, const od_copy *c, uintptr_t begin, uintptr_t end)
-{
-    uintptr_t host = (uintptr_t)(c->from == OD_HOST ? c->from_address : c->to_address);
-    piece head = {.bytes = begin - host},
-          tail = {.at = end - host, .bytes = host + c->bytes - end, .bounce = OD_BOUNCE / 2};
-    od_cu_result result = copy_direct(d, c, head.bytes, end - begin);
-    if (!result)
-        result = copy_bounced(d, ticket, c, head);
-    if (!result)
-        result = copy_bounced(d, ticket, c, tail);
-    return result;
-}
 
 static od_status stage(od_cuda_device *d, od_ticket *ticket, const od_copy *c)
 {
-    ticket->landings = 0;
     ticket->staged = true;
     ticket->copy = *c;
     atomic_store(&ticket->result, OD_EBUSY);
@@ -102,18 +32,10 @@ static od_status stage(od_cuda_device *d, od_ticket *ticket, const od_copy *c)
 
 static od_status start_host(od_cuda_device *d, od_ticket *ticket, const od_copy *c)
 {
-    const char *doing = c->from == OD_HOST ? "copying to the device" : "copying to the host";
-    uintptr_t begin, end;
+    od_status status;
     if (c->bytes <= OD_BOUNCE)
-        return od_cuda_check(d, copy_bounced(d, ticket, c, (piece){.bytes = c->bytes}), doing);
-    od_pin *pin = pin_inside(d, c, &begin, &end);
-    if (!pin)
-        return stage(d, ticket, c);
-    ticket->pin = pin;
-    od_cu_result result = copy_pinned(d, ticket, c, begin, end);
-    if (result == OD_CU_INVALID_VALUE && !pin->registered)
-        return stage(d, ticket, c);
-    return od_cuda_check(d, result, doing);
+        return od_cuda_start_bounced(d, ticket, c);
+    return od_cuda_start_in_place(d, ticket, c, false, &status) ? status : stage(d, ticket, c);
 }
 
 /* --- between devices --------------------------------------------------------- */
@@ -200,17 +122,15 @@ od_status od_cuda_start(void *state, const od_copy *c, od_ticket **ticket)
     od_status status = begin(cuda, c, ticket);
     atomic_fetch_add(&cuda->copies, 1);
     atomic_fetch_add(&cuda->bytes, c->bytes);
-    if (!status && (*ticket)->staged) {
-        atomic_fetch_add(&cuda->staged, 1);
-        atomic_fetch_add(&cuda->staged_bytes, c->bytes);
-    }
     return status;
 }
 
-static od_status ask(od_cuda_device *d, const od_ticket *ticket)
+static od_status ask(od_cuda_device *d, od_ticket *ticket)
 {
-    if (ticket->staged)
-        return (od_status)atomic_load(&ticket->result);
+    int staged = ticket->staged ? atomic_load(&ticket->result) : OD_IN_PLACE;
+    if (staged != OD_IN_PLACE)
+        return (od_status)staged;
+    ticket->staged = false;
     od_cu_result result = d->cuda->cu.event_query(ticket->event);
     if (result && result != OD_CU_NOT_READY && !od_cu_is_sticky(result)) { /* says nothing about the work */
         od_cuda_check(d, result, "asking for the end of its work");

@@ -8,8 +8,8 @@
  *   ticket    a copy, or a task's own work, under way: an event, and what to do when it has come
  *   bounce    a small pinned buffer of a ticket: small copies, and the ends of large ones, which share their pages
  *             with other data and so cannot be pinned, go through it
- *   stager    per device and direction a thread with a ring of pinned buffers, for large copies of memory that is not
- *             pinned
+ *   stager    per device and direction up to OD_LANES threads, each with a ring of pinned buffers, for large copies of
+ *             memory that is not pinned, or not yet: they also pin it
  */
 #ifndef OD_MEMMGR_DEVICE_CUDA_CUDA_H
 #define OD_MEMMGR_DEVICE_CUDA_CUDA_H
@@ -27,6 +27,7 @@ enum {
     OD_BOUNCE = 64 << 10, /* bytes of a ticket's bounce buffer; larger copies are worth pinning */
     OD_STAGE = 4 << 20,   /* bytes of a buffer of a stager's ring */
     OD_STAGES = 3,        /* of them: one is filled, one is copied, one is next */
+    OD_LANES = 3,         /* threads of a stager: one copies what a processor can, links take several times as much */
 };
 
 typedef struct od_cuda od_cuda;
@@ -51,7 +52,7 @@ struct od_ticket {
     /* of a staged copy, else `staged` is false */
     bool staged;
     od_copy copy;
-    atomic_int result; /* od_status; OD_EBUSY while under way */
+    atomic_int result; /* od_status; OD_EBUSY while the stager has it; OD_IN_PLACE: see the event */
     od_ticket *next;   /* in a free list or a stager's queue */
 };
 
@@ -63,19 +64,31 @@ struct od_queue {
     od_queue *next;
 };
 
-typedef struct od_stager {
-    od_cuda_device *device;
-    od_cuda_direction direction;
-    pthread_mutex_t lock; /* protects first, last, started and closing */
-    pthread_cond_t work;
-    od_ticket *first, **last;
-    bool started, closing;
+enum { OD_IN_PLACE = -1 }; /* of od_ticket.result: the stager has pinned the memory and started the copy */
+
+typedef struct od_stager od_stager;
+
+/* A thread of a stager, and what it alone uses. */
+typedef struct od_lane {
+    od_stager *stager;
     pthread_t thread;
-    char *ring[OD_STAGES]; /* pinned; the thread's own, like the events */
+    char *ring[OD_STAGES]; /* pinned */
     od_cu_event event[OD_STAGES];
     unsigned nring; /* buffers that there are: 0 where none could be pinned */
     char *plain;    /* OD_STAGE bytes, not pinned, where there is no ring */
-} od_stager;
+    bool has_ring;  /* it has tried to take one */
+} od_lane;
+
+struct od_stager {
+    od_cuda_device *device;
+    od_cuda_direction direction;
+    pthread_mutex_t lock; /* protects the next six */
+    pthread_cond_t work;
+    od_ticket *first, **last;
+    unsigned queued, nlanes, idle; /* tickets; threads; of them, those that wait for work */
+    bool closing;
+    od_lane lane[OD_LANES];
+};
 
 struct od_cuda_device {
     od_cuda *cuda;
@@ -123,6 +136,15 @@ void od_tickets_destroy(od_cuda_device *device);
 od_status od_cuda_start(void *state, const od_copy *copy, od_ticket **ticket);
 od_status od_cuda_poll(void *state, od_ticket *ticket);
 od_status od_cuda_copy(void *state, int to, void *to_address, int from, const void *from_address, size_t bytes);
+
+/* in_place.c: from or to the host; the context is current. */
+/* Up to OD_BOUNCE bytes. */
+od_status od_cuda_start_bounced(od_cuda_device *device, od_ticket *ticket, const od_copy *copy);
+/* More, where the memory is pinned, or can be (`pins`: that takes long). False: it is not; else how it went. */
+bool od_cuda_start_in_place(od_cuda_device *device, od_ticket *ticket, const od_copy *copy, bool pins,
+                            od_status *status);
+/* The pages of the copy's host range that may be pinned begin here. */
+uintptr_t od_cuda_first_page(const od_copy *copy);
 
 /* staging.c: carries out the ticket's copy on the stager's thread. OD_ENOMEM: it cannot be started. */
 od_status od_stager_init(od_stager *stager, od_cuda_device *device, od_cuda_direction direction);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Pinned ranges, a sorted array: programs have as many as they have large tiles. While the driver works on one,
- * its entry stays in the array, in use and not ready, so that nobody else touches its pages.
+ * its entry stays in the array, in use and `asked`, so that nobody else touches its pages.
  */
 #include "memmgr/device/cuda/pins.h"
 
@@ -12,10 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-od_status od_pins_init(od_pins *pins, const od_cu_driver *cu, size_t budget)
+od_status od_pins_init(od_pins *pins, const od_cu_driver *cu, size_t budget, unsigned first)
 {
-    *pins = (od_pins){.cu = cu, .budget = budget};
-    return pthread_mutex_init(&pins->lock, NULL) ? OD_ENOMEM : OD_OK;
+    *pins = (od_pins){.cu = cu, .budget = budget, .first = first};
+    if (pthread_mutex_init(&pins->lock, NULL))
+        return OD_ENOMEM;
+    if (pthread_cond_init(&pins->answered, NULL)) {
+        pthread_mutex_destroy(&pins->lock);
+        return OD_ENOMEM;
+    }
+    return OD_OK;
 }
 
 /* Index of the first pin that ends after the address. */
@@ -47,18 +53,91 @@ static void take_out(od_pins *pins, const od_pin *pin)
     pins->count--;
 }
 
-static od_pin *put_in(od_pins *pins, uintptr_t begin, uintptr_t end)
+static od_pin *put_in(od_pins *pins, uintptr_t begin, uintptr_t end, bool registers)
 {
     od_pin *pin = reserve(pins) ? od_malloc(sizeof *pin) : NULL;
     if (!pin)
         return NULL;
-    *pin = (od_pin){.begin = begin, .end = end, .users = 1, .registered = true};
+    *pin = (od_pin){.begin = begin, .end = end, .copies = 1, .users = 1, .registered = registers, .asked = true};
     size_t i = first_after(pins, begin);
     memmove(pins->pin + i + 1, pins->pin + i, (pins->count - i) * sizeof(od_pin *));
     pins->pin[i] = pin;
     pins->count++;
-    pins->bytes += end - begin;
+    pins->bytes += registers ? end - begin : 0;
     return pin;
+}
+
+/* --- what has crossed, by the beginning of its range; the caller holds the lock ------ */
+
+enum { FIRST_BITS = 8, LAST_BITS = 16, WORTHWHILE = 8 /* copies of a pin */, MOST_CROSSINGS = 64 };
+
+struct od_pin_history {
+    uintptr_t begin; /* 0: none */
+    unsigned crossings, due;
+};
+
+static struct od_pin_history *locate(const od_pins *pins, uintptr_t begin)
+{
+    size_t mask = ((size_t)1 << pins->bits) - 1;
+    size_t i = (size_t)(begin / OD_PAGE * UINT64_C(0x9e3779b97f4a7c15) >> (64 - pins->bits));
+    while (pins->history[i].begin && pins->history[i].begin != begin)
+        i = (i + 1) & mask;
+    return &pins->history[i];
+}
+
+/* Twice as large; at its largest it begins anew. */
+static void make_larger(od_pins *pins)
+{
+    struct od_pin_history *old = pins->history;
+    size_t count = old ? (size_t)1 << pins->bits : 0;
+    bool forgets = pins->bits == LAST_BITS;
+    unsigned bits = !old ? FIRST_BITS : forgets ? LAST_BITS : pins->bits + 1;
+    struct od_pin_history *history = od_calloc((size_t)1 << bits, sizeof *history);
+    if (!history)
+        return;
+    pins->history = history;
+    pins->bits = bits;
+    for (size_t i = 0; i < count && !forgets; i++)
+        if (old[i].begin)
+            *locate(pins, old[i].begin) = old[i];
+    pins->remembered = forgets ? 0 : pins->remembered;
+    free(old);
+}
+
+/* NULL: there is no memory. */
+static struct od_pin_history *history_of(od_pins *pins, uintptr_t begin)
+{
+    if (!pins->history || pins->remembered >= (size_t)1 << pins->bits >> 1)
+        make_larger(pins);
+    if (!pins->history || pins->remembered + 1 >= (size_t)1 << pins->bits)
+        return NULL;
+    struct od_pin_history *h = locate(pins, begin);
+    if (!h->begin) {
+        *h = (struct od_pin_history){.begin = begin, .due = pins->first};
+        pins->remembered++;
+    }
+    return h;
+}
+
+static void learn(od_pins *pins, const od_pin *pin)
+{
+    struct od_pin_history *h = history_of(pins, pin->begin);
+    if (!h)
+        return;
+    unsigned more = h->due < WORTHWHILE ? WORTHWHILE : 2 * h->due;
+    h->due = pin->copies >= WORTHWHILE ? pins->first : more < MOST_CROSSINGS ? more : MOST_CROSSINGS;
+    h->crossings = 0;
+}
+
+bool od_pins_is_due(od_pins *pins, uintptr_t begin)
+{
+    if (!pins->budget)
+        return true;
+    pthread_mutex_lock(&pins->lock);
+    struct od_pin_history *h = history_of(pins, begin);
+    bool due = !h || ++h->crossings >= h->due;
+    pthread_mutex_unlock(&pins->lock);
+    return due;
 }
 
 /* --- the driver; called with the lock held, which is let go meanwhile ------- */
@@ -68,16 +147,20 @@ static bool undo(od_pins *pins, od_pin *pin)
 {
     od_cu_result result = OD_CU_SUCCESS;
     pin->users++;
-    pin->ready = false;
+    pin->asked = true;
     pthread_mutex_unlock(&pins->lock);
     if (pin->registered)
         result = pins->cu->host_unregister((void *)pin->begin);
     pthread_mutex_lock(&pins->lock);
+    pthread_cond_broadcast(&pins->answered);
+    pin->asked = false;
     pin->users--;
     if (result && result != OD_CU_HOST_MEMORY_NOT_REGISTERED) {
         pins->any_stale = pin->stale = true;
         return false;
     }
+    if (pin->registered && pins->first > 1)
+        learn(pins, pin);
     take_out(pins, pin);
     free(pin);
     return true;
@@ -92,21 +175,24 @@ static bool is_pinned_already(const od_pins *pins, uintptr_t address)
            type == OD_CU_MEMORYTYPE_HOST;
 }
 
-static od_pin *make(od_pins *pins, uintptr_t begin, uintptr_t end)
+/* `registers` false: only what the program has pinned. */
+static od_pin *make(od_pins *pins, uintptr_t begin, uintptr_t end, bool registers)
 {
-    od_pin *pin = put_in(pins, begin, end);
+    od_pin *pin = put_in(pins, begin, end, registers);
     if (!pin)
         return NULL;
     pthread_mutex_unlock(&pins->lock);
-    od_cu_result result = pins->cu->host_register((void *)begin, end - begin, OD_CU_MEMHOST_PORTABLE);
+    od_cu_result result = registers ? pins->cu->host_register((void *)begin, end - begin, OD_CU_MEMHOST_PORTABLE)
+                                    : OD_CU_HOST_MEMORY_NOT_REGISTERED;
     bool already = result && is_pinned_already(pins, begin) && is_pinned_already(pins, end - 1);
     pthread_mutex_lock(&pins->lock);
-    pin->ready = true;
+    pthread_cond_broadcast(&pins->answered);
+    pin->asked = false;
     if (already) {
-        pins->bytes -= end - begin;
+        pins->bytes -= registers ? end - begin : 0;
         pin->registered = false;
     } else if (result) {
-        if (pins->refused++ == 0)
+        if (registers && pins->refused++ == 0)
             od_log(OD_LOG_INFO, "cuda", "%zu bytes of host memory could not be pinned (error %d)", end - begin, result);
         take_out(pins, pin);
         free(pin);
@@ -115,34 +201,58 @@ static od_pin *make(od_pins *pins, uintptr_t begin, uintptr_t end)
     return pin;
 }
 
-/* Makes the pages free of other pins. False: some are in use, or could not be undone. */
-static bool clear(od_pins *pins, uintptr_t begin, uintptr_t end)
+static od_pin *first_overlapping(const od_pins *pins, uintptr_t begin, uintptr_t end)
 {
-    for (;;) {
-        size_t i = first_after(pins, begin);
-        if (i == pins->count || pins->pin[i]->begin >= end)
-            return true;
-        if (pins->pin[i]->users || !undo(pins, pins->pin[i]))
-            return false;
-    }
+    size_t i = first_after(pins, begin);
+    return i < pins->count && pins->pin[i]->begin < end ? pins->pin[i] : NULL;
+}
+
+static bool serves(const od_pin *pin, uintptr_t begin, uintptr_t end)
+{
+    return !pin->asked && !pin->stale && pin->begin <= begin && pin->end >= end;
+}
+
+/* False: copies use it, or it could not be undone. */
+static bool make_way(od_pins *pins, od_pin *pin)
+{
+    if (!pin->asked)
+        return !pin->users && undo(pins, pin);
+    pthread_cond_wait(&pins->answered, &pins->lock);
+    return true;
+}
+
+/* One more copy uses it. NULL: it does not serve. */
+static od_pin *take(od_pin *pin, uintptr_t begin, uintptr_t end)
+{
+    if (!serves(pin, begin, end))
+        return NULL;
+    pin->users++;
+    pin->copies++;
+    return pin;
 }
 
 od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end)
 {
-    od_pin *pin = NULL;
     if (begin >= end || !pins->budget)
         return NULL;
     pthread_mutex_lock(&pins->lock);
-    size_t i = first_after(pins, begin);
-    od_pin *known = i < pins->count ? pins->pin[i] : NULL;
-    if (known && !known->stale && known->begin <= begin && known->end >= end) {
-        if (known->ready) {
-            known->users++;
-            pin = known;
-        }
-    } else if (clear(pins, begin, end) && pins->bytes + (end - begin) <= pins->budget) {
-        pin = make(pins, begin, end);
-    }
+    od_pin *pin;
+    do
+        pin = first_overlapping(pins, begin, end);
+    while (pin && !serves(pin, begin, end) && make_way(pins, pin));
+    bool fits = pins->bytes + (end - begin) <= pins->budget;
+    pin = pin ? take(pin, begin, end) : fits ? make(pins, begin, end, true) : NULL;
+    pthread_mutex_unlock(&pins->lock);
+    return pin;
+}
+
+od_pin *od_pins_find(od_pins *pins, uintptr_t begin, uintptr_t end)
+{
+    if (begin >= end || !pins->budget)
+        return NULL;
+    pthread_mutex_lock(&pins->lock);
+    od_pin *pin = first_overlapping(pins, begin, end);
+    pin = pin ? take(pin, begin, end) : make(pins, begin, end, false);
     pthread_mutex_unlock(&pins->lock);
     return pin;
 }
@@ -198,6 +308,8 @@ void od_pins_destroy(od_pins *pins)
             pins->cu->host_unregister((void *)pins->pin[i]->begin);
         free(pins->pin[i]);
     }
+    pthread_cond_destroy(&pins->answered);
     pthread_mutex_destroy(&pins->lock);
     free(pins->pin);
+    free(pins->history);
 }

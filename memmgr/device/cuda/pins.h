@@ -2,10 +2,10 @@
 /*
  * Pinned host memory: which ranges of whole pages the driver may copy to and from by itself.
  *
- * A range is pinned at its datum's first large transfer and stays so over evictions and reloads, until the program
- * may change or give the memory back (od_pins_release_range): a pin would then go on showing pages that are no longer
- * the program's. Such a pin is stale, is not used any more, and is undone as soon as no copy uses it. Data do not
- * overlap, so pins do not, except new ones with stale ones. Addresses are multiples of OD_PAGE. Thread-safe; the
+ * A range is pinned at its second large transfer (od_pins_is_due) and stays so over evictions and reloads, until the
+ * program may change or give the memory back (od_pins_release_range): a pin would then go on showing pages that are no
+ * longer the program's. Such a pin is stale, is not used any more, and is undone as soon as no copy uses it. Data do
+ * not overlap, so pins do not, except new ones with stale ones. Addresses are multiples of OD_PAGE. Thread-safe; the
  * driver is never called with the lock held.
  */
 #ifndef OD_MEMMGR_DEVICE_CUDA_PINS_H
@@ -21,28 +21,40 @@ enum { OD_PAGE = 4096 };
 
 typedef struct od_pin {
     uintptr_t begin, end;
+    unsigned copies; /* that it has served */
     unsigned users;  /* copies under way, and whoever is pinning or unpinning it */
     bool registered; /* by us; else the program has pinned it itself */
-    bool ready;      /* the driver has answered */
+    bool asked;      /* the driver, which has not answered yet */
     bool stale;
 } od_pin;
 
 typedef struct od_pins {
     const od_cu_driver *cu;
-    pthread_mutex_t lock; /* protects the rest */
-    od_pin **pin;         /* sorted by address, disjoint */
+    pthread_mutex_t lock;    /* protects the rest */
+    pthread_cond_t answered; /* the driver, about some pin */
+    od_pin **pin;            /* sorted by address, disjoint */
     size_t count;
     uint32_t capacity;
     size_t bytes, budget; /* pinned by us, at most; budget 0: nothing is pinned */
     bool any_stale;
     uint64_t refused; /* ranges that the driver would not pin */
+    struct od_pin_history *history; /* 2^bits, by address */
+    unsigned bits;
+    size_t remembered;
+    unsigned first; /* the transfer at which a new range is pinned */
 } od_pins;
 
-od_status od_pins_init(od_pins *pins, const od_cu_driver *cu, size_t budget);
+od_status od_pins_init(od_pins *pins, const od_cu_driver *cu, size_t budget, unsigned first);
 /* Undoes all pins; none is in use, and a context is current. */
 void od_pins_destroy(od_pins *pins);
-/* A pin that contains [begin, end), to be released, or NULL: copy through a buffer. A context is current. */
+/* A pin that contains [begin, end), to be released, or NULL: copy through a buffer. Waits while the
+ * driver pins or unpins the pages for another thread. A context is current. */
 od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end);
+/* Likewise, if it is there already, or the program has pinned the memory: waits for nobody. */
+od_pin *od_pins_find(od_pins *pins, uintptr_t begin, uintptr_t end);
+/* Counts a transfer of a range that is not pinned. True: pinning it is likely to pay. That takes about as long as five
+ * copies through buffers: a range whose pins have served few copies must cross more often before it gets the next. */
+bool od_pins_is_due(od_pins *pins, uintptr_t begin);
 /* The last one of a stale pin undoes it: a context is current. */
 void od_pins_release(od_pins *pins, od_pin *pin);
 void od_pins_release_range(od_pins *pins, uintptr_t base, size_t size);

@@ -63,7 +63,7 @@ static uint32_t hide(od_structs *s, uintptr_t base, uintptr_t begin, size_t size
 {
     s->nhidden++;
     return append(s, base, begin, size,
-                  OD_MAP_PARAM | (type & (OD_MAP_TO | OD_MAP_FROM | OD_MAP_ALWAYS | OD_MAP_READS)));
+                  OD_MAP_PARAM | (type & (OD_MAP_TO | OD_MAP_FROM | OD_MAP_ALWAYS | OD_MAP_READS | OD_MAP_WHOLE)));
 }
 
 static void add_slot(od_structs *s, const od_attachment *is, bool named, uint32_t arg)

@@ -9,10 +9,10 @@
 #include "omp_ext/maps/structs/relocate.h"
 #include "omp_ext/libomp/thread.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 bool od_region_would_close(const od_region *region, int64_t type)
 {
@@ -108,7 +108,7 @@ void od_structs_enter(od_structs *s)
         const od_holder *h = &s->holders.all[i];
         while (!enter(s, h)) {
             od_runtime_host_range(h->base, h->size, OD_REQUEST_SETTLE);
-            nanosleep(&(struct timespec){.tv_nsec = 100 * 1000}, NULL);
+            od_thread_nap(100 * 1000);
         }
     }
     for (uint32_t i = 0; s && i < s->nparts; i++)

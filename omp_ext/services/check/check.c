@@ -16,6 +16,7 @@
 #include "omp_ext/services/check/symbols.h"
 #include "util/log.h"
 #include "util/memory.h"
+#include "util/signal.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -221,22 +222,15 @@ static void report(const fault *f, const od_guarded *tile)
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     enum { PASSED_ON = 0x6f64 };
-    bool handled = previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN;
-    if (!handled || info->si_errno == PASSED_ON) {
+    if (!od_signal_is_handled(&previous) || info->si_errno == PASSED_ON) {
         signal(number, SIG_DFL);
         return;
     }
-    sigset_t before;
     struct sigaction handler = previous;
     if (previous.sa_flags & (int)SA_RESETHAND)
         previous.sa_handler = SIG_DFL;
     info->si_errno = PASSED_ON;
-    pthread_sigmask(SIG_BLOCK, &handler.sa_mask, &before);
-    if (handler.sa_flags & SA_SIGINFO)
-        handler.sa_sigaction(number, info, context);
-    else
-        handler.sa_handler(number);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    od_signal_pass_on(&handler, number, info, context);
 }
 
 /* Another thread may have opened the page between the fault and now. */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FORMAT_VERSION = 3 };
+enum { FORMAT_VERSION = 4 };
 
 static struct {
     od_lock lock;  /* protects the recording */
@@ -235,13 +235,23 @@ uint64_t od_recorder_own(uint64_t number)
     return before;
 }
 
-void od_recorder_sync(void)
+static void put_moment(const char *what)
 {
     if (!begin())
         return;
-    od_recording_put("sync %.9f", now());
+    od_recording_put("%s %.9f", what, now());
     od_recording_end_line();
     end();
+}
+
+void od_recorder_await(void)
+{
+    put_moment("await");
+}
+
+void od_recorder_sync(void)
+{
+    put_moment("sync");
 }
 
 void od_recorder_open(uintptr_t base, size_t size, bool undefined, bool hold)

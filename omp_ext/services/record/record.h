@@ -27,6 +27,7 @@ void od_recorder_done(uint64_t number);
 /* Requests of the calling thread belong to this task (0: the thread waits for each). Returns whose they were. */
 uint64_t od_recorder_own(uint64_t number);
 
+void od_recorder_await(void);
 void od_recorder_sync(void);
 void od_recorder_open(uintptr_t base, size_t size, bool undefined, bool hold);
 void od_recorder_close(uintptr_t base, size_t size, bool copy_out, bool all, bool hold);

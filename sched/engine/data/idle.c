@@ -81,6 +81,7 @@ od_status od_idle_forget(od_engine *e, od_datum *d)
     od_memory_drop_all(e, d, OD_NOWHERE);
     od_memory_release_host(e, d);
     od_hook_forget(e, d);
+    od_home_forget(e, d);
     if (od_list_contains(&d->idle))
         od_list_remove(&e->idle, &d->idle);
     od_directory_remove(e->directory, d);

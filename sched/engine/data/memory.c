@@ -11,6 +11,7 @@
  */
 #include "memmgr/data/spill.h"
 #include "sched/engine/internal.h"
+#include "util/log.h"
 #include "util/memory.h"
 
 #include <assert.h>
@@ -62,6 +63,7 @@ void od_memory_transfer(od_engine *e, const od_transfer *what)
         od_stats_account(e, (unsigned)place);
         e->device[place].transfers++;
         e->device[place].loads += side && x->kind == OD_LOAD;
+        e->device[place].stores += !side && x->to >= OD_SPILL;
         *(side ? &x->to_offset : &x->from_offset) = d->replica[place].offset;
     }
     if (x->from < OD_SPILL)
@@ -143,6 +145,8 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
     od_list_remove(&e->device[k].resident, &r->lru);
     stop_awaiting(e, d, k);
     r->state = OD_ABSENT;
+    if (d->window)
+        e->config.driver_ops->discard(e->config.driver, d, k);
     od_patches_free(r->patches);
     r->patches = NULL;
     d->valid &= ~OD_BIT(k);
@@ -167,14 +171,35 @@ void od_memory_drop_all(od_engine *e, od_datum *d, int except)
             od_memory_drop(e, d, k);
 }
 
-/* Where contents go that must leave a device without the program having asked for them. */
-static int refuge(const od_engine *e, od_datum *d)
+bool od_memory_make_area(od_engine *e, od_region *region)
 {
-    if (!e->config.spill || !d->region)
-        return OD_HOST;
-    if (!d->region->spill)
-        d->region->spill = od_spill_create(d->region->base, d->region->size);
-    return d->region->spill ? OD_SPILL : OD_HOST;
+    if (!region->spill)
+        region->spill = od_spill_create(region->base, region->size, &e->spilled);
+    return region->spill;
+}
+
+/* Where contents go that must leave a device without the program having asked for them. */
+static int refuge(od_engine *e, od_datum *d)
+{
+    return e->config.spill && d->region && od_memory_make_area(e, d->region) ? OD_SPILL : OD_HOST;
+}
+
+/* Room for another area that an eviction needs, bytes. */
+static size_t spill_room(const od_engine *e)
+{
+    return e->config.spill_limit > e->spilled ? e->config.spill_limit - e->spilled : 0;
+}
+
+static void note_spilled(od_engine *e)
+{
+    if (e->spilled > e->stats.spill_peak_bytes)
+        e->stats.spill_peak_bytes = e->spilled;
+    if (!e->config.spill_limit || !e->spill_anyway || e->spilled <= e->config.spill_limit || e->spill_warned)
+        return;
+    e->spill_warned = true;
+    od_log(OD_LOG_WARNING, "engine",
+           "spill areas take %zu bytes more than OMPDARTS_SPILL_LIMIT: no task could go on within it",
+           e->spilled - e->config.spill_limit);
 }
 
 static void evict(od_engine *e, od_datum *d, unsigned k)
@@ -191,10 +216,11 @@ static void evict(od_engine *e, od_datum *d, unsigned k)
         return;
     }
     r->state = OD_LEAVING;
-    e->device[k].leaving_bytes += od_pool_rounded(e->device[k].pool, d->size);
+    e->device[k].leaving_bytes += od_pool_rounded(e->device[k].pool, od_datum_occupies(d));
     od_memory_transfer(
         e, &(od_transfer){
                .datum = d, .kind = OD_EVICT, .from = (int)k, .to = refuge(e, d), .bytes = d->size, .demanded = true});
+    note_spilled(e);
     od_hook_evicted(e, d, k); /* once: now its contents stop counting as being on k */
 }
 
@@ -215,17 +241,27 @@ static void emit_eviction(od_engine *e, unsigned k, const od_replica *victim, od
                           .nscores = n});
 }
 
-static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
+static od_evict_query query_of(const od_engine *e, unsigned k, const od_task *head)
 {
-    od_device *device = &e->device[k];
-    od_evict_query query = {.k = k,
-                            .resident = &device->resident,
-                            .buffer = &device->buffer,
+    return (od_evict_query){.k = k,
+                            .resident = &e->device[k].resident,
+                            .buffer = &e->device[k].buffer,
                             .head = head,
                             .policy = e->config.policy,
-                            .policy_state = e->policy_state};
+                            .policy_state = e->policy_state,
+                            .bounded = e->config.spill_limit && e->config.spill && !e->spill_anyway,
+                            .room = spill_room(e)};
+}
+
+static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
+{
+    od_evict_query query = query_of(e, k, head);
     od_replica *victim = od_hook_victim(e, &query);
     assert(!victim || od_victim_allowed(&query, victim));
+    if (!victim && query.bounded && head) {
+        e->spill_full = true;
+        e->spilled_then = e->spilled;
+    }
     if (victim)
         emit_eviction(e, k, victim, head ? OD_EVICT_FOR_TASK : OD_EVICT_FOR_PREFETCH, &query);
     return victim;
@@ -244,7 +280,8 @@ static bool clear_own(od_engine *e, unsigned k, od_task *head)
     head->compactions++;
     for (uint32_t i = 0; i < head->naccess; i++) {
         const od_replica *r = &head->access[i].datum->replica[k];
-        if (r->state != OD_PRESENT || r->pins)
+        od_evict_query query = query_of(e, k, head);
+        if (r->state != OD_PRESENT || r->pins || r->datum->lent || od_victim_has_no_place(&query, r->datum))
             continue;
         emit_eviction(e, k, r, OD_EVICT_COMPACTION, NULL);
         evict(e, r->datum, k);
@@ -272,8 +309,8 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
     od_device *device = &e->device[k];
     od_replica *r = &d->replica[k];
     od_status status;
-    while ((status = od_pool_alloc(device->pool, d->size, &r->offset)) == OD_EFULL)
-        if (!make_room(e, k, head, d->size))
+    while ((status = od_pool_alloc(device->pool, od_datum_occupies(d), &r->offset)) == OD_EFULL)
+        if (!make_room(e, k, head, od_datum_occupies(d)))
             return false;
     if (status) {
         e->config.driver_ops->fatal(e->config.driver, "out of host memory for a device's pool");
@@ -354,11 +391,24 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
                .datum = d, .kind = OD_LOAD, .from = source, .to = (int)k, .bytes = d->size, .demanded = demanded});
 }
 
+static void send(od_engine *e, od_datum *d, int from, int to, bool demanded)
+{
+    od_memory_transfer(e, &(od_transfer){.datum = d,
+                                         .kind = OD_WRITE_BACK,
+                                         .from = from,
+                                         .to = to,
+                                         .bytes = d->size,
+                                         .demanded = demanded});
+}
+
 static void write_back(od_engine *e, od_datum *d, int from, int to)
 {
-    od_memory_transfer(
-        e,
-        &(od_transfer){.datum = d, .kind = OD_WRITE_BACK, .from = from, .to = to, .bytes = d->size, .demanded = true});
+    send(e, d, from, to, true);
+}
+
+void od_memory_send_home(od_engine *e, od_datum *d, unsigned k)
+{
+    send(e, d, (int)k, OD_HOST, false);
 }
 
 /* Makes the program's memory current, from the spill area where that has the contents: no link is needed then. True:
@@ -422,7 +472,7 @@ void od_memory_serve_awaiting(od_engine *e, od_datum *d)
 
 void od_memory_stop_leaving(od_engine *e, od_datum *d, unsigned k)
 {
-    e->device[k].leaving_bytes -= od_pool_rounded(e->device[k].pool, d->size);
+    e->device[k].leaving_bytes -= od_pool_rounded(e->device[k].pool, od_datum_occupies(d));
     od_memory_drop(e, d, k);
 }
 
@@ -437,6 +487,7 @@ void od_memory_uncount(od_engine *e, od_transfer *x)
         od_stats_account(e, (unsigned)place);
         e->device[place].transfers--;
         e->device[place].loads -= side && x->kind == OD_LOAD;
+        e->device[place].stores -= !side && x->to >= OD_SPILL;
         e->todo |= OD_BIT(place);
     }
     if (x->from < OD_SPILL)

@@ -12,6 +12,16 @@ static bool first(od_datum *d, void *arg)
     return false;
 }
 
+/* Parts end where pages or the region do: kernels may touch all of a page (omp_ext/runtime/parts/pages.c). */
+static void widen_to_pages(const od_region *region, uintptr_t *base, size_t *size)
+{
+    uintptr_t begin = od_window_page_begin(*base), end = od_window_page_end(*base + *size);
+    if (!region->window)
+        return;
+    *base = begin > region->base ? begin : region->base;
+    *size = (end - region->base < region->size ? end : region->base + region->size) - *base;
+}
+
 /* Makes data of the parts of [base, base+size) that the region's spill area remembers; if `all`, of those as well that
  * are only in the program's memory. */
 static od_status materialise(od_engine *e, const od_region *region, uintptr_t base, size_t size, bool all)
@@ -20,6 +30,7 @@ static od_status materialise(od_engine *e, const od_region *region, uintptr_t ba
     od_status status = OD_OK;
     uintptr_t part;
     size_t bytes;
+    widen_to_pages(region, &base, &size);
     while (!status && od_spill_first(region->spill, base, size, &part, &bytes))
         status = od_directory_add(e->directory, part, bytes, &added);
     for (uintptr_t at = base; all && !status && at < base + size;) {
@@ -226,6 +237,8 @@ static od_status add_datum(od_engine *e, uintptr_t base, size_t size, od_datum *
 od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
 {
     *datum = od_directory_find(e->directory, base, size);
+    if (*datum && (*datum)->region && (*datum)->window != (*datum)->region->window)
+        *datum = NULL; /* it was made before the region was in parts, or while it was */
     if (*datum && (*datum)->size != size && (*datum)->nreplicas == 0 && od_datum_can_be_forgotten(*datum))
         *datum = NULL; /* a larger one that is on no device makes place */
     /* Outside regions the rest of a larger datum belongs to the host meanwhile: it must not be written back. */
@@ -248,6 +261,24 @@ void od_engine_release(od_engine *e, od_datum *d)
 {
     d->pending--;
     od_idle_settle(e, d);
+}
+
+od_status od_engine_begin_with(od_engine *e, od_datum *d, unsigned k)
+{
+    return od_memory_take(e, k, d, NULL) ? OD_OK : OD_EFULL;
+}
+
+od_status od_engine_divide(od_engine *e, od_region *region, od_window *window, bool alone)
+{
+    od_status status = alone ? forget_range(e, region->base, region->size) : OD_OK;
+    if (!status && alone && is_divided(e, region->base, region->size))
+        status = OD_EFULL;
+    if (status)
+        return status;
+    e->events++;
+    od_window_release(region->window);
+    region->window = window;
+    return OD_OK;
 }
 
 static bool is_bound(od_datum *d, void *arg)

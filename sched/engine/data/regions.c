@@ -52,6 +52,8 @@ static od_status open_new(od_engine *e, const od_section *s, bool undefined, od_
         status = od_directory_open(e->directory, &(od_mapping){s->begin, s->size, s->origin}, undefined, region);
     if (!status)
         od_directory_visit(e->directory, s->begin, s->size, in_region, e);
+    if (!status)
+        od_admit_opened(e, s->begin, s->size, undefined);
     return status;
 }
 
@@ -125,6 +127,7 @@ static od_status close_now(od_engine *e, od_region *region, const od_section *s,
         return status;
     od_memory_release_spill(e, region->spill, region->base, region->size);
     od_seal_forget(e, region);
+    od_admit_closed(e, region);
     od_directory_close(e->directory, region);
     for (uint32_t i = 0; *request && i < (*request)->nitems; i++) {
         od_datum *d = (*request)->items[i].datum;
@@ -132,6 +135,17 @@ static od_status close_now(od_engine *e, od_region *region, const od_section *s,
         od_memory_update_outside(e, d);
     }
     return OD_OK;
+}
+
+bool od_engine_keep_bound(od_engine *e, const od_datum *d)
+{
+    od_region *region = d->region;
+    const od_pool *pool = e->device[d->home].pool;
+    bool keeps = region && !region->shown && d->base == region->base && d->size == region->size &&
+                 od_pool_used(pool) <= od_pool_capacity(pool) / 2;
+    if (keeps)
+        region->shown = 1;
+    return keeps;
 }
 
 /* The program was shown the region's address: to the end of the region. */
@@ -154,5 +168,7 @@ od_status od_engine_region_close(od_engine *e, const od_section *section, bool c
     od_status status = close_now(e, region, section, copy_out, request);
     if (status)
         ++*count;
+    else
+        od_engine_construct_done(e, OD_BANKER_NO_STEP); /* what the guard holds may go on */
     return status;
 }

@@ -49,8 +49,8 @@ static bool renew(od_engine *e, od_request_item *item)
         leave_to_host(e, d);
         return true;
     }
-    if (item->moved) {
-        d->valid = OD_BIT(OD_HOST) | OD_BIT(d->home);
+    if (item->moved) { /* through an address that was shown for writing, the program may write at any moment */
+        d->valid = OD_BIT(d->home) | (d->bound ? d->valid & OD_BIT(OD_HOST) : OD_BIT(OD_HOST));
         od_seal_undo(e, d);
         return true;
     }
@@ -201,7 +201,7 @@ static bool serve_snapshot(od_engine *e, od_request_item *item)
 /* True once the item has been served. */
 static bool serve(od_engine *e, od_request_item *item)
 {
-    if (item->kind != OD_REQUEST_SNAPSHOT && being_written(item))
+    if (item->datum->lent || (item->kind != OD_REQUEST_SNAPSHOT && being_written(item)))
         return false;
     switch (item->kind) {
     case OD_REQUEST_READ:

@@ -29,8 +29,8 @@ other() {
 }
 
 plain 0 "${program[@]}"
-refused "'link=10G' is not a valid part; allowed: auto, omptarget, omptarget:link=RATE, cuda" OMPDARTS_BACKEND=cuda:link=10G
-refused "OMPDARTS_BACKEND=cuda: cuInit failed: CUDA_ERROR_NO_DEVICE" OMPDARTS_BACKEND=cuda CUDA_DOUBLE_DEVICES=0
+refused "'link=10G' is not a valid part; allowed: auto, cuda, cuda:pin=SIZE, omptarget, omptarget:link=RATE" OMPDARTS_BACKEND=cuda:link=10G
+refused "OMPDARTS_BACKEND=cuda (--backend): cuInit failed: CUDA_ERROR_NO_DEVICE" OMPDARTS_BACKEND=cuda CUDA_DOUBLE_DEVICES=0
 refused "CUDA_ERROR_" OMPDARTS_BACKEND=cuda CUDA_DOUBLE_FAIL=cuInit:1+:100
 refused "OMPDARTS_BACKEND=opencl" OMPDARTS_BACKEND=opencl
 other OMPDARTS_BACKEND=omptarget
@@ -38,7 +38,7 @@ other OMPDARTS_BACKEND=omptarget:link=10G
 if LD_LIBRARY_PATH=$without python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 2>"$work/err"; then
     echo "there is an NVIDIA driver: not tried without"
 else
-    refused "OMPDARTS_BACKEND=cuda: libcuda.so.1: cannot open" LD_LIBRARY_PATH="$without" OMPDARTS_BACKEND=cuda
+    refused "OMPDARTS_BACKEND=cuda (--backend): libcuda.so.1: cannot open" LD_LIBRARY_PATH="$without" OMPDARTS_BACKEND=cuda
     other LD_LIBRARY_PATH="$without"
     other LD_LIBRARY_PATH="$without" OMPDARTS_BACKEND=auto
 fi

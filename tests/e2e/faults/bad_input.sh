@@ -19,8 +19,8 @@ refused() {
     done
 }
 
-refused OMPDARTS_SCHED=dart "ap, darts, " "did you mean darts?"
-refused OMPDARTS_SCHED=fifo "ap, darts, "
+refused OMPDARTS_SCHED=dart "ap, auto, darts, " "did you mean darts?"
+refused OMPDARTS_SCHED=fifo "ap, auto, darts, "
 refused OMPDARTS_SCHED=darts:fast "'fast' is no option; allowed: alg9 "
 refused OMPDARTS_SCHED=darts:threshold=many "'threshold=many' is no whole number"
 refused OMPDARTS_EVICT=mru "lru, luf"

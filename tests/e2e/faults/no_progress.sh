@@ -29,6 +29,20 @@ ended 134 OMPDARTS_DEBUG=watchdog=1 KMP_BLOCKTIME=0 "$E2E_PROGRAMS/wait_for_noth
 says "watchdog: no progress for "
 says " s; 1 threads wait in libomp"
 
+# Seconds in which it is stopped do not count.
+env LD_PRELOAD="$preload" OMPDARTS_DEBUG=watchdog=3 "$E2E_PROGRAMS/wait_for_nothing" >"$work/out" 2>"$work/err" &
+program=$!
+until [ -s "$work/out" ]; do sleep 0.02; done
+sleep 1
+kill -STOP $program
+sleep 4
+kill -CONT $program
+wait $program 2>/dev/null
+status=$?
+ran="stopped for 4 s"
+expect_exit 134 $status "$ran"
+says "watchdog: no progress for 3 s"
+
 for signal in 2 15; do
     ended $((128 + signal)) OMPDARTS_STATS="summary,$work/stats" "$E2E_PROGRAMS/wait_for_nothing" signal $signal
     says "statistics so far"

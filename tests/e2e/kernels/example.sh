@@ -61,6 +61,33 @@ case $1 in
         variant 100000 4 kept --tiles 7 --size 40 --map task
         variant 100000 4 kept --tiles 7 --size 40 --map region
         ;;
+    fronts) # temporaries of 790 kB, 75 kB in the order of the program
+        variant 100000 2 not --depth 5 --order 48 --pivots 16
+        plain 0 "$program" --graph contraction --order 32 --grid 4 --inner 3
+        for guard in 0 100000; do
+            under 0 OMPDARTS_GUARD=$guard OMPDARTS_MEM=60000 "$program" --graph contraction --order 32 --grid 4 --inner 3
+            same_checksum
+        done
+        # With a bound for what is spilled, which the program's order keeps, and with one that it does not.
+        plain 0 "$program" --depth 5 --order 48 --pivots 16
+        under 0 OMPDARTS_SPILL_LIMIT=80000 OMPDARTS_DEVICES=1 OMPDARTS_MEM=120000 "$program" --depth 5 --order 48 --pivots 16
+        same_checksum
+        stats "stats.host_tasks == 0"
+        under 0 OMPDARTS_SPILL_LIMIT=1 OMPDARTS_DEVICES=1 OMPDARTS_MEM=60000 "$program" --depth 5 --order 48 --pivots 16
+        same_checksum
+        stats "stats.host_tasks == 0"
+        says "in the order of the program, data that live on devices only need"
+        says "spill areas take"
+        # One after the other, in the order of the program: nothing is spilled. A device has some room to spare, for what
+        # comes and goes in other sizes leaves gaps.
+        plain 0 "$program" --depth 5 --order 48 --pivots 16
+        for guard in 1 100000 auto; do
+            under 0 OMPDARTS_GUARD=$guard OMPDARTS_DEVICES=1 OMPDARTS_MEM=250000 OMPDARTS_DEBUG=jitter=0.0005 "$program" \
+                --depth 5 --order 48 --pivots 16
+            same_checksum
+            stats "stats.host_tasks == 0" "$([ $guard = auto ] && echo True || echo totals.evictions == 0)"
+        done
+        ;;
     *) fail "no such program: $1" ;;
 esac
 finish

@@ -2,8 +2,8 @@
 /*
  * usage: reductions TASKS
  *
- * Tasks of which each adds up an array with teams: on a GPU such a kernel gets memory to do so with each launch. Whether that is
- * given back the driver tells, after the first tenth of the tasks and at the end.
+ * Tasks of which each adds up an array with teams: on a GPU such a kernel gets memory to do so with each launch.
+ * Whether that is given back the driver tells, after the first tenth of the tasks and at the end.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -76,13 +76,13 @@ refuses() {
     grep -qF -- "$text" err || fail "bench $*: no '$text' in $(cat err)"
 }
 refuses 2 "unknown kernel 'cholsky', did you mean 'cholesky'?" cholsky
-refuses 2 "--sched=dart: unknown name; allowed: ap, darts, " -s dart
+refuses 2 "--sched=dart: unknown name; allowed: ap, auto, darts, " -s dart
 refuses 2 "; did you mean darts?" --sched=dart
-refuses 2 "--sched=darts+lur: unknown name; allowed: auto, belady, lru, luf; did you mean luf?" -s darts+lur
+refuses 2 "--sched=darts+lur: unknown name; allowed: auto, belady, lru, luf; did you mean lru?" -s darts+lur
 refuses 2 "--sched=darts:first: 'first' is no option, did you mean 'alg9'?" -s darts:first
 refuses 2 "unknown option '--policy', write '--sched=POLICY'" --policy=darts
 refuses 2 "unknown option '--link-bandwidth', write '--backend=omptarget:link=RATE'" --link-bandwidth=1G
-refuses 1 "--backend=hip: not a valid value; allowed: auto, omptarget" --backend=hip
+refuses 1 "--backend=hip: not a valid value; allowed: auto, cuda, cuda:pin=SIZE, omptarget" --backend=hip
 refuses 2 "unknown option '--stlye', did you mean '--style'?" --stlye=x
 refuses 2 "option '--tile' needs a value" --tile
 refuses 2 "--tile=0: not a valid value; allowed: a whole number from 1 to" --tile=0

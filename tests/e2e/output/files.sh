@@ -26,13 +26,20 @@ refused() {
 refused "OMPDARTS_TRACE=$work/x.json: the same file as OMPDARTS_STATS; allowed: a different file" OMPDARTS_STATS="$work/x.json" \
     OMPDARTS_TRACE="$work/x.json"
 refused "the same file as OMPDARTS_TRACE" OMPDARTS_TRACE="$work/x.json" OMPDARTS_RECORD="$work/../$(basename "$work")/x.json"
-refused "OMPDARTS_TRACE=$work/%z.json: not a valid value" OMPDARTS_TRACE="$work/%z.json"
+refused "OMPDARTS_TRACE=$work/%z.json: %z is no known pattern" OMPDARTS_TRACE="$work/%z.json"
 under 0 OMPDARTS_STATS=/dev/null OMPDARTS_TRACE=/dev/null "${program[@]}"
 
 # Two programs in a script, and a name for each.
 under 0 RANK=3 OMPDARTS_STATS="$work/s-%q{RANK}-%p.json" OMPDARTS_TRACE="$work/t-%h-%p.json" sh -c '"$@"; "$@"' sh "${program[@]}"
 [ "$(find "$work" -name 's-3-*.json' | wc -l)" -eq 2 ] || fail "$ran: statistics: $(ls "$work")"
 [ "$(find "$work" -name "t-$(hostname)-*.json" | wc -l)" -eq 2 ] || fail "$ran: traces: $(ls "$work")"
+
+# Without a name for each the second one says so; a shell's next command that writes to the same file does not.
+under 0 OMPDARTS_TRACE="$work/one.json" sh -c '"$@"; "$@"' sh "${program[@]}"
+[ "$(grep -c 'one.json (OMPDARTS_TRACE) is another program.s of the same script, and is overwritten: %p in' "$work/err")" -eq 1 ] ||
+    fail "$ran: not one warning: $(cat "$work/err")"
+under 0 OMPDARTS_TRACE="$work/one.json" "${program[@]}"
+[ ! -s "$work/err" ] || fail "$ran: $(cat "$work/err")"
 
 # What reads is not replaced.
 trace=$(find "$work" -name 't-*.json' | head -n 1)
@@ -43,6 +50,15 @@ says "would replace the trace; allowed: another file"
 ln -s "$trace" "$work/other.paje"
 "$E2E_COMMAND" trace convert "$trace" "$work/other.paje" 2>"$work/err" && fail "trace convert: not refused"
 [ "$(cksum <"$trace")" = "$sum" ] || fail "the trace was replaced"
+
+# No page is left where the disk is full, and what could not be written is said once.
+(ulimit -f 8 && "$E2E_COMMAND" report "$trace" -o "$work/half.html" 2>"$work/err") && fail "report: not refused"
+ran="report to a full disk"
+says "half.html could not be written: File too large"
+[ ! -e "$work/half.html" ] || fail "$ran: half a page is left"
+under 0 OMPDARTS_STATS=/dev/full "${program[@]}"
+says "ompdarts: statistics: /dev/full was not written: No space left on device"
+[ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: not one line: $(cat "$work/err")"
 
 # The summary goes to a pipe that nobody reads.
 export OMPDARTS_STATS="summary,$work/s.json" OMPDARTS_TRACE="$work/t.json"

@@ -104,6 +104,9 @@ if [ -z "$sanitizer" ]; then # which must come first
     [ $? -eq 2 ] || fail "map --trace: not refused: $(cat "$work/errors")"
     grep -q 'map: --trace: ' "$work/errors" || fail "map --trace: $(cat "$work/errors")"
     map --sums --from="$work/own.json" || fail "map of a trace that --trace wrote: $(cat "$work/errors")"
+    map --sums --from "$work/own.json" || fail "map --from TRACE: $(cat "$work/errors")"
+    map "$E2E_PROGRAMS/no_construct" || fail "map no_construct: $(cat "$work/errors")"
+    grep -q 'no_construct: nothing was scheduled: ' "$work/errors" || fail "map: not why nothing is shown: $(cat "$work/errors")"
     map "$E2E_BENCH/cholesky" --no-such-option
     [ $? -eq "$("$E2E_BENCH/cholesky" --no-such-option >/dev/null 2>&1; echo $?)" ] || fail "map: not the program's status"
 fi

@@ -54,6 +54,21 @@ under 0 OMPDARTS_PROGRESS=1 "$E2E_BENCH/cholesky" 6 32
 "$E2E_PROGRAMS/asks_early" >"$work/out" 2>"$work/err" && fail "SIGUSR1 without the library: the program went on"
 under 0 "$E2E_PROGRAMS/asks_early"
 says "ompdarts: SIGUSR1: this process has scheduled nothing yet"
+# From its start as a process on, before the library is loaded.
+[ -n "$sanitizer" ] || python3 - "$E2E_COMMAND" "$E2E_BENCH/cholesky" <<'CODE' || fail "SIGUSR1 at the start: the program ended"
+import signal, subprocess, sys, time
+
+program = subprocess.Popen([sys.argv[1], "run", "--stats=0", sys.argv[2], "6", "32"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def answers():
+    masks = [int(line.split()[1], 16) for line in open(f"/proc/{program.pid}/status") if line.startswith(("SigIgn", "SigCgt"))]
+    return any(mask >> signal.SIGUSR1 - 1 & 1 for mask in masks)
+while program.poll() is None and not answers():
+    pass
+while program.poll() is None:
+    program.send_signal(signal.SIGUSR1)
+    time.sleep(.002)
+sys.exit(program.returncode)
+CODE
 env LD_PRELOAD="$preload" OMPDARTS_STATS=summary OMPDARTS_LOG=info "${long[@]}" >"$work/out" 2>"$work/err" &
 program=$!
 answers() { grep -c 'tasks done, [0-9]* ready or running' "$work/err"; }

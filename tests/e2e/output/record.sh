@@ -134,8 +134,8 @@ for cut in $(seq 1 10) 20 $((lines / 2)) $((lines - 1)); do
 done
 sed 3d "$work/graph" >"$work/cut"
 refused "$work/cut" "lines are missing"
-sed '1s/[0-9]*$/4/' "$work/graph" >"$work/cut"
-refused "$work/cut" "format version 4"
+sed '1s/[0-9]*$/5/' "$work/graph" >"$work/cut"
+refused "$work/cut" "format version 5"
 refused "$0" "not a recorded run"
 refused "$work/none" "No such file"
 finish

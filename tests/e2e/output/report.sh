@@ -42,6 +42,9 @@ traced mhfp OMPDARTS_SCHED=mhfp
 report "$work/eager.json" "$work/darts.json" || fail "report: $(cat "$work/errors")"
 tells "cholesky, eager \+ lru, seed 1: 120 tasks \(0 on the host\)" "cholesky, darts \+ luf, seed 1: 120 tasks" \
     "were loaded, [0-9.]+ times the 147 kB that must be loaded at least once"
+tells "^comparison +time s +change +MB loaded +change +MB out +change +loads +change " "^[* ] .*/eager.json +[0-9.]+ +[0-9.]+ " \
+    "^[* ] .*/darts.json +[0-9.]+ +[+-][0-9]+% +[0-9.]+ " "^- .*\.json is the fastest: [0-9.]+ times as fast as "
+[ "$(grep -c '^[*] ' "$work/report")" -eq 1 ] || fail "not one winner: $(cat "$work/report")"
 for name in eager darts dmdas mhfp; do
     report "$work/$name.json"
     python3 - "$work/$name.stats" "$work/report" <<'CODE' || fail "$name: not the figures of the statistics"
@@ -248,7 +251,9 @@ refuses 2 "$work/eager.stats: statistics of a run (--stats), which know no singl
 under 0 OMPDARTS_TRACE="$work/run.paje" OMPDARTS_RECORD="$work/run.graph" "$E2E_BENCH/cholesky" 4 32
 refuses 2 "$work/run.paje: a trace for ViTE; wanted is one in JSON" "$work/run.paje"
 refuses 2 "$work/run.graph: a recorded run (--record); \`ompdarts sim --graph" "$work/run.graph"
-refuses 2 "$E2E_COMMAND: not a trace of ompdarts (line 1)" "$E2E_COMMAND"
+refuses 2 "$E2E_COMMAND: a program; \`ompdarts run --trace FILE.json PROGRAM\`" "$E2E_COMMAND"
+refuses 2 "$work/empty.html: a page of \`ompdarts report\`" "$work/empty.html"
+refuses 2 "$0: not a trace of ompdarts (line 1)" "$0"
 refuses 2 "/dev/null: empty" /dev/null
 refuses 2 "Is a directory" "$work"
 sed 's/"schema":1/"schema":2/' "$work/eager.json" >"$work/other.json"

@@ -116,9 +116,12 @@ plain 0 "$E2E_PROGRAMS/no_construct"
 under 0 OMPDARTS_STATS=summary "$E2E_PROGRAMS/no_construct"
 same_output
 says "ompdarts: no_construct: nothing was scheduled: no target region was reached"
+under 0 OMPDARTS_TRACE="$work/none.json" "$E2E_PROGRAMS/no_construct"
+same_output
+says "ompdarts: no_construct: nothing was scheduled: no target region was reached; no file was written"
 under 0 OMPDARTS_STATS=summary OMPDARTS_DISABLE=1 "$E2E_PROGRAMS/no_construct"
 says "OMPDARTS_DISABLE=1: nothing is scheduled"
-under 0 "$E2E_PROGRAMS/no_construct"
+under 0 OMPDARTS_STATS=0 "$E2E_PROGRAMS/no_construct"
 same_output
 [ ! -s "$work/err" ] || fail "$ran: on standard error: $(cat "$work/err")"
 finish

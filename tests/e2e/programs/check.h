@@ -7,7 +7,7 @@
  *   environment: VAR=VALUE…  for all runs
  *   variants: NAME…    one test for each, which is the program's argument; read by CMakeLists.txt
  *   run: VAR=VALUE…    one more configuration, for the runs without the library too
- *   says: TEXT         with OMPDARTS_LOG=info the library says so on standard error
+ *   says: TEXT         with OMPDARTS_LOG=info, and the first `run`, the library says so on standard error
  *   stats: EXPRESSION  holds in every run with the library that has the default configuration (check_stats.py)
  * The output must be the same with and without the library.
  */

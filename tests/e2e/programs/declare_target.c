@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * declare target globals: kernels read and write them, update moves them; each device would have its own, so the
- * program runs on one.
+ * declare target globals: kernels read and write them, update moves them, and their addresses on the default device can
+ * be asked for; each device would have its own, so the program runs on one.
  *
  * memory: 24Ki
+ * run: OMP_DEFAULT_DEVICE=2
+ * run: OMP_DEFAULT_DEVICE=1 OMPDARTS_DEVICES=2,0
  * stats: sum(d.tasks > 0 for d in devices) <= 1
  */
 #include "check.h"
+
+#include <omp.h>
 
 enum { COUNT = 8 };
 
@@ -16,6 +20,17 @@ extern int calls;
 double table[TILE];
 int calls;
 #pragma omp end declare target
+
+static double get(const double *variable)
+{
+    double value = -1;
+    int device = omp_get_default_device();
+    void *there = omp_get_mapped_ptr(variable, device);
+    CHECK(there);
+    CHECK(omp_target_is_present(variable, device));
+    CHECK(!omp_target_memcpy(&value, there, sizeof value, 0, 0, omp_get_initial_device(), device));
+    return value;
+}
 
 int main(void)
 {
@@ -35,6 +50,8 @@ int main(void)
             calls++;
         }
     }
+    CHECK(get(&table[0]) == (double)COUNT);
+    CHECK(get(&table[1]) == 1);
 #pragma omp target update from(table, calls)
     CHECK(calls == COUNT);
     CHECK(table[0] == calls);

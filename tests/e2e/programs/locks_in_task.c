@@ -4,6 +4,8 @@
  * sections, locks, flags, and a lock taken while a device address is shown.
  *
  * memory: 24Ki
+ * run: OMPDARTS_SCHED=stationary OMPDARTS_BUFFER=2 OMPDARTS_DEVICES=2:2
+ * run: OMP_CANCELLATION=true OMP_NUM_THREADS=1 OMPDARTS_SCHED=dmda OMPDARTS_DEVICES=1
  */
 #include "check.h"
 
@@ -51,6 +53,15 @@ static void add_with_lock_while_shown(double *x)
             x[i] += 1;
         omp_unset_lock(&lock);
     }
+}
+
+static void add_while_shown_in_critical(double *x)
+{
+#pragma omp critical
+#pragma omp target data map(tofrom : x[0 : TILE]) use_device_ptr(x)
+#pragma omp target is_device_ptr(x)
+    for (int i = 0; i < TILE; i++)
+        x[i] += 1;
 }
 
 /* Each with a depend clause, whose code is soon known to offload, beside one without. */
@@ -139,6 +150,7 @@ int main(void)
     both(x, y, ROUNDS, add_in_critical, add_in_critical);
     both(x, y, ROUNDS, add_with_lock, add_with_lock);
     both(x, y, 2, add_with_lock_while_shown, add_with_lock);
+    both(x, y, 2, add_while_shown_in_critical, add_in_critical);
     omp_destroy_lock(&lock);
     clear(x, TILE);
     clear(y, TILE);

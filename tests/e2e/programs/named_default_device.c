@@ -3,6 +3,8 @@
  * device(omp_get_default_device()) on some constructs, no clause on others: it is the same device, so data entered by
  * one are present for the other.
  *
+ * environment: OMPDARTS_DEVICE_CLAUSE=pin
+ * run: OMPDARTS_DEVICE_CLAUSE=auto
  * memory: 48Ki
  * says: passed through to libomptarget
  */

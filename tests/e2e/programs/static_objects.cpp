@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Objects of static storage that enter their data in constructors or in main(), and leave it in destructors, after main(): results
- * arrive, and kernels, updates, tasks and parallel regions there are carried out. `exit` ends by exit(), with a kernel in a
- * handler of it that was registered before the first construct.
+ * Objects of static storage that enter their data in constructors or in main(), and leave it in destructors, after
+ * main(): results arrive, and kernels, updates, tasks and parallel regions there are carried out. `exit` ends by
+ * exit(), with a kernel in a handler of it that was registered before the first construct.
  *
  * variants: data kernels updates tasks regions exit
  */

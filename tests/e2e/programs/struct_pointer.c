@@ -4,8 +4,11 @@
  * own name: each sees what the other wrote.
  *
  * memory: 24Ki
+ * run: OMPDARTS_MEM=4Ki OMPDARTS_SPILL=0
  */
 #include "check.h"
+
+#include <omp.h>
 
 typedef struct vector {
     double *x;
@@ -65,16 +68,33 @@ static void tasks(vector v)
     CHECK(all_are(x, TILE, 30)); /* 2, 6, 14, 30 */
 }
 
+/* The kernel cannot run on the host, whatever the memory. */
+static void beside_device_memory(vector v)
+{
+    const double *x = v.x;
+    double *m = omp_target_alloc(sizeof *m, omp_get_default_device());
+#pragma omp target map(tofrom : v) map(tofrom : v.x[0 : v.length]) is_device_ptr(m)
+    for (int i = 0; i < v.length; i++) {
+        *m = v.scale;
+        v.x[i] += *m;
+    }
+    CHECK(v.x == x);
+    CHECK(all_are(x, TILE, 2));
+    omp_target_free(m, omp_get_default_device());
+}
+
 int main(void)
 {
-    for (int part = 0; part < 3; part++) {
+    for (int part = 0; part < 4; part++) {
         vector v = {make_tiles(1, 0), TILE, part == 0 ? 1 : 2};
         if (part == 0)
             synchronous(v);
         else if (part == 1)
             inside_a_region(v);
-        else
+        else if (part == 2)
             tasks(v);
+        else
+            beside_device_memory(v);
         free(v.x);
     }
     return check_result();

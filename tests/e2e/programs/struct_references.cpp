@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * One struct by its name and by references in one kernel: it is one thing. Members of a class through `this`, in a region
- * that holds the object and in one that holds some members.
+ * One struct by its name and by references in one kernel: it is one thing. Members of a class through `this`, in a
+ * region that holds the object and in one that holds some members.
  */
 #include "check.h"
 

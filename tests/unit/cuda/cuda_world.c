@@ -169,6 +169,7 @@ void cuda_world_open(cuda_world *w)
                                    .ndevices = w->ndevices,
                                    .ordinals = w->ordinals,
                                    .pin_budget = w->pin_budget,
+                                   .pin_first = w->pin_first ? w->pin_first : 1,
                                    .pin_wanted = true,
                                    .log = w->log};
     w->backend = (od_backend){0};

@@ -81,6 +81,7 @@ typedef struct cuda_world {
     od_backend backend;
     od_status status;
     size_t pin_budget, pool_bytes;
+    unsigned pin_first; /* 0: 1 */
     unsigned ndevices;
     int ordinals[8];
     od_log_level log;

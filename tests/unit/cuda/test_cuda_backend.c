@@ -256,6 +256,7 @@ static void random_copies(const void *arg)
 {
     const game *g = arg;
     cuda_world w = {.pin_budget = g->budget,
+                    .pin_first = 1 + g->ndevices % 3,
                     .pool_bytes = (size_t)PLAYERS * SLOTS * MOST,
                     .ndevices = g->ndevices,
                     .log = OD_LOG_ERROR};
@@ -372,6 +373,7 @@ static void pin_released_under_way(const void *arg)
     od_copy copies[] = {cuda_to_device(&w, 0, 0, bytes, TILE), cuda_to_device(&w, 0, TILE, bytes, TILE),
                         cuda_to_device(&w, 0, 2 * (size_t)TILE, bytes, TILE)};
     cuda_fill(bytes, TILE, 1);
+    load(&w, bytes, TILE); /* pins it */
     CHECK(!cuda_world_start(&w, &copies[0], &first));
     CHECK(!cuda_world_start(&w, &copies[1], &second));
     drop(&w, bytes, TILE);
@@ -407,6 +409,26 @@ static void pin_budget(const void *arg)
     cuda_world_close(&w);
 }
 
+/* At the second transfer, not at the first; and no transfer counts as staged for want of pinning. */
+static void pin_second(const void *arg)
+{
+    (void)arg;
+    cuda_world w = {.pin_budget = ample, .pin_first = 2, .pool_bytes = TILE, .ndevices = 1, .log = OD_LOG_INFO};
+    cuda_world_open(&w);
+    CHECK(!w.status);
+    unsigned char *bytes = cuda_map(TILE);
+    cuda_fill(bytes, TILE, 1);
+    load(&w, bytes, TILE);
+    CHECK(!cuda_is_pinned(bytes));
+    swap(&w, bytes, TILE, 2);
+    CHECK(cuda_is_pinned(bytes));
+    drop(&w, bytes, TILE);
+    swap(&w, bytes, TILE, 3);
+    CHECK(!cuda_is_pinned(bytes));
+    w.backend.ops->report(w.backend.state);
+    cuda_world_close(&w);
+}
+
 static void test_pins(void **state)
 {
     (void)state;
@@ -422,7 +444,12 @@ static void test_pins(void **state)
     cuda_child_free(&child);
     child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_BANDWIDTH=4Mi", pin_released_under_way, NULL);
     cuda_child_assert_clean(&child);
-    assert_int_equal(cuda_child_lines(&child, " 1 of 5 copies"), 1);
+    assert_int_equal(cuda_child_lines(&child, " 1 of 6 copies"), 1);
+    cuda_child_free(&child);
+    child = cuda_child_run(CUDA_DOUBLE, "", pin_second, NULL);
+    cuda_child_assert_clean(&child);
+    assert_int_equal(cuda_child_calls(&child, "cuMemHostRegister"), 1);
+    assert_int_equal(cuda_child_lines(&child, "staged through buffers"), 0);
     cuda_child_free(&child);
     const size_t enough = 0, too_little = OD_PAGE;
     cuda_expect_clean("", pin_budget, &enough);

@@ -439,6 +439,7 @@ static bool build(world *w)
                                .alignment = 1,
                                .buffer = m->buffer,
                                .lookahead = m->lookahead,
+                               .early = m->early,
                                .active = m->active,
                                .slots = m->slots,
                                .peer = m->peer,
@@ -463,6 +464,7 @@ static bool build(world *w)
         od_engine_release(w->engine, w->datum[d]);
     }
     create_tasks(w);
+    od_engine_await(w->engine, true);
     return true;
 }
 

@@ -44,6 +44,7 @@ typedef struct w_machine {
     size_t memory;
     unsigned buffer, slots;
     double lookahead; /* seconds */
+    bool early;       /* results go to the host while the program waits */
     int active;       /* as in od_engine_config */
     bool background;       /* plans end as events of their own */
     bool peer;

@@ -3,7 +3,7 @@
  * A task that needs a device, whose data the program has been shown on different devices: it waits until one of them
  * goes, or for some seconds; then its host version runs.
  */
-#include "sched/engine/engine.h"
+#include "tests/unit/engine/plain_driver.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,12 +48,6 @@ static void complete_task(void *driver, od_task *task)
     w.completed[(uintptr_t)task->user] = true;
 }
 
-static void complete_request(void *driver, od_request *request)
-{
-    (void)driver;
-    od_request_destroy(request);
-}
-
 static uint64_t now_ns(void *driver)
 {
     (void)driver;
@@ -68,19 +62,13 @@ static bool waits_for_program(void *driver, const od_task *t)
     return !w.alone;
 }
 
-static void fatal(void *driver, const char *message)
-{
-    (void)driver;
-    fail_msg("%s", message);
-}
-
 static const od_driver_ops ops = {.start_transfer = start_transfer,
                                   .start_task = start_task,
                                   .complete_task = complete_task,
-                                  .complete_request = complete_request,
+                                  .complete_request = plain_complete_request,
                                   .now_ns = now_ns,
                                   .waits_for_program = waits_for_program,
-                                  .fatal = fatal};
+                                  .fatal = plain_fatal};
 
 static void settle(void)
 {

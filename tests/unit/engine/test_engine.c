@@ -340,6 +340,7 @@ static void random_graphs_in_random_orders(void **state)
                        .memory = 3 + below(&g, 8),
                        .buffer = 1 + below(&g, 4),
                        .lookahead = below(&g, 3), /* tasks of one second */
+                       .early = below(&g, 2),
                        .active = (int)below(&g, 6) - 1,
                        .background = below(&g, 2),
                        .slots = 1 + below(&g, 2),

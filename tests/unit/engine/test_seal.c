@@ -4,7 +4,7 @@
  * holds of a region goes to its spill area, what a device holds as well counts there alone; pushes go to where the
  * contents are.
  */
-#include "sched/engine/engine.h"
+#include "tests/unit/engine/plain_driver.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,18 +59,12 @@ static uint64_t now_ns(void *driver)
     return ++w.now;
 }
 
-static void fatal(void *driver, const char *message)
-{
-    (void)driver;
-    fail_msg("%s", message);
-}
-
 static const od_driver_ops ops = {.start_transfer = start_transfer,
                                   .start_task = start_task,
                                   .complete_task = complete_task,
                                   .complete_request = complete_request,
                                   .now_ns = now_ns,
-                                  .fatal = fatal};
+                                  .fatal = plain_fatal};
 
 /* All transfers end. */
 static void settle(void)

@@ -46,7 +46,7 @@ static void remembers_what_was_kept_and_not_taken(void **state)
     for (uint64_t seed = 1; seed <= SEQUENCES; seed++) {
         bool kept[SIZE] = {false};
         uint64_t random = seed;
-        od_spill *spill = od_spill_create(base, SIZE);
+        od_spill *spill = od_spill_create(base, SIZE, NULL);
         assert_non_null(spill);
         for (int step = 0; step < STEPS; step++) {
             unsigned from = below(&random, SIZE), size = 1 + below(&random, SIZE - from < 9 ? SIZE - from : 9);
@@ -64,8 +64,10 @@ static void remembers_what_was_kept_and_not_taken(void **state)
 static void contents_stay_until_the_last_user_has_gone(void **state)
 {
     (void)state;
-    od_spill *spill = od_spill_create(base, 1 << 20);
+    size_t total = 5;
+    od_spill *spill = od_spill_create(base, 1 << 20, &total);
     assert_non_null(spill);
+    assert_int_equal(total, 5 + (1 << 20));
     od_spill_hold(spill);
     char *last = od_spill_address(spill, base + (1 << 20) - 1), *first = od_spill_address(spill, base);
     assert_int_equal(last - first, (1 << 20) - 1);
@@ -81,7 +83,7 @@ static void contents_stay_until_the_last_user_has_gone(void **state)
 static void too_large_an_area_is_refused(void **state)
 {
     (void)state;
-    assert_null(od_spill_create(base, SIZE_MAX / 2));
+    assert_null(od_spill_create(base, SIZE_MAX / 2, NULL));
 }
 
 static void nothing_is_remembered_without_an_area(void **state)

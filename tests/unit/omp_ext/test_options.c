@@ -134,6 +134,19 @@ static void malformed_sizes_are_refused(void **state)
     assert_int_equal(bytes, 7);
 }
 
+/* Bytes/s that the chosen back-end, opened, says all copies share. */
+static double link_of(const od_backend_choice *choice)
+{
+    static const int numbers[] = {0};
+    const od_omptarget_api api = {.host_device = 1};
+    od_backend_request request = {.ndevices = 1, .device_numbers = numbers, .api = &api};
+    od_backend backend;
+    assert_int_equal(od_backend_open(&backend, choice, &request, error, sizeof error), OD_OK);
+    double link = backend.shared_link;
+    od_backend_release(&backend);
+    return link;
+}
+
 static void defaults(void **state)
 {
     (void)state;
@@ -144,15 +157,14 @@ static void defaults(void **state)
     assert_int_equal(options.devices.count, 0);
     assert_false(options.devices.listed);
     assert_int_equal(options.devices.active, OD_ACTIVE_AS_POLICY);
-    assert_int_equal(options.memory.backend.kind, OD_BACKEND_AUTO);
-    assert_true(options.memory.backend.pin == OD_PIN_AUTO);
-    assert_true(options.memory.backend.link == 0);
+    assert_null(options.memory.backend.type); /* auto */
     assert_int_equal(options.memory.limit, 0);
     assert_true(options.memory.spill);
     assert_int_equal(options.sched.buffer, 3);
     assert_true(options.sched.lookahead_s == 0);
+    assert_int_equal(options.sched.write_back, OD_WRITE_BACK_EARLY);
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
-    assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_PIN);
+    assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_AUTO);
     assert_int_equal(options.priority, OD_PRIORITY_AUTO);
     assert_string_equal(options.stats.file, "");
     assert_string_equal(options.record, "");
@@ -184,6 +196,7 @@ static void values_reach_their_members(void **state)
     setenv("OMPDARTS_MEM", "60M", 1);
     setenv("OMPDARTS_BUFFER", "30", 1);
     setenv("OMPDARTS_LOOKAHEAD", "0.25", 1);
+    setenv("OMPDARTS_WRITE_BACK", "late", 1);
     setenv("OMPDARTS_COHERENCE", "depend", 1);
     setenv("OMPDARTS_DEVICE_CLAUSE", "hint", 1);
     setenv("OMPDARTS_PRIORITY", "none", 1);
@@ -198,11 +211,12 @@ static void values_reach_their_members(void **state)
     assert_string_equal(options.sched.evict, "luf");
     assert_int_equal(options.devices.count, 4);
     assert_int_equal(options.devices.active, 2);
-    assert_int_equal(options.memory.backend.kind, OD_BACKEND_OMPTARGET);
-    assert_true(options.memory.backend.link == 12e9);
+    assert_string_equal(options.memory.backend.type->name, "omptarget");
+    assert_true(link_of(&options.memory.backend) == 12e9);
     assert_int_equal(options.memory.limit, 60000000);
     assert_int_equal(options.sched.buffer, 30);
     assert_true(options.sched.lookahead_s == 0.25);
+    assert_int_equal(options.sched.write_back, OD_WRITE_BACK_LATE);
     assert_int_equal(options.coherence, OD_COHERENCE_DEPEND);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_HINT);
     assert_int_equal(options.priority, OD_PRIORITY_NONE);
@@ -245,15 +259,13 @@ static void back_ends_and_their_settings(void **state)
 {
     (void)state;
     accept("OMPDARTS_BACKEND", "cuda");
-    assert_int_equal(options.memory.backend.kind, OD_BACKEND_CUDA);
-    assert_true(options.memory.backend.pin == OD_PIN_AUTO);
+    assert_string_equal(options.memory.backend.type->name, "cuda");
     accept("OMPDARTS_BACKEND", "cuda:pin=8G");
-    assert_true(options.memory.backend.pin == 8000000000);
     accept("OMPDARTS_BACKEND", "cuda:pin=0");
-    assert_true(options.memory.backend.pin == 0);
     accept("OMPDARTS_BACKEND", "omptarget");
-    assert_true(options.memory.backend.link == 0);
-    assert_true(options.memory.backend.pin == OD_PIN_AUTO);
+    assert_true(link_of(&options.memory.backend) == 0);
+    accept("OMPDARTS_BACKEND", "auto");
+    assert_null(options.memory.backend.type);
 }
 
 static void check_stats(const char *text, bool summary, const char *file)
@@ -316,11 +328,11 @@ static void zero_means_off(void **state)
 static void unknown_names_are_refused_with_a_suggestion(void **state)
 {
     (void)state;
-    refuse("OMPDARTS_SCHED", "dart", "OMPDARTS_SCHED=dart: unknown name; allowed: ap, darts, dmda, ");
+    refuse("OMPDARTS_SCHED", "dart", "OMPDARTS_SCHED=dart: unknown name; allowed: ap, auto, darts, dmda, ");
     refuse("OMPDARTS_SCHED", "dart", "; did you mean darts?");
     refuse("OMPDARTS_SCHED", "stat", "; did you mean stationary?");
-    refuse("OMPDARTS_SCHED", "heft-like", "allowed: ap, darts, ");
-    refuse("OMPDARTS_SCHED", "plugin", "allowed: ap, darts, ");
+    refuse("OMPDARTS_SCHED", "heft-like", "allowed: ap, auto, darts, ");
+    refuse("OMPDARTS_SCHED", "plugin", "allowed: ap, auto, darts, ");
     refuse("OMPDARTS_SCHED", "darts:anything", "'anything' is no option; allowed: alg9 alg11 alg12 opti ");
     refuse("OMPDARTS_SCHED", "plugin:/nowhere", "OMPDARTS_SCHED=plugin:/nowhere: ");
     refuse("OMPDARTS_EVICT", "lfu", "OMPDARTS_EVICT=lfu: unknown name; allowed: auto, belady, lru, luf; did you mean ");
@@ -354,9 +366,10 @@ static void bad_values_are_refused(void **state)
         refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to 62");
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         refuse("OMPDARTS_BACKEND", backends[i],
-               "allowed: auto, omptarget, omptarget:link=RATE, cuda, or cuda:pin=SIZE");
+               "allowed: auto, cuda, cuda:pin=SIZE, omptarget, omptarget:link=RATE; SIZE: 0 (none) ");
     for (size_t i = 0; i < sizeof debugs / sizeof *debugs; i++)
         refuse("OMPDARTS_DEBUG", debugs[i], "allowed: 0 (off), or some of check, check=warn, watchdog=SECONDS");
+    refuse("OMPDARTS_BACKEND", "omptargte", "; did you mean omptarget?");
     refuse("OMPDARTS_DEBUG", "check,jiter=1", "OMPDARTS_DEBUG=check,jiter=1: 'jiter=1' is not a valid part; allowed: ");
     refuse("OMPDARTS_MEM", "0", "allowed: auto, or a size > 0");
     refuse("OMPDARTS_MEM", "12Q", "OMPDARTS_MEM=12Q:");
@@ -367,7 +380,7 @@ static void bad_values_are_refused(void **state)
     refuse("OMPDARTS_COHERENCE", "str", "auto|strict|depend");
     refuse("OMPDARTS_COHERENCE", "auto|strict", "auto|strict|depend");
     refuse("OMPDARTS_COHERENCE", "0", "auto|strict|depend");
-    refuse("OMPDARTS_DEVICE_CLAUSE", "PIN", "pin|hint");
+    refuse("OMPDARTS_DEVICE_CLAUSE", "PIN", "auto|pin|hint");
     refuse("OMPDARTS_PRIORITY", "some", "auto|clause|none");
     refuse("OMPDARTS_SPILL", "yes", "0|1");
     refuse("OMPDARTS_SEED", "-3", "from 0 to 18446744073709551615");
@@ -515,6 +528,8 @@ static void nearest_names(void **state)
     (void)state;
     assert_string_equal(od_nearest_name("rum", known), "run");
     assert_string_equal(od_nearest_name("inffo", known), "info");
+    assert_string_equal(od_nearest_name("rnu", known), "run");
+    assert_string_equal(od_nearest_name("nifo", known), "info");
     assert_string_equal(od_nearest_name("ENV", known), "env");
     assert_string_equal(od_nearest_name("information", known), "info");
     assert_string_equal(od_nearest_name("--memory", (const char *const[]){"--seed", "--mem", NULL}), "--mem");

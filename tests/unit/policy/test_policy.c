@@ -169,7 +169,7 @@ static void test_plugin(void **unused)
     for (uint64_t seed = 1; seed <= 20; seed++)
         starve_once(choice.ops, seed * 7919);
     refuse_choice("plugin:" TEST_PLUGIN ":speed=7", "'speed=7' is no option; allowed: window[=N]");
-    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 7");
+    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 8");
 }
 
 static void test_destroy_with_tasks_left(void **unused)

@@ -123,6 +123,50 @@ static void totals_are_sums_and_largest_memory(void **state)
     assert_int_equal(sum.limit_bytes, 60000000);
 }
 
+static const char *summary_of(const od_report *r)
+{
+    FILE *file = fopen(path, "w");
+    od_report_print(r, file);
+    fclose(file);
+    return read_file(path);
+}
+
+static void the_summary_names_habits(void **state)
+{
+    od_report r = report;
+    (void)state;
+    assert_null(strstr(summary_of(&r), "named the default device"));
+    r.habits = 1;
+    has(summary_of(&r), "1 construct named the default device");
+    r.habits = 7;
+    has(summary_of(&r), "7 constructs named the default device");
+    assert_null(strstr(summary_of(&r), "page fault"));
+    r.faults = 3;
+    has(summary_of(&r), "3 page faults of kernels");
+}
+
+static void the_summary_names_what_held_all_tasks_on_one_device(void **state)
+{
+    od_report_device two[] = {{.name = "host-0", .stats = {.tasks = 9}}, {.name = "host-1"}};
+    od_report r = report;
+    (void)state;
+    r.devices = two;
+    r.engine.waited = true;
+    r.engine.shared_tasks = 9;
+    r.engine.shared_base = 0x12340;
+    r.engine.shared_size = 32000000;
+    has(summary_of(&r), "all tasks ran on host-0, since each may write to the 32.0 MB at 0x12340");
+    r.engine.shared_tasks = 8;
+    assert_null(strstr(summary_of(&r), "may write to"));
+    r.engine.shared_tasks = 9;
+    r.engine.waited = false;
+    assert_null(strstr(summary_of(&r), "may write to"));
+    r.engine.waited = true;
+    two[0].stats.tasks = 8;
+    two[1].stats.tasks = 1;
+    assert_null(strstr(summary_of(&r), "may write to"));
+}
+
 static void shares_and_averages(void **state)
 {
     od_report empty = {.program = "nothing", .policy = "eager", .evict = "lru"};
@@ -394,6 +438,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(totals_are_sums_and_largest_memory),
         cmocka_unit_test(shares_and_averages),
+        cmocka_unit_test(the_summary_names_habits),
+        cmocka_unit_test(the_summary_names_what_held_all_tasks_on_one_device),
         cmocka_unit_test(the_summary_shows_every_figure),
         cmocka_unit_test(a_run_without_transfers_shows_no_share),
         cmocka_unit_test(long_names_are_cut),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * See events.h. Times are whole tenths of microseconds since the first task was ready. Tasks and transfers come by their
- * device and begin, so that differences are small; where there are too many, neighbours of one kind become one span that
- * begins with the first, lasts as long as all of them together, and says how many they are.
+ * See events.h. Times are whole tenths of microseconds since the first task was ready. Tasks and transfers come by
+ * their device and begin, so that differences are small; where there are too many, neighbours of one kind become one
+ * span that begins with the first, lasts as long as all of them together, and says how many they are.
  */
 #include "tools/report/page/events.h"
 

@@ -9,8 +9,9 @@
 
 enum { PAGE_SPANS = 1000000 };
 
-/* `most` tasks of a run, and as many transfers, are shown one by one: of more, neighbours are joined. Up to a quarter of
- * it each task tells its data and what it waited for. Whether it could be written is up to the caller to ask. OD_ENOMEM */
+/* `most` tasks of a run, and as many transfers, are shown one by one: of more, neighbours are joined. Up to a quarter
+ * of it each task tells its data and what it waited for. Whether it could be written is up to the caller to ask.
+ * OD_ENOMEM */
 od_status page_write(FILE *out, const report_run *runs, size_t n, size_t most);
 
 #endif

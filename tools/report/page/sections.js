@@ -22,12 +22,15 @@ function shares(run) {
   return table(["", "tasks", ...SHARES.map(([name]) => name), "copying meanwhile"], rows);
 }
 
+/* Options such as --mem stay in one line. */
+const withOptions = text => text.split(/(--[a-z-]+)/).map((part, i) => i % 2 ? make("span", {class: "option"}, part) : part);
+
 function summary(run) {
   const f = run.figures;
   return section("Summary", "", head(run),
     make("p", {}, `${plural(f.tasks, "task")} (${f.hostTasks} on the host) in ${time(f.makespan)}; ${bytes(f.moved)} moved.`),
     ...(run.cut ? [make("p", {class: "cut"}, "The end of this trace is missing: what could be read is shown.")] : []),
-    make("ul", {class: "findings"}, ...run.findings.map(text => make("li", {}, text))), shares(run));
+    make("ul", {class: "findings"}, ...run.findings.map(text => make("li", {}, ...withOptions(text)))), shares(run));
 }
 
 /* --- kernels, the critical path --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Named tables of functions; see registry.h. */
-#include "sched/registry.h"
+#include "util/container/registry.h"
 
 #include "util/log.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Registry: named tables of functions, sorted by name. Policies and eviction
- * rules each have one. What the library itself brings is in a linker section that the linker collects
+ * Registry: named tables of functions, sorted by name. Policies, eviction rules, back-ends
+ * each have one. What the library itself brings is in a section that the linker collects
  * (OD_REGISTER): it is complete before the first constructor of any library runs, and a constructor may offload.
  */
-#ifndef OD_SCHED_REGISTRY_H
-#define OD_SCHED_REGISTRY_H
+#ifndef OD_UTIL_CONTAINER_REGISTRY_H
+#define OD_UTIL_CONTAINER_REGISTRY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Links and ways; see topology.h. */
+#include "memmgr/device/topology.h"
+
+#include "util/container/array.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+od_topology *od_topology_create(unsigned ndevices)
+{
+    od_topology *t = od_calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->ndevices = ndevices;
+    t->way = od_calloc((ndevices + 1) * (size_t)(ndevices + 1), sizeof *t->way);
+    if (t->way)
+        return t;
+    free(t);
+    return NULL;
+}
+
+void od_topology_destroy(od_topology *t)
+{
+    if (!t)
+        return;
+    free(t->capacity);
+    free(t->way);
+    free(t->on_way);
+    free(t);
+}
+
+uint32_t od_topology_add_link(od_topology *t, double bandwidth)
+{
+    if (!od_array_reserve(&t->capacity, &t->links_room, (uint64_t)t->nlinks + 1, sizeof *t->capacity))
+        return UINT32_MAX;
+    t->capacity[t->nlinks] = bandwidth;
+    return t->nlinks++;
+}
+
+static od_way *way_between(const od_topology *t, int from, int to)
+{
+    unsigned n = t->ndevices;
+    unsigned row = from < OD_SPILL ? (unsigned)from : n, column = to < OD_SPILL ? (unsigned)to : n;
+    return &t->way[row * (n + 1) + column];
+}
+
+od_status od_topology_set_way(od_topology *t, int from, int to, od_link own, const uint32_t *links, uint32_t nlinks)
+{
+    if (!od_array_reserve(&t->on_way, &t->on_way_room, (uint64_t)t->non_way + nlinks, sizeof *t->on_way))
+        return OD_ENOMEM;
+    if (nlinks)
+        memcpy(t->on_way + t->non_way, links, nlinks * sizeof *links);
+    *way_between(t, from, to) =
+        (od_way){.latency = own.latency, .bandwidth = own.bandwidth, .first = t->non_way, .nlinks = nlinks};
+    t->non_way += nlinks;
+    return OD_OK;
+}
+
+const od_way *od_topology_way(const od_topology *t, int from, int to)
+{
+    return way_between(t, from, to);
+}
+
+/* --- all ways at once ---------------------------------------------------------------------- */
+
+static bool uses(const od_topology *t, const od_way *way, uint32_t link)
+{
+    for (uint32_t i = 0; i < way->nlinks; i++)
+        if (t->on_way[way->first + i] == link)
+            return true;
+    return false;
+}
+
+/* Devices that load from the host over the link, or that store over it: the larger number, at least one. */
+static unsigned sharers(const od_topology *t, unsigned ndevices, uint32_t link)
+{
+    unsigned loads = 0, stores = 0;
+    for (unsigned k = 0; k < ndevices; k++) {
+        loads += uses(t, way_between(t, OD_HOST, (int)k), link);
+        stores += uses(t, way_between(t, (int)k, OD_HOST), link);
+    }
+    unsigned more = loads > stores ? loads : stores;
+    return more ? more : 1;
+}
+
+od_link od_topology_link(const od_topology *t, int from, int to, unsigned ndevices)
+{
+    const od_way *way = way_between(t, from, to);
+    od_link link = {.bandwidth = way->bandwidth, .latency = way->latency};
+    for (uint32_t i = 0; i < way->nlinks; i++) {
+        uint32_t l = t->on_way[way->first + i];
+        link.bandwidth = fmin(link.bandwidth, t->capacity[l] / sharers(t, ndevices, l));
+    }
+    return link;
+}
+
+/* What is left of a link, and who waits for a part of it. */
+struct share {
+    double left;      /* bytes/s that are not given yet */
+    uint64_t devices; /* bit k: on the way to device k */
+};
+
+/* The link whose equal parts are the smallest. */
+static struct share *bottleneck(struct share *shares, size_t count, uint64_t waiting)
+{
+    struct share *tightest = NULL;
+    double least = (double)INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        int users = __builtin_popcountll(shares[i].devices & waiting);
+        if (users && shares[i].left / users < least) {
+            least = shares[i].left / users;
+            tightest = &shares[i];
+        }
+    }
+    return tightest;
+}
+
+/* Progressive filling: who uses the tightest link gets its part of that, the rest is for the others. */
+static double fill(struct share *shares, size_t count, uint64_t waiting)
+{
+    double total = 0;
+    for (struct share *tightest; (tightest = bottleneck(shares, count, waiting));) {
+        uint64_t served = tightest->devices & waiting;
+        double part = tightest->left / __builtin_popcountll(served);
+        total += part * __builtin_popcountll(served);
+        for (size_t i = 0; i < count; i++)
+            shares[i].left -= part * __builtin_popcountll(shares[i].devices & served);
+        waiting &= ~served;
+    }
+    return total;
+}
+
+double od_topology_inbound(const od_topology *t, unsigned ndevices)
+{
+    struct share *shares = od_calloc(t->nlinks + (size_t)1, sizeof *shares);
+    if (!shares)
+        return 0;
+    for (uint32_t l = 0; l < t->nlinks; l++) {
+        shares[l].left = t->capacity[l];
+        for (unsigned k = 0; k < ndevices; k++)
+            shares[l].devices |= uses(t, way_between(t, OD_HOST, (int)k), l) ? OD_BIT(k) : 0;
+    }
+    double total = fill(shares, t->nlinks, OD_BIT(ndevices) - 1);
+    free(shares);
+    return total;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See window.h. */
+#define _DEFAULT_SOURCE
+#include "memmgr/window/window.h"
+
+#include "util/memory.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+size_t od_window_page(void)
+{
+    static size_t page; /* the same whoever asks first */
+    if (!page)
+        page = (size_t)sysconf(_SC_PAGESIZE);
+    return page;
+}
+
+uintptr_t od_window_page_begin(uintptr_t address)
+{
+    return address & ~(uintptr_t)(od_window_page() - 1);
+}
+
+uintptr_t od_window_page_end(uintptr_t address)
+{
+    return od_window_page_begin(address + od_window_page() - 1);
+}
+
+size_t od_window_span(uintptr_t base, size_t size)
+{
+    return od_window_page_end(base + size) - od_window_page_begin(base);
+}
+
+/* The array's first byte lies in its page as it does in the host's. */
+static size_t phase(const od_window *window)
+{
+    return window->base - od_window_page_begin(window->base);
+}
+
+static void give_back(const od_window *window, unsigned ndevices)
+{
+    size_t bytes = od_window_span(window->base, window->size);
+    for (unsigned k = 0; k < ndevices; k++) {
+        od_window_view view = window->view[k];
+        view.kernel -= phase(window);
+        view.copies -= phase(window);
+        window->ops->give_back(window->state, k, bytes, &view);
+    }
+}
+
+od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
+                           od_window **window)
+{
+    od_window *w = od_calloc(1, sizeof *w + ndevices * sizeof w->view[0]);
+    if (!w)
+        return OD_ENOMEM;
+    *w = (od_window){.base = base, .size = size, .users = 1, .ndevices = ndevices, .ops = ops, .state = state};
+    for (unsigned k = 0; k < ndevices; k++) {
+        od_status status = ops->reserve(state, k, od_window_span(base, size), &w->view[k]);
+        if (status) {
+            give_back(w, k);
+            free(w);
+            return status;
+        }
+        w->view[k].kernel += phase(w);
+        w->view[k].copies += phase(w);
+    }
+    *window = w;
+    return OD_OK;
+}
+
+od_window *od_window_hold(od_window *window)
+{
+    if (window)
+        window->users++;
+    return window;
+}
+
+void od_window_release(od_window *window)
+{
+    if (!window || --window->users)
+        return;
+    give_back(window, window->ndevices);
+    free(window);
+}
+
+char *od_window_kernel(const od_window *window, unsigned k, uintptr_t address)
+{
+    return window->view[k].kernel + (address - window->base);
+}
+
+char *od_window_copies(const od_window *window, unsigned k, uintptr_t address)
+{
+    return window->view[k].copies + (address - window->base);
+}
+
+bool od_window_contains(const od_window *window, uintptr_t base, size_t size)
+{
+    return base >= window->base && base - window->base <= window->size && size <= window->size - (base - window->base);
+}
+
+od_status od_window_protect(const od_window *window, unsigned k, uintptr_t base, size_t size, od_window_access access)
+{
+    char *pages = window->view[k].kernel + (od_window_page_begin(base) - window->base);
+    return window->ops->protect(window->state, k, pages, od_window_span(base, size), access);
+}
+
+od_status od_window_discard(const od_window *window, unsigned k, uintptr_t base, size_t size)
+{
+    char *pages = window->view[k].copies + (od_window_page_begin(base) - window->base);
+    return window->ops->discard(window->state, k, pages, od_window_span(base, size));
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Windows: an array of which devices hold parts.
+ *
+ * A kernel that works on a part of an array gets the array's address, and computes the part's from it. So on each
+ * device a range of addresses is reserved that is as long as the array, and the replica of a part lies in it where the
+ * part lies in the array. There is memory behind a page only while a resident part touches it; a device's memory limit
+ * counts those pages (od_window_span), by a block of its pool of which only the size is used.
+ *
+ * Pages begin where the array's own do in host memory. Each device has two views of a window's memory: kernels use one,
+ * whose pages may be protected; copies and the library use the other. Sizes in bytes; the caller holds the engine's
+ * lock.
+ */
+#ifndef OD_MEMMGR_WINDOW_WINDOW_H
+#define OD_MEMMGR_WINDOW_WINDOW_H
+
+#include "util/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the array's first byte is in each view of one device. */
+typedef struct od_window_view {
+    char *kernel;
+    char *copies;
+} od_window_view;
+
+typedef enum od_window_access { OD_WINDOW_CLOSED, OD_WINDOW_READABLE, OD_WINDOW_OPEN } od_window_access;
+
+/* A back-end's part of it. */
+typedef struct od_window_ops {
+    /* Reserves addresses on device k for `bytes` from a page's beginning on, with no memory behind them and the
+     * kernels' view closed. OD_EDEVICE: not on this device. */
+    od_status (*reserve)(void *state, unsigned k, size_t bytes, od_window_view *view);
+    void (*give_back)(void *state, unsigned k, size_t bytes, const od_window_view *view);
+    /* Of whole pages: what kernels may do with them; and that their contents and their memory are not needed any
+     * more. */
+    od_status (*protect)(void *state, unsigned k, char *kernel, size_t bytes, od_window_access access);
+    od_status (*discard)(void *state, unsigned k, char *copies, size_t bytes);
+} od_window_ops;
+
+typedef struct od_window {
+    uintptr_t base; /* host range of the array */
+    size_t size;
+    uint32_t users; /* the region, and the data in it */
+    unsigned ndevices;
+    const od_window_ops *ops;
+    void *state; /* the back-end's */
+    od_window_view view[];
+} od_window;
+
+/* With one user. OD_ENOMEM, or what reserve() answers. */
+od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
+                           od_window **window);
+od_window *od_window_hold(od_window *window); /* may be NULL; returns it */
+/* The last user frees it. */
+void od_window_release(od_window *window); /* may be NULL */
+
+size_t od_window_page(void);
+uintptr_t od_window_page_begin(uintptr_t address); /* of the page around it */
+uintptr_t od_window_page_end(uintptr_t address);   /* of the pages that [.., address) touches */
+/* What the pages that the host range touches occupy. */
+size_t od_window_span(uintptr_t base, size_t size);
+
+/* Addresses on device k of a host address in the array. */
+char *od_window_kernel(const od_window *window, unsigned k, uintptr_t address);
+char *od_window_copies(const od_window *window, unsigned k, uintptr_t address);
+bool od_window_contains(const od_window *window, uintptr_t base, size_t size);
+
+/* Of the pages that the host range touches. */
+od_status od_window_protect(const od_window *window, unsigned k, uintptr_t base, size_t size, od_window_access access);
+od_status od_window_discard(const od_window *window, unsigned k, uintptr_t base, size_t size);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See parts.h. */
+#include "omp_ext/maps/parts/parts.h"
+
+#include "omp_ext/runtime/runtime.h"
+#include "util/container/array.h"
+
+/* --- what a task names ------------------------------------------------------ */
+
+static bool lies_in(const od_region *region, const od_depend *item)
+{
+    return item->base >= region->base && item->base - region->base < region->size;
+}
+
+/* Nothing but a plain argument: moves of sections, and pointers inside of the array, are for data in one piece. */
+static bool may_be_in_parts(const od_map_args *args, const od_region *region)
+{
+    return region && !region->attachments && !region->shown && !(args->any & OD_MAP_ALWAYS);
+}
+
+static bool is_whole(const od_reference *reference)
+{
+    const od_region *region = reference->region;
+    return region && reference->base == region->base && reference->size == region->size;
+}
+
+static bool names_sections(const od_region *region, const od_depend *depends, int32_t ndepends)
+{
+    bool any = false;
+    for (int32_t i = 0; i < ndepends; i++) {
+        if (depends[i].flags & OD_DEPEND_ALL_MEMORY)
+            return false;
+        if (!lies_in(region, &depends[i]))
+            continue;
+        if (depends[i].base == region->base && depends[i].length >= region->size)
+            return false;
+        any |= depends[i].length >= od_window_page();
+    }
+    return any;
+}
+
+static od_status add(od_parts *parts, uintptr_t base, size_t size, od_mode mode)
+{
+    if (!od_array_reserve(&parts->at, &parts->capacity, (uint64_t)parts->count + 1, sizeof *parts->at))
+        return OD_ENOMEM;
+    parts->at[parts->count++] = (od_part){base, size, mode};
+    return OD_OK;
+}
+
+/* Where kernels are watched parts end where pages do: a page that a section shares with its neighbour is a part. */
+static od_status add_section(od_parts *parts, const od_region *region, uintptr_t base, size_t size, od_mode mode)
+{
+    uintptr_t last = region->base + region->size, end = size < last - base ? base + size : last;
+    uintptr_t cuts[] = {od_window_page_begin(base), od_window_page_end(base), od_window_page_begin(end),
+                        od_window_page_end(end)};
+    od_status status = OD_OK;
+    if (!od_runtime_guards_parts())
+        return add(parts, base, end - base, mode);
+    if (end == last)
+        cuts[2] = cuts[3] = end;
+    cuts[0] = cuts[0] < region->base ? region->base : cuts[0];
+    cuts[1] = base == region->base ? base : cuts[1];
+    cuts[2] = cuts[2] < cuts[1] ? cuts[1] : cuts[2]; /* all in one page, which may begin before the region */
+    for (int i = 0; i < 3 && !status; i++)
+        if (cuts[i + 1] > cuts[i])
+            status = add(parts, cuts[i], (cuts[i + 1] < last ? cuts[i + 1] : last) - cuts[i], mode);
+    return status;
+}
+
+static od_status add_items(od_parts *parts, const od_region *region, const od_depend *depends, int32_t ndepends)
+{
+    od_status status = OD_OK;
+    for (int32_t i = 0; i < ndepends && !status; i++) {
+        od_mode mode = depends[i].flags == OD_DEPEND_IN ? OD_READ : OD_READ_WRITE;
+        if (lies_in(region, &depends[i]))
+            status = add_section(parts, region, depends[i].base, depends[i].length ? depends[i].length : 1, mode);
+    }
+    return status;
+}
+
+/* --- all of a region in parts ------------------------------------------------- */
+
+static bool first(od_datum *d, void *arg)
+{
+    *(const od_datum **)arg = d;
+    return false;
+}
+
+/* All that is known of it, and the gaps in between. */
+static od_status add_all(od_engine *engine, od_parts *parts, const od_region *region, od_mode mode)
+{
+    od_status status = OD_OK;
+    uintptr_t end = region->base + region->size;
+    for (uintptr_t at = region->base; at < end && !status; at += parts->at[parts->count - 1].size) {
+        const od_datum *d = NULL;
+        od_directory_visit(od_engine_directory(engine), at, end - at, first, &d);
+        bool known = d && d->base <= at;
+        status = add(parts, at, known ? d->base + d->size - at : (d ? d->base : end) - at, mode);
+        if (status)
+            return status;
+    }
+    return status;
+}
+
+static bool fits_a_device(const od_parts *parts)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < parts->count; i++)
+        bytes += od_window_span(parts->at[i].base, parts->at[i].size);
+    return bytes <= od_runtime_backend()->pool_bytes[0];
+}
+
+/* --- sections of kernels that may use more ---------------------------------------- */
+
+/* Beside all else that the kernel maps. */
+static bool region_fits(od_engine *engine, const od_map_args *args, const od_region *region)
+{
+    enum { MOST_ENTRIES = 64 };
+    size_t bytes = region->size, room = od_runtime_backend()->pool_bytes[0];
+    if (args->count > MOST_ENTRIES)
+        return false;
+    for (int32_t i = 0; i < args->count; i++) {
+        od_reference other = od_refer_to_regions(engine, args, i);
+        if (other.region != region)
+            bytes += other.region ? other.region->size : other.size;
+    }
+    return bytes + (size_t)args->count * od_window_page() < room; /* the pool rounds */
+}
+
+/* No two constructs on sections of it run side by side: nothing is lost if each uses all of it. */
+static bool is_for_one(od_region *region, const void *user)
+{
+    region->divided |= !user || (region->user && region->user != user);
+    region->user = user;
+    return !region->divided;
+}
+
+static bool is_mapped(const od_map_args *args, uintptr_t address)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        if (address - od_entry_begin(args, i) < (uintptr_t)args->sizes[i])
+            return true;
+    return false;
+}
+
+static bool names_more(const od_map_args *args, const od_region *region, const od_parts_named *named)
+{
+    for (int32_t i = 0; i < named->count; i++)
+        if (lies_in(region, &named->depends[i]) && !is_mapped(args, named->depends[i].base))
+            return true;
+    return false;
+}
+
+/* Those of its items that tell how much. */
+static od_status add_more(od_parts *parts, const od_map_args *args, const od_region *region,
+                          const od_parts_named *named)
+{
+    od_status status = OD_OK;
+    for (int32_t i = 0; i < named->count && !status; i++) {
+        const od_depend *item = &named->depends[i];
+        if (lies_in(region, item) && !is_mapped(args, item->base) && item->length >= od_window_page())
+            status = add_section(parts, region, item->base, item->length,
+                                 item->flags == OD_DEPEND_IN ? OD_READ : OD_READ_WRITE);
+    }
+    return status;
+}
+
+static od_status find_in_window(od_engine *engine, const od_map_args *args, const od_reference *reference,
+                                const od_parts_named *named, od_parts *parts)
+{
+    const od_region *region = reference->region;
+    if (!od_runtime_names_its_parts(named->kernel, named->argument) && region_fits(engine, args, region))
+        return add_all(engine, parts, region, OD_READ_WRITE);
+    od_status status = add_section(parts, region, reference->base, reference->size, OD_READ_WRITE);
+    return status || !named->all ? status : add_more(parts, args, region, named);
+}
+
+static od_status find_around(od_engine *engine, const od_map_args *args, const od_reference *reference,
+                             const od_parts_named *named, od_parts *parts)
+{
+    od_region *region = reference->region;
+    bool more = names_more(args, region, named), one = is_for_one(region, named->user);
+    bool all = (more || one) && region_fits(engine, args, region), small = region->size <= od_window_page();
+    if ((more || one) && !small && !(one && all) && od_runtime_guards_parts()) {
+        od_status status = od_runtime_divide(engine, region);
+        if (status && status != OD_EDEVICE)
+            return status;
+    }
+    if (region->window)
+        return find_in_window(engine, args, reference, named, parts);
+    return all ? add(parts, region->base, region->size, OD_READ_WRITE) : OD_OK;
+}
+
+/* --- inputs ----------------------------------------------------------------------- */
+
+static bool is_named_as_written(const od_region *region, const od_parts_named *named)
+{
+    for (int32_t j = 0; j < named->count; j++) {
+        unsigned flags = named->depends[j].flags;
+        if (flags != OD_DEPEND_IN && ((flags & OD_DEPEND_ALL_MEMORY) || lies_in(region, &named->depends[j])))
+            return true;
+    }
+    return false;
+}
+
+/* Nothing says that the kernel writes to it, neither a clause nor what it did before. */
+static bool may_be_input(const od_map_args *args, const od_reference *reference, const od_parts_named *named)
+{
+    int64_t type = args->types[reference->entry];
+    bool says_written = (type & OD_MAP_FROM) && !(type & OD_MAP_IMPLICIT);
+    return !says_written && !(type & OD_MAP_WHOLE) && !reference->region->undefined && od_runtime_guards_parts() &&
+           !is_named_as_written(reference->region, named) && od_runtime_may_only_read(named->kernel, named->argument);
+}
+
+static bool has_tasks(od_datum *d, void *arg)
+{
+    bool *any = arg;
+    *any |= d->tasks > 0;
+    return !*any;
+}
+
+static bool is_wanted(od_engine *engine, od_region *region)
+{
+    if (!region->wanted)
+        od_directory_visit(od_engine_directory(engine), region->base, region->size, has_tasks, &region->wanted);
+    return region->wanted;
+}
+
+/* Others want it, too, and would have to wait for each other: replicas in windows show whether they need to. */
+static od_status watch_input(od_engine *engine, const od_map_args *args, const od_reference *reference,
+                             const od_parts_named *named)
+{
+    od_region *region = reference->region;
+    if (region->window || !is_wanted(engine, region) ||
+        od_reference_mode(engine, args, reference, named->depends, named->count) == OD_READ)
+        return OD_OK;
+    od_status status = od_runtime_divide(engine, region);
+    return status == OD_EDEVICE ? OD_OK : status;
+}
+
+/* --- both ----------------------------------------------------------------------- */
+
+void od_parts_join(od_engine *engine, od_region *region)
+{
+    if (!region || !region->window)
+        return;
+    region->joins++;
+    od_engine_divide(engine, region, NULL, false);
+}
+
+static od_status find_all(od_engine *engine, const od_map_args *args, const od_reference *reference,
+                          const od_parts_named *named, od_parts *parts)
+{
+    od_mode mode = may_be_input(args, reference, named)
+                       ? OD_READ
+                       : od_reference_mode(engine, args, reference, named->depends, named->count);
+    od_status status = add_all(engine, parts, reference->region, mode);
+    if (status || fits_a_device(parts))
+        return status;
+    parts->count = 0;
+    od_parts_join(engine, reference->region);
+    return OD_OK;
+}
+
+od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_reference *reference,
+                        const od_parts_named *named, od_parts *parts)
+{
+    od_region *region = reference->region;
+    if (!may_be_in_parts(args, region)) {
+        od_parts_join(engine, region);
+        return OD_OK;
+    }
+    if (!is_whole(reference))
+        return find_around(engine, args, reference, named, parts);
+    bool input = may_be_input(args, reference, named);
+    bool sections = names_sections(region, named->depends, named->count) &&
+                    od_runtime_names_its_parts(named->kernel, named->argument);
+    od_status status = sections ? od_runtime_divide(engine, region) : OD_EDEVICE;
+    if (status == OD_OK)
+        return add_items(parts, region, named->depends, named->count);
+    if (status == OD_EDEVICE)
+        status = input ? watch_input(engine, args, reference, named) : OD_OK;
+    return status || !region->window ? status : find_all(engine, args, reference, named, parts);
+}

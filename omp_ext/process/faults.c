@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * See faults.h. A thread that has a fault takes one of a fixed number of slots, posts it, and sleeps until it is
+ * answered: in a signal handler nothing else is allowed.
+ */
+#define _GNU_SOURCE
+#include "omp_ext/process/faults.h"
+
+#include "util/signal.h"
+#include "util/thread.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { SLOTS = 64 };
+enum { FREE, TAKEN, POSTED, ANSWERED };
+
+typedef struct slot {
+    _Atomic uint32_t state;
+    uintptr_t address;
+    bool write, ours;
+} slot;
+
+static slot slots[SLOTS];
+static _Atomic uint32_t posted; /* counts them */
+static bool (*serve)(uintptr_t address, bool write);
+static struct sigaction previous; /* who had the signal before */
+static _Atomic uintptr_t lowest = UINTPTR_MAX, highest; /* addresses that faults of ours have */
+static pid_t process; /* which has the thread */
+
+static void sleep_while(_Atomic uint32_t *word, uint32_t value)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* --- the thread that answers --------------------------------------------------- */
+
+static void answer(slot *s)
+{
+    s->ours = serve(s->address, s->write);
+    atomic_store(&s->state, ANSWERED);
+    wake(&s->state);
+}
+
+static void *answer_all(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        uint32_t seen = atomic_load(&posted);
+        bool any = false;
+        for (int i = 0; i < SLOTS; i++)
+            if (atomic_load(&slots[i].state) == POSTED) {
+                answer(&slots[i]);
+                any = true;
+            }
+        if (!any)
+            sleep_while(&posted, seen);
+    }
+    return NULL;
+}
+
+/* --- the signal ---------------------------------------------------------------- */
+
+static slot *take_slot(void)
+{
+    for (;;) {
+        for (int i = 0; i < SLOTS; i++) {
+            uint32_t expected = FREE;
+            if (atomic_compare_exchange_strong(&slots[i].state, &expected, TAKEN))
+                return &slots[i];
+        }
+        sched_yield();
+    }
+}
+
+static bool ask(uintptr_t address, bool write)
+{
+    slot *s = take_slot();
+    s->address = address;
+    s->write = write;
+    atomic_store(&s->state, POSTED);
+    atomic_fetch_add(&posted, 1);
+    wake(&posted);
+    while (atomic_load(&s->state) != ANSWERED)
+        sleep_while(&s->state, POSTED);
+    bool ours = s->ours;
+    atomic_store(&s->state, FREE);
+    return ours;
+}
+
+static bool is_write(const ucontext_t *context)
+{
+#if defined __x86_64__
+    enum { WRITE_ACCESS = 2 }; /* bit of the page fault's error code */
+    return context->uc_mcontext.gregs[REG_ERR] & WRITE_ACCESS;
+#else
+    (void)context;
+    return true; /* not known: what is only read counts as written, too */
+#endif
+}
+
+/* The signal as if we had not been there; without another handler the instruction is tried again without us. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    if (od_signal_is_handled(&previous))
+        od_signal_pass_on(&previous, number, info, context);
+    else
+        signal(number, SIG_DFL);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    int error = errno;
+    uintptr_t address = (uintptr_t)info->si_addr;
+    bool may_be = info->si_code == SEGV_ACCERR && address >= lowest && address < highest && getpid() == process;
+    if (!may_be || !ask(address, is_write(context)))
+        pass_on(number, info, context);
+    errno = error;
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
+}
+
+static void install(const struct sigaction *before)
+{
+    struct sigaction ours = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&ours.sa_mask);
+    previous = *before;
+    sigaction(SIGSEGV, &ours, NULL);
+}
+
+void od_faults_add(uintptr_t begin, uintptr_t end)
+{
+    if (begin < lowest)
+        lowest = begin;
+    if (end > highest)
+        highest = end;
+}
+
+void od_faults_expect(void)
+{
+    struct sigaction now;
+    if (!sigaction(SIGSEGV, NULL, &now) && !is_ours(&now))
+        install(&now);
+}
+
+od_status od_faults_start(bool (*by)(uintptr_t address, bool write))
+{
+    struct sigaction now;
+    if (serve)
+        return OD_OK;
+    if (sigaction(SIGSEGV, NULL, &now) || od_signal_is_handled(&now))
+        return OD_EBUSY;
+    serve = by;
+    process = getpid();
+    if (od_thread_start(NULL, "od-pages", answer_all, NULL)) {
+        serve = NULL;
+        return OD_ENOMEM;
+    }
+    install(&now);
+    return OD_OK;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Page faults of kernels on host devices. The signal handler does nothing but ask a thread of ours, which may take
+ * locks, and try the instruction again; faults that are not ours go to whoever had the signal before.
+ */
+#ifndef OD_OMP_EXT_FAULTS_H
+#define OD_OMP_EXT_FAULTS_H
+
+#include "util/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Faults are answered by `serve`, without locks, on a thread of ours: true if the access may be tried again. OD_EBUSY:
+ * the program has a handler of its own for the signal; OD_ENOMEM: there are no more threads. Under the runtime's lock;
+ * again: nothing. */
+od_status od_faults_start(bool (*serve)(uintptr_t address, bool write));
+/* Ours may have these addresses. Under the runtime's lock. */
+void od_faults_add(uintptr_t begin, uintptr_t end);
+/* A kernel is about to run whose faults are ours: the program may have set a handler since. */
+void od_faults_expect(void);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What kernels touch of an array in parts without having named it.
+ *
+ * While a kernel runs, its view of the window is open where its task's data are, and closed elsewhere; data that the
+ * task only reads can only be read. All else is a page fault, and brings the page at once from where it is current.
+ * A running kernel may have to share a page with others on other devices, that work on other bytes of it: so such a
+ * page has one writer, or several readers, which take it from each other as in shared virtual memory (Li and Hudak,
+ * Memory coherence in shared virtual memory systems, 1989). When a task ends, the pages that it had are current there
+ * for all: what was written goes to every replica of the part. Until then the engine lets nobody else begin to use the
+ * part (sched/engine/data/pages.c).
+ *
+ * The engine's lock protects everything here, and is held while a page is copied.
+ */
+#include "omp_ext/runtime/internal.h"
+
+#include "memmgr/data/spill.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/faults.h"
+#include "omp_ext/process/memory.h"
+#include "util/container/tree.h"
+#include "util/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct page {
+    od_node link;      /* in `pages` */
+    od_tree_node node; /* in `by_address` */
+    od_window *window;
+    uintptr_t base; /* what of it lies in the array */
+    size_t size;
+    od_datum *part;
+    uint64_t readers; /* devices that have its contents, which are current where it has no writer */
+    int writer;       /* the one device that may write to it, or OD_NOWHERE */
+    bool dirty;       /* written to since it was the same everywhere */
+    uint64_t counted; /* devices that have memory for it beside their parts */
+    size_t account[];
+} page;
+
+static od_list pages; /* oldest first; od_runtime.lock */
+static od_tree by_address;
+
+enum { MOST_TASKS = 64, MOST_PAGES = 64 }; /* tasks open on a device; pages beside its parts */
+
+static struct {
+    od_task *task[MOST_TASKS];
+    unsigned count;
+    unsigned beside;
+} device[OD_MAX_DEVICES];
+
+/* --- what kernels may do ------------------------------------------------------- */
+
+static od_window_access granted(const od_datum *d, unsigned k)
+{
+    od_window_access access = OD_WINDOW_CLOSED;
+    for (unsigned t = 0; t < device[k].count; t++)
+        for (uint32_t i = 0; i < device[k].task[t]->naccess; i++) {
+            const od_access *a = &device[k].task[t]->access[i];
+            od_window_access own = (a->mode & OD_WRITE) ? OD_WINDOW_OPEN : OD_WINDOW_READABLE;
+            if (a->datum == d && own > access)
+                access = own;
+        }
+    return access;
+}
+
+static void protect(const od_window *window, unsigned k, uintptr_t base, size_t size, od_window_access access)
+{
+    if (od_window_protect(window, k, base, size, access))
+        od_fatal("the system cannot protect the pages of so many parts of arrays one by one: use fewer of them, or "
+                 "OMPDARTS_COHERENCE=depend");
+}
+
+static void set_access(const page *p, unsigned k)
+{
+    bool reads = p->readers & OD_BIT(k);
+    protect(p->window, k, p->base, p->size,
+            p->writer == (int)k ? OD_WINDOW_OPEN : reads ? OD_WINDOW_READABLE : OD_WINDOW_CLOSED);
+}
+
+/* --- contents ------------------------------------------------------------------- */
+
+/* Where a device has it for kernels that have not named it. */
+static char *seen(const page *p, unsigned k)
+{
+    return od_window_copies(p->window, k, p->base);
+}
+
+/* Where a place has it in its copy of the part: that may be in another window, or in none. */
+static char *held(const page *p, int place)
+{
+    const od_datum *d = p->part;
+    size_t offset = p->base - d->base;
+    if (place == OD_HOST)
+        return (char *)p->base;
+    if (place == OD_SPILL)
+        return od_spill_address(d->region->spill, p->base);
+    if (d->window)
+        return od_window_copies(d->window, (unsigned)place, p->base);
+    return (char *)od_runtime.backend.pool_address[place] + d->replica[place].offset + offset;
+}
+
+static void copy(const page *p, char *to, const char *from)
+{
+    if (to != from)
+        memcpy(to, from, p->size);
+}
+
+/* Where it is current, while it has no writer; NULL: its contents may be any. */
+static const char *source(const page *p)
+{
+    for (unsigned k = 0; p->readers >> k; k++)
+        if (p->readers & OD_BIT(k))
+            return seen(p, k);
+    int place = od_engine_part_source(od_runtime.engine, p->part);
+    return place == OD_NOWHERE ? NULL : held(p, place);
+}
+
+/* What has been written there is the same everywhere afterwards. */
+static void publish(page *p, unsigned from)
+{
+    uint64_t holders = od_engine_part_holders(od_runtime.engine, p->part);
+    for (int to = 0; to <= OD_HOST; to++) {
+        if (holders & OD_BIT(to))
+            copy(p, held(p, to), seen(p, from));
+        if (to < OD_SPILL && (p->readers & OD_BIT(to)))
+            copy(p, seen(p, (unsigned)to), seen(p, from));
+    }
+    p->dirty = false;
+}
+
+/* --- memory --------------------------------------------------------------------- */
+
+static void leave(page *p, unsigned k);
+
+/* Of those that the device has beside its parts, the one that it has had longest. */
+static page *oldest(unsigned k, const page *but)
+{
+    od_list_each(node, &pages) {
+        page *p = od_container_of(node, page, link);
+        if (p != but && (p->counted & OD_BIT(k)))
+            return p;
+    }
+    return NULL;
+}
+
+static bool has_it_in_its_part(const page *p, unsigned k)
+{
+    return p->part->window == p->window && p->part->replica[k].state == OD_PRESENT;
+}
+
+/* Few enough of them that they do not matter may exceed the device's limit. */
+static void take_memory(page *p, unsigned k)
+{
+    enum { FEW = 8 };
+    if ((p->counted & OD_BIT(k)) || has_it_in_its_part(p, k))
+        return;
+    page *victim;
+    bool taken = false;
+    while (device[k].beside >= MOST_PAGES && (victim = oldest(k, p)))
+        leave(victim, k);
+    while (!(taken = od_engine_take_page(od_runtime.engine, k, &p->account[k])) && device[k].beside >= FEW &&
+           (victim = oldest(k, p)))
+        leave(victim, k);
+    if (!taken)
+        p->account[k] = SIZE_MAX;
+    p->counted |= OD_BIT(k);
+    device[k].beside++;
+}
+
+static void give_memory(page *p, unsigned k)
+{
+    if (!(p->counted & OD_BIT(k)))
+        return;
+    p->counted &= ~OD_BIT(k);
+    device[k].beside--;
+    if (p->account[k] != SIZE_MAX)
+        od_engine_give_page(od_runtime.engine, k, p->account[k]);
+    if (!has_it_in_its_part(p, k))
+        od_window_discard(p->window, k, p->base, p->size);
+}
+
+/* Another device, or nobody, has it instead. */
+static void revoke(page *p, unsigned k)
+{
+    p->readers &= ~OD_BIT(k);
+    if (p->writer == (int)k)
+        p->writer = OD_NOWHERE;
+    set_access(p, k);
+    give_memory(p, k);
+}
+
+/* The device does without it. */
+static void leave(page *p, unsigned k)
+{
+    protect(p->window, k, p->base, p->size, OD_WINDOW_CLOSED); /* other kernels may be at it */
+    if (p->dirty)
+        publish(p, k);
+    revoke(p, k);
+}
+
+/* --- faults ----------------------------------------------------------------------- */
+
+/* Kernels that run may have it since they have named it. */
+static void find_users(page *p)
+{
+    for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
+        if (p->part->window == p->window && granted(p->part, k) != OD_WINDOW_CLOSED) {
+            p->readers |= OD_BIT(k);
+            set_access(p, k);
+        }
+}
+
+static od_tree_key key_of(const od_window *window, uintptr_t base)
+{
+    return (od_tree_key){base, (uintptr_t)window};
+}
+
+static page *find_page(const od_window *window, uintptr_t base)
+{
+    od_tree_node *node = od_tree_find(&by_address, key_of(window, base));
+    return node ? od_container_of(node, page, node) : NULL;
+}
+
+/* Kernels that do not use it have to ask from now on. */
+static void hide(od_datum *d)
+{
+    for (unsigned k = 0; d->visible >> k; k++)
+        od_runtime_hide_part(d, k);
+}
+
+static page *add_page(od_window *window, uintptr_t base, size_t size, od_datum *part)
+{
+    page *p = od_calloc(1, sizeof *p + od_runtime.backend.ndevices * sizeof p->account[0]);
+    od_expect_memory(p);
+    p->window = od_window_hold(window);
+    p->base = base;
+    p->size = size;
+    p->part = part;
+    p->writer = OD_NOWHERE;
+    hide(part);
+    od_list_push_back(&pages, &p->link);
+    od_tree_insert(&by_address, &p->node, key_of(window, base));
+    find_users(p);
+    return p;
+}
+
+/* OD_EBUSY: its part is being transferred. */
+static od_status borrow(od_window *window, uintptr_t base, size_t size, page **found)
+{
+    *found = find_page(window, base);
+    if (*found)
+        return OD_OK;
+    od_datum *part;
+    od_status status = od_engine_lend_part(od_runtime.engine, base, size, &part);
+    if (status)
+        return status;
+    *found = add_page(window, base, size, part);
+    return OD_OK;
+}
+
+static void bring(page *p, unsigned k)
+{
+    const char *from = source(p);
+    take_memory(p, k);
+    if (from && !(p->readers & OD_BIT(k)))
+        copy(p, seen(p, k), from);
+}
+
+/* Nobody writes to it from now on; where it is current, it is complete. */
+static void stop_writer(page *p)
+{
+    int writer = p->writer;
+    if (writer == OD_NOWHERE)
+        return;
+    p->writer = OD_NOWHERE;
+    p->readers |= OD_BIT(writer);
+    set_access(p, (unsigned)writer);
+}
+
+static void grant_read(page *p, unsigned k)
+{
+    stop_writer(p);
+    bring(p, k);
+    p->readers |= OD_BIT(k);
+    set_access(p, k);
+}
+
+static void grant_write(page *p, unsigned k)
+{
+    if (p->writer == (int)k)
+        return;
+    stop_writer(p);
+    bring(p, k);
+    for (unsigned j = 0; j < od_runtime.backend.ndevices; j++)
+        if (j != k && ((p->readers & OD_BIT(j)) || p->writer == (int)j))
+            revoke(p, j);
+    p->readers = OD_BIT(k);
+    p->writer = (int)k;
+    p->dirty = true;
+    set_access(p, k);
+}
+
+/* The window and the device on which an open kernel's fault may be. */
+static od_window *find_window(uintptr_t at, unsigned *k, uintptr_t *host)
+{
+    for (*k = 0; *k < od_runtime.backend.ndevices; ++*k)
+        for (unsigned t = 0; t < device[*k].count; t++)
+            for (uint32_t i = 0; i < device[*k].task[t]->naccess; i++) {
+                od_window *window = device[*k].task[t]->access[i].datum->window;
+                if (window && at - (uintptr_t)window->view[*k].kernel < window->size) {
+                    *host = window->base + (at - (uintptr_t)window->view[*k].kernel);
+                    return window;
+                }
+            }
+    return NULL;
+}
+
+/* Of all kernels that run there: which one it was is not known. */
+static void note_fault(unsigned k, const od_window *window, bool write)
+{
+    od_runtime.faults++;
+    for (unsigned t = 0; t < device[k].count; t++)
+        od_runtime_note_fault(device[k].task[t], window, write);
+}
+
+/* A datum that the kernels only seemed to read: where no other device uses it they are its writers from now on. */
+static bool open_for_writing(od_window *window, uintptr_t host, unsigned k)
+{
+    bool any = false;
+    for (unsigned t = 0; t < device[k].count; t++) {
+        od_task *task = device[k].task[t];
+        for (uint32_t i = 0; i < task->naccess; i++) {
+            od_datum *d = task->access[i].datum;
+            if (d->window != window || host - d->base >= d->size)
+                continue;
+            if (!od_engine_write_too(od_runtime.engine, task, i))
+                return false;
+            protect(window, k, d->base, d->size, OD_WINDOW_OPEN);
+            any = true;
+        }
+    }
+    return any;
+}
+
+static od_status serve_locked(uintptr_t at, bool write)
+{
+    unsigned k;
+    uintptr_t host;
+    page *p;
+    od_window *window = find_window(at, &k, &host);
+    if (!window)
+        return OD_EINVAL;
+    if (write && open_for_writing(window, host, k)) {
+        note_fault(k, window, write);
+        return OD_OK;
+    }
+    uintptr_t base = od_window_page_begin(host), end = base + od_window_page();
+    base = base < window->base ? window->base : base;
+    end = end - window->base > window->size ? window->base + window->size : end;
+    od_status status = borrow(window, base, end - base, &p);
+    if (status)
+        return status;
+    note_fault(k, window, write);
+    if (write)
+        grant_write(p, k);
+    else
+        grant_read(p, k);
+    return OD_OK;
+}
+
+static bool serve(uintptr_t at, bool write)
+{
+    od_status status;
+    for (;;) {
+        od_runtime_lock();
+        status = serve_locked(at, write);
+        od_runtime_unlock();
+        if (status != OD_EBUSY)
+            return status == OD_OK;
+        nanosleep(&(struct timespec){.tv_nsec = 20 * 1000}, NULL);
+    }
+}
+
+/* --- kernels begin and end ------------------------------------------------------------- */
+
+od_status od_runtime_watch_pages(void)
+{
+    if (!pages.root.next)
+        od_list_init(&pages);
+    return od_faults_start(serve);
+}
+
+/* Of a part with pages that others want, all but those: who may use them has been decided. */
+static void update_around_pages(const od_datum *d, unsigned k)
+{
+    uintptr_t end = d->base + d->size, next;
+    for (uintptr_t at = d->base; at < end; at = next) {
+        next = od_window_page_begin(at) + od_window_page();
+        next = next < end ? next : end;
+        if (!find_page(d->window, at))
+            protect(d->window, k, at, next - at, granted(d, k));
+    }
+}
+
+void od_runtime_hide_part(od_datum *d, unsigned k)
+{
+    if ((d->visible & OD_BIT(k)) && granted(d, k) == OD_WINDOW_CLOSED)
+        protect(d->window, k, d->base, d->size, OD_WINDOW_CLOSED);
+    d->visible &= ~OD_BIT(k);
+}
+
+/* What is current there may as well be read by all, as long as it is: to protect many pages takes time. */
+static od_window_access left(od_datum *d, unsigned k)
+{
+    od_window_access access = granted(d, k);
+    bool current = (d->valid & OD_BIT(k)) && d->replica[k].state == OD_PRESENT && !d->writers;
+    d->visible &= ~OD_BIT(k);
+    if (access == OD_WINDOW_OPEN || !current)
+        return access;
+    d->visible |= OD_BIT(k);
+    return OD_WINDOW_READABLE;
+}
+
+static void update(const od_task *task, unsigned k)
+{
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        od_datum *d = task->access[i].datum;
+        if (d->window && d->lent)
+            update_around_pages(d, k);
+        else if (d->window)
+            protect(d->window, k, d->base, d->size, left(d, k));
+    }
+}
+
+void od_runtime_open_parts(od_task *task, unsigned k)
+{
+    od_runtime_lock();
+    if (device[k].count == MOST_TASKS)
+        od_fatal("too many kernels run on one device at once");
+    device[k].task[device[k].count++] = task;
+    update(task, k);
+    od_runtime_unlock();
+    od_faults_expect();
+}
+
+static void drop_page(page *p)
+{
+    od_list_remove(&pages, &p->link);
+    od_tree_remove(&by_address, &p->node);
+    od_engine_return_part(od_runtime.engine, p->part);
+    od_window_release(p->window);
+    free(p);
+}
+
+/* What the device's kernels have written is everybody's; those that still run there have to ask again. */
+static void settle_pages(unsigned k)
+{
+    od_list_each(node, &pages) {
+        page *p = od_container_of(node, page, link);
+        if ((p->readers & OD_BIT(k)) || p->writer == (int)k)
+            leave(p, k);
+        if (!p->readers && p->writer == OD_NOWHERE)
+            drop_page(p);
+    }
+}
+
+void od_runtime_close_parts(const od_task *task, unsigned k)
+{
+    od_runtime_lock();
+    unsigned i = 0;
+    while (device[k].task[i] != task)
+        i++;
+    device[k].task[i] = device[k].task[--device[k].count];
+    update(task, k);
+    settle_pages(k);
+    od_runtime_unlock();
+}

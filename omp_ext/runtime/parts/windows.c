@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Windows of regions in parts: made, and their pages given back. Under the lock. */
+#include "omp_ext/runtime/internal.h"
+
+#include "omp_ext/process/faults.h"
+#include "util/log.h"
+
+/* A program that alternates between parts and the whole moves the array with each change. */
+enum { MOST_JOINS = 8 };
+
+bool od_runtime_guards_parts(void)
+{
+    return od_runtime.options.coherence != OD_COHERENCE_DEPEND;
+}
+
+static void keep_whole(od_region *region, const char *why)
+{
+    region->joins = MOST_JOINS + 1;
+    od_log(OD_LOG_INFO, "runtime", "the %zu bytes at %#lx are not divided into parts: %s", region->size,
+           (unsigned long)region->base, why);
+}
+
+/* Whether kernels can be kept from what their tasks have not named. */
+static bool can_watch(od_region *region)
+{
+    if (!od_runtime_guards_parts())
+        return true;
+    if (od_runtime.options.debug.check != OD_CHECK_OFF) {
+        keep_whole(region, "OMPDARTS_DEBUG=check needs the signal SIGSEGV for itself");
+        return false;
+    }
+    od_status status = od_runtime_watch_pages();
+    if (status)
+        keep_whole(region, status == OD_EBUSY ? "the program has a handler for the signal SIGSEGV" : "out of threads");
+    return !status;
+}
+
+static void open_window(const od_window *window)
+{
+    for (unsigned k = 0; k < window->ndevices; k++) {
+        uintptr_t begin = (uintptr_t)window->view[k].kernel;
+        if (od_runtime_guards_parts())
+            od_faults_add(begin, begin + window->size);
+        else
+            od_window_protect(window, k, window->base, window->size, OD_WINDOW_OPEN);
+    }
+}
+
+od_status od_runtime_divide(od_engine *engine, od_region *region)
+{
+    const od_backend *backend = &od_runtime.backend;
+    od_window *window;
+    if (region->window)
+        return OD_OK;
+    if (!backend->windows || region->joins > MOST_JOINS || !can_watch(region))
+        return OD_EDEVICE;
+    if (od_window_create(backend->windows, backend->state, backend->ndevices, region->base, region->size, &window)) {
+        keep_whole(region, "there are not enough addresses");
+        return OD_EDEVICE;
+    }
+    open_window(window);
+    od_runtime.divided = true;
+    od_status status = od_engine_divide(engine, region, window, od_runtime_guards_parts());
+    if (status)
+        od_window_release(window);
+    return status;
+}
+
+typedef struct neighbour {
+    const od_window *window;
+    unsigned k;
+    bool resident;
+} neighbour;
+
+static bool is_resident(od_datum *d, void *arg)
+{
+    neighbour *n = arg;
+    n->resident |= d->window == n->window && d->replica[n->k].state != OD_ABSENT;
+    return !n->resident;
+}
+
+/* Another part uses memory of the page. */
+static bool is_shared(const od_datum *d, unsigned k, uintptr_t page)
+{
+    neighbour n = {d->window, k, false};
+    od_directory_visit(od_engine_directory(od_runtime.engine), page, od_window_page(), is_resident, &n);
+    return n.resident;
+}
+
+void od_runtime_discard_part(void *driver, od_datum *d, unsigned k)
+{
+    (void)driver;
+    od_runtime_hide_part(d, k);
+    uintptr_t begin = od_window_page_begin(d->base), end = od_window_page_end(d->base + d->size);
+    if (is_shared(d, k, begin))
+        begin += od_window_page();
+    if (begin < end && is_shared(d, k, end - od_window_page()))
+        end -= od_window_page();
+    if (begin < end && od_window_discard(d->window, k, begin, end - begin))
+        od_log(OD_LOG_DEBUG, "runtime", "%zu bytes of device %u could not be given back", end - begin, k);
+}

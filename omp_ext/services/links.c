@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Measures links. See links.h.
+ *
+ * Back-ends that know their pairs of devices are measured device by device and pair by pair, others once for all.
+ */
+#include "omp_ext/services/links.h"
+
+#include "memmgr/device/measured.h"
+#include "omp_ext/services/profile.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/memory.h"
+#include "util/thread.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALL = 64, SMALL_COPIES = 16, LARGE = 8 << 20, LARGE_COPIES = 4, MOST_AT_ONCE = OD_MAX_DEVICES };
+
+typedef struct meter {
+    od_backend *backend;
+    od_rates *rates;
+    char *buffer; /* of `bytes` for each device */
+    size_t bytes;
+    bool failed;
+} meter;
+
+typedef struct ends {
+    od_backend *backend;
+    int to, from;
+    void *to_address;
+    const void *from_address;
+    size_t bytes;
+} ends;
+
+static unsigned host_of(const meter *m)
+{
+    return m->rates->ndevices;
+}
+
+/* The first half of a pool takes, the second gives. */
+static void *address_of(const meter *m, unsigned place, unsigned other, bool gives)
+{
+    if (place == host_of(m))
+        return m->buffer + other * m->bytes;
+    return (char *)m->backend->pool_address[place] + (gives ? m->bytes : 0);
+}
+
+static ends ends_of(const meter *m, unsigned from, unsigned to)
+{
+    unsigned host = host_of(m);
+    return (ends){.backend = m->backend,
+                  .to = to == host ? OD_HOST : (int)to,
+                  .from = from == host ? OD_HOST : (int)from,
+                  .to_address = address_of(m, to, from, false),
+                  .from_address = address_of(m, from, to, true),
+                  .bytes = m->bytes};
+}
+
+static bool copy(const ends *x, size_t bytes)
+{
+    const od_backend *b = x->backend;
+    return b->ops->copy(b->state, x->to, x->to_address, x->from, x->from_address, bytes) == OD_OK;
+}
+
+static double seconds_since(uint64_t start)
+{
+    return (double)(od_clock_ns() - start) / (double)OD_NS_PER_S;
+}
+
+/* --- alone -------------------------------------------------------------------- */
+
+/* The shortest of some copies, seconds; below 0: one failed. */
+static double time_copies(const ends *x, size_t bytes, int copies)
+{
+    double best = INFINITY;
+    for (int i = 0; i < copies; i++) {
+        uint64_t start = od_clock_ns();
+        if (!copy(x, bytes))
+            return -1;
+        best = fmin(best, seconds_since(start));
+    }
+    return best;
+}
+
+static bool measure(const ends *x, const char *name, od_link *link)
+{
+    double latency = time_copies(x, SMALL, SMALL_COPIES), total = time_copies(x, x->bytes, LARGE_COPIES);
+    if (latency <= 0 || total <= 0)
+        return false;
+    if (total <= latency) /* something disturbed the small ones */
+        latency = 0;
+    *link = (od_link){.latency = latency, .bandwidth = (double)x->bytes / (total - latency)};
+    od_profile_put_link(name, OD_LINK_LATENCY, link->latency);
+    od_profile_put_link(name, OD_LINK_BANDWIDTH, link->bandwidth);
+    od_log(OD_LOG_INFO, "profile", "link %s: latency %.2g s, bandwidth %.3g bytes/s (measured)", name, link->latency,
+           link->bandwidth);
+    return true;
+}
+
+static void find_link(meter *m, unsigned from, unsigned to, const char *name)
+{
+    od_link *link = &m->rates->alone[from][to];
+    *link = (od_link){.latency = od_profile_find_link(name, OD_LINK_LATENCY),
+                      .bandwidth = od_profile_find_link(name, OD_LINK_BANDWIDTH)};
+    ends x = ends_of(m, from, to);
+    if (link->bandwidth <= 0)
+        m->failed |= !measure(&x, name, link);
+}
+
+/* --- at once ------------------------------------------------------------------- */
+
+/* One of several that copy until the same moment. */
+typedef struct stream {
+    ends ends;
+    uint64_t until_ns;
+    double rate; /* bytes/s; 0: it failed */
+    pthread_t thread;
+} stream;
+
+static void *run_stream(void *arg)
+{
+    enum { LEAST = 2 };
+    stream *s = arg;
+    uint64_t start = od_clock_ns();
+    unsigned copies = 0;
+    do {
+        if (!copy(&s->ends, s->ends.bytes))
+            return NULL;
+        copies++;
+    } while (copies < LEAST || od_clock_ns() < s->until_ns);
+    s->rate = copies * (double)s->ends.bytes / seconds_since(start);
+    return NULL;
+}
+
+/* What they reach together; 0: one failed, or there is no thread for it. */
+static double run_streams(stream *streams, unsigned count)
+{
+    static const uint64_t long_enough = 4000000; /* ns */
+    unsigned started = 0;
+    double sum = 0;
+    for (unsigned i = 0; i < count; i++)
+        streams[i].until_ns = od_clock_ns() + long_enough;
+    while (started < count && !od_thread_start(&streams[started].thread, "od-links", run_stream, &streams[started]))
+        started++;
+    bool all = started == count;
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(streams[i].thread, NULL);
+        all &= streams[i].rate > 0;
+        sum += streams[i].rate;
+    }
+    return all ? sum : 0;
+}
+
+/* Twice, for a disturbance shows as a link that is shared. */
+static double find_together(meter *m, const char *name, stream *streams, unsigned count)
+{
+    double known = od_profile_find_link(name, OD_LINK_BANDWIDTH);
+    if (known > 0 || m->failed)
+        return known;
+    double rate = run_streams(streams, count);
+    rate = fmax(rate, run_streams(streams, count));
+    m->failed |= rate <= 0;
+    od_profile_put_link(name, OD_LINK_BANDWIDTH, rate);
+    od_log(OD_LOG_INFO, "profile", "link %s: %.3g bytes/s together, measured", name, rate);
+    return rate;
+}
+
+static stream stream_of(const meter *m, unsigned from, unsigned to)
+{
+    return (stream){.ends = ends_of(m, from, to)};
+}
+
+static double find_all(meter *m, const char *name, bool in)
+{
+    stream streams[MOST_AT_ONCE];
+    unsigned n = m->rates->ndevices;
+    for (unsigned k = 0; k < n; k++)
+        streams[k] = in ? stream_of(m, n, k) : stream_of(m, k, n);
+    return find_together(m, name, streams, n);
+}
+
+/* --- devices by themselves ------------------------------------------------------- */
+
+static void find_each_alone(meter *m, const char *backend)
+{
+    char name[64];
+    unsigned n = m->rates->ndevices;
+    for (unsigned from = 0; from < n && !m->failed; from++) {
+        snprintf(name, sizeof name, "%s between host and %u", backend, from);
+        find_link(m, n, from, name);
+        snprintf(name, sizeof name, "%s from %u to host", backend, from);
+        find_link(m, from, n, name);
+        for (unsigned to = 0; to < n && !m->failed; to++) {
+            snprintf(name, sizeof name, "%s from %u to %u", backend, from, to);
+            if (from != to && m->backend->ops->is_peer(m->backend->state, from, to))
+                find_link(m, from, to, name);
+        }
+    }
+}
+
+static void find_pair(meter *m, const char *backend, unsigned a, unsigned b)
+{
+    char name[64];
+    unsigned n = m->rates->ndevices;
+    snprintf(name, sizeof name, "%s at once host to %u and %u", backend, a, b);
+    m->rates->in[a][b] = m->rates->in[b][a] =
+        find_together(m, name, (stream[]){stream_of(m, n, a), stream_of(m, n, b)}, 2);
+    snprintf(name, sizeof name, "%s at once %u and %u to host", backend, a, b);
+    m->rates->out[a][b] = m->rates->out[b][a] =
+        find_together(m, name, (stream[]){stream_of(m, a, n), stream_of(m, b, n)}, 2);
+}
+
+static void find_peer(meter *m, const char *backend, unsigned from, unsigned to)
+{
+    char name[64];
+    if (m->rates->alone[from][to].bandwidth <= 0)
+        return;
+    snprintf(name, sizeof name, "%s at once host and %u to %u", backend, from, to);
+    m->rates->peer[from][to] =
+        find_together(m, name, (stream[]){stream_of(m, host_of(m), to), stream_of(m, from, to)}, 2);
+}
+
+static void find_each_at_once(meter *m, const char *backend)
+{
+    char name[64];
+    unsigned n = m->rates->ndevices;
+    for (unsigned a = 0; a < n && !m->failed; a++) {
+        snprintf(name, sizeof name, "%s at once host and %u both ways", backend, a);
+        m->rates->in[a][a] = find_together(m, name, (stream[]){stream_of(m, n, a), stream_of(m, a, n)}, 2);
+        for (unsigned b = 0; b < n && !m->failed; b++) {
+            if (b > a)
+                find_pair(m, backend, a, b);
+            if (b != a)
+                find_peer(m, backend, a, b);
+        }
+    }
+    snprintf(name, sizeof name, "%s at once host to all %u", backend, n);
+    m->rates->all_in = find_all(m, name, true);
+    snprintf(name, sizeof name, "%s at once all %u to host", backend, n);
+    m->rates->all_out = find_all(m, name, false);
+}
+
+/* --- one for all ----------------------------------------------------------------- */
+
+static void find_alone_for_all(meter *m)
+{
+    unsigned n = m->rates->ndevices;
+    find_link(m, n, 0, "between host and device");
+    if (n > 1 && !m->failed && m->backend->ops->peer)
+        find_link(m, 0, 1, "between devices");
+    for (unsigned k = 0; k < n; k++) {
+        m->rates->alone[n][k] = m->rates->alone[k][n] = m->rates->alone[n][0];
+        for (unsigned to = 0; n > 1 && to < n; to++)
+            if (to != k)
+                m->rates->alone[k][to] = m->backend->ops->peer ? m->rates->alone[0][1] : m->rates->alone[n][0];
+    }
+}
+
+static void find_at_once_for_all(meter *m)
+{
+    char name[64];
+    unsigned n = m->rates->ndevices;
+    double both = find_together(m, "at once host and device both ways",
+                                (stream[]){stream_of(m, n, 0), stream_of(m, 0, n)}, 2);
+    snprintf(name, sizeof name, "at once host to all %u", n);
+    m->rates->all_in = m->rates->all_out = find_all(m, name, true);
+    double two = n < 2 ? 0 : find_together(m, "at once host to two devices",
+                                           (stream[]){stream_of(m, n, 0), stream_of(m, n, 1)}, 2);
+    double peer = n < 2 || !m->backend->ops->peer
+                      ? 0
+                      : find_together(m, "at once host and device to device",
+                                      (stream[]){stream_of(m, n, 1), stream_of(m, 0, 1)}, 2);
+    for (unsigned a = 0; a < n; a++)
+        for (unsigned b = 0; b < n; b++) {
+            m->rates->in[a][b] = a == b ? both : two;
+            m->rates->out[a][b] = two;
+            m->rates->peer[a][b] = peer;
+        }
+}
+
+/* --- all of it --------------------------------------------------------------------- */
+
+static void report_odd(const meter *m)
+{
+    unsigned n = m->rates->ndevices;
+    char source[16], target[16];
+    for (unsigned from = 0; from <= n; from++)
+        for (unsigned to = 0; to <= n; to++) {
+            if (!od_rates_are_odd(m->rates, from, to))
+                continue;
+            snprintf(source, sizeof source, from == n ? "the host" : "device %u", from);
+            snprintf(target, sizeof target, to == n ? "the host" : "device %u", to);
+            od_log(OD_LOG_WARNING, "profile",
+                   "the link from %s to %s, %.3g bytes/s, is over 10 times slower than others of its kind; if its "
+                   "measurement was disturbed, `ompdarts history clear link` has it measured again",
+                   source, target, m->rates->alone[from][to].bandwidth);
+        }
+}
+
+static void assume(od_rates *rates)
+{
+    static const od_link pcie = {.bandwidth = 12e9, .latency = 1e-6};
+    unsigned n = rates->ndevices;
+    *rates = (od_rates){.ndevices = n};
+    for (unsigned from = 0; from <= n; from++)
+        for (unsigned to = 0; to <= n; to++)
+            rates->alone[from][to] = pcie;
+}
+
+static void measure_all(meter *m)
+{
+    const od_backend_ops *ops = m->backend->ops;
+    if (ops->is_peer)
+        find_each_alone(m, ops->name);
+    else
+        find_alone_for_all(m);
+    if (!m->failed && ops->is_peer)
+        find_each_at_once(m, ops->name);
+    else if (!m->failed)
+        find_at_once_for_all(m);
+}
+
+/* False: nothing can be measured. */
+static bool find_rates(od_backend *backend, od_rates *rates)
+{
+    size_t half = backend->pool_bytes[0] / 2, bytes = half < LARGE ? half : LARGE;
+    meter m = {.backend = backend, .rates = rates, .bytes = bytes & ~(size_t)(SMALL - 1)};
+    m.buffer = od_profile_is_on() && m.bytes > 2 * SMALL ? od_malloc(rates->ndevices * m.bytes) : NULL;
+    if (!m.buffer)
+        return false;
+    memset(m.buffer, 1, rates->ndevices * m.bytes); /* touched pages, not the one of zeros */
+    measure_all(&m);
+    if (backend->ops->release_host) {
+        backend->ops->release_host(backend->state, (uintptr_t)m.buffer, rates->ndevices * m.bytes);
+        backend->ops->reclaim(backend->state);
+    }
+    free(m.buffer);
+    if (!m.failed)
+        report_odd(&m);
+    return !m.failed;
+}
+
+od_topology *od_links_find(od_backend *backend, bool measure_them)
+{
+    unsigned n = backend->ndevices;
+    if (backend->shared_link > 0)
+        return od_topology_bus(n, backend->shared_link);
+    od_rates *rates = od_calloc(1, sizeof *rates);
+    if (!rates)
+        return NULL;
+    rates->ndevices = n;
+    if (!measure_them || !find_rates(backend, rates)) {
+        assume(rates);
+        od_log(OD_LOG_INFO, "profile", "the links are not measured: each is taken for one of 12 GB/s of its own");
+    }
+    od_topology *topology = od_topology_measured(rates);
+    free(rates);
+    return topology;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The settings that `auto` chooses among. */
+#ifndef OD_SCHED_AUTO_CANDIDATES_H
+#define OD_SCHED_AUTO_CANDIDATES_H
+
+#include "sched/settings.h"
+
+enum { OD_CANDIDATES_MAX = 32 };
+
+typedef struct od_candidate {
+    od_settings settings;
+    const char *policy; /* with its options, as it would be written */
+    char name[96];      /* all of it, for people */
+} od_candidate;
+
+/* What they are for. Of what the user has given these stay: a lookahead above 0, a number of active devices, and an
+ * eviction rule other than the policy's own. */
+typedef struct od_work {
+    const od_settings *given;
+    unsigned ndevices;
+    uint32_t ntasks;
+    double mean_seconds; /* of a kernel */
+} od_work;
+
+/* What may be worth a try, the most promising first, at most so many; returns how many there are. */
+unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work);
+/* Those that differ from the best of them in one thing: active devices, lookahead, or task buffer. */
+unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Settings change while a run goes on.
+ *
+ * Whatever the old policy has planned ends with it: its tasks, which the known graph lists, are as they were when they
+ * arrived, and the new policy gets them in that order, after it has been told which data are where. Nothing moves, and
+ * what devices have been given stays there.
+ */
+#include "sched/engine/internal.h"
+#include "util/log.h"
+#include "util/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Tasks that the policy owns. */
+struct owned {
+    od_task **task;
+    size_t count;
+};
+
+static void collect(struct owned *owned, const od_list *tasks)
+{
+    od_list_each(it, tasks) {
+        od_task *task = od_container_of(it, od_known_task, link)->task;
+        if (task)
+            owned->task[owned->count++] = task;
+    }
+}
+
+static int by_arrival(const void *a, const void *b)
+{
+    uint64_t x = (*(od_task *const *)a)->id, y = (*(od_task *const *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+static od_status find_owned(const od_engine *e, struct owned *owned)
+{
+    size_t count = e->known->open.count;
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        count += e->known->claimed[k].count;
+    *owned = (struct owned){.task = od_malloc((count + 1) * sizeof(od_task *))};
+    if (!owned->task)
+        return OD_ENOMEM;
+    collect(owned, &e->known->open);
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        collect(owned, &e->known->claimed[k]);
+    assert(owned->count == e->in_policy);
+    qsort(owned->task, owned->count, sizeof(od_task *), by_arrival);
+    return OD_OK;
+}
+
+/* As if no policy had ever seen it. */
+static void take_back(od_task *t)
+{
+    for (uint32_t i = 0; t->state == OD_TASK_PLANNED && i < t->naccess; i++)
+        t->access[i].datum->replica[t->place].planned_uses = 0;
+    t->state = OD_TASK_READY;
+    t->place = OD_NOWHERE;
+    t->policy_data = NULL;
+    t->link = (od_node){NULL, NULL};
+}
+
+static void tell_of_data(od_engine *e, unsigned k)
+{
+    od_list_each(node, &e->device[k].resident) {
+        od_replica *r = od_container_of(node, od_replica, lru);
+        if (r->state != OD_LEAVING)
+            od_policy_incoming(e->config.policy, e->policy_state, r->datum, k);
+    }
+    od_list_each(node, &e->device[k].buffer) {
+        const od_task *t = od_container_of(node, od_task, link);
+        for (uint32_t i = 0; i < t->naccess; i++)
+            if (t->access[i].datum->replica[k].state == OD_ABSENT)
+                od_policy_incoming(e->config.policy, e->policy_state, t->access[i].datum, k);
+    }
+}
+
+static void give(od_engine *e, od_task *t)
+{
+    if (e->config.policy->places_at_arrival)
+        od_engine_choose_active(e);
+    if (e->config.policy->ready(e->policy_state, t) == OD_OK)
+        return;
+    e->in_policy--; /* it is out of memory: the task runs all the same */
+    od_list_push_back(&e->device[__builtin_ctzll(~e->lost)].forced, &t->link);
+}
+
+static void use(od_engine *e, const od_settings *s, void *state)
+{
+    e->config.policy = s->policy.ops;
+    e->config.evict = s->evict;
+    e->config.buffer = s->buffer;
+    e->config.lookahead = s->lookahead;
+    e->config.active = s->active;
+    e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
+    e->policy_state = state;
+    od_active_init(&e->active, &e->env, s->active, s->policy.ops->chooses_active);
+}
+
+od_status od_engine_adopt(od_engine *e, const od_settings *s)
+{
+    void *state, *old = e->policy_state;
+    struct owned owned;
+    const od_policy_ops *old_ops = e->config.policy;
+    if (!e->chooser_ops || !e->known || e->background.count)
+        return e->background.count ? OD_EBUSY : OD_EINVAL;
+    if (find_owned(e, &owned))
+        return OD_ENOMEM;
+    od_policy_env env = e->env;
+    env.buffer = s->buffer;
+    env.known = s->policy.ops->wants_known ? e->known : NULL;
+    env.values = s->policy.values;
+    od_status status = od_policy_create(s->policy.ops, &env, &state);
+    if (!status && (status = od_known_reopen(e->known)))
+        s->policy.ops->destroy(state);
+    if (status) {
+        free(owned.task);
+        return OD_ENOMEM;
+    }
+    env.values = NULL;
+    e->env = env;
+    old_ops->destroy(old);
+    use(e, s, state);
+    for (size_t i = 0; i < owned.count; i++)
+        take_back(owned.task[i]);
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        tell_of_data(e, k);
+        e->todo |= OD_BIT(k);
+    }
+    for (size_t i = 0; i < owned.count; i++)
+        give(e, owned.task[i]);
+    free(owned.task);
+    od_log(OD_LOG_INFO, "engine", "from now on: %s+%s, %u tasks per buffer, lookahead %g s", s->policy.ops->name,
+           s->evict->name, s->buffer, s->lookahead);
+    return OD_OK;
+}
+
+void od_engine_settings(const od_engine *e, od_settings *s)
+{
+    *s = (od_settings){.policy = {.ops = e->config.policy},
+                       .evict = e->config.evict,
+                       .buffer = e->config.buffer,
+                       .lookahead = e->config.lookahead,
+                       .active = e->config.active};
+}
+
+uint64_t od_engine_clock(const od_engine *e)
+{
+    return od_engine_now(e);
+}
+
+void od_engine_in_background(od_engine *e, od_background *job, size_t tasks)
+{
+    od_engine_background(e, job, tasks > OD_BACKGROUND_FEW ? tasks : OD_BACKGROUND_FEW);
+}
+
+bool od_engine_has_background(const od_engine *e)
+{
+    return e->config.driver_ops->start_background != NULL;
+}

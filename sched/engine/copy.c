@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A copy for the oracle; see copy.h. */
+#include "sched/engine/copy.h"
+
+#include "sched/engine/internal.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* While a copy is made. */
+struct copier {
+    const od_engine *e;
+    od_engine_copy *copy;
+    const od_known_task **task; /* in order of submission */
+    uint32_t ntasks;
+    uint32_t *number;             /* by id of known tasks: in the copy plus one */
+    uint32_t *of_datum, *of_item; /* likewise of data, and of items that have none yet */
+    const od_datum **datum;       /* by id: those that matter */
+    uint32_t ndata, naccesses, nafter;
+    uint64_t now_ns;
+};
+
+static void *array(size_t count, size_t size, bool *ok)
+{
+    void *memory = od_calloc(count + 1, size);
+    *ok &= memory != NULL;
+    return memory;
+}
+
+/* --- tasks ------------------------------------------------------------------------------- */
+
+static bool still_runs(const od_known_task *task)
+{
+    return !task->taken || !task->task || task->task->state <= OD_TASK_RUNNING;
+}
+
+static void collect(struct copier *c, const od_list *tasks)
+{
+    od_list_each(it, tasks) {
+        const od_known_task *task = od_container_of(it, od_known_task, link);
+        if (still_runs(task))
+            c->task[c->ntasks++] = task;
+    }
+}
+
+static int by_order(const void *a, const void *b)
+{
+    uint64_t x = (*(const od_known_task *const *)a)->order, y = (*(const od_known_task *const *)b)->order;
+    return x < y ? -1 : x > y;
+}
+
+static bool find_tasks(struct copier *c)
+{
+    const od_known *known = c->e->known;
+    size_t count = known->open.count + known->taken.count;
+    bool ok = true;
+    for (unsigned k = 0; k < known->ndevices; k++)
+        count += known->claimed[k].count;
+    c->task = array(count, sizeof *c->task, &ok);
+    c->number = array(known->task_ids.bound, sizeof *c->number, &ok);
+    if (!ok)
+        return false;
+    collect(c, &known->taken);
+    collect(c, &known->open);
+    for (unsigned k = 0; k < known->ndevices; k++)
+        collect(c, &known->claimed[k]);
+    qsort(c->task, c->ntasks, sizeof *c->task, by_order);
+    for (uint32_t t = 0; t < c->ntasks; t++) {
+        c->number[c->task[t]->id] = t + 1;
+        c->naccesses += c->task[t]->nuses;
+        c->nafter += c->task[t]->nsuccessors;
+    }
+    return true;
+}
+
+/* What is left of it. */
+static double seconds_of(const struct copier *c, const od_known_task *known)
+{
+    static const double least = 1e-9; /* every task takes some time */
+    double seconds = known->seconds;
+    if (known->task && known->task->state == OD_TASK_RUNNING)
+        seconds -= (double)(c->now_ns - known->task->start_ns) * 1e-9;
+    return fmax(seconds, least);
+}
+
+static int bound_of(const od_known_task *known)
+{
+    if (!known->task)
+        return OD_NOWHERE;
+    bool given = known->taken && known->task->place >= 0 && known->task->place < OD_SPILL;
+    return given ? known->task->place : known->task->bound;
+}
+
+static void add_after(struct copier *c, const od_known_task *known, od_play_task *task)
+{
+    task->first_after = c->nafter;
+    for (uint32_t i = 0; i < known->nsuccessors; i++) {
+        const od_known_task *after = known->successors[i];
+        uint32_t number = after->gone ? 0 : c->number[after->id];
+        if (!number || after->task) /* what is ready waits for nothing, whatever was predicted */
+            continue;
+        c->copy->after[c->nafter++] = number - 1;
+        c->copy->tasks[number - 1].before++;
+    }
+    task->nafter = c->nafter - task->first_after;
+}
+
+/* --- data -------------------------------------------------------------------------------- */
+
+static uint32_t add_datum(struct copier *c, size_t bytes, uint64_t valid)
+{
+    c->copy->data[c->ndata] = (od_play_datum){bytes ? bytes : 1, valid};
+    return c->ndata++;
+}
+
+/* Those that tasks use or that are on devices, in the order of their ids, by which policies may decide. */
+static void add_data(struct copier *c)
+{
+    for (uint32_t t = 0; t < c->ntasks; t++)
+        for (uint32_t i = 0; i < c->task[t]->nuses; i++) {
+            const od_datum *d = c->task[t]->uses[i].item->datum;
+            if (d)
+                c->datum[d->id] = d;
+        }
+    for (unsigned k = 0; k < c->e->config.ndevices; k++)
+        od_list_each(it, &c->e->device[k].resident) {
+            const od_datum *d = od_container_of(it, od_replica, lru)->datum;
+            c->datum[d->id] = d;
+        }
+    for (uint32_t id = 0; id < od_directory_id_limit(c->e->directory); id++)
+        if (c->datum[id])
+            c->of_datum[id] = add_datum(c, c->datum[id]->size, c->datum[id]->valid);
+}
+
+static uint32_t number_of(struct copier *c, const od_known_item *item)
+{
+    if (item->datum)
+        return c->of_datum[item->datum->id];
+    double size = item->size ? (double)item->size : c->e->known->mean_size;
+    if (!c->of_item[item->id])
+        c->of_item[item->id] = add_datum(c, (size_t)size, OD_BIT(OD_HOST)) + 1;
+    return c->of_item[item->id] - 1;
+}
+
+static void add_task(struct copier *c, uint32_t t)
+{
+    const od_known_task *known = c->task[t];
+    od_play_task *task = &c->copy->tasks[t];
+    task->seconds = seconds_of(c, known);
+    task->kind = known->kind;
+    task->bound = bound_of(known);
+    task->first_access = c->naccesses;
+    task->naccess = known->nuses;
+    for (uint32_t i = 0; i < known->nuses; i++)
+        c->copy->accesses[c->naccesses++] = (od_play_access){number_of(c, known->uses[i].item), known->uses[i].mode};
+}
+
+/* What is being loaded counts as there, what is leaving as gone. */
+static void add_resident(struct copier *c)
+{
+    uint32_t count = 0;
+    for (unsigned k = 0; k < c->e->config.ndevices; k++) {
+        uint32_t first = count;
+        od_list_each(it, &c->e->device[k].resident) {
+            const od_replica *r = od_container_of(it, od_replica, lru);
+            uint32_t d = c->of_datum[r->datum->id];
+            if (r->state == OD_LEAVING)
+                continue;
+            c->copy->resident[count++] = d;
+            c->copy->data[d].valid |= r->state == OD_LOADING ? OD_BIT(k) : 0;
+        }
+        c->copy->nresident[k] = count - first;
+    }
+}
+
+/* --- the machine ------------------------------------------------------------------------- */
+
+/* From links between places, as they are when all devices load at once: these share one way in and one way out. */
+static od_topology *make_topology(const od_engine *e)
+{
+    unsigned n = e->config.ndevices;
+    od_topology *t = od_topology_create(n);
+    double in = 0, out = 0;
+    for (unsigned k = 0; k < n; k++) {
+        in += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+        out += od_engine_link(e, (int)k, OD_HOST)->bandwidth;
+    }
+    bool ok = t && od_topology_add_link(t, in) == 0 && od_topology_add_link(t, out) == 1;
+    for (unsigned row = 0; ok && row <= n; row++)
+        for (unsigned column = 0; ok && column <= n; column++) {
+            int from = row < n ? (int)row : OD_HOST, to = column < n ? (int)column : OD_HOST;
+            od_link own = *od_engine_link(e, from, to);
+            uint32_t link = to == OD_HOST;
+            bool host = (from == OD_HOST) != (to == OD_HOST);
+            own.bandwidth = host ? (double)INFINITY : own.bandwidth;
+            ok = od_topology_set_way(t, from, to, own, &link, host) == OD_OK;
+        }
+    if (ok)
+        return t;
+    od_topology_destroy(t);
+    return NULL;
+}
+
+static void fill_problem(struct copier *c)
+{
+    od_engine_copy *copy = c->copy;
+    const od_engine_config *config = &c->e->config;
+    copy->problem = (od_play_problem){.tasks = copy->tasks,
+                                      .accesses = copy->accesses,
+                                      .after = copy->after,
+                                      .data = copy->data,
+                                      .ntasks = c->ntasks,
+                                      .ndata = c->ndata,
+                                      .naccesses = c->naccesses,
+                                      .nafter = c->nafter,
+                                      .resident = copy->resident,
+                                      .nresident = copy->nresident,
+                                      .topology = copy->topology ? copy->topology : config->topology,
+                                      .ndevices = config->ndevices,
+                                      .slots = config->slots,
+                                      .memory = config->memory,
+                                      .alignment = config->alignment,
+                                      .peer = config->peer,
+                                      .seed = config->seed};
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+static bool allocate(struct copier *c)
+{
+    const od_engine *e = c->e;
+    od_engine_copy *copy = c->copy;
+    size_t nresident = 0;
+    bool ok = true;
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        nresident += e->device[k].resident.count;
+    uint32_t limit = od_directory_id_limit(e->directory);
+    copy->tasks = array(c->ntasks, sizeof *copy->tasks, &ok);
+    copy->accesses = array(c->naccesses, sizeof *copy->accesses, &ok);
+    copy->after = array(c->nafter, sizeof *copy->after, &ok);
+    copy->data = array((size_t)limit + e->known->item_ids.bound, sizeof *copy->data, &ok);
+    copy->resident = array(nresident, sizeof *copy->resident, &ok);
+    copy->nresident = array(e->config.ndevices, sizeof *copy->nresident, &ok);
+    c->of_datum = array(limit, sizeof *c->of_datum, &ok);
+    c->datum = array(limit, sizeof *c->datum, &ok);
+    c->of_item = array(e->known->item_ids.bound, sizeof *c->of_item, &ok);
+    copy->topology = e->config.topology ? NULL : make_topology(e);
+    return ok && (copy->topology || e->config.topology);
+}
+
+static void fill(struct copier *c)
+{
+    c->naccesses = c->nafter = 0;
+    add_data(c);
+    for (uint32_t t = 0; t < c->ntasks; t++)
+        add_task(c, t);
+    for (uint32_t t = 0; t < c->ntasks; t++)
+        add_after(c, c->task[t], &c->copy->tasks[t]);
+    add_resident(c);
+    fill_problem(c);
+}
+
+od_status od_engine_copy_make(od_engine *e, od_engine_copy *copy)
+{
+    struct copier c = {.e = e, .copy = copy, .now_ns = od_engine_now(e)};
+    *copy = (od_engine_copy){0};
+    od_known_predict(e->known);
+    if (e->lost)
+        return OD_EDEVICE;
+    bool ok = find_tasks(&c) && allocate(&c);
+    if (ok)
+        fill(&c);
+    else
+        od_engine_copy_free(copy);
+    free(c.task);
+    free(c.number);
+    free(c.of_datum);
+    free(c.datum);
+    free(c.of_item);
+    return ok ? OD_OK : OD_ENOMEM;
+}
+
+void od_engine_copy_free(od_engine_copy *copy)
+{
+    free(copy->tasks);
+    free(copy->accesses);
+    free(copy->data);
+    free(copy->after);
+    free(copy->resident);
+    free(copy->nresident);
+    od_topology_destroy(copy->topology);
+    *copy = (od_engine_copy){0};
+}

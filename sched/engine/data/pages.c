@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Pages of parts that a running kernel touches without having named them. The driver brings them to the kernel at
+ * once, and takes care of what running kernels do to one page (omp_ext/runtime/parts/pages.c). Meanwhile the part is
+ * lent: tasks that run go on, but none begins to use it, its replicas stay, and requests wait until it is given back. A
+ * running task never waits for others here, only for transfers under way, so nobody waits in a circle.
+ */
+#include "memmgr/data/spill.h"
+#include "sched/engine/internal.h"
+
+#include <string.h>
+
+static bool is_settled(const od_engine *e, const od_datum *d)
+{
+    if (d->transfers || d->nawaiting)
+        return false;
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if (d->replica[k].state == OD_LOADING || d->replica[k].state == OD_LEAVING)
+            return false;
+    return true;
+}
+
+od_status od_engine_lend_part(od_engine *e, uintptr_t base, size_t size, od_datum **part)
+{
+    od_datum *d = od_directory_find(e->directory, base, size);
+    od_status status = d ? OD_OK : od_directory_add(e->directory, base, size, &d);
+    if (status)
+        return status;
+    if (!is_settled(e, d))
+        return OD_EBUSY;
+    e->events++;
+    d->lent++;
+    d->pending++;
+    *part = d;
+    return OD_OK;
+}
+
+void od_engine_return_part(od_engine *e, od_datum *d)
+{
+    d->lent--;
+    d->pending--;
+    if (d->lent)
+        return;
+    od_request_advance(e, d);
+    od_idle_settle(e, d);
+    e->todo = OD_BIT(e->config.ndevices) - 1;
+    od_engine_proceed(e);
+}
+
+bool od_engine_write_too(od_engine *e, od_task *t, uint32_t i)
+{
+    od_access *a = &t->access[i];
+    od_datum *d = a->datum;
+    const od_replica *r = &d->replica[t->place];
+    if (a->mode & OD_WRITE)
+        return !d->lent;
+    if (d->lent || d->bound || d->requested || !is_settled(e, d) || d->users != r->users || r->state != OD_PRESENT ||
+        !od_datum_is_readable(d, (unsigned)t->place))
+        return false;
+    e->events++;
+    od_rights_write_too(e, t, i);
+    od_memory_drop_all(e, d, t->place);
+    od_engine_proceed(e);
+    return true;
+}
+
+int od_engine_part_source(const od_engine *e, const od_datum *d)
+{
+    if (d->writers && d->home >= 0 && d->home < OD_SPILL)
+        return d->home;
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if ((d->valid & OD_BIT(k) & ~e->lost) && d->replica[k].state == OD_PRESENT)
+            return (int)k;
+    return d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : d->valid & OD_BIT(OD_HOST) ? OD_HOST : OD_NOWHERE;
+}
+
+/* Inside a region the program's memory changes only where OpenMP says so. */
+static void leave_program(od_engine *e, od_datum *d)
+{
+    const uint64_t host = OD_BIT(OD_HOST);
+    od_region *region = d->region;
+    if (!region || !e->config.spill)
+        return;
+    if (d->valid & ~host) {
+        d->valid &= ~host;
+        return;
+    }
+    if (!od_memory_make_area(e, region))
+        return;
+    if (d->valid)
+        memcpy(od_spill_address(region->spill, d->base), (const void *)d->base, d->size);
+    d->valid = OD_BIT(OD_SPILL);
+}
+
+uint64_t od_engine_part_holders(od_engine *e, od_datum *d)
+{
+    leave_program(e, d);
+    if (!d->valid)
+        d->valid = OD_BIT(OD_HOST);
+    uint64_t holders = d->valid & (OD_BIT(OD_HOST) | OD_BIT(OD_SPILL));
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if (d->replica[k].state == OD_PRESENT)
+            holders |= OD_BIT(k);
+    return holders;
+}
+
+bool od_engine_take_page(od_engine *e, unsigned k, size_t *account)
+{
+    od_device *device = &e->device[k];
+    if (od_pool_alloc(device->pool, od_window_page(), account))
+        return false;
+    device->page_bytes += od_pool_rounded(device->pool, od_window_page());
+    return true;
+}
+
+void od_engine_give_page(od_engine *e, unsigned k, size_t account)
+{
+    od_device *device = &e->device[k];
+    device->page_bytes -= od_pool_rounded(device->pool, od_window_page());
+    od_pool_free(device->pool, account);
+    e->todo |= OD_BIT(k);
+}

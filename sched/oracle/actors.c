@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Virtual time: queues that send and workers that compute.
+ *
+ * What happens at one moment happens in rounds, as threads of a simulator would be served: all actors that can go on do
+ * so until they ask for something; then each gets it, in the same order, and those for which that was all go on in the
+ * next round.
+ */
+#include "sched/oracle/impl.h"
+
+#include "util/container/array.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void put(od_player *p, od_fifo *fifo, uint32_t item)
+{
+    if (!od_array_reserve(&fifo->items, &fifo->room, (uint64_t)fifo->count + 1, sizeof *fifo->items))
+        p->failed = true;
+    else
+        fifo->items[fifo->count++] = item;
+}
+
+static uint32_t gate_of(unsigned k, od_direction direction)
+{
+    return k * (OD_DIRECTIONS + 1) + (uint32_t)direction;
+}
+
+static uint32_t turns(const od_player *p)
+{
+    return p->ngates - 1;
+}
+
+/* --- making and unmaking ------------------------------------------------------------------- */
+
+static bool ends_first(const void *owner, uint32_t a, uint32_t b)
+{
+    const od_actor *actor = owner;
+    return actor[a].date < actor[b].date || (actor[a].date <= actor[b].date && actor[a].order < actor[b].order);
+}
+
+static void wait_at(od_player *p, uint32_t gate, uint32_t actor)
+{
+    od_gate *g = &p->gate[gate];
+    p->actor[actor].next = 0;
+    *(g->last ? &p->actor[g->last - 1].next : &g->first) = actor + 1;
+    g->last = actor + 1;
+}
+
+static void add_actor(od_player *p, unsigned k, od_direction direction)
+{
+    p->actor[p->nactors] = (od_actor){.device = k, .direction = direction};
+    wait_at(p, gate_of(k, direction), p->nactors++);
+}
+
+od_status od_actors_init(od_player *p)
+{
+    unsigned n = p->p->ndevices, slots = p->p->slots;
+    size_t most = n * (size_t)(OD_DIRECTIONS + slots);
+    p->ngates = n * (OD_DIRECTIONS + 1) + 1;
+    p->actor = od_calloc(most, sizeof *p->actor);
+    p->gate = od_calloc(p->ngates, sizeof *p->gate);
+    p->ended = od_malloc(most * sizeof *p->ended);
+    od_heap_init(&p->sleeping, ends_first, p->actor);
+    if (!p->actor || !p->gate || !p->ended || od_heap_reserve(&p->sleeping, (uint32_t)most))
+        return OD_ENOMEM;
+    p->gate[turns(p)].count = 1;
+    for (unsigned k = 0; k < n; k++) {
+        for (int d = 0; d < OD_DIRECTIONS; d++) {
+            od_list_init(&p->device[k].demanded[d]);
+            od_list_init(&p->device[k].prefetches[d]);
+            add_actor(p, k, (od_direction)d);
+        }
+        for (unsigned i = 0; i < slots; i++)
+            add_actor(p, k, OD_DIRECTIONS);
+    }
+    return od_network_init(&p->network, p->p->topology, n * OD_DIRECTIONS);
+}
+
+void od_actors_free(od_player *p)
+{
+    od_network_free(&p->network);
+    od_heap_free(&p->sleeping);
+    free(p->actor);
+    free(p->gate);
+    free(p->ended);
+    free(p->wake.items);
+    free(p->runnable.items);
+    free(p->following.items);
+}
+
+/* --- what an actor does -------------------------------------------------------------------- */
+
+void od_actors_wake(od_player *p, unsigned k, od_direction direction)
+{
+    put(p, &p->wake, gate_of(k, direction));
+}
+
+static void make_ready(od_player *p, uint32_t t)
+{
+    od_task *task = &p->task[t];
+    if (p->submission) {
+        od_engine_unsubmit(p->engine, &p->submission[t]);
+        task->submission = p->submission[t];
+    }
+    task->priority = p->priority[t];
+    for (uint32_t i = 0; i < task->naccess; i++)
+        task->access[i].datum->pending++;
+    od_engine_task_ready(p->engine, task);
+}
+
+static void hand_over(od_player *p)
+{
+    if (p->first_ready == p->nready)
+        return;
+    od_engine_hold(p->engine);
+    while (p->first_ready < p->nready)
+        make_ready(p, p->ready[p->first_ready++]);
+    od_engine_resume(p->engine);
+}
+
+static void call(od_actor *a, od_actor_call which, uint32_t gate)
+{
+    a->call = which;
+    a->gate = gate;
+}
+
+static void take_transfer(od_player *p, od_actor *a)
+{
+    od_player_device *device = &p->device[a->device];
+    od_node *node = od_list_pop_front(&device->demanded[a->direction]);
+    if (!node)
+        node = od_list_pop_front(&device->prefetches[a->direction]);
+    a->transfer = od_container_of(node, od_transfer, node);
+    a->has_turn = p->p->topology->turns;
+    a->state = a->has_turn ? OD_ACTOR_HAS_TURN : OD_ACTOR_WORKS;
+    if (a->has_turn)
+        call(a, OD_CALL_ACQUIRE, turns(p));
+    else
+        call(a, OD_CALL_SEND, 0);
+    a->began = p->now;
+}
+
+static void take_task(od_player *p, od_actor *a)
+{
+    od_player_device *device = &p->device[a->device];
+    a->task = device->first_started - 1;
+    device->first_started = p->next_started[a->task];
+    if (!device->first_started)
+        device->last_started = 0;
+    a->state = OD_ACTOR_WORKS;
+    call(a, OD_CALL_SLEEP, 0);
+}
+
+static void end_transfer(od_player *p, od_actor *a)
+{
+    a->transfer->start_ns = (uint64_t)(a->began * 1e9);
+    a->transfer->end_ns = p->now_ns;
+    od_engine_transfer_done(p->engine, a->transfer, OD_OK);
+}
+
+/* Opens the gates that the engine's commands need, one in each round; others may come here meanwhile. */
+static void wake_next(od_player *p, od_actor *a)
+{
+    if (p->wake.first < p->wake.count) {
+        call(a, OD_CALL_RELEASE, p->wake.items[p->wake.first++]);
+        return;
+    }
+    p->wake.first = p->wake.count = 0;
+    if (a->has_turn) {
+        a->has_turn = false;
+        call(a, OD_CALL_RELEASE, turns(p));
+        return;
+    }
+    a->state = OD_ACTOR_WAITS;
+    call(a, OD_CALL_ACQUIRE, gate_of(a->device, a->direction));
+}
+
+static void end_work(od_player *p, od_actor *a)
+{
+    if (a->direction == OD_DIRECTIONS) {
+        p->end = p->now;
+        od_engine_task_done(p->engine, &p->task[a->task], OD_OK);
+    } else {
+        end_transfer(p, a);
+    }
+    hand_over(p);
+    a->state = OD_ACTOR_WAKES;
+    wake_next(p, a);
+}
+
+/* Until it asks for something. */
+static void go_on(od_player *p, od_actor *a)
+{
+    switch (a->state) {
+    case OD_ACTOR_WAITS:
+        if (a->direction == OD_DIRECTIONS)
+            take_task(p, a);
+        else
+            take_transfer(p, a);
+        break;
+    case OD_ACTOR_HAS_TURN:
+        a->began = p->now;
+        a->state = OD_ACTOR_WORKS;
+        call(a, OD_CALL_SEND, 0);
+        break;
+    case OD_ACTOR_WORKS:
+        end_work(p, a);
+        break;
+    case OD_ACTOR_WAKES:
+        wake_next(p, a);
+        break;
+    }
+}
+
+/* --- virtual time ------------------------------------------------------------------------- */
+
+static void release(od_player *p, uint32_t gate)
+{
+    od_gate *g = &p->gate[gate];
+    if (!g->first) {
+        g->count++;
+        return;
+    }
+    uint32_t woken = g->first - 1;
+    g->first = p->actor[woken].next;
+    if (!g->first)
+        g->last = 0;
+    put(p, &p->following, woken);
+}
+
+static void serve(od_player *p, uint32_t number)
+{
+    od_actor *a = &p->actor[number];
+    switch (a->call) {
+    case OD_CALL_ACQUIRE:
+        if (p->gate[a->gate].count) {
+            p->gate[a->gate].count--;
+            put(p, &p->following, number);
+        } else {
+            wait_at(p, a->gate, number);
+        }
+        break;
+    case OD_CALL_RELEASE:
+        release(p, a->gate);
+        put(p, &p->following, number);
+        break;
+    case OD_CALL_SLEEP:
+        a->date = p->now + p->p->tasks[a->task].seconds;
+        p->unbegun -= p->p->tasks[a->task].seconds;
+        a->order = (p->moments << 32) - p->begun++; /* of those that begin at once the last ends first, as in SimGrid */
+        od_heap_push(&p->sleeping, number);
+        break;
+    case OD_CALL_SEND:
+        od_network_start(&p->network, a->transfer->from, a->transfer->to, (double)a->transfer->bytes, number);
+        break;
+    }
+}
+
+/* All that can happen now. */
+static void run_rounds(od_player *p)
+{
+    while (p->runnable.count && !p->failed) {
+        for (uint32_t i = 0; i < p->runnable.count; i++)
+            go_on(p, &p->actor[p->runnable.items[i]]);
+        for (uint32_t i = 0; i < p->runnable.count; i++)
+            serve(p, p->runnable.items[i]);
+        od_fifo served = p->runnable;
+        p->runnable = p->following;
+        p->following = served;
+        p->following.count = 0;
+    }
+}
+
+static double first_date(const od_player *p)
+{
+    return p->sleeping.count ? p->actor[od_heap_first(&p->sleeping)].date : (double)INFINITY;
+}
+
+/* To the next moment at which something ends. False: nothing is under way. */
+static bool pass(od_player *p)
+{
+    static const double same = 1e-9; /* seconds: what ends so soon ends at once */
+    double seconds = fmin(od_network_next(&p->network), first_date(p) - p->now);
+    if (isinf(seconds))
+        return false;
+    p->moments++;
+    p->now += seconds;
+    p->now_ns = (uint64_t)llround(p->now * 1e9);
+    while (first_date(p) - p->now < same) {
+        uint32_t actor = od_heap_first(&p->sleeping);
+        od_heap_remove(&p->sleeping, actor);
+        put(p, &p->runnable, actor);
+    }
+    uint32_t count = od_network_pass(&p->network, seconds, p->ended);
+    for (uint32_t i = 0; i < count; i++)
+        put(p, &p->runnable, p->ended[i]);
+    return true;
+}
+
+/* Even if all devices computed without a break from now on. */
+static bool is_late(od_player *p, double limit)
+{
+    static const double about = 1 + 1e-9; /* rounding */
+    double least = p->now + p->unbegun / (p->p->ndevices * (double)p->p->slots);
+    p->late = p->now > limit || least > about * limit;
+    return p->late;
+}
+
+bool od_actors_run(od_player *p, double limit)
+{
+    hand_over(p);
+    while (p->wake.first < p->wake.count)
+        release(p, p->wake.items[p->wake.first++]);
+    p->wake.first = p->wake.count = 0;
+    od_fifo empty = p->runnable;
+    p->runnable = p->following;
+    p->following = empty;
+    do
+        run_rounds(p);
+    while (p->done < p->p->ntasks && !p->failed && !is_late(p, limit) && pass(p));
+    return p->done == p->p->ntasks && !p->failed && p->end <= limit;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Transfers in virtual time; see network.h. */
+#include "sched/oracle/network.h"
+
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double instant = 1e-9; /* seconds: what is left of a latency is nothing then */
+static const double nothing = 1e-6; /* bytes: of a transfer */
+
+od_status od_network_init(od_network *n, const od_topology *topology, uint32_t most)
+{
+    *n = (od_network){.topology = topology,
+                      .flow = od_malloc((most + 1) * sizeof *n->flow),
+                      .waiting = od_malloc((most + 1) * sizeof *n->waiting),
+                      .left = od_malloc((topology->nlinks + 1) * sizeof *n->left),
+                      .users = od_calloc(topology->nlinks + (size_t)1, sizeof *n->users),
+                      .used = od_malloc((topology->nlinks + 1) * sizeof *n->used)};
+    if (n->flow && n->waiting && n->left && n->users && n->used)
+        return OD_OK;
+    od_network_free(n);
+    return OD_ENOMEM;
+}
+
+void od_network_free(od_network *n)
+{
+    free(n->flow);
+    free(n->waiting);
+    free(n->left);
+    free(n->users);
+    free(n->used);
+    *n = (od_network){0};
+}
+
+void od_network_start(od_network *n, int from, int to, double bytes, uint32_t owner)
+{
+    const od_way *way = od_topology_way(n->topology, from, to);
+    n->flow[n->nflows++] = (od_flow){.way = way, .latency = way->latency, .left = bytes, .owner = owner};
+    n->stale |= way->latency <= 0;
+}
+
+/* --- rates ----------------------------------------------------------------------------------- */
+
+static double smaller(double a, double b) /* neither is NaN */
+{
+    return a < b ? a : b;
+}
+
+static void count_user(od_network *n, uint32_t link)
+{
+    if (n->users[link]++ == 0) {
+        n->left[link] = n->topology->capacity[link];
+        n->used[n->nused++] = link;
+    }
+}
+
+/* Which flows want a rate, what each link on their ways has, and how many of them want a part of it. */
+static void count_users(od_network *n)
+{
+    n->nused = n->nwaiting = 0;
+    for (uint32_t i = 0; i < n->nflows; i++) {
+        od_flow *f = &n->flow[i];
+        f->rate = 0;
+        if (f->latency > 0)
+            continue;
+        n->waiting[n->nwaiting++] = i;
+        for (uint32_t j = 0; j < f->way->nlinks; j++)
+            count_user(n, n->topology->on_way[f->way->first + j]);
+    }
+}
+
+/* The smallest part that a link has for each of its flows, or a way allows. */
+static double smallest_part(const od_network *n)
+{
+    double part = (double)INFINITY;
+    for (uint32_t i = 0; i < n->nused; i++) {
+        uint32_t l = n->used[i];
+        if (n->users[l])
+            part = smaller(part, n->left[l] / n->users[l]);
+    }
+    for (uint32_t i = 0; i < n->nwaiting; i++)
+        part = smaller(part, n->flow[n->waiting[i]].way->bandwidth);
+    return part;
+}
+
+static bool is_limited(const od_network *n, const od_flow *f, double part)
+{
+    static const double about = 1 + 1e-12; /* equal but for the rounding */
+    bool limited = f->way->bandwidth <= part * about;
+    for (uint32_t j = 0; !limited && j < f->way->nlinks; j++) {
+        uint32_t l = n->topology->on_way[f->way->first + j];
+        limited = n->left[l] <= part * about * n->users[l];
+    }
+    return limited;
+}
+
+static void fix(od_network *n, od_flow *f, double part)
+{
+    f->rate = part;
+    for (uint32_t j = 0; j < f->way->nlinks; j++) {
+        uint32_t l = n->topology->on_way[f->way->first + j];
+        n->left[l] -= part;
+        n->users[l]--;
+    }
+}
+
+/* Those that the smallest part limits get it; the others wait on. */
+static void fix_limited(od_network *n)
+{
+    double part = smallest_part(n);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n->nwaiting; i++) {
+        od_flow *f = &n->flow[n->waiting[i]];
+        if (is_limited(n, f, part))
+            fix(n, f, part);
+        else
+            n->waiting[kept++] = n->waiting[i];
+    }
+    n->nwaiting = kept;
+}
+
+static void share(od_network *n)
+{
+    n->stale = false;
+    count_users(n);
+    for (uint32_t before = n->nwaiting + 1; n->nwaiting && n->nwaiting < before;) { /* else no link limits them */
+        before = n->nwaiting;
+        fix_limited(n);
+    }
+    for (uint32_t i = 0; i < n->nused; i++)
+        n->users[n->used[i]] = 0;
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+double od_network_next(od_network *n)
+{
+    double next = (double)INFINITY;
+    if (n->stale)
+        share(n);
+    for (uint32_t i = 0; i < n->nflows; i++) {
+        const od_flow *f = &n->flow[i];
+        next = smaller(next, f->latency > 0 ? f->latency : f->rate > 0 ? f->left / f->rate : 0);
+    }
+    return next;
+}
+
+/* True where it has ended. */
+static bool pass(od_network *n, od_flow *f, double seconds)
+{
+    if (f->latency > 0) {
+        f->latency = f->latency - seconds < instant ? 0 : f->latency - seconds;
+        n->stale |= f->latency <= 0;
+        return false;
+    }
+    f->left -= f->rate * seconds;
+    return f->left < nothing || f->rate <= 0;
+}
+
+uint32_t od_network_pass(od_network *n, double seconds, uint32_t *ended)
+{
+    uint32_t count = 0, kept = 0;
+    if (n->stale)
+        share(n);
+    for (uint32_t i = 0; i < n->nflows; i++) {
+        if (pass(n, &n->flow[i], seconds))
+            ended[count++] = n->flow[i].owner;
+        else
+            n->flow[kept++] = n->flow[i];
+    }
+    n->nflows = kept;
+    n->stale |= count > 0;
+    return count;
+}

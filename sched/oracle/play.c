@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The driver of an engine that plays known tasks; see play.h. */
+#include "sched/oracle/play.h"
+
+#include "sched/oracle/impl.h"
+#include "sched/oracle/levels.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* --- the driver -------------------------------------------------------------------- */
+
+static void start_transfer(void *driver, od_transfer *x)
+{
+    od_player *p = driver;
+    if (x->from >= OD_SPILL && x->to >= OD_SPILL) { /* there are no regions */
+        p->failed = true;
+        return;
+    }
+    od_direction d = x->to >= OD_SPILL ? OD_FROM_DEVICE : x->from >= OD_SPILL ? OD_TO_DEVICE : OD_BETWEEN_DEVICES;
+    unsigned k = (unsigned)(d == OD_FROM_DEVICE ? x->from : x->to);
+    od_list_push_back(x->demanded ? &p->device[k].demanded[d] : &p->device[k].prefetches[d], &x->node);
+    od_actors_wake(p, k, d);
+}
+
+static void start_task(void *driver, od_task *task, int place)
+{
+    od_player *p = driver;
+    if (place == OD_HOST) {
+        p->failed = true;
+        return;
+    }
+    od_player_device *device = &p->device[place];
+    uint32_t t = (uint32_t)(task - p->task);
+    p->next_started[t] = 0;
+    *(device->last_started ? &p->next_started[device->last_started - 1] : &device->first_started) = t + 1;
+    device->last_started = t + 1;
+    od_actors_wake(p, (unsigned)place, OD_DIRECTIONS);
+}
+
+static void complete_task(void *driver, od_task *task)
+{
+    od_player *p = driver;
+    const od_play_task *done = &p->p->tasks[task - p->task];
+    for (uint32_t i = done->first_after; i < done->first_after + done->nafter; i++)
+        if (--p->waiting_for[p->p->after[i]] == 0)
+            p->ready[p->nready++] = p->p->after[i];
+    if (++p->done == (p->p->ntasks + 1) / 2)
+        p->halfway = p->now;
+}
+
+static void complete_request(void *driver, od_request *request)
+{
+    (void)driver;
+    od_request_destroy(request);
+}
+
+static uint64_t now_ns(void *driver)
+{
+    return ((const od_player *)driver)->now_ns;
+}
+
+static uint64_t no_cost(void *driver)
+{
+    (void)driver;
+    return 0;
+}
+
+static void fail(void *driver, const char *message)
+{
+    (void)message;
+    ((od_player *)driver)->failed = true;
+}
+
+static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
+                                         .start_task = start_task,
+                                         .complete_task = complete_task,
+                                         .complete_request = complete_request,
+                                         .now_ns = now_ns,
+                                         .cost_ns = no_cost,
+                                         .fatal = fail};
+
+/* --- what is there at the beginning --------------------------------------------------- */
+
+static od_status make_engine(od_player *p, const od_settings *s)
+{
+    const od_play_problem *problem = p->p;
+    od_engine_config config = {.ndevices = problem->ndevices,
+                               .memory = problem->memory,
+                               .alignment = problem->alignment,
+                               .buffer = s->buffer,
+                               .lookahead = s->lookahead,
+                               .active = s->active,
+                               .slots = problem->slots,
+                               .peer = problem->peer,
+                               .ranked = true,
+                               .topology = problem->topology,
+                               .policy = s->policy.ops,
+                               .policy_values = s->policy.values,
+                               .evict = s->evict,
+                               .seed = problem->seed,
+                               .driver_ops = &driver_ops,
+                               .driver = p};
+    return od_engine_create(&config, &p->engine);
+}
+
+/* Only what is on a device counts there. */
+static uint64_t present(const od_datum *d, uint64_t valid, unsigned ndevices)
+{
+    uint64_t there = valid & (OD_BIT(OD_HOST) | OD_BIT(OD_SPILL)) ? OD_BIT(OD_HOST) : 0;
+    for (unsigned k = 0; k < ndevices; k++)
+        there |= d->replica[k].state == OD_PRESENT ? valid & OD_BIT(k) : 0;
+    return valid && !there ? OD_BIT(OD_HOST) : there;
+}
+
+static od_status make_data(od_player *p)
+{
+    const od_play_problem *problem = p->p;
+    uintptr_t next = 1; /* no datum begins at 0 */
+    od_status status = OD_OK;
+    for (uint32_t d = 0; !status && d < problem->ndata; d++) {
+        status = od_engine_datum(p->engine, next, problem->data[d].bytes, &p->datum[d]);
+        if (!status)
+            p->datum[d]->keep = true;
+        next += problem->data[d].bytes;
+    }
+    uint32_t at = 0;
+    for (unsigned k = 0; !status && problem->nresident && k < problem->ndevices; k++)
+        for (uint32_t i = 0; !status && i < problem->nresident[k]; i++)
+            od_engine_begin_with(p->engine, p->datum[problem->resident[at++]], k);
+    for (uint32_t d = 0; !status && d < problem->ndata; d++)
+        p->datum[d]->valid = present(p->datum[d], problem->data[d].valid, problem->ndevices);
+    return status;
+}
+
+static void make_tasks(od_player *p)
+{
+    const od_play_problem *problem = p->p;
+    for (uint32_t a = 0; a < problem->naccesses; a++)
+        p->access[a] = (od_access){.datum = p->datum[problem->accesses[a].datum], .mode = problem->accesses[a].mode};
+    for (uint32_t t = 0; t < problem->ntasks; t++) {
+        const od_play_task *task = &problem->tasks[t];
+        p->task[t] = (od_task){.bound = task->bound,
+                               .duration = task->seconds,
+                               .kind = task->kind,
+                               .naccess = task->naccess,
+                               .access = &p->access[task->first_access]};
+        p->waiting_for[t] = task->before;
+        p->unbegun += task->seconds;
+    }
+}
+
+static void submit(od_player *p, uint32_t t)
+{
+    od_level_use uses[OD_PLAY_MOST_USES];
+    const od_task *task = &p->task[t];
+    uint32_t count = task->naccess < OD_PLAY_MOST_USES ? task->naccess : OD_PLAY_MOST_USES;
+    for (uint32_t i = 0; i < count; i++)
+        uses[i] = (od_level_use){task->access[i].datum->base, task->access[i].mode & OD_WRITE,
+                                 task->access[i].mode == OD_WRITE};
+    p->submission[t] = od_engine_submit(p->engine, task->kind, task->duration, uses, count);
+}
+
+static void begin(od_player *p)
+{
+    for (uint32_t t = 0; p->submission && t < p->p->ntasks; t++)
+        submit(p, t);
+    for (uint32_t t = 0; t < p->p->ntasks; t++)
+        if (p->waiting_for[t] == 0)
+            p->ready[p->nready++] = t;
+}
+
+/* --- making and unmaking --------------------------------------------------------------- */
+
+static od_status allocate(od_player *p)
+{
+    const od_play_problem *problem = p->p;
+    size_t n = problem->ntasks + (size_t)1;
+    p->task = od_malloc(n * sizeof *p->task);
+    p->access = od_malloc((problem->naccesses + (size_t)1) * sizeof *p->access);
+    p->datum = od_calloc(problem->ndata + (size_t)1, sizeof *p->datum);
+    p->levels = problem->priority ? NULL : od_play_levels(problem);
+    p->priority = problem->priority ? problem->priority : p->levels;
+    p->submission = problem->nafter ? od_calloc(n, sizeof *p->submission) : NULL;
+    p->waiting_for = od_malloc(n * sizeof *p->waiting_for);
+    p->next_started = od_malloc(n * sizeof *p->next_started);
+    p->ready = od_malloc(n * sizeof *p->ready);
+    bool all = p->task && p->access && p->datum && p->priority && p->waiting_for && p->next_started && p->ready;
+    return all && (p->submission || !problem->nafter) ? OD_OK : OD_ENOMEM;
+}
+
+static void release(od_player *p)
+{
+    od_engine_destroy(p->engine);
+    od_actors_free(p);
+    free(p->task);
+    free(p->access);
+    free(p->datum);
+    free(p->levels);
+    free(p->submission);
+    free(p->waiting_for);
+    free(p->next_started);
+    free(p->ready);
+    free(p);
+}
+
+/* The engine would say so in the log. */
+static bool fits(const od_play_problem *problem)
+{
+    for (uint32_t t = 0; t < problem->ntasks; t++) {
+        const od_play_task *task = &problem->tasks[t];
+        size_t bytes = 0;
+        for (uint32_t i = 0; i < task->naccess; i++)
+            bytes += problem->data[problem->accesses[task->first_access + i].datum].bytes;
+        if (bytes > problem->memory)
+            return false;
+    }
+    return true;
+}
+
+od_status od_play(const od_play_problem *problem, const od_settings *settings, double limit, od_play_result *result)
+{
+    if (!fits(problem))
+        return OD_EINVAL;
+    od_player *p = od_calloc(1, sizeof *p);
+    if (!p)
+        return OD_ENOMEM;
+    p->p = problem;
+    od_status status = allocate(p);
+    if (!status)
+        status = od_actors_init(p);
+    if (!status)
+        status = make_engine(p, settings);
+    if (!status)
+        status = make_data(p);
+    if (!status) {
+        make_tasks(p);
+        begin(p);
+        result->seconds = od_actors_run(p, limit) ? p->end : (double)INFINITY;
+        result->halfway = p->halfway;
+        status = p->failed || (p->done < problem->ntasks && !p->late) ? OD_EINVAL : OD_OK;
+        for (unsigned k = 0; result->device && k < problem->ndevices; k++)
+            od_engine_device_stats(p->engine, k, &result->device[k]);
+    }
+    release(p);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the oracle plays (sched/oracle/play.h): known tasks and a machine as plain arrays, and what comes of it. */
+#ifndef OD_SCHED_ORACLE_PROBLEM_H
+#define OD_SCHED_ORACLE_PROBLEM_H
+
+#include "sched/engine/engine.h"
+#include "sched/settings.h"
+
+typedef struct od_play_datum {
+    size_t bytes;
+    uint64_t valid; /* bit p: place p holds the current contents; 0: they are undefined */
+} od_play_datum;
+
+typedef struct od_play_access {
+    uint32_t datum;
+    od_mode mode;
+} od_play_access;
+
+typedef struct od_play_task {
+    double seconds;
+    const void *kind; /* as in od_task */
+    int bound;        /* the device that it has been given to, or OD_NOWHERE */
+    uint32_t first_access, naccess;
+    uint32_t first_after, nafter; /* tasks that wait for it */
+    uint32_t before;              /* how many it waits for */
+} od_play_task;
+
+/* Of a task's accesses so many count as its depend items. */
+enum { OD_PLAY_MOST_USES = 64 };
+
+/* Tasks in order of submission, and the machine. All arrays are the caller's. */
+typedef struct od_play_problem {
+    const od_play_task *tasks;
+    const od_play_access *accesses;
+    const uint32_t *after; /* numbers of tasks */
+    const od_play_datum *data;
+    uint32_t ntasks, ndata, naccesses, nafter;
+    const int32_t *priority;     /* by task; NULL: by bottom levels (levels.h) */
+    const uint32_t *resident;    /* data, by device in turn, the least recently used first */
+    const uint32_t *nresident;   /* by device; NULL: none */
+    const od_topology *topology; /* of at least so many devices */
+    unsigned ndevices, slots;
+    size_t memory, alignment; /* of each device's pool, bytes; as in od_engine_config */
+    bool peer;
+    uint64_t seed;
+} od_play_problem;
+
+typedef struct od_play_result {
+    double seconds;          /* until the last task has ended; infinite: not before the limit */
+    double halfway;          /* until half of the tasks are done */
+    od_device_stats *device; /* by device, the caller's; NULL: not asked for */
+} od_play_result;
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* All that decides what runs where and when. */
+#ifndef OD_SCHED_SETTINGS_H
+#define OD_SCHED_SETTINGS_H
+
+#include "sched/evict.h"
+
+typedef struct od_settings {
+    od_policy_choice policy;
+    const od_evict_ops *evict;
+    unsigned buffer;  /* tasks per task buffer (OMPDARTS_BUFFER) */
+    double lookahead; /* seconds of work that a task buffer may hold while no load is under way; 0: `buffer` tasks */
+    int active;       /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
+} od_settings;
+
+#endif

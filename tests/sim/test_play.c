@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The oracle against SimGrid: small graphs to the nanosecond, random cases within 3 %. */
+#include "tests/unit/random.h"
+#include "world.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CASES = 80 };
+
+static bool may_run(const sim_graph *graph, const world_setting *setting)
+{
+    return graph->ntasks && sim_footprint(graph) <= setting->memory;
+}
+
+static const char *any(uint64_t *seed, const char *const *names, size_t count)
+{
+    return names[random_below(seed, count)];
+}
+
+#define ANY(seed, names) any(seed, names, sizeof(names) / sizeof *(names))
+
+typedef struct played {
+    const sim_graph *graph;
+    const world_setting *setting;
+    const sim_result *expected;
+    double tolerance; /* of the makespan, relative */
+} played;
+
+/* In a child, which loads the platform. */
+static bool is_near(void *argument)
+{
+    const played *p = argument;
+    char error[256] = "";
+    sim_result result;
+    sim_platform platform;
+    const world_setting *s = p->setting;
+    sim_machine machine = {.platform = &platform,
+                           .ndevices = s->devices,
+                           .memory = s->memory,
+                           .buffer = s->buffer ? s->buffer : 5,
+                           .seed = s->seed};
+    if (od_policy_choose(s->policy, &machine.policy, error, sizeof error) ||
+        sim_platform_load(s->platform, &platform, error, sizeof error))
+        return false;
+    machine.evict = od_evict_find(machine.policy.ops->default_evict);
+    bool near = sim_play(p->graph, &machine, &result, error, sizeof error) == OD_OK &&
+                fabs(result.makespan - p->expected->makespan) <= p->tolerance * p->expected->makespan &&
+                result.total.tasks == p->expected->total.tasks;
+    if (!near)
+        fprintf(stderr, "%s on %s x%u: %g instead of %g %s\n", s->policy, s->platform, s->devices, result.makespan,
+                p->expected->makespan, error);
+    sim_platform_free(&platform);
+    return near;
+}
+
+static bool agrees(const sim_graph *graph, const sim_workload *workload, const world_setting *setting, double tolerance)
+{
+    world_outcome outcome = world_run(graph, workload, setting);
+    assert_int_equal(outcome.status, OD_OK);
+    return world_in_child(is_near, &(played){graph, setting, &outcome.result, tolerance});
+}
+
+static void test_random(void **unused)
+{
+    static const char *const workloads[] = {"gemm2d", "gemm3d", "cholesky", "lu", "qr", "sparse2d", "cholesky-set"};
+    static const char *const platforms[] = {"pcie", "pcie-half", "nvlink", "pcie-nopeer", "gemini", "h200x8"};
+    static const char *const policies[] = {"darts", "dmdas", "dmdar", "lws", "stationary", "eager", "ap", "hfp"};
+    uint64_t seed = 25;
+    unsigned near = 0, all = 0;
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        char text[64];
+        sim_workload workload;
+        snprintf(text, sizeof text, "%s:n=%u", ANY(&seed, workloads), 3 + (unsigned)random_below(&seed, 5));
+        sim_graph graph = world_workload(text, seed, &workload);
+        world_setting setting = {.platform = ANY(&seed, platforms),
+                                 .policy = ANY(&seed, policies),
+                                 .devices = 1 + (unsigned)random_below(&seed, 8),
+                                 .memory = (200 + random_below(&seed, 1000)) << 20,
+                                 .seed = seed};
+        if (may_run(&graph, &setting)) {
+            near += agrees(&graph, &workload, &setting, 0.03);
+            all++;
+        }
+        sim_graph_free(&graph);
+    }
+    if (near * 100 < all * 95 || all < CASES / 2)
+        fail_msg("%u of %u cases within 3 %%", near, all);
+}
+
+static void test_exact(void **unused)
+{
+    static const char *const cases[][3] = {{"cholesky:n=6", "pcie", "darts"},
+                                           {"lu:n=5", "nvlink", "dmdas"},
+                                           {"gemm2d:n=9", "gemini", "lws"},
+                                           {"gemm3d:n=4", "pcie-nopeer", "stationary"}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sim_workload workload;
+        sim_graph graph = world_workload(cases[i][0], 1, &workload);
+        world_setting setting = {
+            .platform = cases[i][1], .policy = cases[i][2], .devices = 3, .memory = (size_t)400 << 20, .seed = 1};
+        assert_true(agrees(&graph, &workload, &setting, 1e-9));
+        sim_graph_free(&graph);
+    }
+}
+
+static void test_refused(void **unused)
+{
+    (void)unused;
+    sim_workload workload;
+    sim_graph graph = world_workload("lu:n=3", 1, &workload);
+    world_setting setting = {.platform = "pcie", .policy = "darts", .devices = 1, .memory = 1 << 20};
+    assert_false(world_in_child(is_near, &(played){&graph, &setting, &(sim_result){0}, 1})); /* no task fits */
+    sim_graph_free(&graph);
+}
+
+/* What auto takes is as good as the best of what it could have been told, SimGrid being the judge. */
+static void test_auto(void **unused)
+{
+    static const char *const cases[][2] = {
+        {"cholesky:n=8", "nvlink"}, {"lu:n=6", "pcie"}, {"gemm3d:n=5", "pcie-half"}, {"gemm2d:n=9", "gemini"}};
+    static const char *const policies[] = {"darts", "stationary", "dmdas", "dmdas:bus", "dmdar", "lws", "eager"};
+    (void)unused;
+    for (unsigned i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const char *const *c = cases[i / 2];
+        sim_workload workload;
+        sim_graph graph = world_workload(c[0], 1, &workload);
+        world_setting setting = {
+            .platform = c[1], .policy = "auto", .devices = i % 2 ? 2 : 6, .memory = (size_t)400 << 20, .seed = 1};
+        world_outcome ours = world_run(&graph, &workload, &setting);
+        assert_int_equal(ours.status, OD_OK);
+        for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+            setting.policy = policies[p];
+            world_outcome other = world_run(&graph, &workload, &setting);
+            if (ours.result.makespan > 1.01 * other.result.makespan)
+                fail_msg("%s on %s x%u: auto %g, %s %g", c[0], c[1], setting.devices, ours.result.makespan, policies[p],
+                         other.result.makespan);
+        }
+        sim_graph_free(&graph);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Settings that change in the middle of runs: any policy hands over to any other one at any moment, and what the engine
+ * knows then can be played to its end. All rules of the engine's world hold (engine_world.h), results included.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "sched/engine/copy.h"
+#include "sched/oracle/levels.h"
+#include "sched/oracle/play.h"
+#include "tests/unit/engine/engine_world.h"
+#include "tests/unit/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { GRAPHS = 1500 };
+
+static uint64_t changes;
+static unsigned adopted, played, refused;
+
+static unsigned below(uint64_t *seed, unsigned limit)
+{
+    return (unsigned)random_below(seed, limit);
+}
+
+static unsigned pick(void *seed, unsigned n)
+{
+    return below(seed, n);
+}
+
+/* --- a policy that never stays ------------------------------------------------------------- */
+
+static od_settings random_settings(void)
+{
+    char error[256];
+    unsigned npolicies = 0, nrules = 0;
+    while (od_policy_names()[npolicies])
+        npolicies++;
+    while (od_evict_names()[nrules])
+        nrules++;
+    od_settings s = {.evict = od_evict_find(od_evict_names()[below(&changes, nrules)]),
+                     .buffer = 1 + below(&changes, 4),
+                     .lookahead = below(&changes, 3),
+                     .active = (int)below(&changes, 6) - 1};
+    assert_int_equal(od_policy_choose(od_policy_names()[below(&changes, npolicies)], &s.policy, error, sizeof error),
+                     OD_OK);
+    return s;
+}
+
+/* The same with levels worked out before, and just so long as that takes; not in less. */
+static void play_again(od_play_problem problem, const od_settings *settings, double seconds)
+{
+    int32_t *levels = od_play_levels(&problem);
+    od_play_result result = {0};
+    assert_non_null(levels);
+    problem.priority = levels;
+    assert_int_equal(od_play(&problem, settings, seconds, &result), OD_OK);
+    if (result.seconds != seconds) print_message("XX %.12g %.12g halfway %g n=%u slots=%u tasks=%u\n", result.seconds, seconds, result.halfway, problem.ndevices, problem.slots, problem.ntasks);
+    assert_true(result.seconds >= seconds && result.seconds <= seconds);
+    assert_int_equal(od_play(&problem, settings, 0.9 * seconds, &result), OD_OK);
+    assert_true(isinf(result.seconds));
+    free(levels);
+}
+
+/* Unless a task fits on no device, all tasks can be played. */
+static void play(od_engine *engine)
+{
+    od_engine_copy copy;
+    od_settings settings = random_settings();
+    od_play_result result = {0};
+    if (od_engine_copy_make(engine, &copy)) {
+        refused++; /* a device is lost */
+        return;
+    }
+    od_status status = od_play(&copy.problem, &settings, (double)INFINITY, &result);
+    if (status != OD_OK)
+        assert_int_equal(status, OD_EINVAL);
+    else
+        assert_true(isfinite(result.seconds) && result.halfway <= result.seconds);
+    if (status == OD_OK && copy.problem.ntasks && !settings.policy.ops->chooser) /* which changes at random */
+        play_again(copy.problem, &settings, result.seconds);
+    played += status == OD_OK;
+    od_engine_copy_free(&copy);
+}
+
+static void change(void *engine)
+{
+    if (below(&changes, 3) == 0)
+        play(engine);
+    if (below(&changes, 3))
+        return;
+    od_settings settings = random_settings();
+    od_status status = od_engine_adopt(engine, &settings);
+    assert_true(status == OD_OK || status == OD_EBUSY);
+    adopted += status == OD_OK;
+}
+
+static void *itself(void *engine)
+{
+    return engine;
+}
+
+static void nothing(void *engine)
+{
+    (void)engine;
+}
+
+static const od_chooser_ops restless = {itself, nothing, change};
+
+/* --- runs -------------------------------------------------------------------------------- */
+
+static w_graph random_graph(uint64_t *seed)
+{
+    w_graph graph = {.ntasks = W_TASKS, .ndata = 3 + (int)below(seed, W_DATA - 2), .host_reads = -1};
+    graph.keep = below(seed, 4) > 0;
+    graph.region = below(seed, 2);
+    for (int d = 0; d < graph.ndata; d++)
+        graph.size[d] = 1 + below(seed, 2);
+    for (int t = 0; t < graph.ntasks; t++)
+        for (int u = 0; u < 1 + (int)below(seed, 3); u++) {
+            int datum = (int)below(seed, (unsigned)graph.ndata);
+            bool again = false;
+            for (int i = 0; i < graph.task[t].nuses; i++)
+                again |= graph.task[t].use[i].datum == datum;
+            if (!again)
+                graph.task[t].use[graph.task[t].nuses++] = (w_use){datum, (od_mode)(1 + below(seed, 3))};
+        }
+    w_add_dependences(&graph);
+    return graph;
+}
+
+static void any_policy_after_any_other(void **state)
+{
+    static od_policy_ops ops;
+    (void)state;
+    ops = *od_policy_find("eager");
+    ops.name = "restless";
+    ops.chooser = &restless;
+    od_policy_register(&ops);
+    for (uint64_t round = 1; round <= GRAPHS; round++) {
+        uint64_t seed = round;
+        w_graph graph = random_graph(&seed);
+        w_machine machine = {.ndevices = 1 + below(&seed, 4),
+                             .memory = 4 + below(&seed, 12),
+                             .buffer = 1 + below(&seed, 4),
+                             .slots = 1 + below(&seed, 2),
+                             .background = below(&seed, 2),
+                             .peer = below(&seed, 2),
+                             .policy = "restless",
+                             .evict = "lru",
+                             .failing_task = below(&seed, 6) ? -1 : 0};
+        machine.losses = below(&seed, 4) ? 0 : below(&seed, 1u << machine.ndevices);
+        changes = round;
+        if (!w_run(&graph, &machine, pick, &seed))
+            fail_msg("round %llu", (unsigned long long)round);
+    }
+    assert_true(adopted > GRAPHS && played > GRAPHS && refused > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_policy_after_any_other)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -73,7 +73,7 @@ case $1 in
         under 0 OMPDARTS_SPILL_LIMIT=80000 OMPDARTS_DEVICES=1 OMPDARTS_MEM=120000 "$program" --depth 5 --order 48 --pivots 16
         same_checksum
         stats "stats.host_tasks == 0"
-        under 0 OMPDARTS_SPILL_LIMIT=1 OMPDARTS_DEVICES=1 OMPDARTS_MEM=60000 "$program" --depth 5 --order 48 --pivots 16
+        under 0 OMPDARTS_SPILL_LIMIT=1 OMPDARTS_DEVICES=1 OMPDARTS_MEM=40000 "$program" --depth 5 --order 48 --pivots 16
         same_checksum
         stats "stats.host_tasks == 0"
         says "in the order of the program, data that live on devices only need"

@@ -7,7 +7,7 @@
 
 void *bench_alloc(size_t count, size_t size)
 {
-    const size_t alignment = 64;
+    const size_t alignment = 4096; /* matrices that are divided into tiles by pages begin with one */
     const double wanted = (double)count * (double)size;
     void *memory = NULL;
     if (wanted < BENCH_MAX_BYTES) {

@@ -2,8 +2,8 @@
 /*
  * Cholesky factorisation A = L L^T of a symmetric positive definite matrix,
  * right-looking and tiled (POTRF, TRSM, SYRK, GEMM). Only the tiles of the
- * lower half are stored, each contiguous. Ordinary OpenMP: nothing here knows
- * of any scheduler.
+ * lower half are stored, each contiguous; in the style lapack it is a matrix
+ * stored by columns. Ordinary OpenMP: nothing here knows of any scheduler.
  */
 #define BENCH_SOURCE "bench/kernels/cholesky.inc"
 #include "bench/kernels/for_each_type.h"
@@ -13,6 +13,7 @@ int main(int argc, char **argv)
     static const bench_program program = {
         .name = "cholesky",
         .summary = "Tiled Cholesky factorisation of a symmetric positive definite matrix.",
+        .whole = true,
         .run_float = cholesky_float,
         .run_double = cholesky_double,
     };

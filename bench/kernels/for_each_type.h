@@ -21,6 +21,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One thread per call: tasks are the parallelism, and results do not depend on how a call is split. */
 static inline void use_one_blas_thread(void)

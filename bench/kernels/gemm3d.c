@@ -2,8 +2,9 @@
 /*
  * Matrix product C = C + A B in N^3 tasks: tile C(i,j) is updated with the
  * product of the tiles A(i,k) and B(k,j) for every k, in this order. Tiles are
- * contiguous. Depend items are the tiles' first elements; of the host tasks
- * around BLAS calls, whole tiles.
+ * contiguous, but in the style lapack. Depend items are the tiles' first
+ * elements; of the host tasks around BLAS calls, and in the style array, whole
+ * tiles.
  */
 #define BENCH_SOURCE "bench/kernels/gemm3d.inc"
 #include "bench/kernels/for_each_type.h"
@@ -13,6 +14,7 @@ int main(int argc, char **argv)
     static const bench_program program = {
         .name = "gemm3d",
         .summary = "Matrix product, one task per product of two tiles.",
+        .whole = true,
         .run_float = gemm3d_float,
         .run_double = gemm3d_double,
     };

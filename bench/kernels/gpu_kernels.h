@@ -8,12 +8,12 @@
  */
 
 static inline void TYPED(blas_gemm)(size_t m, size_t n, size_t k, bool transpose_b, REAL alpha, const REAL *a,
-                                    const REAL *b, REAL beta, REAL *c)
+                                    const REAL *b, REAL beta, REAL *c, bench_ld ld)
 {
     const gpu_queue queue = gpu_queue_begin();
     gpu_check_blas(CUBLAS(gemm)(queue.handle, CUBLAS_NO_TRANSPOSE, transpose_b ? CUBLAS_TRANSPOSE : CUBLAS_NO_TRANSPOSE,
-                                (int)m, (int)n, (int)k, &alpha, a, (int)m, b, (int)(transpose_b ? n : k), &beta, c,
-                                (int)m),
+                                (int)m, (int)n, (int)k, &alpha, a, (int)ld.a, b, (int)ld.b, &beta, c,
+                                (int)ld.c),
                    "cublasGemm");
     gpu_queue_end(queue);
 }
@@ -42,33 +42,33 @@ static inline void TYPED(queue_trsm)(gpu_queue queue, TYPED(triangle) triangle, 
                    "cublasTrsm");
 }
 
-static inline void TYPED(blas_syrk)(size_t t, const REAL *a, REAL *c)
+static inline void TYPED(blas_syrk)(size_t t, const REAL *a, REAL *c, size_t ld)
 {
     const gpu_queue queue = gpu_queue_begin();
-    TYPED(queue_syrk)(queue, t, t, a, c, t);
+    TYPED(queue_syrk)(queue, t, t, a, c, ld);
     gpu_queue_end(queue);
 }
 
-static inline void TYPED(blas_trsm)(TYPED(triangle) triangle, size_t t, REAL *b)
+static inline void TYPED(blas_trsm)(TYPED(triangle) triangle, size_t t, REAL *b, size_t ld)
 {
     const gpu_queue queue = gpu_queue_begin();
-    TYPED(queue_trsm)(queue, triangle, t, t, b, t);
+    TYPED(queue_trsm)(queue, triangle, t, t, b, ld);
     gpu_queue_end(queue);
 }
 
-static inline void TYPED(blas_trsm_cholesky)(size_t t, const REAL *l, REAL *b)
+static inline void TYPED(blas_trsm_cholesky)(size_t t, const REAL *l, REAL *b, size_t ld)
 {
-    TYPED(blas_trsm)((TYPED(triangle)){CUBLAS_RIGHT, CUBLAS_LOWER, CUBLAS_TRANSPOSE, CUBLAS_NON_UNIT, l}, t, b);
+    TYPED(blas_trsm)((TYPED(triangle)){CUBLAS_RIGHT, CUBLAS_LOWER, CUBLAS_TRANSPOSE, CUBLAS_NON_UNIT, l}, t, b, ld);
 }
 
-static inline void TYPED(blas_trsm_upper)(size_t t, const REAL *u, REAL *b)
+static inline void TYPED(blas_trsm_upper)(size_t t, const REAL *u, REAL *b, size_t ld)
 {
-    TYPED(blas_trsm)((TYPED(triangle)){CUBLAS_RIGHT, CUBLAS_UPPER, CUBLAS_NO_TRANSPOSE, CUBLAS_NON_UNIT, u}, t, b);
+    TYPED(blas_trsm)((TYPED(triangle)){CUBLAS_RIGHT, CUBLAS_UPPER, CUBLAS_NO_TRANSPOSE, CUBLAS_NON_UNIT, u}, t, b, ld);
 }
 
-static inline void TYPED(blas_trsm_lower)(size_t t, const REAL *l, REAL *b)
+static inline void TYPED(blas_trsm_lower)(size_t t, const REAL *l, REAL *b, size_t ld)
 {
-    TYPED(blas_trsm)((TYPED(triangle)){CUBLAS_LEFT, CUBLAS_LOWER, CUBLAS_NO_TRANSPOSE, CUBLAS_UNIT, l}, t, b);
+    TYPED(blas_trsm)((TYPED(triangle)){CUBLAS_LEFT, CUBLAS_LOWER, CUBLAS_NO_TRANSPOSE, CUBLAS_UNIT, l}, t, b, ld);
 }
 
 static void TYPED(factor_cholesky_block)(size_t order, void *a, size_t stride)
@@ -87,38 +87,38 @@ static inline void TYPED(queue_diagonal)(gpu_queue queue, gpu_block_work *work, 
     gpu_queue_block(queue, work, order, a, stride, ((order - 1) * stride + order) * sizeof *a);
 }
 
-static inline void TYPED(blas_potrf)(size_t t, REAL *a)
+static inline void TYPED(blas_potrf)(size_t t, REAL *a, size_t ld)
 {
     const gpu_queue queue = gpu_queue_begin();
     for (size_t k = 0; k < t; k += BENCH_GPU_FACTOR_BLOCK) {
         const size_t block = t - k < BENCH_GPU_FACTOR_BLOCK ? t - k : BENCH_GPU_FACTOR_BLOCK, rest = t - k - block;
-        REAL *diagonal = a + k + k * t, *below = diagonal + block;
-        TYPED(queue_diagonal)(queue, TYPED(factor_cholesky_block), block, diagonal, t);
+        REAL *diagonal = a + k + k * ld, *below = diagonal + block;
+        TYPED(queue_diagonal)(queue, TYPED(factor_cholesky_block), block, diagonal, ld);
         if (rest > 0) {
             const TYPED(triangle) l = {CUBLAS_RIGHT, CUBLAS_LOWER, CUBLAS_TRANSPOSE, CUBLAS_NON_UNIT, diagonal};
-            TYPED(queue_trsm)(queue, l, rest, block, below, t);
-            TYPED(queue_syrk)(queue, rest, block, below, below + block * t, t);
+            TYPED(queue_trsm)(queue, l, rest, block, below, ld);
+            TYPED(queue_syrk)(queue, rest, block, below, below + block * ld, ld);
         }
     }
     gpu_queue_end(queue);
 }
 
-static inline void TYPED(blas_getrf)(size_t t, REAL *a)
+static inline void TYPED(blas_getrf)(size_t t, REAL *a, size_t ld)
 {
     const gpu_queue queue = gpu_queue_begin();
     const REAL minus_one = -1, one = 1;
     for (size_t k = 0; k < t; k += BENCH_GPU_FACTOR_BLOCK) {
         const size_t block = t - k < BENCH_GPU_FACTOR_BLOCK ? t - k : BENCH_GPU_FACTOR_BLOCK, rest = t - k - block;
-        REAL *diagonal = a + k + k * t, *below = diagonal + block, *beside = diagonal + block * t;
-        TYPED(queue_diagonal)(queue, TYPED(factor_lu_block), block, diagonal, t);
+        REAL *diagonal = a + k + k * ld, *below = diagonal + block, *beside = diagonal + block * ld;
+        TYPED(queue_diagonal)(queue, TYPED(factor_lu_block), block, diagonal, ld);
         if (rest > 0) {
             const TYPED(triangle) u = {CUBLAS_RIGHT, CUBLAS_UPPER, CUBLAS_NO_TRANSPOSE, CUBLAS_NON_UNIT, diagonal};
             const TYPED(triangle) l = {CUBLAS_LEFT, CUBLAS_LOWER, CUBLAS_NO_TRANSPOSE, CUBLAS_UNIT, diagonal};
-            TYPED(queue_trsm)(queue, u, rest, block, below, t);
-            TYPED(queue_trsm)(queue, l, block, rest, beside, t);
+            TYPED(queue_trsm)(queue, u, rest, block, below, ld);
+            TYPED(queue_trsm)(queue, l, block, rest, beside, ld);
             gpu_check_blas(CUBLAS(gemm)(queue.handle, CUBLAS_NO_TRANSPOSE, CUBLAS_NO_TRANSPOSE, (int)rest, (int)rest,
-                                        (int)block, &minus_one, below, (int)t, beside, (int)t, &one, beside + block,
-                                        (int)t),
+                                        (int)block, &minus_one, below, (int)ld, beside, (int)ld, &one, beside + block,
+                                        (int)ld),
                            "cublasGemm");
         }
     }

@@ -19,8 +19,8 @@
 
 enum { MAX_TILES = 65536, MAX_TILE = 32768, MAX_DEPTH = 4096, MAX_REPEAT = 1000000 };
 
-static const char *const style_names[] = {
-    [BENCH_TASK] = "task", [BENCH_REGION] = "region", [BENCH_BLAS] = "blas", NULL};
+static const char *const style_names[] = {[BENCH_TASK] = "task",   [BENCH_REGION] = "region", [BENCH_BLAS] = "blas",
+                                          [BENCH_ARRAY] = "array", [BENCH_LAPACK] = "lapack", NULL};
 static const char *const type_names[] = {[BENCH_FLOAT] = "float", [BENCH_DOUBLE] = "double", NULL};
 
 #ifdef BENCH_GPU
@@ -60,10 +60,12 @@ static bench_config parse(int argc, char **argv, const bench_program *program)
 {
     bench_config config = {.check = true};
     const bench_option options[] = {
-        {"style", "task|region|blas",
+        {"style", program->whole ? "task|region|blas|array|lapack" : "task|region|blas",
          "task: every task maps its tiles (default)\n"
          "region: the same inside enter data / exit data\n"
-         "blas: host tasks around use_device_ptr and a BLAS call, inside these",
+         "blas: host tasks around use_device_ptr and a BLAS call, inside these\n"
+         "array: all tiles are entered as one array, which tasks map; depend clauses name tiles\n"
+         "lapack: the same with a matrix stored by columns; depend clauses name the tiles' first elements",
          bench_take_choice, &config.style, .names = style_names},
         {"type", "float|double", "precision (default float)", bench_take_choice, &config.type, .names = type_names},
         {"seed", "S", "seed of the random input", bench_take_number, &config.seed, .low = 0, .high = UINT64_MAX,
@@ -97,6 +99,9 @@ static bench_config parse(int argc, char **argv, const bench_program *program)
         .most = 2,
     };
     bench_parse(argc, argv, &command);
+    if (config.style >= BENCH_ARRAY && !program->whole) {
+        bench_fail("--style %s: this program has no such style", style_names[config.style]);
+    }
     config.tiles = bench_number("NTILES", argv[argc - 2], 1, MAX_TILES);
     config.tile = bench_number("TILE", argv[argc - 1], 1, MAX_TILE);
     const double order = (double)config.tiles * (double)config.tile;

@@ -18,6 +18,8 @@ typedef enum bench_style {
     BENCH_TASK,   /* target nowait depend, every task maps its own tiles */
     BENCH_REGION, /* the same between enter data and exit data of every tile */
     BENCH_BLAS,   /* host task depend around target data use_device_ptr and a BLAS call, in such regions */
+    BENCH_ARRAY,  /* one enter data of the array of all tiles, which tasks map whole; depend items are the tiles */
+    BENCH_LAPACK, /* the same for a matrix stored by columns; depend items are the tiles' first elements */
 } bench_style;
 
 typedef enum bench_type { BENCH_FLOAT, BENCH_DOUBLE } bench_type;
@@ -57,6 +59,7 @@ typedef struct bench_program {
     const char *name;
     const char *summary;  /* one line for --help */
     size_t default_depth; /* 0 = the program knows no --depth */
+    bool whole;           /* knows the styles array and lapack */
     bench_run *run_float;
     bench_run *run_double;
 } bench_program;

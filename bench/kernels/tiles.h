@@ -22,6 +22,17 @@ typedef struct bench_product {
 
 #endif
 
+/* A matrix of tiles, and how tasks get them. */
+typedef struct TYPED(matrix) {
+    REAL *at;
+    bench_style style;
+    size_t tiles, t; /* along each side; order of one */
+    size_t ld;       /* distance of a tile's columns */
+    bool lower;      /* nothing but the tiles of the lower half is stored (not in the style lapack) */
+    size_t elements; /* of all of it */
+    size_t named;    /* elements from a tile's first one on that depend items name, where tasks map all of it */
+} TYPED(matrix);
+
 static inline void TYPED(fill_random)(REAL *block, size_t size, uint64_t seed, uint64_t number)
 {
     const size_t piece = (size_t)1 << 16;
@@ -81,23 +92,126 @@ static inline void TYPED(multiply)(const REAL *block, bench_product product, con
 /* The region holds the block, with its contents. */
 static inline void TYPED(enter)(REAL *block, size_t size)
 {
-#pragma omp target enter data nowait depend(out : block[0 : size]) map(to : block[0 : size])
+#pragma omp target enter data nowait depend(out : block [0:size]) map(to : block [0:size])
 }
 
 /* The region holds the block, which the first task will write. */
 static inline void TYPED(enter_unset)(REAL *block, size_t size)
 {
-#pragma omp target enter data nowait depend(out : block[0 : size]) map(alloc : block[0 : size])
+#pragma omp target enter data nowait depend(out : block [0:size]) map(alloc : block [0:size])
 }
 
 /* The block leaves and its contents come back. */
 static inline void TYPED(leave)(REAL *block, size_t size)
 {
-#pragma omp target exit data nowait depend(inout : block[0 : size]) map(from : block[0 : size])
+#pragma omp target exit data nowait depend(inout : block [0:size]) map(from : block [0:size])
 }
 
 /* The block leaves; it was only read. */
 static inline void TYPED(leave_unchanged)(REAL *block, size_t size)
 {
-#pragma omp target exit data nowait depend(inout : block[0 : size]) map(release : block[0 : size])
+#pragma omp target exit data nowait depend(inout : block [0:size]) map(release : block [0:size])
+}
+
+/* --- matrices ---------------------------------------------------------------------------------- */
+
+static inline bool TYPED(is_whole)(const TYPED(matrix) * m)
+{
+    return m->style == BENCH_ARRAY || m->style == BENCH_LAPACK;
+}
+
+/* Tiles follow each other by rows of tiles, each without gaps; in the style lapack columns do. */
+static inline REAL *TYPED(tile)(const TYPED(matrix) * m, size_t i, size_t j)
+{
+    const size_t before = m->lower ? i * (i + 1) / 2 : i * m->tiles;
+    return m->style == BENCH_LAPACK ? m->at + (i + j * m->ld) * m->t : m->at + (before + j) * m->t * m->t;
+}
+
+static inline void TYPED(copy_tiles)(const TYPED(matrix) * to, const TYPED(matrix) * from)
+{
+#pragma omp parallel for
+    for (size_t i = 0; i < to->tiles; i++) {
+        for (size_t j = 0; j < (to->lower ? i + 1 : to->tiles); j++) {
+            for (size_t column = 0; column < to->t; column++) {
+                memcpy(TYPED(tile)(to, i, j) + column * to->ld, TYPED(tile)(from, i, j) + column * from->ld,
+                       to->t * sizeof *to->at);
+            }
+        }
+    }
+}
+
+/* Tiles without gaps. */
+static inline TYPED(matrix) TYPED(tiled)(const bench_config *config, REAL *tiles, bool lower)
+{
+    const size_t n = config->tiles, t = config->tile;
+    return (TYPED(matrix)){.at = tiles,
+                           .style = config->style == BENCH_LAPACK ? BENCH_ARRAY : config->style,
+                           .tiles = n,
+                           .t = t,
+                           .ld = t,
+                           .lower = lower,
+                           .elements = (lower ? n * (n + 1) / 2 : n * n) * t * t,
+                           .named = t * t};
+}
+
+/* The matrix as the style has it: these tiles, or a copy of them. */
+static inline TYPED(matrix) TYPED(lay_out)(const bench_config *config, const TYPED(matrix) * tiles)
+{
+    const size_t order = tiles->tiles * tiles->t;
+    TYPED(matrix) m = *tiles;
+    if (config->style != BENCH_LAPACK) {
+        return m;
+    }
+    m.at = bench_alloc_matrix(config, order * order, sizeof *m.at);
+    m.style = BENCH_LAPACK;
+    m.ld = order;
+    m.elements = order * order;
+    m.named = 1;
+    TYPED(copy_tiles)(&m, tiles);
+    return m;
+}
+
+/* The tiles have its contents again. */
+static inline void TYPED(gather)(const bench_config *config, const TYPED(matrix) * tiles, TYPED(matrix) m)
+{
+    if (m.at != tiles->at) {
+        TYPED(copy_tiles)(tiles, &m);
+        bench_free_matrix(config, m.at);
+    }
+}
+
+/* All of it enters, or leaves. */
+static inline void TYPED(enter_matrix)(const TYPED(matrix) * m)
+{
+    REAL *at = m->at;
+    const size_t elements = m->elements, size = m->t * m->t;
+    if (TYPED(is_whole)(m)) {
+#pragma omp target enter data map(to : at [0:elements])
+    } else if (m->style != BENCH_TASK) {
+        for (size_t i = 0; i < elements; i += size) {
+            TYPED(enter)(at + i, size);
+        }
+    }
+}
+
+static inline void TYPED(leave_matrix)(const TYPED(matrix) * m, bool changed)
+{
+    REAL *at = m->at;
+    const size_t elements = m->elements, size = m->t * m->t;
+    if (TYPED(is_whole)(m)) {
+#pragma omp taskwait
+        if (changed) {
+#pragma omp target exit data map(from : at [0:elements])
+        } else {
+#pragma omp target exit data map(release : at [0:elements])
+        }
+    } else if (m->style != BENCH_TASK) {
+        for (size_t i = 0; i < elements; i += size) {
+            if (changed) {
+                TYPED(leave)(at + i, size);
+            } else {
+                TYPED(leave_unchanged)(at + i, size);
+            }
+        }
+    }
 }

@@ -34,6 +34,8 @@ typedef enum od_event_kind {
     OD_EVENT_WAITING, /* so many `tasks` have been submitted (od_engine_submit) and are not ready now */
     OD_EVENT_MEMORY,  /* device `place` has `bytes` in use now */
     OD_EVENT_STALL,   /* device `place` has run nothing from `since_ns` to `ns`, for `reason` */
+    OD_EVENT_FAULT,   /* a kernel on device `place` has waited from `since_ns` to `ns` for a page of `datum`, which its
+                         task had not named */
     OD_EVENT_KINDS
 } od_event_kind;
 
@@ -95,7 +97,7 @@ typedef struct od_event {
     const od_transfer *transfer;
     bool failed;
     unsigned reason;   /* od_evict_reason, od_stall_cause or od_decision_kind */
-    uint64_t since_ns; /* of a stall */
+    uint64_t since_ns; /* of a stall or a fault */
     uint64_t bytes;    /* of memory in use */
     uint64_t tasks;    /* that wait */
     unsigned nscores;

@@ -11,8 +11,8 @@ uint64_t od_trace_time(const od_trace_run *run, uint64_t ns)
 
 const char *od_track_name(od_track track)
 {
-    static const char *const names[OD_TRACKS] = {"tasks", "in", "out", "peer in", "stalls", "evictions", "decisions",
-                                                   "constructs"};
+    static const char *const names[OD_TRACKS] = {"tasks", "in", "out", "peer in", "stalls", "faults", "evictions",
+                                                   "decisions", "constructs"};
     return names[track];
 }
 

@@ -26,6 +26,7 @@ typedef enum od_track {
     OD_STORES,
     OD_PEER,
     OD_STALLS,
+    OD_FAULTS,
     OD_EVICTIONS,
     OD_DECISIONS,
     OD_CONSTRUCTS,

@@ -455,13 +455,15 @@ static void write_decision(json *t, const od_event *event)
     end(t, od_put(put_scores(at, event, !event->datum && !event->task), "}"));
 }
 
-static void write_stall(json *t, const od_event *event)
+/* A stall, or a page fault: a device, or one of its kernels, waited. */
+static void write_wait(json *t, const od_event *event, od_track track, const char *name)
 {
     uint64_t from = event->since_ns, to = event->ns;
-    unsigned lane = take_lane(t, event->place, OD_STALLS, &from, &to);
-    char *at = begin_span(t, event->place, OD_STALLS, lane, from, to);
-    at = od_json_string(at, "name", od_stall_cause_name((od_stall_cause)event->reason));
-    end(t, od_put(at, ",\"cat\":\"stall\""));
+    unsigned lane = take_lane(t, event->place, track, &from, &to);
+    char *at = begin_span(t, event->place, track, lane, from, to);
+    at = od_json_string(at, "name", name);
+    at = od_json_string(at, "cat", od_event_name(event->kind));
+    end(t, event->datum ? od_put(put_datum(at, event->datum), "}") : at);
 }
 
 static void json_event(void *state, const od_event *event)
@@ -491,7 +493,10 @@ static void json_event(void *state, const od_event *event)
         write_memory(t, event);
         break;
     case OD_EVENT_STALL:
-        write_stall(t, event);
+        write_wait(t, event, OD_STALLS, od_stall_cause_name((od_stall_cause)event->reason));
+        break;
+    case OD_EVENT_FAULT:
+        write_wait(t, event, OD_FAULTS, od_event_name(event->kind));
         break;
     default:
         task_event(t, event);

@@ -118,6 +118,9 @@ static void paje_event(void *state, const od_event *event)
         keep_span(p, event->place, OD_STALLS, event->since_ns, event->ns,
                   od_stall_cause_name((od_stall_cause)event->reason));
         break;
+    case OD_EVENT_FAULT:
+        keep_span(p, event->place, OD_FAULTS, event->since_ns, event->ns, od_event_name(event->kind));
+        break;
     case OD_EVENT_MEMORY:
         what.kind = LEVEL;
         what.value = event->bytes;

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/process/faults.h"
 
+#include "util/clock.h"
 #include "util/signal.h"
 #include "util/thread.h"
 
@@ -23,13 +24,13 @@ enum { FREE, TAKEN, POSTED, ANSWERED };
 
 typedef struct slot {
     _Atomic uint32_t state;
-    uintptr_t address;
-    bool write, ours;
+    od_fault fault;
+    bool ours;
 } slot;
 
 static slot slots[SLOTS];
 static _Atomic uint32_t posted; /* counts them */
-static bool (*serve)(uintptr_t address, bool write);
+static bool (*serve)(const od_fault *fault);
 static struct sigaction previous; /* who had the signal before */
 static _Atomic uintptr_t lowest = UINTPTR_MAX, highest; /* addresses that faults of ours have */
 static pid_t process; /* which has the thread */
@@ -48,7 +49,7 @@ static void wake(_Atomic uint32_t *word)
 
 static void answer(slot *s)
 {
-    s->ours = serve(s->address, s->write);
+    s->ours = serve(&s->fault);
     atomic_store(&s->state, ANSWERED);
     wake(&s->state);
 }
@@ -87,8 +88,7 @@ static slot *take_slot(void)
 static bool ask(uintptr_t address, bool write)
 {
     slot *s = take_slot();
-    s->address = address;
-    s->write = write;
+    s->fault = (od_fault){.address = address, .write = write, .since_ns = od_clock_ns()};
     atomic_store(&s->state, POSTED);
     atomic_fetch_add(&posted, 1);
     wake(&posted);
@@ -157,7 +157,7 @@ void od_faults_expect(void)
         install(&now);
 }
 
-od_status od_faults_start(bool (*by)(uintptr_t address, bool write))
+od_status od_faults_start(bool (*by)(const od_fault *fault))
 {
     struct sigaction now;
     if (serve)

@@ -11,10 +11,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef struct od_fault {
+    uintptr_t address;
+    bool write;
+    uint64_t since_ns; /* when it happened */
+} od_fault;
+
 /* Faults are answered by `serve`, without locks, on a thread of ours: true if the access may be tried again. OD_EBUSY:
  * the program has a handler of its own for the signal; OD_ENOMEM: there are no more threads. Under the runtime's lock;
  * again: nothing. */
-od_status od_faults_start(bool (*serve)(uintptr_t address, bool write));
+od_status od_faults_start(bool (*serve)(const od_fault *fault));
 /* Ours may have these addresses. Under the runtime's lock. */
 void od_faults_add(uintptr_t begin, uintptr_t end);
 /* A kernel is about to run whose faults are ours: the program may have set a handler since. */

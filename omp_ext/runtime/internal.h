@@ -51,7 +51,6 @@ typedef struct od_runtime_state {
     od_list live;                       /* od_job.live: submitted, with an event, not complete */
     bool single_device;
     bool divided;        /* a region has been in parts */
-    uint64_t faults;     /* of kernels, in what their tasks have not named */
     bool mandatory;
     uint64_t start_ns;
     unsigned busy;       /* transfers and jobs that the driver is carrying out */

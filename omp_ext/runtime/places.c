@@ -78,7 +78,6 @@ od_run od_runtime_run(void)
                     .backend = &od_runtime.backend,
                     .engine = od_runtime.engine,
                     .start_ns = od_runtime.start_ns,
-                    .faults = od_runtime.faults,
                     .habits = atomic_load(&habits),
                     .processors = shared_processors(),
                     .inherited = od_runtime.inherited};

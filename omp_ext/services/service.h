@@ -17,7 +17,6 @@ typedef struct od_run {
     const od_backend *backend;
     od_engine *engine;
     uint64_t start_ns;
-    uint64_t faults;     /* od_report.faults */
     uint64_t habits;     /* od_report.habits */
     unsigned processors; /* that host devices share with the program; 0: devices compute by themselves */
     bool inherited; /* from the process that has forked this one: that one reports */

@@ -36,7 +36,6 @@ static void report(const od_run *run)
                    .evict = options->sched.evict,
                    .seed = options->sched.seed,
                    .wall_s = (double)(od_clock_ns() - run->start_ns) * 1e-9,
-                   .faults = run->faults,
                    .habits = run->habits,
                    .processors = run->processors,
                    .ndevices = run->backend->ndevices,

@@ -137,6 +137,9 @@ typedef struct od_device_stats {
     uint64_t stall_ns;                        /* time with none running and one waiting for loads, memory or rights */
     uint64_t transfer_ns;                     /* time with at least one transfer under way to or from it */
     uint64_t overlapped_ns;                   /* the part of transfer_ns during which a task ran on it */
+    uint64_t faults;                          /* page faults of its kernels, in what their tasks had not named */
+    uint64_t fault_bytes;                     /* copied because of these, to the device and from it */
+    uint64_t fault_ns;                        /* for which kernels waited, added up */
     size_t used_bytes, peak_bytes;            /* of the pool, now and at most */
     size_t limit_bytes;
     bool lost;
@@ -192,6 +195,10 @@ uint64_t od_engine_part_holders(od_engine *engine, od_datum *part);
 /* Memory on device k for such a page; `account` gives it back. False: there is none. */
 bool od_engine_take_page(od_engine *engine, unsigned k, size_t *account);
 void od_engine_give_page(od_engine *engine, unsigned k, size_t account);
+/* For the statistics: bytes of such pages have been copied to or from device k; one of its kernels has waited since
+ * then for a page of the part, and goes on. */
+void od_engine_count_page(od_engine *engine, unsigned k, size_t bytes);
+void od_engine_count_fault(od_engine *engine, unsigned k, const od_datum *part, uint64_t since_ns);
 /* From now on data of the region are parts, in the window, which it takes; NULL: they are not any more. Data that are
  * known already stay as they are, and make way for others as any that overlap. `alone`: there must be none, as with
  * od_engine_datum(); OD_EFULL: settle the region and retry. */

@@ -211,6 +211,8 @@ bool od_memory_save(od_engine *e, od_datum *d);
 bool od_memory_spill(od_engine *e, od_datum *d);
 /* The region has a spill area now; false: out of memory. */
 bool od_memory_make_area(od_engine *e, od_region *region);
+/* Observers are told what the device has in use now. */
+void od_memory_emit(od_engine *e, unsigned k);
 /* The replica waits until some place can send the contents. */
 void od_memory_await_source(od_engine *e, od_datum *d, unsigned k);
 /* Writes the only copy back, which is on the device, without anybody waiting for it. */

@@ -48,6 +48,9 @@ od_device_stats od_report_totals(const od_report *report)
         sum.loads += d->loads;
         sum.reloads += d->reloads;
         sum.evictions += d->evictions;
+        sum.faults += d->faults;
+        sum.fault_bytes += d->fault_bytes;
+        sum.fault_ns += d->fault_ns;
         sum.busy_ns += d->busy_ns;
         sum.occupied_ns += d->occupied_ns;
         sum.stall_ns += d->stall_ns;
@@ -136,6 +139,15 @@ static void print_habits(const od_report *report, FILE *file)
                 report->habits, report->habits == 1 ? "" : "s");
 }
 
+static void print_faults(const od_device_stats *totals, FILE *file)
+{
+    if (totals->faults)
+        fprintf(file,
+                "ompdarts: %" PRIu64 " page fault%s of kernels that touched more of an array than depend clauses "
+                "named: %.3f MB, %.3f s of waiting\n",
+                totals->faults, totals->faults == 1 ? "" : "s", mb(totals->fault_bytes), seconds(totals->fault_ns));
+}
+
 /* All tasks of devices ran on one of several: which datum kept them there. */
 static void print_held(const od_report *report, FILE *file)
 {
@@ -174,11 +186,7 @@ void od_report_print(const od_report *report, FILE *file)
     totals.tasks += report->engine.host_tasks;
     print_row("all", width, &totals, idle_ns, file);
     print_habits(report, file);
-    if (report->faults)
-        fprintf(file,
-                "ompdarts: %" PRIu64 " page fault%s of kernels that touched more of an array than depend clauses "
-                "named\n",
-                report->faults, report->faults == 1 ? "" : "s");
+    print_faults(&totals, file);
     print_held(report, file);
     if (report->processors && report->processors < report->ndevices)
         fprintf(file,
@@ -222,6 +230,9 @@ static void add_stats(builder *b, const od_device_stats *stats)
     add_integer(b, "loads", stats->loads);
     add_integer(b, "reloads", stats->reloads);
     add_integer(b, "evictions", stats->evictions);
+    add_integer(b, "faults", stats->faults);
+    add_integer(b, "fault_bytes", stats->fault_bytes);
+    add_number(b, "fault_s", seconds(stats->fault_ns));
     add_integer(b, "peak_bytes", stats->peak_bytes);
     add_integer(b, "limit_bytes", stats->limit_bytes);
     add_number(b, "busy_s", seconds(stats->busy_ns));

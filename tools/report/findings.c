@@ -268,6 +268,11 @@ static void look_at_run(finder *f)
     if (r->failed_tasks + r->failed_transfers)
         find(f, 1, "%" PRIu64 " runs of tasks and %" PRIu64 " transfers failed and were repeated", r->failed_tasks,
              r->failed_transfers);
+    if (f->trace->fault_us > worth_emitting * f->trace->end_us)
+        find(f, f->trace->fault_us / f->trace->end_us / f->trace->ndevices,
+             "kernels waited %.3f s in all for %" PRIu64
+             " pages of arrays that their tasks' depend clauses do not name: name the sections that they use",
+             f->trace->fault_us * 1e-6, f->trace->faults);
     if (f->trace->cut)
         find(f, 2, "the end of the trace is missing: what follows covers the first %.3f s", f->trace->end_us * 1e-6);
 }

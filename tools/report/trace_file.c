@@ -389,6 +389,13 @@ static bool read_stall(reader *r, const cJSON *event)
     return stall.place == TRACE_HOST || APPEND(r->file, stalls, nstalls, stall);
 }
 
+static bool read_fault(reader *r, const cJSON *event)
+{
+    r->file->faults++;
+    r->file->fault_us += number(event, "dur", 0);
+    return true;
+}
+
 static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
 {
     trace_choice choice = {.place = event_place(r, event), .at_us = number(event, "ts", 0), .datum = TRACE_NO_DATUM};
@@ -448,6 +455,8 @@ static bool read_event(reader *r, const cJSON *event)
             return read_task(r, event, args);
         if (strcmp(cat, "construct") == 0)
             return read_construct(r, event, args);
+        if (strcmp(cat, "fault") == 0)
+            return read_fault(r, event);
         return strcmp(cat, "transfer") == 0 ? read_transfer(r, event, args) : read_stall(r, event);
     default:
         return true;

@@ -139,6 +139,8 @@ typedef struct trace_file {
     trace_idle *idles;
     size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting,
         nidles;
+    uint64_t faults; /* of pages, and for how long kernels waited for them in all */
+    double fault_us;
     size_t nvariables, nconstructs, nmaps, ndepends;
 } trace_file;
 

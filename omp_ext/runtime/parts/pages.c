@@ -101,10 +101,13 @@ static char *held(const page *p, int place)
     return (char *)od_runtime.backend.pool_address[place] + d->replica[place].offset + offset;
 }
 
-static void copy(const page *p, char *to, const char *from)
+/* To or from device k. */
+static void copy(const page *p, unsigned k, char *to, const char *from)
 {
-    if (to != from)
-        memcpy(to, from, p->size);
+    if (to == from)
+        return;
+    memcpy(to, from, p->size);
+    od_engine_count_page(od_runtime.engine, k, p->size);
 }
 
 /* Where it is current, while it has no writer; NULL: its contents may be any. */
@@ -123,9 +126,9 @@ static void publish(page *p, unsigned from)
     uint64_t holders = od_engine_part_holders(od_runtime.engine, p->part);
     for (int to = 0; to <= OD_HOST; to++) {
         if (holders & OD_BIT(to))
-            copy(p, held(p, to), seen(p, from));
+            copy(p, from, held(p, to), seen(p, from));
         if (to < OD_SPILL && (p->readers & OD_BIT(to)))
-            copy(p, seen(p, (unsigned)to), seen(p, from));
+            copy(p, from, seen(p, (unsigned)to), seen(p, from));
     }
     p->dirty = false;
 }
@@ -265,7 +268,7 @@ static void bring(page *p, unsigned k)
     const char *from = source(p);
     take_memory(p, k);
     if (from && !(p->readers & OD_BIT(k)))
-        copy(p, seen(p, k), from);
+        copy(p, k, seen(p, k), from);
 }
 
 /* Nobody writes to it from now on; where it is current, it is complete. */
@@ -318,17 +321,18 @@ static od_window *find_window(uintptr_t at, unsigned *k, uintptr_t *host)
 }
 
 /* Of all kernels that run there: which one it was is not known. */
-static void note_fault(unsigned k, const od_window *window, bool write)
+static void note_fault(unsigned k, const od_window *window, const od_datum *part, const od_fault *fault)
 {
-    od_runtime.faults++;
+    od_engine_count_fault(od_runtime.engine, k, part, fault->since_ns);
     for (unsigned t = 0; t < device[k].count; t++)
-        od_runtime_note_fault(device[k].task[t], window, write);
+        od_runtime_note_fault(device[k].task[t], window, fault->write);
 }
 
-/* A datum that the kernels only seemed to read: where no other device uses it they are its writers from now on. */
-static bool open_for_writing(od_window *window, uintptr_t host, unsigned k)
+/* A datum that the kernels only seemed to read: where no other device uses it they are its writers from now on. NULL:
+ * there is none, or another one does. */
+static const od_datum *open_for_writing(od_window *window, uintptr_t host, unsigned k)
 {
-    bool any = false;
+    const od_datum *opened = NULL;
     for (unsigned t = 0; t < device[k].count; t++) {
         od_task *task = device[k].task[t];
         for (uint32_t i = 0; i < task->naccess; i++) {
@@ -336,24 +340,25 @@ static bool open_for_writing(od_window *window, uintptr_t host, unsigned k)
             if (d->window != window || host - d->base >= d->size)
                 continue;
             if (!od_engine_write_too(od_runtime.engine, task, i))
-                return false;
+                return NULL;
             protect(window, k, d->base, d->size, OD_WINDOW_OPEN);
-            any = true;
+            opened = d;
         }
     }
-    return any;
+    return opened;
 }
 
-static od_status serve_locked(uintptr_t at, bool write)
+static od_status serve_locked(const od_fault *fault)
 {
     unsigned k;
     uintptr_t host;
     page *p;
-    od_window *window = find_window(at, &k, &host);
+    od_window *window = find_window(fault->address, &k, &host);
     if (!window)
         return OD_EINVAL;
-    if (write && open_for_writing(window, host, k)) {
-        note_fault(k, window, write);
+    const od_datum *opened = fault->write ? open_for_writing(window, host, k) : NULL;
+    if (opened) {
+        note_fault(k, window, opened, fault);
         return OD_OK;
     }
     uintptr_t base = od_window_page_begin(host), end = base + od_window_page();
@@ -362,20 +367,20 @@ static od_status serve_locked(uintptr_t at, bool write)
     od_status status = borrow(window, base, end - base, &p);
     if (status)
         return status;
-    note_fault(k, window, write);
-    if (write)
+    if (fault->write)
         grant_write(p, k);
     else
         grant_read(p, k);
+    note_fault(k, window, p->part, fault);
     return OD_OK;
 }
 
-static bool serve(uintptr_t at, bool write)
+static bool serve(const od_fault *fault)
 {
     od_status status;
     for (;;) {
         od_runtime_lock();
-        status = serve_locked(at, write);
+        status = serve_locked(fault);
         od_runtime_unlock();
         if (status != OD_EBUSY)
             return status == OD_OK;

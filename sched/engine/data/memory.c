@@ -110,7 +110,7 @@ void od_memory_touch(od_engine *e, od_datum *d, unsigned k)
     od_list_push_back(&e->device[k].resident, &r->lru);
 }
 
-static void emit_memory(od_engine *e, unsigned k)
+void od_memory_emit(od_engine *e, unsigned k)
 {
     if (od_is_observed(e))
         od_emit(e, (od_event){.kind = OD_EVENT_MEMORY,
@@ -152,7 +152,7 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
     d->valid &= ~OD_BIT(k);
     d->nreplicas--;
     od_memory_update_outside(e, d);
-    emit_memory(e, k);
+    od_memory_emit(e, k);
     e->todo |= OD_BIT(k);
 }
 
@@ -320,7 +320,7 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
     od_memory_update_outside(e, d);
-    emit_memory(e, k);
+    od_memory_emit(e, k);
     od_hook_incoming(e, d, k);
     return true;
 }

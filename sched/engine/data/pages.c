@@ -104,12 +104,28 @@ uint64_t od_engine_part_holders(od_engine *e, od_datum *d)
     return holders;
 }
 
+void od_engine_count_page(od_engine *e, unsigned k, size_t bytes)
+{
+    e->device[k].stats.fault_bytes += bytes;
+}
+
+void od_engine_count_fault(od_engine *e, unsigned k, const od_datum *part, uint64_t since_ns)
+{
+    od_event event = {.kind = OD_EVENT_FAULT, .place = (int)k, .datum = part, .since_ns = since_ns};
+    event.ns = od_engine_now(e);
+    e->device[k].stats.faults++;
+    e->device[k].stats.fault_ns += event.ns > since_ns ? event.ns - since_ns : 0;
+    if (od_is_observed(e))
+        od_emit(e, event);
+}
+
 bool od_engine_take_page(od_engine *e, unsigned k, size_t *account)
 {
     od_device *device = &e->device[k];
     if (od_pool_alloc(device->pool, od_window_page(), account))
         return false;
     device->page_bytes += od_pool_rounded(device->pool, od_window_page());
+    od_memory_emit(e, k);
     return true;
 }
 
@@ -118,5 +134,6 @@ void od_engine_give_page(od_engine *e, unsigned k, size_t account)
     od_device *device = &e->device[k];
     device->page_bytes -= od_pool_rounded(device->pool, od_window_page());
     od_pool_free(device->pool, account);
+    od_memory_emit(e, k);
     e->todo |= OD_BIT(k);
 }

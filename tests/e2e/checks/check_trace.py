@@ -3,7 +3,7 @@
 """usage: check_trace.py [--cut] TRACE [STATS [EXPRESSION...]]
 
 A trace (docs/trace-format.md) is what the format promises, and says the same as the statistics file of the run. Further
-expressions must hold, in which `tasks`, `transfers`, `evictions`, `decisions`, `stalls`, `flows`, `memory` and `waiting` are lists of
+expressions must hold, in which `tasks`, `transfers`, `evictions`, `decisions`, `stalls`, `faults`, `flows`, `memory` and `waiting` are lists of
 events. --cut: the file ends anywhere, and whole lines are looked at.
 """
 import json
@@ -13,7 +13,8 @@ import sys
 PHASES = {"M": {"name", "args"}, "X": {"tid", "ts", "dur", "name", "cat"}, "i": {"tid", "ts", "s", "name", "cat", "args"},
           "C": {"ts", "name", "args"}, "s": {"tid", "ts", "id", "name", "cat"}, "f": {"tid", "ts", "id", "bp", "name", "cat"}}
 SPAN_ARGS = {"task": {"task", "priority", "created_us", "ready_us", "data"},
-             "transfer": {"datum", "size", "offset", "bytes", "from", "to", "queued_us", "demanded"}, "stall": set(), "construct": {"data"}}
+             "transfer": {"datum", "size", "offset", "bytes", "from", "to", "queued_us", "demanded"}, "stall": set(), "fault": {"datum", "size"},
+             "construct": {"data"}}
 errors = []
 
 
@@ -119,6 +120,7 @@ def check_stats(stats, lists):
             "loads": len(loads),
             "reloads": sum(t["args"]["reload"] for t in loads),
             "evictions": sum(e["pid"] == first + k for e in lists["evictions"]),
+            "faults": sum(f["pid"] == first + k for f in lists["faults"]),
             "h2d_bytes": moved(lists["transfers"], None, k),
             "d2h_bytes": moved(lists["transfers"], k, None),
             "peak_bytes": max((c["args"]["bytes"] for c in lists["memory"] if c["pid"] == first + k), default=0),
@@ -141,7 +143,8 @@ def main():
     named = {event["pid"] for event in events if event["name"] == "process_name"}
     expect({event["pid"] for event in events} <= named, "a process has no name")
     lists = {plural: [e for e in events if e.get("cat") == cat and e["ph"] in "Xi"] for plural, cat in
-             (("tasks", "task"), ("transfers", "transfer"), ("evictions", "evict"), ("decisions", "decision"), ("stalls", "stall"))}
+             (("tasks", "task"), ("transfers", "transfer"), ("evictions", "evict"), ("decisions", "decision"), ("stalls", "stall"),
+              ("faults", "fault"))}
     lists["flows"] = [e for e in events if e["ph"] == "f"]
     lists["waiting"] = [e for e in events if e["ph"] == "C" and e["name"] == "waiting tasks"]
     lists["memory"] = [e for e in events if e["ph"] == "C" and e["name"] == "memory"]

@@ -91,7 +91,8 @@ sums resting
 tells 'device 1 stayed idle [0-9]+% of the time by choice: --devices has 1 active at a time'
 
 # Findings name the cause: made traces say what happened.
-# made NAME DEVICES PROCESSORS EVENT… : an event is a task's DEVICE FROM TO CREATED READY [synchronous|DATUM], or stall DEVICE FROM TO CAUSE
+# made NAME DEVICES PROCESSORS EVENT… : an event is a task's DEVICE FROM TO CREATED READY [synchronous|DATUM], or stall DEVICE FROM TO CAUSE,
+# or fault DEVICE FROM TO
 made() {
     python3 - "$work/$1.json" "${@:2}" <<'CODE'
 import json, sys
@@ -107,6 +108,10 @@ for number, event in enumerate(events):
     if words[0] == "stall":
         lines.append({"ph": "X", "pid": 2 + int(words[1]), "tid": 4, "ts": float(words[2]), "dur": float(words[3]) - float(words[2]),
                       "name": words[4], "cat": "stall"})
+        continue
+    if words[0] == "fault":
+        lines.append({"ph": "X", "pid": 2 + int(words[1]), "tid": 5, "ts": float(words[2]), "dur": float(words[3]) - float(words[2]),
+                      "name": "fault", "cat": "fault", "args": {"datum": "0x1", "size": 4096}})
         continue
     device, begin, end, created, ready = map(float, words[:5])
     args = {"task": number, "priority": 0, "created_us": created, "ready_us": ready, "buffered_us": ready,
@@ -134,6 +139,9 @@ made late_start 2 1 "0 50 100 0 0 late" "1 50 100 0 0 late"
 tells 'both devices had tasks for 50% of the time whose threads waited for a processor'
 made small 2 0 "0 50 100 0 0 0x1" "0 150 200 0 0 0x1" "1 0 200 0 0" "stall 0 0 50 memory" "stall 0 100 150 memory"
 tells 'device 0 waited 50% of the time for memory .*: its tasks use 14.0 MB of data, and it has memory for 3.0 MB'
+
+made faulty 2 0 "0 0 100 0 0 0x1" "1 0 100 0 0 0x2" "fault 0 10 40" "fault 1 10 40"
+tells 'kernels waited 0.000 s in all for 2 pages of arrays'
 
 # As a page.
 report "$work/eager.json" "$work/darts.json" -o "$work/report.html" || fail "report -o: $(cat "$work/errors")"

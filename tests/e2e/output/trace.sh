@@ -34,6 +34,13 @@ for program in cholesky gemm2d lu; do
         "all('planned_uses' in e['args'] for e in evictions if e['args']['reason'] != 'compaction')"
 done
 
+# Pages that kernels touch without having named them, where device memory is the process's own.
+[ -n "${E2E_CUDA_DOUBLE-}" ] || {
+    under 0 OMPDARTS_TRACE="$trace" "$E2E_PROGRAMS/array_unnamed" 1
+    traced "faults and all(f['args']['size'] > 0 for f in faults)"
+    stats "totals.faults > 0 and totals.fault_bytes >= 4096 and totals.fault_s > 0"
+}
+
 # Every policy tells its choices, with the numbers of its rule. The link is slow enough for many tasks to be ready before
 # their data are there: else there is nothing to choose from.
 plain 0 "$E2E_BENCH/gemm2d" 12 32

@@ -195,6 +195,10 @@ void told_event(told *t, const od_event *event, size_t task, size_t memory)
     case OD_EVENT_STALL:
         stall_event(t, event);
         break;
+    case OD_EVENT_FAULT:
+        stats->faults++;
+        stats->fault_ns += event->ns - event->since_ns;
+        break;
     default:
         task_event(t, event, task);
     }
@@ -226,6 +230,8 @@ void told_check_end(told *t, od_engine *engine, unsigned ndevices, bool complete
                counted->h2d_bytes == stats.h2d_bytes && counted->d2h_bytes == stats.d2h_bytes &&
                    counted->d2d_bytes == stats.d2d_bytes && counted->peak_bytes == stats.peak_bytes,
                "device %u: told of other bytes than were moved or held", k);
+        EXPECT(t, counted->faults == stats.faults && counted->fault_ns == stats.fault_ns,
+               "device %u: told of other page faults than there were", k);
         EXPECT(t, !complete || counted->stall_ns == stats.stall_ns,
                "device %u: told of %" PRIu64 " ns of stalls, there were %" PRIu64, k, counted->stall_ns,
                stats.stall_ns);

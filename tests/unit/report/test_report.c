@@ -140,9 +140,22 @@ static void the_summary_names_habits(void **state)
     has(summary_of(&r), "1 construct named the default device");
     r.habits = 7;
     has(summary_of(&r), "7 constructs named the default device");
+}
+
+static void the_summary_names_page_faults(void **state)
+{
+    od_report_device two[] = {{.name = "host-0", .stats = {.faults = 1, .fault_bytes = 4096, .fault_ns = 250000000}},
+                              {.name = "host-1", .stats = {.faults = 2, .fault_bytes = 8192, .fault_ns = 500000000}}};
+    od_report r = report;
+    (void)state;
     assert_null(strstr(summary_of(&r), "page fault"));
-    r.faults = 3;
-    has(summary_of(&r), "3 page faults of kernels");
+    r.devices = two;
+    has(summary_of(&r), "3 page faults of kernels that touched more of an array than depend clauses named: 0.012 MB, "
+                        "0.750 s of waiting");
+    od_device_stats totals = od_report_totals(&r);
+    assert_int_equal(totals.faults, 3);
+    assert_int_equal(totals.fault_bytes, 12288);
+    assert_int_equal(totals.fault_ns, 750000000);
 }
 
 static void the_summary_names_what_held_all_tasks_on_one_device(void **state)
@@ -439,6 +452,7 @@ int main(void)
         cmocka_unit_test(totals_are_sums_and_largest_memory),
         cmocka_unit_test(shares_and_averages),
         cmocka_unit_test(the_summary_names_habits),
+        cmocka_unit_test(the_summary_names_page_faults),
         cmocka_unit_test(the_summary_names_what_held_all_tasks_on_one_device),
         cmocka_unit_test(the_summary_shows_every_figure),
         cmocka_unit_test(a_run_without_transfers_shows_no_share),

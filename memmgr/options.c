@@ -15,15 +15,20 @@ static od_status parse_memory(const od_option_spec *spec, const char *text, void
     return OD_OK;
 }
 
-static od_status parse_spill_limit(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+od_status od_parse_spill_limit(const char *text, size_t *limit)
 {
     size_t bytes = 0;
 
-    (void)spec, (void)cause, (void)size;
     if (strcmp(text, "off") != 0 && (od_parse_size(text, &bytes) || bytes == 0 || bytes > INT64_MAX / 4))
         return OD_EINVAL;
-    *(size_t *)value = bytes;
+    *limit = bytes;
     return OD_OK;
+}
+
+static od_status parse_spill_limit(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    (void)spec, (void)cause, (void)size;
+    return od_parse_spill_limit(text, value);
 }
 
 static od_status parse_backend(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
@@ -52,7 +57,7 @@ const od_option_spec od_memory_option_rows[] = {
      "Inside a data region, tiles are evicted to a spill area in host memory, as large as the region; 0 evicts them to "
      "the program's arrays, which then change before the region closes.",
      NULL, od_option_flag, MEMBER(spill)},
-    {OD_OPTION_PREFIX "SPILL_LIMIT", "spill-limit", "size", "off", "bytes", "off, or a size > 0 such as 500M or 2Gi",
+    {OD_OPTION_PREFIX "SPILL_LIMIT", "spill-limit", "size", "off", "bytes", OD_SPILL_LIMIT_ALLOWED,
      "Host memory for spill areas of evicted tiles: tasks that would make more data on devices wait as the guard's do "
      "(docs/memory.md).",
      NULL, parse_spill_limit, MEMBER(spill_limit)},

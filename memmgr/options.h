@@ -15,4 +15,8 @@ typedef struct od_memory_options {
 
 extern const od_option_spec od_memory_option_rows[];
 
+/* Reads off or a size, as in od_memory_options. */
+od_status od_parse_spill_limit(const char *text, size_t *limit);
+#define OD_SPILL_LIMIT_ALLOWED "off, or a size > 0 such as 500M or 2Gi"
+
 #endif

@@ -66,6 +66,7 @@ typedef struct od_task {
     size_t footprint;          /* bytes on a device, rounded */
     uint64_t wait_seq;         /* when it first had to wait for rights, 0 = never */
     unsigned compactions;      /* how often its own replicas have been moved out of each other's way */
+    unsigned moves;            /* how often it went to another device because the spill area is full */
     uint64_t deferred_ns;      /* since when it has waited for what the program holds on devices, 0: it has not */
     bool prefetched;           /* its loads have been asked for */
     uint32_t waits_for;        /* of `access`, which it was found to wait for last: the next look begins there */

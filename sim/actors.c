@@ -55,6 +55,31 @@ static void show_progress(simulation *s)
             simgrid_get_clock());
 }
 
+/* As in the runtime: where nothing happens, and all tasks that are ready wait by the guard's will, one goes on. */
+static void watch_main(int argc, char **argv)
+{
+    static const double patience = 0.5; /* seconds */
+    simulation *s = running;
+    (void)argc, (void)argv;
+    while (od_engine_holds_all(s->engine)) {
+        uint64_t events = od_engine_events(s->engine);
+        sg_actor_sleep_for(patience);
+        if (od_engine_events(s->engine) != events || !od_engine_holds_all(s->engine))
+            continue;
+        od_engine_let_go(s->engine);
+        sim_after_event(s);
+    }
+    s->watched = false;
+}
+
+static void watch(simulation *s)
+{
+    if (s->watched || !od_engine_holds_all(s->engine))
+        return;
+    s->watched = true;
+    sim_start_actor("watch", s->machine->platform->memory, watch_main, 0, true);
+}
+
 /* After an event: hands over what has become ready, then wakes whom the engine has given work. */
 void sim_after_event(simulation *s)
 {
@@ -69,6 +94,7 @@ void sim_after_event(simulation *s)
     while (s->wake.first < s->wake.count) /* other actors may come here meanwhile */
         sg_sem_release(s->wake.items[s->wake.first++]);
     s->wake.first = s->wake.count = 0;
+    watch(s);
 }
 
 void sim_start_actor(const char *name, sg_host_t host, void (*code)(int argc, char **argv), unsigned number,

@@ -2,6 +2,7 @@
 /*
  * ompdarts-sim, which `ompdarts sim` runs: a workload or a recorded graph on a platform, in virtual time.
  */
+#include "memmgr/options.h"
 #include "sched/options.h"
 #include "sim/bounds.h"
 #include "sim/graph/workload.h"
@@ -36,6 +37,7 @@ typedef struct command {
     double lookahead; /* seconds; negative: not given */
     int active;       /* as in od_engine_config */
     int64_t guard;    /* likewise */
+    size_t spill_limit; /* likewise */
     bool active_given;
     uint64_t seed;
     bool seed_given;
@@ -60,6 +62,7 @@ enum {
     BUFFER,
     LOOKAHEAD,
     GUARD,
+    SPILL_LIMIT,
     SEED,
     REPEAT,
     MEMORY,
@@ -88,6 +91,7 @@ static const struct option long_options[] = {
     {"buffer", required_argument, NULL, BUFFER},
     {"lookahead", required_argument, NULL, LOOKAHEAD},
     {"guard", required_argument, NULL, GUARD},
+    {"spill-limit", required_argument, NULL, SPILL_LIMIT},
     {"seed", required_argument, NULL, SEED},
     {"repeat", required_argument, NULL, REPEAT},
     {"sched-time", required_argument, NULL, COST},
@@ -128,28 +132,18 @@ static bool take_model(command *c)
     return false;
 }
 
-static bool take_memory(command *c)
+/* True where it was taken; false, with a message: it is not what is allowed. */
+static bool taken(const char *name, od_status status, const char *allowed)
 {
-    if (od_parse_size(optarg, &c->memory) == OD_OK && c->memory)
-        return true;
-    fprintf(stderr, "ompdarts sim: --mem=%s: not a size above 0, for example 500M or 2Gi\n", optarg);
-    return false;
+    if (status)
+        fprintf(stderr, "ompdarts sim: --%s=%s: not %s\n", name, optarg, allowed);
+    return status == OD_OK;
 }
 
-static bool take_guard(command *c)
+static od_status parse_memory(size_t *bytes)
 {
-    if (od_parse_guard(optarg, &c->guard) == OD_OK)
-        return true;
-    fprintf(stderr, "ompdarts sim: --guard=%s: not " OD_GUARD_ALLOWED "\n", optarg);
-    return false;
-}
-
-static bool take_lookahead(command *c)
-{
-    if (od_parse_seconds(optarg, &c->lookahead) == OD_OK)
-        return true;
-    fprintf(stderr, "ompdarts sim: --lookahead=%s: not a number of seconds from 0 to " OD_MOST_SECONDS "\n", optarg);
-    return false;
+    od_status status = od_parse_size(optarg, bytes);
+    return status || *bytes ? status : OD_EINVAL;
 }
 
 static bool take_devices(command *c)
@@ -169,32 +163,39 @@ static bool take_devices(command *c)
     return true;
 }
 
+/* Where the text of an option is kept as it is; NULL: nowhere. */
+static const char **text_of(command *c, int option)
+{
+    switch (option) {
+    case WORKLOAD:
+        return &c->workload_text;
+    case GRAPH:
+        return &c->graph_name;
+    case PLATFORM:
+        return &c->platform_name;
+    case POLICY:
+        return &c->policy_text;
+    case RULE:
+        return &c->rule_name;
+    case CSV:
+        return &c->csv_name;
+    case TRACE:
+        return &c->trace_name;
+    default:
+        return NULL;
+    }
+}
+
 /* False: refused, with a message. */
 static bool take_option(command *c, int option)
 {
     uint64_t number = 0;
+    const char **text = text_of(c, option);
+    if (text) {
+        *text = optarg;
+        return true;
+    }
     switch (option) {
-    case WORKLOAD:
-        c->workload_text = optarg;
-        return true;
-    case GRAPH:
-        c->graph_name = optarg;
-        return true;
-    case PLATFORM:
-        c->platform_name = optarg;
-        return true;
-    case POLICY:
-        c->policy_text = optarg;
-        return true;
-    case RULE:
-        c->rule_name = optarg;
-        return true;
-    case CSV:
-        c->csv_name = optarg;
-        return true;
-    case TRACE:
-        c->trace_name = optarg;
-        return true;
     case QUIET:
         c->quiet = true;
         return true;
@@ -205,7 +206,7 @@ static bool take_option(command *c, int option)
     case MODEL:
         return take_model(c);
     case MEMORY:
-        return take_memory(c);
+        return taken("mem", parse_memory(&c->memory), "a size above 0, for example 500M or 2Gi");
     case SEED:
         c->seed_given = true;
         return take_number("seed", 0, UINT64_MAX, &c->seed);
@@ -217,9 +218,12 @@ static bool take_option(command *c, int option)
         c->buffer = (unsigned)number;
         return true;
     case LOOKAHEAD:
-        return take_lookahead(c);
+        return taken("lookahead", od_parse_seconds(optarg, &c->lookahead),
+                     "a number of seconds from 0 to " OD_MOST_SECONDS);
     case GUARD:
-        return take_guard(c);
+        return taken("guard", od_parse_guard(optarg, &c->guard), OD_GUARD_ALLOWED);
+    case SPILL_LIMIT:
+        return taken("spill-limit", od_parse_spill_limit(optarg, &c->spill_limit), OD_SPILL_LIMIT_ALLOWED);
     case REPEAT:
         if (!take_number("repeat", 1, 1000000, &number))
             return false;
@@ -386,21 +390,21 @@ static void print_csv(const command *c, const sim_platform *platform, const sim_
     if (c->header && machine->seed == c->seed)
         fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,"
               "d2d_bytes,loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,"
-              "compute_bound_s,critical_path_s,bus_bound_s,lookahead_s,peak_bytes\n",
+              "compute_bound_s,critical_path_s,bus_bound_s,lookahead_s,peak_bytes,spilled_bytes,spill_peak_bytes\n",
               c->csv);
     char cost[32] = "", policy[1100], label[1100];
     if (c->cost != SIM_COST_IGNORED)
         snprintf(cost, sizeof cost, "%.6f", result->sched_s);
     fprintf(c->csv,
             "%s,%u,%u,%u,%zu,%s,%s,%" PRIu64 ",%u,%.9f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%g,%" PRIu64 "\n",
+            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%g,%" PRIu64 ",%" PRIu64 ",%zu\n",
             field(c->label, label, sizeof label), c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
             field(c->policy_text, policy, sizeof policy), c->evict->name, machine->seed, graph->ntasks,
             result->makespan, result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
             total->h2d_bytes, total->d2h_bytes, total->d2d_bytes, total->loads, total->evictions, bounds->load_bytes,
             cost, platform->name, machine->buffer, sim_graph_bytes(graph), total->reloads,
             (double)total->stall_ns * 1e-9, bounds->compute_s, bounds->critical_path_s, bounds->bus_s,
-            machine->lookahead, (uint64_t)total->peak_bytes);
+            machine->lookahead, (uint64_t)total->peak_bytes, total->spilled_bytes, result->spill_peak_bytes);
 }
 
 static double ratio(double value, double bound)
@@ -450,6 +454,9 @@ static void print_table(const command *c, const sim_platform *platform, const si
                ", %" PRIu64 ", %" PRIu64 "\n",
                result->total.h2d_bytes, result->total.d2h_bytes, result->total.d2d_bytes, machine->recording->h2d_bytes,
                machine->recording->d2h_bytes, machine->recording->d2d_bytes);
+    if (result->spill_peak_bytes)
+        printf("  spilled  %12.1f %-4sspill areas take up to %.1f %s\n", (double)result->total.spilled_bytes / unit.per,
+               unit.name, (double)result->spill_peak_bytes / unit.per, unit.name);
     if (!c->workload.unit && flops > 0)
         printf("  speed    %12.1f GFlop/s of %.1f\n", ratio(flops, result->makespan) * 1e-9,
                platform->peak * machine->ndevices * 1e-9);
@@ -506,6 +513,7 @@ static int run_once(const command *c, uint64_t seed)
                            .buffer = c->buffer,
                            .lookahead = c->lookahead,
                            .guard = c->guard,
+                           .spill_limit = c->spill_limit,
                            .active = c->active,
                            .policy = c->policy,
                            .policy_text = c->policy_text,

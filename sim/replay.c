@@ -236,6 +236,8 @@ static void complete_node(simulation *s, uint32_t n)
 static void pass(simulation *s, uint32_t n)
 {
     sim_replay *p = s->replay;
+    if (p->node[n].passed)
+        return;
     p->node[n].passed = true;
     p->npassed++;
     if (p->node[n].waiting_for == 0)
@@ -434,17 +436,21 @@ static void announce(simulation *s, uint32_t n)
     }
 }
 
+/* With other settings than those of the recorded run the order of its lines says nothing of when a task is ready, or a
+ * data construct is carried out: any thread of the program may do that. */
 static void create(simulation *s, uint32_t n)
 {
     const sim_node *node = &s->replay->r->nodes[n];
     if (node->task != SIM_NO_TASK)
         s->task[node->task].created_ns = sim_now_ns();
     const void *kind = node->task != SIM_NO_TASK ? s->task[node->task].kind : NULL;
-    if (node->seconds > 0 || (s->machine->guard && node->task != SIM_NO_TASK))
+    if (node->seconds > 0 || ((s->machine->guard || s->machine->spill_limit) && node->task != SIM_NO_TASK))
         s->replay->node[n].submission =
             od_engine_submit(s->engine, kind, node->seconds, s->replay->r->uses + node->first_use, node->nuses);
     else
         announce(s, n);
+    if (!s->replay->same && (node->task != SIM_NO_TASK || s->replay->node[n].first_step))
+        pass(s, n);
 }
 
 static void note_ended(sim_replay *p, uint32_t n)

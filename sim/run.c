@@ -419,6 +419,7 @@ static od_status make_engine(simulation *s)
                                .lookahead = m->lookahead,
                                .active = m->active,
                                .guard = m->guard,
+                               .spill_limit = m->spill_limit,
                                .early = m->recording || m->results == SIM_RESULTS_EARLY ? worth_sending : 0,
                                .slots = m->platform->slots,
                                .peer = m->platform->peer,
@@ -491,6 +492,7 @@ void sim_add_stats(od_device_stats *total, const od_device_stats *one)
     total->h2d_bytes += one->h2d_bytes;
     total->d2h_bytes += one->d2h_bytes;
     total->d2d_bytes += one->d2d_bytes;
+    total->spilled_bytes += one->spilled_bytes;
     total->loads += one->loads;
     total->reloads += one->reloads;
     total->evictions += one->evictions;
@@ -507,7 +509,8 @@ static void collect(const simulation *s, sim_result *result)
 {
     od_engine_stats stats;
     od_engine_stats_get(s->engine, &stats);
-    *result = (sim_result){.makespan = s->end, .sched_s = (double)stats.sched_ns * 1e-9};
+    *result = (sim_result){
+        .makespan = s->end, .sched_s = (double)stats.sched_ns * 1e-9, .spill_peak_bytes = stats.spill_peak_bytes};
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         od_engine_device_stats(s->engine, k, &result->device[k]);
         sim_add_stats(&result->total, &result->device[k]);

@@ -35,6 +35,7 @@ typedef struct sim_machine {
     double lookahead; /* seconds of work that a buffer may hold while no load is under way */
     int active;       /* as in od_engine_config */
     int64_t guard;    /* likewise */
+    size_t spill_limit; /* likewise */
     od_policy_choice policy;
     const char *policy_text; /* as it was written */
     const char *command;     /* line, for the timeline */
@@ -51,6 +52,7 @@ typedef struct sim_machine {
 typedef struct sim_result {
     double makespan; /* seconds until the last task has ended, and the results are where they are to be */
     double sched_s;  /* processor time in the policy and the eviction rule */
+    size_t spill_peak_bytes;
     od_device_stats device[OD_MAX_DEVICES];
     od_device_stats total; /* sums; peak_bytes is the largest */
 } sim_result;

@@ -88,6 +88,7 @@ struct simulation {
     void (*advance)(simulation *s); /* hands over what has become ready */
     uint32_t *ready;                /* a queue of those that have become ready and that the engine does not know yet */
     uint32_t first_ready, nready;
+    bool watched; /* an actor looks whether what the guard holds back must be let go */
     uint32_t done;
     wake_list wake;
     sg_sem_t finished;

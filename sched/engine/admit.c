@@ -18,12 +18,14 @@ static size_t less(size_t bytes, size_t by)
     return bytes > by ? bytes - by : 0;
 }
 
-/* What the devices and the spill area hold beside the data of a task on each device; the end of the area may be too
- * small for any datum. */
+/* What the devices and the spill area hold beside the data of a task on each device; the end of each may be too small
+ * for any datum. */
 static int64_t room_for_data(const od_engine *e)
 {
     const od_admission *g = &e->admission;
-    return (int64_t)(less(e->config.memory, g->footprint) * e->config.ndevices + less(e->config.spill_limit, g->datum));
+    size_t beside = less(e->config.memory, g->footprint);
+    beside -= g->datum ? beside % g->datum : 0;
+    return (int64_t)(beside * e->config.ndevices + less(e->config.spill_limit, g->datum));
 }
 
 static int64_t bound_of(const od_engine *e)
@@ -263,7 +265,12 @@ static bool runs_nothing(const od_engine *e)
     return !e->host_runs && !e->transfers.count;
 }
 
+bool od_admit_is_stuck(const od_engine *e)
+{
+    return e->spill_full && e->unfinished && runs_nothing(e);
+}
+
 bool od_engine_holds_all(const od_engine *e)
 {
-    return od_admit_holds_all(e) || (e->spill_full && e->unfinished && runs_nothing(e));
+    return od_admit_holds_all(e) || od_admit_is_stuck(e);
 }

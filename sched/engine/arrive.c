@@ -161,6 +161,7 @@ void od_arrive(od_engine *e, od_task *t)
     t->place = t->device = OD_NOWHERE;
     t->wait_seq = 0;
     t->waits_for = 0;
+    t->moves = 0;
     t->deferred_ns = 0;
     t->failed = false;
     t->policy_data = NULL;

@@ -117,14 +117,48 @@ static int bound_elsewhere(const od_task *t, unsigned k)
     return device;
 }
 
+static void move(od_engine *e, od_task *t, unsigned k, unsigned to)
+{
+    od_buffer_take_back(e, t, k);
+    t->state = OD_TASK_READY;
+    od_list_push_back(&e->device[to].forced, &t->link);
+}
+
 static bool move_to_bound(od_engine *e, od_task *t, unsigned k)
 {
     int device = bound_elsewhere(t, k);
-    if (device == OD_NOWHERE)
+    if (device != OD_NOWHERE)
+        move(e, t, k, (unsigned)device);
+    return device != OD_NOWHERE;
+}
+
+/* No device but this one can have all of its data without a new spill area. */
+static bool belongs_here(const od_engine *e, const od_task *t)
+{
+    bool belongs = t->outer || t->bound != OD_NOWHERE;
+    for (uint32_t i = 0; !belongs && i < t->naccess; i++) {
+        const od_datum *d = t->access[i].datum;
+        bool reachable = e->config.peer || od_datum_is_home(d) || !(t->access[i].mode & OD_READ);
+        belongs = d->home != OD_NOWHERE || !reachable;
+    }
+    return belongs;
+}
+
+enum { MAX_MOVES = 8 }; /* of a task: memory that is free may be in pieces */
+
+/* What is here may not be spilled: the head goes where it needs no new spill area. While the guard is on there is such
+ * a device, if data have one size. */
+static bool move_to_room(od_engine *e, od_task *t, unsigned k)
+{
+    unsigned to = 0;
+    if (t->moves >= MAX_MOVES || belongs_here(e, t))
         return false;
-    od_buffer_take_back(e, t, k);
-    t->state = OD_TASK_READY;
-    od_list_push_back(&e->device[device].forced, &t->link);
+    while (to < e->config.ndevices && (to == k || od_device_is_lost(e, (int)to) || !od_memory_has_room(e, to, t)))
+        to++;
+    if (to == e->config.ndevices)
+        return false;
+    t->moves++;
+    move(e, t, k, to);
     return true;
 }
 
@@ -148,8 +182,10 @@ static bool commit_head(od_engine *e, unsigned k)
         commit(e, t, k);
         return true;
     }
-    if (!od_device_is_quiet(device) || e->spill_full) /* od_engine_let_go() */
+    if (!od_device_is_quiet(device))
         return false;
+    if (e->spill_full) /* otherwise od_engine_let_go() */
+        return move_to_room(e, t, k);
     if (od_engine_has_deferred(e, t)) {
         od_buffer_take_back(e, t, k);
         od_engine_defer(e, t);

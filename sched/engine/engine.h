@@ -129,6 +129,7 @@ typedef struct od_device_stats {
     uint64_t tasks;                           /* run on the device */
     uint64_t host_tasks;                      /* given to this device, run on the host */
     uint64_t h2d_bytes, d2h_bytes, d2d_bytes; /* d2d: received */
+    uint64_t spilled_bytes;                   /* of d2h_bytes, those to spill areas */
     uint64_t loads;                           /* transfers that brought a whole datum */
     uint64_t reloads;                         /* loads of a datum that had been loaded here before */
     uint64_t evictions;                       /* replicas that left because memory was needed */
@@ -153,7 +154,7 @@ typedef struct od_engine_stats {
     uint64_t submitted;  /* announced before they were ready */
     uint64_t waiting;    /* of these, not ready yet */
     uint64_t unfinished; /* tasks that are ready or further, and not completed */
-    size_t spill_bytes, spill_peak_bytes; /* of all spill areas, now, and when the largest was made for an eviction */
+    size_t spill_bytes, spill_peak_bytes; /* of all spill areas, now and at most */
     bool waited;         /* a task has waited for others on another device to end with its data */
     uint64_t shared_tasks; /* most tasks that might write one datum on a device */
     uintptr_t shared_base; /* that datum */

@@ -23,7 +23,7 @@ static void progress(od_engine *e)
         return;
     e->in_progress = true;
     bool again = true;
-    if (e->spill_full && e->spilled < e->spilled_then)
+    if (e->spill_full && (e->spilled < e->spilled_then || od_admit_is_stuck(e)))
         try_again(e);
     while (again) {
         if (e->retries) {

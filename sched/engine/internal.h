@@ -183,6 +183,8 @@ bool od_admit_waits(od_engine *e, od_task *t);
 /* One that waits no longer, or NULL; `force`: the first one of all. */
 od_task *od_admit_release(od_engine *e, bool force);
 bool od_admit_holds_all(const od_engine *e);
+/* No task can go on without a new spill area, for which there is no room. */
+bool od_admit_is_stuck(const od_engine *e);
 void od_admit_submit(od_engine *e, od_submission *submission, double seconds);
 /* NULL: there is none. */
 void od_admit_end(od_engine *e, const od_submission *submission);
@@ -203,6 +205,8 @@ void od_seal_forget(od_engine *e, od_region *region);
 
 /* data/memory.c: replicas */
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);
+/* For all of the task's data, where others that may be evicted are. */
+bool od_memory_has_room(const od_engine *e, unsigned k, const od_task *t);
 void od_memory_drop(od_engine *e, od_datum *d, unsigned k);
 void od_memory_drop_all(od_engine *e, od_datum *d, int except);
 void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded);

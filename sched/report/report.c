@@ -45,6 +45,7 @@ od_device_stats od_report_totals(const od_report *report)
         sum.h2d_bytes += d->h2d_bytes;
         sum.d2h_bytes += d->d2h_bytes;
         sum.d2d_bytes += d->d2d_bytes;
+        sum.spilled_bytes += d->spilled_bytes;
         sum.loads += d->loads;
         sum.reloads += d->reloads;
         sum.evictions += d->evictions;
@@ -227,6 +228,7 @@ static void add_stats(builder *b, const od_device_stats *stats)
     add_integer(b, "h2d_bytes", stats->h2d_bytes);
     add_integer(b, "d2h_bytes", stats->d2h_bytes);
     add_integer(b, "d2d_bytes", stats->d2d_bytes);
+    add_integer(b, "spilled_bytes", stats->spilled_bytes);
     add_integer(b, "loads", stats->loads);
     add_integer(b, "reloads", stats->reloads);
     add_integer(b, "evictions", stats->evictions);
@@ -297,6 +299,7 @@ static char *json_text(const od_report *report)
     add_integer(&b, "host_tasks", report->engine.host_tasks);
     add_number(&b, "host_busy_s", seconds(report->engine.host_busy_ns));
     add_number(&b, "sched_ns_per_task", od_report_sched_ns_per_task(report));
+    add_integer(&b, "spill_peak_bytes", report->engine.spill_peak_bytes);
     add_totals(&b, report);
     add_devices(&b, report);
     char *text = b.ok ? cJSON_Print(b.object) : NULL;

@@ -175,6 +175,8 @@ bool od_memory_make_area(od_engine *e, od_region *region)
 {
     if (!region->spill)
         region->spill = od_spill_create(region->base, region->size, &e->spilled);
+    if (e->spilled > e->stats.spill_peak_bytes)
+        e->stats.spill_peak_bytes = e->spilled;
     return region->spill;
 }
 
@@ -190,10 +192,8 @@ static size_t spill_room(const od_engine *e)
     return e->config.spill_limit > e->spilled ? e->config.spill_limit - e->spilled : 0;
 }
 
-static void note_spilled(od_engine *e)
+static void warn_of_spilling(od_engine *e)
 {
-    if (e->spilled > e->stats.spill_peak_bytes)
-        e->stats.spill_peak_bytes = e->spilled;
     if (!e->config.spill_limit || !e->spill_anyway || e->spilled <= e->config.spill_limit || e->spill_warned)
         return;
     e->spill_warned = true;
@@ -220,7 +220,7 @@ static void evict(od_engine *e, od_datum *d, unsigned k)
     od_memory_transfer(
         e, &(od_transfer){
                .datum = d, .kind = OD_EVICT, .from = (int)k, .to = refuge(e, d), .bytes = d->size, .demanded = true});
-    note_spilled(e);
+    warn_of_spilling(e);
     od_hook_evicted(e, d, k); /* once: now its contents stop counting as being on k */
 }
 
@@ -265,6 +265,27 @@ static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
     if (victim)
         emit_eviction(e, k, victim, head ? OD_EVICT_FOR_TASK : OD_EVICT_FOR_PREFETCH, &query);
     return victim;
+}
+
+static bool uses(const od_task *t, const od_datum *d)
+{
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if (t->access[i].datum == d)
+            return true;
+    return false;
+}
+
+bool od_memory_has_room(const od_engine *e, unsigned k, const od_task *t)
+{
+    const od_pool *pool = e->device[k].pool;
+    od_evict_query query = query_of(e, k, t);
+    size_t taken = t->footprint;
+    od_list_each(it, &e->device[k].resident) {
+        const od_replica *r = od_container_of(it, od_replica, lru);
+        if (!od_victim_allowed(&query, r) && !uses(t, r->datum))
+            taken += od_pool_rounded(pool, od_datum_occupies(r->datum));
+    }
+    return taken <= od_pool_capacity(pool);
 }
 
 /* Last resort for the head of a device that does nothing else: its own data may lie so that what is missing
@@ -451,6 +472,12 @@ bool od_memory_spill(od_engine *e, od_datum *d)
     return false;
 }
 
+static void count_stored(od_device_stats *stats, const od_transfer *x)
+{
+    stats->d2h_bytes += x->bytes;
+    stats->spilled_bytes += x->to == OD_SPILL ? x->bytes : 0;
+}
+
 static void count_bytes(od_engine *e, const od_transfer *x)
 {
     if (x->from >= OD_SPILL && x->to >= OD_SPILL)
@@ -458,7 +485,7 @@ static void count_bytes(od_engine *e, const od_transfer *x)
     if (x->from >= OD_SPILL)
         e->device[x->to].stats.h2d_bytes += x->bytes;
     else if (x->to >= OD_SPILL)
-        e->device[x->from].stats.d2h_bytes += x->bytes;
+        count_stored(&e->device[x->from].stats, x);
     else
         e->device[x->to].stats.d2d_bytes += x->bytes;
 }

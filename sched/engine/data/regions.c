@@ -168,7 +168,7 @@ od_status od_engine_region_close(od_engine *e, const od_section *section, bool c
     od_status status = close_now(e, region, section, copy_out, request);
     if (status)
         ++*count;
-    else
-        od_engine_construct_done(e, OD_BANKER_NO_STEP); /* what the guard holds may go on */
+    else if (!*request) /* otherwise after that: what the guard holds may go on where nothing of the region is left */
+        od_engine_construct_done(e, OD_BANKER_NO_STEP);
     return status;
 }

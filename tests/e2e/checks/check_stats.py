@@ -14,7 +14,8 @@ import re
 import sys
 from types import SimpleNamespace
 
-DEVICE_COUNTS = ("tasks host_tasks h2d_bytes d2h_bytes d2d_bytes loads reloads evictions faults fault_bytes peak_bytes limit_bytes").split()
+DEVICE_COUNTS = ("tasks host_tasks h2d_bytes d2h_bytes d2d_bytes spilled_bytes loads reloads evictions faults "
+                 "fault_bytes peak_bytes limit_bytes").split()
 DEVICE_TIMES = "busy_s start_s stall_s transfer_s overlapped_s fault_s".split()
 SUMS = [name for name in DEVICE_COUNTS if name not in ("peak_bytes", "limit_bytes")]
 
@@ -32,6 +33,8 @@ def schema_errors(stats):
                 yield f"{where}: {name} is {getattr(figures, name)}"
         if figures.peak_bytes > figures.limit_bytes:
             yield f"{where}: peak_bytes {figures.peak_bytes} exceeds limit_bytes {figures.limit_bytes}"
+        if figures.spilled_bytes > figures.d2h_bytes:
+            yield f"{where}: spilled_bytes exceeds d2h_bytes"
         if where != "totals" and figures.busy_s + figures.start_s + figures.stall_s > stats.wall_s + 1e-6:
             yield f"{where}: busy, start and stall take longer than the run"
         if figures.overlapped_s > figures.transfer_s + 1e-9:

@@ -255,6 +255,12 @@ static void run(uint64_t *seed)
     od_engine_destroy(w.engine);
 }
 
+/* One, two or four. */
+static unsigned some_devices(uint64_t *seed)
+{
+    return 1u << random_below(seed, 3);
+}
+
 static void test_bound(void **unused)
 {
     (void)unused;
@@ -263,7 +269,9 @@ static void test_bound(void **unused)
     for (unsigned i = 0; i < 1200; i++) {
         unsigned bound = 1 + (unsigned)random_below(&seed, 4);
         announced when = (announced)random_below(&seed, 3);
-        begin((int64_t)bound * SIZE, policies[i % 3]);
+        od_engine_config config = config_of((int64_t)bound * SIZE, policies[i % 3]);
+        config.ndevices = some_devices(&seed);
+        begin_with(&config);
         submit(when);
         run(&seed);
         if (when != WHEN_DONE) /* else sizes are known too late */
@@ -279,9 +287,9 @@ static void test_spill_limit(void **unused)
     static const char *const policies[] = {"darts", "eager", "stationary"};
     unsigned spilled = 0;
     for (unsigned i = 0; i < 1200; i++) {
-        unsigned limit = 1 + (unsigned)random_below(&seed, 4), devices = 1 + (unsigned)random_below(&seed, 2);
+        unsigned limit = 1 + (unsigned)random_below(&seed, 4);
         od_engine_config config = config_of(0, policies[i % 3]);
-        config.ndevices = devices;
+        config.ndevices = some_devices(&seed);
         config.memory = (size_t)SIZE * (1 + random_below(&seed, 3));
         config.spill_limit = (size_t)limit * SIZE;
         begin_with(&config);

@@ -27,6 +27,7 @@ static const od_report_device devices[] = {
       .h2d_bytes = 9007199254740993,
       .d2h_bytes = 18446744073709551615u,
       .d2d_bytes = 30,
+      .spilled_bytes = 31,
       .loads = 40,
       .reloads = 5,
       .evictions = 6,
@@ -57,7 +58,7 @@ static const od_report report = {
     .evict = "luf",
     .seed = 18446744073709551614u,
     .wall_s = 3.25,
-    .engine = {.tasks = 13, .host_tasks = 2, .host_busy_ns = 250000000, .sched_ns = 6500},
+    .engine = {.tasks = 13, .host_tasks = 2, .host_busy_ns = 250000000, .sched_ns = 6500, .spill_peak_bytes = 77},
     .ndevices = 2,
     .devices = devices,
 };
@@ -112,6 +113,7 @@ static void totals_are_sums_and_largest_memory(void **state)
     assert_int_equal(sum.h2d_bytes, 9007199254741000);
     assert_int_equal(sum.d2h_bytes, 20);
     assert_int_equal(sum.d2d_bytes, 1000030);
+    assert_int_equal(sum.spilled_bytes, 31);
     assert_int_equal(sum.loads, 43);
     assert_int_equal(sum.reloads, 6);
     assert_int_equal(sum.evictions, 8);
@@ -298,6 +300,7 @@ static void json_has_every_figure_of_the_run(void **state)
     assert_true(number(json, "host_tasks") == 2);
     assert_true(number(json, "host_busy_s") == 0.25);
     assert_true(number(json, "sched_ns_per_task") == 500);
+    assert_true(number(json, "spill_peak_bytes") == 77);
     const cJSON *totals = cJSON_GetObjectItemCaseSensitive(json, "totals");
     assert_true(number(totals, "tasks") == 11);
     assert_true(number(totals, "loads") == 43);
@@ -321,6 +324,7 @@ static void json_has_every_figure_of_a_device(void **state)
     assert_true(number(d, "h2d_bytes") == 9007199254740992.0);
     assert_true(number(d, "d2h_bytes") == 18446744073709551615.0);
     assert_true(number(d, "d2d_bytes") == 30);
+    assert_true(number(d, "spilled_bytes") == 31);
     assert_true(number(d, "loads") == 40);
     assert_true(number(d, "reloads") == 5);
     assert_true(number(d, "evictions") == 6);

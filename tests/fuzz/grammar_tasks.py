@@ -31,6 +31,8 @@ class TaskStatements:
         unsuited = (Task, Detached, Taskgroup, Taskloop, Data, Scene)
         if task.flags == "untied" and any(isinstance(s, unsuited) for s in self.out.walk(task.body)):
             task.flags = ""
+        if task.flags == "untied":
+            self.spell_without_objects(task.body)
         task.depends = self.depends(self.touched(task.body))
         self.spell_depends(task)
         if len(task.body) == 1 and isinstance(task.body[0], Host):
@@ -40,6 +42,13 @@ class TaskStatements:
         if all(isinstance(s, (Host, Taskwait)) for s in task.body):
             task.body = [s for s in task.body if not isinstance(s, Taskwait)]
         return task
+
+    def spell_without_objects(self, body):
+        """Where a construct in an untied task names such objects, clang 19 saves the stack pointer in one part of the task
+        and restores it in the next, which runs on another stack."""
+        for statement in self.out.walk(body):
+            if getattr(statement, "spelling", "") == "depobj":
+                statement.spelling = "plain"
 
     def touched(self, body):
         """(section, writes) of all that a body touches; sections that move with loops inside it as whole arrays."""

@@ -14,6 +14,7 @@ from program import PLACES, Associate, Cancelled, Data, Motion, Target
 # Programs take a fraction of a second of their own. What takes eight is asked where it is, before the watchdog ends it
 # after ten.
 SLOW_S, TIMEOUT_S = 8, 60
+MOST_DELAY_S = 5  # of all steps of a program together, each of which may wait for a copy
 FLAGS = ["-fopenmp", "-fopenmp-version=52", "-fno-crash-diagnostics", "-Wno-pass-failed"]
 
 
@@ -279,7 +280,7 @@ class Settings:
         if self.double and rng.random() < 0.4:
             settings["OMPDARTS_BACKEND"] = "cuda"
             if rng.random() < 0.3:
-                settings["CUDA_DOUBLE_JITTER"] = "0.0005"
+                settings["CUDA_DOUBLE_JITTER"] = f"{min(0.0005, MOST_DELAY_S / world.cost):g}"
             if rng.random() < 0.3:
                 settings["OMPDARTS_DEVICES"] = rng.choice(("0*3", "1*2,0", "3,1", "0*4:2"))
                 if names_devices(world.program):  # by number: the first of a list is not to become the default device

@@ -79,6 +79,7 @@
     X(void, __kmpc_omp_wait_deps, (od_ident *, int32_t, int32_t, od_depend *, int32_t, od_depend *))                   \
     X(void, __kmpc_taskgroup, (od_ident *, int32_t))                                                                   \
     X(void, __kmpc_end_taskgroup, (od_ident *, int32_t))                                                               \
+    X(void *, __kmpc_task_reduction_get_th_data, (int32_t, void *, void *))                                            \
     X(void, __kmpc_task_reduction_modifier_fini, (od_ident *, int32_t, int32_t))                                       \
     X(void, __kmpc_barrier, (od_ident *, int32_t))                                                                     \
     X(int32_t, __kmpc_cancel, (od_ident *, int32_t, int32_t))                                                          \

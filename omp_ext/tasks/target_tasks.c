@@ -215,6 +215,7 @@ void od_target_task_begin(int32_t gtid, od_record *record)
     if (record->code->kind != OD_ENTRY_OFFLOADS) /* it may be the host branch of an if clause */
         od_task_host_access(record->depends, record->ndepends);
     od_thread saved = od_self;
+    capture.outside = &saved;
     od_self = (od_thread){.mode = OD_CAPTURE, .capture = &capture, .own_default_device = saved.own_default_device};
     uint64_t owner = od_recorder_own(record->number);
     run_entry(gtid, record);
@@ -228,6 +229,17 @@ void od_target_task_begin(int32_t gtid, od_record *record)
     od_task_withdraw(record);
     od_thread_at_scheduling_point(was);
     od_record_free(record);
+}
+
+/* in_reduction: what the kernel gets is the calling thread's own copy, to which its other tasks add as soon as this one
+ * has left the thread. So it does not: the construct is carried out here. */
+void *__kmpc_task_reduction_get_th_data(int32_t gtid, void *taskgroup, void *data)
+{
+    if (!od_runtime_is_idle() && od_self.mode == OD_CAPTURE) {
+        od_self.capture->what = OD_CAPTURED_DONE;
+        od_self = *od_self.capture->outside;
+    }
+    return REAL(__kmpc_task_reduction_get_th_data)(gtid, taskgroup, data);
 }
 
 static int32_t target_trampoline(int32_t gtid, void *task)

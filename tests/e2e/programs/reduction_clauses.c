@@ -140,6 +140,23 @@ static void tasks(double *x)
     CHECK(total == N * (N - 1) / 2.0);
 }
 
+/* Kernels and host tasks that a thread has at once add to the same copy of the list item. */
+static void nowait_tasks(double *x)
+{
+    double total = 0;
+#pragma omp parallel num_threads(1) /* with more libomp 19 loses some itself */
+#pragma omp single
+#pragma omp taskgroup task_reduction(+ : total)
+    for (int t = 0; t < 160; t++) {
+#pragma omp target nowait in_reduction(+ : total) map(to : x[0 : N])
+        for (int i = 0; i < N; i++)
+            total += x[i];
+#pragma omp task in_reduction(+ : total)
+        total += t;
+    }
+    CHECK(total == 160 * (N * (N - 1) / 2.0) + 12720);
+}
+
 int main(void)
 {
     double *x = make_tiles(1, 0);
@@ -149,6 +166,7 @@ int main(void)
     arrays(x);
     own(x);
     tasks(x);
+    nowait_tasks(x);
     free(x);
     return check_result();
 }

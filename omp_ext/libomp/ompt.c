@@ -34,7 +34,8 @@ static _Thread_local struct {
     const void *at;      /* the program's code, of the thread's target construct */
     const void *api;     /* the same, of a call of omp_target_alloc() and its kin */
     unsigned depth;      /* target regions whose begin has been reported and whose end has not */
-    od_ompt_data target; /* of one that is reported here */
+    unsigned emitted;    /* the depth of one that is reported here; 0: none is */
+    od_ompt_data target; /* of that one */
 } own;
 
 /* --- addresses -------------------------------------------------------------- */
@@ -138,6 +139,7 @@ static void emit_target(int kind, int endpoint, int device, const void *from)
     if (endpoint == OD_OMPT_BEGIN)
         own.target.value = ompt.callback[OD_OMPT_TARGET_EMI] ? 0 : FIRST_ID + atomic_fetch_add(&ompt.last_id, 1);
     count_depth(endpoint);
+    own.emitted = endpoint == OD_OMPT_BEGIN ? own.depth : 0;
     if (ompt.callback[OD_OMPT_TARGET_EMI])
         TOOL(od_ompt_target_emi, OD_OMPT_TARGET_EMI)(kind, endpoint, device, task, NULL, &own.target, from);
     else if (ompt.callback[OD_OMPT_TARGET])
@@ -148,6 +150,12 @@ static void emit_target(int kind, int endpoint, int device, const void *from)
 static bool is_schedulers(const void *from)
 {
     return is_ours(from) && own.depth == 0 && !own.api;
+}
+
+/* In a region that is reported here, of which libomptarget knows nothing. */
+static bool is_in_emitted(const void *from)
+{
+    return is_ours(from) && own.emitted && own.depth == own.emitted;
 }
 
 static int device_of(int from_device, int to_device)
@@ -165,7 +173,7 @@ static void on_data_op(uint64_t target, uint64_t op, int type, void *source, int
     if (alone)
         emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_BEGIN, device_of(from_device, to_device), NULL);
     TOOL(od_ompt_data_op, OD_OMPT_DATA_OP)
-    (alone ? own.target.value : target, op, type, source, from_device, to, to_device, bytes,
+    (is_in_emitted(from) ? own.target.value : target, op, type, source, from_device, to, to_device, bytes,
      alone ? NULL : target_from(from));
     if (alone)
         emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_END, device_of(from_device, to_device), NULL);
@@ -181,7 +189,7 @@ static void on_data_op_emi(int endpoint, od_ompt_data *target_task, od_ompt_data
     if (endpoint == OD_OMPT_BEGIN && (alone = is_schedulers(from)))
         emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_BEGIN, device_of(from_device, to_device), NULL);
     TOOL(od_ompt_data_op_emi, OD_OMPT_DATA_OP_EMI)
-    (endpoint, target_task, alone ? &own.target : target, op, type, source, from_device, to, to_device, bytes,
+    (endpoint, target_task, is_in_emitted(from) ? &own.target : target, op, type, source, from_device, to, to_device, bytes,
      alone ? NULL : target_from(from));
     if (endpoint == OD_OMPT_END && alone) {
         emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_END, device_of(from_device, to_device), NULL);

@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# usage: guide.sh GUIDE [COMMAND_FOLDER]
+# usage: guide.sh GUIDE [COMMAND_FOLDER [LLVM_ROOT]]
 #
 # What docs/guide.md shows is so: its files are written into the current folder, its commands run there in their order, and what
 # they print is compared. A line of the guide must come as it stands, but for figures, which vary (a sum does not); "..." is
-# any lines. With COMMAND_FOLDER by the `ompdarts` that is there, in a temporary folder. Exit codes: 0 right, 1 wrong, 77 skipped.
+# any lines. With COMMAND_FOLDER by the `ompdarts` that is there, in a temporary folder. With LLVM_ROOT by the LLVM 19 in that
+# folder. Exit codes: 0 right, 1 wrong, 77 skipped.
 set -u
 guide=$(realpath "$1")
 failures=0
-command -v clang-19 >/dev/null || { echo "skipped: no clang-19"; exit 77; }
+llvm=${3-/usr/lib/llvm-19}
+[ -x "$llvm/bin/clang" ] && [ -e "$llvm/lib/libomp.so" ] || { echo "skipped: no clang and libomp in $llvm"; exit 77; }
 if (($# > 1)); then
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
@@ -77,7 +79,9 @@ while IFS= read -r line; do
             state=text ;;
         'console:$ '*)
             run_command
-            command=${line#'$ '} ;;
+            command=${line#'$ '}
+            command=${command//\/usr\/lib\/llvm-19/$llvm}
+            command=${command//clang-19/$llvm/bin/clang} ;;
         console:*) expected+=("$line") ;;
         file:*) printf '%s\n' "$line" >>"$file" ;;
         text:?*) text=$line ;;

@@ -9,7 +9,8 @@
 [ -z "$sanitizer" ] || { echo "skipped: the sanitizer has a tool of its own"; exit 77; }
 tool=$1
 program=$E2E_PROGRAMS/ompt_events
-export OMP_NUM_THREADS=3
+# Debian's libomptarget reports target events only where it finds a libomp.so by that name, as in LLVM's own folder.
+export OMP_NUM_THREADS=3 LD_LIBRARY_PATH=$E2E_LLVM_LIBDIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 # The tool's lines: each event and place once.
 seen() {

@@ -189,8 +189,8 @@ static void on_data_op_emi(int endpoint, od_ompt_data *target_task, od_ompt_data
     if (endpoint == OD_OMPT_BEGIN && (alone = is_schedulers(from)))
         emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_BEGIN, device_of(from_device, to_device), NULL);
     TOOL(od_ompt_data_op_emi, OD_OMPT_DATA_OP_EMI)
-    (endpoint, target_task, is_in_emitted(from) ? &own.target : target, op, type, source, from_device, to, to_device, bytes,
-     alone ? NULL : target_from(from));
+    (endpoint, target_task, is_in_emitted(from) ? &own.target : target, op, type, source, from_device, to, to_device,
+     bytes, alone ? NULL : target_from(from));
     if (endpoint == OD_OMPT_END && alone) {
         emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_END, device_of(from_device, to_device), NULL);
         alone = false;

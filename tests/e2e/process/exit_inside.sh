@@ -7,6 +7,7 @@
 # hang, and the statistics are written. (Without the library such programs may crash: nobody waits for the other tasks.)
 . "$(dirname "$0")/../common.sh"
 place=$1
+exits=1 # in what `stats` expects
 memory=24Ki
 [ "$place" = host_version ] && memory=80Ki # more than one tile, less than what the task wants
 

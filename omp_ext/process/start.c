@@ -149,18 +149,24 @@ static void start_services(void)
     od_interrupt_start(reports ? od_runtime_report_interrupted : NULL, od_runtime_show_state);
 }
 
-static void start_or_refuse(void)
+/* False: there is not enough memory, or there are not enough threads. Wrong options end the program instead. */
+static bool start_all(void)
 {
     char message[400];
     if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
         od_refuse(message);
     if (take_pools()) {
-        snprintf(message, sizeof message, "the memory of %u devices could not be taken; set OMPDARTS_MEM to less",
-                 od_runtime.devices.count);
-        od_refuse(message);
+        od_log(OD_LOG_WARNING, "runtime",
+               "the memory of %u devices could not be taken, nothing is scheduled; set OMPDARTS_MEM to less",
+               od_runtime.devices.count);
+        return false;
     }
-    if (start_engine() || !start_threads())
-        od_refuse("the scheduler could not be started: out of memory or threads");
+    if (start_engine() || !start_threads()) {
+        od_log(OD_LOG_WARNING, "runtime", "out of memory or threads, nothing is scheduled");
+        od_backend_release(&od_runtime.backend);
+        return false;
+    }
+    return true;
 }
 
 /* The processors are there for all workers together; a program that wants fewer threads gets fewer. */
@@ -195,7 +201,10 @@ void od_runtime_start(void)
     if (od_runtime.options.cache)
         od_profile_start();
     choose_devices((unsigned)available);
-    start_or_refuse();
+    if (!start_all()) {
+        atomic_store(&od_process_self.activity, OD_OFF);
+        return;
+    }
     od_runtime.kernel_threads = share_processors();
     od_runtime.start_ns = od_clock_ns();
     start_services();

@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* --- devices ------------------------------------------------------------------ */
@@ -102,6 +103,29 @@ static size_t physical_memory(void)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
 }
 
+/* Bytes that a limit of the process's address space (`ulimit -v`) leaves to it. */
+static size_t address_space_left(void)
+{
+    struct rlimit limit;
+    unsigned long pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    size_t used = pages * (size_t)sysconf(_SC_PAGESIZE);
+    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+/* For host devices: half of what there is. What the address space is limited to, the program and its threads need, too. */
+static size_t host_memory(void)
+{
+    size_t memory = physical_memory(), left = address_space_left() / 2;
+    return (left < memory ? left : memory) / 2;
+}
+
 /* Total memory of the smallest GPU, bytes; 0 where there is no NVIDIA driver. */
 static size_t gpu_memory(void)
 {
@@ -146,5 +170,5 @@ size_t od_devices_memory(const od_devices *devices, const od_backend *backend)
     if (least < SIZE_MAX)
         return least - headroom(least);
     size_t gpu = gpu_memory();
-    return gpu ? gpu / 20 * 17 / most_shares : physical_memory() / 2 / devices->count;
+    return gpu ? gpu / 20 * 17 / most_shares : host_memory() / devices->count;
 }

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# A limit of the address space (`ulimit -v`): the devices' memory is what fits, and where OMPDARTS_MEM does not fit nothing
+# is scheduled; the program runs in either case.
+. "$(dirname "$0")/../common.sh"
+[ -z "$sanitizer" ] || { echo "skipped: sanitizers need all of the address space"; exit 77; }
+limited=(OMP_NUM_THREADS=2 bash -c 'ulimit -v 2000000 && exec "$0" "$@"')
+
+for program in "$E2E_BENCH/sync --loops 5 20000" "$E2E_PROGRAMS/target_nowait"; do
+    plain 0 "${limited[@]}" $program
+    under 0 "${limited[@]}" $program
+    same_output "/seconds/d; s/[0-9.]+ s\b//"
+    stats "stats.tasks > 0"
+    under 0 OMPDARTS_MEM=1G "${limited[@]}" $program
+    same_output "/seconds/d; s/[0-9.]+ s\b//"
+    says "nothing is scheduled"
+done
+finish

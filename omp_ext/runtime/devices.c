@@ -119,7 +119,7 @@ static size_t address_space_left(void)
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
-/* For host devices: half of what there is. What the address space is limited to, the program and its threads need, too. */
+/* For host devices: half of what there is. The program and its threads need part of a limited address space, too. */
 static size_t host_memory(void)
 {
     size_t memory = physical_memory(), left = address_space_left() / 2;

@@ -4,7 +4,7 @@
 # usage: scripts/demo.sh [NTILES TILE]      (default: 24 320)
 #
 # Installs what is missing, builds, and runs two ordinary OpenMP programs, a Cholesky factorisation and a matrix product
-# (gemm2d: one task is a block row of A times a block column of B), on four memory-capped devices under four pairs of
+# (gemm2d: one task is a block row of A times a block column of B), on four memory-capped devices under five pairs of
 # scheduling policy and eviction rule. Single precision, NTILES x NTILES tiles of TILE x TILE elements. The devices are
 # LLVM's host devices: no GPU is needed.
 #
@@ -28,7 +28,7 @@ tile=${2:-320}
 devices=4
 depth=4     # gemm2d: tiles in a block row
 min_tiles=8 # below that, a quarter of the data does not hold what a task needs
-configurations=("eager lru" "darts lru" "darts luf" "stationary belady")
+configurations=("eager lru" "darts lru" "darts luf" "stationary belady" "auto auto")
 
 if (($# != 0 && $# != 2)) || ! [[ $ntiles =~ ^[1-9][0-9]{0,3}$ && $tile =~ ^[1-9][0-9]{0,4}$ ]] ||
     ((ntiles < min_tiles)); then

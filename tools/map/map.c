@@ -5,6 +5,7 @@
  */
 #include "tools/map/listing.h"
 #include "tools/tools.h"
+#include "util/file/name.h"
 #include "util/options.h"
 
 #include <errno.h>
@@ -46,6 +47,27 @@ typedef struct request {
     char **program;            /* with the options of `run` before it */
 } request;
 
+/* An own option at the end of the command line was not taken for lack of its value. */
+static bool lacks_value(const char *option)
+{
+    return strcmp(option, "--from") == 0 || strcmp(option, "--output") == 0 || strcmp(option, "-o") == 0;
+}
+
+static bool is_complete(const request *r)
+{
+    const char *program = *r->program;
+    if (program && lacks_value(program))
+        od_tool_error("option '%s' needs a value", program);
+    else if ((program != NULL) == (r->from != NULL))
+        od_tool_error("map: %s; `ompdarts map --help` explains",
+                      r->from ? "a PROGRAM and a trace" : "no PROGRAM given");
+    else if (r->from && r->output && od_file_is_same(r->output, r->from))
+        od_tool_error("map: -o %s would replace the trace; allowed: another file", r->output);
+    else
+        return true;
+    return false;
+}
+
 /* False: `status` is the command's. */
 static bool parse(char **argv, request *r, int *status)
 {
@@ -72,10 +94,7 @@ static bool parse(char **argv, request *r, int *status)
         }
     }
     r->program = argv;
-    if ((*argv != NULL) != (r->from != NULL))
-        return true;
-    od_tool_error("map: %s; `ompdarts map --help` explains", r->from ? "a PROGRAM and a trace" : "no PROGRAM given");
-    return false;
+    return is_complete(r);
 }
 
 /* --- the run ---------------------------------------------------------------------- */

@@ -122,6 +122,11 @@ refuses() {
 }
 refuses "map: no PROGRAM given" --each
 refuses "map: a PROGRAM and a trace" --from=x ./program
+refuses "option '--from' needs a value" --from
+refuses "option '-o' needs a value" --sums -o
+cp "$work/known.json" "$work/kept.json"
+refuses "-o $work/./known.json would replace the trace" --from="$work/known.json" -o "$work/./known.json"
+cmp "$work/known.json" "$work/kept.json" || fail "map -o: the trace is another one"
 refuses "$work/nothing: No such file or directory" --from="$work/nothing"
 refuses "unknown option '--shced'" --shced=eager "$E2E_BENCH/cholesky"
 finish

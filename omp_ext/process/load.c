@@ -50,6 +50,16 @@ static void mend_thread_table(void)
         od_environment_default("LIBOMP_NUM_HIDDEN_HELPER_THREADS", "0");
 }
 
+/* libomp then carries each task out where it is created, and knows none that complete later. */
+static bool has_tasks_at_once(void)
+{
+    const char *tasking = od_environment("KMP_TASKING");
+    bool at_once = tasking && strcmp(tasking, "0") == 0;
+    if (at_once)
+        od_log(OD_LOG_WARNING, "runtime", "KMP_TASKING=0: tasks run where they are created, nothing is scheduled");
+    return at_once;
+}
+
 static void configure(void)
 {
     char error[OD_OPTION_ERROR];
@@ -70,7 +80,7 @@ static void configure(void)
     if (disabled) /* whoever asked for a summary learns why there is none */
         od_log(od_runtime.options.stats.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",
                "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
-    if (!od_runtime.options.disable && !disabled && knows_llvm()) {
+    if (!od_runtime.options.disable && !disabled && knows_llvm() && !has_tasks_at_once()) {
         enum { RESERVE = 4 << 20 }; /* bytes: for what is under way when there are no more */
         od_memory_reserve(RESERVE);
         /* A thread that asks libomptarget for the end of kernels is made to wait for one after so many questions. */

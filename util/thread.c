@@ -132,6 +132,13 @@ void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns)
     od_condition_wait_until(condition, lock, &end);
 }
 
+long od_nap_until_asked(double left_ns, long least)
+{
+    const double most = 100e3;
+    double nap_ns = left_ns > 0 ? left_ns / 2 : -left_ns / 16;
+    return nap_ns < (double)least ? least : (long)(nap_ns < most ? nap_ns : most);
+}
+
 void od_thread_nap_short(void)
 {
     prctl(PR_SET_TIMERSLACK, 1000);

@@ -38,5 +38,9 @@ void od_thread_admit_cancellation(int before);
  * default a wait takes 50 us longer. */
 void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns);
 void od_thread_nap_short(void);
+/* How long to nap before asking whether something has ended that is predicted to do so in `left_ns`: half of that, so
+ * that the questions become more frequent towards its end. What is late is asked more and more seldom. `least` ns at
+ * least. */
+long od_nap_until_asked(double left_ns, long least);
 
 #endif

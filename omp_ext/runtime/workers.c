@@ -5,6 +5,7 @@
 
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
+#include "util/clock.h"
 #include "util/container/list.h"
 #include "util/lock.h"
 #include "util/memory.h"
@@ -19,6 +20,7 @@ typedef struct queue {
     od_job *under_way; /* that go on by themselves, the oldest first; while a thread asks them it has them to itself */
     unsigned idle;     /* threads that will look at the queue before they sleep */
     unsigned asking;   /* of these, threads that will ask the jobs under way */
+    uint64_t end_ns;   /* of the last one of these jobs: the next one begins then */
     pthread_cond_t wake;
     int place;
     od_workers *workers;
@@ -40,6 +42,8 @@ struct od_workers {
     unsigned nplaces;
     queue queue[];
 };
+
+enum { NAP_NS = 5000 }; /* the shortest between two questions */
 
 static void *work(void *arg);
 
@@ -76,8 +80,6 @@ static void append(od_job **list, od_job *jobs)
         list = &(*list)->next;
     *list = jobs;
 }
-
-enum { NAP_NS = 5000 };
 
 /* The calling thread may be away until others' jobs have ended: another one has to look after these. */
 static void leave_to_others(queue *q)
@@ -127,11 +129,21 @@ static void poll_all(queue *q)
         }
         *at = job->next;
         od_lock_take(w->lock);
+        q->end_ns = od_clock_ns();
         w->ops->done(job, status);
     }
     od_lock_take(w->lock);
     append(&jobs, q->under_way); /* others have started these meanwhile */
     q->under_way = jobs;
+}
+
+/* Until the oldest job is asked again. */
+static long nap_of(const queue *q)
+{
+    const od_job *job = q->under_way;
+    uint64_t start_ns = job->start_ns > q->end_ns ? job->start_ns : q->end_ns;
+    double end_ns = (double)start_ns + job->task.duration * (double)OD_NS_PER_S;
+    return od_nap_until_asked(end_ns - (double)od_clock_ns(), NAP_NS);
 }
 
 /* Until there is something to do: one thread asks the jobs under way now and then. */
@@ -143,7 +155,7 @@ static void rest(queue *q)
         return;
     }
     q->asking++;
-    od_condition_nap(&q->wake, w->lock, NAP_NS);
+    od_condition_nap(&q->wake, w->lock, nap_of(q));
     q->asking--;
 }
 

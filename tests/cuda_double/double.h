@@ -22,6 +22,7 @@
  * From the environment:
  *   CUDA_DOUBLE_DEVICES=4, CUDA_DOUBLE_MEMORY=64Mi (bytes of each), CUDA_DOUBLE_PEER=1 (0: no peer access)
  *   CUDA_DOUBLE_BANDWIDTH=0   bytes/s of each device and direction; 0: what memcpy gives
+ *   CUDA_DOUBLE_PIN_BANDWIDTH=0  bytes/s at which host memory is registered, and its registration undone; 0: at once
  *   CUDA_DOUBLE_JITTER=0      most seconds that an operation is delayed, at random, seeded by CUDA_DOUBLE_SEED
  *   CUDA_DOUBLE_PIN_LIMIT=0   bytes of host memory that can be pinned; 0: all
  *   CUDA_DOUBLE_WATCH_PINS=1  a copy of memory that has been mapped anew since it was registered is misuse (slow)
@@ -166,6 +167,7 @@ typedef struct cd_op {
     uint64_t record;
     void (*function)(void *);
     void *data;
+    uint64_t submitted_ns;
     struct cd_op *next;
 } cd_op;
 
@@ -175,6 +177,7 @@ struct od_cu_stream_st {
     bool alive, has_worker;
     cd_op *first, *last; /* the first one is being executed */
     uint64_t submitted, finished;
+    uint64_t end_ns;        /* of the operations so far, as a device would have had them */
     pthread_cond_t changed; /* an operation has come, or the end */
     uint64_t random;
     cd_stream *next;
@@ -185,6 +188,7 @@ struct od_cu_event_st {
     cd_context *context;
     bool alive;
     uint64_t recorded, completed;
+    uint64_t end_ns; /* of what the completed record followed */
     cd_event *next;
 };
 
@@ -200,6 +204,7 @@ typedef struct cd_settings {
     unsigned ndevices;
     size_t memory, pin_limit; /* bytes */
     double bandwidth;         /* bytes/s; 0: no limit */
+    double pin_bandwidth;     /* likewise */
     double jitter_s;
     uint64_t seed;
     unsigned nrules;
@@ -304,7 +309,11 @@ void cd_kernels_drain(const cd_context *context);
 od_cu_function cd_function_create(od_cu_module module, const cd_symbol *symbol);
 
 /* Executes a kernel; entered and left with the lock, which is dropped while it computes. */
-void cd_kernel_execute(cd_device *device, const cd_op *op);
+void cd_kernel_execute(cd_stream *stream, const cd_op *op);
+
+/* The stream's next operation takes so long on what else it needs, each free from the time on that is noted there (NULL:
+ * nothing). Returns its end. */
+uint64_t cd_stream_take_time(cd_stream *stream, const cd_op *op, double seconds, uint64_t *one, uint64_t *other);
 
 /* How an operation sleeps. */
 uint64_t cd_now_ns(void);

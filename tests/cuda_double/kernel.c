@@ -152,17 +152,11 @@ static void compute(void *code, const uint64_t *w)
 }
 
 /* Kernels of one device have their times one after the other, whatever their streams. */
-static uint64_t reserve_time(cd_device *device)
+void cd_kernel_execute(cd_stream *stream, const cd_op *op)
 {
-    uint64_t now = cd_now_ns();
-    if (device->kernel_end_ns < now)
-        device->kernel_end_ns = now;
-    return device->kernel_end_ns += (uint64_t)(cd.settings.kernel_s * 1e9);
-}
-
-void cd_kernel_execute(cd_device *device, const cd_op *op)
-{
-    uint64_t end_ns = cd.settings.kernel_s > 0 ? reserve_time(device) : 0;
+    double seconds = cd.settings.kernel_s;
+    uint64_t *device_end_ns = &stream->context->device->kernel_end_ns;
+    uint64_t end_ns = seconds > 0 ? cd_stream_take_time(stream, op, seconds, device_end_ns, NULL) : 0;
     cd.stats.kernels++;
     cd.stats.empty_kernels += !op->kernel->code;
     pthread_mutex_unlock(&cd.lock);

@@ -99,14 +99,14 @@ static od_cu_result add(uintptr_t address, size_t bytes, bool allocated)
     return OD_CU_SUCCESS;
 }
 
-/* Takes out the range of that kind that begins there: 0 and true in `found`, or an error if it is in use. */
-static od_cu_result take_out(uintptr_t address, bool allocated, bool *found)
+/* Takes out the range of that kind that begins there: 0 and its bytes, or an error if it is in use. */
+static od_cu_result take_out(uintptr_t address, bool allocated, size_t *bytes)
 {
     cd_pinned **link = &cd.pinned;
     while (*link && ((*link)->address != address || (*link)->allocated != allocated))
         link = &(*link)->next;
     cd_pinned *p = *link;
-    *found = p;
+    *bytes = p ? p->bytes : 0;
     if (!p)
         return OD_CU_SUCCESS;
     if (p->pending)
@@ -150,13 +150,24 @@ od_cu_result cuMemFreeHost(void *address)
     od_cu_result result = cd_enter(CD_cuMemFreeHost, CD_CONTEXT_OR_LOST);
     if (result)
         return result;
-    bool found;
-    result = take_out((uintptr_t)address, true, &found);
-    if (!result && !found)
+    size_t bytes;
+    result = take_out((uintptr_t)address, true, &bytes);
+    if (!result && !bytes)
         result = cd_misuse(OD_CU_INVALID_VALUE, "no allocated host memory begins at %p, or it was freed", address);
     if (!result)
         free(address);
     return cd_leave(result ? result : cd_context_health(cd_current()));
+}
+
+/* The pages are not anybody else's meanwhile. Entered and left with the lock. */
+static void take_time(size_t bytes)
+{
+    if (cd.settings.pin_bandwidth <= 0)
+        return;
+    uint64_t end_ns = cd_now_ns() + (uint64_t)((double)bytes / cd.settings.pin_bandwidth * 1e9);
+    pthread_mutex_unlock(&cd.lock);
+    cd_sleep_until(end_ns);
+    pthread_mutex_lock(&cd.lock);
 }
 
 od_cu_result cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags)
@@ -170,7 +181,9 @@ od_cu_result cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags)
     for (const cd_pinned *p = cd.pinned; p; p = p->next)
         if (page_of(begin) <= page_of(p->address + p->bytes - 1) && page_of(p->address) <= page_of(begin + bytes - 1))
             return cd_leave(OD_CU_HOST_MEMORY_ALREADY_REGISTERED);
-    return cd_leave(add(begin, bytes, false));
+    result = add(begin, bytes, false);
+    take_time(result ? 0 : bytes);
+    return cd_leave(result);
 }
 
 od_cu_result cuMemHostUnregister(void *address)
@@ -178,10 +191,11 @@ od_cu_result cuMemHostUnregister(void *address)
     od_cu_result result = cd_enter(CD_cuMemHostUnregister, CD_CONTEXT_OR_LOST);
     if (result)
         return result;
-    bool found;
-    result = take_out((uintptr_t)address, false, &found);
-    if (!result && !found)
+    size_t bytes;
+    result = take_out((uintptr_t)address, false, &bytes);
+    if (!result && !bytes)
         result = OD_CU_HOST_MEMORY_NOT_REGISTERED;
+    take_time(result ? 0 : bytes);
     return cd_leave(result ? result : cd_context_health(cd_current()));
 }
 

@@ -126,6 +126,7 @@ void cd_settings_read(cd_settings *s)
     s->peer = number("CUDA_DOUBLE_PEER", 1) > 0;
     s->stream_context = number("CUDA_DOUBLE_STREAM_CONTEXT", 1) > 0;
     s->bandwidth = number("CUDA_DOUBLE_BANDWIDTH", 0);
+    s->pin_bandwidth = number("CUDA_DOUBLE_PIN_BANDWIDTH", 0);
     s->jitter_s = number("CUDA_DOUBLE_JITTER", 0);
     s->seed = (uint64_t)number("CUDA_DOUBLE_SEED", 1);
     s->pin_limit = (size_t)number("CUDA_DOUBLE_PIN_LIMIT", 0);

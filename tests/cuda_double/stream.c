@@ -4,8 +4,9 @@
  * and ends with the stream, so that a process that has not used one may fork.
  *
  * A copy takes the time that the bandwidth demands, on the way into and out of the devices that it touches, and touches
- * memory at the end of it: who changes a source too early, or reads a destination, is found out. On a lost device
- * operations end without having been executed.
+ * memory at the end of it: who changes a source too early, or reads a destination, is found out. What has been queued
+ * follows what is before it without a gap, however late this machine's processors come to it. On a lost device operations
+ * end without having been executed.
  */
 #include "double.h"
 
@@ -45,29 +46,35 @@ static uint64_t draw_jitter_ns(cd_stream *stream)
     return (uint64_t)(part * cd.settings.jitter_s * 1e9);
 }
 
+uint64_t cd_stream_take_time(cd_stream *stream, const cd_op *op, double seconds, uint64_t *one, uint64_t *other)
+{
+    uint64_t end_ns = op->submitted_ns > stream->end_ns ? op->submitted_ns : stream->end_ns;
+    if (one && *one > end_ns)
+        end_ns = *one;
+    if (other && *other > end_ns)
+        end_ns = *other;
+    end_ns += (uint64_t)(seconds * 1e9);
+    stream->end_ns = end_ns;
+    if (one)
+        *one = end_ns;
+    if (other)
+        *other = end_ns;
+    return end_ns;
+}
+
 /* When the copy may be over; 0: at once. The ways are taken until then. */
-static uint64_t reserve_ways(const cd_op *op)
+static uint64_t reserve_ways(cd_stream *stream, const cd_op *op)
 {
     if (cd.settings.bandwidth <= 0)
         return 0;
     uint64_t *in = op->device_to ? &op->device_to->context->device->free_ns[IN] : NULL;
     uint64_t *out = op->device_from ? &op->device_from->context->device->free_ns[OUT] : NULL;
-    uint64_t end_ns = cd_now_ns();
-    if (in && *in > end_ns)
-        end_ns = *in;
-    if (out && *out > end_ns)
-        end_ns = *out;
-    end_ns += (uint64_t)((double)op->bytes / cd.settings.bandwidth * 1e9);
-    if (in)
-        *in = end_ns;
-    if (out)
-        *out = end_ns;
-    return end_ns;
+    return cd_stream_take_time(stream, op, (double)op->bytes / cd.settings.bandwidth, in, out);
 }
 
-static void execute_copy(cd_op *op)
+static void execute_copy(cd_stream *stream, const cd_op *op)
 {
-    uint64_t end_ns = reserve_ways(op);
+    uint64_t end_ns = reserve_ways(stream, op);
     pthread_mutex_unlock(&cd.lock);
     if (end_ns)
         cd_sleep_until(end_ns);
@@ -87,10 +94,21 @@ static void execute_fill(const cd_op *op)
 }
 
 /* Until the event has come to the record that was the last one when the wait was submitted. */
-static void execute_wait(const cd_device *device, const cd_op *op)
+static void execute_wait(cd_stream *stream, const cd_op *op)
 {
+    const cd_device *device = stream->context->device;
     while (op->event->completed < op->record && !device->lost && !op->event->context->device->lost)
         pthread_cond_wait(&cd.progress, &cd.lock);
+    if (stream->end_ns < op->event->end_ns)
+        stream->end_ns = op->event->end_ns;
+}
+
+static void execute_record(const cd_stream *stream, const cd_op *op)
+{
+    if (op->event->completed >= op->record)
+        return;
+    op->event->completed = op->record;
+    op->event->end_ns = stream->end_ns;
 }
 
 static void execute_call(cd_op *op)
@@ -118,23 +136,22 @@ static void execute(cd_stream *stream, cd_op *op)
         return;
     switch (op->kind) {
     case CD_OP_COPY:
-        execute_copy(op);
+        execute_copy(stream, op);
         break;
     case CD_OP_FILL:
         execute_fill(op);
         break;
     case CD_OP_KERNEL:
-        cd_kernel_execute(device, op);
+        cd_kernel_execute(stream, op);
         break;
     case CD_OP_CALL:
         execute_call(op);
         break;
     case CD_OP_WAIT:
-        execute_wait(device, op);
+        execute_wait(stream, op);
         break;
     case CD_OP_RECORD:
-        if (op->event->completed < op->record)
-            op->event->completed = op->record;
+        execute_record(stream, op);
         break;
     }
 }
@@ -220,6 +237,7 @@ od_cu_result cd_stream_submit(cd_stream *stream, const cd_op *op)
     }
     *copy = *op;
     copy->next = NULL;
+    copy->submitted_ns = cd_now_ns();
     cd_device *device = stream->context->device;
     if (op->kind == CD_OP_COPY)
         copy->loses_device =

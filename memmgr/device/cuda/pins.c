@@ -129,13 +129,15 @@ static void learn(od_pins *pins, const od_pin *pin)
     h->crossings = 0;
 }
 
-bool od_pins_is_due(od_pins *pins, uintptr_t begin)
+bool od_pins_is_due(od_pins *pins, uintptr_t begin, bool loads)
 {
     if (!pins->budget)
         return true;
     pthread_mutex_lock(&pins->lock);
     struct od_pin_history *h = history_of(pins, begin);
-    bool due = !h || ++h->crossings >= h->due;
+    if (h)
+        h->crossings += loads;
+    bool due = !h || h->crossings >= h->due;
     pthread_mutex_unlock(&pins->lock);
     return due;
 }

@@ -2,7 +2,7 @@
 /*
  * Pinned host memory: which ranges of whole pages the driver may copy to and from by itself.
  *
- * A range is pinned at its second large transfer (od_pins_is_due) and stays so over evictions and reloads, until the
+ * A range is pinned at its second large load (od_pins_is_due) and stays so over evictions and reloads, until the
  * program may change or give the memory back (od_pins_release_range): a pin would then go on showing pages that are no
  * longer the program's. Such a pin is stale, is not used any more, and is undone as soon as no copy uses it. Data do
  * not overlap, so pins do not, except new ones with stale ones. Addresses are multiples of OD_PAGE. Thread-safe; the
@@ -52,9 +52,10 @@ void od_pins_destroy(od_pins *pins);
 od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end);
 /* Likewise, if it is there already, or the program has pinned the memory: waits for nobody. */
 od_pin *od_pins_find(od_pins *pins, uintptr_t begin, uintptr_t end);
-/* Counts a transfer of a range that is not pinned. True: pinning it is likely to pay. That takes about as long as five
- * copies through buffers: a range whose pins have served few copies must cross more often before it gets the next. */
-bool od_pins_is_due(od_pins *pins, uintptr_t begin);
+/* A range that is not pinned is loaded, which counts, or comes back. True: pinning it is likely to pay. That takes as
+ * long as about five copies through buffers: a range whose pins have served few copies must be loaded more often before
+ * it gets the next, and what is loaded once and comes back as a result, often for good, gets none. */
+bool od_pins_is_due(od_pins *pins, uintptr_t begin, bool loads);
 /* The last one of a stale pin undoes it: a context is current. */
 void od_pins_release(od_pins *pins, od_pin *pin);
 void od_pins_release_range(od_pins *pins, uintptr_t base, size_t size);

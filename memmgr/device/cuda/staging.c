@@ -160,9 +160,10 @@ static int carry(od_lane *lane, od_ticket *ticket)
     od_cuda_device *d = device_of(lane);
     const od_copy *copy = &ticket->copy;
     od_cu_stream stream = d->stream[lane->stager->direction];
-    bool due = od_pins_is_due(&d->cuda->pins, od_cuda_first_page(copy));
+    bool loads = copy->from == OD_HOST;
+    bool due = od_pins_is_due(&d->cuda->pins, od_cuda_first_page(copy), loads);
     od_status status;
-    if (od_cuda_start_in_place(d, ticket, copy, due, &status)) {
+    if (od_cuda_start_in_place(d, ticket, copy, due && loads, &status)) {
         if (!status)
             status = od_cuda_check(d, d->cuda->cu.event_record(ticket->event, stream), "recording an event");
         if (!status)

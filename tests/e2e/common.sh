@@ -7,6 +7,7 @@
 #   E2E_SKIP     why this test cannot run here
 # Each run with the library has the watchdog on. A driver ends with `finish`; exit codes: 0 right, 1 wrong, 77 skipped.
 set -u
+[ -e "$E2E_LIBRARY" ] || { echo "FAILED: there is no $E2E_LIBRARY"; exit 1; } # the loader would go on without
 [ -z "${E2E_SKIP-}" ] || { echo "skipped: $E2E_SKIP"; exit 77; }
 sources=$(dirname "${BASH_SOURCE[0]}")
 work=$(mktemp -d)

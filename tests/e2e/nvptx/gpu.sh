@@ -89,6 +89,16 @@ no_device() {
     esac
 }
 
+# The shares of a run in which a GPU computes, for small sizes.
+timeline() {
+    "$sources/../../bench/gpu/timeline.py" --build "$(dirname "$E2E_LIBRARY")" --llvm "$(dirname "$E2E_NVPTX_LIBDIR")" \
+        --libomp "$E2E_LIBOMP_DIR" --ordinary --n 4 --parts 1,4 --scheds darts --trace "$work/traces" >"$work/out" 2>"$work/err"
+    expect_exit 0 $? timeline.py
+    [ "$(grep -cE '^\| [0-9.]+ ms, `darts` \| [01]\.[0-9]{3} \| [01]\.[0-9]{3} \|$' "$work/out")" -eq 2 ] ||
+        fail "timeline.py: $(cat "$work/out" "$work/err")"
+    [ "$(ls "$work/traces")" = "$(printf 'darts-%s.json\n' 0.31-1 0.31-4 1-1 1-4)" ] || fail "traces: $(ls "$work/traces")"
+}
+
 # What is sent to a machine with a GPU: all parts, and the folder that they leave.
 check() {
     local program name

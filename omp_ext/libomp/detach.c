@@ -406,8 +406,8 @@ void od_detach_before_barrier(od_ident *ident, int32_t gtid)
     if (od_self.kernels)
         return;
     if (od_serial_is_alone()) {
-        if (member)
-            finish_alone(ident, gtid, member);
+        if (od_member_now()) /* also outside of all regions */
+            finish_alone(ident, gtid, od_member_now());
         od_serial_before_barrier(ident, gtid);
         return;
     }

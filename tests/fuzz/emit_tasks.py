@@ -47,6 +47,11 @@ class TaskText:
         self.close()
 
     def emit_taskwait(self, wait):
+        if wait.instead:
+            self.put(f"#pragma omp {wait.instead}")
+            self.put({"barrier": "", "for": f"for (int {(i := self.fresh('i'))} = 0; {i} < 2; {i}++) (void){i};"}
+                     .get(wait.instead, "{ }"))
+            return
         self.put("#pragma omp taskwait" + (" nowait" if wait.nowait else "") + self.depends(wait))
 
     def emit_taskgroup(self, group):

@@ -72,7 +72,9 @@ class TaskStatements:
             wait.nowait = bool(wait.depends) and self.chance(0.4)
             self.spell_depends(wait)
             return wait
-        return Taskwait()
+        alone = not (self.parallel or self.in_task)
+        return Taskwait(instead=self.rng.choice(("barrier", "single", "for", "sections"))
+                        if alone and self.chance(0.4) else "")
 
     def propose_detached(self, world):
         statement = Detached()

@@ -254,9 +254,12 @@ class Detached(Statement):
 
 @dataclass
 class Taskwait(Statement):
+    """`instead`: outside of all regions and tasks, a construct with a barrier that waits as well."""
+
     depends: list = field(default_factory=list)
     spelling: str = "plain"
     nowait: bool = False
+    instead: str = ""
 
 
 @dataclass
@@ -385,6 +388,7 @@ def productions(program):
         names.append(f"scene {statement.kind}" if isinstance(statement, Scene) else type(statement).__name__.lower())
         names += [f"{statement.kind}: {use}" for use in statement.uses] if isinstance(statement, Scene) else []
         names += [f"scene in {statement.place} library"] if getattr(statement, "place", "") else []
+        names += [f"{statement.instead} outside of regions"] if getattr(statement, "instead", "") else []
         names += [name for name in ("nowait", "depends", "shape", "parent", "by_default", "defaultmap")
                   if getattr(statement, name, None)]
         for item in getattr(statement, "items", []):

@@ -45,6 +45,17 @@ case $1 in
         # The tokens may order what cannot be seen, so each task's arrays come and go with it.
         variant 200000 4 not --grid 4 --size 64 --steps 8 --every 4 --map task
         ;;
+    plate) # two arrays of 262 kB
+        variant 150000 4 kept --bands 8 --rows 8 --width 512 --steps 6
+        ;;
+    rows) # a matrix of 131 kB
+        variant 50000 1 kept --blocks 4 --rows 32 --run tasks --method cg
+        variant 50000 1 kept --blocks 4 --rows 32 --run tasks --method jacobi
+        plain 0 "$program" --blocks 4 --rows 32 --steps 1000 --run kernels --method jacobi # bytes do not grow with steps
+        under 0 "$program" --blocks 4 --rows 32 --steps 1000 --run kernels --method jacobi
+        same_checksum
+        stats "stats.host_tasks == 0" "totals.h2d_bytes <= (128 * 128 + 5 * 128) * 8" "totals.d2h_bytes <= 3 * 128 * 8"
+        ;;
     sparse) # a matrix of 1.6 MB
         variant 200000 4 kept --side 4 --size 48 --digits 2 --product tile
         variant 300000 4 kept --side 4 --size 48 --digits 2 --product row

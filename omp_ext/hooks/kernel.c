@@ -40,6 +40,14 @@ void od_kernel_before_league(od_ident *ident)
     limit_given = false;
 }
 
+/* Compiled code calls it in the task that the construct is in. */
+void __kmpc_set_thread_limit(od_ident *ident, int32_t gtid, int32_t limit)
+{
+    if (od_self.mode == OD_CAPTURE)
+        od_self.thread_limit = limit;
+    REAL(__kmpc_set_thread_limit)(ident, gtid, limit);
+}
+
 void __kmpc_push_num_teams(od_ident *ident, int32_t gtid, int32_t teams, int32_t threads)
 {
     od_kernel_before_region();

@@ -132,6 +132,7 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
     od_kernel_call call = {.ident = ident,
                            .teams = teams,
                            .threads = threads,
+                           .thread_limit = od_self.thread_limit,
                            .kernel = kernel,
                            .from = __builtin_return_address(0)};
     if (!od_runtime_active() || !is_known_version(args))

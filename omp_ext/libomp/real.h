@@ -51,6 +51,8 @@
     X(void, __kmpc_omp_task_complete_if0, (od_ident *, int32_t, void *))                                               \
     X(void, __kmpc_push_num_teams, (od_ident *, int32_t, int32_t, int32_t))                                            \
     X(void, __kmpc_push_num_teams_51, (od_ident *, int32_t, int32_t, int32_t, int32_t))                                \
+    X(void, __kmpc_set_thread_limit, (od_ident *, int32_t, int32_t))                                                   \
+    X(int, omp_get_thread_limit, (void))                                                                               \
     X(void, kmp_set_defaults, (const char *))                                                                          \
     X(void, omp_set_num_threads, (int))                                                                                \
     X(int, omp_get_num_procs, (void))                                                                                  \

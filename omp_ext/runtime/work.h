@@ -23,6 +23,7 @@ typedef struct od_structs od_structs; /* omp_ext/maps/structs/structs.h */
 typedef struct od_kernel_call {
     od_ident *ident;
     int32_t teams, threads;
+    int thread_limit;    /* of the target task around it; 0: that of the thread on which it runs */
     void *kernel;        /* host entry: identifies the region */
     od_kernel_args args; /* what libomptarget gets where the call passes through */
     od_map_args map;     /* its map list, as far as it has been made simple */

@@ -172,7 +172,9 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     od_self.launching = handle != NULL;
     od_self.async_handle = NULL;
     const void *before = od_ompt_at(call->from);
+    int limit = od_thread_limit_team(call->thread_limit);
     int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
+    od_thread_limit_team(limit);
     od_ompt_at(before);
     od_self.launching = false;
     od_self.kernels--;

@@ -7,8 +7,8 @@
  * thread_limit. Regions that a kernel begins on a thread of the program are that thread's: libomp counts them as
  * nested where they are.
  *
- * A thread_limit clause of a construct without teams is a property of its task in libomp, hence not seen on a worker: it
- * goes with the launch.
+ * A thread_limit clause of a construct without teams is a property of its task in libomp, hence not seen on a worker:
+ * it goes with the launch.
  */
 #ifndef OD_OMP_EXT_KERNEL_H
 #define OD_OMP_EXT_KERNEL_H

@@ -6,24 +6,12 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/runtime/workers.h"
-#include "util/thread.h"
 
-static _Thread_local bool prepared;    /* a worker: libomp knows its share */
 static _Thread_local bool limit_given; /* for the next league */
 
 static bool is_on_worker(void)
 {
     return od_self.kernels && od_workers_have_me();
-}
-
-/* As a root thread libomp binds it with OMP_PROC_BIND, when it first gets to know of it. */
-void od_kernel_before_region(void)
-{
-    if (prepared || !is_on_worker())
-        return;
-    prepared = true;
-    REAL(omp_set_num_threads)(od_runtime_kernel_threads());
-    od_thread_go_anywhere();
 }
 
 static int32_t limited(int32_t threads)
@@ -34,7 +22,6 @@ static int32_t limited(int32_t threads)
 
 void od_kernel_before_league(od_ident *ident)
 {
-    od_kernel_before_region();
     if (!limit_given && is_on_worker())
         REAL(__kmpc_push_num_teams)(ident, REAL(__kmpc_global_thread_num)(ident), 0, limited(0));
     limit_given = false;
@@ -50,12 +37,10 @@ void __kmpc_set_thread_limit(od_ident *ident, int32_t gtid, int32_t limit)
 
 void __kmpc_push_num_teams(od_ident *ident, int32_t gtid, int32_t teams, int32_t threads)
 {
-    od_kernel_before_region();
     REAL(__kmpc_push_num_teams)(ident, gtid, teams, limited(threads));
 }
 
 void __kmpc_push_num_teams_51(od_ident *ident, int32_t gtid, int32_t least, int32_t most, int32_t threads)
 {
-    od_kernel_before_region();
     REAL(__kmpc_push_num_teams_51)(ident, gtid, least, most, limited(threads));
 }

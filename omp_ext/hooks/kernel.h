@@ -7,16 +7,15 @@
  * thread_limit. Regions that a kernel begins on a thread of the program are that thread's: libomp counts them as
  * nested where they are.
  *
- * A thread_limit clause of a construct without teams is a property of its task in libomp, hence not seen on a worker:
- * it goes with the launch.
+ * On a worker what a kernel or host version sets by omp_set_… is given back after it (launch.h). A thread_limit clause
+ * of a construct without teams is a variable of the construct's task in libomp: it goes with the launch.
  */
 #ifndef OD_OMP_EXT_KERNEL_H
 #define OD_OMP_EXT_KERNEL_H
 
 #include "omp_ext/libomp/abi.h"
 
-/* The calling thread is about to begin a parallel region, or a league of teams. */
-void od_kernel_before_region(void);
+/* The calling thread is about to begin a league of teams. */
 void od_kernel_before_league(od_ident *ident);
 
 #endif

@@ -328,7 +328,6 @@ static void begin_region(region *r)
 {
     od_reservation_give_up(); /* the region's threads may use the same data */
     od_detach_before_region(r->ident);
-    od_kernel_before_region();
     fork_threads(r);
     synchronise();
 }

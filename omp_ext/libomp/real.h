@@ -57,6 +57,12 @@
     X(void, omp_set_num_threads, (int))                                                                                \
     X(int, omp_get_num_procs, (void))                                                                                  \
     X(int, omp_get_max_threads, (void))                                                                                \
+    X(int, omp_get_dynamic, (void))                                                                                    \
+    X(void, omp_set_dynamic, (int))                                                                                    \
+    X(int, omp_get_max_active_levels, (void))                                                                          \
+    X(void, omp_set_max_active_levels, (int))                                                                          \
+    X(void, omp_get_schedule, (int *, int *))                                                                          \
+    X(void, omp_set_schedule, (int, int))                                                                              \
     X(int, omp_get_cancellation, (void))                                                                               \
     X(int, omp_in_explicit_task, (void))                                                                               \
     X(int, omp_get_num_threads, (void))                                                                                \

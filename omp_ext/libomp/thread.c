@@ -2,8 +2,6 @@
 /* See thread.h. */
 #include "omp_ext/libomp/thread.h"
 
-#include "omp_ext/libomp/real.h"
-
 _Thread_local od_thread od_self;
 
 /* Constructs that the calling thread waits for or has been granted; apart from od_self, which is exchanged for each
@@ -27,12 +25,4 @@ bool od_thread_at_scheduling_point(bool is)
 bool od_thread_may_run_tasks(void)
 {
     return at_scheduling_point && !own_grants && od_self.mode != OD_ON_DEVICE && !od_self.job && !od_self.holds;
-}
-
-int od_thread_limit_team(int limit)
-{
-    int before = limit ? REAL(omp_get_thread_limit)() : 0;
-    if (limit != before)
-        REAL(__kmpc_set_thread_limit)(NULL, REAL(__kmpc_global_thread_num)(NULL), limit);
-    return before;
 }

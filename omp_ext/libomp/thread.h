@@ -73,9 +73,6 @@ typedef struct od_thread {
 /* Every hook looks at it, also in programs that offload nothing: no call for its address. */
 extern _Thread_local od_thread od_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* On the calling thread a limit of threads holds, as in a task with this clause; 0: leaves it. Returns what held
- * before. */
-int od_thread_limit_team(int limit);
 /* The calling thread begins to wait for a grant of the engine's, or ends what it has been granted. */
 void od_thread_note_grant(bool begins);
 /* The calling thread is, or is not, at a task scheduling point of the program, where only libomp runs code of the

@@ -311,11 +311,11 @@ static od_status run_kernel(od_job *job, int place, void **handle)
 static void call_host_version(od_job *job)
 {
     od_thread saved = od_self;
-    int limit = REAL(omp_get_thread_limit)();
+    od_icvs icvs = od_launch_begin_code(0);
     od_self = (od_thread){.mode = OD_HOST_VERSION, .job = job, .place = OD_HOST, .kernels = 1};
     job->entry(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
     od_self = saved;
-    od_thread_limit_team(limit);
+    od_launch_end_code(&icvs);
 }
 
 /* The last end of a kernel on each device: those that are queued behind it begin then. */

@@ -10,8 +10,10 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/runtime/workers.h"
 #include "omp_ext/tasks/queue.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +162,61 @@ static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_acc
     }
 }
 
+static _Thread_local bool prepared; /* a worker: libomp knows its share */
+
+/* As a root thread libomp binds it with OMP_PROC_BIND, when it first gets to know of it. */
+static void prepare_worker(void)
+{
+    if (prepared)
+        return;
+    prepared = true;
+    REAL(omp_set_num_threads)(od_runtime_kernel_threads());
+    od_thread_go_anywhere();
+}
+
+static od_icvs read_icvs(void)
+{
+    od_icvs now = {.threads = REAL(omp_get_max_threads)(),
+                   .thread_limit = REAL(omp_get_thread_limit)(),
+                   .dynamic = REAL(omp_get_dynamic)(),
+                   .active_levels = REAL(omp_get_max_active_levels)()};
+    REAL(omp_get_schedule)(&now.schedule, &now.chunk);
+    return now;
+}
+
+static void limit_threads(int limit)
+{
+    REAL(__kmpc_set_thread_limit)(NULL, REAL(__kmpc_global_thread_num)(NULL), limit);
+}
+
+od_icvs od_launch_begin_code(int thread_limit)
+{
+    if (!od_workers_have_me())
+        return (od_icvs){0};
+    prepare_worker();
+    od_icvs before = read_icvs();
+    if (thread_limit)
+        limit_threads(thread_limit);
+    return before;
+}
+
+void od_launch_end_code(const od_icvs *before)
+{
+    if (!before->threads)
+        return;
+    od_icvs now = read_icvs();
+    if (now.threads != before->threads)
+        REAL(omp_set_num_threads)(before->threads);
+    if (now.thread_limit != before->thread_limit)
+        limit_threads(before->thread_limit);
+    if (now.dynamic != before->dynamic)
+        REAL(omp_set_dynamic)(before->dynamic);
+    if (now.active_levels != before->active_levels)
+        REAL(omp_set_max_active_levels)(before->active_levels);
+    if (now.schedule != before->schedule || now.chunk != before->chunk)
+        REAL(omp_set_schedule)(before->schedule, before->chunk);
+}
+
 /* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL: for a launch with the
  * nowait flag it asks libomp two questions, which we answer. */
 int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
@@ -167,18 +224,18 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     int k = od_runtime_device_index((int)device);
     if (k != OD_NOWHERE && od_queue_enter_device((unsigned)k))
         return 1;
+    od_icvs icvs = od_launch_begin_code(call->thread_limit);
     od_kernel_task own = od_serial_begin_kernel();
     od_self.kernels++;
     od_self.launching = handle != NULL;
     od_self.async_handle = NULL;
     const void *before = od_ompt_at(call->from);
-    int limit = od_thread_limit_team(call->thread_limit);
     int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
-    od_thread_limit_team(limit);
     od_ompt_at(before);
     od_self.launching = false;
     od_self.kernels--;
     od_serial_end_kernel(own);
+    od_launch_end_code(&icvs);
     if (k != OD_NOWHERE)
         od_queue_leave_device((unsigned)k);
     if (handle)

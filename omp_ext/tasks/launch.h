@@ -25,6 +25,15 @@ int od_launch_run_copies(const od_launch *launch, const od_access *access, void 
 char *od_launch_host_contents(const od_datum *d);
 /* The program's memory gets what is spilled of a launch's data: its host version will run. */
 void od_launch_unspill(const od_access *access, uint32_t naccess);
+/* Internal control variables of a task that a kernel on a host device may set. */
+typedef struct od_icvs {
+    int threads, thread_limit, dynamic, active_levels, schedule, chunk; /* all 0: none are kept */
+} od_icvs;
+
+/* Around a kernel, or a host version: on a worker what it sets holds for itself alone. `thread_limit`: of the
+ * construct's task, or 0. */
+od_icvs od_launch_begin_code(int thread_limit);
+void od_launch_end_code(const od_icvs *before);
 /* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL. */
 int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle);
 

@@ -3,6 +3,7 @@
 #include "omp_ext/options.h"
 
 #include "util/file/name.h"
+#include "util/nearest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,13 @@ static od_status parse_devices(const od_option_spec *spec, const char *text, voi
 
 /* --- reports ------------------------------------------------------------------ */
 
+/* A file's name has a folder or a type. */
+static bool is_misspelt(const char *text, const char *word)
+{
+    const char *const words[] = {word, NULL};
+    return !strpbrk(text, "./%") && od_nearest_name(text, words);
+}
+
 static od_status parse_stats(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     static const char summary[] = "summary";
@@ -66,6 +74,10 @@ static od_status parse_stats(const od_option_spec *spec, const char *text, void 
         text = text[length] ? text + length + 1 : "0";
     else if (all > length && text[all - length - 1] == ',' && strcmp(text + all - length, summary) == 0)
         return OD_EINVAL; /* a file of that name is hardly meant */
+    else if (is_misspelt(text, summary)) {
+        snprintf(cause, size, "did you mean summary? A file of that name is ./%s", text);
+        return OD_EINVAL;
+    }
     return *text ? od_option_path(spec, text, stats->file, cause, size) : OD_EINVAL;
 }
 

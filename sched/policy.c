@@ -2,6 +2,7 @@
 /* The registered scheduling policies, those of shared objects, and their options. */
 #include "sched/policy.h"
 
+#include "sched/evict.h"
 #include "util/container/registry.h"
 #include "util/nearest.h"
 #include "util/plugin.h"
@@ -146,10 +147,21 @@ static const od_policy_ops *load_plugin(const char *file, char *error, size_t si
     return NULL;
 }
 
+/* "darts+luf", as tables of results have it. */
+static bool has_rule(const char *name, char *error, size_t size)
+{
+    const char *plus = strchr(name, '+');
+    if (!plus || !od_evict_find(plus + 1))
+        return false;
+    snprintf(error, size, "'%s' is an eviction rule, which has an option of its own: --evict=%s, or OMPDARTS_EVICT=%s",
+             plus + 1, plus + 1, plus + 1);
+    return true;
+}
+
 static const od_policy_ops *find_known(const char *name, char *error, size_t size)
 {
     const od_policy_ops *ops = od_policy_find(name);
-    if (!ops)
+    if (!ops && !has_rule(name, error, size))
         od_nearest_explain(name, NULL, od_policy_names(), error, size);
     return ops;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* From the folder of the installed command to that of the library. */
@@ -154,6 +155,23 @@ void od_tool_bad_option(char *const *argv, int result, const struct option *opti
         od_tool_error("option '%.*s' takes no value", (int)strcspn(text, "="), text);
     else
         unknown_long_option(text, options);
+}
+
+bool od_tool_may_run(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0)
+        return false;
+    errno = S_ISDIR(info.st_mode) ? EISDIR : EACCES;
+    return S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+bool od_tool_may_be_trace(const char *path)
+{
+    const char *type = strrchr(path, '.');
+
+    return type && strcmp(type, ".json") == 0 && access(path, F_OK) == 0;
 }
 
 bool od_tool_folder(char *path, size_t size)

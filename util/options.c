@@ -195,23 +195,40 @@ static bool is_writable(const char *path)
     return true;
 }
 
+/* Programs and scripts begin so: a forgotten value made PROGRAM the name of a file to write. */
+static bool is_program(const char *path)
+{
+    char magic[4] = "";
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    FILE *file = fopen(path, "re");
+    size_t read = file ? fread(magic, 1, sizeof magic, file) : 0;
+    if (file)
+        fclose(file);
+    return (read >= 4 && memcmp(magic, "\177ELF", 4) == 0) || (read >= 2 && memcmp(magic, "#!", 2) == 0);
+}
+
+/* NULL: `path`, of which `status` says whether it is a name at all, can be written. */
+static const char *why_not_written(const char *path, od_status status)
+{
+    if (status || !is_writable(path))
+        return strerror(errno);
+    return is_program(path) ? "is a program, which would be replaced" : NULL;
+}
+
 od_status od_option_path(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     char path[OD_OPTION_PATH] = "", why[160];
-    od_status status = OD_OK;
-
     if (strcmp(text, "0") != 0) {
-        status = od_file_name(path, sizeof path, text, od_environment_trusted);
-        if (!status && !is_writable(path))
-            status = OD_EIO;
+        od_status status = od_file_name(path, sizeof path, text, od_environment_trusted);
+        const char *problem = status == OD_EINVAL ? od_file_name_error(text, od_environment_trusted, why, sizeof why)
+                                                  : why_not_written(path, status);
+        if (problem) {
+            snprintf(cause, size, "%s; allowed: %s", problem, spec->allowed);
+            return OD_EINVAL;
+        }
     }
-    if (status == OD_EIO)
-        snprintf(cause, size, "%s; allowed: %s", strerror(errno), spec->allowed);
-    else if (status)
-        snprintf(cause, size, "%s; allowed: %s", od_file_name_error(text, od_environment_trusted, why, sizeof why),
-                 spec->allowed);
-    if (status)
-        return OD_EINVAL;
     memcpy(value, path, sizeof path);
     return OD_OK;
 }

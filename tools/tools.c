@@ -51,16 +51,27 @@ void od_tool_unknown(const char *what, const char *text, const char *const *know
     od_tool_error("unknown %s '%s'; there are:%s", what, name, all);
 }
 
+/* What `text` has before its value is one of the words. */
+static bool is_known(const char *text, const char *const *known)
+{
+    size_t length = strcspn(text, "=");
+    while (*known && (strlen(*known) != length || memcmp(*known, text, length) != 0))
+        known++;
+    return *known;
+}
+
 void od_tool_bad_argument(char *const *argv, const char *const *known)
 {
     for (size_t i = 1; argv[i]; i++) {
         bool found = false;
         for (size_t j = 0; known[j]; j++)
             found |= strcmp(argv[i], known[j]) == 0;
-        if (!found) {
+        if (!found && is_known(argv[i], known))
+            od_tool_error("option '%.*s' takes no value", (int)strcspn(argv[i], "="), argv[i]);
+        else if (!found)
             od_tool_unknown("argument", argv[i], known);
+        if (!found)
             return;
-        }
     }
     od_tool_error("%s takes one argument", argv[0]);
 }
@@ -96,15 +107,6 @@ bool od_tool_accept_options(const bool *typed)
             name_as_typed(error, row);
     od_tool_error("%s", error);
     return false;
-}
-
-/* What `text` has before its value is one of the words. */
-static bool is_known(const char *text, const char *const *known)
-{
-    size_t length = strcspn(text, "=");
-    while (*known && (strlen(*known) != length || memcmp(*known, text, length) != 0))
-        known++;
-    return *known;
 }
 
 static void unknown_long_option(const char *text, const struct option *options)

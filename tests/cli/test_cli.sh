@@ -89,6 +89,8 @@ refused "option '-n' needs a value" bench -n
 grep -q "standard output: No space left on device" "$work/err" || fail "env to a full disk: $(cat "$work/err")"
 refused "unknown argument '--markdwn', did you mean '--markdown'?" env --markdwn
 refused "unknown argument 'x'" info x
+refused "option '--rules' takes no value" info --rules=x
+refused "unknown argument '--svgs', did you mean '--svg'?" info --svgs
 
 # --- the command line of `run` --------------------------------------------------------
 refused "no PROGRAM given" run
@@ -320,6 +322,11 @@ expect 0 history show two_parts
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 expect 0 info --svg
 python3 -c 'import sys, xml.etree.ElementTree as x; sys.exit(x.parse(sys.argv[1]).getroot().tag != "{http://www.w3.org/2000/svg}svg")' "$work/out" ||
     fail "info --svg is no picture"
+for form in "--svg $work/svg" "--svg=$work/svg"; do
+    rm -f "$work/svg"
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 "$command" info $form >"$work/none" || fail "info $form"
+    cmp -s "$work/out" "$work/svg" || fail "info $form: not the picture"
+done
 if grep -q "host device" "$work/out"; then
     grep -q "5.5 GB/s" "$work/out" || fail "info --svg: no bandwidth of the links: $(cat "$work/out")"
 fi

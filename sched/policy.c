@@ -136,6 +136,10 @@ static od_status parse_options(od_policy_choice *choice, char *words, char *erro
 
 static const od_policy_ops *load_plugin(const char *file, char *error, size_t size)
 {
+    if (!*file) {
+        snprintf(error, size, "no file's name; allowed: " PLUGIN ":FILE");
+        return NULL;
+    }
     const od_policy_ops *ops = od_plugin_symbol(file, "ompdarts_policy", error, size);
     if (!ops || ops->interface_version == OD_POLICY_INTERFACE)
         return ops;
@@ -147,21 +151,24 @@ static const od_policy_ops *load_plugin(const char *file, char *error, size_t si
     return NULL;
 }
 
-/* "darts+luf", as tables of results have it. */
-static bool has_rule(const char *name, char *error, size_t size)
+/* "darts+luf", as tables of results have it, or a file alone. */
+static bool is_explained(const char *name, char *error, size_t size)
 {
-    const char *plus = strchr(name, '+');
-    if (!plus || !od_evict_find(plus + 1))
+    const char *rule = strpbrk(name, "+, "), *type = strrchr(name, '.');
+    if (rule && od_evict_find(++rule))
+        snprintf(error, size, "'%s' is an eviction rule, which has an option of its own: --evict=%s, or OMPDARTS_EVICT=%s",
+                 rule, rule, rule);
+    else if (type && strcmp(type, ".so") == 0)
+        snprintf(error, size, "unknown name; a policy in a file is " PLUGIN ":%s", name);
+    else
         return false;
-    snprintf(error, size, "'%s' is an eviction rule, which has an option of its own: --evict=%s, or OMPDARTS_EVICT=%s",
-             plus + 1, plus + 1, plus + 1);
     return true;
 }
 
 static const od_policy_ops *find_known(const char *name, char *error, size_t size)
 {
     const od_policy_ops *ops = od_policy_find(name);
-    if (!ops && !has_rule(name, error, size))
+    if (!ops && !is_explained(name, error, size))
         od_nearest_explain(name, NULL, od_policy_names(), error, size);
     return ops;
 }

@@ -9,6 +9,7 @@
 #include "sim/simulate.h"
 #include "sim/usage.h"
 #include "trace/trace.h"
+#include "util/file/name.h"
 #include "util/nearest.h"
 
 #include <errno.h>
@@ -280,9 +281,10 @@ static bool choose_policy(command *c)
 
 static FILE *open_output(const char *name, const char *mode)
 {
-    FILE *file = strcmp(name, "-") == 0 ? stdout : fopen(name, mode);
+    bool is_program = od_file_is_program(name);
+    FILE *file = strcmp(name, "-") == 0 ? stdout : is_program ? NULL : fopen(name, mode);
     if (!file)
-        fprintf(stderr, "ompdarts sim: %s: %s\n", name, strerror(errno));
+        fprintf(stderr, "ompdarts sim: %s: %s\n", name, is_program ? OD_FILE_IS_PROGRAM : strerror(errno));
     return file;
 }
 

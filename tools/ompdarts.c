@@ -92,7 +92,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
             return flushed(commands[i].function(argc - 1, argv + 1));
-    if (*name == '-')
+    if (*name == '-' && od_tool_is_option_of_run(name))
+        od_tool_error("options are behind the command: `ompdarts run %s`", name);
+    else if (*name == '-')
         od_tool_unknown("option", name, options);
     else
         unknown_command(name);

@@ -124,6 +124,11 @@ static bool set_variable(const char *name, const char *value, bool overwrite)
 /* Handles one option; returns false when the command must end with *exit_code. */
 static bool take_option(int value, run_request *request, int *exit_code)
 {
+    if (value >= ROW && optarg && !*optarg) {
+        od_tool_error("option '--%s' needs a value", od_option_row(od_all_options, (size_t)(value - ROW))->long_option);
+        *exit_code = OD_EXIT_REFUSED;
+        return false;
+    }
     if (value >= ROW) {
         *exit_code = OD_EXIT_FAILURE;
         request->typed[value - ROW] = true;
@@ -242,14 +247,35 @@ static bool is_worth_starting(const char *name, od_program_kind kind, const run_
     return !fact || !request->check;
 }
 
+static bool is_source(const char *name)
+{
+    static const char *const types[] = {".c", ".cc", ".cpp", ".cxx", ".f90", ".F90"};
+    const char *type = strrchr(name, '.');
+    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0)
+            return access(name, F_OK) == 0;
+    return false;
+}
+
+/* `errno` says why. */
+static void say_not_executable(const char *name)
+{
+    const char *cause = strerror(errno);
+    bool is_here = !strchr(name, '/') && od_tool_may_run(name);
+    if (is_source(name))
+        od_tool_error("cannot run '%s', which is source code: compile it with clang -fopenmp -fopenmp-targets=...", name);
+    else if (od_tool_may_be_trace(name))
+        od_tool_error("cannot run '%s', did you mean `ompdarts report %s`?", name, name);
+    else
+        od_tool_error("cannot run '%s': %s%s%s; allowed: an executable file", name, cause,
+                      is_here ? " in $PATH; did you mean ./" : "", is_here ? name : "");
+}
+
 /* Says why not where the program cannot run under ompdarts. */
 static bool accept_program(const char *name, const run_request *request, char path[PATH_MAX])
 {
     if (!find_program(name, path)) {
-        const char *cause = strerror(errno);
-        bool is_here = !strchr(name, '/') && od_tool_may_run(name);
-        od_tool_error("cannot run '%s': %s%s%s; allowed: an executable file", name, cause,
-                      is_here ? " in $PATH; did you mean ./" : "", is_here ? name : "");
+        say_not_executable(name);
         return false;
     }
     od_program_kind kind = od_program_inspect(path);

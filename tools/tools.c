@@ -3,6 +3,7 @@
 #include "tools/tools.h"
 
 #include "omp_ext/options.h"
+#include "util/file/name.h"
 #include "util/nearest.h"
 
 #include <cjson/cJSON.h>
@@ -106,6 +107,18 @@ bool od_tool_accept_options(const bool *typed)
         if (typed[i])
             name_as_typed(error, row);
     od_tool_error("%s", error);
+    return false;
+}
+
+bool od_tool_is_option_of_run(const char *text)
+{
+    const od_option_spec *row;
+    char name[64];
+    for (size_t i = 0; strncmp(text, "--", 2) == 0 && (row = od_option_row(od_all_options, i)); i++) {
+        int length = snprintf(name, sizeof name, "--%s", row->long_option);
+        if (strncmp(text, name, (size_t)length) == 0 && (!text[length] || text[length] == '='))
+            return true;
+    }
     return false;
 }
 
@@ -230,9 +243,10 @@ int od_tool_next_option(int argc, char **argv, const struct option *options)
 
 FILE *od_tool_create(const char *command, const char *name)
 {
-    FILE *file = fopen(name, "we");
+    bool is_program = od_file_is_program(name);
+    FILE *file = is_program ? NULL : fopen(name, "we");
     if (!file)
-        od_tool_error("%s: %s: %s", command, name, strerror(errno));
+        od_tool_error("%s: %s: %s", command, name, is_program ? OD_FILE_IS_PROGRAM : strerror(errno));
     return file;
 }
 

@@ -57,6 +57,9 @@ struct cJSON;
 /* Prints and frees it. */
 od_status od_tool_print_json(struct cJSON *root, FILE *out);
 
+/* `--NAME` or `--NAME=VALUE` for a row of the option table. */
+bool od_tool_is_option_of_run(const char *text);
+
 /* The error "unknown <what> '<text>'", with the nearest of `known` (NULL-terminated) or else all of them. */
 void od_tool_unknown(const char *what, const char *text, const char *const *known);
 

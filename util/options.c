@@ -195,31 +195,31 @@ static bool is_writable(const char *path)
     return true;
 }
 
-/* Programs and scripts begin so: a forgotten value made PROGRAM the name of a file to write. */
-static bool is_program(const char *path)
-{
-    char magic[4] = "";
-    struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return false;
-    FILE *file = fopen(path, "re");
-    size_t read = file ? fread(magic, 1, sizeof magic, file) : 0;
-    if (file)
-        fclose(file);
-    return (read >= 4 && memcmp(magic, "\177ELF", 4) == 0) || (read >= 2 && memcmp(magic, "#!", 2) == 0);
-}
-
 /* NULL: `path`, of which `status` says whether it is a name at all, can be written. */
 static const char *why_not_written(const char *path, od_status status)
 {
     if (status || !is_writable(path))
         return strerror(errno);
-    return is_program(path) ? "is a program, which would be replaced" : NULL;
+    return od_file_is_program(path) ? OD_FILE_IS_PROGRAM : NULL;
+}
+
+/* "--trace=on": a flag's value, which has no file's name. */
+static bool is_flag(const char *text)
+{
+    static const char *const words[] = {"1", "off", "on", "no", "yes", "false", "true"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i]) == 0)
+            return true;
+    return false;
 }
 
 od_status od_option_path(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     char path[OD_OPTION_PATH] = "", why[160];
+    if (is_flag(text)) {
+        snprintf(cause, size, "a file's name is missing; allowed: %s", spec->allowed);
+        return OD_EINVAL;
+    }
     if (strcmp(text, "0") != 0) {
         od_status status = od_file_name(path, sizeof path, text, od_environment_trusted);
         const char *problem = status == OD_EINVAL ? od_file_name_error(text, od_environment_trusted, why, sizeof why)

@@ -2,20 +2,15 @@
 /* See options.h. */
 #include "memmgr/options.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static od_status parse_memory(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
-    enum { LEAST = 1000 }; /* holds some data; below, a letter was forgotten */
     size_t bytes = 0;
 
+    (void)spec, (void)cause, (void)size;
     if (strcmp(text, "auto") != 0 && (od_parse_size(text, &bytes) || bytes == 0))
         return OD_EINVAL;
-    if (bytes && bytes < LEAST) {
-        snprintf(cause, size, "%zu bytes are too few; allowed: %s", bytes, spec->allowed);
-        return OD_EINVAL;
-    }
     *(size_t *)value = bytes;
     return OD_OK;
 }
@@ -48,7 +43,7 @@ static const od_option_hint backend_hints[] = {
     {"PIN", "cuda:pin=SIZE"}, {"LINK_BANDWIDTH", "omptarget:link=RATE"}, {"LINK", "omptarget:link=RATE"}, {0}};
 
 const od_option_spec od_memory_option_rows[] = {
-    {OD_OPTION_PREFIX "MEM", "mem", "size", "auto", "bytes", "auto, or a size of at least 1K such as 500M, 1.5G or 512Mi",
+    {OD_OPTION_PREFIX "MEM", "mem", "size", "auto", "bytes", "auto, or a size > 0 such as 500M, 1.5G or 512Mi",
      "Memory for tiles on each device; auto uses most of what is free.", memory_hints, parse_memory,
      MEMBER(limit)},
     {OD_OPTION_PREFIX "BACKEND", "backend", "words", "auto", "",

@@ -2,7 +2,6 @@
 /* The registered scheduling policies, those of shared objects, and their options. */
 #include "sched/policy.h"
 
-#include "sched/evict.h"
 #include "util/container/registry.h"
 #include "util/nearest.h"
 #include "util/plugin.h"
@@ -151,24 +150,13 @@ static const od_policy_ops *load_plugin(const char *file, char *error, size_t si
     return NULL;
 }
 
-/* "darts+luf", as tables of results have it, or a file alone. */
-static bool is_explained(const char *name, char *error, size_t size)
-{
-    const char *rule = strpbrk(name, "+, "), *type = strrchr(name, '.');
-    if (rule && od_evict_find(++rule))
-        snprintf(error, size, "'%s' is an eviction rule, which has an option of its own: --evict=%s, or OMPDARTS_EVICT=%s",
-                 rule, rule, rule);
-    else if (type && strcmp(type, ".so") == 0)
-        snprintf(error, size, "unknown name; a policy in a file is " PLUGIN ":%s", name);
-    else
-        return false;
-    return true;
-}
-
 static const od_policy_ops *find_known(const char *name, char *error, size_t size)
 {
     const od_policy_ops *ops = od_policy_find(name);
-    if (!ops && !is_explained(name, error, size))
+    const char *type = strrchr(name, '.');
+    if (!ops && type && strcmp(type, ".so") == 0)
+        snprintf(error, size, "unknown name; a policy in a file is " PLUGIN ":%s", name);
+    else if (!ops)
         od_nearest_explain(name, NULL, od_policy_names(), error, size);
     return ops;
 }

@@ -267,7 +267,7 @@ static bool choose_policy(command *c)
 {
     char cause[OD_OPTION_ERROR];
     const char *name = c->rule_name;
-    if (od_policy_choose(c->policy_text, &c->policy, cause, sizeof cause)) {
+    if (od_sched_choose(c->policy_text, &c->policy, cause, sizeof cause)) {
         fprintf(stderr, "ompdarts sim: --sched=%s: %s\n", c->policy_text, cause);
         return false;
     }

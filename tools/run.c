@@ -263,7 +263,7 @@ static void say_not_executable(const char *name)
     const char *cause = strerror(errno);
     bool is_here = !strchr(name, '/') && od_tool_may_run(name);
     if (is_source(name))
-        od_tool_error("cannot run '%s', which is source code: compile it with clang -fopenmp -fopenmp-targets=...", name);
+        od_tool_error("cannot run '%s', source code: compile it with clang -fopenmp -fopenmp-targets=...", name);
     else if (od_tool_may_be_trace(name))
         od_tool_error("cannot run '%s', did you mean `ompdarts report %s`?", name, name);
     else

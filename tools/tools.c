@@ -95,6 +95,15 @@ static void name_as_typed(char *error, const od_option_spec *row)
     }
 }
 
+/* Else a letter was forgotten. */
+static bool is_memory(size_t bytes)
+{
+    enum { LEAST = 1000 };
+    if (bytes && bytes < LEAST)
+        od_tool_error("OMPDARTS_MEM (--mem): only %zu bytes, did you mean %zuG?", bytes, bytes);
+    return !bytes || bytes >= LEAST;
+}
+
 bool od_tool_accept_options(const bool *typed)
 {
     od_options options;
@@ -102,7 +111,7 @@ bool od_tool_accept_options(const bool *typed)
     const od_option_spec *row;
 
     if (od_options_parse(&options, error, sizeof error) == OD_OK)
-        return true;
+        return is_memory(options.memory.limit);
     for (size_t i = 0; typed && (row = od_option_row(od_all_options, i)); i++)
         if (typed[i])
             name_as_typed(error, row);

@@ -186,7 +186,7 @@ refused "--buffer=x: not a valid value; allowed: a whole number from 1 to 100000
 refused "--debug=check,jiter=1: 'jiter=1' is not a valid part; allowed: 0 (off), or some of check, " run --debug check,jiter=1 "$show"
 refused "--backend=omptarget:pin=1G: 'pin=1G' is not a valid part; allowed: auto, " run --backend=omptarget:pin=1G "$show"
 refused "--sched=darts:published: 'published' is no option, did you mean 'alg12'?" run --sched=darts:published "$show"
-refused "--mem=4: 4 bytes are too few; allowed: auto, or a size of at least 1K such as 500M" run --mem=4 "$show"
+refused "OMPDARTS_MEM (--mem): only 4 bytes, did you mean 4G?" run --mem=4 "$show"
 refused "'link=400' is not a valid part; allowed: " run --backend omptarget:link=400 "$show"
 grep -q "RATE: 0 (off) or bytes per second, at least 100K" "$work/err" || fail "link=400: $(cat "$work/err")"
 refused "--sched=darts+luf: 'luf' is an eviction rule, which has an option of its own: --evict=luf" run --sched darts+luf "$show"
@@ -225,7 +225,7 @@ touch trace.json
 refused "unknown command 'trace.json', did you mean \`ompdarts report trace.json\`?" trace.json
 refused "cannot run 'trace.json', did you mean \`ompdarts report trace.json\`?" run trace.json
 touch program.c
-refused "cannot run 'program.c', which is source code: compile it with clang -fopenmp" run program.c
+refused "cannot run 'program.c', source code: compile it with clang -fopenmp" run program.c
 refused "map: 'trace.json' is no program, did you mean '--from=trace.json'?" map trace.json
 cd "$OLDPWD" || exit 1
 OMPDARTS_MEM=60Q refused "ompdarts: OMPDARTS_MEM=60Q: not a valid value" run --buffer=4 "$show"

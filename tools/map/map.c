@@ -68,10 +68,10 @@ static bool is_misspelt(const char *word)
 static bool is_complete(const request *r)
 {
     const char *program = *r->program;
-    if (program && is_misspelt(program))
-        return false;
     if (program && lacks_value(program))
         od_tool_error("option '%s' needs a value", program);
+    else if (program && is_misspelt(program))
+        return false;
     else if (program && !r->from && od_tool_may_be_trace(program))
         od_tool_error("map: '%s' is no program, did you mean '--from=%s'?", program, program);
     else if ((program != NULL) == (r->from != NULL))

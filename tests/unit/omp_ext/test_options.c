@@ -373,10 +373,9 @@ static void bad_values_are_refused(void **state)
         refuse("OMPDARTS_DEBUG", debugs[i], "allowed: 0 (off), or some of check, check=warn, watchdog=SECONDS");
     refuse("OMPDARTS_BACKEND", "omptargte", "; did you mean omptarget?");
     refuse("OMPDARTS_DEBUG", "check,jiter=1", "OMPDARTS_DEBUG=check,jiter=1: 'jiter=1' is not a valid part; allowed: ");
-    refuse("OMPDARTS_MEM", "0", "allowed: auto, or a size of at least 1K");
+    refuse("OMPDARTS_MEM", "0", "allowed: auto, or a size > 0");
     refuse("OMPDARTS_MEM", "12Q", "OMPDARTS_MEM=12Q:");
-    refuse("OMPDARTS_MEM", "0.2", "a size of at least 1K");
-    refuse("OMPDARTS_MEM", "999", "999 bytes are too few; allowed: auto, or a size of at least 1K");
+    refuse("OMPDARTS_MEM", "0.2", "a size > 0");
     refuse("OMPDARTS_BUFFER", "0", "from 1 to 1000000");
     refuse("OMPDARTS_BUFFER", "1000001", "from 1 to 1000000");
     refuse("OMPDARTS_LOOKAHEAD", "2000000", "up to 1000000");

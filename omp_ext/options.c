@@ -121,9 +121,11 @@ _Static_assert(sizeof(od_coherence) == sizeof(unsigned) && sizeof(od_device_clau
 
 #define MEMBER(name) offsetof(od_options, name)
 
-static const od_option_hint device_hints[] = {{"WORKING", "WHICH:ACTIVE"}, {"ACTIVE", "WHICH:ACTIVE"}, {0}};
+static const od_option_hint device_hints[] = {{"WORKING", "WHICH:ACTIVE"}, {"ACTIVE", "WHICH:ACTIVE"}, {"GPUS", "N"},
+                                              {"NUM_DEVICES", "N"}, {0}};
 static const od_option_hint stats_hints[] = {
     {"SUMMARY", "summary"}, {"NO_SUMMARY", "0"}, {"STATISTICS", "FILE"}, {0}};
+static const od_option_hint trace_hints[] = {{"REPORT", "FILE.json"}, {0}}; /* for `ompdarts report` */
 static const od_option_hint progress_hints[] = {{"NO_PROGRESS", "0"}, {0}};
 static const od_option_hint debug_hints[] = {
     {"CHECK", "check"}, {"CHECK_HOST", "check"}, {"WATCHDOG", "watchdog=SECONDS"}, {"JITTER", "jitter=SECONDS"}, {0}};
@@ -160,7 +162,7 @@ static const od_option_spec rows[] = {
     {OD_OPTION_PREFIX "TRACE", "trace", "path", "0", "", "0 (off), or a file " OD_FILE_ALLOWED,
      "Writes tasks, transfers, evictions and decisions to this file, for Perfetto and `ompdarts report`; to FILE.paje "
      "for ViTE (docs/trace-format.md).",
-     NULL, od_option_path, MEMBER(trace)},
+     trace_hints, od_option_path, MEMBER(trace)},
     {OD_OPTION_PREFIX "PROGRESS", "progress", "flag", "0", "", "0|1",
      "Shows progress on standard error: on a terminal one line, refreshed, otherwise a line now and then. "
      "`ompdarts run` does so on a terminal by default.",

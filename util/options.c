@@ -259,9 +259,11 @@ od_status od_option_words(const od_option_spec *spec, const char *text, const od
 
 /* --- tables ----------------------------------------------------------------------- */
 
+static const od_option_hint log_hints[] = {{"VERBOSE", "info"}, {"QUIET", "error"}, {0}};
+
 const od_option_spec od_log_option_rows[] = {
     {OD_OPTION_PREFIX "LOG", "log", "choice", "warning", "", "off|error|warning|info|debug",
-     "Messages on standard error: this level and the graver ones.", NULL, od_option_choice, 0},
+     "Messages on standard error: this level and the graver ones.", log_hints, od_option_choice, 0},
     {0}};
 
 const od_option_spec *od_option_row(od_option_tables tables, size_t number)

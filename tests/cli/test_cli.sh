@@ -118,6 +118,9 @@ watchdog debug=watchdog=SECONDS
 jitter debug=jitter=SECONDS
 task-buffer buffer=N
 mem-limit mem=SIZE
+report trace=FILE.json
+verbose log=info
+gpus devices=N
 EOF
 refused "unknown option '--host-workers'" run --host-workers=2 "$show"
 

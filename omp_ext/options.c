@@ -3,6 +3,7 @@
 #include "omp_ext/options.h"
 
 #include "util/file/name.h"
+#include "util/nearest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,13 @@ static od_status parse_devices(const od_option_spec *spec, const char *text, voi
 
 /* --- reports ------------------------------------------------------------------ */
 
+/* A file's name has a folder or a type. */
+static bool is_misspelt(const char *text, const char *word)
+{
+    const char *const words[] = {word, NULL};
+    return !strpbrk(text, "./%") && od_nearest_name(text, words);
+}
+
 static od_status parse_stats(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     static const char summary[] = "summary";
@@ -66,6 +74,10 @@ static od_status parse_stats(const od_option_spec *spec, const char *text, void 
         text = text[length] ? text + length + 1 : "0";
     else if (all > length && text[all - length - 1] == ',' && strcmp(text + all - length, summary) == 0)
         return OD_EINVAL; /* a file of that name is hardly meant */
+    else if (is_misspelt(text, summary)) {
+        snprintf(cause, size, "did you mean summary? A file of that name is ./%s", text);
+        return OD_EINVAL;
+    }
     return *text ? od_option_path(spec, text, stats->file, cause, size) : OD_EINVAL;
 }
 
@@ -109,9 +121,11 @@ _Static_assert(sizeof(od_coherence) == sizeof(unsigned) && sizeof(od_device_clau
 
 #define MEMBER(name) offsetof(od_options, name)
 
-static const od_option_hint device_hints[] = {{"WORKING", "WHICH:ACTIVE"}, {"ACTIVE", "WHICH:ACTIVE"}, {0}};
+static const od_option_hint device_hints[] = {{"WORKING", "WHICH:ACTIVE"}, {"ACTIVE", "WHICH:ACTIVE"}, {"GPUS", "N"},
+                                              {"NUM_DEVICES", "N"}, {0}};
 static const od_option_hint stats_hints[] = {
     {"SUMMARY", "summary"}, {"NO_SUMMARY", "0"}, {"STATISTICS", "FILE"}, {0}};
+static const od_option_hint trace_hints[] = {{"REPORT", "FILE.json"}, {0}}; /* for `ompdarts report` */
 static const od_option_hint progress_hints[] = {{"NO_PROGRESS", "0"}, {0}};
 static const od_option_hint debug_hints[] = {
     {"CHECK", "check"}, {"CHECK_HOST", "check"}, {"WATCHDOG", "watchdog=SECONDS"}, {"JITTER", "jitter=SECONDS"}, {0}};
@@ -148,7 +162,7 @@ static const od_option_spec rows[] = {
     {OD_OPTION_PREFIX "TRACE", "trace", "path", "0", "", "0 (off), or a file " OD_FILE_ALLOWED,
      "Writes tasks, transfers, evictions and decisions to this file, for Perfetto and `ompdarts report`; to FILE.paje "
      "for ViTE (docs/trace-format.md).",
-     NULL, od_option_path, MEMBER(trace)},
+     trace_hints, od_option_path, MEMBER(trace)},
     {OD_OPTION_PREFIX "PROGRESS", "progress", "flag", "0", "", "0|1",
      "Shows progress on standard error: on a terminal one line, refreshed, otherwise a line now and then. "
      "`ompdarts run` does so on a terminal by default.",

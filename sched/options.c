@@ -21,12 +21,22 @@ static od_status copy_text(char *to, size_t size, const char *text)
     return OD_OK;
 }
 
+od_status od_sched_choose(const char *text, od_policy_choice *choice, char *cause, size_t size)
+{
+    od_status status = od_policy_choose(text, choice, cause, size);
+    const char *rule = strpbrk(text, "+, "); /* "darts+luf", as tables of results have it */
+    if (status && rule && od_evict_find(++rule))
+        snprintf(cause, size, "'%s' is an eviction rule, which has an option of its own: --evict=%s, or %s=%s", rule,
+                 rule, OD_OPTION_PREFIX "EVICT", rule);
+    return status;
+}
+
 static od_status parse_sched(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     od_sched_choice *choice = value;
 
     (void)spec;
-    od_status status = od_policy_choose(text, &choice->policy, cause, size);
+    od_status status = od_sched_choose(text, &choice->policy, cause, size);
     return status ? status : copy_text(choice->text, sizeof choice->text, text);
 }
 

@@ -40,5 +40,7 @@ od_status od_parse_guard(const char *text, int64_t *guard);
 
 /* Checks a name of OMPDARTS_EVICT; `cause` says what there is. */
 od_status od_evict_check(const char *text, char *cause, size_t size);
+/* od_policy_choose(), which also answers a policy with an eviction rule. */
+od_status od_sched_choose(const char *text, od_policy_choice *choice, char *cause, size_t size);
 
 #endif

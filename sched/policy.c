@@ -135,6 +135,10 @@ static od_status parse_options(od_policy_choice *choice, char *words, char *erro
 
 static const od_policy_ops *load_plugin(const char *file, char *error, size_t size)
 {
+    if (!*file) {
+        snprintf(error, size, "no file's name; allowed: " PLUGIN ":FILE");
+        return NULL;
+    }
     const od_policy_ops *ops = od_plugin_symbol(file, "ompdarts_policy", error, size);
     if (!ops || ops->interface_version == OD_POLICY_INTERFACE)
         return ops;
@@ -149,7 +153,10 @@ static const od_policy_ops *load_plugin(const char *file, char *error, size_t si
 static const od_policy_ops *find_known(const char *name, char *error, size_t size)
 {
     const od_policy_ops *ops = od_policy_find(name);
-    if (!ops)
+    const char *type = strrchr(name, '.');
+    if (!ops && type && strcmp(type, ".so") == 0)
+        snprintf(error, size, "unknown name; a policy in a file is " PLUGIN ":%s", name);
+    else if (!ops)
         od_nearest_explain(name, NULL, od_policy_names(), error, size);
     return ops;
 }

@@ -9,6 +9,7 @@
 #include "sim/simulate.h"
 #include "sim/usage.h"
 #include "trace/trace.h"
+#include "util/file/name.h"
 #include "util/nearest.h"
 
 #include <errno.h>
@@ -266,7 +267,7 @@ static bool choose_policy(command *c)
 {
     char cause[OD_OPTION_ERROR];
     const char *name = c->rule_name;
-    if (od_policy_choose(c->policy_text, &c->policy, cause, sizeof cause)) {
+    if (od_sched_choose(c->policy_text, &c->policy, cause, sizeof cause)) {
         fprintf(stderr, "ompdarts sim: --sched=%s: %s\n", c->policy_text, cause);
         return false;
     }
@@ -280,9 +281,10 @@ static bool choose_policy(command *c)
 
 static FILE *open_output(const char *name, const char *mode)
 {
-    FILE *file = strcmp(name, "-") == 0 ? stdout : fopen(name, mode);
+    bool is_program = od_file_is_program(name);
+    FILE *file = strcmp(name, "-") == 0 ? stdout : is_program ? NULL : fopen(name, mode);
     if (!file)
-        fprintf(stderr, "ompdarts sim: %s: %s\n", name, strerror(errno));
+        fprintf(stderr, "ompdarts sim: %s: %s\n", name, is_program ? OD_FILE_IS_PROGRAM : strerror(errno));
     return file;
 }
 

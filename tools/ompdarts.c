@@ -49,6 +49,18 @@ static const command commands[] = {{"run", od_tool_run},     {"env", od_tool_env
 static const char *const command_names[] = {"run", "env", "info", "history", "bench", "sim", "report", "map", "trace",
                                             "batch", "analyze", NULL};
 
+/* Not a command: the name of a program, or of a trace. */
+static void unknown_command(const char *name)
+{
+    if (od_tool_may_be_trace(name))
+        od_tool_error("unknown command '%s', did you mean `ompdarts report %s`?", name, name);
+    else if (od_tool_may_run(name))
+        od_tool_error("unknown command '%s', did you mean `ompdarts run %s%s`?", name, strchr(name, '/') ? "" : "./",
+                      name);
+    else
+        od_tool_unknown("command", name, command_names);
+}
+
 /* What could not be printed is a failure. */
 static int flushed(int status)
 {
@@ -80,9 +92,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
             return flushed(commands[i].function(argc - 1, argv + 1));
-    if (*name != '-' && strchr(name, '/') && access(name, X_OK) == 0)
-        od_tool_error("unknown command '%s', did you mean `ompdarts run %s`?", name, name);
+    if (*name == '-' && od_tool_is_option_of_run(name))
+        od_tool_error("options are behind the command: `ompdarts run %s`", name);
+    else if (*name == '-')
+        od_tool_unknown("option", name, options);
     else
-        od_tool_unknown(*name == '-' ? "option" : "command", name, *name == '-' ? options : command_names);
+        unknown_command(name);
     return OD_EXIT_REFUSED;
 }

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -43,6 +42,8 @@ static const char usage_tail[] =
 typedef struct run_request {
     bool check;              /* refuse a program without device code */
     bool typed[MAX_OPTIONS]; /* by row: given on the command line */
+    const od_option_spec *last; /* of the command line; NULL: none of the table */
+    const char *value;          /* of `last`; NULL: it has none */
 } run_request;
 
 /* --- the command line ------------------------------------------------------- */
@@ -123,11 +124,19 @@ static bool set_variable(const char *name, const char *value, bool overwrite)
 /* Handles one option; returns false when the command must end with *exit_code. */
 static bool take_option(int value, run_request *request, int *exit_code)
 {
+    if (value >= ROW && optarg && !*optarg) {
+        od_tool_error("option '--%s' needs a value", od_option_row(od_all_options, (size_t)(value - ROW))->long_option);
+        *exit_code = OD_EXIT_REFUSED;
+        return false;
+    }
     if (value >= ROW) {
         *exit_code = OD_EXIT_FAILURE;
         request->typed[value - ROW] = true;
-        return set_variable(od_option_row(od_all_options, (size_t)(value - ROW))->name, optarg ? optarg : "1", true);
+        request->last = od_option_row(od_all_options, (size_t)(value - ROW));
+        request->value = optarg;
+        return set_variable(request->last->name, optarg ? optarg : "1", true);
     }
+    request->last = NULL;
     if (value == 'h') {
         print_usage();
         *exit_code = 0;
@@ -135,6 +144,30 @@ static bool take_option(int value, run_request *request, int *exit_code)
     }
     request->check = false;
     return true;
+}
+
+/* "--cache off": a flag's value needs `=`. */
+static bool is_value_of_flag(const char *word, const run_request *request)
+{
+    static const char *const words[] = {"0", "1", "off", "on", "no", "yes", "false", "true"};
+    size_t count = sizeof words / sizeof *words, i = 0;
+    while (i < count && strcmp(word, words[i]) != 0)
+        i++;
+    if (i == count || !request->last || request->value)
+        return false;
+    od_tool_error("'%s' would be the PROGRAM, did you mean '--%s=%zu'?", word, request->last->long_option, i % 2);
+    return true;
+}
+
+/* Perhaps PROGRAM was taken for a value. */
+static void say_no_program(const run_request *request)
+{
+    od_log_set_level(OD_LOG_ERROR);
+    if (request->value && od_tool_may_run(request->value))
+        od_tool_error("no PROGRAM given: '%s' was taken for the value of --%s", request->value,
+                      request->last->long_option);
+    else if (od_tool_accept_options(request->typed))
+        od_tool_error("no PROGRAM given; `ompdarts run --help` explains");
 }
 
 /* Sets the variables that the options name. Returns the index of PROGRAM, or -1 and the exit code. */
@@ -155,26 +188,15 @@ static int parse_command_line(int argc, char **argv, run_request *request, int *
         if (!take_option(value, request, exit_code))
             return -1;
     }
-    if (optind < argc)
-        return optind;
     *exit_code = OD_EXIT_REFUSED;
-    od_log_set_level(OD_LOG_ERROR);
-    if (od_tool_accept_options(request->typed)) /* else PROGRAM was taken for a value */
-        od_tool_error("no PROGRAM given; `ompdarts run --help` explains");
+    if (optind == argc)
+        say_no_program(request);
+    else if (!is_value_of_flag(argv[optind], request))
+        return optind;
     return -1;
 }
 
 /* --- the program ------------------------------------------------------------ */
-
-static bool is_executable_file(const char *path)
-{
-    struct stat info;
-
-    if (stat(path, &info) != 0)
-        return false;
-    errno = S_ISDIR(info.st_mode) ? EISDIR : EACCES;
-    return S_ISREG(info.st_mode) && access(path, X_OK) == 0;
-}
 
 /* The file that a shell would run for `name`; false with errno set where there is none. */
 static bool find_program(const char *name, char path[PATH_MAX])
@@ -183,12 +205,12 @@ static bool find_program(const char *name, char path[PATH_MAX])
 
     if (strchr(name, '/') || !folder) {
         snprintf(path, PATH_MAX, "%s", name);
-        return is_executable_file(path);
+        return od_tool_may_run(path);
     }
     for (;;) {
         size_t length = strcspn(folder, ":");
         int written = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, folder, length ? "/" : "./", name);
-        if (written < PATH_MAX && is_executable_file(path))
+        if (written < PATH_MAX && od_tool_may_run(path))
             return true;
         if (!folder[length])
             break;
@@ -198,34 +220,62 @@ static bool find_program(const char *name, char path[PATH_MAX])
     return false;
 }
 
-/* Why nothing of it would be scheduled, with what to do; NULL: something may be. */
-static const char *why_in_vain(od_program_kind kind)
+/* Why nothing of a program would be scheduled, and what to do; without a fact, something may be. */
+static const struct {
+    const char *fact, *remedy;
+} in_vain[] = {
+    [OD_PROGRAM_PLAIN] = {"was not built with offloading",
+                          "compile with -fopenmp -fopenmp-targets=... (or add --no-check if it starts a program that "
+                          "was)"},
+    [OD_PROGRAM_GCC] = {"was built with GCC's OpenMP runtime (libgomp), which cannot be scheduled",
+                        "compile with clang -fopenmp -fopenmp-targets=... (or add --no-check)"},
+    [OD_PROGRAM_STATIC] = {"is statically linked, so the library cannot be preloaded",
+                           "link it without -static (or add --no-check)"},
+    [OD_PROGRAM_PRIVILEGED] = {"runs with other rights than yours (setuid or setgid), so nothing can be preloaded",
+                               "use a copy without them (or add --no-check)"},
+    [OD_PROGRAM_FOREIGN] = {NULL, NULL},
+};
+
+/* False: it is refused. With --no-check one line says it all the same, where there may be no summary. */
+static bool is_worth_starting(const char *name, od_program_kind kind, const run_request *request)
 {
-    switch (kind) {
-    case OD_PROGRAM_PLAIN:
-        return "was not built with offloading: compile with -fopenmp -fopenmp-targets=... (or add --no-check if it "
-               "starts a program that was)";
-    case OD_PROGRAM_GCC:
-        return "was built with GCC's OpenMP runtime (libgomp), which cannot be scheduled: compile with clang -fopenmp "
-               "-fopenmp-targets=... (or add --no-check)";
-    case OD_PROGRAM_STATIC:
-        return "is statically linked, so the library cannot be preloaded: link it without -static (or add --no-check)";
-    case OD_PROGRAM_PRIVILEGED:
-        return "runs with other rights than yours (setuid or setgid), so nothing can be preloaded: use a copy without "
-               "them (or add --no-check)";
-    default:
-        return NULL;
-    }
+    const char *fact = in_vain[kind].fact, *stats = od_environment(OD_OPTION_PREFIX "STATS");
+    if (fact && request->check)
+        od_tool_error("'%s' %s: %s", name, fact, in_vain[kind].remedy);
+    else if (fact && (!stats || strcmp(stats, "0") != 0))
+        od_tool_error("'%s' %s: only what it loads or starts can be scheduled", name, fact);
+    return !fact || !request->check;
+}
+
+static bool is_source(const char *name)
+{
+    static const char *const types[] = {".c", ".cc", ".cpp", ".cxx", ".f90", ".F90"};
+    const char *type = strrchr(name, '.');
+    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0)
+            return access(name, F_OK) == 0;
+    return false;
+}
+
+/* `errno` says why. */
+static void say_not_executable(const char *name)
+{
+    const char *cause = strerror(errno);
+    bool is_here = !strchr(name, '/') && od_tool_may_run(name);
+    if (is_source(name))
+        od_tool_error("cannot run '%s', source code: compile it with clang -fopenmp -fopenmp-targets=...", name);
+    else if (od_tool_may_be_trace(name))
+        od_tool_error("cannot run '%s', did you mean `ompdarts report %s`?", name, name);
+    else
+        od_tool_error("cannot run '%s': %s%s%s; allowed: an executable file", name, cause,
+                      is_here ? " in $PATH; did you mean ./" : "", is_here ? name : "");
 }
 
 /* Says why not where the program cannot run under ompdarts. */
 static bool accept_program(const char *name, const run_request *request, char path[PATH_MAX])
 {
     if (!find_program(name, path)) {
-        const char *cause = strerror(errno);
-        bool is_here = !strchr(name, '/') && is_executable_file(name);
-        od_tool_error("cannot run '%s': %s%s%s; allowed: an executable file", name, cause,
-                      is_here ? " in $PATH; did you mean ./" : "", is_here ? name : "");
+        say_not_executable(name);
         return false;
     }
     od_program_kind kind = od_program_inspect(path);
@@ -233,14 +283,11 @@ static bool accept_program(const char *name, const run_request *request, char pa
         od_tool_error("cannot run '%s': neither an executable of this system nor a script that begins with #!", name);
         return false;
     }
-    const char *why = request->check ? why_in_vain(kind) : NULL;
-    if (why)
-        od_tool_error("'%s' %s", name, why);
     /* SIGUSR1 asks what is being done, and may come before the library is there to answer. A script may have a trap
      * for it, which shells do not set for signals that they find ignored. */
     if (kind == OD_PROGRAM_OFFLOADS)
         signal(SIGUSR1, SIG_IGN);
-    return !why;
+    return is_worth_starting(name, kind, request);
 }
 
 /* --- the environment --------------------------------------------------------- */

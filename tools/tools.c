@@ -3,6 +3,7 @@
 #include "tools/tools.h"
 
 #include "omp_ext/options.h"
+#include "util/file/name.h"
 #include "util/nearest.h"
 
 #include <cjson/cJSON.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* From the folder of the installed command to that of the library. */
@@ -50,16 +52,27 @@ void od_tool_unknown(const char *what, const char *text, const char *const *know
     od_tool_error("unknown %s '%s'; there are:%s", what, name, all);
 }
 
+/* What `text` has before its value is one of the words. */
+static bool is_known(const char *text, const char *const *known)
+{
+    size_t length = strcspn(text, "=");
+    while (*known && (strlen(*known) != length || memcmp(*known, text, length) != 0))
+        known++;
+    return *known;
+}
+
 void od_tool_bad_argument(char *const *argv, const char *const *known)
 {
     for (size_t i = 1; argv[i]; i++) {
         bool found = false;
         for (size_t j = 0; known[j]; j++)
             found |= strcmp(argv[i], known[j]) == 0;
-        if (!found) {
+        if (!found && is_known(argv[i], known))
+            od_tool_error("option '%.*s' takes no value", (int)strcspn(argv[i], "="), argv[i]);
+        else if (!found)
             od_tool_unknown("argument", argv[i], known);
+        if (!found)
             return;
-        }
     }
     od_tool_error("%s takes one argument", argv[0]);
 }
@@ -82,6 +95,15 @@ static void name_as_typed(char *error, const od_option_spec *row)
     }
 }
 
+/* Else a letter was forgotten. */
+static bool is_memory(size_t bytes)
+{
+    enum { LEAST = 1000 };
+    if (bytes && bytes < LEAST)
+        od_tool_error("OMPDARTS_MEM (--mem): only %zu bytes, did you mean %zuG?", bytes, bytes);
+    return !bytes || bytes >= LEAST;
+}
+
 bool od_tool_accept_options(const bool *typed)
 {
     od_options options;
@@ -89,7 +111,7 @@ bool od_tool_accept_options(const bool *typed)
     const od_option_spec *row;
 
     if (od_options_parse(&options, error, sizeof error) == OD_OK)
-        return true;
+        return is_memory(options.memory.limit);
     for (size_t i = 0; typed && (row = od_option_row(od_all_options, i)); i++)
         if (typed[i])
             name_as_typed(error, row);
@@ -97,13 +119,16 @@ bool od_tool_accept_options(const bool *typed)
     return false;
 }
 
-/* What `text` has before its value is one of the words. */
-static bool is_known(const char *text, const char *const *known)
+bool od_tool_is_option_of_run(const char *text)
 {
-    size_t length = strcspn(text, "=");
-    while (*known && (strlen(*known) != length || memcmp(*known, text, length) != 0))
-        known++;
-    return *known;
+    const od_option_spec *row;
+    char name[64];
+    for (size_t i = 0; strncmp(text, "--", 2) == 0 && (row = od_option_row(od_all_options, i)); i++) {
+        int length = snprintf(name, sizeof name, "--%s", row->long_option);
+        if (strncmp(text, name, (size_t)length) == 0 && (!text[length] || text[length] == '='))
+            return true;
+    }
+    return false;
 }
 
 static void unknown_long_option(const char *text, const struct option *options)
@@ -154,6 +179,23 @@ void od_tool_bad_option(char *const *argv, int result, const struct option *opti
         od_tool_error("option '%.*s' takes no value", (int)strcspn(text, "="), text);
     else
         unknown_long_option(text, options);
+}
+
+bool od_tool_may_run(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0)
+        return false;
+    errno = S_ISDIR(info.st_mode) ? EISDIR : EACCES;
+    return S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+bool od_tool_may_be_trace(const char *path)
+{
+    const char *type = strrchr(path, '.');
+
+    return type && strcmp(type, ".json") == 0 && access(path, F_OK) == 0;
 }
 
 bool od_tool_folder(char *path, size_t size)
@@ -210,9 +252,10 @@ int od_tool_next_option(int argc, char **argv, const struct option *options)
 
 FILE *od_tool_create(const char *command, const char *name)
 {
-    FILE *file = fopen(name, "we");
+    bool is_program = od_file_is_program(name);
+    FILE *file = is_program ? NULL : fopen(name, "we");
     if (!file)
-        od_tool_error("%s: %s: %s", command, name, strerror(errno));
+        od_tool_error("%s: %s: %s", command, name, is_program ? OD_FILE_IS_PROGRAM : strerror(errno));
     return file;
 }
 

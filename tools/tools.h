@@ -57,11 +57,20 @@ struct cJSON;
 /* Prints and frees it. */
 od_status od_tool_print_json(struct cJSON *root, FILE *out);
 
+/* `--NAME` or `--NAME=VALUE` for a row of the option table. */
+bool od_tool_is_option_of_run(const char *text);
+
 /* The error "unknown <what> '<text>'", with the nearest of `known` (NULL-terminated) or else all of them. */
 void od_tool_unknown(const char *what, const char *text, const char *const *known);
 
 /* Of a subcommand that takes one of `known` and has got something else. */
 void od_tool_bad_argument(char *const *argv, const char *const *known);
+
+/* The file may be run as a program; else errno says why not. */
+bool od_tool_may_run(const char *path);
+
+/* There is a file of this name, and traces have such names. */
+bool od_tool_may_be_trace(const char *path);
 
 /* The folder of this command. False: not known, see errno. */
 bool od_tool_folder(char *path, size_t size);

@@ -195,23 +195,40 @@ static bool is_writable(const char *path)
     return true;
 }
 
+/* NULL: `path`, of which `status` says whether it is a name at all, can be written. */
+static const char *why_not_written(const char *path, od_status status)
+{
+    if (status || !is_writable(path))
+        return strerror(errno);
+    return od_file_is_program(path) ? OD_FILE_IS_PROGRAM : NULL;
+}
+
+/* "--trace=on": a flag's value, which has no file's name. */
+static bool is_flag(const char *text)
+{
+    static const char *const words[] = {"1", "off", "on", "no", "yes", "false", "true"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i]) == 0)
+            return true;
+    return false;
+}
+
 od_status od_option_path(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     char path[OD_OPTION_PATH] = "", why[160];
-    od_status status = OD_OK;
-
-    if (strcmp(text, "0") != 0) {
-        status = od_file_name(path, sizeof path, text, od_environment_trusted);
-        if (!status && !is_writable(path))
-            status = OD_EIO;
-    }
-    if (status == OD_EIO)
-        snprintf(cause, size, "%s; allowed: %s", strerror(errno), spec->allowed);
-    else if (status)
-        snprintf(cause, size, "%s; allowed: %s", od_file_name_error(text, od_environment_trusted, why, sizeof why),
-                 spec->allowed);
-    if (status)
+    if (is_flag(text)) {
+        snprintf(cause, size, "a file's name is missing; allowed: %s", spec->allowed);
         return OD_EINVAL;
+    }
+    if (strcmp(text, "0") != 0) {
+        od_status status = od_file_name(path, sizeof path, text, od_environment_trusted);
+        const char *problem = status == OD_EINVAL ? od_file_name_error(text, od_environment_trusted, why, sizeof why)
+                                                  : why_not_written(path, status);
+        if (problem) {
+            snprintf(cause, size, "%s; allowed: %s", problem, spec->allowed);
+            return OD_EINVAL;
+        }
+    }
     memcpy(value, path, sizeof path);
     return OD_OK;
 }
@@ -242,9 +259,11 @@ od_status od_option_words(const od_option_spec *spec, const char *text, const od
 
 /* --- tables ----------------------------------------------------------------------- */
 
+static const od_option_hint log_hints[] = {{"VERBOSE", "info"}, {"QUIET", "error"}, {0}};
+
 const od_option_spec od_log_option_rows[] = {
     {OD_OPTION_PREFIX "LOG", "log", "choice", "warning", "", "off|error|warning|info|debug",
-     "Messages on standard error: this level and the graver ones.", NULL, od_option_choice, 0},
+     "Messages on standard error: this level and the graver ones.", log_hints, od_option_choice, 0},
     {0}};
 
 const od_option_spec *od_option_row(od_option_tables tables, size_t number)

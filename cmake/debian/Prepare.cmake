@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # What CPack is about to put into a Debian package, as Debian has it: a copyright file and a change log, manual pages compressed,
-# no run paths (`ompdarts bench` sets the one that its programs need).
+# zsh's completion where Debian's zsh looks, no run paths (`ompdarts bench` sets the one that its programs need).
 if(NOT CPACK_GENERATOR STREQUAL DEB)
     return()
 endif()
@@ -20,6 +20,8 @@ file(WRITE ${documents}/changelog
 ")
 file(MAKE_DIRECTORY ${share}/lintian/overrides)
 file(COPY_FILE ${CMAKE_CURRENT_LIST_DIR}/lintian-overrides ${share}/lintian/overrides/ompdarts)
+
+file(RENAME ${share}/zsh/site-functions ${share}/zsh/vendor-completions)
 
 file(GLOB pages ${share}/man/man*/*.[1-9])
 execute_process(COMMAND gzip -9n ${documents}/changelog ${pages} COMMAND_ERROR_IS_FATAL ANY)

@@ -19,6 +19,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 typedef struct omptarget_state {
     od_omptarget_api api;
@@ -32,15 +33,21 @@ static int openmp_device(const omptarget_state *state, int place)
     return place == OD_HOST ? state->api.host_device : state->device_numbers[place];
 }
 
+/* The process can have so much. libomptarget, where it cannot, prints a message of its own. */
+static bool is_there(size_t bytes)
+{
+    void *trial = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return trial != MAP_FAILED && munmap(trial, bytes) == 0;
+}
+
 static od_status omptarget_alloc(void *arg, unsigned k, size_t bytes, void **address)
 {
     const omptarget_state *state = arg;
     int device = openmp_device(state, (int)k);
-    *address = state->api.target_alloc(bytes, device);
+    *address = !state->api.in_process || is_there(bytes) ? state->api.target_alloc(bytes, device) : NULL;
     if (*address)
         return OD_OK;
-    od_log(OD_LOG_ERROR, "omptarget", "device %d cannot allocate %zu bytes; lower OMPDARTS_MEM", device,
-           bytes);
+    od_log(OD_LOG_INFO, "omptarget", "device %d cannot allocate %zu bytes", device, bytes);
     return OD_EDEVICE;
 }
 
@@ -112,11 +119,13 @@ typedef struct omptarget_settings {
 
 _Static_assert(sizeof(omptarget_settings) <= OD_BACKEND_SETTINGS, "fits");
 
+enum { LEAST_LINK = 100000 }; /* bytes/s: with less a program seems to hang, and a letter was forgotten */
+
 static od_status take_link(const char *text, void *value)
 {
     omptarget_settings *settings = value;
     size_t rate;
-    if (!text || od_parse_size(text, &rate))
+    if (!text || od_parse_size(text, &rate) || (rate && rate < LEAST_LINK))
         return OD_EINVAL;
     settings->link = (double)rate;
     return OD_OK;
@@ -139,7 +148,7 @@ static const od_backend_type omptarget_type = {
     .description = "any device, by blocking copies through libomptarget",
     .rank = 1,
     .words = words,
-    .usage = "link=RATE; RATE: 0 (off) or bytes per second such as 12G",
+    .usage = "link=RATE; RATE: 0 (off) or bytes per second, at least 100K, such as 400M or 12G",
     .open = open_omptarget,
 };
 

@@ -149,16 +149,24 @@ static void start_services(void)
     od_interrupt_start(reports ? od_runtime_report_interrupted : NULL, od_runtime_show_state);
 }
 
+/* " of 64 MB each", or nothing where the user has not said so. */
+static const char *of_limit(char *text, size_t size)
+{
+    size_t limit = od_runtime.options.memory.limit;
+    snprintf(text, size, limit ? " of %.10g MB each" : "", (double)limit * 1e-6);
+    return text;
+}
+
 /* False: there is not enough memory, or there are not enough threads. Wrong options end the program instead. */
 static bool start_all(void)
 {
-    char message[400];
+    char message[400], text[48];
     if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
         od_refuse(message);
     if (take_pools()) {
         od_log(OD_LOG_WARNING, "runtime",
-               "the memory of %u devices could not be taken, nothing is scheduled; set OMPDARTS_MEM to less",
-               od_runtime.devices.count);
+               "there is not enough memory for %u devices%s, nothing is scheduled; set OMPDARTS_MEM to less",
+               od_runtime.devices.count, of_limit(text, sizeof text));
         return false;
     }
     if (start_engine() || !start_threads()) {

@@ -89,6 +89,8 @@ refused "option '-n' needs a value" bench -n
 grep -q "standard output: No space left on device" "$work/err" || fail "env to a full disk: $(cat "$work/err")"
 refused "unknown argument '--markdwn', did you mean '--markdown'?" env --markdwn
 refused "unknown argument 'x'" info x
+refused "option '--rules' takes no value" info --rules=x
+refused "unknown argument '--svgs', did you mean '--svg'?" info --svgs
 
 # --- the command line of `run` --------------------------------------------------------
 refused "no PROGRAM given" run
@@ -116,6 +118,9 @@ watchdog debug=watchdog=SECONDS
 jitter debug=jitter=SECONDS
 task-buffer buffer=N
 mem-limit mem=SIZE
+report trace=FILE.json
+verbose log=info
+gpus devices=N
 EOF
 refused "unknown option '--host-workers'" run --host-workers=2 "$show"
 
@@ -184,8 +189,33 @@ refused "--buffer=x: not a valid value; allowed: a whole number from 1 to 100000
 refused "--debug=check,jiter=1: 'jiter=1' is not a valid part; allowed: 0 (off), or some of check, " run --debug check,jiter=1 "$show"
 refused "--backend=omptarget:pin=1G: 'pin=1G' is not a valid part; allowed: auto, " run --backend=omptarget:pin=1G "$show"
 refused "--sched=darts:published: 'published' is no option, did you mean 'alg12'?" run --sched=darts:published "$show"
-refused "--mem=$show: not a valid value; allowed: auto, or a size" run --mem "$show" # a value was forgotten
+refused "OMPDARTS_MEM (--mem): only 4 bytes, did you mean 4G?" run --mem=4 "$show"
+refused "'link=400' is not a valid part; allowed: " run --backend omptarget:link=400 "$show"
+grep -q "RATE: 0 (off) or bytes per second, at least 100K" "$work/err" || fail "link=400: $(cat "$work/err")"
+refused "--sched=darts+luf: 'luf' is an eviction rule, which has an option of its own: --evict=luf" run --sched darts+luf "$show"
+refused "--stats=summery: did you mean summary? A file of that name is ./summery" run --stats summery "$show"
 refused "no PROGRAM given" run --mem 4M
+for option in mem trace; do # a value was forgotten
+    refused "no PROGRAM given: '$show' was taken for the value of --$option" run --$option "$show"
+done
+refused "--trace=$show: is a program, which would be replaced; allowed: " run --trace "$show" "$show"
+grep -q '^echo' "$show" || fail "the program was replaced"
+refused "'off' would be the PROGRAM, did you mean '--cache=0'?" run --cache off "$show"
+refused "'1' would be the PROGRAM, did you mean '--progress=1'?" run --progress 1 "$show"
+expect 7 run --stats "./summery" "$show" # a file after all
+refused "option '--trace' needs a value" run --trace= "$show"
+refused "option '--sched' needs a value" run --sched "" "$show"
+for word in 1 on off; do
+    refused "--trace=$word: a file's name is missing; allowed: 0 (off), or a file" run --trace $word "$show"
+    refused "--stats=$word: a file's name is missing; allowed: 0 (off), summary" run --stats $word "$show"
+done
+for rule in "darts,luf" "darts luf"; do
+    refused "'luf' is an eviction rule, which has an option of its own: --evict=luf" run --sched "$rule" "$show"
+done
+refused "--sched=libnearest.so: unknown name; a policy in a file is plugin:libnearest.so" run --sched libnearest.so "$show"
+refused "--sched=plugin:: no file's name; allowed: plugin:FILE" run --sched plugin: "$show"
+refused "options are behind the command: \`ompdarts run --sched=darts\`" --sched=darts run "$show"
+refused "unknown option '--form', did you mean '--from'?" map --form="$work/trace.json"
 refused "--trace=a.json: the same file as --stats; allowed: a different file" run --stats a.json --trace a.json "$show"
 OMPDARTS_STATS=a.json refused "--record=./a.json: the same file as OMPDARTS_STATS; allowed" run --record ./a.json "$show"
 refused "--trace=%q{NOT_THERE}.json: the variable NOT_THERE is not set; allowed: " run --trace '%q{NOT_THERE}.json' "$show"
@@ -193,13 +223,27 @@ refused "--trace=a-%x.json: %x is no known pattern (%% is a percent sign); allow
 refused "--stats=a%: % is no known pattern" run --stats 'a%' "$show"
 cd "$work" || exit 1
 refused "cannot run 'show': No such file or directory in \$PATH; did you mean ./show; allowed: an executable file" run show
+refused "unknown command 'show', did you mean \`ompdarts run ./show\`?" show
+touch trace.json
+refused "unknown command 'trace.json', did you mean \`ompdarts report trace.json\`?" trace.json
+refused "cannot run 'trace.json', did you mean \`ompdarts report trace.json\`?" run trace.json
+touch program.c
+refused "cannot run 'program.c', source code: compile it with clang -fopenmp" run program.c
+refused "map: 'trace.json' is no program, did you mean '--from=trace.json'?" map trace.json
 cd "$OLDPWD" || exit 1
 OMPDARTS_MEM=60Q refused "ompdarts: OMPDARTS_MEM=60Q: not a valid value" run --buffer=4 "$show"
 
 # --- programs -------------------------------------------------------------------------------
 plain=$(realpath "$(type -P true)")
 refused "'$plain' was not built with offloading: compile with -fopenmp -fopenmp-targets=" run "$plain"
-expect 0 run --no-check "$plain"
+in_vain() { # TEXT PROGRAM: with --no-check it runs, and one line says why nothing of it is scheduled
+    expect 0 run --no-check "$2"
+    [ "$(cat "$work/err")" = "ompdarts: '$2' $1: only what it loads or starts can be scheduled" ] ||
+        fail "--no-check $2: $(cat "$work/err")"
+}
+in_vain "was not built with offloading" "$plain"
+expect 0 run --no-check --stats=0 "$plain"
+[ ! -s "$work/err" ] || fail "--stats=0, and yet: $(cat "$work/err")"
 refused "cannot run '$work/missing': No such file or directory" run "$work/missing"
 refused "cannot run 'no-such-program-anywhere': No such file or directory" run no-such-program-anywhere
 refused "cannot run '$work': Is a directory" run "$work"
@@ -215,7 +259,7 @@ chmod +x "$work/damaged"
 refused "was not built with offloading" run "$work/damaged"
 if echo 'int main(void) { return 0; }' | cc -x c -static -o "$work/static" - 2>/dev/null; then
     refused "'$work/static' is statically linked, so the library cannot be preloaded" run "$work/static"
-    expect 0 run --no-check "$work/static"
+    in_vain "is statically linked, so the library cannot be preloaded" "$work/static"
 else
     echo "no static libc: a statically linked program was not tried"
 fi
@@ -223,13 +267,13 @@ if echo 'int main(void) { int n = 0;
 #pragma omp parallel reduction(+ : n)
 n++; return n < 1; }' | gcc -x c -fopenmp -o "$work/gcc" - 2>/dev/null; then
     refused "was built with GCC's OpenMP runtime (libgomp)" run "$work/gcc"
-    expect 0 run --no-check "$work/gcc"
+    in_vain "was built with GCC's OpenMP runtime (libgomp), which cannot be scheduled" "$work/gcc"
 else
     echo "no GCC with OpenMP: its programs were not tried"
 fi
 if [ "$(id -u)" -eq 0 ] && cp "$plain" "$work/others" && chown 12345 "$work/others" && chmod u+s "$work/others"; then
     refused "runs with other rights than yours (setuid or setgid)" run "$work/others"
-    expect 0 run --no-check "$work/others"
+    in_vain "runs with other rights than yours (setuid or setgid), so nothing can be preloaded" "$work/others"
 fi
 if command -v objcopy >/dev/null; then
     for section in .llvm.offloading omp_offloading_entries llvm_offload_entries; do
@@ -297,6 +341,11 @@ expect 0 history show two_parts
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 expect 0 info --svg
 python3 -c 'import sys, xml.etree.ElementTree as x; sys.exit(x.parse(sys.argv[1]).getroot().tag != "{http://www.w3.org/2000/svg}svg")' "$work/out" ||
     fail "info --svg is no picture"
+for form in "--svg $work/svg" "--svg=$work/svg"; do
+    rm -f "$work/svg"
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 "$command" info $form >"$work/none" || fail "info $form"
+    grep -q "^<svg" "$work/svg" && [ ! -s "$work/none" ] || fail "info $form: not the picture"
+done
 if grep -q "host device" "$work/out"; then
     grep -q "5.5 GB/s" "$work/out" || fail "info --svg: no bandwidth of the links: $(cat "$work/out")"
 fi

@@ -30,10 +30,11 @@ for text in '^ Package: ompdarts$' '^ Version: [0-9]+\.[0-9]+\.[0-9]+' "^ Depend
     grep -qE -- "$text" "$work/info" || fail "no '$text' in: $(cat "$work/info")"
 done
 if command -v lintian >/dev/null; then
-    lintian --fail-on error,warning "$package" >"$work/lintian" 2>&1 || fail "lintian: $(cat "$work/lintian")"
+    lintian --fail-on error,warning "$work"/made/*deb >"$work/lintian" 2>&1 || fail "lintian: $(cat "$work/lintian")"
 fi
 [ -s "$(echo "$work"/made/ompdarts-dbgsym_*)" ] || fail "no package with what debuggers need"
 dpkg-deb --extract "$package" "$work/root"
+[ -s "$work/root/usr/share/zsh/vendor-completions/_ompdarts" ] || fail "zsh's completion is not where Debian's zsh looks"
 find "$work/root" -type f -perm /022 | grep . && fail "files that others may write"
 find "$work/root" -type f | grep -vE '^.*/usr/(bin|include|lib|libexec|share)/' && fail "files in strange places"
 

@@ -22,6 +22,10 @@ refused "a task needs" --workload lu:n=3 --mem 1M
 refused "not one of simgrid, oracle" --workload lu:n=3 --model none
 refused "goes with neither" --workload lu:n=3 --model oracle --trace "$work/none"
 refused "not off, auto, or a size" --workload lu:n=3 --guard much
+echo '#!/bin/sh' >"$work/program"
+sim --workload lu:n=3 --trace "$work/program" >"$work/out" 2>"$work/err" && fail "a program is replaced by a trace"
+grep -q "is a program, which would be replaced" "$work/err" || fail "--trace PROGRAM: $(cat "$work/err")"
+refused "'luf' is an eviction rule" --workload lu:n=3 --sched darts+luf
 refused "not one of ignore, measure, add" --workload lu:n=3 --sched-time yes
 refused "is not an option" --workload lu:n=3 more
 

@@ -79,10 +79,23 @@ static void print_policies(void)
         printf("  %-12s %s\n", *name, od_evict_find(*name)->description);
 }
 
+/* `--svg`, `--svg FILE` or `--svg=FILE`; `*file` is NULL without one. */
+static bool wants_picture(int argc, char **argv, const char **file)
+{
+    static const char option[] = "--svg";
+    const size_t length = sizeof option - 1;
+    if (argc < 2 || strncmp(argv[1], option, length) != 0)
+        return false;
+    bool joined = argv[1][length] == '=';
+    *file = joined ? argv[1] + length + 1 : argv[2];
+    return argc <= 3 - joined && (joined || !argv[1][length]);
+}
+
 int od_tool_info(int argc, char **argv)
 {
     static const char *const known[] = {"--policies", "--rules", "--svg", "--help", NULL};
     char library[PATH_MAX];
+    const char *picture;
     info_devices devices;
 
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
@@ -97,9 +110,9 @@ int od_tool_info(int argc, char **argv)
         print_names(od_evict_names());
         return 0;
     }
-    if ((argc == 2 || argc == 3) && strcmp(argv[1], "--svg") == 0) {
-        if (argc == 3 && !freopen(argv[2], "we", stdout)) {
-            od_tool_error("info: %s: %s", argv[2], strerror(errno));
+    if (wants_picture(argc, argv, &picture)) {
+        if (picture && !freopen(picture, "we", stdout)) {
+            od_tool_error("info: %s: %s", picture, strerror(errno));
             return OD_EXIT_FAILURE;
         }
         info_find_devices(&devices);

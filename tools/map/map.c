@@ -6,6 +6,7 @@
 #include "tools/map/listing.h"
 #include "tools/tools.h"
 #include "util/file/name.h"
+#include "util/nearest.h"
 #include "util/options.h"
 
 #include <errno.h>
@@ -53,11 +54,26 @@ static bool lacks_value(const char *option)
     return strcmp(option, "--from") == 0 || strcmp(option, "--output") == 0 || strcmp(option, "-o") == 0;
 }
 
+static bool is_misspelt(const char *word)
+{
+    static const char *const own[] = {"--each", "--sums", "--from", "--output", NULL};
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    if (strncmp(word, "--", 2) != 0 || od_tool_is_option_of_run(word) || !od_nearest_name(name, own))
+        return false;
+    od_tool_unknown("option", word, own);
+    return true;
+}
+
 static bool is_complete(const request *r)
 {
     const char *program = *r->program;
     if (program && lacks_value(program))
         od_tool_error("option '%s' needs a value", program);
+    else if (program && is_misspelt(program))
+        return false;
+    else if (program && !r->from && od_tool_may_be_trace(program))
+        od_tool_error("map: '%s' is no program, did you mean '--from=%s'?", program, program);
     else if ((program != NULL) == (r->from != NULL))
         od_tool_error("map: %s; `ompdarts map --help` explains",
                       r->from ? "a PROGRAM and a trace" : "no PROGRAM given");
@@ -148,11 +164,9 @@ static int print_account(const request *r, const trace_file *trace)
     map_account account;
     const char *output = r->output ? r->output : r->from ? "-" : "/dev/stderr";
     bool to_stdout = strcmp(output, "-") == 0, to_stderr = !r->output && !r->from;
-    FILE *out = to_stdout ? stdout : to_stderr ? stderr : fopen(output, "we");
-    if (!out) {
-        od_tool_error("map: %s: %s", output, strerror(errno));
+    FILE *out = to_stdout ? stdout : to_stderr ? stderr : od_tool_create("map", output);
+    if (!out)
         return OD_EXIT_FAILURE;
-    }
     od_status status = map_account_make(trace, &account);
     if (!status) {
         bool few = trace->ntasks + trace->nconstructs <= FEW;

@@ -111,11 +111,9 @@ static void print_run(const report_run *r)
 static bool write_page(const char *path, const report_run *runs, size_t n, size_t most)
 {
     bool stdout_wanted = strcmp(path, "-") == 0;
-    FILE *out = stdout_wanted ? stdout : fopen(path, "we");
-    if (!out) {
-        od_tool_error("report: %s: %s", path, strerror(errno));
+    FILE *out = stdout_wanted ? stdout : od_tool_create("report", path);
+    if (!out)
         return false;
-    }
     struct stat info;
     signal(SIGXFSZ, SIG_IGN); /* a limit is an error like a full disk */
     bool is_plain = !stdout_wanted && !fstat(fileno(out), &info) && S_ISREG(info.st_mode);

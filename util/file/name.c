@@ -125,3 +125,16 @@ bool od_file_is_same(const char *a, const char *b)
     return !a_exists && !b_exists && resolve(a, folder_a, &last_a) && resolve(b, folder_b, &last_b) &&
            strcmp(folder_a, folder_b) == 0 && strcmp(last_a, last_b) == 0;
 }
+
+bool od_file_is_program(const char *path)
+{
+    char magic[4] = "";
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    FILE *file = fopen(path, "re");
+    size_t read = file ? fread(magic, 1, sizeof magic, file) : 0;
+    if (file)
+        fclose(file);
+    return (read >= 4 && memcmp(magic, "\177ELF", 4) == 0) || (read >= 2 && memcmp(magic, "#!", 2) == 0);
+}

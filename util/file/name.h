@@ -19,4 +19,8 @@ const char *od_file_name_error(const char *pattern, const char *(*variable)(cons
 /* True where both are one plain file, which what is written to one would take from the other. Neither need exist. */
 bool od_file_is_same(const char *a, const char *b);
 
+#define OD_FILE_IS_PROGRAM "is a program, which would be replaced"
+/* An executable or a script: hardly meant where something is to be written. */
+bool od_file_is_program(const char *path);
+
 #endif

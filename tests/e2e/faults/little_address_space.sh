@@ -14,6 +14,7 @@ for program in "$E2E_BENCH/sync --loops 5 20000" "$E2E_PROGRAMS/target_nowait"; 
     stats "stats.tasks > 0"
     under 0 OMPDARTS_MEM=1G "${limited[@]}" $program
     same_output "/seconds/d; s/[0-9.]+ s\b//"
-    says "nothing is scheduled"
+    says "ompdarts: runtime: there is not enough memory for 4 devices of 1000 MB each, nothing is scheduled"
+    ! grep -q "cannot allocate\|Failure" "$work/err" || fail "more than one message: $(cat "$work/err")"
 done
 finish

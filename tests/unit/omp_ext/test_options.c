@@ -344,6 +344,8 @@ static void old_words_of_policies_are_answered(void **state)
     refuse("OMPDARTS_SCHED", "darts:first", "'first' is no option, did you mean 'alg9'?");
     refuse("OMPDARTS_SCHED", "darts:opti,3inputs", "'3inputs' is no option, did you mean 'alg11'?");
     refuse("OMPDARTS_SCHED", "darts:published", "'published' is no option, did you mean 'alg12'?");
+    refuse("OMPDARTS_SCHED", "darts+luf", "'luf' is an eviction rule, which has an option of its own: --evict=luf");
+    refuse("OMPDARTS_SCHED", "darts+lfu", "unknown name");
     refuse("OMPDARTS_SCHED", "mhfp:first", "'first' is no option; allowed: ");
     refuse("OMPDARTS_SCHED", "darts:steel=0", "'steel=0' is no option, did you mean 'steal'?");
 }
@@ -354,7 +356,7 @@ static void bad_values_are_refused(void **state)
         "0",  "-1",      "1.5",  "63", "4294967296", "0*0", "0*63", "0*2*2", "1,-1",   "*2",     "40000,1", "0,",
         "0,,1", "0*40,1*40", "2:", "2:0", "2:63",    "2:-1", ":1",  "2:half", "policy", "2:1:1", "auto:1"};
     static const char *const backends[] = {
-        "hip",   "auto:pin=1G",         "omptarget:pin=1G", "cuda:link=1G", "cuda:pin",    "cuda:pin=off",
+        "hip",   "omptarget:link=400", "auto:pin=1G",         "omptarget:pin=1G", "cuda:link=1G", "cuda:pin",    "cuda:pin=off",
         "cuda:", "omptarget:link=fast", "omptarget:link=",  "CUDA",         "cuda:pin=1G,"};
     static const char *const debugs[] = {
         "1",           "warn",           "check=1",    "check,", "jitter", "jitter=", "watchdog=1e3",

@@ -5,6 +5,8 @@
  */
 #include "tests/unit/policy/sched_world.h"
 
+#include <unistd.h>
+
 /* --- registries ---------------------------------------------------------- */
 
 static void assert_sorted(const char *const *names)
@@ -169,6 +171,8 @@ static void test_plugin(void **unused)
     for (uint64_t seed = 1; seed <= 20; seed++)
         starve_once(choice.ops, seed * 7919);
     refuse_choice("plugin:" TEST_PLUGIN ":speed=7", "'speed=7' is no option; allowed: window[=N]");
+    assert_int_equal(chdir(TEST_PLUGIN_FOLDER), 0);
+    assert_int_equal(od_policy_choose("plugin:" TEST_PLUGIN_NAME, &choice, error, sizeof error), OD_OK);
     refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 8");
 }
 

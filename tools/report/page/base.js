@@ -70,7 +70,8 @@ function time(us) {
 const percent = (part, all) => all > 0 ? `${(100 * part / all).toFixed(1)}%` : "–";
 const place = (run, k) => k >= 0 ? run.devices[k] : k === HOST ? "host" : "spill area";
 const sum = (list, value) => list.reduce((total, item) => total + value(item), 0);
-const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+const grouped = n => n.toLocaleString("en");
+const plural = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 /* --- colours: kernels by their names in all runs, then what else there is --- */
 

@@ -16,7 +16,7 @@ const SHARES = [["busy", [0]], ["starts", [4]], ["waits for loads", [1]], ["for 
 function shares(run) {
   const f = run.figures, rows = run.devices.map((name, k) => {
     const d = f.device[k];
-    return [name, `${d.tasks}`, ...SHARES.map(([, parts]) => percent(sum(parts, i => d.share[i]), f.makespan)), percent(d.transfer, f.makespan)];
+    return [name, grouped(d.tasks), ...SHARES.map(([, parts]) => percent(sum(parts, i => d.share[i]), f.makespan)), percent(d.transfer, f.makespan)];
   });
   if (f.hostTasks) rows.push(["host", `${f.hostTasks}`, percent(f.hostBusy, f.makespan), ...Array(SHARES.length).fill("")]);
   return table(["", "tasks", ...SHARES.map(([name]) => name), "copying meanwhile"], rows);
@@ -28,7 +28,7 @@ const withOptions = text => text.split(/(--[a-z-]+)/).map((part, i) => i % 2 ? m
 function summary(run) {
   const f = run.figures;
   return section("Summary", "", head(run),
-    make("p", {}, `${plural(f.tasks, "task")} (${f.hostTasks} on the host) in ${time(f.makespan)}; ${bytes(f.moved)} moved.`),
+    make("p", {}, `${plural(f.tasks, "task")} (${grouped(f.hostTasks)} on the host) in ${time(f.makespan)}; ${bytes(f.moved)} moved.`),
     ...(run.cut ? [make("p", {class: "cut"}, "The end of this trace is missing: what could be read is shown.")] : []),
     make("ul", {class: "findings"}, ...run.findings.map(text => make("li", {}, ...withOptions(text)))), shares(run));
 }
@@ -39,7 +39,7 @@ function kernels(run) {
   const all = sum(run.kernels, k => k.total), several = run.sources.some(text => text);
   const mean = (k, total) => total / Math.max(k.count, 1);
   const rows = run.kernels.map((k, i) => [[run.names[i], run.names[i]], ...(several ? [[run.sources[i], make("span", {title: run.sources[i]}, run.sources[i].replace(/.*\//, ""))]] : []),
-    [k.count, k.count.toLocaleString("en")], [k.total, time(k.total)], [mean(k, k.total), time(mean(k, k.total))], [k.longest, time(k.longest)],
+    [k.count, grouped(k.count)], [k.total, time(k.total)], [mean(k, k.total), time(mean(k, k.total))], [k.longest, time(k.longest)],
     [k.total, percent(k.total, all)], [mean(k, k.loaded), bytes(mean(k, k.loaded))], [mean(k, k.waits[2]), time(mean(k, k.waits[2]))],
     [mean(k, k.waits[3]), time(mean(k, k.waits[3]))]]);
   const names = ["kernel", ...(several ? ["source"] : []), "tasks", "total", "mean", "longest", "share", "loaded per task", "waits for data", "for the device"];
@@ -64,7 +64,7 @@ function criticalPath(run) {
     make("p", {class: "path"}, `${plural(path.n, "task")} that take ${time(path.work)} together: ${percent(path.work, f.makespan)} of the ` +
       `${time(f.makespan)} that the run took. No schedule is shorter, with kernels as fast as these. In this run they took ${time(lasted)} from the first to the last, of ` +
       `which ${time(Math.max(lasted - path.work, 0))} between them.`),
-    table(["kernel", "tasks", "total", "share of the path"], used.map(([n, us, i]) => [run.names[i], `${n}`, time(us), percent(us, path.work)])));
+    table(["kernel", "tasks", "total", "share of the path"], used.map(([n, us, i]) => [run.names[i], grouped(n), time(us), percent(us, path.work)])));
 }
 
 /* --- memory over time --- */
@@ -93,8 +93,8 @@ function links(run) {
   const f = run.figures.device, most = Math.max(...f.map(d => Math.max(d.in, d.out, d.peer)));
   return section("Bytes per link", "Reloads are loads of data that the device had before.",
     table(["", "from the host", "to the host", "from other devices", "loads", "reloads", "evictions"], run.devices.map((name, k) =>
-      [name, bar(f[k].in, most, "--in"), bar(f[k].out, most, "--out"), bar(f[k].peer, most, "--peer"), `${f[k].loads}`,
-        `${f[k].reloads} (${percent(f[k].reloads, f[k].loads)})`, `${f[k].evictions}`])));
+      [name, bar(f[k].in, most, "--in"), bar(f[k].out, most, "--out"), bar(f[k].peer, most, "--peer"), grouped(f[k].loads),
+        `${grouped(f[k].reloads)} (${percent(f[k].reloads, f[k].loads)})`, grouped(f[k].evictions)])));
 }
 
 function bounds(run) {

@@ -4,11 +4,11 @@ const ofDevices = (run, value) => sum(run.figures.device, value);
 const ofTime = (run, i) => 100 * ofDevices(run, d => d.share[i]) / Math.max(run.figures.makespan * run.devices.length, 1);
 const share = n => `${n.toFixed(1)}%`;
 /* [title, value, text, whether less (-1) or more (1) is better, 0: neither] */
-const COMPARED = [["time", run => run.figures.makespan, time, -1], ["tasks", run => run.figures.tasks, n => n.toLocaleString("en"), 0],
+const COMPARED = [["time", run => run.figures.makespan, time, -1], ["tasks", run => run.figures.tasks, grouped, 0],
   ["moved", run => run.figures.moved, bytes, -1],
   ["into the devices / at least", run => ofDevices(run, d => d.in + d.peer) / run.figures.leastIn, n => Number.isFinite(n) ? n.toFixed(2) : "–", -1],
-  ["loads", run => ofDevices(run, d => d.loads), n => n.toLocaleString("en"), -1], ["reloads", run => ofDevices(run, d => d.reloads), n => n.toLocaleString("en"), -1],
-  ["evictions", run => ofDevices(run, d => d.evictions), n => n.toLocaleString("en"), -1], ["busy", run => ofTime(run, 0), share, 1],
+  ["loads", run => ofDevices(run, d => d.loads), grouped, -1], ["reloads", run => ofDevices(run, d => d.reloads), grouped, -1],
+  ["evictions", run => ofDevices(run, d => d.evictions), grouped, -1], ["busy", run => ofTime(run, 0), share, 1],
   ["waits for loads", run => ofTime(run, 1), share, -1], ["waits for memory", run => ofTime(run, 2), share, -1]];
 
 /* The value, and its difference to the first run's. */

@@ -362,8 +362,8 @@ function joined() {
   for (const run of runs) {
     const most = Math.max(run.tasks.resolution, run.transfers.resolution);
     const whose = runs.length > 1 ? `${run.label}: ` : "";
-    if (most > 0) notes.push(`${whose}Neighbours of one kind within ${time(most)} are drawn as one; \`ompdarts report --spans=N\` shows more.`);
-    else if (!run.tasks.detailed) notes.push(`${whose}With so many tasks their data and waits are left out; \`ompdarts report --spans=N\` shows more.`);
+    if (most > 0) notes.push(`${whose}Neighbours of one kind within ${time(most)} are drawn as one; ompdarts report --spans=N shows more.`);
+    else if (!run.tasks.detailed) notes.push(`${whose}With so many tasks their data and waits are left out; ompdarts report --spans=N shows more.`);
   }
   return notes.map(text => make("p", {class: "note joined"}, text));
 }

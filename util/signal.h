@@ -22,9 +22,9 @@ static inline void od_signal_call(const struct sigaction *handler, int number, s
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* From inside a handler, as if it had not been there, but `previous`. Where that is none either, the instruction is tried
- * again without a handler, and what somebody has sent is sent again. A handler that the program has installed after ours
- * may call ours in turn: the mark in the kernel's description of the signal shows which. */
+/* From inside a handler, as if there were only `previous`. Without that one the instruction is tried again without a
+ * handler, and what somebody has sent is sent again. A handler that the program has installed after ours may call ours
+ * in turn: the mark in the kernel's description of the signal shows which. */
 static inline void od_signal_pass_on(struct sigaction *previous, int number, siginfo_t *info, void *context)
 {
     enum { PASSED_ON = 0x6f64 };

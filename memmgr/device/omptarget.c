@@ -19,12 +19,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 typedef struct omptarget_state {
     od_omptarget_api api;
     const int *device_numbers; /* the caller's; outlives the back-end */
     bool slowed;               /* the bus is in use */
     od_bus bus;
+    size_t mapped[OD_MAX_DEVICES]; /* bytes of pools that we have mapped ourselves */
 } omptarget_state;
 
 static int openmp_device(const omptarget_state *state, int place)
@@ -32,11 +34,21 @@ static int openmp_device(const omptarget_state *state, int place)
     return place == OD_HOST ? state->api.host_device : state->device_numbers[place];
 }
 
+/* Where devices' memory is the process's own, malloc() would do, but may write to all of it (MALLOC_PERTURB_). */
+static void *map_pool(omptarget_state *state, unsigned k, size_t bytes)
+{
+    void *pool = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pool == MAP_FAILED)
+        return NULL;
+    state->mapped[k] = bytes;
+    return pool;
+}
+
 static od_status omptarget_alloc(void *arg, unsigned k, size_t bytes, void **address)
 {
-    const omptarget_state *state = arg;
+    omptarget_state *state = arg;
     int device = openmp_device(state, (int)k);
-    *address = state->api.target_alloc(bytes, device);
+    *address = state->api.in_process ? map_pool(state, k, bytes) : state->api.target_alloc(bytes, device);
     if (*address)
         return OD_OK;
     od_log(OD_LOG_ERROR, "omptarget", "device %d cannot allocate %zu bytes; lower OMPDARTS_MEM", device,
@@ -47,7 +59,10 @@ static od_status omptarget_alloc(void *arg, unsigned k, size_t bytes, void **add
 static void omptarget_free(void *arg, unsigned k, void *address)
 {
     const omptarget_state *state = arg;
-    state->api.target_free(address, openmp_device(state, (int)k));
+    if (state->api.in_process)
+        munmap(address, state->mapped[k]);
+    else
+        state->api.target_free(address, openmp_device(state, (int)k));
 }
 
 static od_status omptarget_copy(void *arg, int to, void *to_address, int from, const void *from_address, size_t bytes)

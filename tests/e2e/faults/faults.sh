@@ -127,7 +127,7 @@ memory)
     every_nth 3 FAULTY_MALLOC "memory" "$E2E_BENCH/cholesky" --style region 3 32
     every_nth 11 FAULTY_MALLOC "memory" "$E2E_PROGRAMS/structs"
     ;;
-devices) every_nth 1 FAULTY_ALLOC "memory" "$E2E_BENCH/cholesky" 3 32 ;;
+devices) every_nth 1 FAULTY_MMAP "memory" "$E2E_BENCH/cholesky" 3 32 ;;
 threads) every_nth 1 FAULTY_THREAD "thread" "$E2E_BENCH/cholesky" 3 32 ;;
 esac
 finish

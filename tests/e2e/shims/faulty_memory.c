@@ -3,10 +3,10 @@
  * Host memory and threads that run out: preloaded after libompdarts.so, this lets one allocation, or the creation of
  * one thread, that the library asks for fail; the program's own and those of other libraries are let through. From the
  * environment:
- *   FAULTY_MALLOC=n  the n-th malloc, calloc or realloc of the library fails, and
- *   FAULTY_IN_A_ROW=m so many from there on, instead of one
+ *   FAULTY_MALLOC=n  the n-th malloc, calloc or realloc of the library fails
  *   FAULTY_MMAP=n    its n-th mmap fails: host devices' memory, spill areas, windows
  *   FAULTY_THREAD=n  its n-th pthread_create fails
+ *   FAULTY_IN_A_ROW=m so many fail from there on, instead of one
  * What failed is said on standard error, so that a test knows when n is beyond the last one.
  */
 #define _GNU_SOURCE

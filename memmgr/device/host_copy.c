@@ -85,33 +85,31 @@ static void *run(void *arg)
     return NULL;
 }
 
+static bool add_thread(od_host_copies *c)
+{
+    bool started = !od_thread_start(&c->thread[c->nthreads], "od-host-copies", run, c);
+    c->nthreads += started;
+    return started;
+}
+
 /* Threads for what the caller itself will not carry. Locked. */
 static void call_threads(od_host_copies *c, bool helped)
 {
     size_t wanted = helped ? c->pieces - 1 : c->pieces;
     for (size_t i = 0; i < wanted && i < c->idle; i++)
         pthread_cond_signal(&c->work);
-    while (c->nthreads < c->allowed && c->nthreads < wanted) {
-        if (od_thread_start(&c->thread[c->nthreads], "od-host-copies", run, c))
-            return;
-        c->nthreads++;
-    }
+    while (c->nthreads < c->allowed && c->nthreads < wanted && add_thread(c))
+        ;
 }
 
-od_status od_host_copies_submit(od_host_copies *c, od_transfer *x, bool helped)
+void od_host_copies_submit(od_host_copies *c, od_transfer *x, bool helped)
 {
     x->begun = x->ended = 0;
     od_lock_take(&c->lock);
     od_list_push_back(&c->copies, &x->node);
     c->pieces += pieces_of(x->bytes);
     call_threads(c, helped);
-    bool carried = helped || c->nthreads;
-    if (!carried) {
-        od_list_remove(&c->copies, &x->node);
-        c->pieces -= pieces_of(x->bytes);
-    }
     od_lock_give(&c->lock);
-    return carried ? OD_OK : OD_ENOMEM;
 }
 
 void od_host_copies_help(od_host_copies *c)
@@ -122,6 +120,11 @@ void od_host_copies_help(od_host_copies *c)
     while (carry_piece(c))
         ;
     od_lock_give(&c->lock);
+}
+
+void od_host_copies_abandon(od_host_copies *c)
+{
+    free(c);
 }
 
 od_host_copies *od_host_copies_create(void (*done)(void *arg, od_transfer *transfer, od_status status), void *arg)
@@ -136,12 +139,10 @@ od_host_copies *od_host_copies_create(void (*done)(void *arg, od_transfer *trans
     c->arg = arg;
     c->allowed = cores > MOST_THREADS ? MOST_THREADS : cores > 2 ? (unsigned)cores - 1 : 1;
     od_list_init(&c->copies);
-    return c;
-}
-
-void od_host_copies_abandon(od_host_copies *c)
-{
-    free(c);
+    if (add_thread(c))
+        return c;
+    od_host_copies_abandon(c);
+    return NULL;
 }
 
 void od_host_copies_destroy(od_host_copies *c)

@@ -3,7 +3,7 @@
  * Copies within host memory, between the program's memory and a spill area: in pieces, by several threads.
  *
  * No link is used, so they go through no transfer queue. A thread that has nothing better to do than to wait for a copy
- * carries pieces itself; threads of our own are started when there is more than it can do.
+ * carries pieces itself; a thread of our own, and more when they are needed, carry what it does not.
  * When a copy ends, `done` is called on the thread that has carried its last piece, without any lock held.
  */
 #ifndef OD_MEMMGR_DEVICE_HOST_COPY_H
@@ -14,7 +14,7 @@
 
 typedef struct od_host_copies od_host_copies;
 
-/* `done` is called with `arg`. NULL: out of memory. */
+/* `done` is called with `arg`. NULL: out of memory, or no thread can be started. */
 od_host_copies *od_host_copies_create(void (*done)(void *arg, od_transfer *transfer, od_status status), void *arg);
 /* Lets copies finish, then ends the threads. */
 void od_host_copies_destroy(od_host_copies *copies);
@@ -22,8 +22,8 @@ void od_host_copies_destroy(od_host_copies *copies);
 void od_host_copies_abandon(od_host_copies *copies);
 
 /* The transfer is between OD_HOST and OD_SPILL, and belongs to `copies` until `done`. `helped`: the caller will call
- * od_host_copies_help() soon. Never blocks for long; OD_ENOMEM: no thread can be started to carry it. */
-od_status od_host_copies_submit(od_host_copies *copies, od_transfer *transfer, bool helped);
+ * od_host_copies_help() soon. Never blocks for long. */
+void od_host_copies_submit(od_host_copies *copies, od_transfer *transfer, bool helped);
 /* Carries pieces until all have been begun. */
 void od_host_copies_help(od_host_copies *copies);
 

@@ -26,6 +26,7 @@ typedef struct omptarget_state {
     const int *device_numbers; /* the caller's; outlives the back-end */
     bool slowed;               /* the bus is in use */
     od_bus bus;
+    size_t mapped[OD_MAX_DEVICES]; /* bytes of pools that we have mapped ourselves */
 } omptarget_state;
 
 static int openmp_device(const omptarget_state *state, int place)
@@ -33,18 +34,21 @@ static int openmp_device(const omptarget_state *state, int place)
     return place == OD_HOST ? state->api.host_device : state->device_numbers[place];
 }
 
-/* The process can have so much. libomptarget, where it cannot, prints a message of its own. */
-static bool is_there(size_t bytes)
+/* Where devices' memory is the process's own, malloc() would do, but may write to all of it (MALLOC_PERTURB_). */
+static void *map_pool(omptarget_state *state, unsigned k, size_t bytes)
 {
-    void *trial = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return trial != MAP_FAILED && munmap(trial, bytes) == 0;
+    void *pool = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pool == MAP_FAILED)
+        return NULL;
+    state->mapped[k] = bytes;
+    return pool;
 }
 
 static od_status omptarget_alloc(void *arg, unsigned k, size_t bytes, void **address)
 {
-    const omptarget_state *state = arg;
+    omptarget_state *state = arg;
     int device = openmp_device(state, (int)k);
-    *address = !state->api.in_process || is_there(bytes) ? state->api.target_alloc(bytes, device) : NULL;
+    *address = state->api.in_process ? map_pool(state, k, bytes) : state->api.target_alloc(bytes, device);
     if (*address)
         return OD_OK;
     od_log(OD_LOG_INFO, "omptarget", "device %d cannot allocate %zu bytes", device, bytes);
@@ -54,7 +58,10 @@ static od_status omptarget_alloc(void *arg, unsigned k, size_t bytes, void **add
 static void omptarget_free(void *arg, unsigned k, void *address)
 {
     const omptarget_state *state = arg;
-    state->api.target_free(address, openmp_device(state, (int)k));
+    if (state->api.in_process)
+        munmap(address, state->mapped[k]);
+    else
+        state->api.target_free(address, openmp_device(state, (int)k));
 }
 
 static od_status omptarget_copy(void *arg, int to, void *to_address, int from, const void *from_address, size_t bytes)

@@ -5,6 +5,7 @@
  */
 #include "omp_ext/libomp/call.h"
 #include "omp_ext/hooks/kernel.h"
+#include "omp_ext/process/faults.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/reservation.h"
@@ -294,9 +295,11 @@ static void run_region(int32_t *gtid, int32_t *tid, region *r)
     od_runtime_await(false);
 }
 
-/* A parallel region of a kernel: its barriers and tasks are the kernel's own. */
+/* A parallel region of a kernel, or a league: its barriers and tasks are the kernel's own. */
 static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
 {
+    if (!od_self.kernels)
+        od_faults_join_kernel();
     od_self.kernels++;
     call_outlined(r, gtid, tid);
     od_self.kernels--;
@@ -364,7 +367,10 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
     va_end(list);
     od_kernel_before_league(ident);
     OD_PROGRAM_CALL;
-    fork_as_written(&r, REAL(__kmpc_fork_teams));
+    if (od_self.kernels)
+        ((fork_call)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_region_of_kernel, &r);
+    else
+        fork_as_written(&r, REAL(__kmpc_fork_teams));
 }
 
 /* With `args` NULL the region shares nothing, else it gets that one pointer. */

@@ -110,22 +110,13 @@ static bool is_write(const ucontext_t *context)
 #endif
 }
 
-/* The signal as if we had not been there; without another handler the instruction is tried again without us. */
-static void pass_on(int number, siginfo_t *info, void *context)
-{
-    if (od_signal_is_handled(&previous))
-        od_signal_pass_on(&previous, number, info, context);
-    else
-        signal(number, SIG_DFL);
-}
-
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     int error = errno;
     uintptr_t address = (uintptr_t)info->si_addr;
     bool may_be = info->si_code == SEGV_ACCERR && address >= lowest && address < highest && getpid() == process;
     if (!may_be || !ask(address, is_write(context)))
-        pass_on(number, info, context);
+        od_signal_pass_on(&previous, number, info, context);
     errno = error;
 }
 
@@ -150,11 +141,31 @@ void od_faults_add(uintptr_t begin, uintptr_t end)
         highest = end;
 }
 
-void od_faults_expect(void)
+static void admit(sigset_t *before)
+{
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGSEGV);
+    pthread_sigmask(SIG_UNBLOCK, &ours, before);
+}
+
+void od_faults_join_kernel(void)
+{
+    if (serve)
+        admit(NULL);
+}
+
+void od_faults_begin_kernel(sigset_t *mask)
 {
     struct sigaction now;
     if (!sigaction(SIGSEGV, NULL, &now) && !is_ours(&now))
         install(&now);
+    admit(mask);
+}
+
+void od_faults_end_kernel(const sigset_t *mask)
+{
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
 od_status od_faults_start(bool (*by)(const od_fault *fault))

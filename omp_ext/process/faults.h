@@ -8,6 +8,7 @@
 
 #include "util/status.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,7 +24,12 @@ typedef struct od_fault {
 od_status od_faults_start(bool (*serve)(const od_fault *fault));
 /* Ours may have these addresses. Under the runtime's lock. */
 void od_faults_add(uintptr_t begin, uintptr_t end);
-/* A kernel is about to run whose faults are ours: the program may have set a handler since. */
-void od_faults_expect(void);
+/* The calling thread is about to run a kernel whose faults are ours: the program may have set a handler since, and may
+ * block the signal on its threads. */
+void od_faults_begin_kernel(sigset_t *mask);
+/* It has run: the thread's mask is what it was. */
+void od_faults_end_kernel(const sigset_t *mask);
+/* A thread of libomp's takes part in a kernel: it has the mask of whoever has started it, at some time. */
+void od_faults_join_kernel(void);
 
 #endif

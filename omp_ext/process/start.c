@@ -104,6 +104,7 @@ static od_status start_engine(void)
     return od_engine_create(&config, &od_runtime.engine);
 }
 
+/* Under the lock. */
 static bool start_threads(void)
 {
     od_transfer_config transfers = {.backend = &od_runtime.backend,
@@ -117,9 +118,8 @@ static bool start_threads(void)
     if (!od_runtime.workers || !od_runtime.planner || !od_runtime.host_copies ||
         od_transfer_queues_create(&transfers, &od_runtime.transfers))
         return false;
-    if (od_runtime.options.sched.guard || od_runtime.options.memory.spill_limit)
-        od_runtime_start_retries(); /* of what it holds back */
-    return true;
+    bool holds_back = od_runtime.options.sched.guard || od_runtime.options.memory.spill_limit;
+    return !holds_back || od_runtime_start_retries();
 }
 
 /* One program of a script after the other writes to the same file. */
@@ -169,7 +169,10 @@ static bool start_all(void)
                od_runtime.devices.count, of_limit(text, sizeof text));
         return false;
     }
-    if (start_engine() || !start_threads()) {
+    od_lock_take(&od_runtime.lock);
+    bool started = !start_engine() && start_threads();
+    od_lock_give(&od_runtime.lock);
+    if (!started) {
         od_log(OD_LOG_WARNING, "runtime", "out of memory or threads, nothing is scheduled");
         od_backend_release(&od_runtime.backend);
         return false;

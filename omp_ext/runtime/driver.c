@@ -36,8 +36,7 @@ static void start_task(void *driver, od_task *task, int place)
     od_runtime.busy++;
     if (od_runtime_run_inline(job))
         return;
-    unsigned index = place == OD_HOST ? od_runtime.backend.ndevices : (unsigned)place;
-    if (od_workers_submit(od_runtime.workers, index, place, job))
+    if (od_workers_submit(od_runtime.workers, job))
         od_fatal("a worker thread could not be started");
 }
 

@@ -125,8 +125,8 @@ void od_runtime_grant_reservation(od_job *job);
 /* Reservations that have been offered since before this moment; those that are shown then only keep no task from
  * running. */
 void od_runtime_revoke_before(uint64_t before_ns, bool shown_too);
-/* A thread counts the seconds of tasks that wait for what the program holds. */
-void od_runtime_start_retries(void);
+/* A thread counts the seconds of tasks that wait for what the program holds. False: there is none to be had now. */
+bool od_runtime_start_retries(void);
 
 /* --- wait.c, under the lock but the second --- */
 

@@ -154,11 +154,10 @@ static void *count_seconds(void *arg)
     return NULL;
 }
 
-void od_runtime_start_retries(void)
+bool od_runtime_start_retries(void)
 {
-    if (!od_runtime.deferred && od_thread_start(NULL, "od-retry", count_seconds, NULL))
-        od_fatal("a thread could not be started");
-    od_runtime.deferred = true;
+    od_runtime.deferred = od_runtime.deferred || !od_thread_start(NULL, "od-retry", count_seconds, NULL);
+    return od_runtime.deferred;
 }
 
 /* --- from the grant to the end ------------------------------------------------ */
@@ -243,7 +242,7 @@ void od_runtime_watch_reservation(od_gate *gate)
     end(job);
     od_runtime.busy++;
     od_runtime_note_job(job);
-    if (od_workers_watch(od_runtime.workers, (unsigned)job->granted_place, job))
+    if (od_workers_watch(od_runtime.workers, job))
         od_fatal("a worker thread could not be started");
     od_runtime_unlock();
 }

@@ -3,7 +3,6 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "memmgr/data/attach.h"
-#include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/services/check/check.h"
 #include "omp_ext/services/record/record.h"
@@ -27,10 +26,10 @@ static void prepare_landing(od_transfer *transfer)
 void od_runtime_submit_transfer(od_transfer *transfer)
 {
     bool within_host = transfer->from >= OD_SPILL && transfer->to >= OD_SPILL;
-    if (!within_host)
+    if (within_host)
+        od_host_copies_submit(od_runtime.host_copies, transfer, od_helps_to_copy);
+    else
         od_transfer_submit(od_runtime.transfers, transfer);
-    else if (od_host_copies_submit(od_runtime.host_copies, transfer, od_helps_to_copy))
-        od_fatal("a thread that copies could not be started");
 }
 
 void od_runtime_start_transfer(void *driver, od_transfer *transfer)

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "omp_ext/runtime/workers.h"
 
-#include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
 #include "util/clock.h"
 #include "util/container/list.h"
@@ -81,22 +80,23 @@ static void append(od_job **list, od_job *jobs)
     *list = jobs;
 }
 
-/* The calling thread may be away until others' jobs have ended: another one has to look after these. */
+/* The calling thread may be away until others' jobs have ended: another one has to look after these. Where no more
+ * threads can be had they wait for it. */
 static void leave_to_others(queue *q)
 {
     if (!q->first && !q->under_way)
         return;
     if (q->idle)
         pthread_cond_signal(&q->wake);
-    else if (spawn(q))
-        od_fatal("a worker thread could not be started");
+    else
+        spawn(q);
 }
 
 /* Runs a job as far as its thread is needed; it comes to the jobs under way if it goes on without. */
 static void run(queue *q, od_job *job)
 {
     od_workers *w = q->workers;
-    int place = q->place;
+    int place = job->granted_place;
     bool blocks = w->ops->blocks(job, place);
     q->idle -= blocks;
     if (blocks)
@@ -223,6 +223,15 @@ void od_workers_end(od_workers *w, double seconds)
     w->ends = false;
 }
 
+static void init_queue(od_workers *w, unsigned index)
+{
+    queue *q = &w->queue[index];
+    q->last = &q->first;
+    q->workers = w;
+    q->place = index + 1 < w->nplaces ? (int)index : OD_HOST;
+    od_condition_init(&q->wake);
+}
+
 od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_ops *ops)
 {
     od_workers *w = od_calloc(1, sizeof *w + nplaces * sizeof(queue));
@@ -234,12 +243,12 @@ od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_
     pthread_cond_init(&w->ended_one, NULL);
     w->ops = ops;
     w->nplaces = nplaces;
-    for (unsigned i = 0; i < nplaces; i++) {
-        w->queue[i].last = &w->queue[i].first;
-        w->queue[i].workers = w;
-        od_condition_init(&w->queue[i].wake);
-    }
-    return w;
+    for (unsigned i = 0; i < nplaces; i++)
+        init_queue(w, i);
+    if (!spawn(&w->queue[0]))
+        return w;
+    free(w);
+    return NULL;
 }
 
 bool od_workers_have_me(void)
@@ -254,30 +263,45 @@ void od_workers_abandon(od_workers *w)
     free(w);
 }
 
-od_status od_workers_submit(od_workers *w, unsigned index, int place, od_job *job)
+/* One with a thread that has, or will have, time for a job of the place. NULL: there are no threads. */
+static queue *find_queue(od_workers *w, int place)
 {
-    queue *q = &w->queue[index];
-    q->place = place;
-    job->next = NULL;
-    *q->last = job;
-    q->last = &job->next;
-    if (!q->idle) {
-        od_status status = spawn(q);
-        if (status)
-            return status;
+    queue *own = &w->queue[place == OD_HOST ? w->nplaces - 1 : (unsigned)place], *other = NULL;
+    if (own->idle || !spawn(own))
+        return own;
+    od_list_each(node, &w->all) {
+        other = od_container_of(node, worker, node)->queue;
+        if (other == own)
+            break;
     }
-    w->wakes |= UINT64_C(1) << index;
-    return OD_OK;
+    return other;
 }
 
-od_status od_workers_watch(od_workers *w, unsigned index, od_job *job)
+static od_status give(od_workers *w, queue *q)
 {
-    queue *q = &w->queue[index];
-    q->place = (int)index;
+    if (q)
+        w->wakes |= UINT64_C(1) << (q - w->queue);
+    return q ? OD_OK : OD_ENOMEM;
+}
+
+od_status od_workers_submit(od_workers *w, od_job *job)
+{
+    queue *q = find_queue(w, job->granted_place);
     job->next = NULL;
-    append(&q->under_way, job);
-    w->wakes |= UINT64_C(1) << index;
-    return q->idle ? OD_OK : spawn(q);
+    if (q) {
+        *q->last = job;
+        q->last = &job->next;
+    }
+    return give(w, q);
+}
+
+od_status od_workers_watch(od_workers *w, od_job *job)
+{
+    queue *q = find_queue(w, job->granted_place);
+    job->next = NULL;
+    if (q)
+        append(&q->under_way, job);
+    return give(w, q);
 }
 
 uint64_t od_workers_take_wakes(od_workers *w)

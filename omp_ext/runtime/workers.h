@@ -5,6 +5,7 @@
  * A thread is made when none is idle that could run a job, so that a worker which itself waits inside a job never keeps
  * another started job from running or from ending. A job that its device goes on with by itself occupies no thread: one
  * thread of the queue takes the next and asks for the ends in between. The engine's slots bound the threads' number.
+ * The first thread is made at once: where no others can be had, those that there are run all places' jobs.
  * All functions are called under the runtime's lock.
  */
 #ifndef OD_OMP_EXT_WORKERS_H
@@ -23,7 +24,7 @@ typedef struct od_workers_ops {
     void (*done)(od_job *job, od_status status);  /* under the lock, which it releases */
 } od_workers_ops;
 
-/* `nplaces`: the devices, then the host as the last. */
+/* `nplaces`: the devices, then the host as the last. NULL: there is no memory, or no thread. */
 od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_ops *ops);
 /* In the child of a fork, which has none of the threads: frees what is left. */
 void od_workers_abandon(od_workers *workers);
@@ -31,12 +32,13 @@ void od_workers_abandon(od_workers *workers);
  * start new ones. Under the lock, which is given away meanwhile. libomp ends without the threads of parallel regions
  * that foreign threads have begun, and takes its memory from under them: ours must be gone before. */
 void od_workers_end(od_workers *workers, double seconds);
-/* The thread is woken by od_workers_wake(), not here: under the lock it would only wait for that. */
-od_status od_workers_submit(od_workers *workers, unsigned index, int place, od_job *job);
+/* To its granted place. The thread is woken by od_workers_wake(), not here: under the lock it would only wait for that.
+ * OD_ENOMEM: there is none. */
+od_status od_workers_submit(od_workers *workers, od_job *job);
 /* Whether the calling thread is one of these. */
 bool od_workers_have_me(void);
-/* A job that goes on by itself on device `index` is to be asked for its end. */
-od_status od_workers_watch(od_workers *workers, unsigned index, od_job *job);
+/* A job that goes on by itself on its granted device is to be asked for its end. */
+od_status od_workers_watch(od_workers *workers, od_job *job);
 /* Which queues have been given jobs since the last call, one bit each. */
 uint64_t od_workers_take_wakes(od_workers *workers);
 /* Wakes a thread of each of these queues. Without the lock. */

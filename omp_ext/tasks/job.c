@@ -6,6 +6,7 @@
 #include "omp_ext/tasks/job.h"
 
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/process/faults.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
@@ -292,16 +293,24 @@ static bool run_outside_pool(od_job *job)
 
 /* --- on a worker -------------------------------------------------------- */
 
+static int run_watched(od_job *job, unsigned k)
+{
+    sigset_t mask;
+    od_runtime_open_parts(&job->task, k);
+    od_faults_begin_kernel(&mask);
+    int failed = od_launch_run(&job->launch, job->task.access, k, NULL);
+    od_faults_end_kernel(&mask);
+    od_runtime_close_parts(&job->task, k);
+    return failed;
+}
+
 /* `handle` not NULL: the kernel may go on running after the return, then *handle is libomptarget's, to be asked for its
  * end. */
 static od_status run_kernel(od_job *job, int place, void **handle)
 {
     bool watched = od_runtime_guards_parts() && has_parts(&job->task);
-    if (watched)
-        od_runtime_open_parts(&job->task, (unsigned)place);
-    int failed = od_launch_run(&job->launch, job->task.access, (unsigned)place, watched ? NULL : handle);
-    if (watched)
-        od_runtime_close_parts(&job->task, (unsigned)place);
+    int failed = watched ? run_watched(job, (unsigned)place)
+                         : od_launch_run(&job->launch, job->task.access, (unsigned)place, handle);
     if (failed)
         od_runtime_probe(place);
     return failed ? OD_EDEVICE : OD_OK;

@@ -28,7 +28,7 @@ class TaskStatements:
         # libomp may go on with an untied task on top of its own child, which waits: then neither ends, also without the
         # library. Clang 19 breaks on the next two ("Instruction does not dominate all uses"), and forgets the arguments of a
         # data region where the task is interrupted inside.
-        unsuited = (Task, Detached, Taskgroup, Taskloop, Data, Scene)
+        unsuited = (Task, Detached, Taskgroup, Cancelled, Taskloop, Data, Scene)
         if task.flags == "untied" and any(isinstance(s, unsuited) for s in self.out.walk(task.body)):
             task.flags = ""
         if task.flags == "untied":

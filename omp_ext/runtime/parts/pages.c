@@ -447,7 +447,6 @@ void od_runtime_open_parts(od_task *task, unsigned k)
     device[k].task[device[k].count++] = task;
     update(task, k);
     od_runtime_unlock();
-    od_faults_expect();
 }
 
 static void drop_page(page *p)

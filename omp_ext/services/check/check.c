@@ -216,23 +216,6 @@ static void report(const fault *f, const od_guarded *tile)
     print(&t);
 }
 
-/* The signal as if we had not been there. Without another handler the instruction is retried without us. A handler
- * that the program has installed after ours may call ours in turn: the mark in the kernel's description of the signal
- * shows which. */
-static void pass_on(int number, siginfo_t *info, void *context)
-{
-    enum { PASSED_ON = 0x6f64 };
-    if (!od_signal_is_handled(&previous) || info->si_errno == PASSED_ON) {
-        signal(number, SIG_DFL);
-        return;
-    }
-    struct sigaction handler = previous;
-    if (previous.sa_flags & (int)SA_RESETHAND)
-        previous.sa_handler = SIG_DFL;
-    info->si_errno = PASSED_ON;
-    od_signal_pass_on(&handler, number, info, context);
-}
-
 /* Another thread may have opened the page between the fault and now. */
 static bool worth_another_try(const siginfo_t *info)
 {
@@ -253,7 +236,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
         missed.tries = 0;
         report(&f, &tile);
     } else if (!worth_another_try(info)) {
-        pass_on(number, info, context);
+        od_signal_pass_on(&previous, number, info, context);
     }
     errno = error;
 }

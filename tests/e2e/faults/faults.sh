@@ -8,7 +8,7 @@
 #   device   a device is lost in the middle
 #   memory   the n-th allocation of host memory fails, or the n-th and the one after it, for every n
 #   devices  the n-th allocation of device memory fails, for every n
-#   threads  the n-th thread cannot be started, for every n
+#   threads  the n-th thread cannot be started, or none from there on, for every n
 . "$(dirname "$0")/../common.sh"
 export "${own_crashes[@]}" # a message and abort() is how the library ends a program
 kind=$1
@@ -127,7 +127,15 @@ memory)
     every_nth 3 FAULTY_MALLOC "memory" "$E2E_BENCH/cholesky" --style region 3 32
     every_nth 11 FAULTY_MALLOC "memory" "$E2E_PROGRAMS/structs"
     ;;
-devices) every_nth 1 FAULTY_ALLOC "memory" "$E2E_BENCH/cholesky" 3 32 ;;
-threads) every_nth 1 FAULTY_THREAD "thread" "$E2E_BENCH/cholesky" 3 32 ;;
+devices) every_nth 1 FAULTY_MMAP "memory" "$E2E_BENCH/cholesky" 3 32 ;;
+threads)
+    for FAULTY_IN_A_ROW in 1 1000; do # one fails, or all do from there on
+        export FAULTY_IN_A_ROW
+        for style in task region blas; do
+            every_nth 1 FAULTY_THREAD "thread" "$E2E_BENCH/cholesky" --style $style 3 32
+        done
+    done
+    [ $ended -eq 0 ] || fail "$ended runs ended for want of threads"
+    ;;
 esac
 finish

@@ -4,7 +4,6 @@
  * From the environment:
  *   FAULTY_EVERY=n       each n-th kernel launch fails, without having touched any data
  *   FAULTY_COPY_EVERY=n  each n-th copy of a tile fails (the small ones that ask whether a device answers do not)
- *   FAULTY_ALLOC=n       the n-th allocation of device memory fails, which is said on standard error
  *   FAULTY_DEVICE=k      from its n-th launch or copy on, n being FAULTY_AFTER (0: at once), device k fails for good
  */
 #define _GNU_SOURCE
@@ -20,11 +19,9 @@
 typedef int launch(void *ident, int64_t device, int32_t teams, int32_t threads, void *kernel, void *args);
 typedef int copy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
                  int from_device);
-typedef void *alloc(size_t bytes, int device);
 
 launch __tgt_target_kernel;
 copy omp_target_memcpy;
-alloc omp_target_alloc;
 
 static unsigned setting(const char *name)
 {
@@ -97,16 +94,4 @@ int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t to_offset
     copy *real;
     find("omp_target_memcpy", &real);
     return real(to, from, bytes, to_offset, from_offset, to_device, from_device);
-}
-
-void *omp_target_alloc(size_t bytes, int device)
-{
-    static atomic_uint calls;
-    if (setting("FAULTY_ALLOC") == atomic_fetch_add(&calls, 1) + 1) {
-        fprintf(stderr, "faulty: failed\n");
-        return NULL;
-    }
-    alloc *real;
-    find("omp_target_alloc", &real);
-    return real(bytes, device);
 }

@@ -106,6 +106,22 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* malloc() may write to all of it (MALLOC_PERTURB_). */
+static void test_pools_of_host_devices_are_mapped(void **state)
+{
+    od_omptarget_api in_process = api;
+    in_process.in_process = true;
+    od_backend backend;
+    (void)state;
+    assert_int_equal(od_backend_omptarget(&backend, &in_process, numbers, 0), OD_OK);
+    assert_int_equal(od_backend_take_pools(&backend, NDEVICES, POOL), OD_OK);
+    for (unsigned k = 0; k < NDEVICES; k++)
+        assert_int_equal(*(char *)backend.pool_address[k], 0);
+    od_backend_release(&backend);
+    assert_int_equal(fake.nallocs, 0);
+    assert_int_equal(fake.nfrees, 0);
+}
+
 static void test_pools_come_from_their_devices(void **state)
 {
     fixture *f = *state;
@@ -234,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pools_come_from_their_devices, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pools_of_host_devices_are_mapped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failing_alloc_gives_all_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_copies_go_where_they_should, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failing_copy_is_reported, set_up, tear_down),

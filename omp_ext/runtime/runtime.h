@@ -29,8 +29,8 @@ void od_runtime_last_image(void);
 const od_options *od_runtime_options(void);
 
 od_engine *od_runtime_lock(void);
-/* Like it, but short kernels that the engine starts before the unlock are run by the calling thread at the unlock:
- * to wake a worker would take longer than they do. */
+/* Like it, but kernels that the engine starts before the unlock are run by the calling thread at the unlock if they are
+ * short, or launched if they then go on by themselves: to wake a worker would take longer. */
 od_engine *od_runtime_lock_inline(void);
 /* Like it, for a thread that then waits, alone, for the flag (od_runtime_wait): it makes small copies itself. */
 od_engine *od_runtime_lock_to_wait(const bool *flag);

@@ -5,14 +5,14 @@
  */
 #include "omp_ext/tasks/job.h"
 
-#include "omp_ext/process/fatal.h"
-#include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
+#include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
-#include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/queue.h"
 #include "util/clock.h"
@@ -361,6 +361,11 @@ static bool blocks(const od_job *job, int place)
     return is_reduction(job) || (atomic_load(&had_ended[place]) && !atomic_load(&left_running[place]));
 }
 
+static bool only_launches(const od_job *job, int place)
+{
+    return job->kind == OD_JOB_KERNEL && place != OD_HOST && atomic_load(&left_running[place]) && !is_reduction(job);
+}
+
 /* OD_EBUSY while the kernel runs. What is asked after an error would end the process: the handle of a kernel whose
  * device has failed is never given back. */
 static od_status query_kernel(od_job *job)
@@ -415,7 +420,8 @@ static od_status run(od_job *job, int place)
     return status;
 }
 
-const od_job_ops od_jobs = {.run = run, .poll = od_job_poll, .blocks = blocks, .finish = finish};
+const od_job_ops od_jobs = {
+    .run = run, .poll = od_job_poll, .blocks = blocks, .only_launches = only_launches, .finish = finish};
 
 /* --- on the program's thread -------------------------------------------- */
 

@@ -18,6 +18,23 @@ reductions() {
     driver "calls['cuMemAlloc'] < 60"
 }
 
+# Where a task is ready and its device free, the thread that has begun it launches its kernel, and wakes nobody for that.
+launching() {
+    build program "$(dirname "$0")/tiles.c"
+    echo right >"$work/plain"
+    right CUDA_DOUBLE_KERNEL_TIME=0.002 "$work/program" 1 30
+    driver "kernels == 30" "main_launches > 0"
+    right CUDA_DOUBLE_KERNEL_TIME=0.002 CUDA_DOUBLE_LAUNCH_WAITS=1000 "$work/program" 1 30
+    driver "kernels == 30" "main_launches == 0" # libomptarget waits here, as on host devices
+}
+
+# One kernel that has ended when its launch comes back says nothing about others: no second thread launches them.
+short_first() {
+    build program "$(dirname "$0")/short_first.c"
+    echo "1 launching thread" >"$work/plain"
+    right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_LAUNCH_WAITS=2 CUDA_DOUBLE_KERNEL_TIME=0.002 "$work/program"
+}
+
 # libomptarget's copies between devices go from one to the other, as without the library.
 peers() {
     build program "$(dirname "$0")/peers.c"

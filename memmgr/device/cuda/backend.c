@@ -7,7 +7,6 @@
 #include "memmgr/device/cuda/module.h"
 #include "util/memory.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,12 +26,13 @@ static od_status take_memory(void *state, unsigned k, size_t bytes, void **addre
     od_cuda *cuda = state;
     od_cuda_device *d = &cuda->device[k];
     od_cu_address taken = 0;
-    char doing[96];
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    snprintf(doing, sizeof doing, "taking %zu bytes of its memory (lower OMPDARTS_MEM)", bytes);
-    status = od_cuda_check(d, cuda->cu.alloc(&taken, bytes), doing);
+    od_cu_result result = cuda->cu.alloc(&taken, bytes);
+    if (result == OD_CU_OUT_OF_MEMORY)
+        od_log(OD_LOG_INFO, "cuda", "device %u does not give %zu bytes of its memory", k, bytes);
+    status = result == OD_CU_OUT_OF_MEMORY ? OD_EDEVICE : od_cuda_check(d, result, "taking its memory");
     od_cuda_leave(d);
     *address = (void *)(uintptr_t)taken;
     return status;
@@ -48,15 +48,14 @@ static void give_memory(void *state, unsigned k, void *address)
     od_cuda_leave(d);
 }
 
-static od_status free_memory(void *state, unsigned k, size_t *bytes)
+static od_status memory(void *state, unsigned k, size_t *free_bytes, size_t *total)
 {
     od_cuda *cuda = state;
     od_cuda_device *d = &cuda->device[k];
-    size_t total;
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    status = od_cuda_check(d, cuda->cu.memory_info(bytes, &total), "asking for its free memory");
+    status = od_cuda_check(d, cuda->cu.memory_info(free_bytes, total), "asking for its free memory");
     od_cuda_leave(d);
     return status;
 }
@@ -235,7 +234,7 @@ static const od_backend_ops cuda_ops = {
     .poll = od_cuda_poll,
     .release_host = release_host,
     .reclaim = reclaim,
-    .free_memory = free_memory,
+    .memory = memory,
     .is_peer = is_peer,
     .report = report,
     .queues = &od_cuda_queue_ops,

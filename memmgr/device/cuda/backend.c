@@ -6,6 +6,7 @@
 #include "memmgr/device/cuda/cuda.h"
 #include "memmgr/device/cuda/module.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,12 +68,28 @@ static void release_host(void *state, uintptr_t base, size_t size)
 
 static void reclaim(void *state)
 {
-    od_cuda *cuda = state;
-    od_cuda_device *d = od_pins_none_to_reclaim(&cuda->pins) ? NULL : enter_any(cuda);
-    if (!d)
+    od_pins_reclaim(&((od_cuda *)state)->pins);
+}
+
+/* On its thread: pins memory, and undoes that. Where no device works, the driver refuses. */
+static void *pin(void *arg)
+{
+    od_cuda *cuda = arg;
+    while (od_pins_await_work(&cuda->pins)) {
+        od_cuda_device *d = enter_any(cuda);
+        od_pins_work(&cuda->pins);
+        if (d)
+            od_cuda_leave(d);
+    }
+    return NULL;
+}
+
+static void close_pinner(od_cuda *cuda)
+{
+    if (!cuda->has_pinner)
         return;
-    od_pins_reclaim(&cuda->pins);
-    od_cuda_leave(d);
+    od_pins_close(&cuda->pins);
+    pthread_join(cuda->pinner, NULL);
 }
 
 static bool is_peer(void *state, unsigned from, unsigned to)
@@ -122,6 +139,7 @@ static void close_device(od_cuda_device *d)
 static void destroy(void *state)
 {
     od_cuda *cuda = state;
+    close_pinner(cuda);
     od_cuda_device *d = enter_any(cuda);
     od_pins_destroy(&cuda->pins);
     if (d)
@@ -270,6 +288,9 @@ od_status ompdarts_cuda_v1_backend(od_backend *backend, const od_cuda_config *co
         for (unsigned j = 0; j < cuda->ndevices; j++)
             if (i != j)
                 connect_peers(cuda, i, j);
+    cuda->has_pinner = config->pin_budget && !od_thread_start(&cuda->pinner, "od-pins", pin, cuda);
+    if (!cuda->has_pinner)
+        cuda->pins.budget = 0;
     *backend = (od_backend){.ops = &cuda_ops, .state = cuda};
     return OD_OK;
 }

@@ -9,7 +9,8 @@
  *   bounce    a small pinned buffer of a ticket: small copies, and the ends of large ones, which share their pages
  *             with other data and so cannot be pinned, go through it
  *   stager    per device and direction up to OD_LANES threads, each with a ring of pinned buffers, for large copies of
- *             memory that is not pinned, or not yet: they also pin it
+ *             memory that is not pinned, or not yet
+ *   pinner    a thread for all devices, which pins memory and undoes that (pins.h)
  */
 #ifndef OD_MEMMGR_DEVICE_CUDA_CUDA_H
 #define OD_MEMMGR_DEVICE_CUDA_CUDA_H
@@ -108,6 +109,8 @@ struct od_cuda {
     od_cu_driver cu;
     od_pins pins;
     bool pinning; /* wanted */
+    pthread_t pinner;
+    bool has_pinner;
     hwloc_topology_t topology;
     unsigned ndevices;
     uint64_t peers[OD_MAX_DEVICES]; /* bit j: device i reads and writes j's memory directly */
@@ -140,11 +143,11 @@ od_status od_cuda_copy(void *state, int to, void *to_address, int from, const vo
 /* in_place.c: from or to the host; the context is current. */
 /* Up to OD_BOUNCE bytes. */
 od_status od_cuda_start_bounced(od_cuda_device *device, od_ticket *ticket, const od_copy *copy);
-/* More, where the memory is pinned, or can be (`pins`: that takes long). False: it is not; else how it went. */
-bool od_cuda_start_in_place(od_cuda_device *device, od_ticket *ticket, const od_copy *copy, bool pins,
-                            od_status *status);
-/* The pages of the copy's host range that may be pinned begin here. */
+/* More, where the memory is pinned. False: it is not; else how it went. */
+bool od_cuda_start_in_place(od_cuda_device *device, od_ticket *ticket, const od_copy *copy, od_status *status);
+/* The pages of the copy's host range that may be pinned begin and end here. */
 uintptr_t od_cuda_first_page(const od_copy *copy);
+uintptr_t od_cuda_last_page(const od_copy *copy);
 
 /* staging.c: carries out the ticket's copy on the stager's thread. OD_ENOMEM: it cannot be started. */
 od_status od_stager_init(od_stager *stager, od_cuda_device *device, od_cuda_direction direction);

@@ -86,6 +86,9 @@ typedef struct od_backend_ops {
     void (*reclaim)(void *state);
     /* Of device k's memory, bytes: what it can still give, and what it has. */
     od_status (*memory)(void *state, unsigned k, size_t *free_bytes, size_t *total);
+    /* Others (libomptarget, vendors' libraries) have got no memory of device k: gives back what has been kept for that
+     * case. False: nothing is left. */
+    bool (*spare)(void *state, unsigned k);
     /* Pairs of devices that copy faster than through the host. */
     bool (*is_peer)(void *state, unsigned from, unsigned to);
     /* The back-end's findings about the run, as log messages; at its end. */

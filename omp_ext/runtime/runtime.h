@@ -92,6 +92,8 @@ void od_rivals_end(void);
 bool od_job_has_rivals(const od_job *job);
 /* Something has failed at a place: a device that does not answer any more is taken out of service. Without the lock. */
 void od_runtime_probe(int place);
+/* libomptarget's memory on OpenMP's device, also where the last has to be given back for it. NULL: there is none. */
+void *od_runtime_target_alloc(size_t size, int device);
 int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 /* Our device with OpenMP's number n, or OD_NOWHERE. */
 int od_runtime_device_index(int n);

@@ -192,7 +192,7 @@ static bool has_memory(const od_job *job, int device)
     size_t bytes = 0;
     for (uint32_t i = 0; i < job->task.naccess; i++)
         bytes += job->task.access[i].datum->size;
-    void *probe = REAL(omp_target_alloc)(bytes, device);
+    void *probe = od_runtime_target_alloc(bytes, device);
     if (probe)
         REAL(omp_target_free)(probe, device);
     return probe;
@@ -215,7 +215,7 @@ static char *host_contents(const od_datum *d)
 static void *copy_to_device(const od_access *access, int device)
 {
     const od_datum *d = access->datum;
-    void *copy = REAL(omp_target_alloc)(d->size, device);
+    void *copy = od_runtime_target_alloc(d->size, device);
     int failed = copy ? REAL(omp_target_memcpy)(copy, host_contents(d), d->size, 0, 0, device, initial_device()) : 0;
     if (failed)
         REAL(omp_target_free)(copy, device);

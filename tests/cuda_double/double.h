@@ -21,6 +21,7 @@
  *
  * From the environment:
  *   CUDA_DOUBLE_DEVICES=4, CUDA_DOUBLE_MEMORY=64Mi (bytes of each), CUDA_DOUBLE_PEER=1 (0: no peer access)
+ *   CUDA_DOUBLE_BLAS_MEMORY=0 bytes of device memory that a handle of cuBLAS takes
  *   CUDA_DOUBLE_BANDWIDTH=0   bytes/s of each device and direction; 0: what memcpy gives
  *   CUDA_DOUBLE_PIN_BANDWIDTH=0  bytes/s at which host memory is registered, and its registration undone; 0: at once
  *   CUDA_DOUBLE_JITTER=0      most seconds that an operation is delayed, at random, seeded by CUDA_DOUBLE_SEED

@@ -61,6 +61,16 @@ static od_status memory(void *state, unsigned k, size_t *free_bytes, size_t *tot
     return status;
 }
 
+static bool spare(void *state, unsigned k)
+{
+    od_cuda_device *d = &((od_cuda *)state)->device[k];
+    if (od_cuda_enter(d))
+        return false;
+    bool given = od_reserve_give(d);
+    od_cuda_leave(d);
+    return given;
+}
+
 static void release_host(void *state, uintptr_t base, size_t size)
 {
     od_pins_release_range(&((od_cuda *)state)->pins, base, size);
@@ -120,6 +130,8 @@ static void close_device(od_cuda_device *d)
 {
     const od_cu_driver *cu = &d->cuda->cu;
     bool entered = d->context && !od_cuda_enter(d);
+    if (entered && d->reserve)
+        cu->free(d->reserve);
     od_stager_destroy(&d->stager[OD_H2D]);
     od_stager_destroy(&d->stager[OD_D2H]);
     od_queues_destroy(d);
@@ -171,6 +183,8 @@ static od_status open_streams(od_cuda_device *d)
     for (int i = 0; i < OD_DIRECTIONS && !status; i++)
         status =
             od_cuda_check(d, d->cuda->cu.stream_create(&d->stream[i], OD_CU_STREAM_NON_BLOCKING), "making a stream");
+    if (!status)
+        od_reserve_take(d);
     od_cuda_leave(d);
     return status;
 }
@@ -253,6 +267,7 @@ static const od_backend_ops cuda_ops = {
     .release_host = release_host,
     .reclaim = reclaim,
     .memory = memory,
+    .spare = spare,
     .is_peer = is_peer,
     .report = report,
     .queues = &od_cuda_queue_ops,

@@ -25,10 +25,13 @@
 typedef enum od_cuda_direction { OD_H2D, OD_D2H, OD_D2D, OD_DIRECTIONS } od_cuda_direction;
 
 enum {
-    OD_BOUNCE = 64 << 10, /* bytes of a ticket's bounce buffer; larger copies are worth pinning */
-    OD_STAGE = 4 << 20,   /* bytes of a buffer of a stager's ring */
-    OD_STAGES = 3,        /* of them: one is filled, one is copied, one is next */
-    OD_LANES = 3,         /* threads of a stager: one copies what a processor can, links take several times as much */
+    OD_BOUNCE = 64 << 10,   /* bytes of a ticket's bounce buffer; larger copies are worth pinning */
+    OD_STAGE = 4 << 20,     /* bytes of a buffer of a stager's ring */
+    OD_STAGES = 3,          /* of them: one is filled, one is copied, one is next */
+    OD_RESERVE = 256 << 20, /* bytes of a GPU, at most, */
+    OD_RESERVE_PART = 64,   /* and one in so many, that are kept for others until they get no memory; */
+    OD_RESERVE_LEAVES = 16, /* none, where that were more than one in so many of what is free */
+    OD_LANES = 3,           /* threads of a stager: one copies what a processor can, links take several times as much */
 };
 
 typedef struct od_cuda od_cuda;
@@ -100,9 +103,10 @@ struct od_cuda_device {
     od_stager stager[OD_D2H + 1];
     hwloc_cpuset_t near; /* processors on the GPU's side of the machine, or NULL */
     atomic_bool lost;
-    pthread_mutex_t lock; /* protects the two lists */
-    od_ticket *tickets;   /* free ones */
-    od_queue *queues;     /* likewise */
+    pthread_mutex_t lock;  /* protects the next three */
+    od_cu_address reserve; /* memory that is kept for others; 0: none, or they have it */
+    od_ticket *tickets;    /* free ones */
+    od_queue *queues;      /* likewise */
 };
 
 struct od_cuda {
@@ -128,6 +132,11 @@ od_status od_cuda_check(od_cuda_device *device, od_cu_result result, const char 
 /* After a failure: waits for all that the stream holds, since nothing of it may be under way when the failure is
  * reported. Where that fails, too, the device is lost. */
 void od_cuda_calm(od_cuda_device *device, od_cu_stream stream);
+
+/* reserve.c; the context is current. */
+void od_reserve_take(od_cuda_device *device);
+/* Gives it to whoever has got no memory. False: there is none any more. */
+bool od_reserve_give(od_cuda_device *device);
 
 /* tickets.c; the context is current. NULL: none could be made, the reason has been logged. */
 od_ticket *od_ticket_take(od_cuda_device *device);

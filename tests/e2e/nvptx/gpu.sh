@@ -144,6 +144,16 @@ others() {
     says "GPU 0, NVIDIA H100 MIG 1g.10gb 0"
 }
 
+# What is kept for others when the pools have taken all: the program gets it, and no more than that.
+spare() {
+    build program "$(dirname "$0")/spare.c"
+    echo right >"$work/plain"
+    right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_MEMORY=64Mi OMPDARTS_MEM=$((60 << 20)) OMPDARTS_LOG=info "$work/program" 3500000
+    says "its memory is short, others get what was kept for them"
+    echo "there is no memory" >"$work/plain"
+    right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_MEMORY=64Mi OMPDARTS_MEM=$((60 << 20)) "$work/program" 8000000
+}
+
 # The shares of a run in which a GPU computes, for small sizes.
 timeline() {
     "$sources/../../bench/gpu/timeline.py" --build "$(dirname "$E2E_LIBRARY")" --llvm "$(dirname "$E2E_NVPTX_LIBDIR")" \

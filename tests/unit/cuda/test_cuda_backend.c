@@ -762,6 +762,41 @@ static void ask_for_blas(const void *arg)
     cuda_world_close(&w);
 }
 
+/* Others have taken all that was free: cuBLAS gets what was kept, once. */
+static void ask_for_memory(const void *arg)
+{
+    (void)arg;
+    cuda_world w = {.pool_bytes = 8 * MIB, .ndevices = 1, .log = OD_LOG_INFO};
+    cuda_world_open(&w);
+    CHECK(!w.status);
+    const od_queue_ops *queues = w.backend.ops->queues;
+    od_queue *queue[2];
+    od_ticket *ticket;
+    od_cu_address others;
+    size_t free_bytes, total;
+    CHECK(!queues->enter(w.backend.state, 0));
+    CHECK(!cuda_double.memory_info(&free_bytes, &total) && !cuda_double.alloc(&others, free_bytes - 4096));
+    for (int i = 0; i < 2; i++) {
+        CHECK(!queues->take(w.backend.state, 0, &queue[i]));
+        CHECK((queues->blas(w.backend.state, queue[i]) != NULL) == (i == 0));
+    }
+    CHECK(!w.backend.ops->spare(w.backend.state, 0) && !cuda_double.free(others));
+    for (int i = 0; i < 2; i++)
+        CHECK(!queues->mark(w.backend.state, queue[i], &ticket) && !cuda_world_await(&w, ticket));
+    queues->leave(w.backend.state, 0);
+    cuda_world_close(&w);
+}
+
+static void test_memory_for_others(void **state)
+{
+    (void)state;
+    cuda_child child = cuda_child_run(CUDA_DOUBLE_AND_BLAS, "CUDA_DOUBLE_MEMORY=10Mi CUDA_DOUBLE_BLAS_MEMORY=120000",
+                                      ask_for_memory, NULL);
+    cuda_child_assert_clean(&child);
+    assert_int_equal(cuda_child_lines(&child, "its memory is short, others get what was kept for them"), 1);
+    cuda_child_free(&child);
+}
+
 static void test_no_blas(void **state)
 {
     (void)state;
@@ -924,6 +959,7 @@ int main(void)
         cmocka_unit_test(test_many_staged),
         cmocka_unit_test(test_queues),
         cmocka_unit_test(test_product_on_a_queue),
+        cmocka_unit_test(test_memory_for_others),
         cmocka_unit_test(test_no_blas),
         cmocka_unit_test(test_many_transfers),
         cmocka_unit_test(test_demanded_go_before_prefetches),

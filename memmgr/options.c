@@ -44,12 +44,12 @@ static const od_option_hint backend_hints[] = {
 
 const od_option_spec od_memory_option_rows[] = {
     {OD_OPTION_PREFIX "MEM", "mem", "size", "auto", "bytes", "auto, or a size > 0 such as 500M, 1.5G or 512Mi",
-     "Memory for tiles on each device; auto uses most of what is free.", memory_hints, parse_memory,
-     MEMBER(limit)},
+     "Memory for tiles on each device; auto uses most of what is free.", memory_hints, parse_memory, MEMBER(limit)},
     {OD_OPTION_PREFIX "BACKEND", "backend", "words", "auto", "",
      "auto, or a back-end that `ompdarts info` lists, optionally with words: NAME:WORD=VALUE",
      "How data are copied to and from devices: cuda, by the CUDA driver (asynchronously, also between GPUs; "
-     "cuda:pin=SIZE limits the host memory that is pinned for fast copies, by default to half of the machine's), or "
+     "cuda:pin=SIZE limits the host memory that is pinned for fast copies, by default to half of the machine's, "
+     "and loads=N says after how many loads, by default 8), or "
      "omptarget, through libomptarget (omptarget:link=RATE limits all transfers to and from LLVM's host devices "
      "together to so many bytes per second); auto selects cuda if all devices are NVIDIA's.",
      backend_hints, parse_backend, MEMBER(backend)},

@@ -25,6 +25,7 @@ import libraries
 import report
 
 HERE = pathlib.Path(__file__).resolve().parent
+KERNEL_S = 1.5e-3  # of one product of tiles
 PEER_BLOCKS = (1024, 2048, 4096, 8192)  # orders of cublasXt's blocks
 FRACTIONS = (1, 2, 4, 8, 16)  # of the data fit
 POLICIES = ("darts", "dmdar", "eager")
@@ -170,9 +171,11 @@ def flops(problem, tiles, tile):
 
 
 def choose_tile(machine):
-    """The order for which multiplying two tiles takes as long as bringing one: memory then decides."""
+    """The order for which multiplying two tiles takes as long as bringing one, so that memory decides, and no less than
+    KERNEL_S, so that launches do not."""
     balanced = 2 * machine["sgemm_flops"] / machine["h2d_bytes_per_s"]
-    return int(min(max(round(balanced / 256), 1), 32)) * 256
+    long_enough = (KERNEL_S * machine["sgemm_flops"] / 2) ** (1 / 3)
+    return int(min(max(round(max(balanced, long_enough) / 256), 1), 32)) * 256
 
 
 def run_seconds(machine, problem, tiles, tile):

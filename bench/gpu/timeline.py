@@ -32,9 +32,9 @@ def compile_program(options, folder):
     build, program = options.build, folder / "gemm3d"
     llvm, openblas = options.llvm or cached(build, "OMPDARTS_LLVM_ROOT") or "/usr/lib/llvm-19", cached(build, "OMPDARTS_OPENBLAS")
     files = [SOURCES / "bench" / name for name in ("kernels/gemm3d.c", "kernels/program.c", "common/check.c",
-                                                  "common/command.c", "common/memory.c", "common/random.c")]
+                                                  "common/command.c", "common/memory.c", "common/random.c", "gpu/cuda.c", "gpu/device.c", "kernels/gpu_blas.c")]
     folders = [word for path in (f"{llvm}/lib", options.libomp or f"{llvm}/lib") for word in (f"-L{path}", f"-Wl,-rpath,{path}")]
-    subprocess.run([f"{llvm}/bin/clang", "-O2", "-fopenmp", "-w", "--offload-arch=sm_90", "-nogpulib",
+    subprocess.run([f"{llvm}/bin/clang", "-O2", "-fopenmp", "-w", "--offload-arch=sm_90", "-nogpulib", "-DBENCH_GPU",
                     f"--cuda-path={build}/cuda_toolkit", f"-I{SOURCES}", f"-I{SOURCES}/omp_ext/hooks",
                     f"-I{cached(build, 'OMPDARTS_CBLAS_INCLUDE')}", *map(str, files), "-o", str(program), *folders, openblas,
                     "-lm"], check=True)
@@ -61,8 +61,8 @@ def busy(options, program, sched, kernel, part):
                 "LIBOMP_NUM_HIDDEN_HELPER_THREADS": "0"}
     if options.trace:
         settings["OMPDARTS_TRACE"] = f"{options.trace}/{sched}-{kernel:g}-{part}.json"
-    done = subprocess.run([str(program), "--json", "--no-check", "--warm-up", str(options.n), str(TILE)], text=True,
-                          env={**os.environ, **settings}, stdout=subprocess.PIPE, check=True, timeout=600,
+    done = subprocess.run([str(program), "--json", "--no-check", "--warm-up", *["--pinned"] * options.pinned,
+                           str(options.n), str(TILE)], text=True, env={**os.environ, **settings}, stdout=subprocess.PIPE, check=True, timeout=600,
                           preexec_fn=None if options.ordinary else as_a_device_driver)
     line = json.loads(done.stdout.splitlines()[-1])
     if line.get("scheduled_tasks") != options.n ** 3:
@@ -79,6 +79,7 @@ def main():
     parser.add_argument("--n", type=int, default=16, help="tiles per side (default: 16)")
     parser.add_argument("--load", type=float, default=0.305, help="of a tile, ms (default: 0.305)")
     parser.add_argument("--pin", type=float, default=0.15, help="speed of pinning, in that of the link (default: 0.15)")
+    parser.add_argument("--pinned", action="store_true", help="the program's memory is page-locked from the beginning")
     parser.add_argument("--kernels", default="0.31,1", help="ms (default: 0.31,1)")
     parser.add_argument("--parts", default="1,2,4,8,16", help="of the data that fit into memory (default: 1,2,4,8,16)")
     parser.add_argument("--scheds", default="darts,stationary", help="policies (default: darts,stationary)")

@@ -61,7 +61,8 @@ typedef struct od_backend_ops {
     const char *description;
     bool peer; /* copies between two devices are possible */
 
-    /* Takes `bytes` of memory on device k; the address is a device address. */
+    /* Takes `bytes` of memory on device k; the address is a device address. That there is not so much is no error
+     * message's matter: whoever asks knows what is to be done. */
     od_status (*alloc)(void *state, unsigned k, size_t bytes, void **address);
     void (*free)(void *state, unsigned k, void *address);
 
@@ -83,8 +84,11 @@ typedef struct od_backend_ops {
      * any more. Quick, and may be called with locks held; reclaim() does the work. */
     void (*release_host)(void *state, uintptr_t base, size_t size);
     void (*reclaim)(void *state);
-    /* Memory that device k can give, bytes. */
-    od_status (*free_memory)(void *state, unsigned k, size_t *bytes);
+    /* Of device k's memory, bytes: what it can still give, and what it has. */
+    od_status (*memory)(void *state, unsigned k, size_t *free_bytes, size_t *total);
+    /* Others (libomptarget, vendors' libraries) have got no memory of device k: gives back what has been kept for that
+     * case. False: nothing is left. */
+    bool (*spare)(void *state, unsigned k);
     /* Pairs of devices that copy faster than through the host. */
     bool (*is_peer)(void *state, unsigned from, unsigned to);
     /* The back-end's findings about the run, as log messages; at its end. */
@@ -96,8 +100,8 @@ typedef struct od_backend {
     const od_backend_ops *ops;
     void *state;
     unsigned ndevices;
-    const od_window_ops *windows; /* with the back-end's state; NULL: there are none */
-    double shared_link; /* bytes/s that all copies share; 0: not known, or not shared */
+    const od_window_ops *windows;       /* with the back-end's state; NULL: there are none */
+    double shared_link;                 /* bytes/s that all copies share; 0: not known, or not shared */
     void *pool_address[OD_MAX_DEVICES]; /* device address of offset 0 of each pool */
     size_t pool_bytes[OD_MAX_DEVICES];
 } od_backend;

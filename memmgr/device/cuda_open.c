@@ -109,7 +109,8 @@ static bool can_reach(od_backend *backend, unsigned k)
 #define PIN_AUTO SIZE_MAX
 
 typedef struct cuda_settings {
-    size_t pin; /* bytes of host memory that may be pinned, or PIN_AUTO; 0: none */
+    size_t pin;     /* bytes of host memory that may be pinned, or PIN_AUTO; 0: none */
+    uint32_t loads; /* of memory before it is */
 } cuda_settings;
 
 _Static_assert(sizeof(cuda_settings) <= OD_BACKEND_SETTINGS, "fits");
@@ -118,6 +119,7 @@ static void defaults(void *value)
 {
     cuda_settings *settings = value;
     settings->pin = PIN_AUTO;
+    settings->loads = OD_PIN_FIRST;
 }
 
 static od_status take_pin(const char *text, void *value)
@@ -126,7 +128,13 @@ static od_status take_pin(const char *text, void *value)
     return text ? od_parse_size(text, &settings->pin) : OD_EINVAL;
 }
 
-static const od_option_word words[] = {{"pin", take_pin}, {0}};
+static od_status take_loads(const char *text, void *value)
+{
+    cuda_settings *settings = value;
+    return text && !od_parse_count(text, 1 << 16, &settings->loads) && settings->loads ? OD_OK : OD_EINVAL;
+}
+
+static const od_option_word words[] = {{"pin", take_pin}, {"loads", take_loads}, {0}};
 
 /* Half of the machine's memory, unless the user says how much. */
 static size_t pin_budget(const cuda_settings *settings)
@@ -193,7 +201,7 @@ static od_status open_cuda(od_backend *backend, const od_backend_request *reques
                              .ndevices = request->ndevices,
                              .ordinals = found.ordinals,
                              .pin_budget = pin_budget(settings),
-                             .pin_first = OD_PIN_FIRST,
+                             .pin_first = settings->loads,
                              .pin_wanted = settings->pin > 0,
                              .log = request->log};
     od_status status = m.backend(backend, &config);
@@ -213,7 +221,7 @@ static const od_backend_type cuda_type = {
     .module = OD_CUDA_MODULE,
     .rank = 2,
     .words = words,
-    .usage = "pin=SIZE; SIZE: 0 (none) or a size such as 8G",
+    .usage = "pin=SIZE,loads=N; SIZE: 0 (none) or a size such as 8G",
     .defaults = defaults,
     .is_present = has_driver,
     .open = open_cuda,

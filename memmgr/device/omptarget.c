@@ -51,7 +51,7 @@ static od_status omptarget_alloc(void *arg, unsigned k, size_t bytes, void **add
     *address = state->api.in_process ? map_pool(state, k, bytes) : state->api.target_alloc(bytes, device);
     if (*address)
         return OD_OK;
-    od_log(OD_LOG_INFO, "omptarget", "device %d cannot allocate %zu bytes", device, bytes);
+    od_log(OD_LOG_INFO, "omptarget", "device %d does not give %zu bytes of its memory", device, bytes);
     return OD_EDEVICE;
 }
 
@@ -113,7 +113,9 @@ od_status od_backend_omptarget(od_backend *backend, const od_omptarget_api *api,
         free(state);
         return OD_ENOMEM;
     }
-    *backend = (od_backend){.ops = &omptarget_ops, .state = state, .shared_link = link_bandwidth,
+    *backend = (od_backend){.ops = &omptarget_ops,
+                            .state = state,
+                            .shared_link = link_bandwidth,
                             .windows = api->in_process ? &od_host_windows : NULL};
     return OD_OK;
 }

@@ -3,7 +3,7 @@
  * Transfer queues: per device and direction two lists, demanded transfers and prefetches, served by carriers. A
  * carrier is a thread with one or more queues. Where copies block, each queue has its own, so copies of different
  * devices and directions overlap; where they do not, one carrier starts them all, a few per queue so that the
- * device's own queue never runs dry, and asks for their ends.
+ * device's own queue never runs dry, and asks for their ends; with many devices each has its own.
  *
  * One lock serves all: it is held for list operations only, never during a copy or a call of `done`. A `done` may
  * submit further transfers, even while the queues are being destroyed; they end when nothing is left anywhere.
@@ -29,6 +29,7 @@ static const char *const direction_names[NDIRECTIONS] = {"h2d", "d2h", "d2d"};
 enum {
     UNDER_WAY = 3,  /* asynchronous copies per queue: one runs, one is next, one is being waited for */
     NAP_NS = 10000, /* between two questions for ends, unless something is submitted */
+    MANY = 4,       /* devices whose copies one thread would start too late: each takes it some microseconds */
 };
 
 typedef struct carrier carrier;
@@ -50,8 +51,8 @@ struct carrier {
 
 struct od_transfer_queues {
     od_transfer_config config;
-    od_lock lock;         /* protects the lists, `unfinished` and `closing` */
-    size_t unfinished;    /* transfers submitted whose `done` has not returned */
+    od_lock lock;      /* protects the lists, `unfinished` and `closing` */
+    size_t unfinished; /* transfers submitted whose `done` has not returned */
     bool closing;
     atomic_bool halted;
     unsigned nqueues, ncarriers;
@@ -210,18 +211,27 @@ static od_status start_carrier(od_transfer_queues *all, unsigned i)
     od_list_init(&c->under_way);
     if (od_condition_init(&c->work))
         return OD_ENOMEM;
-    if (all->ncarriers > 1)
+    if (all->ncarriers == all->nqueues)
         snprintf(name, sizeof name, "od-%s-%u", direction_names[i % NDIRECTIONS], i / NDIRECTIONS);
+    else if (all->ncarriers > 1)
+        snprintf(name, sizeof name, "od-copies-%u", i % 100);
     od_status status = od_thread_start(&c->thread, name, carry, c);
     if (status)
         pthread_cond_destroy(&c->work);
     return status;
 }
 
+static unsigned count_carriers(const od_backend *backend)
+{
+    if (!backend->ops->start)
+        return NDIRECTIONS * backend->ndevices;
+    return backend->ndevices < MANY ? 1 : backend->ndevices;
+}
+
 static od_transfer_queues *allocate(const od_transfer_config *config)
 {
-    unsigned nqueues = NDIRECTIONS * config->backend->ndevices;
-    unsigned ncarriers = config->backend->ops->start ? 1 : nqueues;
+    unsigned nqueues = NDIRECTIONS * config->backend->ndevices, ncarriers = count_carriers(config->backend);
+    unsigned share = nqueues / ncarriers;
     od_transfer_queues *all = od_calloc(1, sizeof *all + nqueues * sizeof all->queue[0]);
     if (!all || !(all->carrier = od_calloc(ncarriers + 1, sizeof *all->carrier)) ||
         od_lock_init(&all->lock, OD_LOCK_TRANSFERS)) {
@@ -234,13 +244,13 @@ static od_transfer_queues *allocate(const od_transfer_config *config)
     all->ncarriers = ncarriers;
     for (unsigned i = 0; i < nqueues; i++) {
         queue *q = &all->queue[i];
-        q->carrier = &all->carrier[ncarriers == 1 ? 0 : i];
+        q->carrier = &all->carrier[i / share];
         od_list_init(&q->demanded);
         od_list_init(&q->prefetches);
     }
     for (unsigned i = 0; i < ncarriers; i++) {
-        all->carrier[i].first = i;
-        all->carrier[i].count = nqueues / ncarriers;
+        all->carrier[i].first = i * share;
+        all->carrier[i].count = share;
     }
     return all;
 }

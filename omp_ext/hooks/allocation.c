@@ -9,7 +9,7 @@
 void *omp_target_alloc(size_t size, int device)
 {
     const void *before = od_ompt_api_at(__builtin_return_address(0));
-    void *address = REAL(omp_target_alloc)(size, device);
+    void *address = od_runtime_target_alloc(size, device);
     od_ompt_api_at(before);
     if (address && device != REAL(omp_get_initial_device)() && !od_allocated_add((uintptr_t)address, size, device)) {
         REAL(omp_target_free)(address, device);

@@ -110,7 +110,7 @@ static void lend(od_lent *lent, uint32_t i)
     int from;
     void *source = source_of(lent, i, &from), *address = source;
     if (from != lent->device)
-        address = REAL(omp_target_alloc)(d->size, lent->device);
+        address = od_runtime_target_alloc(d->size, lent->device);
     bool there = address == source ||
                  (address && !REAL(omp_target_memcpy)(address, source, d->size, 0, 0, lent->device, from));
     if (!there || REAL(omp_target_associate_ptr)((void *)d->base, address, d->size, 0, lent->device))

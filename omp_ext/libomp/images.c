@@ -128,7 +128,15 @@ unsigned od_images_machine(void)
     return first_header(&header) ? header.e_machine : 0;
 }
 
-enum { MOVED_ARCH_ABI = 8 };
+enum { MOVED_ARCH_ABI = 8, FIRST_OF_ABI = 13 };
+
+/* ptxas up to CUDA 12 writes its version, 124 for 12.4, where others write that of ELF, 1. */
+static unsigned cuda_of(const Elf64_Ehdr *header)
+{
+    if (header->e_ident[EI_ABIVERSION] >= MOVED_ARCH_ABI)
+        return FIRST_OF_ABI;
+    return header->e_version > EV_CURRENT ? header->e_version / 10 : 0;
+}
 
 bool od_images_cuda(od_cuda_image *cuda)
 {
@@ -136,6 +144,7 @@ bool od_images_cuda(od_cuda_image *cuda)
     if (!first_header(&header) || header.e_machine != EM_CUDA)
         return false;
     cuda->abi = header.e_ident[EI_ABIVERSION];
+    cuda->cuda = cuda_of(&header);
     cuda->arch = (cuda->abi >= MOVED_ARCH_ABI ? header.e_flags >> 8 : header.e_flags) & 0xff;
     return true;
 }

@@ -46,6 +46,7 @@ unsigned od_images_machine(void);
 typedef struct od_cuda_image {
     unsigned abi;  /* of the ELF file: 7, or 8 as since CUDA 13 */
     unsigned arch; /* 90: sm_90 */
+    unsigned cuda; /* first number of the CUDA that has made it; 0: not known */
 } od_cuda_image;
 
 /* False: it is for others. */

@@ -48,6 +48,22 @@ static void choose_devices(unsigned available)
         keep_one_device(available);
 }
 
+/* Where there is less memory than the device has: " (1.5 of 80 GB of device 0 are free)", else nothing. */
+static void describe_memory(char *text, size_t size)
+{
+    const od_backend *backend = &od_runtime.backend;
+    char name[OD_DEVICE_NAME];
+    size_t least = SIZE_MAX, free_bytes, total;
+    *text = '\0';
+    for (unsigned k = 0; backend->ops->memory && k < od_runtime.devices.count; k++)
+        if (!backend->ops->memory(backend->state, k, &free_bytes, &total) && free_bytes < least &&
+            free_bytes < total / 2) {
+            least = free_bytes;
+            snprintf(text, size, " (%.4g of %.4g GB of %s are free)", (double)free_bytes * 1e-9, (double)total * 1e-9,
+                     od_devices_name(&od_runtime.devices, k, name));
+        }
+}
+
 static od_status take_pools(void)
 {
     unsigned n = od_runtime.devices.count;
@@ -160,15 +176,19 @@ static const char *of_limit(char *text, size_t size)
 /* False: there is not enough memory, or there are not enough threads. Wrong options end the program instead. */
 static bool start_all(void)
 {
-    char message[400], text[48];
+    char message[400], text[48], memory[96];
     if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
         od_refuse(message);
+    describe_memory(memory, sizeof memory);
     if (take_pools()) {
         od_log(OD_LOG_WARNING, "runtime",
-               "there is not enough memory for %u devices%s, nothing is scheduled; set OMPDARTS_MEM to less",
-               od_runtime.devices.count, of_limit(text, sizeof text));
+               "there is not enough memory for %u devices%s, nothing is scheduled; set OMPDARTS_MEM to less%s",
+               od_runtime.devices.count, of_limit(text, sizeof text), memory);
         return false;
     }
+    if (*memory && !od_runtime.options.memory.limit)
+        od_log(OD_LOG_WARNING, "runtime", "others use much of the memory: data get %.4g GB of each device%s",
+               (double)od_runtime.backend.pool_bytes[0] * 1e-9, memory);
     od_lock_take(&od_runtime.lock);
     bool started = !start_engine() && start_threads();
     od_lock_give(&od_runtime.lock);
@@ -189,6 +209,16 @@ static int share_processors(void)
     return threads > 0 ? threads : 1;
 }
 
+/* libomptarget goes on all the same, and ends the program at its first kernel. */
+static void warn_of_driver(void)
+{
+    char why[128];
+    od_why_not_loaded(why, sizeof why);
+    if (*why)
+        od_log(OD_LOG_WARNING, "runtime",
+               "the driver may not load this program's device code (%s): take a newer driver, or an older CUDA", why);
+}
+
 void od_runtime_start(void)
 {
     int available = REAL(omp_get_num_devices)();
@@ -202,6 +232,7 @@ void od_runtime_start(void)
         atomic_store(&od_process_self.activity, OD_OFF);
         return;
     }
+    warn_of_driver();
     od_runtime.jobs = &od_jobs;
     od_runtime.jobs_done_end = &od_runtime.jobs_done;
     od_list_init(&od_runtime.live);
@@ -233,9 +264,8 @@ void od_runtime_start(void)
 static void give_up_inherited(void)
 {
     if (od_directory_has_regions(od_engine_directory(od_runtime.engine)))
-        od_fatal(
-            "this process was forked while target tasks were under way and data regions were open, and now "
-            "it offloads");
+        od_fatal("this process was forked while target tasks were under way and data regions were open, and now "
+                 "it offloads");
     od_log(OD_LOG_WARNING, "runtime",
            "this process was forked while target tasks were under way: what it offloads is not scheduled");
     atomic_store(&od_process_self.activity, OD_OFF);

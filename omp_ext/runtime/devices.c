@@ -161,10 +161,10 @@ size_t od_devices_memory(const od_devices *devices, const od_backend *backend)
     size_t least = SIZE_MAX;
     unsigned most_shares = 1;
     for (unsigned k = 0; k < devices->count; k++) {
-        size_t bytes;
+        size_t bytes, total;
         unsigned n = shares(devices, devices->count, devices->number[k]);
         most_shares = n > most_shares ? n : most_shares;
-        if (backend->ops->free_memory && !backend->ops->free_memory(backend->state, k, &bytes) && bytes / n < least)
+        if (backend->ops->memory && !backend->ops->memory(backend->state, k, &bytes, &total) && bytes / n < least)
             least = bytes / n;
     }
     if (least < SIZE_MAX)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The lock, and what is carried out when it is given back: completions are reported to libomp, and kernels that are too
- * short for another thread to be woken are run.
+ * short for another thread to be woken, or go on by themselves, are started.
  */
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/detach.h"
+#include "omp_ext/process/fatal.h"
 #include "omp_ext/services/check/check.h"
 #include "omp_ext/tasks/entry.h"
 #include "util/thread.h"
@@ -62,7 +63,7 @@ const od_workers_ops od_runtime_workers_ops = {
 
 /* --- jobs that the calling thread runs itself ------------------------------- */
 
-/* Jobs that the calling thread is to run itself, because its event started them and they are short. */
+/* Jobs that the calling thread is to run itself, because its event started them and they do not keep it for long. */
 static _Thread_local struct {
     bool allowed, running;
     od_job *first, **last;
@@ -77,14 +78,35 @@ static bool is_short(const od_job *job)
            job->cost->cost.runs >= SHORT_RUNS && job->cost->cost.mean < short_seconds;
 }
 
+/* On a device that is at work by itself no thread need be woken to begin it. */
+static bool keeps_thread(const od_job *job)
+{
+    return od_runtime.backend.ops->start ? !od_runtime.jobs->only_launches(job, job->task.place) : !is_short(job);
+}
+
 bool od_runtime_run_inline(od_job *job)
 {
-    if (!inline_jobs.allowed || !is_short(job))
+    if (!inline_jobs.allowed || keeps_thread(job))
         return false;
     job->next = NULL;
     *inline_jobs.last = job;
     inline_jobs.last = &job->next;
     return true;
+}
+
+static void run_inline(od_job *job)
+{
+    od_status status = run_job(job, job->task.place);
+    while (status == OD_EBUSY && is_short(job))
+        status = od_runtime.jobs->poll(job);
+    od_runtime_lock();
+    if (status != OD_EBUSY) {
+        job_done(job, status);
+        return;
+    }
+    if (od_workers_watch(od_runtime.workers, (unsigned)job->task.place, job))
+        od_fatal("a worker thread could not be started");
+    od_runtime_unlock();
 }
 
 /* What one may be started while another runs is added to the list and run here too. */
@@ -98,11 +120,7 @@ static void run_inline_jobs(void)
         inline_jobs.first = job->next;
         if (!inline_jobs.first)
             inline_jobs.last = &inline_jobs.first;
-        od_status status = run_job(job, job->task.place);
-        while (status == OD_EBUSY) /* it is short */
-            status = od_runtime.jobs->poll(job);
-        od_runtime_lock();
-        job_done(job, status);
+        run_inline(job);
     }
     inline_jobs.running = inline_jobs.allowed = false;
 }
@@ -191,7 +209,7 @@ od_engine *od_runtime_lock(void)
 od_engine *od_runtime_lock_inline(void)
 {
     od_engine *engine = od_runtime_lock();
-    if (!inline_jobs.running && !od_runtime.backend.ops->start) {
+    if (!inline_jobs.running) {
         inline_jobs.allowed = true;
         inline_jobs.first = NULL;
         inline_jobs.last = &inline_jobs.first;

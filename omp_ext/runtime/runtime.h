@@ -29,8 +29,8 @@ void od_runtime_last_image(void);
 const od_options *od_runtime_options(void);
 
 od_engine *od_runtime_lock(void);
-/* Like it, but short kernels that the engine starts before the unlock are run by the calling thread at the unlock:
- * to wake a worker would take longer than they do. */
+/* Like it, but kernels that the engine starts before the unlock are run by the calling thread at the unlock if they are
+ * short, or launched if they then go on by themselves: to wake a worker would take longer. */
 od_engine *od_runtime_lock_inline(void);
 /* Like it, for a thread that then waits, alone, for the flag (od_runtime_wait): it makes small copies itself. */
 od_engine *od_runtime_lock_to_wait(const bool *flag);
@@ -92,6 +92,8 @@ void od_rivals_end(void);
 bool od_job_has_rivals(const od_job *job);
 /* Something has failed at a place: a device that does not answer any more is taken out of service. Without the lock. */
 void od_runtime_probe(int place);
+/* libomptarget's memory on OpenMP's device, also where the last has to be given back for it. NULL: there is none. */
+void *od_runtime_target_alloc(size_t size, int device);
 int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 /* Our device with OpenMP's number n, or OD_NOWHERE. */
 int od_runtime_device_index(int n);

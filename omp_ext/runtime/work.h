@@ -86,14 +86,14 @@ typedef struct od_job {
     uint64_t start_ns;        /* of the run */
     od_depend *depends;       /* of its task, malloc'ed, for the trace; NULL: none, or none is written */
     int32_t ndepends;
-    const char *name;         /* that the program has given the task (od_tracing_name), or NULL */
-    int running_on;           /* its place */
-    unsigned attempts;        /* to be shown device addresses, of its own thread (od_job_has_rivals) */
-    void *handle;             /* libomptarget's, of a kernel that is still running, or NULL */
-    od_ticket *ticket;        /* of what a host task has queued on its device, or NULL */
-    od_request *after;        /* KERNEL: a request to carry out before its completion (map(always, from)) */
-    od_node live;             /* in the runtime's list of jobs with an event, or of offered reservations */
-    struct od_job *next;      /* in a worker queue or the outbox */
+    const char *name;    /* that the program has given the task (od_tracing_name), or NULL */
+    int running_on;      /* its place */
+    unsigned attempts;   /* to be shown device addresses, of its own thread (od_job_has_rivals) */
+    void *handle;        /* libomptarget's, of a kernel that is still running, or NULL */
+    od_ticket *ticket;   /* of what a host task has queued on its device, or NULL */
+    od_request *after;   /* KERNEL: a request to carry out before its completion (map(always, from)) */
+    od_node live;        /* in the runtime's list of jobs with an event, or of offered reservations */
+    struct od_job *next; /* in a worker queue or the outbox */
 } od_job;
 
 /* A task of ours that goes before a host task (omp_ext/tasks/reservation.h). */
@@ -118,7 +118,9 @@ typedef struct od_job_ops {
     od_status (*run)(od_job *job, int place);     /* without the lock. OD_EBUSY: its device is still at work */
     od_status (*poll)(od_job *job);               /* likewise: says when not any more */
     bool (*blocks)(const od_job *job, int place); /* whether running it keeps the thread for longer than a launch */
-    void (*finish)(od_job *job);                  /* without the lock: it is complete; takes it */
+    /* Likewise where nothing is known: its device has been seen to go on by itself, and it is a kernel there. */
+    bool (*only_launches)(const od_job *job, int place);
+    void (*finish)(od_job *job); /* without the lock: it is complete; takes it */
 } od_job_ops;
 
 #endif

@@ -5,15 +5,15 @@
  */
 #include "omp_ext/tasks/job.h"
 
-#include "omp_ext/process/fatal.h"
-#include "omp_ext/process/faults.h"
-#include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
+#include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/faults.h"
+#include "omp_ext/process/memory.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
-#include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/queue.h"
 #include "util/clock.h"
@@ -193,7 +193,7 @@ static bool has_memory(const od_job *job, int device)
     size_t bytes = 0;
     for (uint32_t i = 0; i < job->task.naccess; i++)
         bytes += job->task.access[i].datum->size;
-    void *probe = REAL(omp_target_alloc)(bytes, device);
+    void *probe = od_runtime_target_alloc(bytes, device);
     if (probe)
         REAL(omp_target_free)(probe, device);
     return probe;
@@ -216,7 +216,7 @@ static char *host_contents(const od_datum *d)
 static void *copy_to_device(const od_access *access, int device)
 {
     const od_datum *d = access->datum;
-    void *copy = REAL(omp_target_alloc)(d->size, device);
+    void *copy = od_runtime_target_alloc(d->size, device);
     int failed = copy ? REAL(omp_target_memcpy)(copy, host_contents(d), d->size, 0, 0, device, initial_device()) : 0;
     if (failed)
         REAL(omp_target_free)(copy, device);
@@ -372,6 +372,11 @@ static bool blocks(const od_job *job, int place)
     return is_reduction(job) || (atomic_load(&had_ended[place]) && !atomic_load(&left_running[place]));
 }
 
+static bool only_launches(const od_job *job, int place)
+{
+    return job->kind == OD_JOB_KERNEL && place != OD_HOST && atomic_load(&left_running[place]) && !is_reduction(job);
+}
+
 /* OD_EBUSY while the kernel runs. What is asked after an error would end the process: the handle of a kernel whose
  * device has failed is never given back. */
 static od_status query_kernel(od_job *job)
@@ -426,7 +431,8 @@ static od_status run(od_job *job, int place)
     return status;
 }
 
-const od_job_ops od_jobs = {.run = run, .poll = od_job_poll, .blocks = blocks, .finish = finish};
+const od_job_ops od_jobs = {
+    .run = run, .poll = od_job_poll, .blocks = blocks, .only_launches = only_launches, .finish = finish};
 
 /* --- on the program's thread -------------------------------------------- */
 

@@ -117,8 +117,12 @@ class Sizes(unittest.TestCase):
         return run.choose_tiles(one, "gemm", 2048)
 
     def test_tile_balances_copying_and_computing(self):
-        self.assertEqual(run.choose_tile(self.machine), 2048)
-        self.assertEqual(run.choose_tile({"sgemm_flops": 1e11, "h2d_bytes_per_s": 1e10}), 256)
+        self.assertEqual(run.choose_tile({"sgemm_flops": 50e12, "h2d_bytes_per_s": 20e9}), 5120)
+        self.assertEqual(run.choose_tile({"sgemm_flops": 1e18, "h2d_bytes_per_s": 1e10}), 8192)
+
+    def test_kernels_are_not_short(self):
+        for flops, tile in ((50e12, 3328), (19.5e12, 2560), (1e11, 512), (1e6, 256)):
+            self.assertEqual(run.choose_tile({"sgemm_flops": flops, "h2d_bytes_per_s": 50e9}), tile)
 
     def test_less_time_or_memory_makes_matrices_smaller(self):
         self.assertGreater(self.choose(2000), self.choose(300))

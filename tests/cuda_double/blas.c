@@ -22,6 +22,7 @@ struct cublasContext {
     od_cu_context context;
     od_cu_stream stream;
     int math_mode, pointer_mode, atomics_mode;
+    od_cu_address workspace; /* 0: none */
     struct cublasContext *next;
 };
 
@@ -217,10 +218,15 @@ int cublasCreate_v2(cd_cublas *handle)
     if (!handle)
         return CD_CUBLAS_INVALID_VALUE;
     cd_cublas created = malloc(sizeof *created);
-    if (!created)
+    od_cu_address workspace = 0;
+    const char *bytes = getenv("CUDA_DOUBLE_BLAS_MEMORY");
+    if (!created || (bytes && cuMemAlloc_v2(&workspace, strtoul(bytes, NULL, 10)))) {
+        free(created);
         return CD_CUBLAS_ALLOC_FAILED;
+    }
     pthread_mutex_lock(&lock);
-    *created = (struct cublasContext){.magic = HANDLE_MAGIC, .alive = true, .context = context, .next = handles};
+    *created = (struct cublasContext){
+        .magic = HANDLE_MAGIC, .alive = true, .context = context, .workspace = workspace, .next = handles};
     *handle = handles = created;
     pthread_mutex_unlock(&lock);
     return CD_CUBLAS_SUCCESS;
@@ -229,6 +235,8 @@ int cublasCreate_v2(cd_cublas *handle)
 int cublasDestroy_v2(cd_cublas handle)
 {
     int status = check(handle);
+    if (!status && handle->workspace)
+        cuMemFree_v2(handle->workspace);
     if (!status)
         handle->alive = false;
     return status;

@@ -118,6 +118,7 @@ void cd_stats_print(FILE *out)
     print_copies(out);
     print_leaks(out);
     fprintf(out, ", \"kernels\": %lu, \"empty_kernels\": %lu", cd.stats.kernels, cd.stats.empty_kernels);
+    fprintf(out, ", \"main_launches\": %lu", cd.stats.main_launches);
     fprintf(out, ", \"misuses\": %lu}\n", cd.stats.misuses);
 }
 

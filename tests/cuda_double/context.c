@@ -35,7 +35,7 @@ od_cu_result cuDriverGetVersion(int *version)
     od_cu_result result = cd_enter(CD_cuDriverGetVersion, CD_NOTHING);
     if (result)
         return result;
-    *version = 13000;
+    *version = cd.settings.version;
     return cd_leave(OD_CU_SUCCESS);
 }
 
@@ -64,8 +64,7 @@ od_cu_result cuDeviceGet(od_cu_device *device, int ordinal)
     return cd_leave(OD_CU_SUCCESS);
 }
 
-/* `format` has one %d, the device's number. */
-static od_cu_result print_for_device(cd_call call, char *text, int length, od_cu_device device, const char *format)
+static od_cu_result print_for_device(cd_call call, char *text, int length, od_cu_device device, bool is_name)
 {
     od_cu_result result = cd_enter(call, CD_INITIALIZED);
     if (result)
@@ -74,18 +73,21 @@ static od_cu_result print_for_device(cd_call call, char *text, int length, od_cu
         return cd_leave(OD_CU_INVALID_DEVICE);
     if (!text || length < 1)
         return cd_leave(OD_CU_INVALID_VALUE);
-    snprintf(text, (size_t)length, format, device);
+    if (is_name)
+        snprintf(text, (size_t)length, "%s %d", cd.settings.name, device);
+    else
+        snprintf(text, (size_t)length, "0000:%02x:00.0", device);
     return cd_leave(OD_CU_SUCCESS);
 }
 
 od_cu_result cuDeviceGetName(char *name, int length, od_cu_device device)
 {
-    return print_for_device(CD_cuDeviceGetName, name, length, device, "CUDA double %d");
+    return print_for_device(CD_cuDeviceGetName, name, length, device, true);
 }
 
 od_cu_result cuDeviceGetPCIBusId(char *id, int length, od_cu_device device)
 {
-    return print_for_device(CD_cuDeviceGetPCIBusId, id, length, device, "0000:%02x:00.0");
+    return print_for_device(CD_cuDeviceGetPCIBusId, id, length, device, false);
 }
 
 od_cu_result cuDeviceGetUuid(unsigned char uuid[16], od_cu_device device)
@@ -128,6 +130,8 @@ static int attribute_of(int attribute)
         return 65535;
     case 10: /* threads of a warp */
         return 32;
+    case 20:
+        return cd.settings.compute_mode;
     case 16: /* multiprocessors */
         return 4;
     case 39: /* threads of each */
@@ -197,6 +201,8 @@ od_cu_result cuDevicePrimaryCtxRetain(od_cu_context *context, od_cu_device devic
         return result;
     if (!is_device(device))
         return cd_leave(OD_CU_INVALID_DEVICE);
+    if (cd.settings.compute_mode)
+        return cd_leave(CD_DEVICE_UNAVAILABLE);
     cd_device *d = &cd.devices[device];
     if (!d->context) {
         cd_context *c = calloc(1, sizeof *c);

@@ -21,6 +21,7 @@
  *
  * From the environment:
  *   CUDA_DOUBLE_DEVICES=4, CUDA_DOUBLE_MEMORY=64Mi (bytes of each), CUDA_DOUBLE_PEER=1 (0: no peer access)
+ *   CUDA_DOUBLE_BLAS_MEMORY=0 bytes of device memory that a handle of cuBLAS takes
  *   CUDA_DOUBLE_BANDWIDTH=0   bytes/s of each device and direction; 0: what memcpy gives
  *   CUDA_DOUBLE_PIN_BANDWIDTH=0  bytes/s at which host memory is registered, and its registration undone; 0: at once
  *   CUDA_DOUBLE_JITTER=0      most seconds that an operation is delayed, at random, seeded by CUDA_DOUBLE_SEED
@@ -35,6 +36,12 @@
  *   CUDA_DOUBLE_ARCH=90       compute capability
  *   CUDA_DOUBLE_KERNELS=FILE  that shared object; default: the program's own path with .kernels behind it
  *   CUDA_DOUBLE_KERNEL_TIME=0 seconds that each kernel keeps its device at least; what has no code takes only time
+ *   CUDA_DOUBLE_LAUNCH_WAITS=0  kernels, the first ones, that have ended when their launches come back
+ *   CUDA_DOUBLE_OTHERS=0      bytes of each device that other processes use
+ *   CUDA_DOUBLE_COMPUTE_MODE=0  2: prohibited, 3: exclusive, and another process has the devices
+ *   CUDA_DOUBLE_NAME="CUDA double"  of the devices, before their numbers
+ *   CUDA_VISIBLE_DEVICES      the devices up to the first number that there is not; none if it is empty
+ *   CUDA_DOUBLE_VERSION=13000 of the driver, as cuDriverGetVersion says; images of a later CUDA's first number are refused
  *   CUDA_DOUBLE_STATS=FILE    one line of JSON at exit, where cuInit was called
  */
 #ifndef CUDA_DOUBLE_H
@@ -51,7 +58,9 @@ enum { CD_MOST_DEVICES = 16, CD_MOST_RULES = 32, CD_PAGE = 4096, CD_NLIMITS = 8,
 
 enum { /* results that driver.h has no use for */
        CD_NOT_INITIALIZED = 3,
+       CD_DEVICE_UNAVAILABLE = 46,
        CD_INVALID_IMAGE = 200,
+       CD_UNSUPPORTED_PTX_VERSION = 222,
        CD_NO_BINARY_FOR_GPU = 209,
        CD_PEER_ACCESS_UNSUPPORTED = 217,
        CD_NOT_FOUND = 500,
@@ -215,6 +224,10 @@ typedef struct cd_settings {
     unsigned long lost_kernel;
     unsigned arch;
     double kernel_s;
+    unsigned long launch_waits;
+    size_t others; /* bytes */
+    int version, compute_mode;
+    const char *name;
     const char *kernels_file; /* NULL: beside the program */
     const char *stats_file;
 } cd_settings;
@@ -223,6 +236,7 @@ typedef struct cd_stats {
     unsigned long calls[CD_NCALLS];
     unsigned long copies[CD_NDIRECTIONS], pageable_copies, staged_peer_copies;
     unsigned long kernels, empty_kernels;     /* executed; those of them that took only time */
+    unsigned long launches, main_launches;    /* of kernels; those of them by the process's first thread */
     unsigned long without_context[CD_NCALLS]; /* refused because no context was current, or another one */
     atomic_ulong misuses;                     /* cuBLAS's double counts without the lock */
     unsigned long long bytes[CD_NDIRECTIONS]; /* copied */

@@ -19,6 +19,8 @@ static const struct {
     {OD_CU_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "no device has that number"},
     {OD_CU_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "no context is current, or not a usable one"},
     {OD_CU_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE", "memory of the device is broken"},
+    {CD_DEVICE_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE", "the device is not for this process"},
+    {CD_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the image is of a later CUDA"},
     {CD_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "that is no image for a device"},
     {CD_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "the image is for other devices"},
     {CD_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "nothing has that name"},

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FUNCTION_MAGIC = 0xc0de0005, MAX_THREADS = 1024, MAX_THREADS_PER_BLOCK = 0 /* CU_FUNC_ATTRIBUTE_... */ };
 
@@ -118,9 +119,14 @@ static od_cu_result launch(od_cu_function function, od_cu_stream handle, void *c
         return result;
     cd_op op = {.kind = CD_OP_KERNEL, .kernel = function, .captured = copy_arguments(function, extra)};
     result = op.captured ? cd_stream_submit(stream, &op) : OD_CU_INVALID_VALUE;
-    if (result)
+    if (result) {
         free(op.captured);
-    return result;
+        return result;
+    }
+    cd.stats.main_launches += getpid() == gettid();
+    if (cd.stats.launches++ < cd.settings.launch_waits)
+        cd_stream_drain(stream);
+    return OD_CU_SUCCESS;
 }
 
 od_cu_result cuLaunchKernel(od_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,

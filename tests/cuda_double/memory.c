@@ -53,7 +53,7 @@ od_cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
     od_cu_result result = cd_enter(CD_cuMemGetInfo_v2, CD_CONTEXT);
     if (result)
         return result;
-    *free_bytes = cd.settings.memory - cd_current()->device->used;
+    *free_bytes = cd.settings.memory - cd.settings.others - cd_current()->device->used;
     *total_bytes = cd.settings.memory;
     return cd_leave(OD_CU_SUCCESS);
 }
@@ -73,7 +73,7 @@ static od_cu_result map(cd_allocation *a)
 
 cd_allocation *cd_allocation_create(cd_context *context, size_t bytes, void *variable)
 {
-    size_t left = cd.settings.memory - context->device->used;
+    size_t left = cd.settings.memory - cd.settings.others - context->device->used;
     if (bytes > left || round_up(bytes, ALIGNMENT) > left)
         return NULL;
     cd_allocation *a = calloc(1, sizeof *a);

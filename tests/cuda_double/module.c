@@ -84,6 +84,8 @@ static od_cu_result check_image(const void *image)
         header->e_machine != EM_CUDA)
         return CD_INVALID_IMAGE;
     unsigned arch = arch_of(header);
+    if ((int)header->e_version / 10 > cd.settings.version / 1000)
+        return CD_UNSUPPORTED_PTX_VERSION;
     bool fits = arch / 10 == cd.settings.arch / 10 && arch % 10 <= cd.settings.arch % 10;
     return fits ? OD_CU_SUCCESS : CD_NO_BINARY_FOR_GPU;
 }

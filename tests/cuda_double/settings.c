@@ -113,6 +113,21 @@ static void read_misuse(cd_settings *s)
         refuse("CUDA_DOUBLE_MISUSE", text);
 }
 
+static unsigned count_visible(unsigned ndevices)
+{
+    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    unsigned n = 0;
+    while (text && n < ndevices) {
+        char *end;
+        unsigned long device = strtoul(text, &end, 10);
+        if (end == text || device >= ndevices)
+            return n;
+        n++;
+        text = *end == ',' ? end + 1 : "";
+    }
+    return text ? n : ndevices;
+}
+
 void cd_settings_read(cd_settings *s)
 {
     if (s->is_read)
@@ -121,7 +136,7 @@ void cd_settings_read(cd_settings *s)
     double ndevices = number("CUDA_DOUBLE_DEVICES", 4);
     if (ndevices > (double)CD_MOST_DEVICES)
         refuse("CUDA_DOUBLE_DEVICES", getenv("CUDA_DOUBLE_DEVICES"));
-    s->ndevices = (unsigned)ndevices;
+    s->ndevices = count_visible((unsigned)ndevices);
     s->memory = (size_t)number("CUDA_DOUBLE_MEMORY", 64 << 20);
     s->peer = number("CUDA_DOUBLE_PEER", 1) > 0;
     s->stream_context = number("CUDA_DOUBLE_STREAM_CONTEXT", 1) > 0;
@@ -133,6 +148,11 @@ void cd_settings_read(cd_settings *s)
     s->watch_pins = number("CUDA_DOUBLE_WATCH_PINS", 0) > 0;
     s->arch = (unsigned)number("CUDA_DOUBLE_ARCH", 90);
     s->kernel_s = number("CUDA_DOUBLE_KERNEL_TIME", 0);
+    s->launch_waits = (unsigned long)number("CUDA_DOUBLE_LAUNCH_WAITS", 0);
+    s->others = (size_t)number("CUDA_DOUBLE_OTHERS", 0);
+    s->compute_mode = (int)number("CUDA_DOUBLE_COMPUTE_MODE", 0);
+    s->version = (int)number("CUDA_DOUBLE_VERSION", 13000);
+    s->name = getenv("CUDA_DOUBLE_NAME") ? getenv("CUDA_DOUBLE_NAME") : "CUDA double";
     s->kernels_file = getenv("CUDA_DOUBLE_KERNELS");
     s->stats_file = getenv("CUDA_DOUBLE_STATS");
     read_misuse(s);

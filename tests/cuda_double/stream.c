@@ -186,6 +186,7 @@ static void let_go(cd_op *op)
 static void *work(void *arg)
 {
     cd_stream *stream = arg;
+    pthread_setname_np(pthread_self(), "cuda-double"); /* not that of the thread which has begun it */
     pthread_mutex_lock(&cd.lock);
     for (;;) {
         while (!stream->first && stream->alive)

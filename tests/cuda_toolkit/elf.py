@@ -32,7 +32,7 @@ def flags_of(abi, arch):
     return arch << 8 | 0x6000002 if abi >= 8 else arch << 16 | 0x500 | arch
 
 
-def write(kind, abi, arch, sections):
+def write(kind, abi, arch, sections, version=1):
     """`sections`: (name, type, contents, link, entry size) each, the first one's number is 1."""
     names = Strings()
     body, table = b"", [SECTION.pack(*[0] * 10)]
@@ -44,12 +44,12 @@ def write(kind, abi, arch, sections):
         body += contents
     body += bytes(-len(body) % 8)
     identity = b"\x7fELF" + bytes([2, 1, 1, OSABI_CUDA, abi]) + bytes(7)
-    header = HEADER.pack(identity, kind, EM_CUDA, 1, 0, 0, HEADER.size + len(body), flags_of(abi, arch), HEADER.size,
+    header = HEADER.pack(identity, kind, EM_CUDA, version, 0, 0, HEADER.size + len(body), flags_of(abi, arch), HEADER.size,
                          0, 0, SECTION.size, len(table), len(table) - 1)
     return header + body + b"".join(table)
 
 
-def write_image(abi, arch, kernels, variables):
+def write_image(abi, arch, kernels, variables, version):
     strings = Strings()
     symbols, data, infos = SYMBOL.pack(0, 0, 0, 0, 0, 0), b"", []
     data_section, text_section = 3, 4
@@ -63,7 +63,7 @@ def write_image(abi, arch, kernels, variables):
         infos.append((".nv.info." + kernel.name, PROGBITS, attribute_parameter_bytes(kernel.parameter_bytes), 0, 0))
     sections = [(".symtab", SYMTAB, symbols, 2, SYMBOL.size), (".strtab", STRTAB, strings.data, 0, 0),
                 (".nv.global.init", PROGBITS, data, 0, 0), (".text", PROGBITS, bytes(8), 0, 0)]
-    return write(ET_EXEC, abi, arch, sections + infos)
+    return write(ET_EXEC, abi, arch, sections + infos, version)
 
 
 def write_object(abi, arch, text):

@@ -4,7 +4,7 @@
 
 The image that it makes holds what LLVM's CUDA plug-in and the driver's double (tests/cuda_double) look for, the
 kernels' names and the variables, and no code. OMPDARTS_TOOLKIT_ABI: 7 as up to CUDA 12, or 8 as
-since CUDA 13."""
+since CUDA 13. OMPDARTS_TOOLKIT_VERSION: 124 for CUDA 12.4."""
 
 import os
 import pathlib
@@ -33,6 +33,7 @@ def main():
     output = pathlib.Path(options.get("output-file") or options["o"])
     arch = int((options.get("gpu-name") or options["arch"]).removeprefix("sm_"))
     abi = int(os.environ.get("OMPDARTS_TOOLKIT_ABI", "7"))
+    version = int(os.environ.get("OMPDARTS_TOOLKIT_VERSION", "118"))
     if pathlib.Path(sys.argv[0]).name == "ptxas":
         output.write_bytes(elf.write_object(abi, arch, files[0].read_bytes()))
         return
@@ -42,7 +43,7 @@ def main():
         for symbols, seen in zip(ptx.read(text), (kernels, variables)):
             for symbol in symbols:
                 seen.setdefault(symbol.name, symbol)
-    output.write_bytes(elf.write_image(abi, arch, list(kernels.values()), list(variables.values())))
+    output.write_bytes(elf.write_image(abi, arch, list(kernels.values()), list(variables.values()), version))
 
 
 main()

@@ -18,7 +18,7 @@ export OMPDARTS_CACHE=0                    # one run must not depend on another
 export LIBOMP_NUM_HIDDEN_HELPER_THREADS=0 # stock libomp 19 fails with them, and no task of ours needs them
 export OPENBLAS_NUM_THREADS=1             # or its results would depend on OMP_NUM_THREADS in the last bits
 if [ -n "${E2E_CUDA_DOUBLE-}" ]; then # the CUDA back-end, on the driver's double
-    export LD_LIBRARY_PATH=$E2E_CUDA_DOUBLE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OMPDARTS_BACKEND=cuda
+    export LD_LIBRARY_PATH=$E2E_CUDA_DOUBLE${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OMPDARTS_BACKEND=cuda:loads=2 # memory is pinned early
     export CUDA_DOUBLE_MEMORY=4Gi CUDA_DOUBLE_JITTER=0.00005
 fi
 

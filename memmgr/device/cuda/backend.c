@@ -6,8 +6,8 @@
 #include "memmgr/device/cuda/cuda.h"
 #include "memmgr/device/cuda/module.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,12 +28,13 @@ static od_status take_memory(void *state, unsigned k, size_t bytes, void **addre
     od_cuda *cuda = state;
     od_cuda_device *d = &cuda->device[k];
     od_cu_address taken = 0;
-    char doing[96];
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    snprintf(doing, sizeof doing, "taking %zu bytes of its memory (lower OMPDARTS_MEM)", bytes);
-    status = od_cuda_check(d, cuda->cu.alloc(&taken, bytes), doing);
+    od_cu_result result = cuda->cu.alloc(&taken, bytes);
+    if (result == OD_CU_OUT_OF_MEMORY)
+        od_log(OD_LOG_INFO, "cuda", "device %u does not give %zu bytes of its memory", k, bytes);
+    status = result == OD_CU_OUT_OF_MEMORY ? OD_EDEVICE : od_cuda_check(d, result, "taking its memory");
     od_cuda_leave(d);
     *address = (void *)(uintptr_t)taken;
     return status;
@@ -49,17 +50,26 @@ static void give_memory(void *state, unsigned k, void *address)
     od_cuda_leave(d);
 }
 
-static od_status free_memory(void *state, unsigned k, size_t *bytes)
+static od_status memory(void *state, unsigned k, size_t *free_bytes, size_t *total)
 {
     od_cuda *cuda = state;
     od_cuda_device *d = &cuda->device[k];
-    size_t total;
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    status = od_cuda_check(d, cuda->cu.memory_info(bytes, &total), "asking for its free memory");
+    status = od_cuda_check(d, cuda->cu.memory_info(free_bytes, total), "asking for its free memory");
     od_cuda_leave(d);
     return status;
+}
+
+static bool spare(void *state, unsigned k)
+{
+    od_cuda_device *d = &((od_cuda *)state)->device[k];
+    if (od_cuda_enter(d))
+        return false;
+    bool given = od_reserve_give(d);
+    od_cuda_leave(d);
+    return given;
 }
 
 static void release_host(void *state, uintptr_t base, size_t size)
@@ -69,12 +79,28 @@ static void release_host(void *state, uintptr_t base, size_t size)
 
 static void reclaim(void *state)
 {
-    od_cuda *cuda = state;
-    od_cuda_device *d = od_pins_none_to_reclaim(&cuda->pins) ? NULL : enter_any(cuda);
-    if (!d)
+    od_pins_reclaim(&((od_cuda *)state)->pins);
+}
+
+/* On its thread: pins memory, and undoes that. Where no device works, the driver refuses. */
+static void *pin(void *arg)
+{
+    od_cuda *cuda = arg;
+    while (od_pins_await_work(&cuda->pins)) {
+        od_cuda_device *d = enter_any(cuda);
+        od_pins_work(&cuda->pins);
+        if (d)
+            od_cuda_leave(d);
+    }
+    return NULL;
+}
+
+static void close_pinner(od_cuda *cuda)
+{
+    if (!cuda->has_pinner)
         return;
-    od_pins_reclaim(&cuda->pins);
-    od_cuda_leave(d);
+    od_pins_close(&cuda->pins);
+    pthread_join(cuda->pinner, NULL);
 }
 
 static bool is_peer(void *state, unsigned from, unsigned to)
@@ -105,6 +131,8 @@ static void close_device(od_cuda_device *d)
 {
     const od_cu_driver *cu = &d->cuda->cu;
     bool entered = d->context && !od_cuda_enter(d);
+    if (entered && d->reserve)
+        cu->free(d->reserve);
     od_stager_destroy(&d->stager[OD_H2D]);
     od_stager_destroy(&d->stager[OD_D2H]);
     od_queues_destroy(d);
@@ -124,6 +152,7 @@ static void close_device(od_cuda_device *d)
 static void destroy(void *state)
 {
     od_cuda *cuda = state;
+    close_pinner(cuda);
     od_cuda_device *d = enter_any(cuda);
     od_pins_destroy(&cuda->pins);
     if (d)
@@ -155,6 +184,8 @@ static od_status open_streams(od_cuda_device *d)
     for (int i = 0; i < OD_DIRECTIONS && !status; i++)
         status =
             od_cuda_check(d, d->cuda->cu.stream_create(&d->stream[i], OD_CU_STREAM_NON_BLOCKING), "making a stream");
+    if (!status)
+        od_reserve_take(d);
     od_cuda_leave(d);
     return status;
 }
@@ -242,7 +273,8 @@ static const od_backend_ops cuda_ops = {
     .poll = od_cuda_poll,
     .release_host = release_host,
     .reclaim = reclaim,
-    .free_memory = free_memory,
+    .memory = memory,
+    .spare = spare,
     .is_peer = is_peer,
     .report = report,
     .queues = &od_cuda_queue_ops,
@@ -278,6 +310,9 @@ od_status ompdarts_cuda_v1_backend(od_backend *backend, const od_cuda_config *co
         for (unsigned j = 0; j < cuda->ndevices; j++)
             if (i != j)
                 connect_peers(cuda, i, j);
+    cuda->has_pinner = config->pin_budget && !od_thread_start(&cuda->pinner, "od-pins", pin, cuda);
+    if (!cuda->has_pinner)
+        cuda->pins.budget = 0;
     *backend = (od_backend){.ops = &cuda_ops, .state = cuda};
     return OD_OK;
 }

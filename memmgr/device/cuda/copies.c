@@ -35,7 +35,7 @@ static od_status start_host(od_cuda_device *d, od_ticket *ticket, const od_copy 
     od_status status;
     if (c->bytes <= OD_BOUNCE)
         return od_cuda_start_bounced(d, ticket, c);
-    return od_cuda_start_in_place(d, ticket, c, false, &status) ? status : stage(d, ticket, c);
+    return od_cuda_start_in_place(d, ticket, c, &status) ? status : stage(d, ticket, c);
 }
 
 /* --- between devices --------------------------------------------------------- */

@@ -9,7 +9,8 @@
  *   bounce    a small pinned buffer of a ticket: small copies, and the ends of large ones, which share their pages
  *             with other data and so cannot be pinned, go through it
  *   stager    per device and direction up to OD_LANES threads, each with a ring of pinned buffers, for large copies of
- *             memory that is not pinned, or not yet: they also pin it
+ *             memory that is not pinned, or not yet
+ *   pinner    a thread for all devices, which pins memory and undoes that (pins.h)
  */
 #ifndef OD_MEMMGR_DEVICE_CUDA_CUDA_H
 #define OD_MEMMGR_DEVICE_CUDA_CUDA_H
@@ -24,10 +25,13 @@
 typedef enum od_cuda_direction { OD_H2D, OD_D2H, OD_D2D, OD_DIRECTIONS } od_cuda_direction;
 
 enum {
-    OD_BOUNCE = 64 << 10, /* bytes of a ticket's bounce buffer; larger copies are worth pinning */
-    OD_STAGE = 4 << 20,   /* bytes of a buffer of a stager's ring */
-    OD_STAGES = 3,        /* of them: one is filled, one is copied, one is next */
-    OD_LANES = 3,         /* threads of a stager: one copies what a processor can, links take several times as much */
+    OD_BOUNCE = 64 << 10,   /* bytes of a ticket's bounce buffer; larger copies are worth pinning */
+    OD_STAGE = 4 << 20,     /* bytes of a buffer of a stager's ring */
+    OD_STAGES = 3,          /* of them: one is filled, one is copied, one is next */
+    OD_RESERVE = 256 << 20, /* bytes of a GPU, at most, */
+    OD_RESERVE_PART = 64,   /* and one in so many, that are kept for others until they get no memory; */
+    OD_RESERVE_LEAVES = 16, /* none, where that were more than one in so many of what is free */
+    OD_LANES = 3,           /* threads of a stager: one copies what a processor can, links take several times as much */
 };
 
 typedef struct od_cuda od_cuda;
@@ -99,15 +103,18 @@ struct od_cuda_device {
     od_stager stager[OD_D2H + 1];
     hwloc_cpuset_t near; /* processors on the GPU's side of the machine, or NULL */
     atomic_bool lost;
-    pthread_mutex_t lock; /* protects the two lists */
-    od_ticket *tickets;   /* free ones */
-    od_queue *queues;     /* likewise */
+    pthread_mutex_t lock;  /* protects the next three */
+    od_cu_address reserve; /* memory that is kept for others; 0: none, or they have it */
+    od_ticket *tickets;    /* free ones */
+    od_queue *queues;      /* likewise */
 };
 
 struct od_cuda {
     od_cu_driver cu;
     od_pins pins;
     bool pinning; /* wanted */
+    pthread_t pinner;
+    bool has_pinner;
     hwloc_topology_t topology;
     unsigned ndevices;
     uint64_t peers[OD_MAX_DEVICES]; /* bit j: device i reads and writes j's memory directly */
@@ -126,6 +133,11 @@ od_status od_cuda_check(od_cuda_device *device, od_cu_result result, const char 
  * reported. Where that fails, too, the device is lost. */
 void od_cuda_calm(od_cuda_device *device, od_cu_stream stream);
 
+/* reserve.c; the context is current. */
+void od_reserve_take(od_cuda_device *device);
+/* Gives it to whoever has got no memory. False: there is none any more. */
+bool od_reserve_give(od_cuda_device *device);
+
 /* tickets.c; the context is current. NULL: none could be made, the reason has been logged. */
 od_ticket *od_ticket_take(od_cuda_device *device);
 void od_ticket_give(od_ticket *ticket);
@@ -140,11 +152,11 @@ od_status od_cuda_copy(void *state, int to, void *to_address, int from, const vo
 /* in_place.c: from or to the host; the context is current. */
 /* Up to OD_BOUNCE bytes. */
 od_status od_cuda_start_bounced(od_cuda_device *device, od_ticket *ticket, const od_copy *copy);
-/* More, where the memory is pinned, or can be (`pins`: that takes long). False: it is not; else how it went. */
-bool od_cuda_start_in_place(od_cuda_device *device, od_ticket *ticket, const od_copy *copy, bool pins,
-                            od_status *status);
-/* The pages of the copy's host range that may be pinned begin here. */
+/* More, where the memory is pinned. False: it is not; else how it went. */
+bool od_cuda_start_in_place(od_cuda_device *device, od_ticket *ticket, const od_copy *copy, od_status *status);
+/* The pages of the copy's host range that may be pinned begin and end here. */
 uintptr_t od_cuda_first_page(const od_copy *copy);
+uintptr_t od_cuda_last_page(const od_copy *copy);
 
 /* staging.c: carries out the ticket's copy on the stager's thread. OD_ENOMEM: it cannot be started. */
 od_status od_stager_init(od_stager *stager, od_cuda_device *device, od_cuda_direction direction);

@@ -27,6 +27,11 @@ uintptr_t od_cuda_first_page(const od_copy *c)
     return page_up(c->host_base);
 }
 
+uintptr_t od_cuda_last_page(const od_copy *c)
+{
+    return page_down(c->host_base + c->host_bytes);
+}
+
 /* A part of a copy: `at` bytes from its beginning; `bounce`: where in the bounce buffer. */
 typedef struct piece {
     size_t at, bytes, bounce;
@@ -58,11 +63,10 @@ static od_cu_result copy_bounced(od_cuda_device *d, od_ticket *ticket, const od_
 }
 
 /* The pinned part of the copy's host range [*begin, *end), or NULL. */
-static od_pin *pin_inside(od_cuda_device *d, const od_copy *c, bool pins, uintptr_t *begin, uintptr_t *end)
+static od_pin *pin_inside(od_cuda_device *d, const od_copy *c, uintptr_t *begin, uintptr_t *end)
 {
     uintptr_t host = (uintptr_t)(c->from == OD_HOST ? c->from_address : c->to_address);
-    uintptr_t first = od_cuda_first_page(c), last = page_down(c->host_base + c->host_bytes);
-    od_pin *pin = pins ? od_pins_acquire(&d->cuda->pins, first, last) : od_pins_find(&d->cuda->pins, first, last);
+    od_pin *pin = od_pins_find(&d->cuda->pins, od_cuda_first_page(c), od_cuda_last_page(c));
     if (!pin)
         return NULL;
     *begin = host > pin->begin ? host : pin->begin;
@@ -97,10 +101,10 @@ od_status od_cuda_start_bounced(od_cuda_device *d, od_ticket *ticket, const od_c
     return check(d, c, copy_bounced(d, ticket, c, (piece){.bytes = c->bytes}));
 }
 
-bool od_cuda_start_in_place(od_cuda_device *d, od_ticket *ticket, const od_copy *c, bool pins, od_status *status)
+bool od_cuda_start_in_place(od_cuda_device *d, od_ticket *ticket, const od_copy *c, od_status *status)
 {
     uintptr_t begin, end;
-    od_pin *pin = ticket->pin ? NULL : pin_inside(d, c, pins, &begin, &end);
+    od_pin *pin = ticket->pin ? NULL : pin_inside(d, c, &begin, &end);
     if (!pin)
         return false;
     ticket->pin = pin;

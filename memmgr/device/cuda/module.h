@@ -12,14 +12,14 @@
 #define OD_CUDA_MODULE "libompdarts-cuda.so"
 #define OD_CUDA_LIBRARY "libcuda.so.1"
 
-enum { OD_PIN_FIRST = 2 }; /* what crosses once is not worth pinning */
+enum { OD_PIN_FIRST = 8 }; /* loads of a range, through buffers, take as long as pinning it and undoing that */
 
 typedef struct od_cuda_config {
     unsigned interface_version; /* OD_BACKEND_INTERFACE */
     unsigned ndevices;
     const int *ordinals; /* per device CUDA's number of the GPU; equal ones are logical devices of one GPU */
     size_t pin_budget;   /* bytes of host memory that may be pinned; 0: none */
-    unsigned pin_first;  /* the large transfer of a range at which it is pinned: OD_PIN_FIRST */
+    unsigned pin_first;  /* the large load of a range at which it is pinned */
     bool pin_wanted;     /* the user has not switched pinning off: unpinned transfers are a finding */
     od_log_level log;
 } od_cuda_config;

@@ -17,11 +17,13 @@ od_status od_pins_init(od_pins *pins, const od_cu_driver *cu, size_t budget, uns
     *pins = (od_pins){.cu = cu, .budget = budget, .first = first};
     if (pthread_mutex_init(&pins->lock, NULL))
         return OD_ENOMEM;
-    if (pthread_cond_init(&pins->answered, NULL)) {
-        pthread_mutex_destroy(&pins->lock);
-        return OD_ENOMEM;
-    }
-    return OD_OK;
+    bool work = !pthread_cond_init(&pins->work, NULL);
+    if (work && !pthread_cond_init(&pins->undone, NULL))
+        return OD_OK;
+    if (work)
+        pthread_cond_destroy(&pins->work);
+    pthread_mutex_destroy(&pins->lock);
+    return OD_ENOMEM;
 }
 
 /* Index of the first pin that ends after the address. */
@@ -53,12 +55,18 @@ static void take_out(od_pins *pins, const od_pin *pin)
     pins->count--;
 }
 
+static void drop(od_pins *pins, od_pin *pin)
+{
+    take_out(pins, pin);
+    free(pin);
+}
+
 static od_pin *put_in(od_pins *pins, uintptr_t begin, uintptr_t end, bool registers)
 {
     od_pin *pin = reserve(pins) ? od_malloc(sizeof *pin) : NULL;
     if (!pin)
         return NULL;
-    *pin = (od_pin){.begin = begin, .end = end, .copies = 1, .users = 1, .registered = registers, .asked = true};
+    *pin = (od_pin){.begin = begin, .end = end, .registered = registers};
     size_t i = first_after(pins, begin);
     memmove(pins->pin + i + 1, pins->pin + i, (pins->count - i) * sizeof(od_pin *));
     pins->pin[i] = pin;
@@ -74,6 +82,7 @@ enum { FIRST_BITS = 8, LAST_BITS = 16, WORTHWHILE = 8 /* copies of a pin */, MOS
 struct od_pin_history {
     uintptr_t begin; /* 0: none */
     unsigned crossings, due;
+    bool refused; /* by the driver: it is not asked again */
 };
 
 static struct od_pin_history *locate(const od_pins *pins, uintptr_t begin)
@@ -154,17 +163,15 @@ static bool undo(od_pins *pins, od_pin *pin)
     if (pin->registered)
         result = pins->cu->host_unregister((void *)pin->begin);
     pthread_mutex_lock(&pins->lock);
-    pthread_cond_broadcast(&pins->answered);
     pin->asked = false;
     pin->users--;
     if (result && result != OD_CU_HOST_MEMORY_NOT_REGISTERED) {
-        pins->any_stale = pin->stale = true;
+        pin->stale = pin->stays = true;
         return false;
     }
     if (pin->registered && pins->first > 1)
         learn(pins, pin);
-    take_out(pins, pin);
-    free(pin);
+    drop(pins, pin);
     return true;
 }
 
@@ -177,27 +184,36 @@ static bool is_pinned_already(const od_pins *pins, uintptr_t address)
            type == OD_CU_MEMORYTYPE_HOST;
 }
 
-/* `registers` false: only what the program has pinned. */
-static od_pin *make(od_pins *pins, uintptr_t begin, uintptr_t end, bool registers)
+static void note_refusal(od_pins *pins, const od_pin *pin, od_cu_result result)
 {
-    od_pin *pin = put_in(pins, begin, end, registers);
-    if (!pin)
-        return NULL;
+    struct od_pin_history *h = history_of(pins, pin->begin);
+    if (h)
+        h->refused = true;
+    if (pins->refused++ == 0)
+        od_log(OD_LOG_INFO, "cuda", "%zu bytes of host memory could not be pinned (error %d)", pin->end - pin->begin,
+               result);
+}
+
+/* Makes it one, in use. NULL: the driver would not, or, where it is not registered, the program has not pinned it. */
+static od_pin *make(od_pins *pins, od_pin *pin)
+{
+    size_t bytes = pin->end - pin->begin;
+    bool registers = pin->registered;
+    pin->users++;
+    pin->asked = true;
     pthread_mutex_unlock(&pins->lock);
-    od_cu_result result = registers ? pins->cu->host_register((void *)begin, end - begin, OD_CU_MEMHOST_PORTABLE)
+    od_cu_result result = registers ? pins->cu->host_register((void *)pin->begin, bytes, OD_CU_MEMHOST_PORTABLE)
                                     : OD_CU_HOST_MEMORY_NOT_REGISTERED;
-    bool already = result && is_pinned_already(pins, begin) && is_pinned_already(pins, end - 1);
+    bool already = result && is_pinned_already(pins, pin->begin) && is_pinned_already(pins, pin->end - 1);
     pthread_mutex_lock(&pins->lock);
-    pthread_cond_broadcast(&pins->answered);
     pin->asked = false;
     if (already) {
-        pins->bytes -= registers ? end - begin : 0;
+        pins->bytes -= registers ? bytes : 0;
         pin->registered = false;
     } else if (result) {
-        if (registers && pins->refused++ == 0)
-            od_log(OD_LOG_INFO, "cuda", "%zu bytes of host memory could not be pinned (error %d)", end - begin, result);
-        take_out(pins, pin);
-        free(pin);
+        if (registers)
+            note_refusal(pins, pin, result);
+        drop(pins, pin);
         return NULL;
     }
     return pin;
@@ -211,16 +227,7 @@ static od_pin *first_overlapping(const od_pins *pins, uintptr_t begin, uintptr_t
 
 static bool serves(const od_pin *pin, uintptr_t begin, uintptr_t end)
 {
-    return !pin->asked && !pin->stale && pin->begin <= begin && pin->end >= end;
-}
-
-/* False: copies use it, or it could not be undone. */
-static bool make_way(od_pins *pins, od_pin *pin)
-{
-    if (!pin->asked)
-        return !pin->users && undo(pins, pin);
-    pthread_cond_wait(&pins->answered, &pins->lock);
-    return true;
+    return !pin->wanted && !pin->asked && !pin->stale && pin->begin <= begin && pin->end >= end;
 }
 
 /* One more copy uses it. NULL: it does not serve. */
@@ -229,23 +236,14 @@ static od_pin *take(od_pin *pin, uintptr_t begin, uintptr_t end)
     if (!serves(pin, begin, end))
         return NULL;
     pin->users++;
-    pin->copies++;
     return pin;
 }
 
-od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end)
+/* What the program has pinned itself. */
+static od_pin *adopt(od_pins *pins, uintptr_t begin, uintptr_t end)
 {
-    if (begin >= end || !pins->budget)
-        return NULL;
-    pthread_mutex_lock(&pins->lock);
-    od_pin *pin;
-    do
-        pin = first_overlapping(pins, begin, end);
-    while (pin && !serves(pin, begin, end) && make_way(pins, pin));
-    bool fits = pins->bytes + (end - begin) <= pins->budget;
-    pin = pin ? take(pin, begin, end) : fits ? make(pins, begin, end, true) : NULL;
-    pthread_mutex_unlock(&pins->lock);
-    return pin;
+    od_pin *pin = put_in(pins, begin, end, false);
+    return pin ? make(pins, pin) : NULL;
 }
 
 od_pin *od_pins_find(od_pins *pins, uintptr_t begin, uintptr_t end)
@@ -254,41 +252,107 @@ od_pin *od_pins_find(od_pins *pins, uintptr_t begin, uintptr_t end)
         return NULL;
     pthread_mutex_lock(&pins->lock);
     od_pin *pin = first_overlapping(pins, begin, end);
-    pin = pin ? take(pin, begin, end) : make(pins, begin, end, false);
+    pin = pin ? take(pin, begin, end) : adopt(pins, begin, end);
+    if (pin)
+        pin->copies++;
     pthread_mutex_unlock(&pins->lock);
     return pin;
+}
+
+/* Under the lock, like the next three. */
+static void undo_soon(od_pins *pins)
+{
+    pins->undoes = true;
+    pthread_cond_signal(&pins->work);
+}
+
+static void want(od_pins *pins, uintptr_t begin, uintptr_t end)
+{
+    od_pin *pin = put_in(pins, begin, end, true);
+    if (!pin)
+        return;
+    pin->wanted = true;
+    *(pins->wanted ? &pins->last_wanted->next : &pins->wanted) = pin;
+    pins->last_wanted = pin;
+    pthread_cond_signal(&pins->work);
+}
+
+/* Unless it serves the range, or will, it makes way for another. False: it does not. */
+static bool make_way(od_pins *pins, od_pin *pin, uintptr_t begin, uintptr_t end)
+{
+    if (!pin->registered)
+        return false;
+    if (pin->begin > begin || pin->end < end)
+        pin->stale = true;
+    if (pin->stale)
+        undo_soon(pins);
+    return !pin->stays;
+}
+
+static bool has_room(od_pins *pins, uintptr_t begin, uintptr_t end)
+{
+    const struct od_pin_history *h = history_of(pins, begin);
+    return !(h && h->refused) && pins->bytes + (end - begin) <= pins->budget;
+}
+
+bool od_pins_want(od_pins *pins, uintptr_t begin, uintptr_t end, bool now)
+{
+    if (begin >= end || !pins->budget)
+        return false;
+    pthread_mutex_lock(&pins->lock);
+    od_pin *pin = first_overlapping(pins, begin, end);
+    bool can = pin ? make_way(pins, pin, begin, end) : has_room(pins, begin, end);
+    if (can && !pin && now)
+        want(pins, begin, end);
+    pthread_mutex_unlock(&pins->lock);
+    return can;
 }
 
 void od_pins_release(od_pins *pins, od_pin *pin)
 {
     pthread_mutex_lock(&pins->lock);
     if (--pin->users == 0 && pin->stale)
-        undo(pins, pin);
+        undo_soon(pins);
     pthread_mutex_unlock(&pins->lock);
 }
 
 void od_pins_release_range(od_pins *pins, uintptr_t base, size_t size)
 {
+    bool any = false;
     pthread_mutex_lock(&pins->lock);
     for (size_t i = first_after(pins, base); i < pins->count && pins->pin[i]->begin <= base + (size - 1); i++)
-        pins->any_stale = pins->pin[i]->stale = true;
+        pins->pin[i]->stale = any = true;
+    if (any)
+        undo_soon(pins);
     pthread_mutex_unlock(&pins->lock);
-}
-
-bool od_pins_none_to_reclaim(od_pins *pins)
-{
-    pthread_mutex_lock(&pins->lock);
-    bool any_stale = pins->any_stale;
-    pthread_mutex_unlock(&pins->lock);
-    return !any_stale;
 }
 
 void od_pins_reclaim(od_pins *pins)
 {
     pthread_mutex_lock(&pins->lock);
-    for (size_t i = pins->any_stale ? 0 : pins->count; i < pins->count;) {
+    while (pins->undoes || pins->undoing)
+        pthread_cond_wait(&pins->undone, &pins->lock);
+    pthread_mutex_unlock(&pins->lock);
+}
+
+/* --- the thread ----------------------------------------------------------------- */
+
+bool od_pins_await_work(od_pins *pins)
+{
+    pthread_mutex_lock(&pins->lock);
+    while (!pins->undoes && !pins->wanted && !pins->closing)
+        pthread_cond_wait(&pins->work, &pins->lock);
+    bool closing = pins->closing;
+    pthread_mutex_unlock(&pins->lock);
+    return !closing;
+}
+
+/* Under the lock: all that no copy uses. */
+static void undo_stale(od_pins *pins)
+{
+    for (size_t i = 0; i < pins->count;) {
         od_pin *pin = pins->pin[i];
-        if (!pin->stale || pin->users) {
+        if (!pin->stale || pin->users || pin->wanted) {
             i++;
             continue;
         }
@@ -296,21 +360,52 @@ void od_pins_reclaim(od_pins *pins)
         undo(pins, pin);
         i = first_after(pins, after); /* others may have changed the array meanwhile */
     }
-    bool any = false;
-    for (size_t i = 0; i < pins->count && !any; i++)
-        any = pins->pin[i]->stale;
-    pins->any_stale = any;
+}
+
+/* Under the lock. */
+static void pin_first(od_pins *pins)
+{
+    od_pin *pin = pins->wanted;
+    pins->wanted = pin->next;
+    pin->wanted = false;
+    if (pin->stale)
+        drop(pins, pin);
+    else if (make(pins, pin) && --pin->users == 0 && pin->stale)
+        undo(pins, pin);
+}
+
+void od_pins_work(od_pins *pins)
+{
+    pthread_mutex_lock(&pins->lock);
+    if (pins->undoes) {
+        pins->undoes = false;
+        pins->undoing = true;
+        undo_stale(pins);
+        pins->undoing = false;
+        pthread_cond_broadcast(&pins->undone);
+    } else if (pins->wanted) {
+        pin_first(pins);
+    }
+    pthread_mutex_unlock(&pins->lock);
+}
+
+void od_pins_close(od_pins *pins)
+{
+    pthread_mutex_lock(&pins->lock);
+    pins->closing = true;
+    pthread_cond_signal(&pins->work);
     pthread_mutex_unlock(&pins->lock);
 }
 
 void od_pins_destroy(od_pins *pins)
 {
     for (size_t i = 0; i < pins->count; i++) {
-        if (pins->pin[i]->registered)
+        if (pins->pin[i]->registered && !pins->pin[i]->wanted)
             pins->cu->host_unregister((void *)pins->pin[i]->begin);
         free(pins->pin[i]);
     }
-    pthread_cond_destroy(&pins->answered);
+    pthread_cond_destroy(&pins->work);
+    pthread_cond_destroy(&pins->undone);
     pthread_mutex_destroy(&pins->lock);
     free(pins->pin);
     free(pins->history);

@@ -2,11 +2,12 @@
 /*
  * Pinned host memory: which ranges of whole pages the driver may copy to and from by itself.
  *
- * A range is pinned at its second large load (od_pins_is_due) and stays so over evictions and reloads, until the
- * program may change or give the memory back (od_pins_release_range): a pin would then go on showing pages that are no
- * longer the program's. Such a pin is stale, is not used any more, and is undone as soon as no copy uses it. Data do
- * not overlap, so pins do not, except new ones with stale ones. Addresses are multiples of OD_PAGE. Thread-safe; the
- * driver is never called with the lock held.
+ * A range is to be pinned when it has been loaded often (od_pins_is_due, od_pins_want) and stays so over evictions and
+ * reloads, until the program may change or give the memory back (od_pins_release_range): a pin would then go on showing
+ * pages that are no longer the program's. Such a pin is stale, is not used any more, and is undone as soon as no copy
+ * uses it. The driver takes as long to pin memory, and to undo that, as for several copies: both are one thread's work
+ * (od_pins_work), and what is not pinned yet is copied through buffers meanwhile. Data do not overlap, so pins do not.
+ * Addresses are multiples of OD_PAGE. Thread-safe; the driver is never called with the lock held.
  */
 #ifndef OD_MEMMGR_DEVICE_CUDA_PINS_H
 #define OD_MEMMGR_DEVICE_CUDA_PINS_H
@@ -24,20 +25,26 @@ typedef struct od_pin {
     unsigned copies; /* that it has served */
     unsigned users;  /* copies under way, and whoever is pinning or unpinning it */
     bool registered; /* by us; else the program has pinned it itself */
+    bool wanted;     /* it will be registered */
     bool asked;      /* the driver, which has not answered yet */
     bool stale;
+    bool stays;          /* stale, and the driver would not undo it */
+    struct od_pin *next; /* that is wanted */
 } od_pin;
 
 typedef struct od_pins {
     const od_cu_driver *cu;
-    pthread_mutex_t lock;    /* protects the rest */
-    pthread_cond_t answered; /* the driver, about some pin */
-    od_pin **pin;            /* sorted by address, disjoint */
+    pthread_mutex_t lock;  /* protects the rest */
+    pthread_cond_t work;   /* there is some, or no more */
+    pthread_cond_t undone; /* all stale pins that no copy uses */
+    od_pin *wanted, *last_wanted;
+    bool undoes, undoing; /* stale pins are to be undone; are being undone */
+    bool closing;         /* the thread is to end */
+    od_pin **pin;         /* sorted by address, disjoint */
     size_t count;
     uint32_t capacity;
-    size_t bytes, budget; /* pinned by us, at most; budget 0: nothing is pinned */
-    bool any_stale;
-    uint64_t refused; /* ranges that the driver would not pin */
+    size_t bytes, budget;           /* pinned by us, at most; budget 0: nothing is pinned */
+    uint64_t refused;               /* ranges that the driver would not pin */
     struct od_pin_history *history; /* 2^bits, by address */
     unsigned bits;
     size_t remembered;
@@ -47,21 +54,23 @@ typedef struct od_pins {
 od_status od_pins_init(od_pins *pins, const od_cu_driver *cu, size_t budget, unsigned first);
 /* Undoes all pins; none is in use, and a context is current. */
 void od_pins_destroy(od_pins *pins);
-/* A pin that contains [begin, end), to be released, or NULL: copy through a buffer. Waits while the
- * driver pins or unpins the pages for another thread. A context is current. */
-od_pin *od_pins_acquire(od_pins *pins, uintptr_t begin, uintptr_t end);
-/* Likewise, if it is there already, or the program has pinned the memory: waits for nobody. */
+/* A pin that contains [begin, end), to be released, if it is there already or the program has pinned the memory, or
+ * NULL: copy through a buffer. Waits for nobody. A context is current. */
 od_pin *od_pins_find(od_pins *pins, uintptr_t begin, uintptr_t end);
+/* The range can be pinned; `now`: it will be. False: the budget is used up, or the driver has refused it. */
+bool od_pins_want(od_pins *pins, uintptr_t begin, uintptr_t end, bool now);
 /* A range that is not pinned is loaded, which counts, or comes back. True: pinning it is likely to pay. That takes as
  * long as about five copies through buffers: a range whose pins have served few copies must be loaded more often before
  * it gets the next, and what is loaded once and comes back as a result, often for good, gets none. */
 bool od_pins_is_due(od_pins *pins, uintptr_t begin, bool loads);
-/* The last one of a stale pin undoes it: a context is current. */
 void od_pins_release(od_pins *pins, od_pin *pin);
 void od_pins_release_range(od_pins *pins, uintptr_t base, size_t size);
-/* No pin is stale. */
-bool od_pins_none_to_reclaim(od_pins *pins);
-/* Undoes the stale pins that no copy uses. A context is current. */
+/* The stale pins that no copy uses are to be undone; it is waited for that. */
 void od_pins_reclaim(od_pins *pins);
+
+/* For the thread: waits for work; false: there will be none. Then does a part of it, with a context current. */
+bool od_pins_await_work(od_pins *pins);
+void od_pins_work(od_pins *pins);
+void od_pins_close(od_pins *pins);
 
 #endif

@@ -155,6 +155,8 @@ static void *blas_handle(void *state, od_queue *queue)
     if (!blas)
         return queue->has_set_blas ? queue->blas : NULL;
     int failed = queue->blas ? 0 : blas->create(&queue->blas);
+    if (failed && od_reserve_give(queue->device))
+        failed = blas->create(&queue->blas);
     if (!failed && (failed = reset(blas, queue)))
         blas->destroy(queue->blas);
     if (failed) {

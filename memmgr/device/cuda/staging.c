@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Staged copies: of host memory that is not pinned, by up to OD_LANES threads per device and direction. A thread pins
- * memory that is due for it (pins.h), which takes long, and starts the copy in place; the others wait for nothing. What
- * is not due, or cannot be pinned, it moves through a ring of pinned buffers, so that the processor's copy of one part
- * overlaps with the device's of another. Threads start as such copies come, on the GPU's side of the machine where that
- * is known, and take the ring there. Without pinned memory for a ring a thread takes one buffer that is not.
+ * Staged copies: of host memory that is not pinned, by up to OD_LANES threads per device and direction, each of which
+ * moves it through a ring of pinned buffers, so that the processor's copy of one part overlaps with the device's of
+ * another. Memory that is due for it (pins.h) will be pinned for the next copy. Threads start as such copies come, on
+ * the GPU's side of the machine where that is known, and take the ring there. Without pinned memory for a ring a thread
+ * takes one buffer that is not.
  */
 #include "memmgr/device/cuda/cuda.h"
 
@@ -154,22 +154,23 @@ static void count(od_cuda *cuda, const od_copy *copy)
     atomic_fetch_add(&cuda->staged_bytes, copy->bytes);
 }
 
-/* OD_IN_PLACE, or how it went. Only what would have been pinned counts as staged. */
+/* OD_IN_PLACE, or how it went. Only what should be pinned, and cannot be, counts as staged. */
 static int carry(od_lane *lane, od_ticket *ticket)
 {
     od_cuda_device *d = device_of(lane);
     const od_copy *copy = &ticket->copy;
     od_cu_stream stream = d->stream[lane->stager->direction];
     bool loads = copy->from == OD_HOST;
-    bool due = od_pins_is_due(&d->cuda->pins, od_cuda_first_page(copy), loads);
+    uintptr_t first = od_cuda_first_page(copy);
+    bool due = od_pins_is_due(&d->cuda->pins, first, loads);
     od_status status;
-    if (od_cuda_start_in_place(d, ticket, copy, due && loads, &status)) {
+    if (od_cuda_start_in_place(d, ticket, copy, &status)) {
         if (!status)
             status = od_cuda_check(d, d->cuda->cu.event_record(ticket->event, stream), "recording an event");
         if (!status)
             return OD_IN_PLACE;
     } else {
-        if (due)
+        if (due && !od_pins_want(&d->cuda->pins, first, od_cuda_last_page(copy), loads))
             count(d->cuda, copy);
         od_cu_result result = pass_through(lane, copy);
         status = od_cuda_check(d, result, copy->from == OD_HOST ? "copying to the device" : "copying to the host");

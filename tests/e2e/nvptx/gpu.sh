@@ -18,6 +18,23 @@ reductions() {
     driver "calls['cuMemAlloc'] < 60"
 }
 
+# Where a task is ready and its device free, the thread that has begun it launches its kernel, and wakes nobody for that.
+launching() {
+    build program "$(dirname "$0")/tiles.c"
+    echo right >"$work/plain"
+    right CUDA_DOUBLE_KERNEL_TIME=0.002 "$work/program" 1 30
+    driver "kernels == 30" "main_launches > 0"
+    right CUDA_DOUBLE_KERNEL_TIME=0.002 CUDA_DOUBLE_LAUNCH_WAITS=1000 "$work/program" 1 30
+    driver "kernels == 30" "main_launches == 0" # libomptarget waits here, as on host devices
+}
+
+# One kernel that has ended when its launch comes back says nothing about others: no second thread launches them.
+short_first() {
+    build program "$(dirname "$0")/short_first.c"
+    echo "1 launching thread" >"$work/plain"
+    right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_LAUNCH_WAITS=2 CUDA_DOUBLE_KERNEL_TIME=0.002 "$work/program"
+}
+
 # libomptarget's copies between devices go from one to the other, as without the library.
 peers() {
     build program "$(dirname "$0")/peers.c"
@@ -67,14 +84,33 @@ on_host() {
     under 0 "$@" 8 2
     grep -qx right "$work/out" || fail "$ran: $(cat "$work/out")"
     says "nothing is scheduled ($text"
-    [ "$(grep -vc "^CUDA error: " "$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
+    [ "$(grep -Evc "^CUDA error: |^\"PluginInterface\" error: " "$work/err")" -eq 1 ] ||
+        fail "$ran: more than one line: $(cat "$work/err")"
+}
+
+# A driver that is older than the program's images: libomptarget ends the program at the first kernel, as it does without us, and one
+# line before says why. One of the same first number reads them.
+older_driver() {
+    OMPDARTS_TOOLKIT_VERSION=124 build newer "$(dirname "$0")/tiles.c"
+    CUDA_DOUBLE_VERSION=11080 "$work/newer" 8 2 >"$work/out" 2>"$work/plain.err"
+    local plain=$?
+    [ $plain -ne 0 ] || fail "without the library: exit code 0"
+    under $plain CUDA_DOUBLE_VERSION=11080 "$work/newer" 8 2
+    says "the driver may not load this program's device code (it is of CUDA 12, the NVIDIA driver of CUDA 11.8)"
+    [ "$(grep -c "^ompdarts: " "$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
+    under 0 CUDA_DOUBLE_VERSION=12020 "$work/newer" 8 2
+    [ ! -s "$work/err" ] || fail "$ran: $(cat "$work/err")"
 }
 
 # Programs and drivers that do not fit each other.
 no_device() {
     build program "$(dirname "$0")/tiles.c"
     on_host "the NVIDIA driver shows no GPU" CUDA_DOUBLE_DEVICES=0 "$work/program"
-    on_host "the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES=9" CUDA_DOUBLE_DEVICES=0 CUDA_VISIBLE_DEVICES=9 "$work/program"
+    on_host "the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES=9" CUDA_VISIBLE_DEVICES=9 "$work/program"
+    on_host "the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES=" CUDA_VISIBLE_DEVICES= "$work/program"
+    on_host "the NVIDIA driver shows no GPU: CUDA_VISIBLE_DEVICES=MIG-none" CUDA_VISIBLE_DEVICES=MIG-none "$work/program"
+    on_host "the GPU's compute mode is \`exclusive\`, and another process has it" CUDA_DOUBLE_COMPUTE_MODE=3 "$work/program"
+    on_host "the GPU's compute mode is \`prohibited\`" CUDA_DOUBLE_COMPUTE_MODE=2 "$work/program"
     on_host "the NVIDIA driver does not start (error 803)" CUDA_DOUBLE_FAIL=cuInit:1+:803 "$work/program"
     on_host "it is for sm_90, the GPU is sm_80" CUDA_DOUBLE_ARCH=80 "$work/program"
     mkdir "$work/driver.d"
@@ -82,11 +118,40 @@ no_device() {
     on_host "LLVM opens libcuda.so, and here is only libcuda.so.1: make a link of that name" LD_LIBRARY_PATH="$work/driver.d" \
         "$work/program"
     on_host "there is no NVIDIA driver" LD_LIBRARY_PATH=/nonexistent "$work/program"
+    older_driver
     OMPDARTS_TOOLKIT_ABI=8 build program "$(dirname "$0")/tiles.c"
     case $E2E_NVPTX_CLANG in
     *llvm-22*) under 0 "$work/program" 8 2 && driver "kernels == 16" ;;
     *) on_host "ptxas of CUDA 13 has made it, which this LLVM does not read" "$work/program" ;;
     esac
+}
+
+# Less memory than the device has, and a share of a GPU (MIG), which is a small one.
+others() {
+    build program "$(dirname "$0")/tiles.c"
+    echo right >"$work/plain"
+    right CUDA_DOUBLE_MEMORY=64Mi CUDA_DOUBLE_OTHERS=60Mi "$work/program" 8 2
+    driver "kernels == 16"
+    says "others use much of the memory: data get 0.00"
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
+    under 0 CUDA_DOUBLE_MEMORY=64Mi CUDA_DOUBLE_OTHERS=60Mi CUDA_DOUBLE_STREAM_CONTEXT=0 OMPDARTS_MEM=32Mi "$work/program" 8 2
+    same_output
+    says "nothing is scheduled; set OMPDARTS_MEM to less (0.00"
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
+    right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_MEMORY=16Mi CUDA_DOUBLE_NAME="NVIDIA H100 MIG 1g.10gb" OMPDARTS_LOG=info \
+        "$work/program" 8 2
+    driver "kernels == 16"
+    says "GPU 0, NVIDIA H100 MIG 1g.10gb 0"
+}
+
+# What is kept for others when the pools have taken all: the program gets it, and no more than that.
+spare() {
+    build program "$(dirname "$0")/spare.c"
+    echo right >"$work/plain"
+    right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_MEMORY=64Mi OMPDARTS_MEM=$((60 << 20)) OMPDARTS_LOG=info "$work/program" 3500000
+    says "its memory is short, others get what was kept for them"
+    echo "there is no memory" >"$work/plain"
+    right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_MEMORY=64Mi OMPDARTS_MEM=$((60 << 20)) "$work/program" 8000000
 }
 
 # The shares of a run in which a GPU computes, for small sizes.

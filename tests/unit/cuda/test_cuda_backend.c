@@ -322,6 +322,14 @@ static void swap(cuda_world *w, unsigned char *base, size_t size, unsigned seed)
     CHECK(cuda_is_filled(base, size, seed));
 }
 
+/* As soon as the thread that pins has come to it. */
+#define COMES(condition)                                                                                               \
+    do {                                                                                                               \
+        for (int i_ = 0; i_ < 60000 && !(condition); i_++)                                                             \
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);                                                   \
+        CHECK(condition);                                                                                              \
+    } while (0)
+
 static void drop(cuda_world *w, const void *base, size_t size)
 {
     w->backend.ops->release_host(w->backend.state, (uintptr_t)base, size);
@@ -337,8 +345,8 @@ static void pin_neighbours(const void *arg)
     swap(&w, bytes, TILE, 1);
     swap(&w, middle, TILE, 2);
     CHECK(cuda_is_filled(bytes, TILE, 1));
+    COMES(cuda_is_pinned(middle + OD_PAGE) && cuda_is_pinned(bytes + PAIR - 1));
     CHECK(cuda_is_pinned(bytes) && cuda_is_pinned(bytes + TILE - OD_PAGE) && !cuda_is_pinned(middle));
-    CHECK(cuda_is_pinned(middle + OD_PAGE) && cuda_is_pinned(bytes + PAIR - 1));
     drop(&w, bytes, TILE);
     CHECK(!cuda_is_pinned(bytes) && cuda_is_pinned(middle + OD_PAGE));
     drop(&w, middle, TILE);
@@ -353,10 +361,14 @@ static void pin_inside(const void *arg)
     cuda_world w = cuda_world_make(1, ample, 2 * PAIR);
     unsigned char *bytes = cuda_map(2 * PAIR);
     swap(&w, bytes + TILE, PAIR, 1);
+    COMES(cuda_is_pinned(bytes + PAIR));
     swap(&w, bytes + TILE + OD_PAGE, TILE, 2);
     swap(&w, bytes + TILE + 3, PAIR - 5, 3);
     swap(&w, bytes, 2 * PAIR, 4);
-    swap(&w, bytes + 2 * PAIR - TILE, TILE, 5);
+    COMES(!cuda_is_pinned(bytes + PAIR));
+    swap(&w, bytes, 2 * PAIR, 5);
+    COMES(cuda_is_pinned(bytes + PAIR));
+    swap(&w, bytes + 2 * PAIR - TILE, TILE, 6);
     w.backend.ops->report(w.backend.state); /* nothing */
     drop(&w, bytes, 1);
     CHECK(!cuda_is_pinned(bytes + 2 * PAIR - 1));
@@ -373,14 +385,15 @@ static void pin_released_under_way(const void *arg)
     od_copy copies[] = {cuda_to_device(&w, 0, 0, bytes, TILE), cuda_to_device(&w, 0, TILE, bytes, TILE),
                         cuda_to_device(&w, 0, 2 * (size_t)TILE, bytes, TILE)};
     cuda_fill(bytes, TILE, 1);
-    load(&w, bytes, TILE); /* pins it */
+    load(&w, bytes, TILE);
+    COMES(cuda_is_pinned(bytes));
     CHECK(!cuda_world_start(&w, &copies[0], &first));
     CHECK(!cuda_world_start(&w, &copies[1], &second));
     drop(&w, bytes, TILE);
     CHECK(cuda_is_pinned(bytes));
     CHECK(!cuda_world_start(&w, &copies[2], &third)); /* staged */
     CHECK(!cuda_world_await(&w, first) && !cuda_world_await(&w, second));
-    CHECK(!cuda_is_pinned(bytes));
+    COMES(!cuda_is_pinned(bytes));
     CHECK(!cuda_world_await(&w, third));
     CHECK(cuda_is_filled(cuda_world_pool(&w, 0, 0), TILE, 1));
     CHECK(cuda_is_filled(cuda_world_pool(&w, 0, TILE), TILE, 1));
@@ -388,7 +401,7 @@ static void pin_released_under_way(const void *arg)
     munmap(bytes, TILE);
     CHECK(mmap(bytes, TILE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == bytes);
     swap(&w, bytes, TILE, 2);
-    CHECK(cuda_is_pinned(bytes));
+    COMES(cuda_is_pinned(bytes));
     w.backend.ops->report(w.backend.state);
     cuda_world_close(&w);
 }
@@ -402,10 +415,11 @@ static void pin_budget(const void *arg)
     unsigned char *bytes = cuda_map(3 * DATUM);
     for (unsigned i = 0; i < 3; i++)
         swap(&w, bytes + (size_t)i * DATUM, DATUM, i);
-    CHECK(cuda_is_pinned(bytes) && cuda_is_pinned(bytes + DATUM) == !*missing && !cuda_is_pinned(bytes + 2 * DATUM));
+    COMES(cuda_is_pinned(bytes) && cuda_is_pinned(bytes + DATUM) == !*missing);
+    CHECK(!cuda_is_pinned(bytes + 2 * DATUM));
     drop(&w, bytes, DATUM);
     swap(&w, bytes + 2 * DATUM, DATUM, 7);
-    CHECK(!cuda_is_pinned(bytes) && cuda_is_pinned(bytes + 2 * DATUM));
+    COMES(!cuda_is_pinned(bytes) && cuda_is_pinned(bytes + 2 * DATUM));
     cuda_world_close(&w);
 }
 
@@ -421,7 +435,7 @@ static void pin_second(const void *arg)
     load(&w, bytes, TILE);
     CHECK(!cuda_is_pinned(bytes));
     swap(&w, bytes, TILE, 2);
-    CHECK(cuda_is_pinned(bytes));
+    COMES(cuda_is_pinned(bytes));
     drop(&w, bytes, TILE);
     swap(&w, bytes, TILE, 3);
     CHECK(!cuda_is_pinned(bytes));
@@ -444,7 +458,7 @@ static void test_pins(void **state)
     cuda_child_free(&child);
     child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_BANDWIDTH=4Mi", pin_released_under_way, NULL);
     cuda_child_assert_clean(&child);
-    assert_int_equal(cuda_child_lines(&child, " 1 of 6 copies"), 1);
+    assert_int_equal(cuda_child_lines(&child, "staged through buffers"), 0); /* it will be pinned again */
     cuda_child_free(&child);
     child = cuda_child_run(CUDA_DOUBLE, "", pin_second, NULL);
     cuda_child_assert_clean(&child);
@@ -460,7 +474,7 @@ static void test_pins(void **state)
 static void test_stale_pin_without_ring(void **state)
 {
     (void)state;
-    cuda_expect_clean("CUDA_DOUBLE_BANDWIDTH=4Mi CUDA_DOUBLE_FAIL=cuMemHostAlloc:4+:2", pin_released_under_way, NULL);
+    cuda_expect_clean("CUDA_DOUBLE_BANDWIDTH=4Mi CUDA_DOUBLE_FAIL=cuMemHostAlloc:2:2", pin_released_under_way, NULL);
 }
 
 /* A datum that the program has pinned itself, in as many pieces. */
@@ -482,7 +496,7 @@ static void pinned_by_program(const void *arg)
     for (size_t i = 0; i < pieces; i++)
         CHECK(!cuda_double.host_unregister(bytes + i * DATUM / pieces));
     swap(&w, bytes, DATUM, 3);
-    CHECK(cuda_is_pinned(bytes));
+    COMES(cuda_is_pinned(bytes));
 
     void *allocated;
     CHECK(!cuda_double.host_alloc(&allocated, DATUM, 0));
@@ -512,12 +526,18 @@ static void test_memory_pinned_by_the_program(void **state)
 /* A range that could not be unpinned is copied through buffers as long as that is so. */
 static void unpin_fails(const void *arg)
 {
-    (void)arg;
+    const bool *once = arg;
     cuda_world w = cuda_world_make(1, ample, TILE);
     unsigned char *bytes = cuda_map(TILE);
     swap(&w, bytes, TILE, 1);
+    COMES(cuda_is_pinned(bytes));
     drop(&w, bytes, TILE);
     swap(&w, bytes, TILE, 2);
+    COMES(cuda_is_pinned(bytes) != *once);
+    if (*once) {
+        swap(&w, bytes, TILE, 3);
+        COMES(cuda_is_pinned(bytes));
+    }
     w.backend.ops->report(w.backend.state);
     cuda_world_close(&w);
 }
@@ -525,11 +545,12 @@ static void unpin_fails(const void *arg)
 static void test_unpin_fails(void **state)
 {
     (void)state;
-    cuda_child child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_FAIL=cuMemHostUnregister:1:999", unpin_fails, NULL);
+    const bool once = true, always = false;
+    cuda_child child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_FAIL=cuMemHostUnregister:1:999", unpin_fails, &once);
     cuda_child_assert_clean(&child);
     assert_int_equal(cuda_child_calls(&child, "cuMemHostRegister"), 2);
     cuda_child_free(&child);
-    child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_FAIL=cuMemHostUnregister:1+:999", unpin_fails, NULL);
+    child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_FAIL=cuMemHostUnregister:1+:999", unpin_fails, &always);
     assert_int_equal(child.status, 0);
     assert_int_equal(cuda_child_calls(&child, "cuMemHostRegister"), 1);
     assert_int_equal(cuda_child_lines(&child, " 2 of 4 copies"), 1);
@@ -741,6 +762,41 @@ static void ask_for_blas(const void *arg)
     cuda_world_close(&w);
 }
 
+/* Others have taken all that was free: cuBLAS gets what was kept, once. */
+static void ask_for_memory(const void *arg)
+{
+    (void)arg;
+    cuda_world w = {.pool_bytes = 8 * MIB, .ndevices = 1, .log = OD_LOG_INFO};
+    cuda_world_open(&w);
+    CHECK(!w.status);
+    const od_queue_ops *queues = w.backend.ops->queues;
+    od_queue *queue[2];
+    od_ticket *ticket;
+    od_cu_address others;
+    size_t free_bytes, total;
+    CHECK(!queues->enter(w.backend.state, 0));
+    CHECK(!cuda_double.memory_info(&free_bytes, &total) && !cuda_double.alloc(&others, free_bytes - 4096));
+    for (int i = 0; i < 2; i++) {
+        CHECK(!queues->take(w.backend.state, 0, &queue[i]));
+        CHECK((queues->blas(w.backend.state, queue[i]) != NULL) == (i == 0));
+    }
+    CHECK(!w.backend.ops->spare(w.backend.state, 0) && !cuda_double.free(others));
+    for (int i = 0; i < 2; i++)
+        CHECK(!queues->mark(w.backend.state, queue[i], &ticket) && !cuda_world_await(&w, ticket));
+    queues->leave(w.backend.state, 0);
+    cuda_world_close(&w);
+}
+
+static void test_memory_for_others(void **state)
+{
+    (void)state;
+    cuda_child child = cuda_child_run(CUDA_DOUBLE_AND_BLAS, "CUDA_DOUBLE_MEMORY=10Mi CUDA_DOUBLE_BLAS_MEMORY=120000",
+                                      ask_for_memory, NULL);
+    cuda_child_assert_clean(&child);
+    assert_int_equal(cuda_child_lines(&child, "its memory is short, others get what was kept for them"), 1);
+    cuda_child_free(&child);
+}
+
 static void test_no_blas(void **state)
 {
     (void)state;
@@ -903,6 +959,7 @@ int main(void)
         cmocka_unit_test(test_many_staged),
         cmocka_unit_test(test_queues),
         cmocka_unit_test(test_product_on_a_queue),
+        cmocka_unit_test(test_memory_for_others),
         cmocka_unit_test(test_no_blas),
         cmocka_unit_test(test_many_transfers),
         cmocka_unit_test(test_demanded_go_before_prefetches),

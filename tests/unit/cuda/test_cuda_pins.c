@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Pinned ranges while the driver is at work for one thread: the others wait for its answer, and copy nothing through
- * buffers. The driver is a stand-in that answers when the test says so, and counts pages pinned twice. */
+/* Pinned ranges, and what becomes of them while the driver is at work for the thread that pins. The driver is a
+ * stand-in that answers when the test says so, and counts pages pinned twice. */
 #include "memmgr/device/cuda/pins.h"
 
 #include "tests/unit/random.h"
@@ -107,19 +107,30 @@ static unsigned crossings(od_pins *pins, uintptr_t begin)
     return n;
 }
 
+static void pin(od_pins *pins, uintptr_t begin, uintptr_t end)
+{
+    assert_null(od_pins_find(pins, begin, end));
+    assert_true(od_pins_want(pins, begin, end, true));
+    od_pins_work(pins);
+}
+
+static void unpin(od_pins *pins, uintptr_t begin)
+{
+    od_pins_release_range(pins, begin, 1);
+    assert_null(od_pins_find(pins, begin, begin + OD_PAGE));
+    od_pins_work(pins);
+}
+
 /* A pin of the first page that serves so many copies. */
 static void serve(od_pins *pins, unsigned copies)
 {
-    assert_null(od_pins_find(pins, base, base + OD_PAGE));
-    od_pin *pin = od_pins_acquire(pins, base, base + OD_PAGE);
-    assert_non_null(pin);
-    od_pins_release(pins, pin);
-    for (unsigned i = 1; i < copies; i++) {
-        assert_ptr_equal(od_pins_find(pins, base, base + OD_PAGE), pin);
-        od_pins_release(pins, pin);
+    pin(pins, base, base + OD_PAGE);
+    for (unsigned i = 0; i < copies; i++) {
+        od_pin *found = od_pins_find(pins, base, base + OD_PAGE);
+        assert_non_null(found);
+        od_pins_release(pins, found);
     }
-    od_pins_release_range(pins, base, 1);
-    od_pins_reclaim(pins);
+    unpin(pins, base);
     assert_null(od_pins_find(pins, base, base + OD_PAGE));
 }
 
@@ -146,84 +157,113 @@ static void test_what_pays_is_pinned(void **state)
     end_pins(&pins);
 }
 
-/* --- two threads, one range ------------------------------------------------------ */
+/* --- what is not done yet --------------------------------------------------------- */
 
-typedef struct copier {
+static void test_wanted_is_not_there(void **state)
+{
+    (void)state;
+    const uintptr_t end = base + (uintptr_t)2 * OD_PAGE, budget_end = base + (uintptr_t)PAGES * OD_PAGE;
+    od_pins pins = make_pins();
+    assert_true(od_pins_want(&pins, base, end, false));
+    assert_null(pins.wanted);
+    assert_true(od_pins_want(&pins, base, end, true) && od_pins_want(&pins, base, end, true));
+    assert_null(od_pins_find(&pins, base, end));
+    assert_false(od_pins_want(&pins, end, budget_end + OD_PAGE, true)); /* too much, with what is only wanted */
+    od_pins_release_range(&pins, base, 1);                              /* before it has been pinned: it never is */
+    od_pins_work(&pins);
+    od_pins_work(&pins);
+    assert_false(atomic_load(&driver.pinned[0]));
+    pin(&pins, base, budget_end);
+    od_pin *found = od_pins_find(&pins, end, budget_end);
+    assert_non_null(found);
+    assert_true(od_pins_want(&pins, base, end, true)); /* there is one around it */
+    od_pins_release_range(&pins, base, 1);
+    od_pins_work(&pins);
+    assert_true(atomic_load(&driver.pinned[0])); /* a copy uses it */
+    od_pins_release(&pins, found);
+    od_pins_work(&pins);
+    assert_false(atomic_load(&driver.pinned[0]));
+    end_pins(&pins);
+}
+
+/* --- a thread in the driver ------------------------------------------------------ */
+
+typedef struct helper {
     od_pins *pins;
     pthread_t thread;
-    atomic_bool begun;
-    od_pin *pin;
-} copier;
+    atomic_bool ended;
+} helper;
 
-static void *acquire(void *arg)
+static void *work(void *arg)
 {
-    copier *c = arg;
-    atomic_store(&c->begun, true);
-    c->pin = od_pins_acquire(c->pins, base, base + (uintptr_t)2 * OD_PAGE);
+    od_pins_work(((helper *)arg)->pins);
     return NULL;
 }
 
 static void *reclaim(void *arg)
 {
-    od_pins_reclaim(((copier *)arg)->pins);
+    helper *h = arg;
+    od_pins_reclaim(h->pins);
+    atomic_store(&h->ended, true);
     return NULL;
 }
 
-static void start(copier *c, od_pins *pins, void *(*work)(void *))
+static void start(helper *h, od_pins *pins, void *(*function)(void *))
 {
-    *c = (copier){.pins = pins};
-    assert_int_equal(pthread_create(&c->thread, NULL, work, c), 0);
+    *h = (helper){.pins = pins};
+    assert_int_equal(pthread_create(&h->thread, NULL, function, h), 0);
 }
 
-static void let_driver_answer(copier *first, copier *second)
+static void start_in_driver(helper *h, od_pins *pins)
 {
-    while (!atomic_load(&second->begun))
-        sched_yield();
-    for (int i = 0; i < PATIENCE; i++)
-        sched_yield();
-    atomic_store(&driver.answers, true);
-    pthread_join(first->thread, NULL);
-    pthread_join(second->thread, NULL);
-}
-
-static void await_inside(void)
-{
+    atomic_store(&driver.answers, false);
+    start(h, pins, work);
     while (!atomic_load(&driver.inside))
         sched_yield();
 }
 
+static void let_driver_answer(helper *h)
+{
+    atomic_store(&driver.answers, true);
+    pthread_join(h->thread, NULL);
+}
+
+/* Copies do not wait for the driver. What is let go meanwhile is not pinned in the end. */
 static void test_range_being_pinned(void **state)
 {
     (void)state;
-    od_pins pins = make_pins();
-    copier first, second;
-    atomic_store(&driver.answers, false);
-    start(&first, &pins, acquire);
-    await_inside();
-    start(&second, &pins, acquire);
-    let_driver_answer(&first, &second);
-    assert_non_null(first.pin);
-    assert_ptr_equal(first.pin, second.pin);
-    od_pins_release(&pins, first.pin);
-    od_pins_release(&pins, second.pin);
-    end_pins(&pins);
+    for (int let_go = 0; let_go <= 1; let_go++) {
+        od_pins pins = make_pins();
+        helper pinner;
+        assert_true(od_pins_want(&pins, base, base + OD_PAGE, true));
+        start_in_driver(&pinner, &pins);
+        assert_null(od_pins_find(&pins, base, base + OD_PAGE));
+        assert_true(od_pins_want(&pins, base, base + OD_PAGE, true));
+        if (let_go)
+            od_pins_release_range(&pins, base, 1);
+        let_driver_answer(&pinner);
+        assert_int_equal(atomic_load(&driver.pinned[0]), !let_go);
+        end_pins(&pins);
+    }
 }
 
+/* Whoever goes on with the memory waits for it. */
 static void test_range_being_unpinned(void **state)
 {
     (void)state;
     od_pins pins = make_pins();
-    copier first, second;
-    od_pins_release(&pins, od_pins_acquire(&pins, base, base + (uintptr_t)2 * OD_PAGE));
+    helper pinner, program;
+    pin(&pins, base, base + OD_PAGE);
     od_pins_release_range(&pins, base, 1);
-    atomic_store(&driver.answers, false);
-    start(&first, &pins, reclaim);
-    await_inside();
-    start(&second, &pins, acquire);
-    let_driver_answer(&first, &second);
-    assert_non_null(second.pin);
-    assert_false(second.pin->stale);
-    od_pins_release(&pins, second.pin);
+    start_in_driver(&pinner, &pins);
+    assert_null(od_pins_find(&pins, base, base + OD_PAGE));
+    start(&program, &pins, reclaim);
+    for (int i = 0; i < PATIENCE; i++)
+        sched_yield();
+    assert_false(atomic_load(&program.ended));
+    let_driver_answer(&pinner);
+    pthread_join(program.thread, NULL);
+    assert_false(atomic_load(&driver.pinned[0]));
     end_pins(&pins);
 }
 
@@ -237,17 +277,27 @@ typedef struct player {
     uint64_t seed;
 } player;
 
-/* What is pinned for it stays pinned until it is released. */
+/* What is found pinned stays so until it is released. */
 static void use(od_pins *pins, uintptr_t begin, uintptr_t end)
 {
-    od_pin *pin = od_pins_acquire(pins, begin, end);
-    if (!pin)
+    od_pin *found = od_pins_find(pins, begin, end);
+    if (!found) {
+        od_pins_want(pins, begin, end, true);
         return;
+    }
     for (size_t page = page_of(begin); page < page_of(end); page++)
         if (!atomic_load(&driver.pinned[page]))
             atomic_fetch_add(&driver.misuses, 1);
     sched_yield();
-    od_pins_release(pins, pin);
+    od_pins_release(pins, found);
+}
+
+static void *work_on(void *arg)
+{
+    helper *h = arg;
+    while (od_pins_await_work(h->pins))
+        od_pins_work(h->pins);
+    return NULL;
 }
 
 static void *play(void *arg)
@@ -275,21 +325,24 @@ static void test_many_threads(void **state)
     (void)state;
     od_pins pins = make_pins();
     player players[THREADS];
+    helper pinner;
+    start(&pinner, &pins, work_on);
     for (unsigned i = 0; i < THREADS; i++) {
         players[i] = (player){.pins = &pins, .seed = i + 1};
         assert_int_equal(pthread_create(&players[i].thread, NULL, play, &players[i]), 0);
     }
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(players[i].thread, NULL);
+    od_pins_close(&pins);
+    pthread_join(pinner.thread, NULL);
     end_pins(&pins);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_pays_is_pinned),
-        cmocka_unit_test(test_range_being_pinned),
-        cmocka_unit_test(test_range_being_unpinned),
+        cmocka_unit_test(test_what_pays_is_pinned), cmocka_unit_test(test_wanted_is_not_there),
+        cmocka_unit_test(test_range_being_pinned),  cmocka_unit_test(test_range_being_unpinned),
         cmocka_unit_test(test_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

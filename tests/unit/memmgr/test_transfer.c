@@ -94,6 +94,13 @@ static const od_backend_ops test_ops = {
     .destroy = test_destroy,
 };
 
+/* Starting a copy takes as long as it: ended already. */
+static od_status test_start(void *arg, const od_copy *copy, od_ticket **ticket)
+{
+    *ticket = NULL;
+    return test_copy(arg, copy->to, copy->to_address, copy->from, copy->from_address, copy->bytes);
+}
+
 static test_backend *backend_create(od_backend *backend)
 {
     test_backend *b = calloc(1, sizeof *b);
@@ -261,16 +268,30 @@ typedef struct fixture {
     unsigned char bytes[SIZE];
 } fixture;
 
-static int set_up(void **state)
+static int set_up_with(void **state, const od_backend_ops *ops)
 {
     fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
     f->gate = backend_create(&f->backend);
+    f->backend.ops = ops;
     f->datum = datum_create(f->bytes, SIZE);
     const od_transfer_config config = {.backend = &f->backend, .done = count_done, .arg = &f->counter};
     assert_int_equal(od_transfer_queues_create(&config, &f->queues), OD_OK);
     *state = f;
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_with(state, &test_ops);
+}
+
+static int set_up_asynchronous(void **state)
+{
+    static od_backend_ops ops;
+    ops = test_ops;
+    ops.start = test_start;
+    return set_up_with(state, &ops);
 }
 
 static int tear_down(void **state)
@@ -338,6 +359,22 @@ static void test_queues_are_independent(void **state)
     assert_int_equal(atomic_load(&f->counter.done), 4);
 }
 
+/* One thread starts those of all devices, unless these are many. */
+static void test_many_devices_are_independent(void **state)
+{
+    fixture *f = *state;
+    od_transfer held = load(f, 0, 1, true), other = load(f, 3, 2, true);
+    set_gate(f->gate, 0);
+    od_transfer_submit(f->queues, &held);
+    await_waiting(f->gate, 1);
+    od_transfer_submit(f->queues, &other);
+    await_copies(f->gate, 1);
+    assert_string_equal(f->gate->thread_name, "od-copies-3");
+    set_gate(f->gate, OD_NOWHERE);
+    drain(f);
+    assert_int_equal(atomic_load(&f->counter.done), 2);
+}
+
 static void test_refused_transfer_is_done_with_an_error(void **state)
 {
     fixture *f = *state;
@@ -390,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_many_transfers_with_jitter),
         cmocka_unit_test_setup_teardown(test_demanded_go_before_prefetches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_queues_are_independent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_devices_are_independent, set_up_asynchronous, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_transfer_is_done_with_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failed_copy_is_done_with_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads_have_names_and_no_signals, set_up, tear_down),

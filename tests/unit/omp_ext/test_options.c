@@ -368,7 +368,7 @@ static void bad_values_are_refused(void **state)
         refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to 62");
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         refuse("OMPDARTS_BACKEND", backends[i],
-               "allowed: auto, cuda, cuda:pin=SIZE, omptarget, omptarget:link=RATE; SIZE: 0 (none) ");
+               "allowed: auto, cuda, cuda:pin=SIZE,loads=N, omptarget, omptarget:link=RATE; SIZE: 0 (none) ");
     for (size_t i = 0; i < sizeof debugs / sizeof *debugs; i++)
         refuse("OMPDARTS_DEBUG", debugs[i], "allowed: 0 (off), or some of check, check=warn, watchdog=SECONDS");
     refuse("OMPDARTS_BACKEND", "omptargte", "; did you mean omptarget?");

@@ -188,6 +188,22 @@ void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
     synchronise();
 }
 
+/* Of larger teams it has a barrier inside. */
+int32_t __kmpc_reduce_nowait(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
+                             void *lock)
+{
+    if (is_as_written() || !od_detach_reduces_in_barrier())
+        return REAL(__kmpc_reduce_nowait)(ident, gtid, nvars, size, data, reduce, lock);
+    before_barrier(ident, gtid);
+    int32_t result;
+    {
+        OD_PROGRAM_CALL;
+        result = REAL(__kmpc_reduce_nowait)(ident, gtid, nvars, size, data, reduce, lock);
+    }
+    after_barrier();
+    return result;
+}
+
 /* Has barriers inside. */
 void __kmpc_copyprivate(od_ident *ident, int32_t gtid, size_t size, void *data, od_copyprivate copy, int32_t is_source)
 {

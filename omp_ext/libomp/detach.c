@@ -10,6 +10,7 @@
 #include "omp_ext/libomp/thread.h"
 
 #include "util/lock.h"
+#include "util/options.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -59,10 +60,12 @@ static void end_root(void *arg)
 }
 
 static pthread_key_t root_key;
+static bool reduction_is_chosen; /* how to reduce: by the user, not by libomp */
 
 void od_detach_load(void)
 {
     pthread_key_create(&root_key, end_root);
+    reduction_is_chosen = od_environment("KMP_DETERMINISTIC_REDUCTION") || od_environment("KMP_FORCE_REDUCTION");
 }
 
 static od_member *begin_root(void)
@@ -419,4 +422,12 @@ void od_detach_before_barrier(od_ident *ident, int32_t gtid)
     }
     if (member->team->gathers)
         gather(ident, member);
+}
+
+/* libomp reduces teams of more than four threads along a tree, smaller ones where it is told to. */
+bool od_detach_reduces_in_barrier(void)
+{
+    const od_member *member = od_member_self;
+    unsigned largest_without = reduction_is_chosen ? 1 : 4;
+    return member && !od_self.kernels && member->nthreads > largest_without;
 }

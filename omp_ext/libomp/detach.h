@@ -90,5 +90,7 @@ void od_serialized_end(od_ident *ident);
 void od_detach_before_region(od_ident *ident);
 /* The calling thread is about to enter a barrier, which all threads of its team do. Nothing in a kernel. */
 void od_detach_before_barrier(od_ident *ident, int32_t gtid);
+/* True where the threads of the calling one's team wait for each other in a reduction with nowait, as in a barrier. */
+bool od_detach_reduces_in_barrier(void);
 
 #endif

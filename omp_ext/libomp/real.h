@@ -95,6 +95,7 @@
     X(void, __kmpc_serialized_parallel, (od_ident *, int32_t))                                                         \
     X(void, __kmpc_end_serialized_parallel, (od_ident *, int32_t))                                                     \
     X(int32_t, __kmpc_reduce, (od_ident *, int32_t, int32_t, size_t, void *, od_reduction, void *))                    \
+    X(int32_t, __kmpc_reduce_nowait, (od_ident *, int32_t, int32_t, size_t, void *, od_reduction, void *))             \
     X(void, __kmpc_end_reduce, (od_ident *, int32_t, void *))                                                          \
     X(void, __kmpc_copyprivate, (od_ident *, int32_t, size_t, void *, od_copyprivate, int32_t))                        \
     X(void, __kmpc_fork_call_if, (od_ident *, int32_t, void *, int32_t, void *))                                       \

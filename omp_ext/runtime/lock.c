@@ -104,7 +104,7 @@ static void run_inline(od_job *job)
         job_done(job, status);
         return;
     }
-    if (od_workers_watch(od_runtime.workers, (unsigned)job->task.place, job))
+    if (od_workers_watch(od_runtime.workers, job))
         od_fatal("a worker thread could not be started");
     od_runtime_unlock();
 }

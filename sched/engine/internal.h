@@ -59,7 +59,8 @@ typedef struct od_admission {
     bool changed;            /* what is held may go on */
     bool warned, foreseen; /* the program has been told */
     int64_t bound;         /* bytes */
-    size_t footprint, datum; /* the largest of a task and of a datum so far, where the spill area has a bound */
+    size_t footprint, datum; /* the largest of a task and of a datum so far, where the spill area has a bound, */
+    size_t expected, expected_datum; /* and of those that have been submitted, by what their depend items name */
     od_list held;   /* od_task.link: ready, in the order of submission */
     uint64_t holds; /* so far */
 } od_admission;

@@ -118,6 +118,8 @@ typedef struct od_job_ops {
     od_status (*poll)(od_job *job);               /* likewise: says when not any more */
     bool (*blocks)(const od_job *job, int place); /* whether running it keeps the thread for longer than a launch */
     void (*finish)(od_job *job);                  /* without the lock: it is complete; takes it */
+    od_job *(*again)(const od_job *job);          /* one that does the same once more, for the engine; or NULL */
+    void (*destroy)(od_job *job);                 /* such a one */
 } od_job_ops;
 
 #endif

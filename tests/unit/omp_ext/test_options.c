@@ -243,14 +243,14 @@ static void devices_and_how_many_are_active(void **state)
     check_devices("all", 0, OD_ACTIVE_AS_POLICY);
     check_devices("auto", 0, OD_ACTIVE_CHOSEN);
     check_devices("all:auto", 0, OD_ACTIVE_CHOSEN);
-    check_devices("62", OD_MAX_DEVICES, OD_ACTIVE_AS_POLICY);
+    check_devices("61", OD_MAX_DEVICES, OD_ACTIVE_AS_POLICY);
     check_devices("3:policy", 3, OD_ACTIVE_AS_POLICY);
     check_devices("3:all", 3, INT_MAX);
     assert_false(options.devices.listed);
     check_devices("0,2:1", 2, 1);
     assert_true(options.devices.listed);
     assert_int_equal(options.devices.number[1], 2);
-    check_devices("1*3,0:62", 4, OD_MAX_DEVICES);
+    check_devices("1*3,0:61", 4, OD_MAX_DEVICES);
     assert_int_equal(options.devices.number[2], 1);
     assert_int_equal(options.devices.number[3], 0);
 }
@@ -363,7 +363,7 @@ static void bad_values_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to 62");
+        refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to 61");
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         refuse("OMPDARTS_BACKEND", backends[i],
                "allowed: auto, cuda, cuda:pin=SIZE, omptarget, omptarget:link=RATE; SIZE: 0 (none) ");

@@ -94,6 +94,10 @@ for task_seconds in 0.00001 0.001; do
     done
 done
 
+"$ompdarts" analyze "$work/graph" --sched=darts,eager >"$work/out" || fail "analyze"
+grep -q "with 12.6 MB a device this program would evict nothing under darts; the recorded run had 1.05 GB" "$work/out" ||
+    fail "what would be enough: $(tail -3 "$work/out")"
+
 sim() { "$ompdarts" sim "$@"; }
 refused "not off, or a size" --workload lu:n=3 --spill-limit 0
 refused "not one of off, auto, always" --workload lu:n=3 --recompute sometimes

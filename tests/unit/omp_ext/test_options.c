@@ -163,6 +163,7 @@ static void defaults(void **state)
     assert_int_equal(options.sched.buffer, 3);
     assert_true(options.sched.lookahead_s == 0);
     assert_int_equal(options.sched.write_back, OD_WRITE_BACK_EARLY);
+    assert_int_equal(options.sched.recompute, OD_RECOMPUTE_OFF);
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_AUTO);
     assert_int_equal(options.priority, OD_PRIORITY_AUTO);
@@ -197,6 +198,7 @@ static void values_reach_their_members(void **state)
     setenv("OMPDARTS_BUFFER", "30", 1);
     setenv("OMPDARTS_LOOKAHEAD", "0.25", 1);
     setenv("OMPDARTS_WRITE_BACK", "late", 1);
+    setenv("OMPDARTS_RECOMPUTE", "auto", 1);
     setenv("OMPDARTS_COHERENCE", "depend", 1);
     setenv("OMPDARTS_DEVICE_CLAUSE", "hint", 1);
     setenv("OMPDARTS_PRIORITY", "none", 1);
@@ -217,6 +219,7 @@ static void values_reach_their_members(void **state)
     assert_int_equal(options.sched.buffer, 30);
     assert_true(options.sched.lookahead_s == 0.25);
     assert_int_equal(options.sched.write_back, OD_WRITE_BACK_LATE);
+    assert_int_equal(options.sched.recompute, OD_RECOMPUTE_AUTO);
     assert_int_equal(options.coherence, OD_COHERENCE_DEPEND);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_HINT);
     assert_int_equal(options.priority, OD_PRIORITY_NONE);
@@ -336,6 +339,7 @@ static void unknown_names_are_refused_with_a_suggestion(void **state)
     refuse("OMPDARTS_SCHED", "darts:anything", "'anything' is no option; allowed: alg9 alg11 alg12 opti ");
     refuse("OMPDARTS_SCHED", "plugin:/nowhere", "OMPDARTS_SCHED=plugin:/nowhere: ");
     refuse("OMPDARTS_EVICT", "lfu", "OMPDARTS_EVICT=lfu: unknown name; allowed: auto, belady, lru, luf; did you mean ");
+    refuse("OMPDARTS_RECOMPUTE", "on", "off|auto|always");
 }
 
 static void old_words_of_policies_are_answered(void **state)

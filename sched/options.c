@@ -115,7 +115,8 @@ od_status od_parse_active(const char *text, char *which, size_t size, int *activ
     return text[length] ? parse_count(text + length + 1, active) : OD_OK;
 }
 
-_Static_assert(sizeof(od_write_back) == sizeof(unsigned), "od_option_choice() stores unsigned");
+_Static_assert(sizeof(od_write_back) == sizeof(unsigned) && sizeof(od_recompute) == sizeof(unsigned),
+               "od_option_choice() stores unsigned");
 
 #define MEMBER(name) offsetof(od_sched_options, name)
 
@@ -147,6 +148,11 @@ const od_option_spec od_sched_option_rows[] = {
      "When results outside data regions go to the host: early as soon as the program waits and no known task will use "
      "them again, late at the synchronisation point.",
      NULL, od_option_choice, MEMBER(write_back)},
+    {OD_OPTION_PREFIX "RECOMPUTE", "recompute", "choice", "off", "", "off|auto|always",
+     "Data inside regions that a kernel has made from data still there: auto drops them where running the kernel again "
+     "is estimated to be faster than to spill them, always wherever it is possible; for programs whose kernels do "
+     "nothing but write their data, the same each time (docs/memory.md).",
+     NULL, od_option_choice, MEMBER(recompute)},
     {OD_OPTION_PREFIX "SEED", "seed", "integer", "1", "", "a whole number from 0 to 18446744073709551615",
      "Seed of all random choices.", NULL, parse_seed, MEMBER(seed)},
     {0}};

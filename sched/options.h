@@ -4,6 +4,7 @@
 #define OD_SCHED_OPTIONS_H
 
 #include "sched/policy.h"
+#include "sched/settings.h"
 #include "util/options.h"
 
 typedef struct od_sched_choice {
@@ -21,6 +22,7 @@ typedef struct od_sched_options {
     double lookahead_s;    /* OMPDARTS_LOOKAHEAD: seconds of work in the buffer of a device that loads nothing */
     int64_t guard;         /* OMPDARTS_GUARD: as in od_engine_config */
     od_write_back write_back; /* OMPDARTS_WRITE_BACK */
+    od_recompute recompute;   /* OMPDARTS_RECOMPUTE */
     uint64_t seed;         /* OMPDARTS_SEED */
 } od_sched_options;
 
@@ -32,7 +34,7 @@ enum { OD_MOST_BUFFER = 1000000 };
  * active, as in od_engine_config; it stays as it is where the text says nothing of it. */
 od_status od_parse_active(const char *text, char *which, size_t size, int *active);
 /* What od_parse_active() allows for ACTIVE. */
-#define OD_ACTIVE_ALLOWED "policy, auto, all, or a whole number from 1 to 62"
+#define OD_ACTIVE_ALLOWED "policy, auto, all, or a whole number from 1 to 61"
 
 /* Reads off, auto, or a size, as in od_engine_config. */
 od_status od_parse_guard(const char *text, int64_t *guard);

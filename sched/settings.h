@@ -5,6 +5,10 @@
 
 #include "sched/evict.h"
 
+/* Evicted contents that a task could make again are dropped: never, where that is estimated to be faster than to write
+ * them back, or wherever it is possible. */
+typedef enum od_recompute { OD_RECOMPUTE_OFF, OD_RECOMPUTE_AUTO, OD_RECOMPUTE_ALWAYS } od_recompute;
+
 typedef struct od_settings {
     od_policy_choice policy;
     const od_evict_ops *evict;

@@ -51,6 +51,7 @@ typedef struct od_task {
     bool needs_device; /* its host version would not do what the program means: it waits for a device, in reason */
     bool uses_spill;   /* where no device has room it uses data of regions in their spill area; the driver resets it if
                         * the host version had to run on the program's memory */
+    bool pure;         /* run again with what it reads as it was, it writes the same, and does nothing else */
     uint32_t naccess;
     od_access *access; /* distinct data */
 
@@ -69,6 +70,8 @@ typedef struct od_task {
     unsigned moves;            /* how often it went to another device because the spill area is full */
     uint64_t deferred_ns;      /* since when it has waited for what the program holds on devices, 0: it has not */
     bool prefetched;           /* its loads have been asked for */
+    int32_t product;           /* of `access`, what could be made again by running it again; -1: nothing */
+    od_recipe *remakes;        /* it runs again, for this (sched/engine/data/recompute.h), or NULL */
     uint32_t waits_for;        /* of `access`, which it was found to wait for last: the next look begins there */
     bool failed;               /* its last run did none of its work, and it runs again elsewhere: the device could not,
                                 * or it was a reservation that was given up or that no device had room for */

@@ -37,17 +37,14 @@ typedef struct command {
     unsigned devices, buffer, repeat;
     double lookahead; /* seconds; negative: not given */
     int active;       /* as in od_engine_config */
-    int64_t guard;    /* likewise */
-    size_t spill_limit; /* likewise */
-    bool active_given;
+    int64_t guard;
+    size_t spill_limit;
+    /* plays: without SimGrid; header: of the CSV, before the first row */
+    bool active_given, seed_given, quiet, plays, header;
     uint64_t seed;
-    bool seed_given;
-    unsigned cost, results; /* sim_cost, sim_results */
+    unsigned cost, results, recompute; /* sim_cost, sim_results, od_recompute */
     FILE *csv, *trace;
     char line[1024]; /* as it was typed, as far as it fits */
-    bool quiet;
-    bool plays;  /* without SimGrid */
-    bool header; /* of the CSV, before the first row */
 } command;
 
 /* --- the command line -------------------------------------------------------------------- */
@@ -64,6 +61,7 @@ enum {
     LOOKAHEAD,
     GUARD,
     SPILL_LIMIT,
+    RECOMPUTE,
     SEED,
     REPEAT,
     MEMORY,
@@ -93,6 +91,7 @@ static const struct option long_options[] = {
     {"lookahead", required_argument, NULL, LOOKAHEAD},
     {"guard", required_argument, NULL, GUARD},
     {"spill-limit", required_argument, NULL, SPILL_LIMIT},
+    {"recompute", required_argument, NULL, RECOMPUTE},
     {"seed", required_argument, NULL, SEED},
     {"repeat", required_argument, NULL, REPEAT},
     {"sched-time", required_argument, NULL, COST},
@@ -225,6 +224,8 @@ static bool take_option(command *c, int option)
         return taken("guard", od_parse_guard(optarg, &c->guard), OD_GUARD_ALLOWED);
     case SPILL_LIMIT:
         return taken("spill-limit", od_parse_spill_limit(optarg, &c->spill_limit), OD_SPILL_LIMIT_ALLOWED);
+    case RECOMPUTE:
+        return take_word("recompute", (const char *const[]){"off", "auto", "always"}, &c->recompute);
     case REPEAT:
         if (!take_number("repeat", 1, 1000000, &number))
             return false;
@@ -459,6 +460,9 @@ static void print_table(const command *c, const sim_platform *platform, const si
     if (result->spill_peak_bytes)
         printf("  spilled  %12.1f %-4sspill areas take up to %.1f %s\n", (double)result->total.spilled_bytes / unit.per,
                unit.name, (double)result->spill_peak_bytes / unit.per, unit.name);
+    if (result->total.reruns)
+        printf("  dropped  %12.1f %-4s%" PRIu64 " tasks ran again to make it\n",
+               (double)result->total.dropped_bytes / unit.per, unit.name, result->total.reruns);
     if (!c->workload.unit && flops > 0)
         printf("  speed    %12.1f GFlop/s of %.1f\n", ratio(flops, result->makespan) * 1e-9,
                platform->peak * machine->ndevices * 1e-9);
@@ -516,6 +520,7 @@ static int run_once(const command *c, uint64_t seed)
                            .lookahead = c->lookahead,
                            .guard = c->guard,
                            .spill_limit = c->spill_limit,
+                           .recompute = (od_recompute)c->recompute,
                            .active = c->active,
                            .policy = c->policy,
                            .policy_text = c->policy_text,

@@ -11,7 +11,7 @@
 static void describe(void *driver, const od_task *task, od_trace_task *about)
 {
     const simulation *s = driver;
-    about->number = (uint64_t)(task - s->task);
+    about->number = sim_task_number(s, task);
     about->name = s->graph->kernels[s->graph->tasks[about->number].kernel].name;
 }
 
@@ -30,7 +30,7 @@ static bool depend(void *driver, const od_task *task, uint32_t i, od_trace_depen
     const simulation *s = driver;
     od_level_use use;
     bool any =
-        s->replay ? sim_replay_depend(s, (uint32_t)(task - s->task), i, &use) : workload_depend(s, task, i, &use);
+        s->replay ? sim_replay_depend(s, sim_task_number(s, task), i, &use) : workload_depend(s, task, i, &use);
     if (!any)
         return false;
     *item = (od_trace_depend){use.address, use.overwrites ? "out" : use.write ? "inout" : "in"};
@@ -85,7 +85,7 @@ static void place_name(int place, char *name, size_t size)
 void sim_write_task(const simulation *s, const od_task *task, double start)
 {
     static const char *const kinds[] = {[OD_READ] = "r", [OD_WRITE] = "w", [OD_READ_WRITE] = "rw"};
-    uint32_t t = (uint32_t)(task - s->task);
+    uint32_t t = sim_task_number(s, task);
     const sim_task *what = &s->graph->tasks[t];
     if (!s->machine->trace)
         return;

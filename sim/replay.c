@@ -274,6 +274,7 @@ static bool name_data(simulation *s, uint32_t t, uint32_t *blocked)
     const sim_task *what = &s->graph->tasks[t];
     od_task *task = &s->task[t];
     task->naccess = 0;
+    task->pure = true;
     for (uint32_t a = what->first_access; a < what->first_access + what->naccess; a++) {
         od_datum *d;
         uint32_t index = s->graph->accesses[a].datum;
@@ -285,6 +286,7 @@ static bool name_data(simulation *s, uint32_t t, uint32_t *blocked)
         }
         d->keep = !s->replay->r->home[a];
         d->user = &s->datum[index]; /* for the trace */
+        task->pure &= d->region != NULL; /* the program may write to others */
         add_access(s->engine, task, d, s->graph->accesses[a].mode);
     }
     return true;

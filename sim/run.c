@@ -8,6 +8,7 @@
 #include <simgrid/engine.h>
 #include <simgrid/semaphore.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_ADDRESS = 1 }; /* of data that have none: no datum begins at 0 */
 
@@ -45,7 +46,7 @@ static void start_task(void *driver, od_task *task, int place)
         sim_fail(s, "a task does not fit on its device: there is no host version in the simulator");
         return;
     }
-    command *c = &s->command[task - s->task];
+    command *c = &s->command[sim_task_number(s, task)];
     c->task = task;
     od_list_push_back(&s->device[place].started, &c->node);
     sim_wake(s, s->device[place].work);
@@ -62,6 +63,29 @@ static void complete_task(void *driver, od_task *task)
             s->ready[s->nready++] = s->after[i];
     if (++s->done == s->graph->ntasks)
         sim_wake(s, s->finished);
+}
+
+static od_task *again(void *driver, const od_task *task)
+{
+    (void)driver;
+    od_task *copy = malloc(sizeof *copy + task->naccess * sizeof *task->access);
+    if (!copy)
+        return NULL;
+    *copy = (od_task){.bound = OD_NOWHERE,
+                      .priority = task->priority,
+                      .duration = task->duration,
+                      .kind = task->kind,
+                      .naccess = task->naccess,
+                      .access = (od_access *)(copy + 1),
+                      .user = (void *)(uintptr_t)task};
+    memcpy(copy->access, task->access, task->naccess * sizeof *task->access);
+    return copy;
+}
+
+static void free_again(void *driver, od_task *task)
+{
+    (void)driver;
+    free(task);
 }
 
 static void complete_request(void *driver, od_request *request)
@@ -109,6 +133,8 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .complete_request = complete_request,
                                          .now_ns = now_ns,
                                          .cost_ns = cost_ns,
+                                         .again = again,
+                                         .free_again = free_again,
                                          .fatal = fatal};
 
 /* --- arrival --------------------------------------------------------------------------- */
@@ -237,9 +263,10 @@ static void worker_main(int argc, char **argv)
         od_task *task = od_container_of(od_list_pop_front(&self->started), command, node)->task;
         await_release(s);
         double start = simgrid_get_clock();
-        sg_actor_sleep_for(s->seconds[task - s->task]);
+        uint32_t t = sim_task_number(s, task);
+        sg_actor_sleep_for(s->seconds[t]);
         if (s->replay)
-            sim_replay_await_end(s, own, (uint32_t)(task - s->task));
+            sim_replay_await_end(s, own, t);
         s->end = simgrid_get_clock();
         sim_write_task(s, task, start);
         od_engine_task_done(s->engine, task, OD_OK);
@@ -399,6 +426,7 @@ static od_status make_tasks(simulation *s)
         s->task[t] = (od_task){.bound = OD_NOWHERE,
                                .duration = seconds,
                                .kind = &g->kernels[task->kernel],
+                               .pure = true,
                                .naccess = task->naccess,
                                .access = &s->access[task->first_access]};
         s->waiting_for[t] = task->nbefore;
@@ -420,6 +448,7 @@ static od_status make_engine(simulation *s)
                                .active = m->active,
                                .guard = m->guard,
                                .spill_limit = m->spill_limit,
+                               .recompute = m->recompute,
                                .early = m->recording || m->results == SIM_RESULTS_EARLY ? worth_sending : 0,
                                .slots = m->platform->slots,
                                .peer = m->platform->peer,
@@ -496,6 +525,8 @@ void sim_add_stats(od_device_stats *total, const od_device_stats *one)
     total->loads += one->loads;
     total->reloads += one->reloads;
     total->evictions += one->evictions;
+    total->dropped_bytes += one->dropped_bytes;
+    total->reruns += one->reruns;
     total->busy_ns += one->busy_ns;
     total->occupied_ns += one->occupied_ns;
     total->stall_ns += one->stall_ns;

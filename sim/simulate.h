@@ -36,6 +36,7 @@ typedef struct sim_machine {
     int active;       /* as in od_engine_config */
     int64_t guard;    /* likewise */
     size_t spill_limit; /* likewise */
+    od_recompute recompute; /* likewise; all tasks are pure */
     od_policy_choice policy;
     const char *policy_text; /* as it was written */
     const char *command;     /* line, for the timeline */

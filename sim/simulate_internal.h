@@ -102,6 +102,12 @@ struct simulation {
     uint64_t shown_ns; /* real time of the last line of progress */
 };
 
+/* A rerun has the number of the task that it is once more. */
+static inline uint32_t sim_task_number(const simulation *s, const od_task *task)
+{
+    return (uint32_t)((task->remakes ? (const od_task *)task->user : task) - s->task);
+}
+
 /* actors.c */
 uint64_t sim_now_ns(void);
 void sim_fail(simulation *s, const char *message);

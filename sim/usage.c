@@ -26,6 +26,8 @@ void sim_print_usage(FILE *file)
           "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
           "  --guard SIZE|auto      bound for data that live on devices only, as in OMPDARTS_GUARD (default: off)\n"
           "  --spill-limit SIZE     host memory for evicted data, as in OMPDARTS_SPILL_LIMIT (default: off)\n"
+          "  --recompute HOW        off (default), auto or always: evicted data are made again, as in "
+          "OMPDARTS_RECOMPUTE\n"
           "  --seed S               of all random choices (default: 1)\n"
           "  --repeat R             runs with the seeds S, S+1, ... (default: 1)\n"
           "  --results WHEN         of a workload: stay (default) on the devices, or go to the host, early or late\n"

@@ -16,7 +16,8 @@
  * (memmgr/data/spill.h). Coherence is one bit mask per datum: `valid` says which places hold the
  * current contents. "Dirty on k" is `valid` == {k}. An empty mask means that the
  * contents are undefined (a region opened with `alloc` or `from`): any
- * place may serve a reader without a load.
+ * place may serve a reader without a load. With OD_RECIPE alone they have been dropped, and are made again when
+ * somebody needs them.
  */
 #ifndef OD_MEMMGR_DATA_DATUM_H
 #define OD_MEMMGR_DATA_DATUM_H
@@ -30,7 +31,8 @@
 #include <stdint.h>
 
 enum {
-    OD_MAX_DEVICES = 62, /* bits of od_datum.valid, less those of the next two */
+    OD_MAX_DEVICES = 61, /* bits of od_datum.valid, less those of the next three */
+    OD_RECIPE = 61,      /* no place: contents that a task will make again (sched/engine/data/recompute.h) */
     OD_SPILL = 62,       /* the spill area of the datum's region as a place */
     OD_HOST = 63,        /* the program's own memory as a place */
     OD_NOWHERE = -1,     /* no place */
@@ -41,6 +43,7 @@ enum {
 typedef struct od_datum od_datum;
 typedef struct od_spill od_spill;               /* memmgr/data/spill.h */
 typedef struct od_attachments od_attachments;   /* memmgr/data/attach.h */
+typedef struct od_recipe od_recipe;             /* sched/engine/data/recompute.h */
 typedef struct od_patches od_patches;           /* memmgr/data/relocation.h */
 typedef struct od_request_item od_request_item; /* sched/engine/engine.h */
 
@@ -124,6 +127,10 @@ struct od_datum {
     bool keep;           /* copies may outlive the task that made them (region, or trusted depend clauses) */
     const void *user;    /* the driver's: what used it last on a device (OMPDARTS_DEBUG=check) */
 
+    od_recipe *recipe;      /* how to make its contents again, or NULL */
+    od_list recipes;        /* od_recipe_use.link: of what has been made from it */
+    uint32_t needed;        /* of these, those whose contents have been dropped: it must stay as it is */
+
     od_node outside;        /* in the engine's list of data with replicas and no region */
     od_node idle;           /* in the engine's list of unused data (sched/engine/data/idle.c) */
     od_node result;         /* in a device's list of results (sched/engine/data/home.c) */
@@ -149,6 +156,12 @@ static inline bool od_datum_is_expected(const od_datum *datum, unsigned k)
 static inline bool od_datum_is_dirty(const od_datum *datum, unsigned k)
 {
     return datum->valid == OD_BIT(k);
+}
+
+/* True where its contents are nowhere, and are made again when somebody needs them. */
+static inline bool od_datum_is_dropped(const od_datum *datum)
+{
+    return datum->valid == OD_BIT(OD_RECIPE);
 }
 
 /* True where its region's spill area has the contents. */

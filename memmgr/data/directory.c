@@ -273,6 +273,7 @@ static od_datum *new_datum(const od_directory *dir, uintptr_t base, size_t size)
     datum->base = base;
     datum->size = size;
     datum->home = OD_NOWHERE;
+    od_list_init(&datum->recipes);
     datum->region = od_directory_find_region(dir, base, size);
     datum->window = datum->region ? od_window_hold(datum->region->window) : NULL;
     datum->valid = initial_places(datum->region, base, size);

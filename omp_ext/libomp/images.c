@@ -100,6 +100,25 @@ bool od_images_kernel_reduces(const void *kernel)
     return reduces;
 }
 
+static bool has_variables(const od_bin_desc *desc)
+{
+    od_image_entity e;
+    for (size_t i = 0; od_image_get(desc, i, &e); i++)
+        if (e.size)
+            return true;
+    return false;
+}
+
+bool od_images_have_variables(void)
+{
+    bool have = false;
+    od_lock_take(&lock);
+    for (const image *i = images; i && !have; i = i->next)
+        have = has_variables(i->desc);
+    od_lock_give(&lock);
+    return have;
+}
+
 bool od_images_exist(void)
 {
     od_lock_take(&lock);

@@ -36,6 +36,9 @@ const char *od_images_kernel_name(const void *kernel);
 /* Whether a GPU's kernel is given memory to reduce in with each launch: its teams have a reduction. */
 bool od_images_kernel_reduces(const void *kernel);
 
+/* True where device code has variables of its own, which no map list names. */
+bool od_images_have_variables(void);
+
 /* True while the program has device code. */
 bool od_images_exist(void);
 

@@ -114,6 +114,7 @@ static od_status start_engine(void)
         .policy_values = options->sched.policy.values,
         .evict = od_evict_find(options->evict),
         .guard = options->guard,
+        .recompute = options->recompute,
         .seed = options->seed,
         .driver_ops = &od_runtime_driver_ops,
     };

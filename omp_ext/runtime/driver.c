@@ -58,6 +58,19 @@ static void complete_task(void *driver, od_task *task)
     od_runtime.jobs_done_end = &job->next;
 }
 
+static od_task *again(void *driver, const od_task *task)
+{
+    (void)driver;
+    od_job *job = od_runtime.jobs->again(task->user);
+    return job ? &job->task : NULL;
+}
+
+static void free_again(void *driver, od_task *task)
+{
+    (void)driver;
+    od_runtime.jobs->destroy(task->user);
+}
+
 static void complete_request(void *driver, od_request *request)
 {
     (void)driver;
@@ -112,6 +125,8 @@ od_driver_ops od_runtime_driver_ops = {
     .start_task = start_task,
     .complete_task = complete_task,
     .complete_request = complete_request,
+    .again = again,
+    .free_again = free_again,
     .now_ns = now_ns,
     .waits_for_program = waits_for_program,
     .release_host = release_host,

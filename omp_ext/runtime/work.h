@@ -120,7 +120,9 @@ typedef struct od_job_ops {
     bool (*blocks)(const od_job *job, int place); /* whether running it keeps the thread for longer than a launch */
     /* Likewise where nothing is known: its device has been seen to go on by itself, and it is a kernel there. */
     bool (*only_launches)(const od_job *job, int place);
-    void (*finish)(od_job *job); /* without the lock: it is complete; takes it */
+    void (*finish)(od_job *job);         /* without the lock: it is complete; takes it */
+    od_job *(*again)(const od_job *job); /* one that does the same once more, for the engine; or NULL */
+    void (*destroy)(od_job *job);        /* such a one */
 } od_job_ops;
 
 #endif

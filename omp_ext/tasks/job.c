@@ -431,8 +431,52 @@ static od_status run(od_job *job, int place)
     return status;
 }
 
-const od_job_ops od_jobs = {
-    .run = run, .poll = od_job_poll, .blocks = blocks, .only_launches = only_launches, .finish = finish};
+/* --- once more (OMPDARTS_RECOMPUTE) -------------------------------------- */
+
+static od_status copy_job(od_job *to, const od_job *from)
+{
+    od_status status = od_launch_copy(&to->launch, &from->launch.call);
+    size_t bytes = from->task.naccess * sizeof *from->task.access;
+    to->task.access = od_malloc(bytes + 1);
+    if (status || !to->task.access)
+        return OD_ENOMEM;
+    if (to->launch.call.map.count != from->launch.call.map.count)
+        return OD_EINVAL;
+    memcpy(to->task.access, from->task.access, bytes);
+    memcpy(to->launch.access_of, from->launch.access_of,
+           (size_t)from->launch.call.map.count * sizeof *from->launch.access_of);
+    return OD_OK;
+}
+
+/* Once more what the job does, for the engine. NULL: out of memory. */
+static od_job *run_again(const od_job *job)
+{
+    od_job *again = od_calloc(1, sizeof *again);
+    if (!again)
+        return NULL;
+    again->kind = OD_JOB_KERNEL;
+    again->cost = job->cost;
+    again->code = job->code;
+    again->name = job->name;
+    again->task = (od_task){.bound = OD_NOWHERE,
+                            .priority = job->task.priority,
+                            .duration = job->task.duration,
+                            .kind = job->task.kind,
+                            .naccess = job->task.naccess,
+                            .user = again};
+    if (copy_job(again, job) == OD_OK)
+        return again;
+    od_job_destroy(again);
+    return NULL;
+}
+
+const od_job_ops od_jobs = {.run = run,
+                            .poll = od_job_poll,
+                            .blocks = blocks,
+                            .only_launches = only_launches,
+                            .finish = finish,
+                            .again = run_again,
+                            .destroy = od_job_destroy};
 
 /* --- on the program's thread -------------------------------------------- */
 

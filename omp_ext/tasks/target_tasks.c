@@ -12,6 +12,7 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
 
+#include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/profile.h"
@@ -146,6 +147,24 @@ static od_task_entry take_destructor(const od_record *record)
     return destructor;
 }
 
+static bool are_in_regions(const od_uses *uses)
+{
+    for (uint32_t i = 0; i < uses->count; i++)
+        if (!uses->access[i].datum->region)
+            return false;
+    return true;
+}
+
+/* All that the kernel reads is seen: data of open regions, values, and private copies, of which the launch holds
+ * copies. Other memory of the program may change until the kernel runs again, and so may variables of device code. */
+static bool is_pure(const od_job *job, const od_uses *uses)
+{
+    const od_launch *launch = &job->launch;
+    bool sees_all = !launch->call.structs && !launch->hidden && !(launch->call.map.any & OD_MAP_FOREIGN);
+    return od_runtime_options()->sched.recompute && sees_all && !job->after && job->task.bound == OD_NOWHERE &&
+           are_in_regions(uses) && !od_images_have_variables();
+}
+
 static void submit_launch(od_record *record, od_launch *launch)
 {
     od_uses uses = {0};
@@ -159,13 +178,14 @@ static void submit_launch(od_record *record, od_launch *launch)
     od_expect_memory(!od_launch_resolve(&job->launch, record->depends, record->ndepends, NULL, &uses));
     od_structs_relocate(launch->call.structs, job->launch.access_of, uses.access);
     od_uses_save(&uses, record->depends, record->ndepends);
+    job->task.bound = od_launch_bound(&job->launch);
     od_runtime_lock();
     od_uses_trust(&uses, record->depends, record->ndepends, false);
     uint64_t owner = od_recorder_own(job->number);
     job->after = od_args_pull_always(map, &uses, job->launch.access_of);
     od_recorder_own(owner);
+    job->task.pure = is_pure(job, &uses);
     od_runtime_unlock();
-    job->task.bound = od_launch_bound(&job->launch);
     od_job_submit(job, &uses, launch->call.kernel);
 }
 

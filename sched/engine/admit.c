@@ -20,17 +20,16 @@ static size_t less(size_t bytes, size_t by)
 
 /* What the devices and the spill area hold beside the data of a task on each device; the end of each may be too small
  * for any datum. */
-static int64_t room_for_data(const od_engine *e)
+static int64_t room_for_data(const od_engine *e, size_t footprint, size_t datum)
 {
-    const od_admission *g = &e->admission;
-    size_t beside = less(e->config.memory, g->footprint);
-    beside -= g->datum ? beside % g->datum : 0;
-    return (int64_t)(beside * e->config.ndevices + less(e->config.spill_limit, g->datum));
+    size_t beside = less(e->config.memory, footprint);
+    beside -= datum ? beside % datum : 0;
+    return (int64_t)(beside * e->config.ndevices + less(e->config.spill_limit, datum));
 }
 
-static int64_t bound_of(const od_engine *e)
+static int64_t bound_of(const od_engine *e, size_t footprint, size_t datum)
 {
-    int64_t room = room_for_data(e);
+    int64_t room = room_for_data(e, footprint, datum);
     if (!e->config.spill_limit)
         return e->config.guard == OD_GUARD_AUTO ? room : e->config.guard;
     return e->config.guard > 0 && e->config.guard < room ? e->config.guard : room;
@@ -49,9 +48,23 @@ od_status od_admit_init(od_engine *e)
     g->weighs = e->config.guard == OD_GUARD_AUTO && !e->config.spill_limit;
     if (!e->config.guard && !e->config.spill_limit)
         return OD_OK;
-    g->bound = bound_of(e);
+    g->bound = bound_of(e, 0, 0);
     g->lifetimes = od_lifetimes_create(g->bound);
     return g->lifetimes ? OD_OK : OD_ENOMEM;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The banker goes by what is expected, messages by what is there: an item may name nothing. */
+static void set_bounds(od_engine *e)
+{
+    od_admission *g = &e->admission;
+    size_t footprint = larger(g->footprint, g->expected), datum = larger(g->datum, g->expected_datum);
+    g->bound = bound_of(e, g->footprint, g->datum);
+    od_banker_set_bound(od_lifetimes_banker(g->lifetimes), bound_of(e, footprint, datum));
 }
 
 /* A larger task than any before needs more room beside the data. */
@@ -61,10 +74,33 @@ static void note_footprint(od_engine *e, const od_task *t)
         return;
     e->admission.footprint = t->footprint;
     for (uint32_t i = 0; i < t->naccess; i++)
-        if (t->access[i].datum->size > e->admission.datum)
-            e->admission.datum = t->access[i].datum->size;
-    e->admission.bound = bound_of(e);
-    od_banker_set_bound(od_lifetimes_banker(e->admission.lifetimes), e->admission.bound);
+        e->admission.datum = larger(e->admission.datum, t->access[i].datum->size);
+    set_bounds(e);
+}
+
+/* Of what a depend item names; where nothing is known of it, it is taken to be as large as others. */
+static size_t expected_size(const od_engine *e, uintptr_t address)
+{
+    const od_datum *d = od_directory_find(e->directory, address, 0);
+    size_t size = od_lifetimes_size(e->admission.lifetimes, address);
+    return d && d->base == address ? d->size : size ? size : larger(e->admission.datum, e->admission.expected_datum);
+}
+
+/* Before it is ready: what is made for it first would not know that it needs room. */
+static void expect(od_engine *e, const od_submission *s)
+{
+    od_admission *g = &e->admission;
+    size_t bytes = 0, most = g->expected_datum;
+    for (uint32_t i = 0; i < s->nuses; i++) {
+        size_t size = expected_size(e, s->uses[i].address);
+        bytes += od_pool_rounded(e->device[0].pool, size);
+        most = larger(most, size);
+    }
+    if (bytes <= g->expected || bytes > e->config.memory)
+        return;
+    g->expected = bytes;
+    g->expected_datum = most;
+    set_bounds(e);
 }
 
 /* Before the tasks run that need it, and as far as they are known. */
@@ -204,6 +240,8 @@ void od_admit_submit(od_engine *e, od_submission *s, double seconds)
     e->events++;
     if (e->admission.lifetimes)
         s->step = od_lifetimes_submit(e->admission.lifetimes, seconds, s->uses, s->nuses);
+    if (e->config.spill_limit)
+        expect(e, s);
 }
 
 void od_admit_end(od_engine *e, const od_submission *s)

@@ -111,6 +111,10 @@ static void place(od_engine *e, od_task *t)
 /* A task whose device is lost. */
 void od_arrive_again(od_engine *e, od_task *t)
 {
+    if (t->remakes) {
+        od_rerun_again(e, t);
+        return;
+    }
     t->state = OD_TASK_READY;
     t->place = t->device = OD_NOWHERE;
     t->failed = false;
@@ -176,6 +180,7 @@ void od_arrive(od_engine *e, od_task *t)
     if (!again)
         emit_created(e, t);
     od_emit_task(e, OD_EVENT_TASK_READY, t);
+    od_recipe_stop(e, t);
     if (!od_admit_waits(e, t))
         place(e, t);
 }

@@ -40,6 +40,7 @@ static void start(od_engine *e, od_task *t, unsigned k)
     for (uint32_t i = 0; i < t->naccess; i++)
         if (t->access[i].mode & OD_WRITE)
             od_memory_drop_all(e, t->access[i].datum, (int)k);
+    od_recipe_begin(e, t);
     od_hook_started(e, t, k);
     e->config.driver_ops->start_task(e->config.driver, t, (int)k);
 }
@@ -120,6 +121,10 @@ static int bound_elsewhere(const od_task *t, unsigned k)
 static void move(od_engine *e, od_task *t, unsigned k, unsigned to)
 {
     od_buffer_take_back(e, t, k);
+    if (t->remakes) {
+        od_buffer_put(e, t, to, true);
+        return;
+    }
     t->state = OD_TASK_READY;
     od_list_push_back(&e->device[to].forced, &t->link);
 }
@@ -171,6 +176,8 @@ static bool commit_head(od_engine *e, unsigned k)
     od_task *t = od_container_of(node, od_task, link);
     if (!t->external && device->committed.count >= e->config.slots)
         return false;
+    if (od_recipe_precedes(e, t, (int)k))
+        return od_rerun_begin(e);
     if (!od_rights_may_use_all(e, t, (int)k)) {
         if (!t->outer && t->bound == OD_NOWHERE && move_to_bound(e, t, k))
             return true;
@@ -179,6 +186,8 @@ static bool commit_head(od_engine *e, unsigned k)
     }
     e->rights_waiters &= ~OD_BIT(k);
     if (take_memory(e, t, k)) {
+        if (od_recipe_precedes(e, t, (int)k)) /* to make room, something has been dropped that is made from these */
+            return od_rerun_begin(e);
         commit(e, t, k);
         return true;
     }
@@ -186,6 +195,10 @@ static bool commit_head(od_engine *e, unsigned k)
         return false;
     if (e->spill_full) /* otherwise od_engine_let_go() */
         return move_to_room(e, t, k);
+    if (t->remakes) {
+        e->config.driver_ops->fatal(e->config.driver, "no room to make contents again that were dropped");
+        return false;
+    }
     if (od_engine_has_deferred(e, t)) {
         od_buffer_take_back(e, t, k);
         od_engine_defer(e, t);
@@ -210,7 +223,7 @@ static bool prefetch_task(od_engine *e, od_task *t, unsigned k)
         od_datum *d = t->access[i].datum;
         if (!(t->access[i].mode & OD_READ) || d->replica[k].state != OD_ABSENT)
             continue;
-        if (d->writers || d->home != OD_NOWHERE || d->lent)
+        if (d->writers || d->home != OD_NOWHERE || d->lent || od_datum_is_dropped(d))
             continue;
         if (!od_memory_take(e, k, d, NULL))
             return false;
@@ -231,10 +244,20 @@ static void prefetch(od_engine *e, unsigned k)
     }
 }
 
+/* The head waits for contents that are made again just now: no memory is kept from it. */
+static bool awaits_rerun(const od_task *t)
+{
+    for (uint32_t i = 0; !t->remakes && i < t->naccess; i++)
+        if (od_datum_is_dropped(t->access[i].datum))
+            return true;
+    return false;
+}
+
 static bool head_waits(const od_engine *e, unsigned k)
 {
     const od_device *device = &e->device[k];
-    return device->buffer.count && device->committed.count < e->config.slots;
+    const od_node *node = od_list_first(&device->buffer);
+    return node && device->committed.count < e->config.slots && !awaits_rerun(od_container_of(node, od_task, link));
 }
 
 bool od_commit_serve(od_engine *e, unsigned k)

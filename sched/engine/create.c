@@ -9,7 +9,7 @@ static double transfer_time(void *engine, const od_datum *d, unsigned k)
 {
     const od_engine *e = engine;
     const od_link *best = od_datum_is_home(d) ? od_engine_link(e, OD_HOST, (int)k) : NULL;
-    uint64_t peers = e->config.peer ? d->valid & (OD_BIT(OD_SPILL) - 1) & ~OD_BIT(k) : 0;
+    uint64_t peers = e->config.peer ? d->valid & (OD_BIT(OD_MAX_DEVICES) - 1) & ~OD_BIT(k) : 0;
     for (uint64_t left = peers; left; left &= left - 1) {
         const od_link *link = od_engine_link(e, __builtin_ctzll(left), (int)k);
         if (!best || link->bandwidth > best->bandwidth)
@@ -124,6 +124,8 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     od_list_init(&e->host_waiting);
     od_list_init(&e->host_ready);
     od_list_init(&e->storing);
+    od_list_init(&e->recipes);
+    od_list_init(&e->wanted);
     od_list_init(&e->outside);
     od_list_init(&e->idle);
     od_list_init(&e->unsealed);
@@ -202,6 +204,7 @@ void od_engine_destroy(od_engine *e)
     if (e->policy_state)
         e->config.policy->destroy(e->policy_state);
     od_known_destroy(e->known);
+    od_recipe_destroy_all(e);
     for (unsigned k = 0; k < e->config.ndevices; k++)
         od_pool_destroy(e->device[k].pool);
     if (e->directory)

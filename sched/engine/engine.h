@@ -92,6 +92,10 @@ typedef struct od_driver_ops {
     void (*discard)(void *driver, od_datum *datum, unsigned k);
     /* Receives every event, see sched/event.h. NULL: none is emitted, at no cost. */
     void (*event)(void *driver, const od_event *event);
+    /* A task that does once more what a pure one has just done, with accesses of its own; it is started, never
+     * completed, and given back at last. NULL: it cannot be had. Called where od_engine_config.recompute is set. */
+    od_task *(*again)(void *driver, const od_task *task);
+    void (*free_again)(void *driver, od_task *task);
     /* The program cannot go on with right results; does not return in the runtime. */
     void (*fatal)(void *driver, const char *message);
 } od_driver_ops;
@@ -112,6 +116,7 @@ typedef struct od_engine_config {
     size_t early;      /* results of so many bytes go home while the program waits (od_engine_await); 0: none do */
     bool spill;        /* inside a region evicted data go to its spill area, not to the program's memory */
     size_t spill_limit; /* bytes that evictions make such areas for, at most; 0: not bounded */
+    od_recompute recompute; /* what a pure task has made is dropped instead of written back */
     od_link host_link; /* estimate, between the host and a device */
     od_link peer_link; /* estimate, between two devices */
     const od_topology *topology; /* of these devices, perhaps of more; NULL: od_driver_ops.link, or the two estimates */
@@ -133,6 +138,8 @@ typedef struct od_device_stats {
     uint64_t loads;                           /* transfers that brought a whole datum */
     uint64_t reloads;                         /* loads of a datum that had been loaded here before */
     uint64_t evictions;                       /* replicas that left because memory was needed */
+    uint64_t dropped_bytes;                   /* of these, contents that were not written back but are made again */
+    uint64_t reruns;                          /* tasks that have done so */
     uint64_t busy_ns;                         /* time in which code of at least one ended task ran */
     uint64_t occupied_ns;                     /* time with at least one task started and not known to have ended */
     uint64_t stall_ns;                        /* time with none running and one waiting for loads, memory or rights */

@@ -34,7 +34,7 @@ static void progress(od_engine *e)
             e->admission.changed = false;
             od_arrive_released(e, false);
         }
-        again = od_buffer_fill(e);
+        again = od_rerun_begin(e) || od_buffer_fill(e);
         while (e->todo) {
             unsigned k = (unsigned)__builtin_ctzll(e->todo);
             e->todo &= e->todo - 1;
@@ -42,7 +42,7 @@ static void progress(od_engine *e)
         }
         again |= od_host_commit(e) || od_host_start(e);
         od_finish_stored(e);
-        again |= e->todo != 0;
+        again |= e->todo != 0 || e->wanted.count > 0;
     }
     e->in_progress = false;
     od_engine_check(e);
@@ -111,14 +111,14 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
 {
     int place = t->place;
     e->events++;
-    t->failed = status != OD_OK;
+    t->failed = status != OD_OK || (t->remakes && od_device_is_lost(e, place));
     t->end_ns = od_engine_now(e);
     assert(t->state == OD_TASK_RUNNING);
     od_emit_task(e, OD_EVENT_TASK_FINISHED, t);
     od_finish_run(e, t, place);
     od_rights_leave(t, place);
     e->todo |= e->rights_waiters;
-    for (uint32_t i = 0; !t->failed && i < t->naccess; i++)
+    for (uint32_t i = 0; !t->failed && !t->remakes && i < t->naccess; i++)
         if (t->access[i].mode & OD_WRITE)
             od_finish_wrote(e, t, t->access[i].datum, place);
     if (place != OD_HOST)
@@ -127,10 +127,16 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
         od_loss_settle(e, t->access[i].datum);
     if (t->failed && od_device_is_lost(e, place)) {
         od_arrive_again(e, t);
+    } else if (t->failed && t->remakes) {
+        e->config.driver_ops->fatal(e->config.driver, "contents that were dropped could not be made again");
+    } else if (t->remakes) {
+        od_rerun_done(e, t);
     } else if (t->failed && place != OD_HOST) { /* devices cannot run it, with or without room */
         t->uses_spill = false;
         od_host_wait(e, t);
     } else {
+        if (place != OD_HOST)
+            od_recipe_note(e, t);
         od_finish(e, t);
     }
     progress(e);

@@ -24,6 +24,8 @@ void od_finish_complete(od_engine *e, od_task *t)
         od_datum *d = t->access[i].datum;
         d->pending--;
         d->tasks--;
+        if (d->recipe)
+            d->recipe->fresh = false;
         od_home_note(e, d);
         od_request_advance(e, d);
         od_idle_settle(e, d);
@@ -91,6 +93,7 @@ void od_finish_stored(od_engine *e)
 void od_finish_wrote(od_engine *e, const od_task *t, od_datum *d, int place)
 {
     bool spilled = place == OD_HOST && t->uses_spill && od_datum_is_spilled(d);
+    od_recipe_changed(e, d);
     d->valid = spilled ? OD_BIT(OD_SPILL) : OD_BIT(place);
     if (place == OD_HOST && !spilled)
         od_seal_undo(e, d);
@@ -120,7 +123,7 @@ void od_finish_run(od_engine *e, od_task *t, int place)
     e->todo |= OD_BIT(place);
     if (t->failed)
         return;
-    e->device[place].stats.tasks++;
+    ++*(t->remakes ? &e->device[place].stats.reruns : &e->device[place].stats.tasks);
     for (uint32_t i = 0; i < t->naccess; i++)
         od_memory_touch(e, t->access[i].datum, (unsigned)place);
 }

@@ -58,7 +58,7 @@ bool od_host_commit(od_engine *e)
     bool any = false;
     od_list_each(node, &e->host_waiting) {
         od_task *t = od_container_of(node, od_task, link);
-        if (!od_rights_may_use_all(e, t, OD_HOST))
+        if (od_recipe_precedes(e, t, OD_HOST) || !od_rights_may_use_all(e, t, OD_HOST))
             continue;
         od_request *request = bring_home(e, t);
         if (!request)

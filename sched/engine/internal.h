@@ -12,6 +12,7 @@
  *   admit.c             tasks that wait so that data on devices stay within a bound
  *   submission.c        tasks that are not ready yet
  *   data/seal.c         regions: what the host may not change any more
+ *   data/recipe.c       contents that can be made again
  *   data/memory.c       replicas: room, eviction, loads, write-backs
  *   data/home.c         results that go home early
  *   data/loss.c         what was on a device that is lost
@@ -21,8 +22,9 @@
  *   rights.c            who may use a datum where
  *   finish.c            the end of a task
  *   host_version.c      tasks on the host
-  *   deferred.c          tasks that need a device and wait for one
+ *   deferred.c          tasks that need a device and wait for one
  *   buffer.c            task buffers, filled from the policy
+ *   data/rerun.c        tasks that make contents again
  *   commit.c            from the buffer to the device: commit, start, prefetch
  *   arrive.c            where a ready task goes
  *   events.c            what a driver reports; the one loop that drives everything else
@@ -35,6 +37,7 @@
 
 #include "memmgr/data/pool.h"
 #include "sched/background.h"
+#include "sched/engine/data/recompute.h"
 #include "sched/engine/engine.h"
 #include "sched/graph/forecast.h"
 #include "sched/graph/known.h"
@@ -59,7 +62,8 @@ typedef struct od_admission {
     bool changed;            /* what is held may go on */
     bool warned, foreseen; /* the program has been told */
     int64_t bound;         /* bytes */
-    size_t footprint, datum; /* the largest of a task and of a datum so far, where the spill area has a bound */
+    size_t footprint, datum; /* the largest of a task and of a datum so far, where the spill area has a bound, */
+    size_t expected, expected_datum; /* and of those that have been submitted, by what their depend items name */
     od_list held;   /* od_task.link: ready, in the order of submission */
     uint64_t holds; /* so far */
 } od_admission;
@@ -125,6 +129,8 @@ struct od_engine {
     size_t spilled_then;  /* when they had so many bytes */
     bool spill_anyway;    /* the next ones need none */
     bool spill_warned;
+    od_list recipes, wanted; /* od_recipe.link, od_recipe.want */
+    size_t dropped;          /* data whose contents are nowhere */
     od_list outside;  /* data with replicas and without a region */
     od_list unsealed; /* od_region.unsealed */
     uint64_t seal_seq;
@@ -202,6 +208,30 @@ void od_seal_undo(od_engine *e, const od_datum *d);
 void od_seal_done(od_engine *e, uint64_t seal);
 /* The region closes. */
 void od_seal_forget(od_engine *e, od_region *region);
+
+/* data/recipe.c */
+/* A task starts on a device: what it writes, and whether from nothing, is still to be seen. */
+void od_recipe_begin(const od_engine *e, od_task *t);
+/* It has ended well. */
+void od_recipe_note(od_engine *e, const od_task *t);
+/* The contents of the datum are others from now on, or nobody's: it cannot be made again, */
+void od_recipe_forget(od_engine *e, od_datum *d);
+/* nor what has been made from it. */
+void od_recipe_changed(od_engine *e, od_datum *d);
+/* The only contents are on k, which evicts them: true where they need not be written back. */
+bool od_recipe_drops(od_engine *e, od_datum *d, unsigned k);
+/* Somebody needs what has been dropped, on k or anywhere (OD_NOWHERE). */
+void od_recipe_want(od_engine *e, od_datum *d, int k);
+/* Somebody is about to change the datum. True: what has been made from it, and dropped, has to be made again before. */
+bool od_recipe_secures(od_engine *e, od_datum *d);
+/* Contents must be made again before the task may have its data there. */
+bool od_recipe_precedes(od_engine *e, const od_task *t, int place);
+/* A task has arrived; where it makes the program hold what is on devices nothing is dropped any more. */
+void od_recipe_stop(od_engine *e, const od_task *t);
+/* The product is not dropped any more. */
+void od_recipe_settle(od_engine *e, od_recipe *r);
+void od_recipe_destroy(od_engine *e, od_recipe *r);
+void od_recipe_destroy_all(od_engine *e);
 
 /* data/memory.c: replicas */
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);
@@ -306,6 +336,14 @@ void od_buffer_take_back(od_engine *e, od_task *t, unsigned k);
 bool od_buffer_fill(od_engine *e);
 void od_buffer_add_load(od_device_load *load, const od_list *tasks);
 
+/* data/rerun.c */
+/* What is wanted is given to devices. True: something has been. */
+bool od_rerun_begin(od_engine *e);
+/* Its device is lost. */
+void od_rerun_again(od_engine *e, od_task *t);
+/* It has run, and well. */
+void od_rerun_done(od_engine *e, od_task *t);
+
 /* commit.c */
 /* Starts and commits what can be on the device. True: something has. */
 bool od_commit_serve(od_engine *e, unsigned k);
@@ -329,7 +367,7 @@ static inline bool od_datum_is_idle(const od_datum *d)
 
 static inline bool od_datum_can_be_forgotten(const od_datum *d)
 {
-    return od_datum_is_idle(d) && !d->spill && od_datum_is_home(d);
+    return od_datum_is_idle(d) && !d->spill && !d->needed && od_datum_is_home(d);
 }
 
 /* True where nothing that the engine waits for will end on the device and free memory there. */

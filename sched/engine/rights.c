@@ -62,7 +62,7 @@ bool od_rights_may_use_all(od_engine *e, od_task *t, int place)
 {
     if (t->outer && place == OD_HOST) /* nested in a task that holds a device: it cannot wait for that one */
         return true;
-    bool ok = t->outer || !overtakes(e, t);
+    bool ok = t->outer || t->remakes || !overtakes(e, t);
     for (uint32_t i = 0; ok && i < t->naccess; i++)
         ok = has_right(&t->access[i], place);
     if (!ok && !t->wait_seq)

@@ -279,7 +279,8 @@ static bool counts_are_valid(const od_engine *e, const od_datum *d)
     EXPECT(d->users + d->requested + d->lent <= d->pending);
     EXPECT(d->stores <= d->transfers);
     EXPECT(d->users <= d->tasks && d->tasks + d->requested <= d->pending);
-    EXPECT(od_list_contains(&d->outside) == ((d->nreplicas || d->touched) && !d->region));
+    EXPECT(!od_datum_is_dropped(d) || (d->recipe && d->recipe->product == d));
+    EXPECT(od_list_contains(&d->outside) == ((d->nreplicas || d->touched || od_datum_is_dropped(d)) && !d->region));
     return true;
 }
 
@@ -318,7 +319,7 @@ bool od_engine_is_valid(const od_engine *e)
         EXPECT(c.resident[k] == device->resident.count);
         EXPECT(c.leaving[k] == device->leaving_bytes);
         EXPECT(device->blocked <= device->running);
-        EXPECT(device->buffer.count <= e->room + device->running);
+        EXPECT(device->buffer.count <= e->room + device->running + e->dropped);
         EXPECT(!od_device_is_lost(e, (int)k) ||
                !(device->buffer.count + device->committed.count + device->forced.count));
         EXPECT(tasks_are_valid(&device->buffer, OD_TASK_BUFFERED, (int)k));

@@ -76,6 +76,12 @@ static void free_if_unneeded(od_lifetimes *l, place *p)
     free(p);
 }
 
+size_t od_lifetimes_size(const od_lifetimes *l, uintptr_t base)
+{
+    const place *p = find(l, base);
+    return p ? p->size : 0;
+}
+
 od_lifetimes *od_lifetimes_create(int64_t bound)
 {
     od_lifetimes *l = od_calloc(1, sizeof *l);

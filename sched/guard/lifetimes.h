@@ -41,6 +41,9 @@ void od_lifetimes_closes(od_lifetimes *lifetimes, uintptr_t base, od_banker_step
 void od_lifetimes_closed(od_lifetimes *lifetimes, uintptr_t base);
 void od_lifetimes_divided(od_lifetimes *lifetimes, uintptr_t base);
 
+/* Bytes of the region that is open there, or that is known to be opened; 0: none is known. */
+size_t od_lifetimes_size(const od_lifetimes *lifetimes, uintptr_t base);
+
 /* The open region's datum, which a task of this step uses: NULL: it is left out. */
 od_banker_datum *od_lifetimes_use(od_lifetimes *lifetimes, uintptr_t base, size_t size, od_banker_step step);
 

@@ -49,6 +49,8 @@ od_device_stats od_report_totals(const od_report *report)
         sum.loads += d->loads;
         sum.reloads += d->reloads;
         sum.evictions += d->evictions;
+        sum.dropped_bytes += d->dropped_bytes;
+        sum.reruns += d->reruns;
         sum.faults += d->faults;
         sum.fault_bytes += d->fault_bytes;
         sum.fault_ns += d->fault_ns;
@@ -149,6 +151,13 @@ static void print_faults(const od_device_stats *totals, FILE *file)
                 totals->faults, totals->faults == 1 ? "" : "s", mb(totals->fault_bytes), seconds(totals->fault_ns));
 }
 
+static void print_reruns(const od_device_stats *totals, FILE *file)
+{
+    if (totals->dropped_bytes)
+        fprintf(file, "ompdarts: %.1f MB were dropped instead of spilled, %" PRIu64 " task%s ran again to make them\n",
+                mb(totals->dropped_bytes), totals->reruns, totals->reruns == 1 ? "" : "s");
+}
+
 /* All tasks of devices ran on one of several: which datum kept them there. */
 static void print_held(const od_report *report, FILE *file)
 {
@@ -188,6 +197,7 @@ void od_report_print(const od_report *report, FILE *file)
     print_row("all", width, &totals, idle_ns, file);
     print_habits(report, file);
     print_faults(&totals, file);
+    print_reruns(&totals, file);
     print_held(report, file);
     if (report->processors && report->processors < report->ndevices)
         fprintf(file,
@@ -232,6 +242,8 @@ static void add_stats(builder *b, const od_device_stats *stats)
     add_integer(b, "loads", stats->loads);
     add_integer(b, "reloads", stats->reloads);
     add_integer(b, "evictions", stats->evictions);
+    add_integer(b, "dropped_bytes", stats->dropped_bytes);
+    add_integer(b, "reruns", stats->reruns);
     add_integer(b, "faults", stats->faults);
     add_integer(b, "fault_bytes", stats->fault_bytes);
     add_number(b, "fault_s", seconds(stats->fault_ns));

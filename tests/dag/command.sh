@@ -59,6 +59,7 @@ assert before["optimal"] and before["best_order"] == "series-parallel" and peaks
 assert peaks["series-parallel"] <= min(peaks["depth-first"], peaks["breadth-first"])
 PY
 analyze --generate=ligo:40:3 --write="$work/ligo.dot" >/dev/null && analyze "$work/ligo.dot" >/dev/null || fail "DOT"
+analyze --generate=ligo:40:3 --json=- | python3 -c 'import json, sys; json.load(sys.stdin)' || fail "JSON on standard output"
 if command -v glpsol >/dev/null; then
     glpsol --lp "$work/ligo.lp" --output "$work/solution" >/dev/null || fail "glpsol"
     optimum=$(awk '$1 == "Objective:" { printf "%.0f", $4 }' "$work/solution")

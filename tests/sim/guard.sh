@@ -10,21 +10,23 @@ subcommand=sim
 source "$(dirname "$0")/../subcommand.sh"
 
 # chains COUNT [host]: a recording. host: the first chain's datum is used after a host task, which ended after that moment.
+# Tasks take $task_seconds.
+task_seconds=0.001
 chains() {
-    awk -v n="$1" -v host="${2-}" '
+    awk -v n="$1" -v host="${2-}" -v s="$task_seconds" '
         function put(line) { print line; lines++ }
         function clock() { return sprintf("%.6f", now += 1e-6) }
         function place(i) { return sprintf("%#x", 1048576 * (i + 1)) }
         function enter(i) { put("open " clock() " " 4 * i + 1 " " place(i) " 1048576 undefined"); put("done " 4 * i + 1 " " clock() " 0") }
         function fill(i) {
             put("datum " data + 0 " " place(i) " 1048576")
-            put("task " 4 * i + 2 " " clock() " 0 0 0.001 1 " data++ ":w 1 " 4 * i + 1)
-            put("ran " 4 * i + 2 " 0 " clock() " 0.001 " clock())
+            put("task " 4 * i + 2 " " clock() " 0 0 " s " 1 " data++ ":w 1 " 4 * i + 1)
+            put("ran " 4 * i + 2 " 0 " clock() " " s " " clock())
         }
         function finish(i) {
-            put("task " 4 * i + 3 " " clock() " 0 0 0.001 1 " (i == n - 1 ? 0 : data - 1) ":r " \
+            put("task " 4 * i + 3 " " clock() " 0 0 " s " 1 " (i == n - 1 ? 0 : data - 1) ":r " \
                 (i == 0 && host ? 2 " " 4 * n + 1 : 1) " " 4 * i + 2)
-            put("ran " 4 * i + 3 " 0 " clock() " 0.001 " clock())
+            put("ran " 4 * i + 3 " 0 " clock() " " s " " clock())
             put("close " clock() " " 4 * i + 4 " " place(i) " 1048576 release")
             put("done " 4 * i + 4 " " clock() " 1 " 4 * i + 3)
         }
@@ -34,7 +36,7 @@ chains() {
             put("policy darts"); put("eviction luf"); put("links 12000000000 0.00001 0 0"); put("kernel 0 work")
             for (i = 0; i < n; i++)
                 for (k = 1; k <= 4; k++)
-                    put("create " 4 * i + k " " clock() " " (k == 2 || k == 3 ? 0.001 : 0) " 1 " place(i) ":" (k == 3 ? "r" : "rw"))
+                    put("create " 4 * i + k " " clock() " " (k == 2 || k == 3 ? s : 0) " 1 " place(i) ":" (k == 3 ? "r" : "rw"))
             if (host) put("create " 4 * n + 1 " " clock() " 0 0")
             enter(n - 1); fill(n - 1)
             put("sync " clock()); put("resume " clock())
@@ -73,6 +75,30 @@ chains 4 host >"$work/graph"
 replay --mem 4Mi --guard 1Mi
 awk "BEGIN { exit !($seconds > 0.5 && $seconds < 5) }" || fail "a task that is held back for ever: $seconds s"
 
+# What takes less time to make than to write back and to load is made again; what takes longer is not.
+for task_seconds in 0.00001 0.001; do
+    chains 12 >"$work/graph"
+    for policy in darts eager; do # stationary spills nothing
+        machine=(--sched $policy --mem 4Mi)
+        replay "${machine[@]}"
+        before=$seconds kept=$spilled
+        replay "${machine[@]}" --recompute auto
+        if [ $task_seconds = 0.001 ]; then
+            [ "$spilled $seconds" = "$kept $before" ] || fail "${machine[*]}: slow tasks run again"
+        else
+            awk "BEGIN { exit !($spilled < $kept && $seconds < $before) }" ||
+                fail "${machine[*]}: $spilled bytes are spilled in $seconds s, before $kept in $before s"
+        fi
+        replay "${machine[@]}" --recompute always
+        ((spilled < kept)) || fail "${machine[*]}: $spilled bytes are spilled, $kept before"
+    done
+done
+
+"$ompdarts" analyze "$work/graph" --sched=darts,eager >"$work/out" || fail "analyze"
+grep -q "with 12.6 MB a device this program would evict nothing under darts; the recorded run had 1.05 GB" "$work/out" ||
+    fail "what would be enough: $(tail -3 "$work/out")"
+
 sim() { "$ompdarts" sim "$@"; }
 refused "not off, or a size" --workload lu:n=3 --spill-limit 0
+refused "not one of off, auto, always" --workload lu:n=3 --recompute sometimes
 exit 0

@@ -43,7 +43,7 @@ static const char usage[] =
     "  --write=FILE       the graph, with the precedences of the rule that leaves the shortest critical path; "
     "FILE.dot: as\n"
     "                     DOT\n"
-    "  --json=FILE        all results\n"
+    "  --json=FILE        all results; '-': on standard output, instead of the table\n"
     "  --svg=PREFIX       pictures: PREFIX-memory.svg, and of small graphs PREFIX-cut.svg\n"
     "  --lp=FILE          the maximum cut as a linear program, for a solver such as glpsol\n"
     "  -h, --help         this text\n"
@@ -183,10 +183,11 @@ static bool is_recorded(const char *name)
     return strncmp(line, "ompdarts-graph", 14) == 0;
 }
 
-static od_status read_graph(const char *name, od_dag *dag, char *error, size_t size)
+static od_status read_graph(const char *name, analyze_study *study, char *error, size_t size)
 {
+    od_dag *dag = &study->dag;
     if (strcmp(name, "-") != 0 && is_recorded(name))
-        return analyze_read_recorded(name, dag, error, size);
+        return analyze_read_recorded(name, dag, &study->machine.memory, error, size);
     FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
     if (!file) {
         snprintf(error, size, "%s", strerror(errno));
@@ -205,7 +206,7 @@ static int load(const request *r, analyze_study *study)
 {
     char error[1024] = "";
     const char *what = r->file ? r->file : r->workload ? r->workload : r->generate;
-    od_status status = r->file       ? read_graph(r->file, &study->dag, error, sizeof error)
+    od_status status = r->file       ? read_graph(r->file, study, error, sizeof error)
                        : r->workload ? analyze_make_workload(r->workload, &study->dag, error, sizeof error)
                                      : od_dag_generate(r->generate, &study->dag, error, sizeof error);
     if (status)
@@ -339,8 +340,11 @@ static int work(const request *r, analyze_study *study)
     status = simulate(r, study);
     if (status)
         return status;
-    analyze_print(study, stdout);
-    bool fine = write_one(study, r->json, AS_JSON) && write_one(study, r->lp, AS_PROGRAM) &&
+    bool on_output = r->json && strcmp(r->json, "-") == 0;
+    if (!on_output)
+        analyze_print(study, stdout);
+    bool fine = (on_output ? !analyze_write_json(study, stdout) : write_one(study, r->json, AS_JSON)) &&
+                write_one(study, r->lp, AS_PROGRAM) &&
                 (!r->svg || draw(r, study)) && write_graph(r, study);
     return fine ? 0 : OD_EXIT_FAILURE;
 }

@@ -43,6 +43,8 @@ static void set_value(analyze_run *run, const char *name, const char *value)
                 {"d2h_bytes", &run->stored},
                 {"d2d_bytes", &run->exchanged},
                 {"evictions", &run->evictions},
+                {"spilled_bytes", &run->spilled},
+                {"spill_peak_bytes", &run->host},
                 {"makespan_s", &run->makespan}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0)

@@ -15,6 +15,7 @@ enum { ANALYZE_RUNS = 3, ANALYZE_POLICIES = 16 };
 typedef struct analyze_run {
     int64_t memory;                                        /* bytes of each device */
     double loaded, stored, exchanged, evictions, makespan; /* bytes, bytes, bytes, -, s */
+    double spilled, host;                                  /* bytes: of `stored`, and at most at once */
     int64_t peak;                                          /* bytes, of the device with most */
 } analyze_run;
 
@@ -27,7 +28,8 @@ typedef struct analyze_policy {
 typedef struct analyze_machine {
     const char *platform, *devices; /* as in `ompdarts sim` */
     analyze_policy policies[ANALYZE_POLICIES];
-    int count; /* 0: not asked for */
+    int count;      /* 0: not asked for */
+    int64_t memory; /* bytes of each device in the recorded run; 0: there was none */
 } analyze_machine;
 
 /* `option`, --graph or --workload, and its value are for `ompdarts sim`. OD_EINVAL: the simulator is not there, or

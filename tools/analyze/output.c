@@ -107,6 +107,23 @@ static void print_machine(const analyze_machine *m, FILE *out)
     }
 }
 
+/* What is enough, beside what there was. */
+static void print_enough(const analyze_machine *m, FILE *out)
+{
+    const analyze_policy *least = NULL;
+    for (int i = 0; i < m->count; i++) {
+        const analyze_policy *p = &m->policies[i];
+        bool enough = p->runs > 1 && p->run[1].evictions <= 0;
+        if (enough && (!least || p->run[0].peak < least->run[0].peak))
+            least = p;
+    }
+    if (!least || !m->memory)
+        return;
+    fprintf(out, "with %s a device this program would evict nothing under %s;", analyze_bytes(least->run[0].peak),
+            least->name);
+    fprintf(out, " the recorded run had %s\n", analyze_bytes(m->memory));
+}
+
 void analyze_print(const analyze_study *study, FILE *out)
 {
     const od_dag *dag = &study->dag;
@@ -121,6 +138,7 @@ void analyze_print(const analyze_study *study, FILE *out)
         print_rules(study, out);
     if (study->machine.count)
         print_machine(&study->machine, out);
+    print_enough(&study->machine, out);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------------- */
@@ -185,6 +203,8 @@ static cJSON *run_object(const analyze_run *run)
     cJSON_AddNumberToObject(object, "d2h_bytes", run->stored);
     cJSON_AddNumberToObject(object, "d2d_bytes", run->exchanged);
     cJSON_AddNumberToObject(object, "evictions", run->evictions);
+    cJSON_AddNumberToObject(object, "spilled_bytes", run->spilled);
+    cJSON_AddNumberToObject(object, "spill_peak_bytes", run->host);
     cJSON_AddNumberToObject(object, "makespan_s", run->makespan);
     return object;
 }

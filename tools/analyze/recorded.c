@@ -135,13 +135,14 @@ static od_status convert_recording(const sim_graph *graph, const sim_recording *
     return status;
 }
 
-od_status analyze_read_recorded(const char *path, od_dag *dag, char *error, size_t size)
+od_status analyze_read_recorded(const char *path, od_dag *dag, int64_t *memory, char *error, size_t size)
 {
     sim_graph graph = {0};
     sim_recording recording = {0};
     od_status status = sim_graph_read(path, &graph, &recording, error, size);
     if (!status)
         status = convert_recording(&graph, &recording, dag, error, size);
+    *memory = (int64_t)recording.memory;
     sim_recording_free(&recording);
     sim_graph_free(&graph);
     return status;

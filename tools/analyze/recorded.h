@@ -10,8 +10,8 @@
 
 #include "dag/graph.h"
 
-/* OD_EINVAL, OD_EIO or OD_ENOMEM, with one line in `error`. */
-od_status analyze_read_recorded(const char *path, od_dag *dag, char *error, size_t size);
+/* OD_EINVAL, OD_EIO or OD_ENOMEM, with one line in `error`. `memory`: bytes of each device of the run. */
+od_status analyze_read_recorded(const char *path, od_dag *dag, int64_t *memory, char *error, size_t size);
 od_status analyze_make_workload(const char *text, od_dag *dag, char *error, size_t size);
 
 #endif

@@ -78,6 +78,7 @@ od_status od_idle_forget(od_engine *e, od_datum *d)
         return OD_ENOMEM;
     if (d->region && (d->valid & OD_BIT(OD_HOST)))
         d->region->undefined = false;
+    od_recipe_changed(e, d);
     od_memory_drop_all(e, d, OD_NOWHERE);
     od_memory_release_host(e, d);
     od_hook_forget(e, d);

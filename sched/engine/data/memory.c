@@ -81,7 +81,7 @@ void od_memory_transfer(od_engine *e, const od_transfer *what)
 
 void od_memory_update_outside(od_engine *e, od_datum *d)
 {
-    bool belongs = (d->nreplicas > 0 || d->touched) && !d->region;
+    bool belongs = (d->nreplicas > 0 || d->touched || od_datum_is_dropped(d)) && !d->region;
     if (belongs && !od_list_contains(&d->outside))
         od_list_push_back(&e->outside, &d->outside);
     else if (!belongs && od_list_contains(&d->outside))
@@ -183,6 +183,8 @@ bool od_memory_make_area(od_engine *e, od_region *region)
 /* Where contents go that must leave a device without the program having asked for them. */
 static int refuge(od_engine *e, od_datum *d)
 {
+    if (d->needed && d->spill)
+        return OD_SPILL;
     return e->config.spill && d->region && od_memory_make_area(e, d->region) ? OD_SPILL : OD_HOST;
 }
 
@@ -213,6 +215,10 @@ static void evict(od_engine *e, od_datum *d, unsigned k)
     if (d->discarding) {
         od_memory_drop(e, d, k);
         d->valid = OD_BIT(OD_HOST);
+        return;
+    }
+    if (od_recipe_drops(e, d, k)) {
+        od_memory_drop(e, d, k);
         return;
     }
     r->state = OD_LEAVING;
@@ -305,6 +311,8 @@ static bool clear_own(od_engine *e, unsigned k, od_task *head)
         if (r->state != OD_PRESENT || r->pins || r->datum->lent || od_victim_has_no_place(&query, r->datum))
             continue;
         emit_eviction(e, k, r, OD_EVICT_COMPACTION, NULL);
+        if (!od_datum_is_dropped(r->datum))
+            od_recipe_forget(e, r->datum); /* it is needed at once */
         evict(e, r->datum, k);
     }
     return true;
@@ -390,7 +398,7 @@ static void emit_load(od_engine *e, const od_datum *d, unsigned k)
 void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
 {
     od_replica *r = &d->replica[k];
-    assert(r->state == OD_PRESENT || r->awaits_source);
+    assert((r->state == OD_PRESENT || r->awaits_source) && !od_datum_is_dropped(d));
     r->state = OD_LOADING;
     int source = load_source(e, d, k);
     if (source == OD_NOWHERE) { /* its only copy is leaving: from the host then */

@@ -28,6 +28,7 @@ od_status od_engine_lend_part(od_engine *e, uintptr_t base, size_t size, od_datu
         return status;
     if (!is_settled(e, d))
         return OD_EBUSY;
+    od_recipe_changed(e, d);
     e->events++;
     d->lent++;
     d->pending++;

@@ -130,6 +130,12 @@ static bool may_go_home(const od_datum *d)
     return !d->writers && !d->discarding;
 }
 
+/* Tasks of the program will use it; a rerun is none, and comes before the host writes. */
+static bool is_awaited(const od_datum *d)
+{
+    return d->pending > d->requested && !d->needed && !od_datum_is_dropped(d);
+}
+
 static uint32_t add_outside(od_engine *e, od_request *r)
 {
     uint32_t n = 0;
@@ -138,7 +144,7 @@ static uint32_t add_outside(od_engine *e, od_request *r)
         if (!may_go_home(d))
             continue;
         if (r)
-            od_request_set_item(r, n, d->pending > d->requested ? OD_REQUEST_READ : OD_REQUEST_WRITE, d);
+            od_request_set_item(r, n, is_awaited(d) ? OD_REQUEST_READ : OD_REQUEST_WRITE, d);
         n++;
     }
     return n;
@@ -268,10 +274,32 @@ od_status od_engine_begin_with(od_engine *e, od_datum *d, unsigned k)
     return od_memory_take(e, k, d, NULL) ? OD_OK : OD_EFULL;
 }
 
+static bool is_not_for_reruns(od_datum *d, void *arg)
+{
+    bool *none = arg;
+    return *none &= !od_datum_is_dropped(d) && !d->needed;
+}
+
+static bool end_recipes(od_datum *d, void *arg)
+{
+    od_recipe_changed(arg, d);
+    return true;
+}
+
+/* True where contents have to be made again before kernels may touch all of the region. From then on none are. */
+static bool made_again(od_engine *e, const od_region *region)
+{
+    bool none = true;
+    od_directory_visit(e->directory, region->base, region->size, is_not_for_reruns, &none);
+    if (none)
+        od_directory_visit(e->directory, region->base, region->size, end_recipes, e);
+    return !none;
+}
+
 od_status od_engine_divide(od_engine *e, od_region *region, od_window *window, bool alone)
 {
     od_status status = alone ? forget_range(e, region->base, region->size) : OD_OK;
-    if (!status && alone && is_divided(e, region->base, region->size))
+    if (!status && (made_again(e, region) || (alone && is_divided(e, region->base, region->size))))
         status = OD_EFULL;
     if (status)
         return status;

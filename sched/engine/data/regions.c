@@ -120,18 +120,27 @@ static od_status close_request(od_engine *e, const od_region *region, uintptr_t 
     return OD_OK;
 }
 
+/* Contents that something will be made from first may go to the spill area even when the region has closed. */
+static bool keep_evictable(od_datum *d, void *arg)
+{
+    if (d->needed && d->region)
+        od_memory_make_area(arg, d->region);
+    return true;
+}
+
 static od_status close_now(od_engine *e, od_region *region, const od_section *s, bool copy_out, od_request **request)
 {
     od_status status = close_request(e, region, s->begin, s->size, copy_out, request);
     if (status)
         return status;
+    od_directory_visit(e->directory, region->base, region->size, keep_evictable, e);
     od_memory_release_spill(e, region->spill, region->base, region->size);
     od_seal_forget(e, region);
     od_admit_closed(e, region);
     od_directory_close(e->directory, region);
     for (uint32_t i = 0; *request && i < (*request)->nitems; i++) {
         od_datum *d = (*request)->items[i].datum;
-        d->discarding |= (*request)->items[i].kind == OD_REQUEST_DISCARD;
+        d->discarding |= (*request)->items[i].kind == OD_REQUEST_DISCARD && !d->needed;
         od_memory_update_outside(e, d);
     }
     return OD_OK;

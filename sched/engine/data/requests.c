@@ -36,6 +36,7 @@ static void leave_to_host(od_engine *e, od_datum *d)
     od_memory_drop_all(e, d, OD_NOWHERE);
     od_memory_release_host(e, d);
     d->valid = OD_BIT(OD_HOST);
+    od_memory_update_outside(e, d);
     od_seal_undo(e, d);
 }
 
@@ -198,11 +199,33 @@ static bool serve_snapshot(od_engine *e, od_request_item *item)
     return true;
 }
 
+/* What is in the datum, or in which data it is, will be something else. */
+static bool changes(od_request_kind kind)
+{
+    return kind == OD_REQUEST_WRITE || kind == OD_REQUEST_OUTSIDE || kind == OD_REQUEST_DISCARD ||
+           kind == OD_REQUEST_PUSH || kind == OD_REQUEST_SETTLE;
+}
+
+/* Contents that have been dropped must be made again before: its own, or what has been made from it. */
+static bool waits_for_rerun(od_engine *e, const od_request_item *item)
+{
+    od_datum *d = item->datum;
+    if (!od_datum_is_dropped(d))
+        return changes(item->kind) && od_recipe_secures(e, d);
+    if (item->kind == OD_REQUEST_SNAPSHOT)
+        return false;
+    if (item->kind != OD_REQUEST_DISCARD)
+        od_recipe_want(e, d, OD_NOWHERE);
+    return d->recipe->wanted;
+}
+
 /* True once the item has been served. */
 static bool serve(od_engine *e, od_request_item *item)
 {
-    if (item->datum->lent || (item->kind != OD_REQUEST_SNAPSHOT && being_written(item)))
+    if (item->datum->lent || (item->kind != OD_REQUEST_SNAPSHOT && being_written(item)) || waits_for_rerun(e, item))
         return false;
+    if (changes(item->kind))
+        od_recipe_changed(e, item->datum);
     switch (item->kind) {
     case OD_REQUEST_READ:
     case OD_REQUEST_READ_OUTSIDE:
@@ -244,6 +267,8 @@ static void complete_request(od_engine *e, od_request *request)
  * region's pointers led to. */
 static void leave_region(od_engine *e, od_datum *d)
 {
+    if (d->needed)
+        return;
     if (!d->region && !d->transfers && !d->items && !d->discarding && (d->valid & OD_BIT(OD_HOST))) {
         od_attachments_release(d->attachments);
         d->attachments = NULL;
@@ -302,6 +327,9 @@ void od_request_begin(od_engine *e, od_request *request)
     request->pending = nitems + 1; /* one for this function: it still reads the items */
     for (uint32_t i = 0; i < nitems; i++)
         enqueue(request, &request->items[i]);
+    for (uint32_t i = 0; i < nitems; i++) /* what is discarded need not be made again because of the others */
+        if (od_datum_is_dropped(request->items[i].datum))
+            od_request_advance(e, request->items[i].datum);
     for (uint32_t i = 0; i < nitems; i++) {
         od_datum *d = request->items[i].datum;
         od_request_advance(e, d);

@@ -15,8 +15,8 @@ import re
 import sys
 from types import SimpleNamespace
 
-DEVICE_COUNTS = ("tasks host_tasks h2d_bytes d2h_bytes d2d_bytes spilled_bytes loads reloads evictions faults "
-                 "fault_bytes peak_bytes limit_bytes").split()
+DEVICE_COUNTS = ("tasks host_tasks h2d_bytes d2h_bytes d2d_bytes spilled_bytes loads reloads evictions "
+                 "dropped_bytes reruns faults fault_bytes peak_bytes limit_bytes").split()
 DEVICE_TIMES = "busy_s start_s stall_s transfer_s overlapped_s fault_s".split()
 SUMS = [name for name in DEVICE_COUNTS if name not in ("peak_bytes", "limit_bytes")]
 

@@ -79,6 +79,8 @@ case $1 in
             under 0 OMPDARTS_GUARD=$guard OMPDARTS_MEM=60000 "$program" --graph contraction --order 32 --grid 4 --inner 3
             same_checksum
         done
+        under 0 OMPDARTS_RECOMPUTE=always OMPDARTS_MEM=40000 "$program" --graph contraction --order 32 --grid 4 --inner 3
+        same_checksum
         # With a bound for what is spilled, which the program's order keeps, and with one that it does not.
         plain 0 "$program" --depth 5 --order 48 --pivots 16
         under 0 OMPDARTS_SPILL_LIMIT=80000 OMPDARTS_DEVICES=1 OMPDARTS_MEM=120000 "$program" --depth 5 --order 48 --pivots 16

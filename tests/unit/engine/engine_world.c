@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A task that makes dropped contents again. */
+typedef struct rerun {
+    od_task task;
+    od_access access[4];
+    int of;
+} rerun;
+
 typedef struct world {
     const w_graph *graph;
     const w_machine *machine;
@@ -22,7 +29,7 @@ typedef struct world {
     int ntransfers;
     od_background *job[8];
     int njobs;
-    int running[W_TASKS];
+    od_task *running[2 * W_TASKS];
     int nrunning;
     w_contents current[W_DATA]; /* of what has completed on a device or the host */
     unsigned lost;              /* bit k: device k */
@@ -62,6 +69,8 @@ static bool is_reservation(const world *w, const od_task *task)
 
 static int task_index(const world *w, const od_task *task)
 {
+    if (task->remakes)
+        return od_container_of(task, rerun, task)->of;
     return (int)(is_reservation(w, task) ? task - w->reservation : task - w->task);
 }
 
@@ -118,7 +127,7 @@ static void start_task(void *driver, od_task *task, int place)
     world *w = driver;
     int t = task_index(w, task);
     check_reads(w, t, place);
-    w->running[w->nrunning++] = t;
+    w->running[w->nrunning++] = task;
 }
 
 static void complete_task(void *driver, od_task *task)
@@ -135,6 +144,21 @@ static void complete_request(void *driver, od_request *request)
     world *w = driver;
     w->host_answered = true;
     od_request_destroy(request);
+}
+
+static od_task *again(void *driver, const od_task *task)
+{
+    rerun *r = calloc(1, sizeof *r);
+    r->of = task_index(driver, task);
+    memcpy(r->access, task->access, task->naccess * sizeof *task->access);
+    r->task = (od_task){.bound = OD_NOWHERE, .duration = 1, .naccess = task->naccess, .access = r->access};
+    return &r->task;
+}
+
+static void free_again(void *driver, od_task *task)
+{
+    (void)driver;
+    free(od_container_of(task, rerun, task));
 }
 
 static bool start_background(void *driver, od_background *job, size_t tasks)
@@ -185,6 +209,8 @@ static void event(void *driver, const od_event *event)
 {
     world *w = driver;
     size_t number = 0;
+    if (event->task && event->task->remakes)
+        return;
     if (event->task)
         number = (size_t)task_index(w, event->task) + (is_reservation(w, event->task) ? W_TASKS : 0);
     told_event(&w->told, event, number, w->machine->memory);
@@ -198,6 +224,8 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .now_ns = now_ns,
                                          .release_host = release_host,
                                          .event = event,
+                                         .again = again,
+                                         .free_again = free_again,
                                          .fatal = fatal};
 
 /* --- events --------------------------------------------------------------- */
@@ -234,14 +262,14 @@ static void end_transfer(world *w, int i)
 
 static void end_task(world *w, int i, bool gives_up)
 {
-    int t = w->running[i];
-    od_task *task = active(w, t);
+    od_task *task = w->running[i];
+    int t = task_index(w, task);
     w->running[i] = w->running[--w->nrunning];
     if (is_reservation(w, task) && (gives_up || is_lost(w, task->place))) {
         od_engine_task_give_up(w->engine, task, false);
         return;
     }
-    bool fails = t == w->machine->failing_task && task->place != OD_HOST && !w->failed_once[t];
+    bool fails = t == w->machine->failing_task && !task->remakes && task->place != OD_HOST && !w->failed_once[t];
     if (fails || is_lost(w, task->place)) {
         w->failed_once[t] |= fails;
         od_engine_task_done(w->engine, task, OD_EDEVICE);
@@ -303,6 +331,14 @@ static void unsubmit(world *w, int t)
     od_engine_unsubmit(w->engine, &w->submission[t]);
 }
 
+static bool is_pure(const w_task *spec)
+{
+    int written = 0;
+    for (int u = 0; u < spec->nuses; u++)
+        written += spec->use[u].mode == OD_READ ? 0 : spec->use[u].mode == OD_WRITE ? 1 : 2;
+    return written == 1;
+}
+
 static void submit(world *w, int t)
 {
     const w_task *spec = &w->graph->task[t];
@@ -316,6 +352,7 @@ static void submit(world *w, int t)
                       .naccess = (uint32_t)spec->nuses,
                       .access = access,
                       .advisory = is_reservation(w, task),
+                      .pure = is_pure(spec),
                       .user = task,
                       .submission = w->alone[t] ? NULL : w->submission[t],
                       .created_ns = w->created_ns[t]};
@@ -445,6 +482,7 @@ static bool build(world *w)
                                .peer = m->peer,
                                .pins = true,
                                .spill = true,
+                               .recompute = m->recompute,
                                .host_link = {1e9, 1e-6},
                                .peer_link = {1e9, 1e-6},
                                .policy = policy.ops,
@@ -490,6 +528,8 @@ static void check_end(world *w)
     for (unsigned k = 0; k < w->machine->ndevices && !w->broken; k++) {
         od_device_stats stats;
         od_engine_device_stats(w->engine, k, &stats);
+        if (w->machine->reruns)
+            *w->machine->reruns += stats.reruns;
         if (stats.peak_bytes > w->machine->memory)
             BREAK(w, "device %u exceeded its limit", k);
     }
@@ -534,7 +574,7 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
     for (unsigned kind = 0; machine->decisions && kind < OD_DECISION_KINDS; kind++)
         machine->decisions[kind] += w->told.decisions[kind];
     for (int t = 0; w->given_up && t < graph->ntasks; t++)
-        if (!w->submitted[t])
+        if (!w->submitted[t] && !w->alone[t])
             unsubmit(w, t);
     bool ok = !w->broken;
     od_engine_destroy(w->engine);

@@ -48,12 +48,14 @@ typedef struct w_machine {
     int active;       /* as in od_engine_config */
     bool background;       /* plans end as events of their own */
     bool peer;
+    od_recompute recompute; /* tasks that write one datum, and do not read it, are pure */
     unsigned losses;     /* bit k: device k is lost at some moment */
     bool never_gives_up; /* no loss can take the only copy of a datum */
     const char *policy;  /* as OMPDARTS_SCHED */
     const char *evict;   /* NULL: what suits the policy */
     int failing_task;    /* its device run fails, or -1 */
     unsigned reserving;  /* bit t: task t makes a reservation first, and runs as part of it, or without it */
+    uint64_t *reruns;      /* NULL, or their number is added */
     uint64_t *decisions; /* NULL, or by od_decision_kind: those of the policy are added */
 } w_machine;
 

@@ -374,11 +374,179 @@ static void test_withdrawn(void **unused)
     assert_int_equal(w.made_most, 1);
 }
 
+/* --- tasks that need several data ----------------------------------------------------------------------- */
+
+enum { PRODUCTS = 24, SUMS = 4, PARTS = 3 };
+
+/* Two temporaries are made, and added to a sum that is in no region. */
+typedef struct product {
+    od_task task[PARTS];
+    od_access access[PARTS][3];
+    od_submission *submission[PARTS];
+    od_banker_step enter[2], leave[2];
+    unsigned entered, left, made; /* bit t: temporary t */
+    unsigned arrived;             /* bit t: task t is the engine's, or has been */
+    bool done;
+} product;
+
+static product products[PRODUCTS];
+
+static uintptr_t sum_of(unsigned i)
+{
+    return 0x1000000 + 0x1000 * (uintptr_t)(i % SUMS);
+}
+
+static void complete_product(void *driver, od_task *task)
+{
+    (void)driver;
+    product *p = task->user;
+    unsigned t = (unsigned)(task - p->task);
+    p->made |= t < 2 ? 1u << t : 0;
+    p->done |= t == 2;
+}
+
+static void start_product(void *driver, od_task *task, int place)
+{
+    (void)driver;
+    assert_int_not_equal(place, OD_HOST);
+    w.started[w.nstarted++] = task;
+}
+
+static void submit_products(void)
+{
+    for (unsigned i = 0; i < PRODUCTS; i++) {
+        product *p = &products[i];
+        *p = (product){0};
+        for (unsigned t = 0; t < 2; t++) {
+            od_level_use use = {.address = base_of(2 * i + t), .write = true, .overwrites = true};
+            p->enter[t] = od_engine_construct(w.engine);
+            od_engine_construct_opens(w.engine, use.address, SIZE);
+            p->submission[t] = od_engine_submit(w.engine, &w, 1, &use, 1);
+        }
+        od_level_use uses[3] = {{.address = base_of(2 * i)}, {.address = base_of(2 * i + 1)}, {sum_of(i), true, false}};
+        p->submission[2] = od_engine_submit(w.engine, &products, 1, uses, 3);
+        for (unsigned t = 0; t < 2; t++) {
+            p->leave[t] = od_engine_construct(w.engine);
+            od_engine_construct_closes(w.engine, p->leave[t], base_of(2 * i + t));
+        }
+    }
+}
+
+static void add_access(product *p, unsigned t, uintptr_t base, od_mode mode)
+{
+    od_datum *d;
+    assert_int_equal(od_engine_datum(w.engine, base, SIZE, &d), OD_OK);
+    d->keep = true;
+    p->access[t][p->task[t].naccess++] = (od_access){.datum = d, .mode = mode};
+}
+
+static void arrive_product(unsigned i, unsigned t)
+{
+    product *p = &products[i];
+    p->arrived |= 1u << t;
+    p->task[t] = (od_task){.bound = OD_NOWHERE, .duration = 1, .access = p->access[t], .user = p};
+    for (unsigned j = 0; j < 2; j++)
+        if (t == 2 || t == j)
+            add_access(p, t, base_of(2 * i + j), t == 2 ? OD_READ : OD_WRITE);
+    if (t == 2)
+        add_access(p, t, sum_of(i), OD_READ_WRITE);
+    od_engine_unsubmit(w.engine, &p->submission[t]);
+    p->task[t].submission = p->submission[t];
+    od_engine_task_ready(w.engine, &p->task[t]);
+}
+
+static void leave_product(unsigned i, unsigned t)
+{
+    od_section section = section_of(2 * i + t);
+    od_request *request;
+    products[i].left |= 1u << t;
+    assert_int_equal(od_engine_region_close(w.engine, &section, false, false, &request), OD_OK);
+    if (request)
+        od_engine_request(w.engine, request);
+    od_engine_construct_done(w.engine, products[i].leave[t]);
+}
+
+/* The sum is free: the products before this one have been added. */
+static bool may_add(unsigned i)
+{
+    return products[i].made == 3 && (i < SUMS || products[i - SUMS].done);
+}
+
+static bool go_on_with(unsigned i)
+{
+    product *p = &products[i];
+    for (unsigned t = 0; t < 2; t++) {
+        if (!(p->entered & 1u << t)) {
+            od_section section = section_of(2 * i + t);
+            p->entered |= 1u << t;
+            assert_int_equal(od_engine_region_open(w.engine, &section, true), OD_OK);
+            od_engine_construct_done(w.engine, p->enter[t]);
+        } else if (!(p->arrived & 1u << t)) {
+            arrive_product(i, t);
+        } else if (p->done && !(p->left & 1u << t)) {
+            leave_product(i, t);
+        } else {
+            continue;
+        }
+        return true;
+    }
+    if (may_add(i) && !(p->arrived & 4u)) {
+        arrive_product(i, 2);
+        return true;
+    }
+    return false;
+}
+
+static bool go_on_anywhere(uint64_t *seed)
+{
+    unsigned first = (unsigned)random_below(seed, PRODUCTS);
+    for (unsigned k = 0; k < PRODUCTS; k++)
+        if (go_on_with((first + k) % PRODUCTS))
+            return true;
+    return false;
+}
+
+/* The first temporaries are made when none of the larger tasks that use them is ready. */
+static void test_spill_limit_of_products(void **unused)
+{
+    (void)unused;
+    uint64_t seed = 7;
+    unsigned spilled = 0;
+    static const char *const policies[] = {"darts", "eager", "stationary"};
+    od_driver_ops product_ops = ops;
+    product_ops.complete_task = complete_product;
+    product_ops.start_task = start_product;
+    for (unsigned i = 0; i < 1200; i++) {
+        od_engine_config config = config_of(0, policies[i % 3]);
+        config.ndevices = some_devices(&seed);
+        config.buffer = 1 + (unsigned)random_below(&seed, 3);
+        config.slots = 1;
+        config.memory = (size_t)SIZE * (3 + random_below(&seed, 3));
+        config.spill_limit = (size_t)SIZE * (2 + random_below(&seed, 3));
+        config.driver_ops = &product_ops;
+        begin_with(&config);
+        submit_products();
+        for (bool more = true; more;) {
+            bool ends = random_below(&seed, 2);
+            more = ends ? end_one(&seed) || go_on_anywhere(&seed) : go_on_anywhere(&seed) || end_one(&seed);
+            more = more || let_go();
+            note_spilled();
+        }
+        assert_true(od_engine_is_idle(w.engine));
+        assert_int_equal(w.let_go, 0);
+        assert_in_range(w.spill_most, 0, config.spill_limit);
+        spilled += w.spill_most > 0;
+        od_engine_destroy(w.engine);
+    }
+    assert_true(spilled > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_bound), cmocka_unit_test(test_auto),
                                        cmocka_unit_test(test_stuck), cmocka_unit_test(test_withdrawn),
                                        cmocka_unit_test(test_spill_limit),
+                                       cmocka_unit_test(test_spill_limit_of_products),
                                        cmocka_unit_test(test_spill_limit_too_small)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,31 @@ static void every_order_under_strict_coherence(void **state)
     explore_policies(&g, two_devices, 30000);
 }
 
+/* Made from one tile, used beside another, in memory for two. */
+static void every_order_with_contents_made_again(void **state)
+{
+    (void)state;
+    uint64_t reruns = 0;
+    w_graph g = {.ntasks = 4,
+                 .ndata = 4,
+                 .size = {1, 1, 1, 1},
+                 .keep = true,
+                 .region = true,
+                 .host_reads = 2,
+                 .task = {{2, {{1, OD_WRITE}, {0, OD_READ}}, 0},
+                          {2, {{2, OD_WRITE}, {0, OD_READ}}, 0},
+                          {2, {{3, OD_READ_WRITE}, {1, OD_READ}}, 0},
+                          {2, {{3, OD_READ_WRITE}, {0, OD_READ_WRITE}}, 0}}};
+    w_machine m = two_devices;
+    m.recompute = OD_RECOMPUTE_ALWAYS;
+    m.reruns = &reruns;
+    w_add_dependences(&g);
+    explore_policies(&g, m, 20000);
+    m.ndevices = 1;
+    explore_policies(&g, m, 20000);
+    assert_true(reruns > 0);
+}
+
 static void every_order_in_a_region(void **state)
 {
     (void)state;
@@ -345,6 +370,7 @@ static void random_graphs_in_random_orders(void **state)
                        .background = below(&g, 2),
                        .slots = 1 + below(&g, 2),
                        .peer = below(&g, 2),
+                       .recompute = (od_recompute)below(&g, 3),
                        .failing_task = below(&g, 4) ? -1 : 0};
         m.losses = below(&g, 3) ? 0 : below(&g, 1u << m.ndevices);
         m.reserving = below(&g, 3) ? 0 : below(&g, 1u << W_TASKS);
@@ -410,6 +436,7 @@ int main(void)
         cmocka_unit_test(every_order_of_a_cycle_of_tiles),
         cmocka_unit_test(every_order_of_independent_tasks),
         cmocka_unit_test(every_order_under_strict_coherence),
+        cmocka_unit_test(every_order_with_contents_made_again),
         cmocka_unit_test(every_order_in_a_region),
         cmocka_unit_test(every_order_without_peer_copies),
         cmocka_unit_test(every_order_with_the_host_asking),

@@ -17,6 +17,8 @@
 
 enum { GRAPHS = 60 };
 
+static uint64_t reruns;
+
 static unsigned below(uint64_t *seed, unsigned limit)
 {
     return (unsigned)random_below(seed, limit);
@@ -83,6 +85,8 @@ static void run_graph(const char *policy, const char *rule, uint64_t seed)
                                  .early = below(&seed, 2),
                                  .slots = 1 + below(&seed, 2),
                                  .peer = below(&seed, 2),
+                                 .recompute = (od_recompute)below(&seed, 3),
+                                 .reruns = &reruns,
                                  .policy = policy,
                                  .evict = rule,
                                  .failing_task = below(&seed, 8) ? -1 : 0};
@@ -101,6 +105,7 @@ static void every_policy_under_every_rule(void **state)
                 run_graph(*policy, *rule, seed);
         }
     }
+    assert_true(reruns > 0);
 }
 
 int main(void)

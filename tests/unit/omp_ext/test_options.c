@@ -163,6 +163,7 @@ static void defaults(void **state)
     assert_int_equal(options.sched.buffer, 3);
     assert_true(options.sched.lookahead_s == 0);
     assert_int_equal(options.sched.write_back, OD_WRITE_BACK_EARLY);
+    assert_int_equal(options.sched.recompute, OD_RECOMPUTE_OFF);
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_AUTO);
     assert_int_equal(options.priority, OD_PRIORITY_AUTO);
@@ -197,6 +198,7 @@ static void values_reach_their_members(void **state)
     setenv("OMPDARTS_BUFFER", "30", 1);
     setenv("OMPDARTS_LOOKAHEAD", "0.25", 1);
     setenv("OMPDARTS_WRITE_BACK", "late", 1);
+    setenv("OMPDARTS_RECOMPUTE", "auto", 1);
     setenv("OMPDARTS_COHERENCE", "depend", 1);
     setenv("OMPDARTS_DEVICE_CLAUSE", "hint", 1);
     setenv("OMPDARTS_PRIORITY", "none", 1);
@@ -217,6 +219,7 @@ static void values_reach_their_members(void **state)
     assert_int_equal(options.sched.buffer, 30);
     assert_true(options.sched.lookahead_s == 0.25);
     assert_int_equal(options.sched.write_back, OD_WRITE_BACK_LATE);
+    assert_int_equal(options.sched.recompute, OD_RECOMPUTE_AUTO);
     assert_int_equal(options.coherence, OD_COHERENCE_DEPEND);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_HINT);
     assert_int_equal(options.priority, OD_PRIORITY_NONE);
@@ -243,14 +246,14 @@ static void devices_and_how_many_are_active(void **state)
     check_devices("all", 0, OD_ACTIVE_AS_POLICY);
     check_devices("auto", 0, OD_ACTIVE_CHOSEN);
     check_devices("all:auto", 0, OD_ACTIVE_CHOSEN);
-    check_devices("62", OD_MAX_DEVICES, OD_ACTIVE_AS_POLICY);
+    check_devices("61", OD_MAX_DEVICES, OD_ACTIVE_AS_POLICY);
     check_devices("3:policy", 3, OD_ACTIVE_AS_POLICY);
     check_devices("3:all", 3, INT_MAX);
     assert_false(options.devices.listed);
     check_devices("0,2:1", 2, 1);
     assert_true(options.devices.listed);
     assert_int_equal(options.devices.number[1], 2);
-    check_devices("1*3,0:62", 4, OD_MAX_DEVICES);
+    check_devices("1*3,0:61", 4, OD_MAX_DEVICES);
     assert_int_equal(options.devices.number[2], 1);
     assert_int_equal(options.devices.number[3], 0);
 }
@@ -336,6 +339,7 @@ static void unknown_names_are_refused_with_a_suggestion(void **state)
     refuse("OMPDARTS_SCHED", "darts:anything", "'anything' is no option; allowed: alg9 alg11 alg12 opti ");
     refuse("OMPDARTS_SCHED", "plugin:/nowhere", "OMPDARTS_SCHED=plugin:/nowhere: ");
     refuse("OMPDARTS_EVICT", "lfu", "OMPDARTS_EVICT=lfu: unknown name; allowed: auto, belady, lru, luf; did you mean ");
+    refuse("OMPDARTS_RECOMPUTE", "on", "off|auto|always");
 }
 
 static void old_words_of_policies_are_answered(void **state)
@@ -365,7 +369,7 @@ static void bad_values_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to 62");
+        refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to 61");
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         refuse("OMPDARTS_BACKEND", backends[i],
                "allowed: auto, cuda, cuda:pin=SIZE,loads=N, omptarget, omptarget:link=RATE; SIZE: 0 (none) ");

@@ -31,6 +31,8 @@ static const od_report_device devices[] = {
       .loads = 40,
       .reloads = 5,
       .evictions = 6,
+      .dropped_bytes = 32,
+      .reruns = 4,
       .busy_ns = 1500000000,
       .occupied_ns = 1750000000,
       .stall_ns = 250000000,
@@ -45,6 +47,7 @@ static const od_report_device devices[] = {
       .loads = 3,
       .reloads = 1,
       .evictions = 2,
+      .reruns = 1,
       .busy_ns = 500000000,
       .occupied_ns = 500000000,
       .stall_ns = 1,
@@ -117,6 +120,8 @@ static void totals_are_sums_and_largest_memory(void **state)
     assert_int_equal(sum.loads, 43);
     assert_int_equal(sum.reloads, 6);
     assert_int_equal(sum.evictions, 8);
+    assert_int_equal(sum.dropped_bytes, 32);
+    assert_int_equal(sum.reruns, 5);
     assert_int_equal(sum.busy_ns, 2000000000);
     assert_int_equal(sum.stall_ns, 250000001);
     assert_int_equal(sum.transfer_ns, 2000000000);
@@ -328,6 +333,8 @@ static void json_has_every_figure_of_a_device(void **state)
     assert_true(number(d, "loads") == 40);
     assert_true(number(d, "reloads") == 5);
     assert_true(number(d, "evictions") == 6);
+    assert_true(number(d, "dropped_bytes") == 32);
+    assert_true(number(d, "reruns") == 4);
     assert_true(number(d, "peak_bytes") == 59999999);
     assert_true(number(d, "limit_bytes") == 60000000);
     assert_true(number(d, "busy_s") == 1.5);

@@ -50,7 +50,7 @@ static bool leaves_rule(const od_settings *given)
     return given->evict == od_evict_find(given->policy.ops->default_evict);
 }
 
-static void add_name(od_candidate *c)
+void od_candidate_name(od_candidate *c)
 {
     snprintf(c->name, sizeof c->name, "%s+%s, buffer %u, lookahead %.3g s, active %d", c->policy,
              c->settings.evict->name, c->settings.buffer, c->settings.lookahead, c->settings.active);
@@ -73,7 +73,7 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
         c->settings.lookahead = kind->ahead * work->mean_seconds;
     if (given->active <= 0)
         c->settings.active = kind->active;
-    add_name(c);
+    od_candidate_name(c);
     return c->settings.evict != NULL;
 }
 
@@ -91,7 +91,7 @@ static void add(od_candidate *candidates, unsigned most, unsigned *count, const 
     if (*count == most)
         return;
     candidates[*count] = *c;
-    add_name(&candidates[(*count)++]);
+    od_candidate_name(&candidates[(*count)++]);
 }
 
 unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)

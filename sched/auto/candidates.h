@@ -22,6 +22,8 @@ typedef struct od_work {
     double mean_seconds; /* of a kernel */
 } od_work;
 
+/* Sets its name. */
+void od_candidate_name(od_candidate *candidate);
 /* What may be worth a try, the most promising first, at most so many; returns how many there are. */
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work);
 /* Those that differ from the best of them in one thing: active devices, lookahead, or task buffer. */

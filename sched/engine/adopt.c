@@ -150,12 +150,42 @@ uint64_t od_engine_clock(const od_engine *e)
     return od_engine_now(e);
 }
 
-void od_engine_in_background(od_engine *e, od_background *job, size_t tasks)
+uint64_t od_engine_processor_ns(const od_engine *e, bool own)
 {
-    od_engine_background(e, job, tasks > OD_BACKGROUND_FEW ? tasks : OD_BACKGROUND_FEW);
+    const od_driver_ops *ops = e->config.driver_ops;
+    return ops->processor_ns ? ops->processor_ns(e->config.driver, own) : 0;
 }
 
-bool od_engine_has_background(const od_engine *e)
+uint64_t od_engine_lost(const od_engine *e)
 {
-    return e->config.driver_ops->start_background != NULL;
+    return e->lost;
+}
+
+double od_engine_known_seconds(const od_engine *e)
+{
+    unsigned left = e->config.ndevices - (unsigned)__builtin_popcountll(e->lost);
+    double seconds = e->known->open_seconds + e->known->taken_seconds;
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        seconds += e->known->claimed_seconds[k];
+    return left ? seconds / left : 0;
+}
+
+void od_engine_in_background(od_engine *e, od_background *job, size_t tasks)
+{
+    size_t many = tasks > OD_BACKGROUND_FEW ? tasks : OD_BACKGROUND_FEW;
+    if (!e->config.driver_ops->processor_ns)
+        od_engine_background(e, job, many);
+    else if (!od_engine_start_background(e, job, many))
+        od_background_finish(e, job, false);
+}
+
+void od_engine_chosen(od_engine *e, const od_choice *choice)
+{
+    if (od_is_observed(e))
+        od_emit(e, (od_event){.kind = OD_EVENT_SETTINGS, .ns = od_engine_now(e), .place = OD_HOST, .choice = choice});
+}
+
+const od_choices *od_engine_choices(const od_engine *e)
+{
+    return e->chooser ? e->chooser_ops->choices(e->chooser) : NULL;
 }

@@ -153,6 +153,8 @@ void od_engine_check(const od_engine *e);
 /* background.c */
 /* About so many tasks; 0: at once. */
 void od_engine_background(od_engine *e, od_background *job, size_t tasks);
+/* False: it is among the jobs under way, and is to be run or given up now. */
+bool od_engine_start_background(od_engine *e, od_background *job, size_t tasks);
 void od_background_finish(od_engine *e, od_background *job, bool carried_out);
 
 /* active.c */

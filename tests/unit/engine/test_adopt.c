@@ -21,7 +21,7 @@
 enum { GRAPHS = 1500 };
 
 static uint64_t changes;
-static unsigned adopted, played, refused;
+static unsigned adopted, played, without; /* a device that is lost */
 
 static unsigned below(uint64_t *seed, unsigned limit)
 {
@@ -52,6 +52,11 @@ static od_settings random_settings(void)
     return s;
 }
 
+static bool at_once(void *data)
+{
+    return !data;
+}
+
 /* The same with levels worked out before, and just so long as that takes; not in less. */
 static void play_again(od_play_problem problem, const od_settings *settings, double seconds)
 {
@@ -60,10 +65,12 @@ static void play_again(od_play_problem problem, const od_settings *settings, dou
     assert_non_null(levels);
     problem.priority = levels;
     assert_int_equal(od_play(&problem, settings, seconds, &result), OD_OK);
-    if (result.seconds != seconds) print_message("XX %.12g %.12g halfway %g n=%u slots=%u tasks=%u\n", result.seconds, seconds, result.halfway, problem.ndevices, problem.slots, problem.ntasks);
     assert_true(result.seconds >= seconds && result.seconds <= seconds);
     assert_int_equal(od_play(&problem, settings, 0.9 * seconds, &result), OD_OK);
-    assert_true(isinf(result.seconds));
+    assert_true(isinf(result.seconds) && result.at_least > 0 && result.at_least <= seconds * (1 + 1e-9));
+    problem.stop = at_once;
+    assert_int_equal(od_play(&problem, settings, (double)INFINITY, &result), OD_OK);
+    assert_true(isinf(result.seconds) && result.at_least <= seconds * (1 + 1e-9));
     free(levels);
 }
 
@@ -74,7 +81,7 @@ static void play(od_engine *engine)
     od_settings settings = random_settings();
     od_play_result result = {0};
     if (od_engine_copy_make(engine, &copy)) {
-        refused++; /* a device is lost */
+        assert_true(od_engine_lost(engine)); /* all are */
         return;
     }
     od_status status = od_play(&copy.problem, &settings, (double)INFINITY, &result);
@@ -85,6 +92,7 @@ static void play(od_engine *engine)
     if (status == OD_OK && copy.problem.ntasks && !settings.policy.ops->chooser) /* which changes at random */
         play_again(copy.problem, &settings, result.seconds);
     played += status == OD_OK;
+    without += status == OD_OK && copy.problem.lost;
     od_engine_copy_free(&copy);
 }
 
@@ -110,7 +118,13 @@ static void nothing(void *engine)
     (void)engine;
 }
 
-static const od_chooser_ops restless = {itself, nothing, change};
+static const od_choices *none(const void *engine)
+{
+    (void)engine;
+    return NULL;
+}
+
+static const od_chooser_ops restless = {itself, nothing, change, none};
 
 /* --- runs -------------------------------------------------------------------------------- */
 
@@ -159,7 +173,7 @@ static void any_policy_after_any_other(void **state)
         if (!w_run(&graph, &machine, pick, &seed))
             fail_msg("round %llu", (unsigned long long)round);
     }
-    assert_true(adopted > GRAPHS && played > GRAPHS && refused > 0);
+    assert_true(adopted > GRAPHS && played > GRAPHS && without > 0);
 }
 
 int main(void)

@@ -128,6 +128,7 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
         tell_of_data(e, k);
         e->todo |= OD_BIT(k);
     }
+    e->adopted = true;
     for (size_t i = 0; i < owned.count; i++)
         give(e, owned.task[i]);
     free(owned.task);

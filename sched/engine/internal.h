@@ -107,6 +107,7 @@ struct od_engine {
     uint64_t rights_waiters; /* devices whose head waits for rights */
     uint64_t lost;           /* devices that do not answer any more */
     bool in_progress;        /* progress() is running */
+    bool adopted;            /* other settings: devices that have refused a task may take it now */
     bool awaited;            /* the program waits (od_engine_await) */
     bool held;               /* between od_engine_hold() and od_engine_resume() */
     size_t in_policy;        /* tasks that the policy owns */

@@ -176,8 +176,68 @@ static void any_policy_after_any_other(void **state)
     assert_true(adopted > GRAPHS && played > GRAPHS && without > 0);
 }
 
+/* --- asked again --------------------------------------------------------------------------- */
+
+static unsigned asked; /* devices, while one task is left */
+
+static od_task *refuse(void *state, unsigned k)
+{
+    (void)state;
+    (void)k;
+    return NULL;
+}
+
+/* When both devices have been asked for the last task, and the second is still to answer. */
+static void change_late(void *engine)
+{
+    od_engine_stats stats;
+    od_engine_stats_get(engine, &stats);
+    od_settings settings;
+    od_engine_settings(engine, &settings);
+    settings.policy.ops = od_policy_find("eager");
+    settings.active = 1;
+    if (stats.unfinished == 1 && ++asked == 2)
+        assert_int_equal(od_engine_adopt(engine, &settings), OD_OK);
+}
+
+static const od_chooser_ops late = {itself, nothing, change_late, none};
+
+static unsigned pick_first(void *none_at_all, unsigned n)
+{
+    (void)none_at_all;
+    (void)n;
+    return 0;
+}
+
+/* The first task is placed by the engine, the second one waits for a policy that gives it away. */
+static void devices_are_asked_again(void **state)
+{
+    static od_policy_ops ops;
+    w_graph graph = {.ntasks = 2, .ndata = 2, .host_reads = -1, .keep = true, .size = {1, 1}};
+    w_machine machine = {.ndevices = 2,
+                         .memory = 8,
+                         .buffer = 2,
+                         .slots = 1,
+                         .policy = "stubborn",
+                         .evict = "lru",
+                         .failing_task = -1};
+    (void)state;
+    ops = *od_policy_find("eager");
+    ops.name = "stubborn";
+    ops.pop = refuse;
+    ops.chooser = &late;
+    od_policy_register(&ops);
+    for (int t = 0; t < graph.ntasks; t++)
+        graph.task[t] = (w_task){.nuses = 1, .use = {{t, OD_READ_WRITE}}};
+    assert_true(w_run(&graph, &machine, pick_first, NULL));
+    assert_true(asked > 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_policy_after_any_other)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_policy_after_any_other),
+        cmocka_unit_test(devices_are_asked_again),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,10 @@
 #ifndef OD_SCHED_AUTO_CANDIDATES_H
 #define OD_SCHED_AUTO_CANDIDATES_H
 
+#include "memmgr/device/topology.h"
 #include "sched/settings.h"
 
-enum { OD_CANDIDATES_MAX = 32 };
+enum { OD_CANDIDATES_MAX = 64 };
 
 typedef struct od_candidate {
     od_settings settings;
@@ -20,6 +21,8 @@ typedef struct od_work {
     unsigned ndevices;
     uint32_t ntasks;
     double mean_seconds; /* of a kernel */
+    const od_topology *topology;
+    uint64_t lost; /* bit k: device k */
 } od_work;
 
 /* Sets its name. */

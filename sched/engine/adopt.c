@@ -95,7 +95,11 @@ static void use(od_engine *e, const od_settings *s, void *state)
     e->config.active = s->active;
     e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
     e->policy_state = state;
+    uint64_t before = od_engine_active_set(e);
+    e->config.devices = s->devices;
     od_active_init(&e->active, &e->env, s->active, s->policy.ops->chooses_active);
+    e->active.set = s->devices;
+    od_engine_emit_active(e, before);
 }
 
 od_status od_engine_adopt(od_engine *e, const od_settings *s)
@@ -143,7 +147,8 @@ void od_engine_settings(const od_engine *e, od_settings *s)
                        .evict = e->config.evict,
                        .buffer = e->config.buffer,
                        .lookahead = e->config.lookahead,
-                       .active = e->config.active};
+                       .active = e->config.active,
+                       .devices = e->config.devices};
 }
 
 uint64_t od_engine_clock(const od_engine *e)

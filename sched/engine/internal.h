@@ -164,6 +164,8 @@ unsigned od_engine_active(const od_engine *e);
 bool od_engine_idles(const od_engine *e, unsigned k);
 /* False: no device may get a task before it is known. */
 bool od_engine_choose_active(od_engine *e);
+uint64_t od_engine_active_set(const od_engine *e); /* bit k: device k is not idle */
+void od_engine_emit_active(od_engine *e, uint64_t before); /* where that set has changed */
 
 /* hooks.c: the policy and the eviction rule; sched_ns counts what they take */
 /* NULL: the task need not be known, or out of memory. */

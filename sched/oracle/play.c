@@ -92,6 +92,7 @@ static od_status make_engine(od_player *p, const od_settings *s)
                                .buffer = s->buffer,
                                .lookahead = s->lookahead,
                                .active = s->active,
+                               .devices = s->devices,
                                .slots = problem->slots,
                                .peer = problem->peer,
                                .ranked = true,

@@ -424,7 +424,8 @@ static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
         if (strcmp(text(args, "reason"), od_evict_reason_name((od_evict_reason)reason)) == 0)
             choice.reason = (od_evict_reason)reason;
     if (strcmp(text(event, "name"), "idle") == 0) {
-        trace_idle idle = {choice.at_us, number(args, "finish_s", 0), (unsigned)integer(args, "active_devices")};
+        trace_idle idle = {choice.at_us, number(args, "finish_s", 0), count(args, "devices"),
+                           (unsigned)integer(args, "active_devices")};
         return APPEND(r->file, idles, nidles, idle);
     }
     if (evicts)

@@ -84,8 +84,9 @@ typedef struct trace_level { /* memory in use */
     uint64_t bytes;
 } trace_level;
 
-typedef struct trace_idle { /* from now on so many devices work */
+typedef struct trace_idle { /* from now on so many devices work, the first, or these */
     double at_us, finish_s;
+    uint64_t devices; /* bit k: device k; 0: the first */
     unsigned active; 
 } trace_idle;
 

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { GRAPHS = 1500 };
+enum { GRAPHS = 3000 };
 
 static uint64_t changes;
 static unsigned adopted, played, without; /* a device that is lost */
@@ -46,7 +46,8 @@ static od_settings random_settings(void)
     od_settings s = {.evict = od_evict_find(od_evict_names()[below(&changes, nrules)]),
                      .buffer = 1 + below(&changes, 4),
                      .lookahead = below(&changes, 3),
-                     .active = (int)below(&changes, 6) - 1};
+                     .active = (int)below(&changes, 6) - 1,
+                     .devices = below(&changes, 2) ? 0 : below(&changes, 16)};
     assert_int_equal(od_policy_choose(od_policy_names()[below(&changes, npolicies)], &s.policy, error, sizeof error),
                      OD_OK);
     return s;

@@ -104,6 +104,7 @@ typedef struct od_chooser_ops {
     void (*destroy)(void *chooser);
     /* Before a device asks the policy for a task; may call od_engine_adopt(). */
     void (*consider)(void *chooser);
+    void (*end)(void *chooser);      /* all that was known has been done */
     const od_choices *(*choices)(const void *chooser); /* so far */
 } od_chooser_ops;
 

@@ -2,6 +2,7 @@
 /* See chooser.h. */
 #include "sched/auto/chooser.h"
 
+#include "sched/auto/iterations.h"
 #include "sched/auto/trial.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -9,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FEWEST_TASKS = 16, MOST_TASKS = 200000 };
 
@@ -30,6 +32,16 @@ struct chooser {
     uint64_t created_ns, created_processor_ns;
     double copy_ns, play_ns; /* of processor time, of a task, as last measured */
     od_choices choices;
+    od_iterations iterations;
+    struct batch {
+        uint64_t number;
+        uint64_t begun_ns;
+        od_iteration *iteration; /* NULL: not recognised */
+        bool looked;             /* whether it is one that comes again */
+        bool changed;            /* other settings have been adopted, after its beginning */
+        bool tried;              /* better settings have been looked for */
+        od_candidate settings;   /* that count since most of it was left */
+    } batch;
 };
 
 /* A trial under way. */
@@ -38,6 +50,7 @@ struct choice {
     struct chooser *c;
     od_trial *trial;
     uint64_t most_ns;
+    uint64_t batch; /* that it is about */
 };
 
 /* --- processor time -------------------------------------------------------------------------- */
@@ -74,8 +87,10 @@ static void adopt(struct chooser *c)
 {
     od_status status = od_engine_adopt(c->e, &c->next.settings);
     c->pending = status == OD_EBUSY;
-    if (!status)
-        c->current = c->next;
+    if (status)
+        return;
+    c->current = c->next;
+    c->batch.changed = true;
 }
 
 /* What a change must bring: much, once devices follow another plan. */
@@ -115,14 +130,40 @@ static void note(struct chooser *c, const od_trial *trial, bool adopted)
     od_engine_chosen(c->e, choice);
 }
 
+/* The best that the next iteration may try. */
+static const od_prediction *next_to_try(const od_iteration *it, const od_trial *trial)
+{
+    const od_prediction *next = NULL;
+    for (const od_prediction *p = trial->tried; p < trial->tried + trial->ntried; p++)
+        if (!p->at_least && od_iteration_may_try(it, &p->candidate) && (!next || p->seconds < next->seconds))
+            next = p;
+    return next;
+}
+
+/* It is expected to be faster than what is now, or than what that took in fact. */
+static void propose(struct chooser *c, const od_trial *trial)
+{
+    static const double clearly = 0.98;
+    od_iteration *it = c->batch.iteration;
+    const od_prediction *next = next_to_try(it, trial), *present = trial->present;
+    double passed = (double)(c->begun_ns - c->batch.begun_ns) * 1e-9;
+    if (next && ((present && next->seconds < clearly * present->seconds) ||
+                 (it->seconds > 0 && passed + next->seconds < clearly * it->seconds)))
+        od_iteration_propose(it, &next->candidate);
+}
+
 static void take(struct chooser *c, const od_trial *trial)
 {
-    bool adopted = is_worth_it(c, trial);
+    bool adopted = is_worth_it(c, trial) && !c->batch.iteration;
     c->halfway = trial->best->halfway;
     note(c, trial, adopted);
+    if (c->batch.iteration)
+        propose(c, trial);
     if (!adopted)
         return;
     c->next = trial->best->candidate;
+    if (trial->work.ntasks >= od_engine_pattern(c->e)->tasks / 2)
+        c->batch.settings = c->next;
     adopt(c);
 }
 
@@ -132,8 +173,12 @@ static void end_choice(od_background *job, bool carried_out)
     struct chooser *c = choice->c;
     c->under_way = false;
     account(c, choice->trial);
-    if (carried_out && choice->trial->best)
+    if (carried_out && choice->trial->best && choice->batch == od_engine_pattern(c->e)->batch)
         take(c, choice->trial);
+    if (!carried_out) {
+        c->again = true;
+        c->batch.tried = false;
+    }
     od_trial_destroy(choice->trial);
     free(choice);
 }
@@ -160,6 +205,7 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, double allo
     *choice = (struct choice){.job = {.run = run_choice, .done = end_choice},
                               .c = c,
                               .trial = trial,
+                              .batch = c->batch.number,
                               .most_ns = isfinite(allowed) ? (uint64_t)allowed : UINT64_MAX};
     return choice;
 }
@@ -182,10 +228,22 @@ static bool was_wrong(struct chooser *c, uint64_t done, uint64_t now_ns)
     return fabs(ratio - 1) > clearly;
 }
 
+/* All of an iteration is known, and better settings may be found. */
+static bool is_due_again(const struct chooser *c, uint64_t known)
+{
+    const od_iteration *it = c->batch.iteration;
+    return !c->batch.tried && od_engine_pattern(c->e)->tasks >= it->tasks && known >= it->tasks / 2 &&
+           od_iteration_is_open(it);
+}
+
 /* There is enough for a choice, and a reason. */
 static bool is_due(struct chooser *c, const od_engine_stats *stats, uint64_t now_ns)
 {
     uint64_t known = stats->waiting + stats->unfinished;
+    if (!c->batch.looked)
+        return false;
+    if (c->batch.iteration)
+        return known >= FEWEST_TASKS && known <= MOST_TASKS && is_due_again(c, known);
     if (known < c->known / 4)
         c->known = known; /* another batch may come */
     c->again |= was_wrong(c, stats->tasks, now_ns) || od_engine_lost(c->e) != c->lost;
@@ -206,6 +264,7 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
     if (c->stops)
         return;
     c->again = false;
+    c->batch.tried = true;
     c->lost = od_engine_lost(c->e);
     c->known = known;
     c->done = stats->tasks;
@@ -215,15 +274,55 @@ static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64
     od_engine_in_background(c->e, &choice->job, known);
 }
 
+/* --- iterations ------------------------------------------------------------------------------ */
+
+/* It has its settings from the beginning. */
+static void recognise(struct chooser *c, const od_pattern *pattern)
+{
+    od_iteration *it = od_iterations_find(&c->iterations, pattern);
+    c->batch.looked = true;
+    c->batch.iteration = it;
+    if (!it)
+        return;
+    c->next = it->proposed && it->seconds > 0 ? it->next : it->best;
+    c->batch.settings = c->next;
+    if (strcmp(c->next.name, c->current.name) != 0)
+        adopt(c);
+    c->batch.changed = c->pending;
+}
+
+static void follow(struct chooser *c, uint64_t now_ns)
+{
+    const od_pattern *pattern = od_engine_pattern(c->e);
+    if (pattern->batch != c->batch.number || !c->batch.begun_ns)
+        c->batch = (struct batch){.number = pattern->batch, .begun_ns = now_ns + !now_ns, .settings = c->current};
+    if (!c->batch.looked && pattern->tasks >= OD_PATTERN_FIRST && !c->under_way)
+        recognise(c, pattern);
+}
+
+static void end_batch(void *chooser)
+{
+    struct chooser *c = chooser;
+    const od_pattern *pattern = od_engine_pattern(c->e);
+    uint64_t now_ns = od_engine_clock(c->e);
+    bool whole = pattern->batch == c->batch.number && c->batch.begun_ns;
+    if (pattern->tasks >= OD_PATTERN_FIRST && whole && now_ns > c->batch.begun_ns)
+        od_iterations_end(&c->iterations, pattern, &c->batch.settings,
+                          c->batch.changed ? 0 : (double)(now_ns - c->batch.begun_ns) * 1e-9);
+}
+
+/* --- what an engine calls ---------------------------------------------------------------------- */
+
 static void consider(void *chooser)
 {
     struct chooser *c = chooser;
     od_engine_stats stats;
+    uint64_t now_ns = od_engine_clock(c->e);
     if (c->pending)
         adopt(c);
     if (c->pending || c->under_way || c->stops)
         return;
-    uint64_t now_ns = od_engine_clock(c->e);
+    follow(c, now_ns);
     od_engine_stats_get(c->e, &stats);
     if (now_ns >= c->retry_ns && is_due(c, &stats, now_ns))
         begin_choice(c, &stats, now_ns);
@@ -255,4 +354,4 @@ static const od_choices *choices(const void *chooser)
     return &((const struct chooser *)chooser)->choices;
 }
 
-const od_chooser_ops od_auto_chooser = {create, free, consider, choices};
+const od_chooser_ops od_auto_chooser = {create, free, consider, end_batch, choices};

@@ -176,6 +176,11 @@ double od_engine_known_seconds(const od_engine *e)
     return left ? seconds / left : 0;
 }
 
+const od_pattern *od_engine_pattern(const od_engine *e)
+{
+    return &e->known->pattern;
+}
+
 void od_engine_in_background(od_engine *e, od_background *job, size_t tasks)
 {
     size_t many = tasks > OD_BACKGROUND_FEW ? tasks : OD_BACKGROUND_FEW;

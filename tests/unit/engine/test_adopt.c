@@ -125,7 +125,7 @@ static const od_choices *none(const void *engine)
     return NULL;
 }
 
-static const od_chooser_ops restless = {itself, nothing, change, none};
+static const od_chooser_ops restless = {itself, nothing, change, nothing, none};
 
 /* --- runs -------------------------------------------------------------------------------- */
 
@@ -201,7 +201,7 @@ static void change_late(void *engine)
         assert_int_equal(od_engine_adopt(engine, &settings), OD_OK);
 }
 
-static const od_chooser_ops late = {itself, nothing, change_late, none};
+static const od_chooser_ops late = {itself, nothing, change_late, nothing, none};
 
 static unsigned pick_first(void *none_at_all, unsigned n)
 {

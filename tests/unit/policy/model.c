@@ -203,6 +203,8 @@ struct event {
     od_task *task;
 };
 
+enum { JOBS = 8 };
+
 struct world {
     const model_graph *graph;
     const model_machine *machine;
@@ -217,7 +219,8 @@ struct world {
     uint32_t nevents, capacity;
     uint64_t now, number;
     uint64_t own_ns;    /* a thread's clock */
-    od_background *job; /* under way */
+    od_background *job[JOBS]; /* under way */
+    unsigned njobs;
     uint64_t link_free[2 + MODEL_DEVICES]; /* when the links from and to the host and those between devices are free */
     uint64_t tasks[MODEL_DEVICES];
     uintptr_t *base; /* of each datum */
@@ -287,9 +290,9 @@ static uint64_t processor_ns(void *driver, bool own)
 static bool start_background(void *driver, od_background *job, size_t tasks)
 {
     struct world *w = driver;
-    if (w->job || !w->machine->tick || !tasks)
+    if (w->njobs == JOBS || !w->machine->tick || !tasks)
         return false;
-    w->job = job;
+    w->job[w->njobs++] = job;
     return true;
 }
 
@@ -407,15 +410,14 @@ static od_status status_of(const struct world *w, const struct event *event)
 
 static void end_job(struct world *w)
 {
-    od_background *job = w->job;
+    od_background *job = w->job[--w->njobs];
     job->run(job);
-    w->job = NULL;
     od_engine_background_done(w->engine, job);
 }
 
 static void next_event(struct world *w)
 {
-    if (w->job)
+    while (w->njobs)
         end_job(w);
     uint32_t first = 0;
     for (uint32_t i = 1; i < w->nevents; i++) {

@@ -6,8 +6,10 @@
 
 #include <cmocka.h>
 
+#include "sched/auto/iterations.h"
 #include "tests/unit/policy/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const model_machine machine = {.ndevices = 4, .memory = 30, .buffer = 3, .policy = "auto", .seed = 1};
@@ -91,6 +93,98 @@ static void goes_on_without_a_lost_device(void **state)
     model_free(&graph);
 }
 
+/* --- iterations ------------------------------------------------------------------------------ */
+
+enum { ROUNDS = 10 };
+
+/* Adds what the second and the tenth take. */
+static void iterate(model_graph graph, unsigned ndevices, size_t memory, double *second, double *tenth)
+{
+    double seconds[ROUNDS];
+    model_machine m = machine;
+    m.bandwidth = 2000;
+    m.ndevices = ndevices;
+    m.memory = memory;
+    m.rounds = ROUNDS;
+    m.round_s = seconds;
+    m.tick = 2;
+    model_run(&graph, &m);
+    model_free(&graph);
+    *second += seconds[1];
+    *tenth += seconds[ROUNDS - 1];
+    if (seconds[ROUNDS - 1] > 1.05 * seconds[1]) /* each finds data where the one before has left them */
+        fail_msg("%u devices of %zu: %g s, the second took %g s", ndevices, memory, seconds[ROUNDS - 1], seconds[1]);
+}
+
+static void iterations_do_not_slow_down(void **state)
+{
+    double second = 0, tenth = 0;
+    (void)state;
+    for (unsigned n = 2; n <= 4; n *= 2)
+        for (size_t memory = 12; memory <= 48; memory *= 4) {
+            iterate(model_cholesky(9), n, memory, &second, &tenth);
+            iterate(model_gemm2d(12), n, memory, &second, &tenth);
+            iterate(model_gemm3d(5), n, memory, &second, &tenth);
+        }
+    assert_true(tenth <= second);
+}
+
+static od_candidate candidate_of(const char *name)
+{
+    od_candidate c = {.policy = "darts"};
+    snprintf(c.name, sizeof c.name, "%s", name);
+    return c;
+}
+
+/* What was expected to be faster stays only if it was. */
+static void measured_times_decide(void **state)
+{
+    static od_iterations all;
+    od_pattern pattern = {.hash = 5, .tasks = 40, .first = 3};
+    od_candidate a = candidate_of("a"), b = candidate_of("b"), c = candidate_of("c");
+    (void)state;
+    assert_null(od_iterations_find(&all, &pattern));
+    od_iterations_end(&all, &pattern, &a, 9); /* the first does not count */
+    od_iteration *it = od_iterations_find(&all, &pattern);
+    assert_true(it && it->seconds <= 0 && od_iteration_is_open(it) && !od_iteration_may_try(it, &a));
+    od_iterations_end(&all, &pattern, &a, 2);
+    od_iteration_propose(it, &b);
+    assert_true(it->proposed && !od_iteration_is_open(it));
+    od_iterations_end(&all, &pattern, &b, 0); /* others counted in between */
+    assert_true(it->proposed);
+    od_iterations_end(&all, &pattern, &b, 3);
+    assert_true(!it->proposed && strcmp(it->best.name, "a") == 0 && !od_iteration_may_try(it, &b));
+    od_iteration_propose(it, &c);
+    od_iterations_end(&all, &pattern, &c, 1);
+    assert_true(strcmp(it->best.name, "c") == 0 && it->seconds <= 1);
+    pattern.hash = 6; /* another graph that begins as that one */
+    od_iterations_end(&all, &pattern, &a, 7);
+    assert_true(it->seconds <= 0 && it->hash == 6 && it->nrefuted == 0);
+}
+
+/* The latest patterns are kept, and enough refutations end the search. */
+static void what_is_kept_is_bounded(void **state)
+{
+    static od_iterations all;
+    od_candidate a = candidate_of("a");
+    (void)state;
+    for (uint64_t first = 0; first < 3 * OD_ITERATIONS_KNOWN; first++) {
+        od_iterations_end(&all, &(od_pattern){.hash = first, .tasks = 20, .first = first}, &a, 1);
+        assert_non_null(od_iterations_find(&all, &(od_pattern){.first = first}));
+    }
+    assert_int_equal(all.count, OD_ITERATIONS_KNOWN);
+    od_pattern pattern = {.hash = 23, .tasks = 20, .first = 23};
+    od_iteration *it = od_iterations_find(&all, &pattern);
+    od_iterations_end(&all, &pattern, &a, 1);
+    for (int i = 0; i < OD_ITERATIONS_REFUTED; i++) {
+        od_candidate next = candidate_of((const char *[]){"x", "y", "z"}[i]);
+        assert_true(od_iteration_is_open(it));
+        od_iteration_propose(it, &next);
+        od_iterations_end(&all, &pattern, &next, 2);
+    }
+    assert_false(od_iteration_is_open(it));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +192,9 @@ int main(void)
         cmocka_unit_test(tries_what_it_can_afford),
         cmocka_unit_test(says_what_it_expects),
         cmocka_unit_test(goes_on_without_a_lost_device),
+        cmocka_unit_test(iterations_do_not_slow_down),
+        cmocka_unit_test(measured_times_decide),
+        cmocka_unit_test(what_is_kept_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

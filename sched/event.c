@@ -18,6 +18,7 @@ const char *od_event_name(od_event_kind kind)
         [OD_EVENT_LOAD] = "load",
         [OD_EVENT_EVICT] = "evict",
         [OD_EVENT_DECISION] = "decision",
+        [OD_EVENT_SETTINGS] = "settings",
         [OD_EVENT_WAITING] = "waiting",
         [OD_EVENT_MEMORY] = "memory",
         [OD_EVENT_STALL] = "stall",

@@ -9,6 +9,7 @@
 #ifndef OD_SCHED_EVENT_H
 #define OD_SCHED_EVENT_H
 
+#include "sched/choice.h"
 #include "sched/task.h"
 
 typedef struct od_transfer od_transfer; /* memmgr/data/transfer.h */
@@ -30,6 +31,7 @@ typedef enum od_event_kind {
     OD_EVENT_LOAD,     /* `datum` is to come to device `place`; scores: reload 0 or 1 */
     OD_EVENT_EVICT,    /* `datum` leaves device `place`, for `reason`; scores: the rule's numbers */
     OD_EVENT_DECISION, /* the policy has chosen `datum` or `task` for device `place`: see od_decision_kind */
+    OD_EVENT_SETTINGS, /* settings have been tried, `choice` */
     /* State. */
     OD_EVENT_WAITING, /* so many `tasks` have been submitted (od_engine_submit) and are not ready now */
     OD_EVENT_MEMORY,  /* device `place` has `bytes` in use now */
@@ -100,6 +102,7 @@ typedef struct od_event {
     uint64_t since_ns; /* of a stall or a fault */
     uint64_t bytes;    /* of memory in use */
     uint64_t tasks;    /* that wait */
+    const od_choice *choice;
     unsigned nscores;
     const od_score *scores;
 } od_event;

@@ -41,6 +41,7 @@
 #define OD_SCHED_POLICY_H
 
 #include "sched/background.h"
+#include "sched/choice.h"
 #include "sched/event.h"
 #include "sched/task.h"
 #include "util/container/registry.h"
@@ -103,6 +104,8 @@ typedef struct od_chooser_ops {
     void (*destroy)(void *chooser);
     /* Before a device asks the policy for a task; may call od_engine_adopt(). */
     void (*consider)(void *chooser);
+    void (*end)(void *chooser);      /* all that was known has been done */
+    const od_choices *(*choices)(const void *chooser); /* so far */
 } od_chooser_ops;
 
 typedef struct od_policy_ops {

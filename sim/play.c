@@ -99,7 +99,11 @@ od_status sim_play(const sim_graph *g, const sim_machine *m, sim_result *result,
 {
     played p = {0};
     od_play_result played_result = {.device = result->device};
-    od_settings settings = {m->policy, m->evict, m->buffer, m->lookahead, m->active};
+    od_settings settings = {.policy = m->policy,
+                            .evict = m->evict,
+                            .buffer = m->buffer,
+                            .lookahead = m->lookahead,
+                            .active = m->active};
     *result = (sim_result){0};
     make_data(g, &p);
     if (!make_tasks(g, m->platform, &p)) {

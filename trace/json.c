@@ -8,6 +8,7 @@
 #include "trace/format.h"
 
 #include "memmgr/data/transfer.h"
+#include "trace/json_choice.h"
 #include "trace/json_text.h"
 #include "trace/sink.h"
 #include "util/container/array.h"
@@ -143,14 +144,6 @@ static char *begin_instant(json *t, int place, od_track track, uint64_t ns, cons
     char *at = od_json_number(begin(t, "i", place), "tid", thread_number(track, 0));
     at = od_put(time_at(t, at, "ts", ns), ",\"s\":\"t\"");
     return od_json_string(at, "name", name);
-}
-
-/* From the one with this number on. */
-static char *put_scores(char *at, const od_event *event, unsigned first)
-{
-    for (unsigned i = first; i < event->nscores; i++)
-        at = od_put_number(od_json_member(at, event->scores[i].name), event->scores[i].value);
-    return at;
 }
 
 /* --- counters ----------------------------------------------------------------- */
@@ -427,18 +420,12 @@ static void write_transfer(json *t, const od_event *event)
 
 /* --- decisions, stalls --------------------------------------------------------------- */
 
-static char *put_datum(char *at, const od_datum *datum)
-{
-    at = od_put_address(od_json_args(at, "datum"), datum->base);
-    return od_json_number(at, "size", datum->size);
-}
-
 static void write_eviction(json *t, const od_event *event)
 {
     char *at = begin_instant(t, event->place, OD_EVICTIONS, event->ns, od_event_name(event->kind));
-    at = put_datum(od_put(at, ",\"cat\":\"evict\""), event->datum);
+    at = od_json_datum(od_put(at, ",\"cat\":\"evict\""), event->datum);
     at = od_json_string(at, "reason", od_evict_reason_name((od_evict_reason)event->reason));
-    end(t, od_put(put_scores(at, event, 0), "}"));
+    end(t, od_put(od_json_scores(at, event, 0), "}"));
 }
 
 static void write_decision(json *t, const od_event *event)
@@ -447,12 +434,20 @@ static void write_decision(json *t, const od_event *event)
     char *at = begin_instant(t, event->place, OD_DECISIONS, event->ns, name);
     at = od_put(at, ",\"cat\":\"decision\"");
     if (event->datum)
-        at = put_datum(at, event->datum);
+        at = od_json_datum(at, event->datum);
     else if (event->task)
         at = od_put_u64(od_json_args(at, "task"), about_task(t, event->task).number);
     else
         at = od_put_number(od_json_args(at, event->scores[0].name), event->scores[0].value);
-    end(t, od_put(put_scores(at, event, !event->datum && !event->task), "}"));
+    end(t, od_put(od_json_scores(at, event, !event->datum && !event->task), "}"));
+}
+
+/* Settings that were tried; and once half of their tasks are done, how long that took. */
+static void write_settings(json *t, const od_event *event)
+{
+    const char *name = event->choice->half_taken > 0 ? "settings, halfway" : "settings";
+    char *at = begin_instant(t, OD_HOST, OD_DECISIONS, event->ns, name);
+    end(t, od_put(od_json_choice(od_put(at, ",\"cat\":\"settings\""), event->choice), "}"));
 }
 
 /* A stall, or a page fault: a device, or one of its kernels, waited. */
@@ -463,7 +458,7 @@ static void write_wait(json *t, const od_event *event, od_track track, const cha
     char *at = begin_span(t, event->place, track, lane, from, to);
     at = od_json_string(at, "name", name);
     at = od_json_string(at, "cat", od_event_name(event->kind));
-    end(t, event->datum ? od_put(put_datum(at, event->datum), "}") : at);
+    end(t, event->datum ? od_put(od_json_datum(at, event->datum), "}") : at);
 }
 
 static void json_event(void *state, const od_event *event)
@@ -485,6 +480,9 @@ static void json_event(void *state, const od_event *event)
         break;
     case OD_EVENT_DECISION:
         write_decision(t, event);
+        break;
+    case OD_EVENT_SETTINGS:
+        write_settings(t, event);
         break;
     case OD_EVENT_WAITING:
         write_waiting(t, event);

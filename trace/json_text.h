@@ -36,6 +36,21 @@ static inline char *od_json_args(char *at, const char *first)
     return od_put(at, "\":");
 }
 
+/* Those of the event from the one with this number on. */
+static inline char *od_json_scores(char *at, const od_event *event, unsigned first)
+{
+    for (unsigned i = first; i < event->nscores; i++)
+        at = od_put_number(od_json_member(at, event->scores[i].name), event->scores[i].value);
+    return at;
+}
+
+/* The first arguments. */
+static inline char *od_json_datum(char *at, const od_datum *datum)
+{
+    at = od_put_address(od_json_args(at, "datum"), datum->base);
+    return od_json_number(at, "size", datum->size);
+}
+
 static inline char *od_json_place(char *at, const char *name, int place)
 {
     at = od_json_member(at, name);

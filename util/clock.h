@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The clock of the transfer threads: CLOCK_MONOTONIC, in nanoseconds.
+ * The clock of the transfer threads: CLOCK_MONOTONIC, in nanoseconds. And clocks of processor time.
  */
 #ifndef OD_UTIL_CLOCK_H
 #define OD_UTIL_CLOCK_H
@@ -11,11 +11,28 @@
 
 #define OD_NS_PER_S UINT64_C(1000000000)
 
-static inline uint64_t od_clock_ns(void)
+static inline uint64_t od_clock_read(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * OD_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t od_clock_ns(void)
+{
+    return od_clock_read(CLOCK_MONOTONIC);
+}
+
+/* What the calling thread has had of a processor. */
+static inline uint64_t od_clock_thread_ns(void)
+{
+    return od_clock_read(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Likewise all threads of the process. */
+static inline uint64_t od_clock_process_ns(void)
+{
+    return od_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Sleeps until the clock shows `end_ns`; returns at once where it does already. */

@@ -106,6 +106,12 @@ static uint64_t now_ns(void *driver)
     return od_clock_ns();
 }
 
+static uint64_t processor_ns(void *driver, bool own)
+{
+    (void)driver;
+    return own ? od_clock_thread_ns() : od_clock_process_ns();
+}
+
 static void fatal(void *driver, const char *message)
 {
     (void)driver;
@@ -128,6 +134,7 @@ od_driver_ops od_runtime_driver_ops = {
     .again = again,
     .free_again = free_again,
     .now_ns = now_ns,
+    .processor_ns = processor_ns,
     .waits_for_program = waits_for_program,
     .release_host = release_host,
     .discard = od_runtime_discard_part,

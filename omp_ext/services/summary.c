@@ -36,6 +36,7 @@ static void report(const od_run *run)
                    .evict = options->sched.evict,
                    .seed = options->sched.seed,
                    .wall_s = (double)(od_clock_ns() - run->start_ns) * 1e-9,
+                   .choices = od_engine_choices(run->engine),
                    .habits = run->habits,
                    .processors = run->processors,
                    .ndevices = run->backend->ndevices,

@@ -2,6 +2,7 @@
 /* See candidates.h. */
 #include "sched/auto/candidates.h"
 
+#include "sched/auto/sets.h"
 #include "sched/phase/active.h"
 
 #include <stdio.h>
@@ -50,10 +51,31 @@ static bool leaves_rule(const od_settings *given)
     return given->evict == od_evict_find(given->policy.ops->default_evict);
 }
 
-static void add_name(od_candidate *c)
+/* ", all devices", ", 2 devices", ", devices 0 2"; nothing where the policy decides. */
+static void name_active(const od_settings *s, char *text, size_t size)
 {
-    snprintf(c->name, sizeof c->name, "%s+%s, buffer %u, lookahead %.3g s, active %d", c->policy,
-             c->settings.evict->name, c->settings.buffer, c->settings.lookahead, c->settings.active);
+    size_t length = 0;
+    *text = '\0';
+    if (s->devices)
+        length = (size_t)snprintf(text, size, ", devices");
+    else if (s->active == OD_ACTIVE_CHOSEN)
+        snprintf(text, size, ", as many devices as load fastest");
+    else if (s->active >= ALL)
+        snprintf(text, size, ", all devices");
+    else if (s->active > 0)
+        snprintf(text, size, ", %d devices", s->active);
+    for (uint64_t left = s->devices; left && length < size; left &= left - 1)
+        length += (size_t)snprintf(text + length, size - length, " %d", __builtin_ctzll(left));
+}
+
+void od_candidate_name(od_candidate *c)
+{
+    const od_settings *s = &c->settings;
+    char ahead[40] = "", active[64];
+    if (s->lookahead > 0)
+        snprintf(ahead, sizeof ahead, ", lookahead %.3g s", s->lookahead);
+    name_active(s, active, sizeof active);
+    snprintf(c->name, sizeof c->name, "%s+%s, buffer %u%s%s", c->policy, s->evict->name, s->buffer, ahead, active);
 }
 
 /* False: this one is not to be tried. */
@@ -73,7 +95,7 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
         c->settings.lookahead = kind->ahead * work->mean_seconds;
     if (given->active <= 0)
         c->settings.active = kind->active;
-    add_name(c);
+    od_candidate_name(c);
     return c->settings.evict != NULL;
 }
 
@@ -91,21 +113,41 @@ static void add(od_candidate *candidates, unsigned most, unsigned *count, const 
     if (*count == most)
         return;
     candidates[*count] = *c;
-    add_name(&candidates[(*count)++]);
+    od_candidate_name(&candidates[(*count)++]);
+}
+
+static uint64_t left_devices(const od_work *work)
+{
+    uint64_t all = work->ndevices < OD_MAX_DEVICES ? OD_BIT(work->ndevices) - 1 : OD_BIT(OD_MAX_DEVICES) - 1;
+    return all & ~work->lost;
+}
+
+/* All devices, and of fewer and fewer one set of each kind. */
+static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
+{
+    od_device_sets sets;
+    od_candidate c = *best;
+    uint64_t all = left_devices(work);
+    unsigned count = 0, n = (unsigned)__builtin_popcountll(all);
+    c.settings.devices = 0;
+    c.settings.active = ALL;
+    add(candidates, most, &count, &c);
+    od_device_sets_find(work->topology, all, &sets);
+    for (unsigned k = n - 1 - (n - 1) / 4; k > 0; k -= 1 + (k - 1) / 4)
+        for (unsigned i = 0; i < sets.count[k]; i++) {
+            c.settings.devices = sets.set[k][i];
+            c.settings.active = (int)k;
+            add(candidates, most, &count, &c);
+        }
+    return count;
 }
 
 unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
 {
     static const double ahead[] = {0, 1, 2, 4, 6, 9, 16, 24, 40, 64};
     static const unsigned buffers[] = {1, 2, 4, 5, 8};
-    const od_settings *s = &best->settings;
-    unsigned count = 0, n = work->ndevices;
-    for (unsigned k = n; n > 1 && work->given->active <= 0 && k > 0; k -= 1 + (k - 1) / 4) {
-        od_candidate c = *best;
-        c.settings.active = k == n ? ALL : (int)k;
-        if (c.settings.active != s->active)
-            add(candidates, most, &count, &c);
-    }
+    bool open = work->given->active <= 0 && work->ndevices > 1;
+    unsigned count = open ? add_sets(candidates, most, best, work) : 0;
     for (size_t i = 0; work->given->lookahead <= 0 && i < sizeof ahead / sizeof *ahead; i++) {
         od_candidate c = *best;
         c.settings.lookahead = ahead[i] * work->mean_seconds;
@@ -114,7 +156,7 @@ unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_ca
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         od_candidate c = *best;
         c.settings.buffer = buffers[i];
-        if (buffers[i] != s->buffer)
+        if (buffers[i] != best->settings.buffer)
             add(candidates, most, &count, &c);
     }
     return count;

@@ -3,9 +3,10 @@
 #ifndef OD_SCHED_AUTO_CANDIDATES_H
 #define OD_SCHED_AUTO_CANDIDATES_H
 
+#include "memmgr/device/topology.h"
 #include "sched/settings.h"
 
-enum { OD_CANDIDATES_MAX = 32 };
+enum { OD_CANDIDATES_MAX = 64 };
 
 typedef struct od_candidate {
     od_settings settings;
@@ -20,8 +21,12 @@ typedef struct od_work {
     unsigned ndevices;
     uint32_t ntasks;
     double mean_seconds; /* of a kernel */
+    const od_topology *topology;
+    uint64_t lost; /* bit k: device k */
 } od_work;
 
+/* Sets its name. */
+void od_candidate_name(od_candidate *candidate);
 /* What may be worth a try, the most promising first, at most so many; returns how many there are. */
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work);
 /* Those that differ from the best of them in one thing: active devices, lookahead, or task buffer. */

@@ -10,8 +10,16 @@ static uint64_t bits_below(unsigned k)
     return k < OD_MAX_DEVICES ? OD_BIT(k) - 1 : UINT64_MAX;
 }
 
+/* Active devices by name; 0: so many. */
+static uint64_t chosen_set(const od_engine *e)
+{
+    return e->active.set & ~e->lost & bits_below(e->config.ndevices);
+}
+
 unsigned od_engine_active(const od_engine *e)
 {
+    if (chosen_set(e))
+        return (unsigned)__builtin_popcountll(chosen_set(e));
     unsigned left = e->config.ndevices - (unsigned)__builtin_popcountll(e->lost);
     unsigned count = e->active.count < left ? e->active.count : left;
     return count ? count : 1; /* plans of lost devices are carried out elsewhere */
@@ -19,8 +27,33 @@ unsigned od_engine_active(const od_engine *e)
 
 bool od_engine_idles(const od_engine *e, unsigned k)
 {
+    if (chosen_set(e))
+        return !(chosen_set(e) & OD_BIT(k));
     unsigned before = k - (unsigned)__builtin_popcountll(e->lost & bits_below(k)); /* that are not lost */
     return before >= e->active.count;
+}
+
+uint64_t od_engine_active_set(const od_engine *e)
+{
+    uint64_t set = 0;
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        set |= od_engine_idles(e, k) ? 0 : OD_BIT(k);
+    return set;
+}
+
+void od_engine_emit_active(od_engine *e, uint64_t before)
+{
+    uint64_t now = od_engine_active_set(e), idle = ~now & bits_below(e->config.ndevices);
+    const od_score scores[] = {{"active_devices", __builtin_popcountll(now)},
+                               {"before", __builtin_popcountll(before)},
+                               {"devices", (double)now}};
+    if (now == before || !od_is_observed(e))
+        return;
+    od_emit(e, (od_event){.kind = OD_EVENT_DECISION,
+                          .ns = od_engine_now(e),
+                          .place = idle ? __builtin_ctzll(idle) : (int)e->config.ndevices - 1,
+                          .reason = OD_DECISION_IDLE,
+                          OD_SCORES(scores)});
 }
 
 struct choice {

@@ -95,7 +95,11 @@ static void use(od_engine *e, const od_settings *s, void *state)
     e->config.active = s->active;
     e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
     e->policy_state = state;
+    uint64_t before = od_engine_active_set(e);
+    e->config.devices = s->devices;
     od_active_init(&e->active, &e->env, s->active, s->policy.ops->chooses_active);
+    e->active.set = s->devices;
+    od_engine_emit_active(e, before);
 }
 
 od_status od_engine_adopt(od_engine *e, const od_settings *s)
@@ -128,6 +132,7 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
         tell_of_data(e, k);
         e->todo |= OD_BIT(k);
     }
+    e->adopted = true;
     for (size_t i = 0; i < owned.count; i++)
         give(e, owned.task[i]);
     free(owned.task);
@@ -142,7 +147,8 @@ void od_engine_settings(const od_engine *e, od_settings *s)
                        .evict = e->config.evict,
                        .buffer = e->config.buffer,
                        .lookahead = e->config.lookahead,
-                       .active = e->config.active};
+                       .active = e->config.active,
+                       .devices = e->config.devices};
 }
 
 uint64_t od_engine_clock(const od_engine *e)
@@ -150,12 +156,47 @@ uint64_t od_engine_clock(const od_engine *e)
     return od_engine_now(e);
 }
 
-void od_engine_in_background(od_engine *e, od_background *job, size_t tasks)
+uint64_t od_engine_processor_ns(const od_engine *e, bool own)
 {
-    od_engine_background(e, job, tasks > OD_BACKGROUND_FEW ? tasks : OD_BACKGROUND_FEW);
+    const od_driver_ops *ops = e->config.driver_ops;
+    return ops->processor_ns ? ops->processor_ns(e->config.driver, own) : 0;
 }
 
-bool od_engine_has_background(const od_engine *e)
+uint64_t od_engine_lost(const od_engine *e)
 {
-    return e->config.driver_ops->start_background != NULL;
+    return e->lost;
+}
+
+double od_engine_known_seconds(const od_engine *e)
+{
+    unsigned left = e->config.ndevices - (unsigned)__builtin_popcountll(e->lost);
+    double seconds = e->known->open_seconds + e->known->taken_seconds;
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        seconds += e->known->claimed_seconds[k];
+    return left ? seconds / left : 0;
+}
+
+const od_pattern *od_engine_pattern(const od_engine *e)
+{
+    return &e->known->pattern;
+}
+
+void od_engine_in_background(od_engine *e, od_background *job, size_t tasks)
+{
+    size_t many = tasks > OD_BACKGROUND_FEW ? tasks : OD_BACKGROUND_FEW;
+    if (!e->config.driver_ops->processor_ns)
+        od_engine_background(e, job, many);
+    else if (!od_engine_start_background(e, job, many))
+        od_background_finish(e, job, false);
+}
+
+void od_engine_chosen(od_engine *e, const od_choice *choice)
+{
+    if (od_is_observed(e))
+        od_emit(e, (od_event){.kind = OD_EVENT_SETTINGS, .ns = od_engine_now(e), .place = OD_HOST, .choice = choice});
+}
+
+const od_choices *od_engine_choices(const od_engine *e)
+{
+    return e->chooser ? e->chooser_ops->choices(e->chooser) : NULL;
 }

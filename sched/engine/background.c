@@ -8,11 +8,16 @@ void od_background_finish(od_engine *e, od_background *job, bool carried_out)
     job->done(job, carried_out);
 }
 
-void od_engine_background(od_engine *e, od_background *job, size_t tasks)
+bool od_engine_start_background(od_engine *e, od_background *job, size_t tasks)
 {
     const od_driver_ops *ops = e->config.driver_ops;
     od_list_push_back(&e->background, &job->link);
-    if (tasks && ops->start_background && ops->start_background(e->config.driver, job, tasks))
+    return tasks && ops->start_background && ops->start_background(e->config.driver, job, tasks);
+}
+
+void od_engine_background(od_engine *e, od_background *job, size_t tasks)
+{
+    if (od_engine_start_background(e, job, tasks))
         return;
     job->run(job);
     job->seconds = 0;

@@ -136,10 +136,13 @@ bool od_buffer_fill(od_engine *e)
     bool any = false;
     int k;
     while (has_unbuffered_tasks(e) && (k = hungriest(e, refused)) != OD_NOWHERE) {
+        e->adopted = false;
         od_task *t = next_task(e, (unsigned)k);
         if (t)
             od_buffer_put(e, t, (unsigned)k, false);
-        if (!t || e->device[k].buffer.count > e->config.buffer) /* ahead one by one: perhaps it begins a load */
+        if (e->adopted)
+            refused = e->lost;
+        else if (!t || e->device[k].buffer.count > e->config.buffer) /* ahead one by one: perhaps it begins a load */
             refused |= OD_BIT(k);
         any |= t != NULL;
     }

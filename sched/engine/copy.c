@@ -84,12 +84,13 @@ static double seconds_of(const struct copier *c, const od_known_task *known)
     return fmax(seconds, least);
 }
 
-static int bound_of(const od_known_task *known)
+static int bound_of(const struct copier *c, const od_known_task *known)
 {
     if (!known->task)
         return OD_NOWHERE;
     bool given = known->taken && known->task->place >= 0 && known->task->place < OD_SPILL;
-    return given ? known->task->place : known->task->bound;
+    int place = given ? known->task->place : known->task->bound;
+    return place >= 0 && od_device_is_lost(c->e, place) ? OD_NOWHERE : place;
 }
 
 static void add_after(struct copier *c, const od_known_task *known, od_play_task *task)
@@ -130,7 +131,7 @@ static void add_data(struct copier *c)
         }
     for (uint32_t id = 0; id < od_directory_id_limit(c->e->directory); id++)
         if (c->datum[id])
-            c->of_datum[id] = add_datum(c, c->datum[id]->size, c->datum[id]->valid);
+            c->of_datum[id] = add_datum(c, c->datum[id]->size, c->datum[id]->valid & ~c->e->lost);
 }
 
 static uint32_t number_of(struct copier *c, const od_known_item *item)
@@ -149,7 +150,7 @@ static void add_task(struct copier *c, uint32_t t)
     od_play_task *task = &c->copy->tasks[t];
     task->seconds = seconds_of(c, known);
     task->kind = known->kind;
-    task->bound = bound_of(known);
+    task->bound = bound_of(c, known);
     task->first_access = c->naccesses;
     task->naccess = known->nuses;
     for (uint32_t i = 0; i < known->nuses; i++)
@@ -164,6 +165,8 @@ static void add_resident(struct copier *c)
         uint32_t first = count;
         od_list_each(it, &c->e->device[k].resident) {
             const od_replica *r = od_container_of(it, od_replica, lru);
+            if (od_device_is_lost(c->e, (int)k))
+                break;
             uint32_t d = c->of_datum[r->datum->id];
             if (r->state == OD_LEAVING)
                 continue;
@@ -222,6 +225,7 @@ static void fill_problem(struct copier *c)
                                       .memory = config->memory,
                                       .alignment = config->alignment,
                                       .peer = config->peer,
+                                      .lost = c->e->lost,
                                       .seed = config->seed};
 }
 
@@ -266,7 +270,7 @@ od_status od_engine_copy_make(od_engine *e, od_engine_copy *copy)
     struct copier c = {.e = e, .copy = copy, .now_ns = od_engine_now(e)};
     *copy = (od_engine_copy){0};
     od_known_predict(e->known);
-    if (e->lost)
+    if ((unsigned)__builtin_popcountll(e->lost) == e->config.ndevices)
         return OD_EDEVICE;
     bool ok = find_tasks(&c) && allocate(&c);
     if (ok)

@@ -16,7 +16,7 @@ typedef struct od_engine_copy {
 
 /* Needs the known graph: a policy with a chooser, or one that wants it. Data and order of tasks that are not ready are
  * predictions; priorities are bottom levels. Nothing in it is the engine's but its topology, if it has one. OD_ENOMEM,
- * OD_EDEVICE (one is lost): there is none, nothing is to be freed. */
+ * OD_EDEVICE (all are lost): there is none, nothing is to be freed. */
 od_status od_engine_copy_make(od_engine *engine, od_engine_copy *copy);
 void od_engine_copy_free(od_engine_copy *copy);
 

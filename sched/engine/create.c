@@ -152,6 +152,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     for (unsigned k = 0; !status && k < config->ndevices; k++)
         e->env.inbound += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
     od_active_init(&e->active, &e->env, config->active, config->policy->chooses_active);
+    e->active.set = config->devices;
     e->chooser_ops = config->policy->chooser;
     if (!status && (e->active.chooses || config->policy->wants_known || e->chooser_ops)) {
         e->known = od_known_create(config->ndevices, find_datum, e);

@@ -24,6 +24,7 @@
 #include "memmgr/device/topology.h"
 #include "sched/background.h"
 #include "sched/graph/levels.h"
+#include "sched/graph/pattern.h"
 #include "sched/guard/banker.h"
 #include "sched/settings.h"
 #include "sched/task.h"
@@ -77,6 +78,9 @@ typedef struct od_driver_ops {
     uint64_t (*now_ns)(void *driver); /* the driver's clock, real or virtual */
     /* The clock by which scheduling is measured where the driver's is virtual. NULL: now_ns. */
     uint64_t (*cost_ns)(void *driver);
+    /* Processor time of the process, or of the calling thread alone; called without the lock, too. NULL: not known, and
+     * what is done in the background has no limit. */
+    uint64_t (*processor_ns)(void *driver, bool own);
     /* Runs the job, which is about so many tasks, on another thread without the lock, then calls
      * od_engine_background_done(). False: not worth it or not possible now; the engine runs it at once. NULL: never. */
     bool (*start_background)(void *driver, od_background *job, size_t tasks);
@@ -125,6 +129,7 @@ typedef struct od_engine_config {
     const od_evict_ops *evict;
     int64_t guard; /* bytes of data that live on devices only, at most (sched/guard/banker.h); 0: not bounded */
     int active; /* devices, the others are idle; OD_ACTIVE_AS_POLICY or OD_ACTIVE_CHOSEN (sched/phase/active.h) */
+    uint64_t devices; /* bit k: device k is active, the others are idle; 0: as `active` says */
     uint64_t seed;
     const od_driver_ops *driver_ops;
     void *driver;
@@ -307,11 +312,16 @@ void od_engine_device_lost(od_engine *engine, unsigned k);
 od_status od_engine_adopt(od_engine *engine, const od_settings *settings);
 /* What counts now; policy options are not among it. */
 void od_engine_settings(const od_engine *engine, od_settings *settings);
-/* For choosers: the driver's clock; a job about so many tasks (od_driver_ops.start_background), and whether that is
- * another thread's. */
+/* For choosers: the driver's clocks, of processor time 0 where it has none; the lost devices; seconds that known tasks
+ * take at least; what has been submitted since all was done; a job about so many tasks (od_driver_ops.start_background), which is given up where it would have to
+ * run under the lock of a real run; and what has been chosen, for observers. */
 uint64_t od_engine_clock(const od_engine *engine);
+uint64_t od_engine_processor_ns(const od_engine *engine, bool own);
+uint64_t od_engine_lost(const od_engine *engine);
+double od_engine_known_seconds(const od_engine *engine);
+const od_pattern *od_engine_pattern(const od_engine *engine);
 void od_engine_in_background(od_engine *engine, od_background *job, size_t tasks);
-bool od_engine_has_background(const od_engine *engine);
+void od_engine_chosen(od_engine *engine, const od_choice *choice);
 
 /* --- the host ------------------------------------------------------------ */
 
@@ -334,6 +344,7 @@ od_status od_engine_sync_request(od_engine *engine, od_request **request);
 
 void od_engine_device_stats(od_engine *engine, unsigned k, od_device_stats *stats);
 void od_engine_stats_get(od_engine *engine, od_engine_stats *stats);
+const od_choices *od_engine_choices(const od_engine *engine); /* NULL: nothing chooses */
 /* Changes with every event: a watchdog compares two readings. */
 uint64_t od_engine_events(const od_engine *engine);
 bool od_engine_is_idle(const od_engine *engine); /* no task between ready and done, no transfer, no request */

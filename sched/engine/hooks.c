@@ -17,6 +17,8 @@ od_known_task *od_hook_submitted(od_engine *e, const void *kind, double seconds,
         return NULL;
     uint64_t begin = od_engine_cost_clock(e);
     od_known_task *known = od_known_submit(e->known, kind, seconds, uses, nuses);
+    if (known)
+        od_known_follow_new(e->known, known);
     count(e, begin);
     return known;
 }

@@ -111,6 +111,7 @@ struct od_engine {
     uint64_t rights_waiters; /* devices whose head waits for rights */
     uint64_t lost;           /* devices that do not answer any more */
     bool in_progress;        /* progress() is running */
+    bool adopted;            /* other settings: devices that have refused a task may take it now */
     bool awaited;            /* the program waits (od_engine_await) */
     bool held;               /* between od_engine_hold() and od_engine_resume() */
     size_t in_policy;        /* tasks that the policy owns */
@@ -159,6 +160,8 @@ void od_engine_check(const od_engine *e);
 /* background.c */
 /* About so many tasks; 0: at once. */
 void od_engine_background(od_engine *e, od_background *job, size_t tasks);
+/* False: it is among the jobs under way, and is to be run or given up now. */
+bool od_engine_start_background(od_engine *e, od_background *job, size_t tasks);
 void od_background_finish(od_engine *e, od_background *job, bool carried_out);
 
 /* active.c */
@@ -167,6 +170,8 @@ unsigned od_engine_active(const od_engine *e);
 bool od_engine_idles(const od_engine *e, unsigned k);
 /* False: no device may get a task before it is known. */
 bool od_engine_choose_active(od_engine *e);
+uint64_t od_engine_active_set(const od_engine *e); /* bit k: device k is not idle */
+void od_engine_emit_active(od_engine *e, uint64_t before); /* where that set has changed */
 
 /* hooks.c: the policy and the eviction rule; sched_ns counts what they take */
 /* NULL: the task need not be known, or out of memory. */

@@ -2,6 +2,15 @@
 /* What is known follows what the engine reports of tasks; see known.h. */
 #include "sched/graph/known.h"
 
+void od_known_follow_new(od_known *known, const od_known_task *task)
+{
+    if (known->pattern.batch != known->batches)
+        known->pattern = (od_pattern){.batch = known->batches};
+    for (uint32_t i = 0; i < task->nuses; i++)
+        od_pattern_mix(&known->pattern, task->uses[i].item->base + (uintptr_t)task->uses[i].mode);
+    od_pattern_add(&known->pattern, task->kind);
+}
+
 od_status od_known_follow_ready(od_known *known, od_task *task)
 {
     if (!known)
@@ -9,6 +18,8 @@ od_status od_known_follow_ready(od_known *known, od_task *task)
     od_known_task *ready = od_known_ready(known, task->known, task);
     if (!ready)
         return OD_ENOMEM;
+    if (!task->known)
+        od_known_follow_new(known, ready);
     od_durations_note(&known->durations, task->kind, task->duration);
     task->known = ready;
     return OD_OK;

@@ -18,6 +18,7 @@
 
 #include "sched/graph/durations.h"
 #include "sched/graph/levels.h"
+#include "sched/graph/pattern.h"
 #include "sched/task.h"
 
 typedef struct od_known_item {
@@ -89,6 +90,7 @@ typedef struct od_known {
     unsigned bits;
     uint32_t nitems;
     double mean_size; /* of data, bytes */
+    od_pattern pattern; /* of what has been submitted since all was done */
     od_durations durations;
     uint64_t sized; /* data that it is the mean of */
 } od_known;
@@ -122,6 +124,7 @@ void od_known_done(od_known *known, od_known_task *task);
 
 /* The life of a task as the engine follows it, by task->known; nothing where `known` is NULL, or the task is not in
  * it. */
+void od_known_follow_new(od_known *known, const od_known_task *task); /* for its pattern, when it is first met */
 od_status od_known_follow_ready(od_known *known, od_task *task); /* OD_ENOMEM: all is as before */
 void od_known_follow_taken(od_known *known, od_task *task);
 void od_known_follow_done(od_known *known, od_task *task);

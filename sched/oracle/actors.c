@@ -299,12 +299,17 @@ static bool pass(od_player *p)
     return true;
 }
 
-/* Even if all devices computed without a break from now on. */
+double od_actors_least(const od_player *p)
+{
+    return p->now + p->unbegun / p->nworkers;
+}
+
 static bool is_late(od_player *p, double limit)
 {
+    enum { NOW_AND_THEN = 64 }; /* moments */
     static const double about = 1 + 1e-9; /* rounding */
-    double least = p->now + p->unbegun / (p->p->ndevices * (double)p->p->slots);
-    p->late = p->now > limit || least > about * limit;
+    p->late = p->now > limit || od_actors_least(p) > about * limit ||
+              (p->p->stop && p->moments % NOW_AND_THEN == 0 && p->p->stop(p->p->stop_data));
     return p->late;
 }
 

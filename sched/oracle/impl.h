@@ -70,8 +70,9 @@ typedef struct od_player {
     double now;                  /* seconds */
     uint64_t now_ns;
     double unbegun;      /* seconds of tasks that have not begun */
+    unsigned nworkers;   /* tasks that all devices can run at once */
     double halfway, end; /* when half of the tasks, and the last one, have ended */
-    bool failed, late;
+    bool failed, late;   /* late: it ends after the limit, or was stopped */
 } od_player;
 
 /* actors.c */
@@ -79,6 +80,8 @@ od_status od_actors_init(od_player *player);
 void od_actors_free(od_player *player);
 /* Work for a queue (or, with OD_DIRECTIONS, for a worker) of the device, once the engine has returned. */
 void od_actors_wake(od_player *player, unsigned k, od_direction direction);
+/* Seconds from the beginning to the end, even if all devices computed without a break from now on. */
+double od_actors_least(const od_player *player);
 /* Hands over what is ready, then everything until all tasks are done. False: stuck, or not before the limit (late). */
 bool od_actors_run(od_player *player, double limit);
 

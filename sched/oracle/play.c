@@ -92,6 +92,7 @@ static od_status make_engine(od_player *p, const od_settings *s)
                                .buffer = s->buffer,
                                .lookahead = s->lookahead,
                                .active = s->active,
+                               .devices = s->devices,
                                .slots = problem->slots,
                                .peer = problem->peer,
                                .ranked = true,
@@ -137,6 +138,8 @@ static od_status make_data(od_player *p)
 static void make_tasks(od_player *p)
 {
     const od_play_problem *problem = p->p;
+    unsigned left = problem->ndevices - (unsigned)__builtin_popcountll(problem->lost);
+    p->nworkers = left * problem->slots;
     for (uint32_t a = 0; a < problem->naccesses; a++)
         p->access[a] = (od_access){.datum = p->datum[problem->accesses[a].datum], .mode = problem->accesses[a].mode};
     for (uint32_t t = 0; t < problem->ntasks; t++) {
@@ -164,6 +167,8 @@ static void submit(od_player *p, uint32_t t)
 
 static void begin(od_player *p)
 {
+    for (uint64_t lost = p->p->lost; lost; lost &= lost - 1)
+        od_engine_device_lost(p->engine, (unsigned)__builtin_ctzll(lost));
     for (uint32_t t = 0; p->submission && t < p->p->ntasks; t++)
         submit(p, t);
     for (uint32_t t = 0; t < p->p->ntasks; t++)
@@ -239,6 +244,7 @@ od_status od_play(const od_play_problem *problem, const od_settings *settings, d
         begin(p);
         result->seconds = od_actors_run(p, limit) ? p->end : (double)INFINITY;
         result->halfway = p->halfway;
+        result->at_least = od_actors_least(p);
         status = p->failed || (p->done < problem->ntasks && !p->late) ? OD_EINVAL : OD_OK;
         for (unsigned k = 0; result->device && k < problem->ndevices; k++)
             od_engine_device_stats(p->engine, k, &result->device[k]);

@@ -42,11 +42,15 @@ typedef struct od_play_problem {
     unsigned ndevices, slots;
     size_t memory, alignment; /* of each device's pool, bytes; as in od_engine_config */
     bool peer;
+    uint64_t lost; /* bit k: device k answers no more */
     uint64_t seed;
+    bool (*stop)(void *data); /* asked now and then: true ends the play as the limit does; NULL: nothing does */
+    void *stop_data;
 } od_play_problem;
 
 typedef struct od_play_result {
-    double seconds;          /* until the last task has ended; infinite: not before the limit */
+    double seconds;          /* until the last task has ended; infinite: not before the limit, or it was stopped */
+    double at_least;         /* seconds that it takes at least, as far as it was played */
     double halfway;          /* until half of the tasks are done */
     od_device_stats *device; /* by device, the caller's; NULL: not asked for */
 } od_play_result;

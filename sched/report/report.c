@@ -158,6 +158,41 @@ static void print_reruns(const od_device_stats *totals, FILE *file)
                 mb(totals->dropped_bytes), totals->reruns, totals->reruns == 1 ? "" : "s");
 }
 
+static const char *about(char text[32], const od_outlook *outlook)
+{
+    snprintf(text, 32, "%s%.3f s", outlook->at_least ? "> " : "", outlook->seconds);
+    return text;
+}
+
+static void print_choice(const od_choice *c, const od_report *report, FILE *file)
+{
+    char best[32], other[32];
+
+    fprintf(file, "ompdarts: %s, %" PRIu64 " tasks, %u settings played: %s%s, predicted %s", report->policy, c->tasks,
+            c->tried, c->best.name, c->adopted ? "" : " (no change)", about(best, &c->best));
+    if (c->present.name[0] && c->adopted)
+        fprintf(file, "; as before %s", about(other, &c->present));
+    if (c->second.name[0])
+        fprintf(file, "; next best %s %s", c->second.name, about(other, &c->second));
+    if (c->half_taken > 0)
+        fprintf(file, "; half took %.3f s, predicted %.3f s", c->half_taken, c->half_predicted);
+    fputc('\n', file);
+}
+
+/* Those that changed something, and the last one. */
+static void print_choices(const od_report *report, FILE *file)
+{
+    const od_choices *all = report->choices;
+
+    if (!all || !all->count)
+        return;
+    fprintf(file, "ompdarts: %s: settings chosen %" PRIu64 " time%s, %.4f s of processor time\n", report->policy,
+            all->count, all->count == 1 ? "" : "s", seconds(all->processor_ns));
+    for (unsigned i = 0, kept = od_choices_kept(all); i < kept; i++)
+        if (all->kept[i].adopted || i + 1 == kept)
+            print_choice(&all->kept[i], report, file);
+}
+
 /* All tasks of devices ran on one of several: which datum kept them there. */
 static void print_held(const od_report *report, FILE *file)
 {
@@ -195,6 +230,7 @@ void od_report_print(const od_report *report, FILE *file)
         print_host(report, width, file);
     totals.tasks += report->engine.host_tasks;
     print_row("all", width, &totals, idle_ns, file);
+    print_choices(report, file);
     print_habits(report, file);
     print_faults(&totals, file);
     print_reruns(&totals, file);
@@ -294,6 +330,50 @@ static void add_totals(builder *b, const od_report *report)
         cJSON_Delete(object);
 }
 
+static void add_outlook(builder *b, const char *role, const od_outlook *outlook)
+{
+    cJSON *object = b->ok && outlook->name[0] ? cJSON_AddObjectToObject(b->object, role) : NULL;
+    builder inner = {.object = object, .ok = object != NULL};
+
+    if (!outlook->name[0])
+        return;
+    add_string(&inner, "settings", outlook->name);
+    add_number(&inner, outlook->at_least ? "at_least_s" : "predicted_s", outlook->seconds);
+    b->ok = inner.ok;
+}
+
+static void add_choice(builder *b, cJSON *array, const od_choice *c)
+{
+    builder one = {.object = cJSON_CreateObject()};
+
+    one.ok = b->ok && one.object && cJSON_AddItemToArray(array, one.object);
+    add_integer(&one, "tasks", c->tasks);
+    add_integer(&one, "tried", c->tried);
+    one.ok = one.ok && cJSON_AddBoolToObject(one.object, "adopted", c->adopted);
+    add_outlook(&one, "best", &c->best);
+    add_outlook(&one, "present", &c->present);
+    add_outlook(&one, "second", &c->second);
+    if (c->half_taken > 0) {
+        add_number(&one, "half_predicted_s", c->half_predicted);
+        add_number(&one, "half_taken_s", c->half_taken);
+    }
+    b->ok = one.ok;
+}
+
+static void add_choices(builder *b, const od_report *report)
+{
+    const od_choices *all = report->choices;
+
+    if (!all)
+        return;
+    add_integer(b, "choices_made", all->count);
+    add_number(b, "choices_s", seconds(all->processor_ns));
+    cJSON *array = b->ok ? cJSON_AddArrayToObject(b->object, "choices") : NULL;
+    b->ok = array != NULL;
+    for (unsigned i = 0; b->ok && i < od_choices_kept(all); i++)
+        add_choice(b, array, &all->kept[i]);
+}
+
 /* The file's text, to be freed with cJSON_free(); NULL: out of memory. */
 static char *json_text(const od_report *report)
 {
@@ -312,6 +392,7 @@ static char *json_text(const od_report *report)
     add_number(&b, "host_busy_s", seconds(report->engine.host_busy_ns));
     add_number(&b, "sched_ns_per_task", od_report_sched_ns_per_task(report));
     add_integer(&b, "spill_peak_bytes", report->engine.spill_peak_bytes);
+    add_choices(&b, report);
     add_totals(&b, report);
     add_devices(&b, report);
     char *text = b.ok ? cJSON_Print(b.object) : NULL;

@@ -26,6 +26,7 @@ typedef struct od_report {
     uint64_t seed;
     double wall_s; /* from the first to the last event of the run, seconds */
     od_engine_stats engine;
+    const od_choices *choices; /* of settings, borrowed; NULL: nothing chose */
     uint64_t habits;     /* constructs that named the default device and were scheduled all the same */
     unsigned processors; /* that host devices share with the program; 0: devices compute by themselves */
     unsigned ndevices;

@@ -283,6 +283,23 @@ static int worst_first(const void *a, const void *b)
     return (first->weight < second->weight) - (first->weight > second->weight);
 }
 
+/* What auto expected, and how right it was. */
+static void look_at_settings(finder *f)
+{
+    const trace_settings *s = &f->trace->settings;
+    char half[80] = "", next[160] = "";
+    if (!s->tried)
+        return;
+    if (s->half_taken_s > 0)
+        snprintf(half, sizeof half, "; half of them took %.3f s, predicted %.3f s", s->half_taken_s,
+                 s->half_predicted_s);
+    if (s->second[0])
+        snprintf(next, sizeof next, "; next best %s, %s%.3f s", s->second, s->second_at_least ? "over " : "",
+                 s->second_s);
+    find(f, 0, "auto played %" PRIu64 " settings for %" PRIu64 " tasks and %s %s: predicted %.3f s, before %.3f s%s%s",
+         s->tried, s->tasks, s->adopted ? "took" : "kept", s->best, s->best_s, s->present_s, next, half);
+}
+
 static void look(finder *f)
 {
     look_at_run(f);
@@ -294,6 +311,7 @@ static void look(finder *f)
     if (!f->count)
         find(f, 0, "found nothing to improve: no device waited for more than %.0f%% of the time",
              100 * worth_emitting);
+    look_at_settings(f);
     qsort(f->found, f->count, sizeof *f->found, worst_first);
 }
 

@@ -117,7 +117,8 @@ static void add_rest(const snapshot *s, int k, spans *into)
     const trace_file *t = s->trace;
     double from = t->active && k >= (int)t->active ? 0 : -1; /* negative: it works */
     for (size_t i = 0; i < t->nidles; i++) {
-        bool idle = k >= (int)t->idles[i].active;
+        uint64_t devices = t->idles[i].devices;
+        bool idle = devices ? !(devices >> k & 1) : k >= (int)t->idles[i].active;
         if (!idle && from >= 0)
             add(s, into, from, t->idles[i].at_us);
         from = !idle ? -1 : from < 0 ? t->idles[i].at_us : from;

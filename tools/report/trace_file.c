@@ -396,6 +396,24 @@ static bool read_fault(reader *r, const cJSON *event)
     return true;
 }
 
+static bool read_settings(reader *r, const cJSON *args)
+{
+    bool at_least = cJSON_HasObjectItem(args, "second_at_least_s");
+    trace_settings *s = &r->file->settings;
+    *s = (trace_settings){.best_s = number(args, "best_s", 0),
+                          .present_s = number(args, "present_s", 0),
+                          .second_s = number(args, at_least ? "second_at_least_s" : "second_s", 0),
+                          .half_predicted_s = number(args, "half_predicted_s", 0),
+                          .half_taken_s = number(args, "half_taken_s", 0),
+                          .adopted = integer(args, "adopted"),
+                          .second_at_least = at_least,
+                          .tasks = count(args, "tasks"),
+                          .tried = count(args, "tried")};
+    snprintf(s->best, sizeof s->best, "%s", text(args, "best"));
+    snprintf(s->second, sizeof s->second, "%s", text(args, "second"));
+    return true;
+}
+
 static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
 {
     trace_choice choice = {.place = event_place(r, event), .at_us = number(event, "ts", 0), .datum = TRACE_NO_DATUM};
@@ -406,7 +424,8 @@ static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
         if (strcmp(text(args, "reason"), od_evict_reason_name((od_evict_reason)reason)) == 0)
             choice.reason = (od_evict_reason)reason;
     if (strcmp(text(event, "name"), "idle") == 0) {
-        trace_idle idle = {choice.at_us, number(args, "finish_s", 0), (unsigned)integer(args, "active_devices")};
+        trace_idle idle = {choice.at_us, number(args, "finish_s", 0), count(args, "devices"),
+                           (unsigned)integer(args, "active_devices")};
         return APPEND(r->file, idles, nidles, idle);
     }
     if (evicts)
@@ -449,7 +468,7 @@ static bool read_event(reader *r, const cJSON *event)
     case 'C':
         return read_counter(r, event, args);
     case 'i':
-        return read_choice(r, event, args);
+        return strcmp(cat, "settings") == 0 ? read_settings(r, args) : read_choice(r, event, args);
     case 'X':
         if (strcmp(cat, "task") == 0)
             return read_task(r, event, args);

@@ -84,10 +84,19 @@ typedef struct trace_level { /* memory in use */
     uint64_t bytes;
 } trace_level;
 
-typedef struct trace_idle { /* from now on so many devices work */
+typedef struct trace_idle { /* from now on so many devices work, the first, or these */
     double at_us, finish_s;
+    uint64_t devices; /* bit k: device k; 0: the first */
     unsigned active; 
 } trace_idle;
+
+typedef struct trace_settings { /* tried by auto; seconds */
+    char best[96], second[96];
+    double best_s, present_s, second_s;    /* predicted; 0: not known */
+    double half_predicted_s, half_taken_s; /* until half of the tasks were done; 0: they are not yet */
+    bool adopted, second_at_least;         /* that one is a lower bound */
+    uint64_t tasks, tried;
+} trace_settings;
 
 typedef struct trace_waiting { /* tasks created and not ready */
     double at_us;
@@ -137,6 +146,7 @@ typedef struct trace_file {
     trace_level *levels;
     trace_waiting *waiting;
     trace_idle *idles;
+    trace_settings settings; /* the last; tried 0: none */
     size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting,
         nidles;
     uint64_t faults; /* of pages, and for how long kernels waited for them in all */

@@ -182,6 +182,9 @@ void told_event(told *t, const od_event *event, size_t task, size_t memory)
     case OD_EVENT_DECISION:
         decision_event(t, event, task);
         break;
+    case OD_EVENT_SETTINGS:
+        EXPECT(t, event->choice->tried > 0 && event->choice->best.name[0], "settings are told, and none is the best");
+        break;
     case OD_EVENT_WAITING:
         EXPECT(t, event->tasks == t->waiting + 1 || event->tasks + 1 == t->waiting,
                "%" PRIu64 " tasks wait after %" PRIu64, event->tasks, t->waiting);

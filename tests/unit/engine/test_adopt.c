@@ -18,10 +18,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { GRAPHS = 1500 };
+enum { GRAPHS = 3000 };
 
 static uint64_t changes;
-static unsigned adopted, played, refused;
+static unsigned adopted, played, without; /* a device that is lost */
 
 static unsigned below(uint64_t *seed, unsigned limit)
 {
@@ -46,10 +46,16 @@ static od_settings random_settings(void)
     od_settings s = {.evict = od_evict_find(od_evict_names()[below(&changes, nrules)]),
                      .buffer = 1 + below(&changes, 4),
                      .lookahead = below(&changes, 3),
-                     .active = (int)below(&changes, 6) - 1};
+                     .active = (int)below(&changes, 6) - 1,
+                     .devices = below(&changes, 2) ? 0 : below(&changes, 16)};
     assert_int_equal(od_policy_choose(od_policy_names()[below(&changes, npolicies)], &s.policy, error, sizeof error),
                      OD_OK);
     return s;
+}
+
+static bool at_once(void *data)
+{
+    return !data;
 }
 
 /* The same with levels worked out before, and just so long as that takes; not in less. */
@@ -60,10 +66,12 @@ static void play_again(od_play_problem problem, const od_settings *settings, dou
     assert_non_null(levels);
     problem.priority = levels;
     assert_int_equal(od_play(&problem, settings, seconds, &result), OD_OK);
-    if (result.seconds != seconds) print_message("XX %.12g %.12g halfway %g n=%u slots=%u tasks=%u\n", result.seconds, seconds, result.halfway, problem.ndevices, problem.slots, problem.ntasks);
     assert_true(result.seconds >= seconds && result.seconds <= seconds);
     assert_int_equal(od_play(&problem, settings, 0.9 * seconds, &result), OD_OK);
-    assert_true(isinf(result.seconds));
+    assert_true(isinf(result.seconds) && result.at_least > 0 && result.at_least <= seconds * (1 + 1e-9));
+    problem.stop = at_once;
+    assert_int_equal(od_play(&problem, settings, (double)INFINITY, &result), OD_OK);
+    assert_true(isinf(result.seconds) && result.at_least <= seconds * (1 + 1e-9));
     free(levels);
 }
 
@@ -74,7 +82,7 @@ static void play(od_engine *engine)
     od_settings settings = random_settings();
     od_play_result result = {0};
     if (od_engine_copy_make(engine, &copy)) {
-        refused++; /* a device is lost */
+        assert_true(od_engine_lost(engine)); /* all are */
         return;
     }
     od_status status = od_play(&copy.problem, &settings, (double)INFINITY, &result);
@@ -85,6 +93,7 @@ static void play(od_engine *engine)
     if (status == OD_OK && copy.problem.ntasks && !settings.policy.ops->chooser) /* which changes at random */
         play_again(copy.problem, &settings, result.seconds);
     played += status == OD_OK;
+    without += status == OD_OK && copy.problem.lost;
     od_engine_copy_free(&copy);
 }
 
@@ -110,7 +119,13 @@ static void nothing(void *engine)
     (void)engine;
 }
 
-static const od_chooser_ops restless = {itself, nothing, change};
+static const od_choices *none(const void *engine)
+{
+    (void)engine;
+    return NULL;
+}
+
+static const od_chooser_ops restless = {itself, nothing, change, nothing, none};
 
 /* --- runs -------------------------------------------------------------------------------- */
 
@@ -159,11 +174,71 @@ static void any_policy_after_any_other(void **state)
         if (!w_run(&graph, &machine, pick, &seed))
             fail_msg("round %llu", (unsigned long long)round);
     }
-    assert_true(adopted > GRAPHS && played > GRAPHS && refused > 0);
+    assert_true(adopted > GRAPHS && played > GRAPHS && without > 0);
+}
+
+/* --- asked again --------------------------------------------------------------------------- */
+
+static unsigned asked; /* devices, while one task is left */
+
+static od_task *refuse(void *state, unsigned k)
+{
+    (void)state;
+    (void)k;
+    return NULL;
+}
+
+/* When both devices have been asked for the last task, and the second is still to answer. */
+static void change_late(void *engine)
+{
+    od_engine_stats stats;
+    od_engine_stats_get(engine, &stats);
+    od_settings settings;
+    od_engine_settings(engine, &settings);
+    settings.policy.ops = od_policy_find("eager");
+    settings.active = 1;
+    if (stats.unfinished == 1 && ++asked == 2)
+        assert_int_equal(od_engine_adopt(engine, &settings), OD_OK);
+}
+
+static const od_chooser_ops late = {itself, nothing, change_late, nothing, none};
+
+static unsigned pick_first(void *none_at_all, unsigned n)
+{
+    (void)none_at_all;
+    (void)n;
+    return 0;
+}
+
+/* The first task is placed by the engine, the second one waits for a policy that gives it away. */
+static void devices_are_asked_again(void **state)
+{
+    static od_policy_ops ops;
+    w_graph graph = {.ntasks = 2, .ndata = 2, .host_reads = -1, .keep = true, .size = {1, 1}};
+    w_machine machine = {.ndevices = 2,
+                         .memory = 8,
+                         .buffer = 2,
+                         .slots = 1,
+                         .policy = "stubborn",
+                         .evict = "lru",
+                         .failing_task = -1};
+    (void)state;
+    ops = *od_policy_find("eager");
+    ops.name = "stubborn";
+    ops.pop = refuse;
+    ops.chooser = &late;
+    od_policy_register(&ops);
+    for (int t = 0; t < graph.ntasks; t++)
+        graph.task[t] = (w_task){.nuses = 1, .use = {{t, OD_READ_WRITE}}};
+    assert_true(w_run(&graph, &machine, pick_first, NULL));
+    assert_true(asked > 2);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_policy_after_any_other)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_policy_after_any_other),
+        cmocka_unit_test(devices_are_asked_again),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <setjmp.h>
 
@@ -202,9 +203,12 @@ struct event {
     od_task *task;
 };
 
+enum { JOBS = 8 };
+
 struct world {
     const model_graph *graph;
     const model_machine *machine;
+    od_driver_ops ops;
     od_engine *engine;
     od_datum **datum;
     od_task *task;
@@ -214,6 +218,9 @@ struct world {
     struct event *event;
     uint32_t nevents, capacity;
     uint64_t now, number;
+    uint64_t own_ns;    /* a thread's clock */
+    od_background *job[JOBS]; /* under way */
+    unsigned njobs;
     uint64_t link_free[2 + MODEL_DEVICES]; /* when the links from and to the host and those between devices are free */
     uint64_t tasks[MODEL_DEVICES];
     uintptr_t *base; /* of each datum */
@@ -274,6 +281,21 @@ static uint64_t now_ns(void *driver)
     return ((struct world *)driver)->now;
 }
 
+static uint64_t processor_ns(void *driver, bool own)
+{
+    struct world *w = driver;
+    return own ? w->own_ns += w->machine->tick : w->now + 1;
+}
+
+static bool start_background(void *driver, od_background *job, size_t tasks)
+{
+    struct world *w = driver;
+    if (w->njobs == JOBS || !w->machine->tick || !tasks)
+        return false;
+    w->job[w->njobs++] = job;
+    return true;
+}
+
 static void fatal(void *driver, const char *message)
 {
     (void)driver;
@@ -285,6 +307,7 @@ static const od_driver_ops driver_ops = {.start_transfer = start_transfer,
                                          .complete_task = complete_task,
                                          .complete_request = complete_request,
                                          .now_ns = now_ns,
+                                         .start_background = start_background,
                                          .fatal = fatal};
 
 static uint32_t level_uses(const struct world *w, uint32_t t, od_level_use *uses)
@@ -352,8 +375,10 @@ static void build(struct world *w)
                                .policy_values = policy.values,
                                .evict = od_evict_find(m->evict ? m->evict : policy.ops->default_evict),
                                .seed = m->seed,
-                               .driver_ops = &driver_ops,
+                               .driver_ops = &w->ops,
                                .driver = w};
+    w->ops = driver_ops;
+    w->ops.processor_ns = m->tick ? processor_ns : NULL;
     assert_int_equal(od_engine_create(&config, &w->engine), OD_OK);
     const uintptr_t first = 4096;
     uintptr_t end = first;
@@ -367,12 +392,33 @@ static void build(struct world *w)
         assert_int_equal(od_engine_datum(w->engine, w->base[d], graph->size[d], &w->datum[d]), OD_OK);
         od_engine_release(w->engine, w->datum[d]);
     }
-    for (uint32_t t = 0; graph->dependences && t < graph->ntasks; t++)
-        announce(w, t);
+}
+
+/* It answers no more: nothing ends well there. */
+static bool is_lost(const struct world *w, int place)
+{
+    const model_machine *m = w->machine;
+    return m->lost && place == (int)m->lost && w->done >= m->lost_after;
+}
+
+static od_status status_of(const struct world *w, const struct event *event)
+{
+    const od_transfer *x = event->transfer;
+    bool lost = x ? is_lost(w, x->from) || is_lost(w, x->to) : is_lost(w, event->task->place);
+    return lost ? OD_EDEVICE : OD_OK;
+}
+
+static void end_job(struct world *w)
+{
+    od_background *job = w->job[--w->njobs];
+    job->run(job);
+    od_engine_background_done(w->engine, job);
 }
 
 static void next_event(struct world *w)
 {
+    while (w->njobs)
+        end_job(w);
     uint32_t first = 0;
     for (uint32_t i = 1; i < w->nevents; i++) {
         const struct event *a = &w->event[i], *b = &w->event[first];
@@ -383,10 +429,13 @@ static void next_event(struct world *w)
     w->event[first] = w->event[--w->nevents];
     w->now = event.end_ns;
     w->nready = 0;
+    od_status status = status_of(w, &event);
     if (event.transfer)
-        od_engine_transfer_done(w->engine, event.transfer, OD_OK);
+        od_engine_transfer_done(w->engine, event.transfer, status);
     else
-        od_engine_task_done(w->engine, event.task, OD_OK);
+        od_engine_task_done(w->engine, event.task, status);
+    if (is_lost(w, (int)w->machine->lost) && !od_engine_lost(w->engine))
+        od_engine_device_lost(w->engine, w->machine->lost);
     for (uint32_t i = 0; i < w->nready; i++)
         submit(w, w->ready[i]);
 }
@@ -412,6 +461,35 @@ static model_result result_of(struct world *w)
     return result;
 }
 
+/* All tasks of the graph, each waiting for so many. */
+static void run_round(struct world *w, const uint32_t *waits_for)
+{
+    uint32_t n = w->graph->ntasks;
+    memcpy(w->edges.indegree, waits_for, n * sizeof *waits_for);
+    for (uint32_t t = 0; w->graph->dependences && t < n; t++)
+        announce(w, t);
+    for (uint32_t t = 0; t < n; t++)
+        if (waits_for[t] == 0)
+            submit(w, t);
+    while (w->nevents > 0)
+        next_event(w);
+}
+
+static void run_rounds(struct world *w)
+{
+    const model_machine *m = w->machine;
+    uint32_t *waits_for = zeroed(w->graph->ntasks, sizeof *waits_for);
+    memcpy(waits_for, w->edges.indegree, w->graph->ntasks * sizeof *waits_for);
+    for (unsigned round = 0; round < (m->rounds ? m->rounds : 1); round++) {
+        uint64_t begun = w->now;
+        run_round(w, waits_for);
+        if (m->round_s)
+            m->round_s[round] = (double)(w->now - begun) * 1e-9;
+    }
+    assert_int_equal(w->done, w->graph->ntasks * (m->rounds ? m->rounds : 1));
+    free(waits_for);
+}
+
 model_result model_run(const model_graph *graph, const model_machine *machine)
 {
     struct world w = {.graph = graph, .machine = machine, .edges = make_edges(graph)};
@@ -422,19 +500,11 @@ model_result model_run(const model_graph *graph, const model_machine *machine)
     w.base = zeroed(graph->ndata, sizeof *w.base);
     w.ready = zeroed(graph->ntasks, sizeof *w.ready);
     build(&w);
-    uint32_t *roots = zeroed(graph->ntasks, sizeof *roots), nroots = 0;
-    for (uint32_t t = 0; t < graph->ntasks; t++) {
-        if (w.edges.indegree[t] == 0)
-            roots[nroots++] = t;
-    }
-    for (uint32_t i = 0; i < nroots; i++)
-        submit(&w, roots[i]);
-    while (w.nevents > 0)
-        next_event(&w);
-    assert_int_equal(w.done, graph->ntasks);
+    run_rounds(&w);
     model_result result = result_of(&w);
+    if (machine->choices)
+        *machine->choices = *od_engine_choices(w.engine);
     od_engine_destroy(w.engine);
-    free(roots);
     free(w.datum);
     free(w.task);
     free(w.access);

@@ -37,6 +37,13 @@ typedef struct model_machine {
     const char *policy;               /* as OMPDARTS_SCHED */
     const char *evict;                /* NULL: what suits the policy */
     uint64_t seed;
+    unsigned rounds;   /* so many times the graph, one after the other; 0: once */
+    double *round_s;   /* seconds that each takes, the caller's; NULL: not asked for */
+    unsigned lost;     /* this device is lost, after so many tasks; 0: none is */
+    uint32_t lost_after;
+    uint64_t tick; /* ns of processor time from one look at a thread's clock to the next; the process keeps one processor
+                      busy; 0: there are no such clocks */
+    od_choices *choices; /* what has been chosen, the caller's; NULL: not asked for */
 } model_machine;
 
 typedef struct model_result {

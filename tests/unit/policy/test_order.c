@@ -180,6 +180,26 @@ static void test_empty_batch(void **unused)
     assert_int_equal(begin[2], 0);
 }
 
+/* Durations that differ by nine orders of magnitude: sums are rounded, and the balance ends all the same. */
+static void test_balance_ends(void **unused)
+{
+    (void)unused;
+    uint64_t seed = 25;
+    for (int round = 0; round < ROUNDS; round++) {
+        ref_batch b;
+        uint32_t order[REF_TASKS], begin[MAX_PARTS + 1];
+        random_batch(&seed, &b);
+        for (uint32_t t = 0; t < b.batch.ntasks; t++)
+            b.duration[t] = random_below(&seed, 2) ? 1e-9 * (double)(1 + random_below(&seed, 3)) : 1;
+        od_hfp_options options = random_options(&seed);
+        options.parts = 2 + (uint32_t)random_below(&seed, 2);
+        assert_int_equal(od_order_hfp(&b.batch, &options, order, begin), OD_OK);
+        od_order_balance(&b.batch, options.parts, order, begin);
+        assert_permutation(order, b.batch.ntasks);
+        assert_int_equal(begin[options.parts], b.batch.ntasks);
+    }
+}
+
 /* --- worked examples ------------------------------------------------------------------ */
 
 /* Figure 2.2: five tasks, six data, three in memory, natural order: D1 leaves before T3, D2 before T4, D3 and D4 before
@@ -379,6 +399,7 @@ static void test_results_are_permutations(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_balance_ends),
         cmocka_unit_test(test_simple_orders),
         cmocka_unit_test(test_hfp),
         cmocka_unit_test(test_hfp_again),

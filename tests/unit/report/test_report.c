@@ -149,6 +149,42 @@ static void the_summary_names_habits(void **state)
     has(summary_of(&r), "7 constructs named the default device");
 }
 
+static const od_choices choices = {
+    .count = 2,
+    .processor_ns = 1200000,
+    .kept = {{.adopted = true,
+              .tasks = 64,
+              .tried = 30,
+              .present = {"present", 2.5, false},
+              .best = {"lws+luf", 1.25, false},
+              .second = {"eager+lru", 1.5, true},
+              .half_predicted = 0.5,
+              .half_taken = 0.625},
+             {.tasks = 128, .tried = 1, .best = {"present", 3, false}, .present = {"present", 3, false}}}};
+
+static void the_summary_names_choices(void **state)
+{
+    od_report r = report;
+    (void)state;
+    assert_null(strstr(summary_of(&r), "settings"));
+    r.policy = "auto";
+    r.choices = &choices;
+    const char *text = summary_of(&r);
+    has(text, "auto: settings chosen 2 times, 0.0012 s of processor time\n");
+    has(text, "64 tasks, 30 settings played: lws+luf, predicted 1.250 s; as before 2.500 s; next best eager+lru > 1.500 s; "
+              "half took 0.625 s, predicted 0.500 s\n");
+    has(text, "128 tasks, 1 settings played: present (no change), predicted 3.000 s\n");
+    assert_int_equal(od_report_write_json(&r, path), OD_OK);
+    cJSON *root = cJSON_Parse(read_file(path)), *all = cJSON_GetObjectItem(root, "choices");
+    assert_int_equal(cJSON_GetArraySize(all), 2);
+    const cJSON *first = cJSON_GetArrayItem(all, 0), *second = cJSON_GetObjectItem(first, "second");
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(first, "adopted")));
+    assert_true(cJSON_GetObjectItem(second, "at_least_s")->valuedouble == 1.5);
+    assert_true(cJSON_GetObjectItem(first, "half_taken_s")->valuedouble == 0.625);
+    assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(all, 1), "second"));
+    cJSON_Delete(root);
+}
+
 static void the_summary_names_page_faults(void **state)
 {
     od_report_device two[] = {{.name = "host-0", .stats = {.faults = 1, .fault_bytes = 4096, .fault_ns = 250000000}},
@@ -463,6 +499,7 @@ int main(void)
         cmocka_unit_test(totals_are_sums_and_largest_memory),
         cmocka_unit_test(shares_and_averages),
         cmocka_unit_test(the_summary_names_habits),
+        cmocka_unit_test(the_summary_names_choices),
         cmocka_unit_test(the_summary_names_page_faults),
         cmocka_unit_test(the_summary_names_what_held_all_tasks_on_one_device),
         cmocka_unit_test(the_summary_shows_every_figure),

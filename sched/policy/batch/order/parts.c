@@ -115,8 +115,9 @@ void od_order_balance(const od_batch *batch, uint32_t parts, uint32_t *order, ui
     for (uint32_t t = 0; t < batch->ntasks; t++)
         total += batch->duration[t];
     struct balance balance = {batch, parts, order, begin, total / parts};
-    while (move_towards_mean(&balance))
-        ;
+    uint32_t moves = batch->ntasks; /* a task that has moved stays, but for rounding */
+    while (moves && move_towards_mean(&balance))
+        moves--;
 }
 
 /* --- interlacing ---------------------------------------------------------------- */

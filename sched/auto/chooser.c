@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See chooser.h. */
+#include "sched/auto/chooser.h"
+
+#include "sched/auto/iterations.h"
+#include "sched/auto/trial.h"
+#include "util/log.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEWEST_TASKS = 16, MOST_TASKS = 200000 };
+
+struct chooser {
+    od_engine *e;
+    od_settings given;    /* as the user wants them */
+    od_candidate current; /* as they are */
+    od_candidate next;    /* to be adopted as soon as that is possible */
+    bool pending;
+    bool under_way;
+    bool again;        /* what is known is to be played again, though it has not grown */
+    bool stops;        /* it chooses no more: out of memory, or no device is left */
+    uint64_t lost;     /* devices, when the last choice was begun */
+    uint64_t known;    /* tasks then */
+    uint64_t done;     /* tasks that were done then */
+    uint64_t begun_ns; /* when that was */
+    double halfway;    /* seconds from then on, predicted, until half of them are; 0: it has been looked at */
+    uint64_t retry_ns; /* not before */
+    uint64_t created_ns, created_processor_ns;
+    double copy_ns, play_ns; /* of processor time, of a task, as last measured */
+    od_choices choices;
+    od_iterations iterations;
+    struct batch {
+        uint64_t number;
+        uint64_t begun_ns;
+        od_iteration *iteration; /* NULL: not recognised */
+        bool looked;             /* whether it is one that comes again */
+        bool changed;            /* other settings have been adopted, after its beginning */
+        bool tried;              /* better settings have been looked for */
+        od_candidate settings;   /* that count since most of it was left */
+    } batch;
+};
+
+/* A trial under way. */
+struct choice {
+    od_background job;
+    struct chooser *c;
+    od_trial *trial;
+    uint64_t most_ns;
+    uint64_t batch; /* that it is about */
+};
+
+/* --- processor time -------------------------------------------------------------------------- */
+
+/* Nanoseconds that may be spent now; infinite: as many as one likes. */
+static double allowance(const struct chooser *c, uint64_t now_ns)
+{
+    static const double part = 0.01, trust = 0.5; /* in what is predicted */
+    uint64_t used = od_engine_processor_ns(c->e, false);
+    if (!used)
+        return (double)INFINITY;
+    double ran = (double)(used - c->created_processor_ns), passed = (double)(now_ns - c->created_ns) + 1;
+    double ahead = trust * od_engine_known_seconds(c->e) * 1e9 * ran / passed;
+    return part * (ran + ahead) - (double)c->choices.processor_ns;
+}
+
+/* What the least choice takes: what is now, and one more. */
+static double need(const struct chooser *c, uint64_t tasks)
+{
+    return (double)tasks * (c->copy_ns + 2 * c->play_ns);
+}
+
+static void account(struct chooser *c, const od_trial *trial)
+{
+    double played = (double)trial->ntried * trial->work.ntasks;
+    c->choices.processor_ns += trial->cost_ns;
+    if (played > 0 && trial->cost_ns)
+        c->play_ns = (double)trial->cost_ns / played;
+}
+
+/* --- a choice ------------------------------------------------------------------------------- */
+
+static void adopt(struct chooser *c)
+{
+    od_status status = od_engine_adopt(c->e, &c->next.settings);
+    c->pending = status == OD_EBUSY;
+    if (status)
+        return;
+    c->current = c->next;
+    c->batch.changed = true;
+}
+
+/* What a change must bring: much, once devices follow another plan. */
+static bool is_worth_it(const struct chooser *c, const od_trial *trial)
+{
+    double factor = c->done ? 0.98 : 0.9999;
+    const od_prediction *present = trial->present, *best = trial->best;
+    return best != present && (!present || best->seconds < factor * present->seconds);
+}
+
+static od_outlook outlook(const od_prediction *p)
+{
+    od_outlook o = {.name = ""};
+    if (!p)
+        return o;
+    snprintf(o.name, sizeof o.name, "%s", p->candidate.name);
+    o.seconds = p->seconds;
+    o.at_least = p->at_least;
+    return o;
+}
+
+static void note(struct chooser *c, const od_trial *trial, bool adopted)
+{
+    c->choices.count++;
+    od_choice *choice = od_choices_last(&c->choices);
+    *choice = (od_choice){.ns = od_engine_clock(c->e),
+                          .adopted = adopted,
+                          .tasks = trial->work.ntasks,
+                          .tried = trial->ntried,
+                          .present = outlook(trial->present),
+                          .best = outlook(trial->best),
+                          .second = outlook(od_trial_second(trial)),
+                          .half_predicted = trial->best->halfway};
+    od_log(OD_LOG_INFO, "auto", "%u settings played for %llu tasks: %s %.6f s, %s %.6f s", choice->tried,
+           (unsigned long long)choice->tasks, choice->present.name, choice->present.seconds, choice->best.name,
+           choice->best.seconds);
+    od_engine_chosen(c->e, choice);
+}
+
+/* The best that the next iteration may try. */
+static const od_prediction *next_to_try(const od_iteration *it, const od_trial *trial)
+{
+    const od_prediction *next = NULL;
+    for (const od_prediction *p = trial->tried; p < trial->tried + trial->ntried; p++)
+        if (!p->at_least && od_iteration_may_try(it, &p->candidate) && (!next || p->seconds < next->seconds))
+            next = p;
+    return next;
+}
+
+/* It is expected to be faster than what is now, or than what that took in fact. */
+static void propose(struct chooser *c, const od_trial *trial)
+{
+    static const double clearly = 0.98;
+    od_iteration *it = c->batch.iteration;
+    const od_prediction *next = next_to_try(it, trial), *present = trial->present;
+    double passed = (double)(c->begun_ns - c->batch.begun_ns) * 1e-9;
+    if (next && ((present && next->seconds < clearly * present->seconds) ||
+                 (it->seconds > 0 && passed + next->seconds < clearly * it->seconds)))
+        od_iteration_propose(it, &next->candidate);
+}
+
+static void take(struct chooser *c, const od_trial *trial)
+{
+    bool adopted = is_worth_it(c, trial) && !c->batch.iteration;
+    c->halfway = trial->best->halfway;
+    note(c, trial, adopted);
+    if (c->batch.iteration)
+        propose(c, trial);
+    if (!adopted)
+        return;
+    c->next = trial->best->candidate;
+    if (trial->work.ntasks >= od_engine_pattern(c->e)->tasks / 2)
+        c->batch.settings = c->next;
+    adopt(c);
+}
+
+static void end_choice(od_background *job, bool carried_out)
+{
+    struct choice *choice = od_container_of(job, struct choice, job);
+    struct chooser *c = choice->c;
+    c->under_way = false;
+    account(c, choice->trial);
+    if (carried_out && choice->trial->best && choice->batch == od_engine_pattern(c->e)->batch)
+        take(c, choice->trial);
+    if (!carried_out) {
+        c->again = true;
+        c->batch.tried = false;
+    }
+    od_trial_destroy(choice->trial);
+    free(choice);
+}
+
+static void run_choice(od_background *job)
+{
+    struct choice *choice = od_container_of(job, struct choice, job);
+    od_trial_run(choice->trial, choice->most_ns);
+}
+
+static struct choice *make_choice(struct chooser *c, uint64_t tasks, double allowed)
+{
+    struct choice *choice = od_calloc(1, sizeof *choice);
+    uint64_t begun_ns = od_engine_processor_ns(c->e, true);
+    od_trial *trial = choice ? od_trial_create(c->e, &c->given, &c->current) : NULL;
+    if (!trial) {
+        free(choice);
+        return NULL;
+    }
+    uint64_t cost_ns = od_engine_processor_ns(c->e, true) - begun_ns;
+    c->copy_ns = (double)cost_ns / (double)tasks;
+    c->choices.processor_ns += cost_ns;
+    allowed = fmax(allowed - (double)cost_ns, 0);
+    *choice = (struct choice){.job = {.run = run_choice, .done = end_choice},
+                              .c = c,
+                              .trial = trial,
+                              .batch = c->batch.number,
+                              .most_ns = isfinite(allowed) ? (uint64_t)allowed : UINT64_MAX};
+    return choice;
+}
+
+/* --- when ------------------------------------------------------------------------------------ */
+
+/* Half of what was known has taken clearly longer or shorter than predicted. */
+static bool was_wrong(struct chooser *c, uint64_t done, uint64_t now_ns)
+{
+    static const double clearly = 0.15;
+    if (c->halfway <= 0 || done - c->done < c->known / 2)
+        return false;
+    double seconds = (double)(now_ns - c->begun_ns) * 1e-9, ratio = seconds / c->halfway;
+    od_log(OD_LOG_INFO, "auto", "half of %llu tasks took %.6f s, predicted were %.6f s%s", (unsigned long long)c->known,
+           seconds, c->halfway, fabs(ratio - 1) > clearly ? "; the rest is played again" : "");
+    c->halfway = 0;
+    od_choice *choice = od_choices_last(&c->choices);
+    choice->half_taken = seconds;
+    od_engine_chosen(c->e, choice);
+    return fabs(ratio - 1) > clearly;
+}
+
+/* All of an iteration is known, and better settings may be found. */
+static bool is_due_again(const struct chooser *c, uint64_t known)
+{
+    const od_iteration *it = c->batch.iteration;
+    return !c->batch.tried && od_engine_pattern(c->e)->tasks >= it->tasks && known >= it->tasks / 2 &&
+           od_iteration_is_open(it);
+}
+
+/* There is enough for a choice, and a reason. */
+static bool is_due(struct chooser *c, const od_engine_stats *stats, uint64_t now_ns)
+{
+    uint64_t known = stats->waiting + stats->unfinished;
+    if (!c->batch.looked)
+        return false;
+    if (c->batch.iteration)
+        return known >= FEWEST_TASKS && known <= MOST_TASKS && is_due_again(c, known);
+    if (known < c->known / 4)
+        c->known = known; /* another batch may come */
+    c->again |= was_wrong(c, stats->tasks, now_ns) || od_engine_lost(c->e) != c->lost;
+    return known >= FEWEST_TASKS && known <= MOST_TASKS && (c->again || known >= 2 * c->known);
+}
+
+static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64_t now_ns)
+{
+    static const uint64_t later = 1000000; /* ns */
+    uint64_t known = stats->waiting + stats->unfinished;
+    double allowed = allowance(c, now_ns);
+    if (allowed < need(c, known)) {
+        c->retry_ns = now_ns + later;
+        return;
+    }
+    struct choice *choice = make_choice(c, known, allowed);
+    c->stops = !choice;
+    if (c->stops)
+        return;
+    c->again = false;
+    c->batch.tried = true;
+    c->lost = od_engine_lost(c->e);
+    c->known = known;
+    c->done = stats->tasks;
+    c->begun_ns = now_ns;
+    c->halfway = 0;
+    c->under_way = true;
+    od_engine_in_background(c->e, &choice->job, known);
+}
+
+/* --- iterations ------------------------------------------------------------------------------ */
+
+/* It has its settings from the beginning. */
+static void recognise(struct chooser *c, const od_pattern *pattern)
+{
+    od_iteration *it = od_iterations_find(&c->iterations, pattern);
+    c->batch.looked = true;
+    c->batch.iteration = it;
+    if (!it)
+        return;
+    c->next = it->proposed && it->seconds > 0 ? it->next : it->best;
+    c->batch.settings = c->next;
+    if (strcmp(c->next.name, c->current.name) != 0)
+        adopt(c);
+    c->batch.changed = c->pending;
+}
+
+static void follow(struct chooser *c, uint64_t now_ns)
+{
+    const od_pattern *pattern = od_engine_pattern(c->e);
+    if (pattern->batch != c->batch.number || !c->batch.begun_ns)
+        c->batch = (struct batch){.number = pattern->batch, .begun_ns = now_ns + !now_ns, .settings = c->current};
+    if (!c->batch.looked && pattern->tasks >= OD_PATTERN_FIRST && !c->under_way)
+        recognise(c, pattern);
+}
+
+static void end_batch(void *chooser)
+{
+    struct chooser *c = chooser;
+    const od_pattern *pattern = od_engine_pattern(c->e);
+    uint64_t now_ns = od_engine_clock(c->e);
+    bool whole = pattern->batch == c->batch.number && c->batch.begun_ns;
+    if (pattern->tasks >= OD_PATTERN_FIRST && whole && now_ns > c->batch.begun_ns)
+        od_iterations_end(&c->iterations, pattern, &c->batch.settings,
+                          c->batch.changed ? 0 : (double)(now_ns - c->batch.begun_ns) * 1e-9);
+}
+
+/* --- what an engine calls ---------------------------------------------------------------------- */
+
+static void consider(void *chooser)
+{
+    struct chooser *c = chooser;
+    od_engine_stats stats;
+    uint64_t now_ns = od_engine_clock(c->e);
+    if (c->pending)
+        adopt(c);
+    if (c->pending || c->under_way || c->stops)
+        return;
+    follow(c, now_ns);
+    od_engine_stats_get(c->e, &stats);
+    if (now_ns >= c->retry_ns && is_due(c, &stats, now_ns))
+        begin_choice(c, &stats, now_ns);
+}
+
+/* --- making and unmaking --------------------------------------------------------------------- */
+
+static void *create(void *engine)
+{
+    static const double copy_ns = 500, play_ns = 2000; /* of a task; to begin with */
+    char error[256];
+    struct chooser *c = od_calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->e = engine;
+    c->copy_ns = copy_ns;
+    c->play_ns = play_ns;
+    od_engine_settings(c->e, &c->given);
+    c->created_ns = od_engine_clock(c->e);
+    c->created_processor_ns = od_engine_processor_ns(c->e, false);
+    c->current = (od_candidate){.settings = c->given, .policy = "darts"};
+    od_policy_choose(c->current.policy, &c->current.settings.policy, error, sizeof error);
+    od_candidate_name(&c->current);
+    return c;
+}
+
+static const od_choices *choices(const void *chooser)
+{
+    return &((const struct chooser *)chooser)->choices;
+}
+
+const od_chooser_ops od_auto_chooser = {create, free, consider, end_batch, choices};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See iterations.h. */
+#include "sched/auto/iterations.h"
+
+#include <string.h>
+
+static bool is_same(const od_candidate *a, const od_candidate *b)
+{
+    return strcmp(a->name, b->name) == 0;
+}
+
+od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern)
+{
+    for (unsigned i = 0; i < all->count; i++) {
+        od_iteration found = all->kept[i];
+        if (found.first != pattern->first)
+            continue;
+        memmove(all->kept + 1, all->kept, i * sizeof found);
+        all->kept[0] = found;
+        return &all->kept[0];
+    }
+    return NULL;
+}
+
+static void begin(od_iterations *all, const od_pattern *pattern, const od_candidate *used)
+{
+    unsigned more = all->count < OD_ITERATIONS_KNOWN;
+    memmove(all->kept + 1, all->kept, (all->count - !more) * sizeof *all->kept);
+    all->kept[0] = (od_iteration){pattern->first, pattern->hash, pattern->tasks, .best = *used};
+    all->count += more;
+}
+
+static void refute(od_iteration *it)
+{
+    it->proposed = false;
+    memcpy(it->refuted[it->nrefuted++], it->next.name, sizeof it->next.name);
+}
+
+/* What was expected to be faster has been tried. */
+static void judge(od_iteration *it, double seconds)
+{
+    if (seconds >= it->seconds) {
+        refute(it);
+        return;
+    }
+    it->proposed = false;
+    it->best = it->next;
+    it->seconds = seconds;
+}
+
+void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds)
+{
+    od_iteration *it = od_iterations_find(all, pattern);
+    if (!it) {
+        begin(all, pattern, used);
+        return;
+    }
+    if (it->hash != pattern->hash || it->tasks != pattern->tasks) { /* another graph that begins so */
+        *it = (od_iteration){pattern->first, pattern->hash, pattern->tasks, .best = it->best};
+        return;
+    }
+    if (seconds <= 0)
+        return;
+    if (is_same(used, &it->best))
+        it->seconds = seconds;
+    else if (it->proposed && it->seconds > 0 && is_same(used, &it->next))
+        judge(it, seconds);
+}
+
+bool od_iteration_is_open(const od_iteration *it)
+{
+    return !it->proposed && it->nrefuted < OD_ITERATIONS_REFUTED;
+}
+
+bool od_iteration_may_try(const od_iteration *it, const od_candidate *candidate)
+{
+    for (unsigned i = 0; i < it->nrefuted; i++)
+        if (strcmp(it->refuted[i], candidate->name) == 0)
+            return false;
+    return !is_same(candidate, &it->best);
+}
+
+void od_iteration_propose(od_iteration *it, const od_candidate *candidate)
+{
+    if (!od_iteration_is_open(it))
+        return;
+    it->next = *candidate;
+    it->proposed = true;
+}

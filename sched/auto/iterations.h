@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Graphs that come again, as iterative programs submit them: with which settings each has been carried out fastest.
+ *
+ * A batch is recognised by its first tasks (sched/graph/pattern.h). From then on it has the settings that were best the
+ * last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; the next
+ * iteration tries them, and they stay only if it was in fact faster. After a few that were not, no more are tried.
+ * The first iteration finds data elsewhere than the others do, and counts for none of this.
+ */
+#ifndef OD_SCHED_AUTO_ITERATIONS_H
+#define OD_SCHED_AUTO_ITERATIONS_H
+
+#include "sched/auto/candidates.h"
+#include "sched/graph/pattern.h"
+
+enum { OD_ITERATIONS_KNOWN = 8, OD_ITERATIONS_REFUTED = 3 };
+
+typedef struct od_iteration {
+    uint64_t first, hash, tasks; /* of its pattern */
+    od_candidate best;
+    double seconds;    /* with these; 0: not known yet */
+    od_candidate next; /* expected to be faster */
+    bool proposed;     /* there is a next one */
+    unsigned nrefuted; /* that were not faster */
+    char refuted[OD_ITERATIONS_REFUTED][sizeof((od_candidate *)0)->name];
+} od_iteration;
+
+typedef struct od_iterations {
+    od_iteration kept[OD_ITERATIONS_KNOWN]; /* the latest first */
+    unsigned count;
+} od_iterations;
+
+/* The one that begins so; NULL: it is new. It stays where it is until another one is found or ends. */
+od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern);
+/* A batch has ended. `seconds` that it took with the settings `used` from its beginning to its end; 0: others counted in
+ * between. */
+void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds);
+/* Whether better ones may be looked for; false: enough have been refuted, or one is to be tried. */
+bool od_iteration_is_open(const od_iteration *iteration);
+/* It is not the best, and has not been refuted. */
+bool od_iteration_may_try(const od_iteration *iteration, const od_candidate *candidate);
+/* One that may be tried, for the next time. */
+void od_iteration_propose(od_iteration *iteration, const od_candidate *candidate);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See sets.h. */
+#include "sched/auto/sets.h"
+
+#include <string.h>
+
+/* --- what devices have, as numbers ----------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (31 * hash + value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t mix_double(uint64_t hash, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return mix(hash, bits);
+}
+
+/* Its own limits and those of its links, whose order does not matter. */
+static uint64_t of_way(const od_topology *t, const od_way *way)
+{
+    uint64_t links = 0;
+    for (uint32_t i = 0; i < way->nlinks; i++)
+        links += mix_double(1, t->capacity[t->on_way[way->first + i]]);
+    return mix(mix_double(mix_double(2, way->latency), way->bandwidth), links);
+}
+
+/* The links that both use. */
+static uint64_t of_shared(const od_topology *t, const od_way *a, const od_way *b)
+{
+    uint64_t links = 0;
+    for (uint32_t i = 0; i < a->nlinks; i++)
+        for (uint32_t j = 0; j < b->nlinks; j++)
+            if (t->on_way[a->first + i] == t->on_way[b->first + j])
+                links += mix_double(3, t->capacity[t->on_way[a->first + i]]);
+    return links;
+}
+
+static uint64_t of_device(const od_topology *t, int k)
+{
+    const od_way *in = od_topology_way(t, OD_HOST, k), *out = od_topology_way(t, k, OD_HOST);
+    return mix(mix(of_way(t, in), of_way(t, out)), of_shared(t, in, out));
+}
+
+/* From a device to another one. */
+static uint64_t of_pair(const od_topology *t, int a, int b)
+{
+    const od_way *in = od_topology_way(t, OD_HOST, a), *out = od_topology_way(t, a, OD_HOST);
+    const od_way *to = od_topology_way(t, a, b), *from = od_topology_way(t, b, a);
+    uint64_t hash =
+        mix(of_shared(t, in, od_topology_way(t, OD_HOST, b)), of_shared(t, out, od_topology_way(t, b, OD_HOST)));
+    hash = mix(mix(hash, of_way(t, to)), of_way(t, from));
+    return mix(mix(hash, of_shared(t, to, in)), of_shared(t, from, in));
+}
+
+static uint64_t of_set(const od_topology *t, uint64_t set)
+{
+    uint64_t sum = 0;
+    for (uint64_t left = set; left; left &= left - 1) {
+        int a = __builtin_ctzll(left);
+        uint64_t pairs = 0;
+        for (uint64_t others = set & ~OD_BIT(a); others; others &= others - 1)
+            pairs += of_pair(t, a, __builtin_ctzll(others));
+        sum += mix(of_device(t, a), pairs);
+    }
+    return sum;
+}
+
+/* --- sets ------------------------------------------------------------------------------------ */
+
+static void add(const od_topology *t, od_device_sets *sets, unsigned size, uint64_t set)
+{
+    uint64_t kind = of_set(t, set);
+    for (unsigned i = 0; i < sets->count[size]; i++)
+        if (of_set(t, sets->set[size][i]) == kind)
+            return;
+    if (sets->count[size] < OD_SETS_ALIKE_MOST)
+        sets->set[size][sets->count[size]++] = set;
+}
+
+void od_device_sets_find(const od_topology *t, uint64_t among, od_device_sets *sets)
+{
+    unsigned n = (unsigned)__builtin_popcountll(among);
+    *sets = (od_device_sets){.count[0] = 1};
+    for (unsigned size = 1; size <= n; size++)
+        for (unsigned i = 0; i < sets->count[size - 1]; i++)
+            for (uint64_t left = among & ~sets->set[size - 1][i]; left; left &= left - 1)
+                add(t, sets, size, sets->set[size - 1][i] | (left & -left));
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Sets of devices that the topology makes different.
+ *
+ * Two sets are alike if their devices have the same ways to the host, share as much of them with each other, and have
+ * the same ways between each other: a renumbering of the devices then turns one into the other. Sets of one more device
+ * are grown from one of each kind of the sets before.
+ */
+#ifndef OD_SCHED_AUTO_SETS_H
+#define OD_SCHED_AUTO_SETS_H
+
+#include "memmgr/device/topology.h"
+
+enum { OD_SETS_ALIKE_MOST = 6 }; /* kinds of sets of one size */
+
+typedef struct od_device_sets {
+    unsigned count[OD_MAX_DEVICES + 1]; /* by number of devices; bit k of a set: device k */
+    uint64_t set[OD_MAX_DEVICES + 1][OD_SETS_ALIKE_MOST];
+} od_device_sets;
+
+/* Of the devices `among`. */
+void od_device_sets_find(const od_topology *topology, uint64_t among, od_device_sets *sets);
+
+#endif

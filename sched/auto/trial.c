@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See trial.h. */
+#include "sched/auto/trial.h"
+
+#include "sched/oracle/levels.h"
+#include "sched/oracle/play.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_over(void *trial)
+{
+    const od_trial *t = trial;
+    return od_engine_processor_ns(t->engine, true) >= t->end_ns;
+}
+
+/* --- making and unmaking ------------------------------------------------------------------- */
+
+static double mean_seconds(const od_play_problem *p)
+{
+    double sum = 0;
+    for (uint32_t t = 0; t < p->ntasks; t++)
+        sum += p->tasks[t].seconds;
+    return p->ntasks ? sum / p->ntasks : 0;
+}
+
+od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_candidate *now)
+{
+    od_trial *t = od_calloc(1, sizeof *t);
+    if (!t || od_engine_copy_make(engine, &t->copy)) {
+        free(t);
+        return NULL;
+    }
+    const od_play_problem *p = &t->copy.problem;
+    t->engine = engine;
+    t->given = *given;
+    t->work = (od_work){.given = &t->given, p->ndevices, p->ntasks, mean_seconds(p), p->topology, p->lost};
+    t->now = *now;
+    return t;
+}
+
+void od_trial_destroy(od_trial *t)
+{
+    od_engine_copy_free(&t->copy);
+    free(t);
+}
+
+/* --- playing ------------------------------------------------------------------------------- */
+
+static double least(const od_trial *t)
+{
+    return t->best ? t->best->seconds : (double)INFINITY;
+}
+
+static bool was_tried(const od_trial *t, const od_candidate *candidate)
+{
+    for (unsigned i = 0; i < t->ntried; i++)
+        if (strcmp(t->tried[i].candidate.name, candidate->name) == 0)
+            return true;
+    return false;
+}
+
+/* NULL: time is over, or the settings cannot run it. */
+static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
+{
+    od_play_result result = {.seconds = (double)INFINITY};
+    od_prediction *p = &t->tried[t->ntried];
+    if (t->ntried == OD_TRIAL_MOST || is_over(t) || was_tried(t, candidate) ||
+        od_play(&t->copy.problem, &candidate->settings, least(t), &result))
+        return NULL;
+    *p = (od_prediction){*candidate, result.seconds, result.halfway, isinf(result.seconds)};
+    if (p->at_least)
+        p->seconds = result.at_least;
+    else if (p->seconds < least(t))
+        t->best = p;
+    t->ntried++;
+    return p;
+}
+
+/* True: some are better than all before. */
+static bool try_some(od_trial *t, const od_candidate *candidates, unsigned count)
+{
+    double before = least(t);
+    for (unsigned i = 0; i < count; i++)
+        try_one(t, &candidates[i]);
+    return least(t) < before;
+}
+
+static void try_all(od_trial *t)
+{
+    enum { ROUNDS = 3 };
+    od_candidate candidates[OD_CANDIDATES_MAX];
+    t->present = try_one(t, &t->now);
+    try_some(t, candidates, od_candidates(candidates, OD_CANDIDATES_MAX, &t->work));
+    bool better = t->best;
+    for (unsigned round = 0; better && round < ROUNDS; round++) {
+        unsigned count = od_candidates_near(candidates, OD_CANDIDATES_MAX, &t->best->candidate, &t->work);
+        better = try_some(t, candidates, count);
+    }
+}
+
+void od_trial_run(od_trial *t, uint64_t most_ns)
+{
+    uint64_t begun_ns = od_engine_processor_ns(t->engine, true);
+    int32_t *levels = od_play_levels(&t->copy.problem); /* once for all plays; NULL: each works them out */
+    t->end_ns = most_ns < UINT64_MAX - begun_ns ? begun_ns + most_ns : UINT64_MAX;
+    t->copy.problem.priority = levels;
+    t->copy.problem.stop = is_over;
+    t->copy.problem.stop_data = t;
+    try_all(t);
+    t->copy.problem.priority = NULL;
+    free(levels);
+    t->cost_ns = od_engine_processor_ns(t->engine, true) - begun_ns;
+}
+
+const od_prediction *od_trial_second(const od_trial *t)
+{
+    const od_prediction *second = NULL;
+    for (const od_prediction *p = t->tried; p < t->tried + t->ntried; p++)
+        if (p != t->best && p != t->present && (!second || p->seconds < second->seconds))
+            second = p;
+    return second;
+}

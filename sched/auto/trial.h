@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What is known, played forward under settings one after the other: those of now, then the candidates, then what is
+ * near the best of them until nothing there is better.
+ *
+ * A play ends as soon as it cannot be better than the best so far; what is known of it then is a lower bound. When the
+ * trial has had its processor time, it ends too, in the middle of a play.
+ */
+#ifndef OD_SCHED_AUTO_TRIAL_H
+#define OD_SCHED_AUTO_TRIAL_H
+
+#include "sched/auto/candidates.h"
+#include "sched/engine/copy.h"
+
+enum { OD_TRIAL_MOST = 256 };
+
+typedef struct od_prediction {
+    od_candidate candidate;
+    double seconds; /* until all is done */
+    double halfway; /* until half of the tasks are; not known of a lower bound */
+    bool at_least;  /* `seconds` is a lower bound */
+} od_prediction;
+
+typedef struct od_trial {
+    const od_engine *engine; /* its clock of processor time, which needs no lock */
+    od_engine_copy copy;
+    od_settings given;
+    od_work work;
+    uint64_t end_ns;  /* by that clock */
+    uint64_t cost_ns; /* that it has taken of it */
+    od_candidate now;
+    const od_prediction *present, *best; /* of `now`, and of all; NULL: it could not be played, none was to its end */
+    unsigned ntried;
+    od_prediction tried[OD_TRIAL_MOST];
+} od_trial;
+
+/* Of what the engine knows, with its present settings; what the user has given stays. NULL: out of memory, or no device
+ * is left. */
+od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_candidate *now);
+void od_trial_destroy(od_trial *trial);
+/* Touches nothing but the trial. At most so many nanoseconds of the thread's processor time. */
+void od_trial_run(od_trial *trial, uint64_t most_ns);
+/* The best of those that are not the best of all, and not what is now; NULL: there is none. */
+const od_prediction *od_trial_second(const od_trial *trial);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* auto: what it costs, what it says of it, and that it goes on where a device is lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "sched/auto/iterations.h"
+#include "tests/unit/policy/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const model_machine machine = {.ndevices = 4, .memory = 30, .buffer = 3, .policy = "auto", .seed = 1};
+
+static model_graph graph_of(uint32_t n, double seconds)
+{
+    model_graph graph = model_gemm2d(n);
+    for (uint32_t t = 0; t < graph.ntasks; t++)
+        graph.task[t].duration = seconds;
+    return graph;
+}
+
+/* Of a run in which each look at the clock takes `tick` ns, and a load takes as long as a task. */
+static od_choices choices_of(double seconds, uint64_t tick, double *makespan)
+{
+    model_graph graph = graph_of(16, seconds);
+    model_machine m = machine;
+    od_choices choices;
+    m.bandwidth = 1 / seconds;
+    m.tick = tick;
+    m.choices = &choices;
+    *makespan = model_run(&graph, &m).makespan;
+    model_free(&graph);
+    return choices;
+}
+
+static void at_most_a_hundredth_of_the_processor_time(void **state)
+{
+    static const uint64_t tick = 2000;
+    double makespan;
+    (void)state;
+    for (double seconds = 1e-4; seconds < 1; seconds *= 2) {
+        od_choices choices = choices_of(seconds, tick, &makespan);
+        if ((double)choices.processor_ns > 0.01 * makespan * 1e9 + 5 * (double)tick) /* its last look */
+            fail_msg("tasks of %g s: %g ns of %g", seconds, (double)choices.processor_ns, makespan * 1e9);
+    }
+}
+
+/* Where there is little time few settings are tried, and none where there is none. */
+static void tries_what_it_can_afford(void **state)
+{
+    double makespan;
+    (void)state;
+    od_choices all = choices_of(0.1, 0, &makespan), many = choices_of(0.1, 1000, &makespan),
+               few = choices_of(0.1, 2000000, &makespan), none = choices_of(1e-4, 1000, &makespan);
+    assert_true(all.count > 0 && all.kept[0].tried > 27 && all.processor_ns == 0);
+    assert_true(many.count > 0 && many.kept[0].tried > 5);
+    assert_true(few.count > 0 && few.kept[0].tried < many.kept[0].tried);
+    assert_int_equal(none.count, 0);
+}
+
+static void says_what_it_expects(void **state)
+{
+    double makespan;
+    (void)state;
+    od_choices choices = choices_of(0.02, 0, &makespan);
+    const od_choice *c = od_choices_last(&choices);
+    assert_non_null(strchr(c->present.name, '+'));
+    assert_false(c->present.at_least || c->best.at_least);
+    assert_true(c->best.seconds <= c->present.seconds && c->best.name[0] && c->second.name[0]);
+    assert_true(c->second.at_least || c->second.seconds >= c->best.seconds);
+    assert_true(!c->adopted || c->best.seconds < c->present.seconds);
+    assert_true(c->half_predicted > 0 && c->half_predicted <= c->best.seconds);
+    assert_true(c->half_taken > 0);
+}
+
+static void goes_on_without_a_lost_device(void **state)
+{
+    model_graph graph = graph_of(16, 0.02);
+    model_machine m = machine;
+    od_choices choices;
+    (void)state;
+    m.bandwidth = 50;
+    m.choices = &choices;
+    m.lost = 2;
+    m.lost_after = 60;
+    model_run(&graph, &m);
+    assert_true(choices.count >= 2);
+    const od_choice *last = od_choices_last(&choices);
+    assert_true(last->tasks < 16 * 16 - 40 && last->tried > 5);
+    model_free(&graph);
+}
+
+/* --- iterations ------------------------------------------------------------------------------ */
+
+enum { ROUNDS = 10 };
+
+/* Adds what the second and the tenth take. */
+static void iterate(model_graph graph, unsigned ndevices, size_t memory, double *second, double *tenth)
+{
+    double seconds[ROUNDS];
+    model_machine m = machine;
+    m.bandwidth = 2000;
+    m.ndevices = ndevices;
+    m.memory = memory;
+    m.rounds = ROUNDS;
+    m.round_s = seconds;
+    m.tick = 2;
+    model_run(&graph, &m);
+    model_free(&graph);
+    *second += seconds[1];
+    *tenth += seconds[ROUNDS - 1];
+    if (seconds[ROUNDS - 1] > 1.05 * seconds[1]) /* each finds data where the one before has left them */
+        fail_msg("%u devices of %zu: %g s, the second took %g s", ndevices, memory, seconds[ROUNDS - 1], seconds[1]);
+}
+
+static void iterations_do_not_slow_down(void **state)
+{
+    double second = 0, tenth = 0;
+    (void)state;
+    for (unsigned n = 2; n <= 4; n *= 2)
+        for (size_t memory = 12; memory <= 48; memory *= 4) {
+            iterate(model_cholesky(9), n, memory, &second, &tenth);
+            iterate(model_gemm2d(12), n, memory, &second, &tenth);
+            iterate(model_gemm3d(5), n, memory, &second, &tenth);
+        }
+    assert_true(tenth <= second);
+}
+
+static od_candidate candidate_of(const char *name)
+{
+    od_candidate c = {.policy = "darts"};
+    snprintf(c.name, sizeof c.name, "%s", name);
+    return c;
+}
+
+/* What was expected to be faster stays only if it was. */
+static void measured_times_decide(void **state)
+{
+    static od_iterations all;
+    od_pattern pattern = {.hash = 5, .tasks = 40, .first = 3};
+    od_candidate a = candidate_of("a"), b = candidate_of("b"), c = candidate_of("c");
+    (void)state;
+    assert_null(od_iterations_find(&all, &pattern));
+    od_iterations_end(&all, &pattern, &a, 9); /* the first does not count */
+    od_iteration *it = od_iterations_find(&all, &pattern);
+    assert_true(it && it->seconds <= 0 && od_iteration_is_open(it) && !od_iteration_may_try(it, &a));
+    od_iterations_end(&all, &pattern, &a, 2);
+    od_iteration_propose(it, &b);
+    assert_true(it->proposed && !od_iteration_is_open(it));
+    od_iterations_end(&all, &pattern, &b, 0); /* others counted in between */
+    assert_true(it->proposed);
+    od_iterations_end(&all, &pattern, &b, 3);
+    assert_true(!it->proposed && strcmp(it->best.name, "a") == 0 && !od_iteration_may_try(it, &b));
+    od_iteration_propose(it, &c);
+    od_iterations_end(&all, &pattern, &c, 1);
+    assert_true(strcmp(it->best.name, "c") == 0 && it->seconds <= 1);
+    pattern.hash = 6; /* another graph that begins as that one */
+    od_iterations_end(&all, &pattern, &a, 7);
+    assert_true(it->seconds <= 0 && it->hash == 6 && it->nrefuted == 0);
+}
+
+/* The latest patterns are kept, and enough refutations end the search. */
+static void what_is_kept_is_bounded(void **state)
+{
+    static od_iterations all;
+    od_candidate a = candidate_of("a");
+    (void)state;
+    for (uint64_t first = 0; first < 3 * OD_ITERATIONS_KNOWN; first++) {
+        od_iterations_end(&all, &(od_pattern){.hash = first, .tasks = 20, .first = first}, &a, 1);
+        assert_non_null(od_iterations_find(&all, &(od_pattern){.first = first}));
+    }
+    assert_int_equal(all.count, OD_ITERATIONS_KNOWN);
+    od_pattern pattern = {.hash = 23, .tasks = 20, .first = 23};
+    od_iteration *it = od_iterations_find(&all, &pattern);
+    od_iterations_end(&all, &pattern, &a, 1);
+    for (int i = 0; i < OD_ITERATIONS_REFUTED; i++) {
+        od_candidate next = candidate_of((const char *[]){"x", "y", "z"}[i]);
+        assert_true(od_iteration_is_open(it));
+        od_iteration_propose(it, &next);
+        od_iterations_end(&all, &pattern, &next, 2);
+    }
+    assert_false(od_iteration_is_open(it));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_most_a_hundredth_of_the_processor_time),
+        cmocka_unit_test(tries_what_it_can_afford),
+        cmocka_unit_test(says_what_it_expects),
+        cmocka_unit_test(goes_on_without_a_lost_device),
+        cmocka_unit_test(iterations_do_not_slow_down),
+        cmocka_unit_test(measured_times_decide),
+        cmocka_unit_test(what_is_kept_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sets of devices that a topology makes different, on machines where they can be counted by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "sched/auto/sets.h"
+
+#include <math.h>
+
+enum { DEVICES = 4, HOST = OD_HOST };
+
+static const od_link free_way = {.bandwidth = (double)INFINITY, .latency = 1e-6};
+
+static void set_ways(od_topology *t, int k, const uint32_t *in, const uint32_t *out, uint32_t count)
+{
+    assert_int_equal(od_topology_set_way(t, HOST, k, free_way, in, count), OD_OK);
+    assert_int_equal(od_topology_set_way(t, k, HOST, free_way, out, count), OD_OK);
+}
+
+/* One bus in, one out; device `slow` has a way of its own besides. */
+static od_topology *bus(int slow)
+{
+    od_topology *t = od_topology_create(DEVICES);
+    uint32_t in[] = {od_topology_add_link(t, 10), od_topology_add_link(t, 1)};
+    uint32_t out[] = {od_topology_add_link(t, 10), in[1]};
+    for (int k = 0; k < DEVICES; k++)
+        set_ways(t, k, in, out, k == slow ? 2 : 1);
+    return t;
+}
+
+/* Two switches of two devices each, below one bus. */
+static od_topology *tree(void)
+{
+    od_topology *t = od_topology_create(DEVICES);
+    uint32_t root_in = od_topology_add_link(t, 20), root_out = od_topology_add_link(t, 20);
+    for (int k = 0; k < DEVICES; k += 2) {
+        uint32_t in[] = {root_in, od_topology_add_link(t, 12)}, out[] = {root_out, od_topology_add_link(t, 12)};
+        set_ways(t, k, in, out, 2);
+        set_ways(t, k + 1, in, out, 2);
+    }
+    return t;
+}
+
+static void expect(od_topology *t, uint64_t among, const unsigned *counts)
+{
+    od_device_sets sets;
+    od_device_sets_find(t, among, &sets);
+    for (unsigned size = 1; size <= DEVICES; size++) {
+        assert_int_equal(sets.count[size], counts[size - 1]);
+        for (unsigned i = 0; i < sets.count[size]; i++) {
+            assert_int_equal(__builtin_popcountll(sets.set[size][i]), size);
+            assert_int_equal(sets.set[size][i] & ~among, 0);
+        }
+    }
+    od_topology_destroy(t);
+}
+
+static void one_kind_where_all_are_alike(void **state)
+{
+    (void)state;
+    expect(bus(-1), 15, (const unsigned[]){1, 1, 1, 1});
+}
+
+static void with_the_slow_device_or_without(void **state)
+{
+    (void)state;
+    expect(bus(2), 15, (const unsigned[]){2, 2, 2, 1});
+    expect(bus(2), 11, (const unsigned[]){1, 1, 1, 0}); /* it is lost */
+}
+
+static void below_one_switch_or_two(void **state)
+{
+    (void)state;
+    expect(tree(), 15, (const unsigned[]){1, 2, 1, 1});
+}
+
+static void copies_between_devices_count(void **state)
+{
+    od_topology *t = bus(-1); /* a ring: neighbours, or not */
+    (void)state;
+    for (int k = 0; k < DEVICES; k++) {
+        int next = (k + 1) % DEVICES;
+        assert_int_equal(od_topology_set_way(t, k, next, (od_link){25, 0}, NULL, 0), OD_OK);
+        assert_int_equal(od_topology_set_way(t, next, k, (od_link){25, 0}, NULL, 0), OD_OK);
+    }
+    expect(t, 15, (const unsigned[]){1, 2, 1, 1});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_kind_where_all_are_alike),
+        cmocka_unit_test(with_the_slow_device_or_without),
+        cmocka_unit_test(below_one_switch_or_two),
+        cmocka_unit_test(copies_between_devices_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See json_choice.h. */
+#include "trace/json_choice.h"
+
+#include "trace/json_text.h"
+
+/* The seconds that were predicted are `predicted`, or at least `at_least`. */
+static char *put_outlook(char *at, const char *role, const char *predicted, const char *at_least, const od_outlook *o)
+{
+    if (!o->name[0])
+        return at;
+    at = od_json_string(at, role, o->name);
+    return od_put_number(od_json_member(at, o->at_least ? at_least : predicted), o->seconds);
+}
+
+char *od_json_choice(char *at, const od_choice *choice)
+{
+    at = od_put_u64(od_json_args(at, "tasks"), choice->tasks);
+    at = od_json_number(at, "tried", choice->tried);
+    at = od_json_number(at, "adopted", choice->adopted);
+    at = put_outlook(at, "best", "best_s", "best_at_least_s", &choice->best);
+    at = put_outlook(at, "present", "present_s", "present_at_least_s", &choice->present);
+    at = put_outlook(at, "second", "second_s", "second_at_least_s", &choice->second);
+    if (choice->half_taken <= 0)
+        return at;
+    at = od_put_number(od_json_member(at, "half_predicted_s"), choice->half_predicted);
+    return od_put_number(od_json_member(at, "half_taken_s"), choice->half_taken);
+}

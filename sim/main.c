@@ -34,15 +34,13 @@ typedef struct command {
     od_policy_choice policy;
     const od_evict_ops *evict;
     size_t memory; /* 0: all data fit */
-    unsigned devices, buffer, repeat;
+    unsigned devices, buffer, repeat, cost, results, recompute; /* the last: sim_cost, sim_results, od_recompute */
     double lookahead; /* seconds; negative: not given */
     int active;       /* as in od_engine_config */
     int64_t guard;
     size_t spill_limit;
-    /* plays: without SimGrid; header: of the CSV, before the first row */
-    bool active_given, seed_given, quiet, plays, header;
+    bool active_given, seed_given, quiet, plays, header; /* without SimGrid; of the CSV, before the first row */
     uint64_t seed;
-    unsigned cost, results, recompute; /* sim_cost, sim_results, od_recompute */
     FILE *csv, *trace;
     char line[1024]; /* as it was typed, as far as it fits */
 } command;

@@ -31,6 +31,18 @@ void od_thread_note_places(void)
         places.size = sizeof places.cpus;
 }
 
+const void *od_thread_places(size_t *bytes)
+{
+    *bytes = places.size;
+    return &places.cpus;
+}
+
+void od_thread_set_places(const void *noted, size_t bytes)
+{
+    places.size = bytes <= sizeof places.cpus ? bytes : 0;
+    memcpy(&places.cpus, noted, places.size);
+}
+
 static int create(pthread_t *started, void *(*run)(void *), void *arg)
 {
     pthread_attr_t attributes;
@@ -45,7 +57,7 @@ static int create(pthread_t *started, void *(*run)(void *), void *arg)
 
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
-    char shown[16]; /* the longest that Linux takes */
+    char shown[16];                                                /* the longest that Linux takes */
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* its own; blocked, they would end the process */
     sigset_t every, before;
     pthread_t started;

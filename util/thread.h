@@ -13,6 +13,9 @@
 
 /* Notes where the process may run: when the library is loaded, before anybody binds a thread. */
 void od_thread_note_places(void);
+/* What has been noted, and is noted so in a module, which has places of its own. */
+const void *od_thread_places(size_t *bytes);
+void od_thread_set_places(const void *noted, size_t bytes);
 /* The calling thread, which is one of ours, has been bound by somebody: it may run anywhere again. */
 void od_thread_go_anywhere(void);
 #define OD_THREAD_PREFIX "od-" /* of the names of all threads that are started here */

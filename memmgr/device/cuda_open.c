@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "memmgr/device/backends.h"
 #include "memmgr/device/cuda/module.h"
+#include "util/thread.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -204,6 +205,7 @@ static od_status open_cuda(od_backend *backend, const od_backend_request *reques
                              .pin_first = settings->loads,
                              .pin_wanted = settings->pin > 0,
                              .log = request->log};
+    config.places = od_thread_places(&config.places_bytes);
     od_status status = m.backend(backend, &config);
     if (status)
         snprintf(error, size, "the CUDA driver refuses");

@@ -314,6 +314,7 @@ void od_runtime_revive(void)
         od_host_copies_abandon(od_runtime.host_copies);
         od_runtime.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
         od_runtime.onlookers = 0;
+        od_runtime.reclaiming = 0;
         atomic_store(&od_runtime.reporting, 0);
         od_runtime.relayed = false;
         atomic_store(&od_process_self.inside, od_own_inside);

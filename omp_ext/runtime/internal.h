@@ -63,6 +63,7 @@ typedef struct od_runtime_state {
     atomic_uint reporting; /* threads that report to libomp, without the lock, what has completed */
     bool deferred;        /* a thread counts the seconds of tasks that wait for what the program holds */
     bool must_reclaim;         /* the back-end has been notified of host memory that it must forget */
+    unsigned reclaiming;       /* threads that wait until it has; none goes back to the program before */
 } od_runtime_state;
 
 extern od_runtime_state od_runtime;
@@ -134,6 +135,8 @@ bool od_runtime_start_retries(void);
 void od_runtime_set_flag(bool *flag);
 /* The calling thread will wait for the flag, alone. */
 void od_runtime_prepare_to_wait(const bool *flag);
+/* The calling thread is about to go back to the program: it waits for those that reclaim. */
+void od_runtime_await_reclaimed(void);
 
 /* --- driver.c --- */
 

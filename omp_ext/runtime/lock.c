@@ -217,19 +217,30 @@ od_engine *od_runtime_lock_inline(void)
     return engine;
 }
 
+/* Without the lock. */
+static void reclaim(void)
+{
+    od_runtime.backend.ops->reclaim(od_runtime.backend.state);
+    od_lock_take(&od_runtime.lock);
+    if (--od_runtime.reclaiming == 0)
+        pthread_cond_broadcast(&od_runtime.changed);
+    od_lock_give(&od_runtime.lock);
+}
+
 /* What has been noted for libomp stays noted. */
 void od_runtime_release(void)
 {
     uint64_t wakes = od_runtime.workers ? od_workers_take_wakes(od_runtime.workers) : 0;
     bool must_reclaim = od_runtime.must_reclaim;
     od_runtime.must_reclaim = false;
+    od_runtime.reclaiming += must_reclaim;
     if (od_runtime.onlookers)
         pthread_cond_broadcast(&od_runtime.changed);
     if (od_runtime.engine)
         od_check_update(od_engine_directory(od_runtime.engine));
     od_lock_give(&od_runtime.lock);
     if (must_reclaim)
-        od_runtime.backend.ops->reclaim(od_runtime.backend.state);
+        reclaim();
     if (wakes)
         od_workers_wake(od_runtime.workers, wakes);
 }

@@ -3,9 +3,9 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/services/record/record.h"
-#include "omp_ext/libomp/thread.h"
 
 #include <stdlib.h>
 
@@ -55,6 +55,7 @@ void od_request_group_add(od_request_group *g, od_engine *engine, od_request *re
 void od_runtime_request_and_unlock(od_engine *engine, od_request *request)
 {
     if (!request) {
+        od_runtime_await_reclaimed();
         od_runtime_unlock();
         return;
     }
@@ -114,10 +115,8 @@ void od_runtime_synchronise(void)
     od_engine *engine = od_runtime_lock();
     od_recorder_sync();
     od_expect_memory(!od_engine_sync_request(engine, &request));
-    if (request) /* in one step: another thread's must not take it for a task that still uses the data */
-        od_runtime_request_and_unlock(engine, request);
-    else
-        od_runtime_unlock();
+    /* In one step: another thread's must not take it for a task that still uses the data. */
+    od_runtime_request_and_unlock(engine, request);
     od_recorder_resume();
 }
 
@@ -127,8 +126,9 @@ void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
     od_engine *engine = od_runtime_lock();
     if (kind != OD_REQUEST_SETTLE) /* follows from the data that tasks name */
         od_recorder_range(base, size, kind);
-    od_status status = od_engine_range_request(engine, base, size, kind, &request);
-    od_runtime_unlock();
-    od_expect_memory(!status);
-    od_runtime_request(request);
+    od_expect_memory(!od_engine_range_request(engine, base, size, kind, &request));
+    bool waits = request;
+    od_runtime_request_and_unlock(engine, request);
+    if (waits)
+        od_recorder_resume();
 }

@@ -3,8 +3,8 @@
  * meanwhile. */
 #include "omp_ext/runtime/internal.h"
 
-#include "omp_ext/runtime/own_copies.h"
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/runtime/own_copies.h"
 #include "util/clock.h"
 #include "util/thread.h"
 
@@ -76,6 +76,14 @@ static void leave_own_copies(void)
         od_runtime_submit_transfer(copies.transfer[i]);
 }
 
+void od_runtime_await_reclaimed(void)
+{
+    od_runtime.waiting++;
+    while (od_runtime.reclaiming)
+        od_condition_wait(&od_runtime.changed, &od_runtime.lock);
+    od_runtime.waiting--;
+}
+
 void od_runtime_wait(const bool *flag)
 {
     od_thread_note_grant(true);
@@ -94,6 +102,7 @@ void od_runtime_wait(const bool *flag)
             od_condition_wait(&od_runtime.changed, &od_runtime.lock);
     }
     od_runtime.waiting--;
+    od_runtime_await_reclaimed();
     awaited = NULL;
     od_thread_note_grant(false);
 }

@@ -48,7 +48,8 @@ static od_status read_recorded(const document *doc, od_dag *dag, char *error, si
     int file = mkstemp(name);
     assert_true(file >= 0 && write(file, doc->text, doc->length) == (ssize_t)doc->length);
     close(file);
-    od_status status = analyze_read_recorded(name, dag, error, size);
+    int64_t memory;
+    od_status status = analyze_read_recorded(name, dag, &memory, error, size);
     unlink(name);
     return status;
 }

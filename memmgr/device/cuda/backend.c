@@ -286,6 +286,8 @@ od_status ompdarts_cuda_v1_backend(od_backend *backend, const od_cuda_config *co
     if (config->interface_version != OD_BACKEND_INTERFACE || config->ndevices > OD_MAX_DEVICES)
         return OD_EINVAL;
     od_log_set_level(config->log);
+    if (config->places)
+        od_thread_set_places(config->places, config->places_bytes);
     od_cuda *cuda = od_calloc(1, sizeof *cuda);
     if (!cuda)
         return OD_ENOMEM;

@@ -22,6 +22,8 @@ typedef struct od_cuda_config {
     unsigned pin_first;  /* the large load of a range at which it is pinned */
     bool pin_wanted;     /* the user has not switched pinning off: unpinned transfers are a finding */
     od_log_level log;
+    const void *places; /* where the module's threads may run (od_thread_places); NULL: anywhere */
+    size_t places_bytes;
 } od_cuda_config;
 
 /* How many GPUs the driver has; 0: none, or no driver, with the reason in `why`. */

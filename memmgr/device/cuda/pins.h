@@ -59,9 +59,10 @@ void od_pins_destroy(od_pins *pins);
 od_pin *od_pins_find(od_pins *pins, uintptr_t begin, uintptr_t end);
 /* The range can be pinned; `now`: it will be. False: the budget is used up, or the driver has refused it. */
 bool od_pins_want(od_pins *pins, uintptr_t begin, uintptr_t end, bool now);
-/* A range that is not pinned is loaded, which counts, or comes back. True: pinning it is likely to pay. That takes as
- * long as about five copies through buffers: a range whose pins have served few copies must be loaded more often before
- * it gets the next, and what is loaded once and comes back as a result, often for good, gets none. */
+/* A range that is not pinned is loaded, which counts, or comes back. True: pinning it is likely to pay. That, and
+ * undoing it, takes as long as about eight copies through buffers: a range whose pins have served few copies must be
+ * loaded more often before it gets the next, and what is loaded once and comes back as a result, often for good, gets
+ * none. */
 bool od_pins_is_due(od_pins *pins, uintptr_t begin, bool loads);
 void od_pins_release(od_pins *pins, od_pin *pin);
 void od_pins_release_range(od_pins *pins, uintptr_t base, size_t size);

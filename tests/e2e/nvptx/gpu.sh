@@ -154,6 +154,18 @@ spare() {
     right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_MEMORY=64Mi OMPDARTS_MEM=$((60 << 20)) "$work/program" 8000000
 }
 
+# What is pinned is not any more when the program goes on, whoever has ended its last copy, and however long that takes.
+let_go() {
+    local setting
+    build program "$(dirname "$0")/let_go.c"
+    echo right >"$work/plain"
+    for setting in eager darts eager darts eager darts; do
+        right OMPDARTS_BACKEND=cuda:loads=2 OMPDARTS_WRITE_BACK=late OMPDARTS_SCHED=$setting OMPDARTS_MEM=2500000 \
+            CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_PIN_BANDWIDTH=40Mi CUDA_DOUBLE_BANDWIDTH=200Mi "$work/program"
+        driver "calls['cuMemHostRegister'] > 0"
+    done
+}
+
 # The shares of a run in which a GPU computes, for small sizes.
 timeline() {
     "$sources/../../bench/gpu/timeline.py" --build "$(dirname "$E2E_LIBRARY")" --llvm "$(dirname "$E2E_NVPTX_LIBDIR")" \

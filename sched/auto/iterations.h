@@ -2,9 +2,9 @@
 /*
  * Graphs that come again, as iterative programs submit them: with which settings each has been carried out fastest.
  *
- * A batch is recognised by its first tasks (sched/graph/pattern.h). From then on it has the settings that were best the
- * last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; the next
- * iteration tries them, and they stay only if it was in fact faster. After a few that were not, no more are tried.
+ * A batch is recognised by its first tasks (sched/graph/pattern.h). From then on it has the settings that were best
+ * the last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; the
+ * next iteration tries them, and they stay only if it was in fact faster. After a few that were not, no more are tried.
  * The first iteration finds data elsewhere than the others do, and counts for none of this.
  */
 #ifndef OD_SCHED_AUTO_ITERATIONS_H
@@ -32,8 +32,8 @@ typedef struct od_iterations {
 
 /* The one that begins so; NULL: it is new. It stays where it is until another one is found or ends. */
 od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern);
-/* A batch has ended. `seconds` that it took with the settings `used` from its beginning to its end; 0: others counted in
- * between. */
+/* A batch has ended. `seconds` that it took with the settings `used` from its beginning to its end; 0: others counted
+ * in between. */
 void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_candidate *used, double seconds);
 /* Whether better ones may be looked for; false: enough have been refuted, or one is to be tried. */
 bool od_iteration_is_open(const od_iteration *iteration);

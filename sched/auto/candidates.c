@@ -34,6 +34,9 @@ static const struct kind {
     {"dmdas:bus", "luf", 0, OD_ACTIVE_CHOSEN, false},
     {"stationary", "belady", 12, ALL, false},
     {"dmdas", "lru", 0, 0, false},
+    {"dmdas", "lru", 12, 0, false},
+    {"dmdas", "luf", 48, 0, false}, /* where loads take long beside kernels */
+    {"darts", "luf", 48, 0, false},
     {"dmdas", "luf", 0, 0, false},
     {"dmdar", "luf", 0, 0, false},
     {"dmdar:bus", "luf", 0, 0, false},
@@ -107,6 +110,29 @@ unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *w
     return count;
 }
 
+/* Another policy and rule: `own` with the lookahead and buffer that suit it, else all like the best. */
+static void liken(od_candidate *c, const od_settings *best, bool own)
+{
+    bool chosen = best->active == OD_ACTIVE_AS_POLICY && best->policy.ops->chooses_active;
+    c->settings.active = chosen ? OD_ACTIVE_CHOSEN : best->active;
+    c->settings.devices = best->devices;
+    if (!own) {
+        c->settings.lookahead = best->lookahead;
+        c->settings.buffer = best->buffer;
+    }
+    od_candidate_name(c);
+}
+
+unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
+{
+    unsigned count = 0;
+    for (int own = 1; own >= 0; own--)
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds && count < most; i++)
+            if (complete(&kinds[i], work, &candidates[count]))
+                liken(&candidates[count++], &best->settings, own);
+    return count;
+}
+
 /* One that differs in one thing. */
 static void add(od_candidate *candidates, unsigned most, unsigned *count, const od_candidate *c)
 {
@@ -131,6 +157,8 @@ static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candi
     unsigned count = 0, n = (unsigned)__builtin_popcountll(all);
     c.settings.devices = 0;
     c.settings.active = ALL;
+    add(candidates, most, &count, &c);
+    c.settings.active = OD_ACTIVE_CHOSEN;
     add(candidates, most, &count, &c);
     od_device_sets_find(work->topology, all, &sets);
     for (unsigned k = n - 1 - (n - 1) / 4; k > 0; k -= 1 + (k - 1) / 4)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_TASKS = 16, MOST_TASKS = 200000 };
+enum { FEWEST_TASKS = 16, FEWEST_AWAITED = 3, MOST_TASKS = 200000 };
 
 struct chooser {
     od_engine *e;
@@ -247,7 +247,8 @@ static bool is_due(struct chooser *c, const od_engine_stats *stats, uint64_t now
     if (known < c->known / 4)
         c->known = known; /* another batch may come */
     c->again |= was_wrong(c, stats->tasks, now_ns) || od_engine_lost(c->e) != c->lost;
-    return known >= FEWEST_TASKS && known <= MOST_TASKS && (c->again || known >= 2 * c->known);
+    uint64_t fewest = od_engine_is_awaited(c->e) ? FEWEST_AWAITED : FEWEST_TASKS;
+    return known >= fewest && known <= MOST_TASKS && (c->again || known >= 2 * c->known);
 }
 
 static void begin_choice(struct chooser *c, const od_engine_stats *stats, uint64_t now_ns)
@@ -296,8 +297,12 @@ static void follow(struct chooser *c, uint64_t now_ns)
     const od_pattern *pattern = od_engine_pattern(c->e);
     if (pattern->batch != c->batch.number || !c->batch.begun_ns)
         c->batch = (struct batch){.number = pattern->batch, .begun_ns = now_ns + !now_ns, .settings = c->current};
-    if (!c->batch.looked && pattern->tasks >= OD_PATTERN_FIRST && !c->under_way)
+    if (c->batch.looked || c->under_way)
+        return;
+    if (pattern->tasks >= OD_PATTERN_FIRST)
         recognise(c, pattern);
+    else
+        c->batch.looked = od_engine_is_awaited(c->e); /* too few to come again as a pattern */
 }
 
 static void end_batch(void *chooser)

@@ -2,8 +2,8 @@
 /*
  * Graphs that come again, as iterative programs submit them: with which settings each has been carried out fastest.
  *
- * A batch is recognised by its first tasks (sched/graph/pattern.h). From then on it has the settings that were best the
- * last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; the
+ * A batch is recognised by its first tasks (sched/graph/pattern.h). From then on it has the settings that were best
+ * the last times, and nothing is played for a part of it. When all of it is known the oracle looks for better ones; the
  * next iteration tries them, and they stay only if it was in fact faster. After a few that were not, no more are tried.
  * The first iteration finds data elsewhere than the others do, and counts for none of this.
  */

@@ -12,8 +12,9 @@
 
 static bool is_over(void *trial)
 {
-    const od_trial *t = trial;
-    return od_engine_processor_ns(t->engine, true) >= t->end_ns;
+    od_trial *t = trial;
+    t->over = t->over || od_engine_processor_ns(t->engine, true) >= t->end_ns;
+    return t->over;
 }
 
 /* --- making and unmaking ------------------------------------------------------------------- */
@@ -90,7 +91,7 @@ static bool try_some(od_trial *t, const od_candidate *candidates, unsigned count
 
 static void try_all(od_trial *t)
 {
-    enum { ROUNDS = 3 };
+    enum { ROUNDS = 4 };
     od_candidate candidates[OD_CANDIDATES_MAX];
     t->present = try_one(t, &t->now);
     try_some(t, candidates, od_candidates(candidates, OD_CANDIDATES_MAX, &t->work));
@@ -98,6 +99,8 @@ static void try_all(od_trial *t)
     for (unsigned round = 0; better && round < ROUNDS; round++) {
         unsigned count = od_candidates_near(candidates, OD_CANDIDATES_MAX, &t->best->candidate, &t->work);
         better = try_some(t, candidates, count);
+        count = od_candidates_alike(candidates, OD_CANDIDATES_MAX, &t->best->candidate, &t->work);
+        better |= try_some(t, candidates, count);
     }
 }
 

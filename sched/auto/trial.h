@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What is known, played forward under settings one after the other: those of now, then the candidates, then what is
- * near the best of them until nothing there is better.
+ * near the best of them, and other policies with what is best of all else, until nothing there is better.
  *
  * A play ends as soon as it cannot be better than the best so far; what is known of it then is a lower bound. When the
  * trial has had its processor time, it ends too, in the middle of a play.
@@ -12,7 +12,7 @@
 #include "sched/auto/candidates.h"
 #include "sched/engine/copy.h"
 
-enum { OD_TRIAL_MOST = 256 };
+enum { OD_TRIAL_MOST = 512 };
 
 typedef struct od_prediction {
     od_candidate candidate;
@@ -27,6 +27,7 @@ typedef struct od_trial {
     od_settings given;
     od_work work;
     uint64_t end_ns;  /* by that clock */
+    bool over;        /* that has come */
     uint64_t cost_ns; /* that it has taken of it */
     od_candidate now;
     const od_prediction *present, *best; /* of `now`, and of all; NULL: it could not be played, none was to its end */

@@ -176,6 +176,11 @@ double od_engine_known_seconds(const od_engine *e)
     return left ? seconds / left : 0;
 }
 
+bool od_engine_is_awaited(const od_engine *e)
+{
+    return e->awaited;
+}
+
 const od_pattern *od_engine_pattern(const od_engine *e)
 {
     return &e->known->pattern;

@@ -313,13 +313,14 @@ od_status od_engine_adopt(od_engine *engine, const od_settings *settings);
 /* What counts now; policy options are not among it. */
 void od_engine_settings(const od_engine *engine, od_settings *settings);
 /* For choosers: the driver's clocks, of processor time 0 where it has none; the lost devices; seconds that known tasks
- * take at least; what has been submitted since all was done; a job about so many tasks
- * (od_driver_ops.start_background), which is given up where it would have to run under the lock of a real run; and what
- * has been chosen, for observers. */
+ * take at least; whether the program waits for all that it has submitted; what that is since all was done; a job about
+ * so many tasks (od_driver_ops.start_background), which is given up where it would have to run under the lock of a real
+ * run; and what has been chosen, for observers. */
 uint64_t od_engine_clock(const od_engine *engine);
 uint64_t od_engine_processor_ns(const od_engine *engine, bool own);
 uint64_t od_engine_lost(const od_engine *engine);
 double od_engine_known_seconds(const od_engine *engine);
+bool od_engine_is_awaited(const od_engine *engine);
 const od_pattern *od_engine_pattern(const od_engine *engine);
 void od_engine_in_background(od_engine *engine, od_background *job, size_t tasks);
 void od_engine_chosen(od_engine *engine, const od_choice *choice);

@@ -217,9 +217,10 @@ void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
 
 bool od_engine_await(od_engine *e, bool begins)
 {
-    if (!e->config.early || e->awaited == begins)
-        return false;
+    bool changed = e->awaited != begins;
     e->awaited = begins;
+    if (!e->config.early || !changed)
+        return false;
     for (unsigned k = 0; begins && k < e->config.ndevices; k++)
         e->todo |= e->device[k].results.count ? OD_BIT(k) : 0;
     progress(e);

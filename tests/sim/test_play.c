@@ -120,7 +120,8 @@ static void test_refused(void **unused)
 static void test_auto(void **unused)
 {
     static const char *const cases[][2] = {
-        {"cholesky:n=8", "nvlink"}, {"lu:n=6", "pcie"}, {"gemm3d:n=5", "pcie-half"}, {"gemm2d:n=9", "gemini"}};
+        {"cholesky:n=8", "nvlink"}, {"lu:n=6", "pcie"},       {"gemm3d:n=5", "pcie-half"},
+        {"gemm2d:n=9", "gemini"},   {"cholesky:n=3", "pcie"}, {"sparse2d:n=20", "pcie"}};
     static const char *const policies[] = {"darts", "stationary", "dmdas", "dmdas:bus", "dmdar", "lws", "eager"};
     (void)unused;
     for (unsigned i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {

@@ -104,6 +104,7 @@ static od_status start_engine(void)
         .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,
+        .in_process = od_runtime.backend.windows != NULL,
         .spill = od_runtime.options.memory.spill,
         .spill_limit = od_runtime.options.memory.spill ? od_runtime.options.memory.spill_limit : 0,
         .host_link = od_topology_link(links, OD_HOST, 0, n),

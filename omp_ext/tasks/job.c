@@ -192,11 +192,11 @@ static bool has_memory(const od_job *job, int device)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < job->task.naccess; i++)
-        bytes += job->task.access[i].datum->size;
-    void *probe = od_runtime_target_alloc(bytes, device);
+        bytes += od_launch_reaches(job->task.access[i].datum) ? 0 : job->task.access[i].datum->size;
+    void *probe = bytes ? od_runtime_target_alloc(bytes, device) : NULL;
     if (probe)
         REAL(omp_target_free)(probe, device);
-    return probe;
+    return probe || !bytes;
 }
 
 static int initial_device(void)

@@ -10,6 +10,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/runtime/devices.h"
 #include "omp_ext/runtime/workers.h"
 #include "omp_ext/tasks/queue.h"
 #include "util/memory.h"
@@ -274,20 +275,33 @@ char *od_launch_host_contents(const od_datum *d)
     return od_datum_is_spilled(d) ? od_spill_address(d->region->spill, d->base) : (char *)d->base;
 }
 
-/* Data of regions are mapped as a whole: what is named may be a part of them, or nothing but the pointer. */
+bool od_launch_reaches(const od_datum *d)
+{
+    return d->region && od_devices_are_in_process();
+}
+
+/* What is named may be a part of the datum, or nothing but the pointer. */
+static void map_whole(od_kernel_args *args, uint32_t i, const od_access *access)
+{
+    char *contents = od_launch_host_contents(access->datum);
+    args->bases[i] = contents + ((uintptr_t)args->bases[i] - access->datum->base);
+    args->begins[i] = contents;
+    args->sizes[i] = (int64_t)access->datum->size;
+    args->types[i] &= ~(OD_MAP_FROM | OD_MAP_ALWAYS | OD_MAP_PRESENT | OD_MAP_HOLD);
+    args->types[i] |= OD_MAP_TO | ((access->mode & OD_WRITE) ? OD_MAP_FROM : 0);
+}
+
+/* Data of regions, where their contents are in host memory. */
 static void map_regions_data(od_kernel_args *args, const int32_t *access_of, const od_access *access)
 {
     od_runtime_lock();
     for (uint32_t i = 0; i < args->count; i++) {
-        const od_datum *d = access_of[i] >= 0 ? access[access_of[i]].datum : NULL;
-        if (!d || !d->region)
+        const od_access *a = access_of[i] >= 0 ? &access[access_of[i]] : NULL;
+        if (!a || !a->datum->region)
             continue;
-        ptrdiff_t shift = (char *)args->bases[i] - (char *)d->base;
-        args->begins[i] = od_launch_host_contents(d);
-        args->bases[i] = (char *)args->begins[i] + shift;
-        args->sizes[i] = (int64_t)d->size;
-        args->types[i] &= ~(OD_MAP_FROM | OD_MAP_ALWAYS | OD_MAP_PRESENT | OD_MAP_HOLD);
-        args->types[i] |= OD_MAP_TO | ((access[access_of[i]].mode & OD_WRITE) ? OD_MAP_FROM : 0);
+        map_whole(args, i, a);
+        if (od_launch_reaches(a->datum))
+            make_literal(args, i, (uintptr_t)args->bases[i]);
     }
     od_runtime_unlock();
 }

@@ -16,8 +16,11 @@ int od_launch_run(const od_launch *launch, const od_access *access, unsigned k, 
 /* The device of an argument that is no datum of ours, else the only one in use, as our index, or OD_NOWHERE. */
 int od_launch_bound(const od_launch *launch);
 
+/* The device's kernels can use the datum's contents where they are in host memory: it is in a region, so nothing else
+ * does, and the device's memory is the process's own. */
+bool od_launch_reaches(const od_datum *d);
 /* Carries out a launch whose data are on no device on OpenMP's device: libomptarget copies, data of regions from and to
- * where they are spilled. */
+ * where they are spilled, but for those that the kernel reaches there. */
 int od_launch_as_written(const od_launch *launch, const od_access *access, int64_t device);
 /* Likewise on copies of the data that are on OpenMP's device already, copy[i] of access[i]. */
 int od_launch_run_copies(const od_launch *launch, const od_access *access, void *const *copy, int device);

@@ -116,6 +116,7 @@ typedef struct od_engine_config {
     unsigned slots;    /* tasks that may run at once on a device */
     bool peer;         /* device-to-device copies are possible */
     bool pins;         /* the driver keeps state about host memory between transfers; it is notified when that ends */
+    bool in_process;   /* the devices' memory is the process's own: kernels reach what is in host memory, too */
     bool ranked;       /* tasks have priorities of their own: no bottom levels are kept */
     size_t early;      /* results of so many bytes go home while the program waits (od_engine_await); 0: none do */
     bool spill;        /* inside a region evicted data go to its spill area, not to the program's memory */

@@ -150,8 +150,9 @@ bool od_engine_keep_bound(od_engine *e, const od_datum *d)
 {
     od_region *region = d->region;
     const od_pool *pool = e->device[d->home].pool;
-    bool keeps = region && !region->shown && d->base == region->base && d->size == region->size &&
-                 od_pool_used(pool) <= od_pool_capacity(pool) / 2;
+    /* what finds no room runs in host memory, for which GPUs have to copy it */
+    bool has_room = e->config.in_process || od_pool_used(pool) <= od_pool_capacity(pool) / 2;
+    bool keeps = region && !region->shown && d->base == region->base && d->size == region->size && has_room;
     if (keeps)
         region->shown = 1;
     return keeps;

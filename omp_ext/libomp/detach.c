@@ -33,6 +33,7 @@ static void begin(od_member *member, od_team *team, unsigned nthreads)
     *member = (od_member){.outer = od_member_self,
                           .team = team,
                           .nthreads = nthreads,
+                          .level = REAL(omp_get_level)(),
                           .counts = !REAL(omp_get_cancellation)(),
                           .keeps = may_end()};
     member->implicit.member = member;
@@ -74,6 +75,7 @@ static od_member *begin_root(void)
         od_member *inner = od_member_self;
         od_member_self = NULL;
         begin(&root, od_team_take(), 1);
+        root.level = 0;
         od_member_self = inner;
         if (may_end())
             pthread_setspecific(root_key, &root);
@@ -100,6 +102,11 @@ static const void *current_task(void)
 bool od_parent_runs(const od_parent *parent)
 {
     return parent->task == current_task();
+}
+
+bool od_detach_knows_region(void)
+{
+    return REAL(omp_get_level)() == (od_member_self ? od_member_self->level : 0);
 }
 
 /* The task that runs on the calling thread; NULL: it has no children of ours. */
@@ -406,7 +413,7 @@ static void gather(od_ident *ident, od_member *member)
 void od_detach_before_barrier(od_ident *ident, int32_t gtid)
 {
     od_member *member = od_member_self;
-    if (od_self.kernels)
+    if (od_self.kernels || !od_detach_knows_region())
         return;
     if (od_serial_is_alone()) {
         if (od_member_now()) /* also outside of all regions */

@@ -45,6 +45,9 @@ od_member *od_member_begun(void);
  * threads. */
 void od_detach_at_thread_end(void (*function)(void));
 
+/* False in a region that has begun without us: one that gcc has compiled (GOMP_parallel), or from which the program has
+ * opened its first library with device code. Nobody waits for detached tasks there before libomp does. */
+bool od_detach_knows_region(void);
 /* The calling thread creates a detached task: by whom it is counted from now on. */
 od_detached od_detached_join(void);
 /* True inside of a taskgroup that the running task has begun. */

@@ -74,6 +74,7 @@ struct od_member {
     od_member *outer; /* the same thread's, around it */
     od_team *team;
     unsigned nthreads; /* of the team */
+    int level;         /* of its region: how deep it is in others */
     /* children are counted; not where libomp may discard tasks without a word (OMP_CANCELLATION) */
     bool counts;
     bool keeps;             /* completes its own tasks, as no other thread may free their memory */

@@ -370,11 +370,17 @@ static bool needs_no_record(const od_kmp_task *task)
                             od_entry_numbered(task->part_id)->kind == OD_ENTRY_HOST);
 }
 
+/* Clang's code has just allocated it through us. One of gcc's code (GOMP_task) is allocated within libomp, and
+ * called in another way: it stays as it is. */
+static bool is_compiled_by_clang(const od_kmp_task *task)
+{
+    return od_self.allocated.task == task;
+}
+
 static od_record *record_host_task(od_kmp_task *task)
 {
-    bool known = od_self.allocated.task == task;
     untrack(task);
-    return od_host_task_record(task, known ? od_self.allocated.flags : 0, od_self.detachable == task);
+    return od_host_task_record(task, od_self.allocated.flags, od_self.detachable == task);
 }
 
 static void copy_depends(od_record *record, int32_t n, const od_depend *depends, int32_t n_noalias,
@@ -424,11 +430,22 @@ static int32_t submit_as_written(od_ident *ident, int32_t gtid, const submission
     return REAL(__kmpc_omp_task_with_deps)(ident, gtid, s->task, s->ndepends, s->depends, s->n_noalias, s->noalias);
 }
 
+/* A task whose begin we do not see: what it may come after ends before it is submitted. */
+static int32_t submit_unseen(od_ident *ident, int32_t gtid, const submission *s)
+{
+    od_detach_await_children(ident);
+    od_runtime_synchronise();
+    return submit_as_written(ident, gtid, s);
+}
+
 static int32_t submit_task(od_ident *ident, int32_t gtid, const submission *s)
 {
     od_record *record = od_task_table_find(s->task);
-    if (!record && s->ndepends + s->n_noalias > 0 && !needs_no_record(s->task))
+    if (!record && s->ndepends + s->n_noalias > 0 && !needs_no_record(s->task)) {
+        if (!is_compiled_by_clang(s->task))
+            return submit_unseen(ident, gtid, s);
         record = record_host_task(s->task);
+    }
     if (!record)
         return submit_as_written(ident, gtid, s);
     copy_depends(record, s->ndepends, s->depends, s->n_noalias, s->noalias);
@@ -446,6 +463,7 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
     if (!od_runtime_offloads() || od_self.kernels)
         return submit_as_written(ident, gtid, &s);
     int32_t result = submit_task(ident, gtid, &s);
+    od_self.allocated.task = NULL;
     od_detach_note_task();
     return result;
 }
@@ -455,6 +473,7 @@ int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_task)(ident, gtid, task);
     OD_PROGRAM_CALL;
+    od_self.allocated.task = NULL;
     int32_t result = REAL(__kmpc_omp_task)(ident, gtid, task);
     if (!od_self.kernels)
         od_detach_note_task();

@@ -101,7 +101,7 @@ void od_task_end_family(int32_t gtid)
 bool od_task_is_awaited(void)
 {
     const od_parent *parent = od_self.family.parent;
-    return parent ? od_parent_runs(parent) : !REAL(omp_in_explicit_task)();
+    return parent ? od_parent_runs(parent) : !REAL(omp_in_explicit_task)() && od_detach_knows_region();
 }
 
 /* A task that we complete. libomp 19 never ends to complete one where all tasks of the team had priorities: those are

@@ -6,6 +6,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
@@ -221,6 +222,15 @@ static void warn_of_driver(void)
                "the driver may not load this program's device code (%s): take a newer driver, or an older CUDA", why);
 }
 
+/* Whether libomptarget reports to a tool shows at its first operation (ompt.h), and ours may all be none of its. */
+static void show_operation(void)
+{
+    int device = od_runtime_device_number(0);
+    void *memory = od_ompt_present ? REAL(omp_target_alloc)(1, device) : NULL;
+    if (memory)
+        REAL(omp_target_free)(memory, device);
+}
+
 void od_runtime_start(void)
 {
     int available = REAL(omp_get_num_devices)();
@@ -249,6 +259,7 @@ void od_runtime_start(void)
         atomic_store(&od_process_self.activity, OD_OFF);
         return;
     }
+    show_operation();
     od_runtime.kernel_threads = share_processors();
     od_runtime.start_ns = od_clock_ns();
     start_services();

@@ -163,18 +163,6 @@ static void rewrite(od_kernel_args *args, const int32_t *access_of, const od_acc
     }
 }
 
-static _Thread_local bool prepared; /* a worker: libomp knows its share */
-
-/* As a root thread libomp binds it with OMP_PROC_BIND, when it first gets to know of it. */
-static void prepare_worker(void)
-{
-    if (prepared)
-        return;
-    prepared = true;
-    REAL(omp_set_num_threads)(od_runtime_kernel_threads());
-    od_thread_go_anywhere();
-}
-
 static od_icvs read_icvs(void)
 {
     od_icvs now = {.threads = REAL(omp_get_max_threads)(),
@@ -183,6 +171,19 @@ static od_icvs read_icvs(void)
                    .active_levels = REAL(omp_get_max_active_levels)()};
     REAL(omp_get_schedule)(&now.schedule, &now.chunk);
     return now;
+}
+
+static _Thread_local bool prepared; /* a worker: libomp knows its share */
+
+/* As a root thread libomp binds it with OMP_PROC_BIND, when it first asks for its variables. */
+static void prepare_worker(void)
+{
+    if (prepared)
+        return;
+    prepared = true;
+    REAL(omp_set_num_threads)(od_runtime_kernel_threads());
+    read_icvs();
+    od_thread_go_anywhere();
 }
 
 static void limit_threads(int limit)

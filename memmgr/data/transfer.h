@@ -22,6 +22,7 @@ typedef struct od_transfer {
     void *spill;               /* where the datum's first byte is spilled, if one of the places is OD_SPILL */
     void *landing;             /* where the bytes go in place of the host's memory, or NULL; the driver's */
     bool demanded;             /* a committed task or the host waits for it */
+    bool outdated;             /* the datum may have changed since it began: the copy does not count */
     unsigned tries;            /* failed attempts so far */
     uint64_t start_ns, end_ns; /* set by the queue */
     uint64_t queued_ns;        /* set by the engine where events are observed (sched/event.h) */

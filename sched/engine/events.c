@@ -247,6 +247,7 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
     e->events++;
     if (write) {
         od_memory_drop_all(e, d, (int)k);
+        od_memory_outdate(e, d);
         d->valid = OD_BIT(k);
     }
     d->replica[k].pins--;

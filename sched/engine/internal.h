@@ -272,6 +272,8 @@ bool od_memory_try_again(od_engine *e, od_transfer *x);
 /* It has ended: what it counted when it began, and what it brought. */
 void od_memory_uncount(od_engine *e, od_transfer *x);
 void od_memory_finish_transfer(od_engine *e, od_transfer *x);
+/* The datum has changed while it may be being written back: that does not count. */
+void od_memory_outdate(od_engine *e, od_datum *d);
 void od_memory_update_outside(od_engine *e, od_datum *d);
 
 /* data/home.c */

@@ -511,6 +511,16 @@ void od_memory_stop_leaving(od_engine *e, od_datum *d, unsigned k)
     od_memory_drop(e, d, k);
 }
 
+void od_memory_outdate(od_engine *e, od_datum *d)
+{
+    if (!d->stores)
+        return;
+    od_list_each(node, &e->transfers) {
+        od_transfer *x = od_container_of(node, od_transfer, link);
+        x->outdated |= x->datum == d && x->kind == OD_WRITE_BACK;
+    }
+}
+
 /* What a transfer counted when it began. */
 void od_memory_uncount(od_engine *e, od_transfer *x)
 {
@@ -545,6 +555,8 @@ void od_memory_finish_transfer(od_engine *e, od_transfer *x)
         return;
     if (x->kind == OD_LOAD)
         d->replica[x->to].state = OD_PRESENT;
+    if (x->outdated)
+        return;
     d->valid |= OD_BIT(x->to);
     if (x->to == OD_HOST)
         od_seal_undo(e, d);

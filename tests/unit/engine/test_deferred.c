@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A task that needs a device, whose data the program has been shown on different devices: it waits until one of them
- * goes, or for some seconds; then its host version runs.
+ * goes, or for some seconds; then its host version runs. And what the program writes through an address that it has been
+ * shown, while the datum is being copied elsewhere.
  */
 #include "tests/unit/engine/plain_driver.h"
 
@@ -216,6 +217,24 @@ static void does_not_wait_for_nobody(void **state)
     finish(OD_HOST);
 }
 
+static void what_changes_while_it_is_copied_is_copied_again(void **state)
+{
+    od_datum *d = access[0].datum;
+    od_request *request = od_request_create(1);
+    (void)state;
+    od_engine_bind(w.engine, d, 0, true);
+    request->items[0] = (od_request_item){.datum = d, .kind = OD_REQUEST_READ};
+    od_engine_request(w.engine, request);
+    assert_int_equal(w.ntransfers, 1);
+    od_transfer *copy = w.transfer[--w.ntransfers];
+    od_engine_unbind(w.engine, d, true);
+    od_engine_transfer_done(w.engine, copy, OD_OK);
+    assert_int_equal(d->valid, OD_BIT(0));
+    assert_int_equal(w.ntransfers, 1);
+    settle();
+    assert_int_equal(d->valid, OD_BIT(0) | OD_BIT(OD_HOST));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +242,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(runs_on_the_host_in_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(others_do_not_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(does_not_wait_for_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_changes_while_it_is_copied_is_copied_again, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

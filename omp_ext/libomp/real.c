@@ -14,12 +14,16 @@ od_offered od_offered_table;
 static const struct {
     const char *name;
     size_t offset;
+    bool optional;
 } entry_points[] = {
-#define X(type, name, parameters) {#name, offsetof(od_real, name)},
+#define X(type, name, parameters) {#name, offsetof(od_real, name), false},
     OD_REAL_FUNCTIONS(X)
 #undef X
-        {"__kmpc_fork_call", offsetof(od_real, __kmpc_fork_call)},
-    {"__kmpc_fork_teams", offsetof(od_real, __kmpc_fork_teams)},
+#define X(type, name, parameters) {#name, offsetof(od_real, name), true},
+        OD_REAL_SINCE_18(X)
+#undef X
+            {"__kmpc_fork_call", offsetof(od_real, __kmpc_fork_call), false},
+    {"__kmpc_fork_teams", offsetof(od_real, __kmpc_fork_teams), false},
 };
 
 /* In a library that the program opened later, for itself. Its names are the only way to reach it. It stays when the
@@ -58,7 +62,7 @@ bool od_real_resolve(const char **missing)
     for (size_t i = 0; i < sizeof entry_points / sizeof *entry_points; i++) {
         void *symbol = dlsym(RTLD_NEXT, entry_points[i].name);
         store(entry_points[i].offset, symbol);
-        if (!symbol && !*missing)
+        if (!symbol && !*missing && !entry_points[i].optional)
             *missing = entry_points[i].name;
         offload |= symbol && strncmp(entry_points[i].name, "__tgt_", 6) == 0;
     }
@@ -73,7 +77,7 @@ bool od_real_resolve_opened(void)
     for (size_t i = 0; i < sizeof entry_points / sizeof *entry_points; i++) {
         if (!load(entry_points[i].offset))
             store(entry_points[i].offset, find_opened(entry_points[i].name));
-        all &= load(entry_points[i].offset) != NULL;
+        all &= load(entry_points[i].offset) || entry_points[i].optional;
     }
     return all;
 }

@@ -51,7 +51,6 @@
     X(void, __kmpc_omp_task_complete_if0, (od_ident *, int32_t, void *))                                               \
     X(void, __kmpc_push_num_teams, (od_ident *, int32_t, int32_t, int32_t))                                            \
     X(void, __kmpc_push_num_teams_51, (od_ident *, int32_t, int32_t, int32_t, int32_t))                                \
-    X(void, __kmpc_set_thread_limit, (od_ident *, int32_t, int32_t))                                                   \
     X(int, omp_get_thread_limit, (void))                                                                               \
     X(void, kmp_set_defaults, (const char *))                                                                          \
     X(void, omp_set_num_threads, (int))                                                                                \
@@ -104,9 +103,13 @@
     X(void, omp_fulfill_event, (void *))                                                                               \
     X(int32_t, __kmpc_global_thread_num, (od_ident *))
 
+/* Only code of LLVM 18 and newer calls these. */
+#define OD_REAL_SINCE_18(X) X(void, __kmpc_set_thread_limit, (od_ident *, int32_t, int32_t))
+
 typedef struct od_real {
 #define X(type, name, parameters) type(*name) parameters;
     OD_REAL_FUNCTIONS(X)
+    OD_REAL_SINCE_18(X)
 #undef X
     void *__kmpc_fork_call; /* variadic, as the next */
     void *__kmpc_fork_teams;

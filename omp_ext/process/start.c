@@ -6,7 +6,6 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/images.h"
-#include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
@@ -222,13 +221,16 @@ static void warn_of_driver(void)
                "the driver may not load this program's device code (%s): take a newer driver, or an older CUDA", why);
 }
 
-/* Whether libomptarget reports to a tool shows at its first operation (ompt.h), and ours may all be none of its. */
-static void show_operation(void)
+/* libomptarget opens a device, and shows whether it reports to a tool, at the first operation: now, while the thread
+ * cannot be cancelled in it. */
+static void open_devices(void)
 {
-    int device = od_runtime_device_number(0);
-    void *memory = od_ompt_present ? REAL(omp_target_alloc)(1, device) : NULL;
-    if (memory)
-        REAL(omp_target_free)(memory, device);
+    for (unsigned k = 0; k < od_runtime.devices.count; k++) {
+        int device = od_runtime_device_number(k);
+        void *memory = REAL(omp_target_alloc)(1, device);
+        if (memory)
+            REAL(omp_target_free)(memory, device);
+    }
 }
 
 void od_runtime_start(void)
@@ -259,7 +261,7 @@ void od_runtime_start(void)
         atomic_store(&od_process_self.activity, OD_OFF);
         return;
     }
-    show_operation();
+    open_devices();
     od_runtime.kernel_threads = share_processors();
     od_runtime.start_ns = od_clock_ns();
     start_services();

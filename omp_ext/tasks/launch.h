@@ -34,7 +34,7 @@ typedef struct od_icvs {
 } od_icvs;
 
 /* Around a kernel, or a host version: on a worker what it sets holds for itself alone. `thread_limit`: of the
- * construct's task, or 0. */
+ * construct's task, or 0. A task of its own around each would do the same, and tools would see it. */
 od_icvs od_launch_begin_code(int thread_limit);
 void od_launch_end_code(const od_icvs *before);
 /* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL. */

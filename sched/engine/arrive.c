@@ -10,22 +10,14 @@
 
 #include "util/log.h"
 
-static size_t bytes_to_load(const od_task *t, unsigned k)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < t->naccess; i++)
-        if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(t->access[i].datum, k))
-            bytes += t->access[i].datum->size;
-    return bytes;
-}
-
 /* A task with nothing beside it: a synchronous program. It goes where the fewest bytes must move, of the devices that
  * work. */
 static unsigned cheapest_device(const od_engine *e, const od_task *t)
 {
     unsigned best = (unsigned)__builtin_ctzll(~e->lost);
     for (unsigned k = best + 1; k < e->config.ndevices; k++)
-        if (!od_device_is_lost(e, (int)k) && !od_engine_idles(e, k) && bytes_to_load(t, k) < bytes_to_load(t, best))
+        if (!od_device_is_lost(e, (int)k) && !od_engine_idles(e, k) &&
+            od_memory_missing(t, k) < od_memory_missing(t, best))
             best = k;
     return best;
 }

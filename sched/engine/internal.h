@@ -267,6 +267,8 @@ void od_memory_release_host(od_engine *e, od_datum *d);
 void od_memory_release_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size);
 /* Starts a transfer of a part of the datum; `item` may be NULL. */
 void od_memory_transfer(od_engine *e, const od_transfer *what);
+/* Bytes of what the task reads that device k has not. */
+size_t od_memory_missing(const od_task *task, unsigned k);
 /* A failed one. True: it is being tried again. */
 bool od_memory_try_again(od_engine *e, od_transfer *x);
 /* It has ended: what it counted when it began, and what it brought. */

@@ -521,6 +521,15 @@ void od_memory_outdate(od_engine *e, od_datum *d)
     }
 }
 
+size_t od_memory_missing(const od_task *t, unsigned k)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(t->access[i].datum, k))
+            bytes += t->access[i].datum->size;
+    return bytes;
+}
+
 /* What a transfer counted when it began. */
 void od_memory_uncount(od_engine *e, od_transfer *x)
 {

@@ -2,15 +2,6 @@
 /* Reruns: tasks of the engine's own, which make dropped contents again. See recompute.h. */
 #include "sched/engine/internal.h"
 
-static size_t bytes_to_load(const od_task *t, unsigned k)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < t->naccess; i++)
-        if ((t->access[i].mode & OD_READ) && !od_datum_is_readable(t->access[i].datum, k))
-            bytes += t->access[i].datum->size;
-    return bytes;
-}
-
 /* The one where it is needed, else where the fewest bytes must move. */
 static unsigned device_for(const od_engine *e, const od_recipe *r)
 {
@@ -18,7 +9,8 @@ static unsigned device_for(const od_engine *e, const od_recipe *r)
     if (r->where != OD_NOWHERE && !od_device_is_lost(e, r->where))
         return (unsigned)r->where;
     for (unsigned k = best + 1; k < e->config.ndevices; k++)
-        if (!od_device_is_lost(e, (int)k) && bytes_to_load(r->task, k) < bytes_to_load(r->task, best))
+        if (!od_device_is_lost(e, (int)k) &&
+            od_memory_missing(r->task, k) < od_memory_missing(r->task, best))
             best = k;
     return best;
 }

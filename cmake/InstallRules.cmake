@@ -9,11 +9,18 @@ endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/omp_ext/hooks/ompdarts.h)
     install(FILES omp_ext/hooks/ompdarts.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
-set(policy_headers
-    sched/policy.h sched/background.h sched/event.h sched/task.h
-    sched/graph/durations.h sched/graph/known.h sched/graph/levels.h
-    memmgr/data/datum.h memmgr/data/presence.h memmgr/data/relocation.h memmgr/window/window.h
-    util/container/list.h util/container/registry.h util/status.h)
+# What a policy includes, and what that includes.
+set(policy_headers sched/policy.h sched/graph/durations.h sched/graph/known.h sched/graph/levels.h)
+set(unread ${policy_headers})
+while(unread)
+    list(POP_FRONT unread header)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} included REGEX "^#include \"")
+    list(TRANSFORM included REPLACE "^#include \"(.*)\".*" "\\1")
+    list(REMOVE_ITEM included ${policy_headers})
+    list(APPEND policy_headers ${included})
+    list(APPEND unread ${included})
+endwhile()
 foreach(header IN LISTS policy_headers)
     cmake_path(GET header PARENT_PATH folder)
     install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ompdarts/${folder})

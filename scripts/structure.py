@@ -59,7 +59,7 @@ QUOTED = re.compile(r"(?<!`)`([\w.-]+(?:/[\w.-]+)*/?)`(?!`)")
 PLACEHOLDER = re.compile(r"(?:^|[/_.])(?:ROOM|NAME)(?=[/_.])")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/*.md")
 EXPORTS = "omp_ext/hooks/libompdarts.map"
-EXPORTED = re.compile(r"\b(?:__kmpc|__tgt|ompt?|kmp)_\w+$")
+EXPORTED = re.compile(r"\b(?:__kmpc|__tgt|ompt?|kmp|GOMP)_\w+$")
 NAME = re.compile(r"(?<![\w./-])((?:%s)(?:/\w+)*/(?:\w+\.[ch]\b|(?=`)))" % "|".join(LAYERS))
 
 

@@ -410,25 +410,36 @@ static void gather(od_ident *ident, od_member *member)
         od_team_wait(member, ident, &goal);
 }
 
-void od_detach_before_barrier(od_ident *ident, int32_t gtid)
+/* What libomp's barrier would wait for has ended. True: the other threads of the team wait there, too. */
+static bool await_own(od_ident *ident, int32_t gtid)
 {
     od_member *member = od_member_self;
     if (od_self.kernels || !od_detach_knows_region())
-        return;
+        return false;
     if (od_serial_is_alone()) {
         if (od_member_now()) /* also outside of all regions */
             finish_alone(ident, gtid, od_member_now());
         od_serial_before_barrier(ident, gtid);
-        return;
+        return false;
     }
     if (!member)
-        return;
+        return false;
     if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed)) {
         await(ident, member, &member->implicit.children);
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
-    if (member->team->gathers)
-        gather(ident, member);
+    return true;
+}
+
+void od_detach_before_half_barrier(od_ident *ident, int32_t gtid)
+{
+    await_own(ident, gtid);
+}
+
+void od_detach_before_barrier(od_ident *ident, int32_t gtid)
+{
+    if (await_own(ident, gtid) && od_member_self->team->gathers)
+        gather(ident, od_member_self);
 }
 
 /* libomp reduces teams of more than four threads along a tree, smaller ones where it is told to. */

@@ -93,6 +93,8 @@ void od_serialized_end(od_ident *ident);
 void od_detach_before_region(od_ident *ident);
 /* The calling thread is about to enter a barrier, which all threads of its team do. Nothing in a kernel. */
 void od_detach_before_barrier(od_ident *ident, int32_t gtid);
+/* Likewise, where other threads of the team wait for this one in another entry point, or not at all. */
+void od_detach_before_half_barrier(od_ident *ident, int32_t gtid);
 /* True where the threads of the calling one's team wait for each other in a reduction with nowait, as in a barrier. */
 bool od_detach_reduces_in_barrier(void);
 

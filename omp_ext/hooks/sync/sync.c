@@ -3,6 +3,7 @@
  * Synchronisation points: after a taskwait, a taskgroup, a barrier or a parallel region, what
  * finished tasks wrote outside regions is on the host, and device copies that the host may now change are forgotten.
  */
+#include "omp_ext/hooks/sync/barrier.h"
 #include "omp_ext/libomp/call.h"
 #include "omp_ext/hooks/kernel.h"
 #include "omp_ext/process/faults.h"
@@ -26,13 +27,6 @@ static void note_wait(bool waits)
         od_runtime_await(waits);
 }
 
-/* What a kernel on a host device synchronises are its own threads: no point of the program's. */
-static void synchronise(void)
-{
-    if (!od_self.kernels)
-        od_runtime_synchronise();
-}
-
 int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
 {
     int32_t result;
@@ -45,7 +39,7 @@ int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
         result = REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
     note_wait(false);
-    synchronise();
+    od_barrier_synchronise();
     return result;
 }
 
@@ -93,66 +87,41 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
     if (!od_self.kernels)
         od_detach_end_group();
     note_wait(false);
-    synchronise();
-}
-
-/* True where barriers, and regions that begin, are none of ours. All threads of a team must agree: so a region that was
- * begun with ours ends with them. */
-static bool is_as_written(void)
-{
-    return od_runtime_is_idle() && !od_member_self;
-}
-
-static void before_barrier(od_ident *ident, int32_t gtid)
-{
-    od_watchdog_note_wait(true);
-    if (!od_self.kernels)
-        od_runtime_await(true);
-    od_detach_before_barrier(ident, gtid);
-}
-
-static void after_barrier(void)
-{
-    od_watchdog_note_wait(false);
-    if (od_runtime_is_idle())
-        return;
-    if (!od_self.kernels)
-        od_runtime_await(false);
-    synchronise();
+    od_barrier_synchronise();
 }
 
 void __kmpc_barrier(od_ident *ident, int32_t gtid)
 {
-    if (is_as_written()) {
+    if (od_barrier_is_as_written()) {
         REAL(__kmpc_barrier)(ident, gtid);
         return;
     }
-    before_barrier(ident, gtid);
+    od_barrier_begin(ident, gtid);
     {
         OD_PROGRAM_CALL;
         REAL(__kmpc_barrier)(ident, gtid);
     }
-    after_barrier();
+    od_barrier_end();
 }
 
 int32_t __kmpc_cancel_barrier(od_ident *ident, int32_t gtid)
 {
     int32_t cancelled;
-    if (is_as_written())
+    if (od_barrier_is_as_written())
         return REAL(__kmpc_cancel_barrier)(ident, gtid);
-    before_barrier(ident, gtid);
+    od_barrier_begin(ident, gtid);
     {
         OD_PROGRAM_CALL;
         cancelled = REAL(__kmpc_cancel_barrier)(ident, gtid);
     }
-    after_barrier();
+    od_barrier_end();
     return cancelled;
 }
 
 /* All threads of the team get to know of it at the next cancellation point. */
 int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
 {
-    if (is_as_written())
+    if (od_barrier_is_as_written())
         return REAL(__kmpc_cancel)(ident, gtid, kind);
     OD_PROGRAM_CALL;
     int32_t cancelled = REAL(__kmpc_cancel)(ident, gtid, kind);
@@ -167,9 +136,9 @@ int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
 int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
                       void *lock)
 {
-    if (is_as_written())
+    if (od_barrier_is_as_written())
         return REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock);
-    before_barrier(ident, gtid);
+    od_barrier_begin(ident, gtid);
     od_watchdog_note_wait(false);
     OD_PROGRAM_CALL;
     return REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock);
@@ -185,38 +154,38 @@ void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
         OD_PROGRAM_CALL;
         REAL(__kmpc_end_reduce)(ident, gtid, lock);
     }
-    synchronise();
+    od_barrier_synchronise();
 }
 
 /* Of larger teams it has a barrier inside. */
 int32_t __kmpc_reduce_nowait(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
                              void *lock)
 {
-    if (is_as_written() || !od_detach_reduces_in_barrier())
+    if (od_barrier_is_as_written() || !od_detach_reduces_in_barrier())
         return REAL(__kmpc_reduce_nowait)(ident, gtid, nvars, size, data, reduce, lock);
-    before_barrier(ident, gtid);
+    od_barrier_begin(ident, gtid);
     int32_t result;
     {
         OD_PROGRAM_CALL;
         result = REAL(__kmpc_reduce_nowait)(ident, gtid, nvars, size, data, reduce, lock);
     }
-    after_barrier();
+    od_barrier_end();
     return result;
 }
 
 /* Has barriers inside. */
 void __kmpc_copyprivate(od_ident *ident, int32_t gtid, size_t size, void *data, od_copyprivate copy, int32_t is_source)
 {
-    if (is_as_written()) {
+    if (od_barrier_is_as_written()) {
         REAL(__kmpc_copyprivate)(ident, gtid, size, data, copy, is_source);
         return;
     }
-    before_barrier(ident, gtid);
+    od_barrier_begin(ident, gtid);
     {
         OD_PROGRAM_CALL;
         REAL(__kmpc_copyprivate)(ident, gtid, size, data, copy, is_source);
     }
-    after_barrier();
+    od_barrier_end();
 }
 
 /* Ends the taskgroup of a reduction(task, …) clause. */
@@ -233,7 +202,7 @@ void __kmpc_task_reduction_modifier_fini(od_ident *ident, int32_t gtid, int32_t 
 
 void __kmpc_serialized_parallel(od_ident *ident, int32_t gtid)
 {
-    if (is_as_written()) {
+    if (od_barrier_is_as_written()) {
         REAL(__kmpc_serialized_parallel)(ident, gtid);
         return;
     }
@@ -246,7 +215,7 @@ void __kmpc_serialized_parallel(od_ident *ident, int32_t gtid)
 
 void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
 {
-    if (is_as_written()) {
+    if (od_barrier_is_as_written()) {
         REAL(__kmpc_end_serialized_parallel)(ident, gtid);
         return;
     }
@@ -256,7 +225,7 @@ void __kmpc_end_serialized_parallel(od_ident *ident, int32_t gtid)
         OD_PROGRAM_CALL;
         REAL(__kmpc_end_serialized_parallel)(ident, gtid);
     }
-    synchronise();
+    od_barrier_synchronise();
 }
 
 /* --- parallel regions ----------------------------------------------------- */
@@ -348,7 +317,7 @@ static void begin_region(region *r)
     od_reservation_give_up(); /* the region's threads may use the same data */
     od_detach_before_region(r->ident);
     fork_threads(r);
-    synchronise();
+    od_barrier_synchronise();
 }
 
 /* The region of a variadic call. */

@@ -16,7 +16,7 @@ refused 'more than one graph' a b
 refused 'more than one graph' a --generate=tree:5
 refused 'No such file' "$work/nothing"
 refused 'Is a directory' "$work"
-refused "unknown analyze: model 'resident1'" --model=resident1 a
+refused "unknown model 'resident1'" --model=resident1 a
 refused "did you mean 'min-levels'" --rule=min-level a
 refused 'not a size' --bound=0 a
 refused 'not a size' --bound=2E a

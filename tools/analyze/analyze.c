@@ -99,7 +99,7 @@ static bool take_model(analyze_study *study)
             study->model = (od_dag_model)i;
             return true;
         }
-    od_tool_unknown("analyze: model", optarg, od_dag_model_names);
+    od_tool_unknown("model", optarg, od_dag_model_names);
     return false;
 }
 
@@ -111,7 +111,7 @@ static bool take_rule(analyze_study *study)
         found |= study->rules[rule].asked;
     }
     if (!found)
-        od_tool_unknown("analyze: rule", optarg, od_dag_rule_names);
+        od_tool_unknown("rule", optarg, od_dag_rule_names);
     return found;
 }
 

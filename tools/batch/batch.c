@@ -215,7 +215,7 @@ static bool add_named(const request *r, batch_study *study, char *name)
         name[length - suffix] = '\0';
     if (od_batch_policy_find(name))
         return add_schedule(r, study, name, backfill || r->backfill);
-    od_tool_unknown("batch: scheduler", name, od_batch_policy_names());
+    od_tool_unknown("batch scheduler", name, od_batch_policy_names());
     return false;
 }
 

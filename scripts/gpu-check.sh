@@ -81,8 +81,14 @@ sanitizer() {
 
 figures() {
     [ -x "$here/bin/gemm3d" ] || { echo "the pack has no benchmarks"; return $skipped; }
-    python3 "$here/run.py" --time $((limit * 7 / 10)) --output "$folder/ompdarts-gpu.json" || wrong=1
-    python3 "$here/report.py" "$folder/ompdarts-gpu.json" --markdown
+    local precision seconds=$((limit * 4 / 10)) more=()
+    for precision in float tf32 double; do
+        python3 "$here/run.py" --precision $precision --time $seconds "${more[@]}" \
+            --output "$folder/ompdarts-gpu-$precision.json" || wrong=1
+        [ ! -e "$folder/ompdarts-gpu-$precision.json" ] ||
+            python3 "$here/report.py" "$folder/ompdarts-gpu-$precision.json" --markdown
+        seconds=$((limit * 15 / 100)) more=(--no-correctness)
+    done
 }
 
 # The named part, in a process of its own.

@@ -5,12 +5,25 @@
 #include "bench/common/command.h"
 
 #include <dlfcn.h>
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 gpu_driver gpu_cuda;
 gpu_blas gpu_cublas;
 atomic_bool gpu_waited;
+gpu_precision gpu_computes_in;
+
+size_t gpu_element_bytes(void)
+{
+    return gpu_computes_in == GPU_DOUBLE ? sizeof(double) : sizeof(float);
+}
+
+double gpu_epsilon(void)
+{
+    static const double tf32 = 0x1p-10; /* ten bits of mantissa */
+    return gpu_computes_in == GPU_DOUBLE ? DBL_EPSILON : gpu_computes_in == GPU_TF32 ? tf32 : (double)FLT_EPSILON;
+}
 
 static const char *const driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
 static const char *const blas_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};
@@ -127,6 +140,13 @@ void gpu_check_blas(int blas_status, const char *what)
 {
     if (blas_status != 0) {
         fail(what, blas_status, blas_status == NOT_FOUND ? "(this cuBLAS does not have it)" : "(a cublasStatus_t)");
+    }
+}
+
+void gpu_set_math(gpu_blas_handle handle)
+{
+    if (gpu_computes_in == GPU_TF32) {
+        gpu_check_blas(gpu_cublas.set_math_mode(handle, CUBLAS_TF32_MATH), "cublasSetMathMode");
     }
 }
 

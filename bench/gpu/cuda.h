@@ -59,6 +59,7 @@ enum { /* cublas_api.h, cublasXt.h */
        CUBLAS_RIGHT = 1,
        CUBLAS_NON_UNIT = 0,
        CUBLAS_UNIT = 1,
+       CUBLAS_TF32_MATH = 3, /* CUBLAS_TF32_TENSOR_OP_MATH */
        CUBLAS_XT_PINNING_ENABLED = 1,
 };
 
@@ -103,6 +104,7 @@ enum { /* cublas_api.h, cublasXt.h */
     FUNCTION(create, cublasCreate_v2, (gpu_blas_handle * handle))                                                      \
     FUNCTION(destroy, cublasDestroy_v2, (gpu_blas_handle handle))                                                      \
     FUNCTION(set_stream, cublasSetStream_v2, (gpu_blas_handle handle, gpu_stream stream))                              \
+    FUNCTION(set_math_mode, cublasSetMathMode, (gpu_blas_handle handle, int mode))                                     \
     FUNCTION(sgemm, cublasSgemm_v2, GPU_GEMM_ARGUMENTS(float, int, gpu_blas_handle))                                   \
     FUNCTION(dgemm, cublasDgemm_v2, GPU_GEMM_ARGUMENTS(double, int, gpu_blas_handle))                                  \
     FUNCTION(ssyrk, cublasSsyrk_v2, GPU_SYRK_ARGUMENTS(float))                                                         \
@@ -114,7 +116,8 @@ enum { /* cublas_api.h, cublasXt.h */
     FUNCTION(xt_select, cublasXtDeviceSelect, (gpu_xt_handle handle, int count, int *devices))                         \
     FUNCTION(xt_set_block, cublasXtSetBlockDim, (gpu_xt_handle handle, int block))                                     \
     FUNCTION(xt_set_pinning, cublasXtSetPinningMemMode, (gpu_xt_handle handle, int mode))                              \
-    FUNCTION(xt_sgemm, cublasXtSgemm, GPU_GEMM_ARGUMENTS(float, size_t, gpu_xt_handle))
+    FUNCTION(xt_sgemm, cublasXtSgemm, GPU_GEMM_ARGUMENTS(float, size_t, gpu_xt_handle))                                \
+    FUNCTION(xt_dgemm, cublasXtDgemm, GPU_GEMM_ARGUMENTS(double, size_t, gpu_xt_handle))
 
 typedef struct gpu_driver {
 #define GPU_MEMBER(member, name, arguments) int(*member) arguments;
@@ -128,6 +131,15 @@ typedef struct gpu_blas {
 
 /* Set where a task had no queue of the library's and so waited for its own (gpu_blas.c). */
 extern atomic_bool gpu_waited;
+
+/* What products are computed in, of the whole program: the elements of TF32's matrices are floats. */
+typedef enum gpu_precision { GPU_SINGLE, GPU_DOUBLE, GPU_TF32 } gpu_precision;
+extern gpu_precision gpu_computes_in;
+size_t gpu_element_bytes(void);
+/* The distance from 1 to the next number. */
+double gpu_epsilon(void);
+/* Makes the handle compute so. */
+void gpu_set_math(gpu_blas_handle handle);
 
 /* Valid once gpu_open() has returned. */
 extern gpu_driver gpu_cuda;

@@ -9,6 +9,7 @@ gpu_queue gpu_queue_open(void)
     gpu_check(gpu_cuda.stream_create(&queue.stream, GPU_STREAM_NON_BLOCKING), "cuStreamCreate");
     gpu_check_blas(gpu_cublas.create(&queue.handle), "cublasCreate");
     gpu_check_blas(gpu_cublas.set_stream(queue.handle, queue.stream), "cublasSetStream");
+    gpu_set_math(queue.handle);
     return queue;
 }
 
@@ -56,11 +57,20 @@ void gpu_matrices_free(gpu_matrices matrices)
 void gpu_gemm(gpu_queue queue, size_t m, size_t n, size_t k, const gpu_block block[3])
 {
     const gpu_block a = block[0], b = block[1], c = block[2];
-    const float one = 1;
-    gpu_check_blas(gpu_cublas.sgemm(queue.handle, CUBLAS_NO_TRANSPOSE, CUBLAS_NO_TRANSPOSE, (int)m, (int)n, (int)k,
-                                    &one, (const float *)a.address, (int)a.stride, (const float *)b.address,
-                                    (int)b.stride, &one, (float *)c.address, (int)c.stride),
-                   "cublasSgemm");
+    const int transpose = CUBLAS_NO_TRANSPOSE;
+    if (gpu_computes_in == GPU_DOUBLE) {
+        const double one = 1;
+        gpu_check_blas(gpu_cublas.dgemm(queue.handle, transpose, transpose, (int)m, (int)n, (int)k, &one,
+                                        (const double *)a.address, (int)a.stride, (const double *)b.address,
+                                        (int)b.stride, &one, (double *)c.address, (int)c.stride),
+                       "cublasDgemm");
+    } else {
+        const float one = 1;
+        gpu_check_blas(gpu_cublas.sgemm(queue.handle, transpose, transpose, (int)m, (int)n, (int)k, &one,
+                                        (const float *)a.address, (int)a.stride, (const float *)b.address,
+                                        (int)b.stride, &one, (float *)c.address, (int)c.stride),
+                       "cublasSgemm");
+    }
 }
 
 double gpu_timed_gemm(gpu_queue queue, size_t n, gpu_matrices matrices)

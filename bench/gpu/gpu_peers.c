@@ -10,7 +10,6 @@
 #include "bench/gpu/cuda.h"
 #include "bench/gpu/peers.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,23 +33,37 @@ typedef struct options {
 
 static const uint64_t seed = 1;
 
-static void fill(float *matrix, size_t n, uint64_t number)
+static double get(const void *matrix, size_t i)
+{
+    return gpu_computes_in == GPU_DOUBLE ? ((const double *)matrix)[i] : (double)((const float *)matrix)[i];
+}
+
+static void put(void *matrix, size_t i, double value)
+{
+    if (gpu_computes_in == GPU_DOUBLE) {
+        ((double *)matrix)[i] = value;
+    } else {
+        ((float *)matrix)[i] = (float)value;
+    }
+}
+
+static void fill(void *matrix, size_t n, uint64_t number)
 {
 #pragma omp parallel for
     for (size_t j = 0; j < n; j++) {
         bench_random random = bench_random_start(seed, number * n + j);
         for (size_t i = 0; i < n; i++) {
-            matrix[i + j * n] = (float)bench_random_next(&random);
+            put(matrix, i + j * n, (double)bench_random_next(&random));
         }
     }
 }
 
 /* Symmetric in effect, as only the lower triangle counts, with a diagonal as in kernels/tiles.h. */
-static void fill_positive(float *matrix, size_t n)
+static void fill_positive(void *matrix, size_t n)
 {
     fill(matrix, n, 0);
     for (size_t i = 0; i < n; i++) {
-        matrix[i + i * n] += (float)(2.0 * sqrt((double)n));
+        put(matrix, i + i * n, get(matrix, i + i * n) + 2.0 * sqrt((double)n));
     }
 }
 
@@ -65,7 +78,7 @@ static size_t smaller(size_t a, size_t b)
 }
 
 /* y += M x, or with `lower` only the lower triangle's part of it. */
-static void multiply(const float *matrix, size_t n, bool lower, const double *x, double *y)
+static void multiply(const void *matrix, size_t n, bool lower, const double *x, double *y)
 {
     const size_t piece = 512;
 #pragma omp parallel for schedule(dynamic)
@@ -73,30 +86,30 @@ static void multiply(const float *matrix, size_t n, bool lower, const double *x,
         const size_t end = smaller(n, start + piece);
         for (size_t j = 0; j < (lower ? end : n); j++) {
             for (size_t i = lower ? larger(start, j) : start; i < end; i++) {
-                y[i] += (double)matrix[i + j * n] * x[j];
+                y[i] += get(matrix, i + j * n) * x[j];
             }
         }
     }
 }
 
 /* y += L^T x for the lower triangle L, without its diagonal where `strictly`. */
-static void multiply_transposed(const float *matrix, size_t n, bool strictly, const double *x, double *y)
+static void multiply_transposed(const void *matrix, size_t n, bool strictly, const double *x, double *y)
 {
 #pragma omp parallel for schedule(dynamic, 64)
     for (size_t j = 0; j < n; j++) {
         double sum = 0;
         for (size_t i = j + strictly; i < n; i++) {
-            sum += (double)matrix[i + j * n] * x[i];
+            sum += get(matrix, i + j * n) * x[i];
         }
         y[j] += sum;
     }
 }
 
-static float *alloc_matrix(size_t n)
+static void *alloc_matrix(size_t n)
 {
-    float *matrix = gpu_host_alloc(n * n * sizeof *matrix);
+    void *matrix = gpu_host_alloc(n * n * gpu_element_bytes());
     if (matrix == NULL) {
-        bench_fail("no page-locked memory for %.1f MB", (double)(n * n) * sizeof *matrix / 1e6);
+        bench_fail("no page-locked memory for %.1f MB", (double)(n * n * gpu_element_bytes()) / 1e6);
     }
     return matrix;
 }
@@ -121,7 +134,7 @@ static void print_bytes(const char *name, double bytes)
 /* Returns whether the result is right. */
 static bool print(const report *report, const peer_result *result)
 {
-    const bool ok = bench_residual_is_right(report->residual, (double)FLT_EPSILON, report->n);
+    const bool ok = bench_residual_is_right(report->residual, gpu_epsilon(), report->n);
     printf("{\"problem\": \"%s\", \"variant\": \"%s\", \"n\": %zu, \"memory_limit\": %zu, \"memory_used\": %zu, "
            "\"block\": %zu, \"seconds\": %.6g, \"gflops\": %.6g, ",
            report->problem, report->variant, report->n, report->limit, result->device_bytes, result->block,
@@ -259,7 +272,11 @@ static void take_list(const bench_option *option, char *text)
 static int parse(int argc, char **argv, options *options)
 {
     const uint64_t most = UINT64_C(1) << 48;
+    static const char *const precisions[] = {
+        [GPU_SINGLE] = "float", [GPU_DOUBLE] = "double", [GPU_TF32] = "tf32", NULL};
     const bench_option known[] = {
+        {"type", "float|double|tf32", "precision (default float)", bench_take_choice, &gpu_computes_in,
+         .names = precisions},
         {"in-core", .help = "cuBLAS on data that are on the GPU already", .take = bench_take_yes,
          .value = &options->in_core},
         {"managed", .help = "cuBLAS on managed memory, prefetched; left out where it is not free",
@@ -272,10 +289,10 @@ static int parse(int argc, char **argv, options *options)
     };
     const bench_command command = {
         .usage =
-            "Usage: gpu_peers probe\n"
+            "Usage: gpu_peers probe [--type T]\n"
             "       gpu_peers gemm N [OPTION]...\n"
-            "       gpu_peers cholesky N\n"
-            "What ompdarts is compared with on the first NVIDIA GPU, single precision, matrices of order N.\n\n"
+            "       gpu_peers cholesky N [--type T]\n"
+            "What ompdarts is compared with on the first NVIDIA GPU, matrices of order N.\n\n"
             "probe prints what the machine is, and how fast it copies and multiplies. gemm is the matrix product,\n"
             "done by each of the options; cholesky is cuSOLVER on data that are on the GPU already.\n",
         .options = known,

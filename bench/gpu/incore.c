@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Beyond it n^2 does not fit into an int, in which cuSOLVER's oldest interface counts. */
 enum { MAX_SOLVER_ORDER = 46340 };
@@ -24,12 +25,12 @@ static bool fits(const char *what, size_t bytes)
     return result;
 }
 
-static void upload(gpu_queue queue, gpu_address to, const float *from, size_t bytes)
+static void upload(gpu_queue queue, gpu_address to, const void *from, size_t bytes)
 {
     gpu_check(gpu_cuda.copy_h2d(to, from, bytes, queue.stream), "cuMemcpyHtoDAsync");
 }
 
-static void download(gpu_queue queue, float *to, gpu_address from, size_t bytes)
+static void download(gpu_queue queue, void *to, gpu_address from, size_t bytes)
 {
     gpu_check(gpu_cuda.copy_d2h(to, from, bytes, queue.stream), "cuMemcpyDtoHAsync");
     gpu_queue_wait(queue);
@@ -37,7 +38,7 @@ static void download(gpu_queue queue, float *to, gpu_address from, size_t bytes)
 
 bool peer_in_core(const peer_problem *problem, peer_result *result)
 {
-    const size_t n = problem->n, bytes = n * n * sizeof *problem->a;
+    const size_t n = problem->n, bytes = n * n * gpu_element_bytes();
     if (!fits("in-core", 3 * bytes)) {
         return false;
     }
@@ -57,15 +58,20 @@ bool peer_in_core(const peer_problem *problem, peer_result *result)
 
 /* --- managed memory ---------------------------------------------------------------------------- */
 
-static gpu_address managed_copy(const float *from, size_t elements)
+static void copy_all(void *to, const void *from, size_t bytes)
+{
+    const size_t piece = 1 << 20;
+#pragma omp parallel for
+    for (size_t start = 0; start < bytes; start += piece) {
+        memcpy((char *)to + start, (const char *)from + start, bytes - start < piece ? bytes - start : piece);
+    }
+}
+
+static gpu_address managed_copy(const void *from, size_t bytes)
 {
     gpu_address address = 0;
-    gpu_check(gpu_cuda.alloc_managed(&address, elements * sizeof *from, GPU_ATTACH_GLOBAL), "cuMemAllocManaged");
-    float *to = (float *)address;
-#pragma omp parallel for
-    for (size_t i = 0; i < elements; i++) {
-        to[i] = from[i];
-    }
+    gpu_check(gpu_cuda.alloc_managed(&address, bytes, GPU_ATTACH_GLOBAL), "cuMemAllocManaged");
+    copy_all((void *)address, from, bytes);
     return address;
 }
 
@@ -86,13 +92,13 @@ static bool has_prefetch(void)
 
 bool peer_managed(const peer_problem *problem, peer_result *result)
 {
-    const size_t n = problem->n, elements = n * n, bytes = elements * sizeof *problem->a;
+    const size_t n = problem->n, bytes = n * n * gpu_element_bytes();
     if (!fits("managed", 3 * bytes) || !has_prefetch()) {
         return false;
     }
     const gpu_queue queue = gpu_queue_open();
-    const gpu_matrices managed = {managed_copy(problem->a, elements), managed_copy(problem->b, elements),
-                                  managed_copy(problem->c, elements)};
+    const gpu_matrices managed = {managed_copy(problem->a, bytes), managed_copy(problem->b, bytes),
+                                  managed_copy(problem->c, bytes)};
     const double start = bench_now();
     prefetch(queue, managed.a, bytes, 0);
     prefetch(queue, managed.b, bytes, 0);
@@ -104,11 +110,7 @@ bool peer_managed(const peer_problem *problem, peer_result *result)
                             .device_bytes = 3 * bytes,
                             .h2d_bytes = 3.0 * (double)bytes,
                             .d2h_bytes = (double)bytes};
-    const float *computed = (const float *)managed.c;
-#pragma omp parallel for
-    for (size_t i = 0; i < elements; i++) {
-        problem->c[i] = computed[i];
-    }
+    copy_all(problem->c, (const void *)managed.c, bytes);
     gpu_matrices_free(managed);
     gpu_queue_close(queue);
     return true;
@@ -121,8 +123,8 @@ typedef struct solver_handle_st *solver_handle;
 typedef struct solver {
     int (*create)(solver_handle *handle);
     int (*set_stream)(solver_handle handle, gpu_stream stream);
-    int (*buffer_size)(solver_handle handle, int part, int n, float *a, int lda, int *elements);
-    int (*potrf)(solver_handle handle, int part, int n, float *a, int lda, float *buffer, int elements, int *info);
+    int (*buffer_size)(solver_handle handle, int part, int n, void *a, int lda, int *elements);
+    int (*potrf)(solver_handle handle, int part, int n, void *a, int lda, void *buffer, int elements, int *info);
 } solver;
 
 static bool open_solver(solver *solver)
@@ -135,8 +137,10 @@ static bool open_solver(solver *solver)
     }
     *(void **)&solver->create = dlsym(library, "cusolverDnCreate");
     *(void **)&solver->set_stream = dlsym(library, "cusolverDnSetStream");
-    *(void **)&solver->buffer_size = dlsym(library, "cusolverDnSpotrf_bufferSize");
-    *(void **)&solver->potrf = dlsym(library, "cusolverDnSpotrf");
+    const bool is_double = gpu_computes_in == GPU_DOUBLE;
+    *(void **)&solver->buffer_size =
+        dlsym(library, is_double ? "cusolverDnDpotrf_bufferSize" : "cusolverDnSpotrf_bufferSize");
+    *(void **)&solver->potrf = dlsym(library, is_double ? "cusolverDnDpotrf" : "cusolverDnSpotrf");
     return solver->create != NULL && solver->set_stream != NULL && solver->buffer_size != NULL && solver->potrf != NULL;
 }
 
@@ -148,23 +152,27 @@ typedef struct factorisation {
     int n, buffer_elements;
 } factorisation;
 
-static double timed_factorisation(const factorisation *f, const float *from)
+static double timed_factorisation(const factorisation *f, const void *from)
 {
     const size_t n = (size_t)f->n;
-    upload(f->queue, f->matrix, from, n * n * sizeof *from);
+    upload(f->queue, f->matrix, from, n * n * gpu_element_bytes());
     gpu_queue_wait(f->queue);
     const double start = bench_now();
-    gpu_check_blas(f->solver->potrf(f->handle, CUBLAS_LOWER, f->n, (float *)f->matrix, f->n, (float *)f->buffer,
+    gpu_check_blas(f->solver->potrf(f->handle, CUBLAS_LOWER, f->n, (void *)f->matrix, f->n, (void *)f->buffer,
                                     f->buffer_elements, (int *)f->info),
-                   "cusolverDnSpotrf");
+                   "cusolverDn[SD]potrf");
     gpu_queue_wait(f->queue);
     return bench_now() - start;
 }
 
 bool peer_cholesky(const peer_problem *problem, peer_result *result)
 {
-    const size_t bytes = problem->n * problem->n * sizeof *problem->c;
+    const size_t bytes = problem->n * problem->n * gpu_element_bytes();
     solver solver;
+    if (gpu_computes_in == GPU_TF32) {
+        fprintf(stderr, "in-core Cholesky left out: cuSOLVER's is not in TF32\n");
+        return false;
+    }
     if (problem->n > MAX_SOLVER_ORDER) {
         fprintf(stderr, "in-core Cholesky left out: the order is above %d\n", MAX_SOLVER_ORDER);
         return false;
@@ -177,9 +185,9 @@ bool peer_cholesky(const peer_problem *problem, peer_result *result)
     f.info = gpu_device_alloc(sizeof(int));
     gpu_check_blas(solver.create(&f.handle), "cusolverDnCreate");
     gpu_check_blas(solver.set_stream(f.handle, f.queue.stream), "cusolverDnSetStream");
-    gpu_check_blas(solver.buffer_size(f.handle, CUBLAS_LOWER, f.n, (float *)f.matrix, f.n, &f.buffer_elements),
-                   "cusolverDnSpotrf_bufferSize");
-    f.buffer = gpu_device_alloc((size_t)f.buffer_elements * sizeof *problem->c + 1);
+    gpu_check_blas(solver.buffer_size(f.handle, CUBLAS_LOWER, f.n, (void *)f.matrix, f.n, &f.buffer_elements),
+                   "cusolverDn[SD]potrf_bufferSize");
+    f.buffer = gpu_device_alloc((size_t)f.buffer_elements * gpu_element_bytes() + 1);
     timed_factorisation(&f, problem->c); /* loads the kernels */
     *result = (peer_result){.seconds = timed_factorisation(&f, problem->c), .device_bytes = bytes};
     download(f.queue, problem->c, f.matrix, bytes);

@@ -2,8 +2,9 @@
 /*
  * What ompdarts is compared with on a GPU: the parts of the program gpu_peers.
  *
- * All work on the same problem, C = C + A B in single precision, three matrices of order n stored by columns in
- * page-locked host memory; C is filled anew before each, and its product with a random vector checked afterwards.
+ * All work on the same problem, C = C + A B in the program's precision (gpu_computes_in), three matrices of order n
+ * stored by columns in page-locked host memory; C is filled anew before each, and its product with a random vector
+ * checked afterwards.
  */
 #ifndef BENCH_GPU_PEERS_H
 #define BENCH_GPU_PEERS_H
@@ -13,7 +14,7 @@
 
 typedef struct peer_problem {
     size_t n;
-    float *a, *b, *c; /* page-locked */
+    void *a, *b, *c; /* page-locked */
 } peer_problem;
 
 typedef struct peer_result {
@@ -35,7 +36,7 @@ bool peer_managed(const peer_problem *problem, peer_result *result);
 /* Two streams with buffers of their own, in at most `limit` bytes. */
 bool peer_streams(const peer_problem *problem, size_t limit, peer_result *result);
 
-/* cublasXt with blocks of the given order. */
+/* cublasXt with blocks of the given order. It has no TF32. */
 bool peer_xt(const peer_problem *problem, size_t block, peer_result *result);
 
 /* Cholesky factorisation by cuSOLVER of a matrix on the device; C is overwritten with the factor (lower triangle) of

@@ -62,7 +62,7 @@ static void print_machine(void)
 
 void peer_probe(void)
 {
-    const size_t bytes = (size_t)ORDER * ORDER * sizeof(float);
+    const size_t bytes = (size_t)ORDER * ORDER * gpu_element_bytes();
     const gpu_queue queue = gpu_queue_open();
     const gpu_matrices matrices = gpu_matrices_alloc(bytes);
     void *host = gpu_host_alloc(bytes);
@@ -73,7 +73,7 @@ void peer_probe(void)
     const size_t order = suitable_order(queue, matrices);
     printf("\"h2d_bytes_per_s\": %.4g, ", copy_rate(queue, matrices.a, host, bytes, true));
     printf("\"d2h_bytes_per_s\": %.4g, ", copy_rate(queue, matrices.a, host, bytes, false));
-    printf("\"sgemm_order\": %zu, \"sgemm_flops\": %.4g}\n", order, product_rate(queue, order, matrices));
+    printf("\"gemm_order\": %zu, \"gemm_flops\": %.4g}\n", order, product_rate(queue, order, matrices));
     gpu_host_free(host);
     gpu_matrices_free(matrices);
     gpu_queue_close(queue);

@@ -75,7 +75,7 @@ def ratios(rows):
     """How many times as fast as each of the others darts is: [{problem, fraction, against, ratio}]."""
     result = []
     for row in rows:
-        if not matches(row, row["problem"], "ompdarts", "darts"):
+        if not matches(row, row["problem"], "ompdarts", "darts") or not row.get("gflops"):
             continue
         for variant, policy in RATIOS:
             other = choose(rows, row["problem"], variant, policy, row["fraction"])
@@ -133,8 +133,8 @@ def heading(results):
     yield (f"{results['date']}  {machine.get('gpu')}, {machine.get('memory_bytes', 0) / 1e9:.0f} GB, driver "
            f"{machine.get('driver')}; {machine.get('cpus')} x {machine.get('cpu')}")
     yield (f"measured: {machine.get('h2d_bytes_per_s', 0) / 1e9:.1f} GB/s h2d, {machine.get('d2h_bytes_per_s', 0) / 1e9:.1f}"
-           f" GB/s d2h (page-locked), sgemm {machine.get('sgemm_flops', 0) / 1e9:.0f} GFlop/s"
-           f" (order {machine.get('sgemm_order')})")
+           f" GB/s d2h (page-locked), products in {machine.get('precision', 'float')} "
+           f"{machine.get('gemm_flops', 0) / 1e9:.0f} GFlop/s (order {machine.get('gemm_order')})")
     for problem in PROBLEMS:
         if problem in settings:
             size = settings[problem]

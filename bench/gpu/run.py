@@ -3,8 +3,8 @@
 """Compares ompdarts with cublasXt, a program written by hand, managed memory and in-core cuBLAS on one NVIDIA GPU.
 
 Runs in the folder that bench/gpu/pack.sh packed, with nothing installed but NVIDIA's driver, cuBLAS and Python. First small
-runs of all kinds, whose results are checked; then single-precision products and Cholesky factorisations of matrices that
-do not fit in the memory given to the library. Every result is checked. docs/gpu.md explains the rows.
+runs of all kinds, whose results are checked; then products and Cholesky factorisations of matrices that do
+not fit in the memory given to the library. Every result is checked. docs/gpu.md explains the rows.
 
 exit code: 0 all results right; 1 one is wrong, or a run failed; 2 bad command line, or a broken pack; 77 no GPU or no
 cuBLAS
@@ -35,6 +35,7 @@ MOST_TILES = {"gemm": 16, "cholesky": 24}
 FEWEST_TILES = {"gemm": 8, "cholesky": 10}
 MOST_ORDER = 46340  # cuSOLVER's
 PROGRAMS = {"gemm": "gemm3d", "cholesky": "cholesky"}
+PRECISIONS = ("float", "tf32", "double")
 SKIPPED = 77
 
 
@@ -141,7 +142,7 @@ def driver_version():
 
 def probe(run):
     run.say("measuring the link and the GPU")
-    code, lines, errors = run.call(run.launcher.command("gpu_peers", "probe"), 120)
+    code, lines, errors = run.call(run.launcher.command("gpu_peers", "probe", "--type", run.options.precision), 120)
     if code == SKIPPED:
         print(last_line(errors, "skipped: no GPU"), file=sys.stderr)
         sys.exit(SKIPPED)
@@ -153,6 +154,7 @@ def probe(run):
         "cpus": len(os.sched_getaffinity(0)), "host_memory_bytes": available_memory(),
         "libraries": {name: os.path.basename(file) if file else None for name, file in run.launcher.found.items()},
         "glibc": "packed" if run.launcher.loader else "the machine's",
+        "precision": run.options.precision,
         "pack": version.read_text(encoding="utf-8").split("\n")[:-1] if version.exists() else []}
     run.save()
 
@@ -160,9 +162,13 @@ def probe(run):
 # --- sizes ----------------------------------------------------------------------------------------
 
 
-def data_bytes(problem, tiles, tile):
+def element_bytes(precision):
+    return 8 if precision == "double" else 4
+
+
+def data_bytes(problem, tiles, tile, precision="float"):
     count = 3 * tiles * tiles if problem == "gemm" else tiles * (tiles + 1) // 2
-    return count * tile * tile * 4
+    return count * tile * tile * element_bytes(precision)
 
 
 def flops(problem, tiles, tile):
@@ -170,23 +176,23 @@ def flops(problem, tiles, tile):
     return 2 * order ** 3 if problem == "gemm" else order ** 3 / 3
 
 
-def choose_tile(machine):
+def choose_tile(machine, precision="float"):
     """The order for which multiplying two tiles takes as long as bringing one, so that memory decides, and no less than
     KERNEL_S, so that launches do not."""
-    balanced = 2 * machine["sgemm_flops"] / machine["h2d_bytes_per_s"]
-    long_enough = (KERNEL_S * machine["sgemm_flops"] / 2) ** (1 / 3)
+    balanced = element_bytes(precision) / 2 * machine["gemm_flops"] / machine["h2d_bytes_per_s"]
+    long_enough = (KERNEL_S * machine["gemm_flops"] / 2) ** (1 / 3)
     return int(min(max(round(max(balanced, long_enough) / 256), 1), 32)) * 256
 
 
-def run_seconds(machine, problem, tiles, tile):
+def run_seconds(machine, problem, tiles, tile, precision="float"):
     """What one run of ours may take: starting, filling and checking, computing at a third of the peak."""
-    return (4 + data_bytes(problem, tiles, tile) / 2e9 + 3 * flops(problem, tiles, tile) / machine["sgemm_flops"])
+    return (4 + data_bytes(problem, tiles, tile, precision) / 2e9 + 3 * flops(problem, tiles, tile) / machine["gemm_flops"])
 
 
-def fits(machine, problem, tiles, tile):
-    data = data_bytes(problem, tiles, tile)
+def fits(machine, problem, tiles, tile, precision="float"):
+    data = data_bytes(problem, tiles, tile, precision)
     # Peers and checks need whole matrices beside the tiles, cuSOLVER's the square one.
-    whole = max(data, 4 * (tiles * tile) ** 2)
+    whole = max(data, element_bytes(precision) * (tiles * tile) ** 2)
     return 2 * data < 0.5 * machine["host_memory_bytes"] and 1.2 * max(whole, AMPLE * data) < 0.8 * machine["free_bytes"]
 
 
@@ -196,25 +202,26 @@ def choose_tiles(run, problem, tile):
     runs = len(options.policies) * len(options.fractions) + (8 if problem == "gemm" else 4)
     share = 0.45 * options.time
     tiles = MOST_TILES[problem]
-    while tiles > FEWEST_TILES[problem] and (runs * run_seconds(machine, problem, tiles, tile) > share
-                                             or tiles * tile > MOST_ORDER or not fits(machine, problem, tiles, tile)):
+    while tiles > FEWEST_TILES[problem] and (runs * run_seconds(machine, problem, tiles, tile, options.precision) > share
+                                             or tiles * tile > MOST_ORDER
+                                             or not fits(machine, problem, tiles, tile, options.precision)):
         tiles -= 1
     return tiles
 
 
 def choose_sizes(run):
     machine, options = run.results["machine"], run.options
-    tile = options.tile or choose_tile(machine)
+    tile = options.tile or choose_tile(machine, options.precision)
     for problem in report.PROBLEMS:
         chosen = {"gemm": options.gemm_tiles, "cholesky": options.cholesky_tiles}[problem]
         tiles = chosen or (FEWEST_TILES[problem] if options.quick else choose_tiles(run, problem, tile))
-        if not fits(machine, problem, tiles, tile):
+        if not fits(machine, problem, tiles, tile, options.precision):
             sys.exit(f"run.py: {problem} of {tiles} x {tiles} tiles of {tile} is too large for this machine")
-        data = data_bytes(problem, tiles, tile)
+        data = data_bytes(problem, tiles, tile, options.precision)
         run.results["settings"][problem] = {
             "tiles": tiles, "tile": tile, "data_bytes": data,
             "limits": {str(f): int(data * AMPLE if f == 1 else data / f) for f in options.fractions}}
-        run.longest[problem] = run_seconds(machine, problem, tiles, tile)
+        run.longest[problem] = run_seconds(machine, problem, tiles, tile, options.precision)
     run.save()
 
 
@@ -274,9 +281,9 @@ def small_runs(run):
             for policy in policies:
                 name = f"{program} {style} {policy or 'without the library'}"
                 yield name, program, ("--style", style, tiles, tile), policy, memory, 1
-            if style == "blas":
-                yield (f"{program} blas {first}, double", program, ("--type", "double", "--style", style, tiles, tile // 2),
-                       first, memory, 1)
+            for precision, order in (("double", tile // 2), ("tf32", tile)) if style == "blas" else ():
+                yield (f"{program} blas {first}, {precision}", program,
+                       ("--type", precision, "--style", style, tiles, order), first, memory, 1)
             if style == "blas" and run.options.logical:
                 yield (f"{program} blas {first}, {LOGICAL_DEVICES} logical devices", program,
                        ("--style", style, tiles, tile), first, memory, LOGICAL_DEVICES)
@@ -319,7 +326,8 @@ def peers(run, problem, arguments, share):
     settings = run.results["settings"][problem]
     run.say(f"{problem}: peers")
     code, lines, errors = run.call(
-        run.launcher.command("gpu_peers", problem, settings["tiles"] * settings["tile"], *arguments),
+        run.launcher.command("gpu_peers", problem, settings["tiles"] * settings["tile"], "--type",
+                             run.options.precision, *arguments),
         max(30, share * run.left()))
     for line in lines:
         fraction = fraction_of(settings["limits"], line["memory_limit"])
@@ -341,7 +349,7 @@ def measure(run, problem, policy, fraction, devices=1, host_memory="pinned"):
         run.leave_out(f"{name}: no time left")
         return
     memory = settings["limits"][str(fraction)] // devices
-    arguments = ["--style", "blas", "--warm-up", *(["--pinned"] if host_memory == "pinned" else []), settings["tiles"],
+    arguments = ["--style", "blas", "--type", run.options.precision, "--warm-up", *(["--pinned"] if host_memory == "pinned" else []), settings["tiles"],
                  settings["tile"]]
     row = {"problem": problem, "variant": "ompdarts" if policy else "llvm", "policy": policy, "fraction": fraction,
            "devices": devices, "host_memory": host_memory, "memory_limit": memory * devices, "ok": False}
@@ -397,7 +405,10 @@ def parse(arguments):
                         help="sizes are chosen to end within this; what does not fit is left out (default: 420)")
     parser.add_argument("--quick", action="store_true",
                         help="small matrices, two memory limits, two policies: does everything work?")
-    parser.add_argument("--output", default="ompdarts-gpu.json", metavar="FILE", help="results (default: %(default)s)")
+    parser.add_argument("--output", metavar="FILE",
+                        help="results (default: ompdarts-gpu.json, with --precision P ompdarts-gpu-P.json)")
+    parser.add_argument("--precision", choices=PRECISIONS, default="float",
+                        help="of all products: tf32 is float with cuBLAS' TF32 math mode (default: float)")
     parser.add_argument("--tile", type=int, help="order of the tiles (default: measured rates decide)")
     parser.add_argument("--gemm-tiles", type=int, metavar="N", help="tiles along each side of the product's matrices")
     parser.add_argument("--cholesky-tiles", type=int, metavar="N", help="and of the factorised matrix")
@@ -408,6 +419,8 @@ def parse(arguments):
                         help=f"without the rows where one GPU is split into {LOGICAL_DEVICES}")
     parser.add_argument("--all-devices", action="store_true", help="give the library all GPUs, not only the first")
     options = parser.parse_args(arguments)
+    suffix = "" if options.precision == "float" else f"-{options.precision}"
+    options.output = options.output or f"ompdarts-gpu{suffix}.json"
     options.fractions = options.fractions or ((1, 4) if options.quick else FRACTIONS)
     options.policies = options.policies or (("darts", "eager") if options.quick else POLICIES)
     return options

@@ -26,7 +26,7 @@ typedef struct plan {
 
 static size_t bytes_needed(plan plan)
 {
-    return STREAMS * (plan.side * plan.side + 2 * plan.side * plan.depth) * sizeof(float);
+    return STREAMS * (plan.side * plan.side + 2 * plan.side * plan.depth) * gpu_element_bytes();
 }
 
 /* Blocks of equal size, as few as fit, but one for each stream at least. */
@@ -50,14 +50,14 @@ static bool make_plan(size_t n, size_t limit, plan *plan)
 
 /* A block of a host matrix and its place on the device, where columns lie without gaps. */
 typedef struct piece {
-    float *host;
+    void *host;
     gpu_address device;
     size_t rows, columns, stride; /* stride: on the host */
 } piece;
 
 static double copy(piece p, bool to_device, gpu_stream stream)
 {
-    const size_t size = sizeof *p.host;
+    const size_t size = gpu_element_bytes();
     gpu_copy_2d copy = {.from_type = to_device ? GPU_MEMORY_HOST : GPU_MEMORY_DEVICE,
                         .to_type = to_device ? GPU_MEMORY_DEVICE : GPU_MEMORY_HOST,
                         .from_pitch = (to_device ? p.stride : p.rows) * size,
@@ -80,17 +80,22 @@ static size_t part(size_t n, size_t start, size_t size)
     return n - start < size ? n - start : size;
 }
 
+static void *element(void *matrix, size_t i)
+{
+    return (char *)matrix + i * gpu_element_bytes();
+}
+
 /* Queues all that one block of C needs. */
 static void queue_block(const peer_problem *problem, plan plan, size_t i, size_t j, buffers on, peer_result *result)
 {
     const size_t n = plan.n, rows = part(n, i, plan.side), columns = part(n, j, plan.side);
     const gpu_stream stream = on.queue.stream;
-    const piece c = {problem->c + i + j * n, on.c, rows, columns, n};
+    const piece c = {element(problem->c, i + j * n), on.c, rows, columns, n};
     result->h2d_bytes += copy(c, true, stream);
     for (size_t k = 0; k < n; k += plan.depth) {
         const size_t depth = part(n, k, plan.depth);
-        result->h2d_bytes += copy((piece){problem->a + i + k * n, on.a, rows, depth, n}, true, stream);
-        result->h2d_bytes += copy((piece){problem->b + k + j * n, on.b, depth, columns, n}, true, stream);
+        result->h2d_bytes += copy((piece){element(problem->a, i + k * n), on.a, rows, depth, n}, true, stream);
+        result->h2d_bytes += copy((piece){element(problem->b, k + j * n), on.b, depth, columns, n}, true, stream);
         gpu_gemm(on.queue, rows, columns, depth, (gpu_block[]){{on.a, rows}, {on.b, depth}, {on.c, rows}});
     }
     result->d2h_bytes += copy(c, false, stream);
@@ -126,12 +131,12 @@ bool peer_streams(const peer_problem *problem, size_t limit, peer_result *result
         return false;
     }
     buffers sets[STREAMS];
-    const size_t panel = plan.side * plan.depth * sizeof(float);
+    const size_t panel = plan.side * plan.depth * gpu_element_bytes();
     for (size_t s = 0; s < STREAMS; s++) {
         sets[s] = (buffers){.queue = gpu_queue_open(),
                             .a = gpu_device_alloc(panel),
                             .b = gpu_device_alloc(panel),
-                            .c = gpu_device_alloc(plan.side * plan.side * sizeof(float))};
+                            .c = gpu_device_alloc(plan.side * plan.side * gpu_element_bytes())};
         warm_up(plan, sets[s]);
     }
     *result = (peer_result){.block = plan.side, .device_bytes = bytes_needed(plan)};

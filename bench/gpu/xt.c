@@ -13,7 +13,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static const long look_every_ns = 500000;
@@ -54,20 +56,28 @@ static size_t watch_end(watch *watch)
 
 static void product(gpu_xt_handle handle, const peer_problem *problem, size_t order)
 {
-    const float one = 1;
-    gpu_check_blas(gpu_cublas.xt_sgemm(handle, CUBLAS_NO_TRANSPOSE, CUBLAS_NO_TRANSPOSE, order, order, order, &one,
-                                       problem->a, problem->n, problem->b, problem->n, &one, problem->c, problem->n),
-                   "cublasXtSgemm");
+    const size_t n = problem->n;
+    const int transpose = CUBLAS_NO_TRANSPOSE;
+    if (gpu_computes_in == GPU_DOUBLE) {
+        const double one = 1;
+        gpu_check_blas(gpu_cublas.xt_dgemm(handle, transpose, transpose, order, order, order, &one, problem->a, n,
+                                           problem->b, n, &one, problem->c, n),
+                       "cublasXtDgemm");
+    } else {
+        const float one = 1;
+        gpu_check_blas(gpu_cublas.xt_sgemm(handle, transpose, transpose, order, order, order, &one, problem->a, n,
+                                           problem->b, n, &one, problem->c, n),
+                       "cublasXtSgemm");
+    }
     gpu_check(gpu_cuda.stream_wait(NULL), "cuStreamSynchronize");
 }
 
 /* The leading block of the order: from a matrix with columns so far apart into another one. */
-static void copy_block(size_t order, const float *from, size_t from_stride, float *to, size_t to_stride)
+static void copy_block(size_t order, const void *from, size_t from_stride, void *to, size_t to_stride)
 {
+    const size_t size = gpu_element_bytes();
     for (size_t j = 0; j < order; j++) {
-        for (size_t i = 0; i < order; i++) {
-            to[i + j * to_stride] = from[i + j * from_stride];
-        }
+        memcpy((char *)to + j * to_stride * size, (const char *)from + j * from_stride * size, order * size);
     }
 }
 
@@ -75,7 +85,7 @@ static void copy_block(size_t order, const float *from, size_t from_stride, floa
 static void warm_up(gpu_xt_handle handle, const peer_problem *problem, size_t block)
 {
     const size_t order = block < problem->n ? block : problem->n;
-    float *kept = bench_alloc(order * order, sizeof *kept);
+    void *kept = bench_alloc(order * order, gpu_element_bytes());
     copy_block(order, problem->c, problem->n, kept, order);
     product(handle, problem, order);
     copy_block(order, kept, order, problem->c, problem->n);
@@ -84,6 +94,10 @@ static void warm_up(gpu_xt_handle handle, const peer_problem *problem, size_t bl
 
 bool peer_xt(const peer_problem *problem, size_t block, peer_result *result)
 {
+    if (gpu_computes_in == GPU_TF32) {
+        fprintf(stderr, "cublasXt left out: it does not compute in TF32\n");
+        return false;
+    }
     const size_t free_before = gpu_free_bytes();
     int first_device = 0;
     gpu_xt_handle handle = NULL;

@@ -37,7 +37,11 @@ static gpu_queue own_queue(void)
 gpu_queue gpu_queue_begin(void)
 {
     const gpu_queue queue = {.handle = ompdarts_cublas_handle(), .stream = ompdarts_stream()};
-    return queue.handle != NULL ? queue : own_queue();
+    if (queue.handle == NULL) {
+        return own_queue();
+    }
+    gpu_set_math(queue.handle); /* a handle comes as a new one is */
+    return queue;
 }
 
 void gpu_queue_end(gpu_queue queue)

@@ -21,7 +21,14 @@ enum { MAX_TILES = 65536, MAX_TILE = 32768, MAX_DEPTH = 4096, MAX_REPEAT = 10000
 
 static const char *const style_names[] = {[BENCH_TASK] = "task",   [BENCH_REGION] = "region", [BENCH_BLAS] = "blas",
                                           [BENCH_ARRAY] = "array", [BENCH_LAPACK] = "lapack", NULL};
+#ifdef BENCH_GPU
+static const char *const type_names[] = {
+    [BENCH_FLOAT] = "float", [BENCH_DOUBLE] = "double", [BENCH_TF32] = "tf32", NULL};
+static const char type_list[] = "float|double|tf32";
+#else
 static const char *const type_names[] = {[BENCH_FLOAT] = "float", [BENCH_DOUBLE] = "double", NULL};
+static const char type_list[] = "float|double";
+#endif
 
 #ifdef BENCH_GPU
 void *bench_alloc_matrix(const bench_config *config, size_t count, size_t size)
@@ -67,7 +74,7 @@ static bench_config parse(int argc, char **argv, const bench_program *program)
          "array: all tiles are entered as one array, which tasks map; depend clauses name tiles\n"
          "lapack: the same with a matrix stored by columns; depend clauses name the tiles' first elements",
          bench_take_choice, &config.style, .names = style_names},
-        {"type", "float|double", "precision (default float)", bench_take_choice, &config.type, .names = type_names},
+        {"type", type_list, "precision (default float)", bench_take_choice, &config.type, .names = type_names},
         {"seed", "S", "seed of the random input", bench_take_number, &config.seed, .low = 0, .high = UINT64_MAX,
          .standard = 1},
         {"repeat", "R", "run R times, report the fastest", bench_take_number, &config.repeat, .low = 1,
@@ -158,8 +165,9 @@ static void print_text(const bench_program *program, const bench_config *config,
 
 static bool residual_is_right(const bench_config *config, const bench_outcome *outcome)
 {
-    const double epsilon = config->type == BENCH_DOUBLE ? DBL_EPSILON : (double)FLT_EPSILON;
-    return bench_residual_is_right(outcome->residual, epsilon, outcome->terms);
+    static const double epsilon[] = {
+        [BENCH_FLOAT] = FLT_EPSILON, [BENCH_DOUBLE] = DBL_EPSILON, [BENCH_TF32] = 0x1p-10 /* ten bits of mantissa */};
+    return bench_residual_is_right(outcome->residual, epsilon[config->type], outcome->terms);
 }
 
 static bench_traffic traffic_so_far(void)
@@ -238,6 +246,10 @@ int bench_main(int argc, char **argv, const bench_program *program)
     bench_run *run = config.type == BENCH_DOUBLE ? program->run_double : program->run_float;
     bench_outcome outcome;
 #ifdef BENCH_GPU
+    gpu_computes_in = config.type == BENCH_DOUBLE ? GPU_DOUBLE : config.type == BENCH_TF32 ? GPU_TF32 : GPU_SINGLE;
+    if (config.type == BENCH_TF32 && config.style != BENCH_BLAS) {
+        bench_fail("--type tf32 is for --style blas");
+    }
     if (config.style == BENCH_BLAS || config.pinned) {
         gpu_open();
     }

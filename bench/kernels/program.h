@@ -22,7 +22,7 @@ typedef enum bench_style {
     BENCH_LAPACK, /* the same for a matrix stored by columns; depend items are the tiles' first elements */
 } bench_style;
 
-typedef enum bench_type { BENCH_FLOAT, BENCH_DOUBLE } bench_type;
+typedef enum bench_type { BENCH_FLOAT, BENCH_DOUBLE, BENCH_TF32 /* floats; GPU build: products in TF32 */ } bench_type;
 
 typedef struct bench_config {
     bench_style style;

@@ -53,6 +53,10 @@ class Ratios(unittest.TestCase):
         self.assertEqual(found, {("in-core", 1): 0.75, ("in-core", 4): 0.5, ("streams", 1): 0.9, ("streams", 4): 0.75,
                                  ("managed", 1): 2, ("cublasxt", 4): 1.5, ("eager", 4): 2})
 
+    def test_what_came_to_no_result_is_not_compared(self):
+        failed = {key: value for key, value in ours("darts", 1, 90).items() if key != "gflops"}
+        self.assertEqual(report.ratios([{**failed, "ok": False, "why": "it ended"}, peer("in-core", None, 120)]), [])
+
     def test_other_devices_and_memory_are_not_compared(self):
         rows = [ours("darts", 1, 90, devices=4), ours("darts", 1, 80, host_memory="pageable"), peer("in-core", None, 100)]
         self.assertEqual(report.ratios(rows), [])
@@ -109,7 +113,7 @@ class Report(unittest.TestCase):
 
 
 class Sizes(unittest.TestCase):
-    machine = {"sgemm_flops": 50e12, "h2d_bytes_per_s": 50e9, "free_bytes": 140e9, "host_memory_bytes": 120e9}
+    machine = {"gemm_flops": 50e12, "h2d_bytes_per_s": 50e9, "free_bytes": 140e9, "host_memory_bytes": 120e9}
 
     def choose(self, seconds, **machine):
         options = run.parse(["--time", str(seconds)])
@@ -117,12 +121,20 @@ class Sizes(unittest.TestCase):
         return run.choose_tiles(one, "gemm", 2048)
 
     def test_tile_balances_copying_and_computing(self):
-        self.assertEqual(run.choose_tile({"sgemm_flops": 50e12, "h2d_bytes_per_s": 20e9}), 5120)
-        self.assertEqual(run.choose_tile({"sgemm_flops": 1e18, "h2d_bytes_per_s": 1e10}), 8192)
+        self.assertEqual(run.choose_tile({"gemm_flops": 50e12, "h2d_bytes_per_s": 20e9}), 5120)
+        self.assertEqual(run.choose_tile({"gemm_flops": 1e18, "h2d_bytes_per_s": 1e10}), 8192)
 
     def test_kernels_are_not_short(self):
         for flops, tile in ((50e12, 3328), (19.5e12, 2560), (1e11, 512), (1e6, 256)):
-            self.assertEqual(run.choose_tile({"sgemm_flops": flops, "h2d_bytes_per_s": 50e9}), tile)
+            self.assertEqual(run.choose_tile({"gemm_flops": flops, "h2d_bytes_per_s": 50e9}), tile)
+
+    def test_sizes_of_other_precisions(self):
+        machine = {"gemm_flops": 50e12, "h2d_bytes_per_s": 20e9}
+        self.assertEqual(run.choose_tile(machine, "double"), 8192) # twice the bytes: balanced at 10,000, and 8192 at most
+        self.assertEqual(run.choose_tile({**machine, "gemm_flops": 250e12, "h2d_bytes_per_s": 100e9}, "tf32"), 5632)
+        self.assertEqual(run.data_bytes("gemm", 8, 512, "double"), 2 * run.data_bytes("gemm", 8, 512, "tf32"))
+        self.assertEqual(run.parse([]).output, "ompdarts-gpu.json")
+        self.assertEqual(run.parse(["--precision", "tf32"]).output, "ompdarts-gpu-tf32.json")
 
     def test_less_time_or_memory_makes_matrices_smaller(self):
         self.assertGreater(self.choose(2000), self.choose(300))

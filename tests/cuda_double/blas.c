@@ -7,7 +7,9 @@
 #include "double.h"
 
 #include <cblas.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { HANDLE_MAGIC = 0xc0de0004 };
 
@@ -26,6 +28,8 @@ struct cublasContext {
     struct cublasContext *next;
 };
 
+enum { TF32_MATH = 3 }; /* of products of floats */
+
 typedef enum operation { GEMM, SYRK, TRSM } operation;
 
 typedef struct matrix {
@@ -35,7 +39,7 @@ typedef struct matrix {
 
 typedef struct job {
     operation operation;
-    bool is_double;
+    bool is_double, is_tf32;
     int op_a, op_b, side, fill, diag; /* as cuBLAS numbers them */
     int m, n, k;
     bool has_scalars;
@@ -62,9 +66,35 @@ static enum CBLAS_UPLO uplo(const job *j)
     return j->fill == CD_CUBLAS_LOWER ? CblasLower : CblasUpper;
 }
 
+/* A copy with ten bits of mantissa, as tensor cores read it. NULL: there is no memory. */
+static float *rounded(const matrix *x)
+{
+    size_t elements = (size_t)(x->columns - 1) * (size_t)x->ld + (size_t)x->rows;
+    uint32_t *copy = malloc(elements * sizeof *copy);
+    if (!copy)
+        return NULL;
+    memcpy(copy, x->address, elements * sizeof *copy);
+    for (size_t i = 0; i < elements; i++)
+        copy[i] = (copy[i] + 0x1000) & ~UINT32_C(0x1fff);
+    return (float *)(void *)copy;
+}
+
+static void compute_tf32(const job *j)
+{
+    float *a = rounded(&j->a), *b = rounded(&j->b);
+    if (!a || !b)
+        abort();
+    cblas_sgemm(CblasColMajor, transpose(j->op_a), transpose(j->op_b), j->m, j->n, j->k, (float)j->alpha, a, j->a.ld, b,
+                j->b.ld, (float)j->beta, j->c.address, j->c.ld);
+    free(a);
+    free(b);
+}
+
 static void compute_gemm(const job *j)
 {
-    if (j->is_double)
+    if (j->is_tf32 && !j->is_double)
+        compute_tf32(j);
+    else if (j->is_double)
         cblas_dgemm(CblasColMajor, transpose(j->op_a), transpose(j->op_b), j->m, j->n, j->k, j->alpha, j->a.address,
                     j->a.ld, j->b.address, j->b.ld, j->beta, j->c.address, j->c.ld);
     else
@@ -188,6 +218,7 @@ static int queue(cd_cublas handle, const job *wanted)
         return CD_CUBLAS_ALLOC_FAILED;
     *j = *wanted;
     j->context = handle->context;
+    j->is_tf32 = handle->math_mode == TF32_MATH;
     if (check_places(j)) {
         free(j);
         return CD_CUBLAS_EXECUTION_FAILED;

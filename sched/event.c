@@ -33,6 +33,7 @@ const char *od_evict_reason_name(od_evict_reason reason)
         [OD_EVICT_FOR_TASK] = "task",
         [OD_EVICT_FOR_PREFETCH] = "prefetch",
         [OD_EVICT_COMPACTION] = "compaction",
+        [OD_EVICT_TO_SHRINK] = "shrink",
     };
     return names[reason];
 }

@@ -45,6 +45,7 @@ typedef enum od_evict_reason {
     OD_EVICT_FOR_TASK,     /* room for a datum of the task that comes next */
     OD_EVICT_FOR_PREFETCH, /* room for one of a later task in the task buffer */
     OD_EVICT_COMPACTION,   /* the next task's own data lie in the way of what it still lacks */
+    OD_EVICT_TO_SHRINK,    /* others need the memory that it is in */
     OD_EVICT_REASONS
 } od_evict_reason;
 

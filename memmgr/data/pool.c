@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Best-fit pool. The blocks tile [0, capacity) and are listed by offset, so that a
- * block's neighbours are found in O(1) when it is given back. A free block is also in a
+ * block's neighbours are found in O(1) when it is given back; behind the capacity there may be taken ones with gaps
+ * between them, until they are given back. A free block is also in a
  * tree by (size, offset), a taken one in a tree by offset: the smallest block that fits, and
  * the block at an offset, are found in O(log n). Among equals the lowest offset is taken.
  */
@@ -24,7 +25,7 @@ typedef struct block {
 
 struct od_pool {
     size_t capacity, alignment;
-    size_t used, peak;
+    size_t used, peak, available;
     od_list blocks; /* all, by offset */
     od_tree free;   /* by (size, offset) */
     od_tree taken;  /* by offset */
@@ -72,7 +73,7 @@ od_pool *od_pool_create(size_t capacity, size_t alignment)
     if (!pool)
         return NULL;
     pool->alignment = alignment;
-    pool->capacity = capacity & ~(alignment - 1);
+    pool->capacity = pool->available = capacity & ~(alignment - 1);
     od_list_init(&pool->blocks);
     if (pool->capacity && !add_free_block(pool, &pool->blocks.root, 0, pool->capacity)) {
         free(pool);
@@ -114,6 +115,7 @@ od_status od_pool_alloc(od_pool *pool, size_t size, size_t *offset)
     b->is_free = false;
     od_tree_insert(&pool->taken, &b->node, offset_key(b->offset));
     pool->used += size;
+    pool->available -= size;
     if (pool->peak < pool->used)
         pool->peak = pool->used;
     *offset = b->offset;
@@ -128,6 +130,20 @@ static void absorb(od_pool *pool, block *left, block *right)
     free(right);
 }
 
+/* What of the block, which is in no tree, lies behind the capacity is not the pool's any more. False: that is all of
+ * it, and it is gone. */
+static bool keep_inside(od_pool *pool, block *b)
+{
+    if (b->offset >= pool->capacity) {
+        od_list_remove(&pool->blocks, &b->order);
+        free(b);
+        return false;
+    }
+    if (b->size > pool->capacity - b->offset)
+        b->size = pool->capacity - b->offset;
+    return true;
+}
+
 void od_pool_free(od_pool *pool, size_t offset)
 {
     block *b = block_of_node(od_tree_find(&pool->taken, offset_key(offset)));
@@ -135,6 +151,9 @@ void od_pool_free(od_pool *pool, size_t offset)
     od_tree_remove(&pool->taken, &b->node);
     b->is_free = true;
     pool->used -= b->size;
+    if (!keep_inside(pool, b))
+        return;
+    pool->available += b->size;
 
     block *right = block_of_link(pool, b->order.next);
     if (right && right->is_free) {
@@ -148,6 +167,37 @@ void od_pool_free(od_pool *pool, size_t offset)
         b = left;
     }
     od_tree_insert(&pool->free, &b->node, size_key(b));
+}
+
+void od_pool_shrink(od_pool *pool, size_t capacity)
+{
+    pool->capacity = capacity & ~(pool->alignment - 1);
+    for (od_node *it = pool->blocks.root.prev, *previous; it != &pool->blocks.root; it = previous) {
+        block *b = od_container_of(it, block, order);
+        previous = it->prev;
+        if (b->offset + b->size <= pool->capacity)
+            break;
+        if (!b->is_free)
+            continue;
+        od_tree_remove(&pool->free, &b->node);
+        pool->available -= b->size;
+        if (!keep_inside(pool, b))
+            continue;
+        pool->available += b->size;
+        od_tree_insert(&pool->free, &b->node, size_key(b));
+    }
+}
+
+size_t od_pool_end(const od_pool *pool)
+{
+    const block *last = block_of_link(pool, pool->blocks.root.prev);
+    size_t end = last ? last->offset + last->size : 0;
+    return end > pool->capacity ? end : pool->capacity;
+}
+
+size_t od_pool_available(const od_pool *pool)
+{
+    return pool->available;
 }
 
 size_t od_pool_capacity(const od_pool *pool)
@@ -182,17 +232,20 @@ static bool block_is_valid(const od_pool *pool, const block *b)
 
 bool od_pool_is_valid(const od_pool *pool)
 {
-    size_t end = 0, used = 0;
+    size_t end = 0, used = 0, available = 0;
     bool after_free = false;
     od_list_each(it, &pool->blocks) {
         const block *b = od_container_of(it, block, order);
-        if (b->offset != end || (after_free && b->is_free) || !block_is_valid(pool, b))
+        bool outside = b->offset >= pool->capacity, fits = b->offset + b->size <= pool->capacity;
+        if ((outside ? b->offset < end : b->offset != end) || (b->is_free && (after_free || !fits)) ||
+            !block_is_valid(pool, b))
             return false;
-        end += b->size;
+        end = b->offset + b->size;
         used += b->is_free ? 0 : b->size;
+        available += b->is_free ? b->size : 0;
         after_free = b->is_free;
     }
-    return end == pool->capacity && used == pool->used && used <= pool->peak && pool->peak <= pool->capacity &&
+    return end >= pool->capacity && used == pool->used && available == pool->available && used <= pool->peak &&
            pool->blocks.count == pool->free.count + pool->taken.count && od_tree_is_valid(&pool->free) &&
            od_tree_is_valid(&pool->taken);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Device memory pool: a fixed range of offsets [0, capacity), best fit, with
- * immediate coalescing.
+ * Device memory pool: a range of offsets [0, capacity), best fit, with
+ * immediate coalescing. Its end can come nearer, and what lies behind it stays until it is given back.
  *
  * Pure bookkeeping on offsets: no device is touched and nothing blocks. A device's
  * memory is taken once and sub-allocated here, so "never more than the
@@ -30,7 +30,13 @@ od_status od_pool_alloc(od_pool *pool, size_t size, size_t *offset);
 /* Gives back the block at `offset`, which od_pool_alloc() returned. */
 void od_pool_free(od_pool *pool, size_t offset);
 
+/* From now on no block reaches beyond `capacity` bytes, which are at most what it has, and are rounded down. */
+void od_pool_shrink(od_pool *pool, size_t capacity);
+/* Its capacity, or the end of the last block where that was taken before and is further. */
+size_t od_pool_end(const od_pool *pool);
+
 size_t od_pool_capacity(const od_pool *pool);     /* bytes */
+size_t od_pool_available(const od_pool *pool);    /* bytes of all free blocks */
 size_t od_pool_used(const od_pool *pool);         /* bytes, rounded sizes */
 size_t od_pool_peak(const od_pool *pool);         /* highest od_pool_used() so far */
 size_t od_pool_largest_free(const od_pool *pool); /* bytes of the largest block */

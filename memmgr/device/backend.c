@@ -57,11 +57,26 @@ void od_backend_release(od_backend *backend)
     backend->state = NULL;
 }
 
+size_t od_backend_pool_bytes(const od_backend *backend, unsigned k)
+{
+    return __atomic_load_n(&backend->pool_bytes[k], __ATOMIC_ACQUIRE);
+}
+
+void od_backend_trim(od_backend *backend, unsigned k, size_t bytes)
+{
+    size_t now = od_backend_pool_bytes(backend, k);
+    while (now > bytes && !__atomic_compare_exchange_n(&backend->pool_bytes[k], &now, bytes, false, __ATOMIC_ACQ_REL,
+                                                       __ATOMIC_ACQUIRE))
+        continue;
+    if (now > bytes && backend->ops->trim)
+        backend->ops->trim(backend->state, k, bytes + PROBE_BYTES);
+}
+
 enum { PROBES = 3 };
 
 bool od_backend_answers(od_backend *backend, unsigned k)
 {
-    char *probe = (char *)backend->pool_address[k] + backend->pool_bytes[k];
+    char *probe = (char *)backend->pool_address[k] + od_backend_pool_bytes(backend, k);
     unsigned char sent[PROBE_BYTES], received[PROBE_BYTES];
     for (int i = 0; i < PROBES; i++) {
         memset(sent, 0x5a + i, sizeof sent);
@@ -122,7 +137,7 @@ static bool locate(const od_backend *backend, const od_transfer *transfer, int p
         *address = od_window_copies(window, (unsigned)place, transfer->datum->base) + transfer->offset;
         return od_window_contains(window, transfer->datum->base + transfer->offset, transfer->bytes);
     }
-    size_t limit = backend->pool_bytes[place];
+    size_t limit = od_backend_pool_bytes(backend, (unsigned)place);
     if (!is_inside(pool_offset, transfer->offset, limit) ||
         !is_inside(pool_offset + transfer->offset, transfer->bytes, limit))
         return false;

@@ -18,7 +18,7 @@
 #include "memmgr/window/window.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 3 };
+enum { OD_BACKEND_INTERFACE = 4 };
 
 /* One copy. `from` or `to` may be OD_HOST, not both. */
 typedef struct od_copy {
@@ -46,8 +46,9 @@ typedef struct od_queue_ops {
     void *(*handle)(const od_queue *queue);    /* CUstream */
     void *(*context)(void *state, unsigned k); /* CUcontext */
     int (*ordinal)(void *state, unsigned k);   /* the vendor's number of the device */
-    /* The vendor's BLAS set to the queue (cublasHandle_t), or NULL: there is none. The device is current. */
-    void *(*blas)(void *state, od_queue *queue);
+    /* The vendor's BLAS set to the queue (cublasHandle_t), or NULL: there is none; *refused: it could not be had, which
+     * may be for want of device memory. The device is current. */
+    void *(*blas)(void *state, od_queue *queue, bool *refused);
     /* Waits for all that the queue holds. */
     od_status (*drain)(void *state, od_queue *queue);
     /* A ticket that ends, for poll(), with all that the queue holds now. Whatever is answered, the queue is given
@@ -89,6 +90,13 @@ typedef struct od_backend_ops {
     /* Others (libomptarget, vendors' libraries) have got no memory of device k: gives back what has been kept for that
      * case. False: nothing is left. */
     bool (*spare)(void *state, unsigned k);
+    /* Bytes of device k that others lack: so much less is free than they may need at any moment, of which nobody hears
+     * (libomptarget, inside of a launch). */
+    size_t (*lack)(void *state, unsigned k);
+    /* The memory of k's pool can be given back from its end, in pieces of so many bytes; 0: it cannot. */
+    size_t (*piece)(void *state, unsigned k);
+    /* Gives back the pieces that lie behind the first `bytes`, which nobody uses any more. */
+    void (*trim)(void *state, unsigned k, size_t bytes);
     /* Pairs of devices that copy faster than through the host. */
     bool (*is_peer)(void *state, unsigned from, unsigned to);
     /* The back-end's findings about the run, as log messages; at its end. */
@@ -103,13 +111,17 @@ typedef struct od_backend {
     const od_window_ops *windows;       /* with the back-end's state; NULL: there are none */
     double shared_link;                 /* bytes/s that all copies share; 0: not known, or not shared */
     void *pool_address[OD_MAX_DEVICES]; /* device address of offset 0 of each pool */
-    size_t pool_bytes[OD_MAX_DEVICES];
+    size_t pool_bytes[OD_MAX_DEVICES];  /* od_backend_pool_bytes(): trimming makes it less at any moment */
 } od_backend;
 
 /* Takes each device's pool memory, `bytes` each, and a few bytes more behind it for od_backend_answers(). On failure
  * all is given back. */
 od_status od_backend_take_pools(od_backend *backend, unsigned ndevices, size_t bytes);
 void od_backend_release(od_backend *backend);
+
+size_t od_backend_pool_bytes(const od_backend *backend, unsigned k);
+/* Device k's pool is only so large from now on: the rest goes back, as far as the back-end can. */
+void od_backend_trim(od_backend *backend, unsigned k, size_t bytes);
 
 /* Asks whether the device still takes and returns bytes, after something has failed there. */
 bool od_backend_answers(od_backend *backend, unsigned k);

@@ -110,7 +110,7 @@ static void forward(construct what, od_ident *ident, const od_map_args *args, co
         undo_attachment(&theirs, i);
     od_reservation_give_up();
     od_args_write_back_foreign(list);
-    int entered = od_queue_enter_passing(device);
+    int entered = od_queue_enter_passing(device, &theirs);
     call[what](ident, device, theirs.count, theirs.bases, theirs.begins, theirs.sizes, theirs.types, theirs.names,
                NULL);
     od_queue_leave_passing(entered);
@@ -303,7 +303,7 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
         passing passed = {0};                                                                                          \
         if (!handle(what, ident, &device, &args, &passed)) {                                                           \
-            int entered = od_queue_enter_passing(device);                                                              \
+            int entered = od_queue_enter_passing(device, &args);                                                       \
             REAL(__tgt_target_data_##name##_mapper)(ident, device, n, bases, begins, sizes, types, names, mappers);    \
             od_queue_leave_passing(entered);                                                                           \
             note_foreign(what, device, &args);                                                                         \
@@ -319,7 +319,7 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         const void *before = od_ompt_at(__builtin_return_address(0));                                                  \
         passing passed = {0};                                                                                          \
         if (!handle(what, ident, &device, &args, &passed)) {                                                           \
-            int entered = od_queue_enter_passing(device);                                                              \
+            int entered = od_queue_enter_passing(device, &args);                                                       \
             REAL(__tgt_target_data_##name##_nowait_mapper)                                                             \
             (ident, device, n, bases, begins, sizes, types, names, mappers, ndepends, depends, n_noalias, noalias);    \
             od_queue_leave_passing(entered);                                                                           \

@@ -57,7 +57,5 @@ void *ompdarts_v1_stream(void)
 void *ompdarts_v1_cublas_handle(void)
 {
     OD_RESERVATION_USED;
-    const od_backend *backend = od_runtime_backend();
-    od_queue *queue = od_queue_own();
-    return queue ? backend->ops->queues->blas(backend->state, queue) : NULL;
+    return od_queue_blas();
 }

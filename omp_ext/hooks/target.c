@@ -115,7 +115,7 @@ static bool uses_regions(const od_map_args *args)
 static int as_written(const od_kernel_call *call, int64_t device, od_kernel_args *args)
 {
     const void *before = od_ompt_at(call->from);
-    int entered = od_queue_enter_passing(device);
+    int entered = od_queue_enter_passing(device, &call->map);
     int failed = REAL(__tgt_target_kernel)(call->ident, device, call->teams, call->threads, call->kernel, args);
     od_queue_leave_passing(entered);
     od_ompt_at(before);

@@ -3,6 +3,7 @@
 #include "omp_ext/maps/args.h"
 
 #include "memmgr/data/mappings.h"
+#include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/process/memory.h"
@@ -189,4 +190,17 @@ od_map_args od_args_as_parameters(const od_map_args *args)
         all.types[i] =
             (args->types[i] & OD_MAP_ATTACH) ? OD_MAP_ATTACH : (args->types[i] | OD_MAP_PARAM) & ~OD_MAP_RETURN;
     return all;
+}
+
+size_t od_args_absent_bytes(const od_map_args *args, int device)
+{
+    static const int64_t much = 1 << 20;
+    size_t bytes = 0;
+    for (int32_t i = 0; i < args->count; i++) {
+        bool takes = args->sizes[i] >= much && !(args->types[i] & (OD_MAP_NO_RANGE | OD_MAP_DELETE)) &&
+                     !od_entry_is_member(args, i);
+        if (takes && !REAL(omp_target_is_present)(args->begins[i], device))
+            bytes += (size_t)args->sizes[i];
+    }
+    return bytes;
 }

@@ -38,6 +38,8 @@ bool od_args_are_simple(const od_map_args *args);
 /* The construct's list with every range as a kernel argument, so that all of them count as its data.
  * Its types are malloc'ed. */
 od_map_args od_args_as_parameters(const od_map_args *args);
+/* Bytes that libomptarget takes on OpenMP's device for what of the list is not there yet; little counts as none. */
+size_t od_args_absent_bytes(const od_map_args *args, int device);
 /* The OpenMP device on which an odd construct must run, by its expanded list. */
 int od_args_device(const od_map_args *args);
 

@@ -26,8 +26,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_PATIENCE_S = 2 };
-
 static bool is_idle(const void *arg)
 {
     (void)arg;
@@ -39,24 +37,6 @@ static bool is_quiet(const void *arg)
 {
     (void)arg;
     return od_runtime.busy <= od_own_jobs;
-}
-
-/* The caller is an onlooker. Seconds are the process's own: what has not had its turn yet is waited for. */
-static bool wait_for(bool (*condition)(const void *arg), const void *arg)
-{
-    od_fair fair;
-    uint64_t left_ns = EXIT_PATIENCE_S * OD_NS_PER_S;
-    od_fair_begin(&fair, 0, false);
-    while (!condition(arg) && left_ns) {
-        struct timespec limit;
-        clock_gettime(CLOCK_REALTIME, &limit);
-        limit.tv_sec++;
-        while (!condition(arg) && od_condition_wait_until(&od_runtime.changed, &od_runtime.lock, &limit))
-            continue;
-        uint64_t lap_ns = od_fair_lap(&fair);
-        left_ns -= lap_ns < left_ns ? lap_ns : left_ns;
-    }
-    return condition(arg);
 }
 
 typedef struct job_filter {
@@ -80,7 +60,7 @@ void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const
         return;
     od_lock_take(&od_runtime.lock);
     od_runtime.onlookers++;
-    wait_for(none_is_live, &(job_filter){is, arg});
+    od_runtime_wait_patiently(none_is_live, &(job_filter){is, arg});
     od_runtime.onlookers--;
     od_lock_give(&od_runtime.lock);
 }
@@ -89,7 +69,7 @@ void od_runtime_await_jobs(bool (*is)(const od_job *job, const void *arg), const
 static void await_count(const atomic_uint *count, unsigned own)
 {
     enum { NAP_NS = 20000 };
-    uint64_t limit_ns = od_clock_ns() + EXIT_PATIENCE_S * OD_NS_PER_S;
+    uint64_t limit_ns = od_clock_ns() + OD_PATIENCE_S * OD_NS_PER_S;
     while (atomic_load(count) > own && od_clock_ns() < limit_ns) {
         od_lock_give(&od_runtime.lock);
         od_thread_nap(NAP_NS);
@@ -140,7 +120,7 @@ static void stop(int status)
     od_lock_take(&od_runtime.lock);
     od_runtime.onlookers++;
     od_runtime.stopping = true;
-    wait_for(is_quiet, NULL);
+    od_runtime_wait_patiently(is_quiet, NULL);
     await_count(&od_process_self.inside, od_own_inside);
     od_transfer_queues_halt(od_runtime.transfers);
     od_run run = od_runtime_run();
@@ -151,7 +131,7 @@ static void stop(int status)
         _exit(status);
     }
     await_reports();
-    od_workers_end(od_runtime.workers, EXIT_PATIENCE_S);
+    od_workers_end(od_runtime.workers, OD_PATIENCE_S);
     abandon_jobs();
     od_images_free();
 }
@@ -167,11 +147,11 @@ void od_runtime_begin_to_end(int status, void *arg)
         return;
     od_lock_take(&od_runtime.lock);
     od_runtime.onlookers++;
-    idle = !od_own_jobs && od_self.mode == OD_PLAIN && wait_for(is_idle, NULL);
+    idle = !od_own_jobs && od_self.mode == OD_PLAIN && od_runtime_wait_patiently(is_idle, NULL);
     od_runtime.onlookers--;
     if (idle) {
         await_reports();
-        od_workers_end(od_runtime.workers, EXIT_PATIENCE_S);
+        od_workers_end(od_runtime.workers, OD_PATIENCE_S);
     }
     od_lock_give(&od_runtime.lock);
     if (!idle) {
@@ -214,7 +194,7 @@ static bool lock_for_signal(void)
 {
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += EXIT_PATIENCE_S;
+    limit.tv_sec += OD_PATIENCE_S;
     return od_lock_take_until(&od_runtime.lock, &limit);
 }
 

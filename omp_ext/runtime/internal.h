@@ -12,6 +12,7 @@
  *   reservations.c  what is granted to host tasks before they run
  *   wait.c          threads of the program that wait
  *   requests.c      what the program asks of its data
+ *   room.c          device memory for others
  *   driver.c        the engine's commands
  */
 #ifndef OD_OMP_EXT_INTERNAL_H
@@ -137,6 +138,10 @@ void od_runtime_set_flag(bool *flag);
 void od_runtime_prepare_to_wait(const bool *flag);
 /* The calling thread is about to go back to the program: it waits for those that reclaim. */
 void od_runtime_await_reclaimed(void);
+
+enum { OD_PATIENCE_S = 2 };
+/* Under the lock, by an onlooker: until the condition holds, or that time is over. True: it holds. */
+bool od_runtime_wait_patiently(bool (*condition)(const void *arg), const void *arg);
 
 /* --- driver.c --- */
 

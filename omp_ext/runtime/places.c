@@ -20,22 +20,6 @@ int od_runtime_device_number(unsigned k)
     return od_runtime.devices.number[k];
 }
 
-static bool spare(int device)
-{
-    const od_backend *backend = &od_runtime.backend;
-    bool spared = false;
-    for (unsigned k = 0; k < backend->ndevices; k++) /* of which several may share it */
-        spared |=
-            od_runtime.devices.number[k] == device && backend->ops->spare && backend->ops->spare(backend->state, k);
-    return spared;
-}
-
-void *od_runtime_target_alloc(size_t size, int device)
-{
-    void *address = REAL(omp_target_alloc)(size, device);
-    return address || !size || !spare(device) ? address : REAL(omp_target_alloc)(size, device);
-}
-
 int od_runtime_device_index(int n)
 {
     for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
@@ -64,7 +48,8 @@ void od_runtime_note_habit(void)
 int od_runtime_pool_of(uintptr_t address)
 {
     for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
-        if (address - (uintptr_t)od_runtime.backend.pool_address[k] < od_runtime.backend.pool_bytes[k])
+        if (address - (uintptr_t)od_runtime.backend.pool_address[k] <
+            od_backend_pool_bytes(&od_runtime.backend, k))
             return (int)k;
     return OD_NOWHERE;
 }

@@ -92,8 +92,14 @@ void od_rivals_end(void);
 bool od_job_has_rivals(const od_job *job);
 /* Something has failed at a place: a device that does not answer any more is taken out of service. Without the lock. */
 void od_runtime_probe(int place);
-/* libomptarget's memory on OpenMP's device, also where the last has to be given back for it. NULL: there is none. */
+/* libomptarget's memory on OpenMP's device, also where data have to make room for it. NULL: there is none. */
 void *od_runtime_target_alloc(size_t size, int device);
+/* libomptarget is about to take so many bytes of our device k, or little (0), and ends the program where there are
+ * none: data make room. Without the lock. */
+void od_runtime_make_room(unsigned k, size_t bytes);
+/* Somebody has got no memory of our device k, who does not say how much it was: there is some more. False: there is
+ * not. Without the lock. */
+bool od_runtime_give_room(unsigned k);
 int od_runtime_device_number(unsigned k); /* OpenMP's number of our device k */
 /* Our device with OpenMP's number n, or OD_NOWHERE. */
 int od_runtime_device_index(int n);

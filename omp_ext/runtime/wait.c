@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/runtime/own_copies.h"
 #include "util/clock.h"
+#include "util/fair.h"
 #include "util/thread.h"
 
 #include <time.h>
@@ -105,4 +106,22 @@ void od_runtime_wait(const bool *flag)
     od_runtime_await_reclaimed();
     awaited = NULL;
     od_thread_note_grant(false);
+}
+
+/* Seconds are the process's own: what has not had its turn yet is waited for. */
+bool od_runtime_wait_patiently(bool (*condition)(const void *arg), const void *arg)
+{
+    od_fair fair;
+    uint64_t left_ns = OD_PATIENCE_S * OD_NS_PER_S;
+    od_fair_begin(&fair, 0, false);
+    while (!condition(arg) && left_ns) {
+        struct timespec limit;
+        clock_gettime(CLOCK_REALTIME, &limit);
+        limit.tv_sec++;
+        while (!condition(arg) && od_condition_wait_until(&od_runtime.changed, &od_runtime.lock, &limit))
+            continue;
+        uint64_t lap_ns = od_fair_lap(&fair);
+        left_ns -= lap_ns < left_ns ? lap_ns : left_ns;
+    }
+    return condition(arg);
 }

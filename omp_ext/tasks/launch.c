@@ -4,6 +4,7 @@
 
 #include "memmgr/data/attach.h"
 #include "memmgr/data/spill.h"
+#include "omp_ext/maps/args.h"
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/libomp/ompt.h"
@@ -219,6 +220,15 @@ void od_launch_end_code(const od_icvs *before)
         REAL(omp_set_schedule)(before->schedule, before->chunk);
 }
 
+static void make_room(unsigned k, int64_t device, const od_kernel_args *args)
+{
+    const od_map_args list = {.count = (int32_t)args->count,
+                              .begins = args->begins,
+                              .sizes = args->sizes,
+                              .types = args->types};
+    od_runtime_make_room(k, od_args_absent_bytes(&list, (int)device));
+}
+
 /* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL: for a launch with the
  * nowait flag it asks libomp two questions, which we answer. */
 int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle)
@@ -226,6 +236,8 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     int k = od_runtime_device_index((int)device);
     if (k != OD_NOWHERE && od_queue_enter_device((unsigned)k))
         return 1;
+    if (k != OD_NOWHERE)
+        make_room((unsigned)k, device, args);
     od_icvs icvs = od_launch_begin_code(call->thread_limit);
     od_kernel_task own = od_serial_begin_kernel();
     od_self.kernels++;

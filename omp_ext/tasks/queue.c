@@ -3,6 +3,8 @@
 #include "omp_ext/tasks/queue.h"
 
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/maps/args.h"
+#include "util/log.h"
 
 void od_queue_enter(unsigned k)
 {
@@ -52,10 +54,27 @@ void od_queue_drain(void)
 od_queue *od_queue_own(void)
 {
     const od_backend *backend = od_runtime_backend();
+    if (od_self.entered && !od_self.queue)
+        od_runtime_make_room(od_self.entered_place, 0); /* its user is a library that takes some */
     if (od_self.entered && !od_self.queue &&
         backend->ops->queues->take(backend->state, od_self.entered_place, &od_self.queue))
         od_self.queue = NULL;
     return od_self.entered ? od_self.queue : NULL;
+}
+
+void *od_queue_blas(void)
+{
+    const od_backend *backend = od_runtime_backend();
+    od_queue *queue = od_queue_own();
+    if (!queue)
+        return NULL;
+    bool refused;
+    void *blas = backend->ops->queues->blas(backend->state, queue, &refused);
+    while (refused && od_runtime_give_room(od_self.entered_place))
+        blas = backend->ops->queues->blas(backend->state, queue, &refused);
+    if (refused)
+        od_log(OD_LOG_ERROR, "runtime", "device %u: the vendor's BLAS could not be had", od_self.entered_place);
+    return blas;
 }
 
 od_status od_queue_enter_device(unsigned k)
@@ -78,10 +97,12 @@ void od_queue_leave_device(unsigned k)
         backend->ops->queues->leave(backend->state, k);
 }
 
-int od_queue_enter_passing(int64_t device)
+int od_queue_enter_passing(int64_t device, const od_map_args *args)
 {
     od_runtime_enter_libomptarget();
     int place = od_runtime_started() ? od_runtime_device_index((int)device) : OD_NOWHERE;
+    if (place != OD_NOWHERE)
+        od_runtime_make_room((unsigned)place, od_args_absent_bytes(args, (int)device));
     return place == OD_NOWHERE || od_queue_enter_device((unsigned)place) ? OD_NOWHERE : place;
 }
 

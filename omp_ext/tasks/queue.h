@@ -19,6 +19,8 @@ od_status od_queue_leave(void);
 od_status od_queue_leave_ticket(od_ticket **ticket);
 /* The queue for the code that runs here, taken at the first call; NULL: there is none. */
 od_queue *od_queue_own(void);
+/* The vendor's BLAS set to it (cublasHandle_t); NULL: there is none. */
+void *od_queue_blas(void);
 /* Waits for what the queue holds: constructs that the same code meets next expect that. */
 void od_queue_drain(void);
 
@@ -27,8 +29,9 @@ void od_queue_drain(void);
  * called. */
 od_status od_queue_enter_device(unsigned k);
 void od_queue_leave_device(unsigned k);
-/* Likewise around a construct that is libomptarget's, for OpenMP's device. The answer is for the end. */
-int od_queue_enter_passing(int64_t device);
+/* Likewise around a construct that is libomptarget's, for OpenMP's device, with this list: data make room there for
+ * what it brings. The answer is for the end. */
+int od_queue_enter_passing(int64_t device, const od_map_args *args);
 void od_queue_leave_passing(int place);
 
 /* For a fork (interop.c). */

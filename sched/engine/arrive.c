@@ -164,6 +164,8 @@ void od_arrive(od_engine *e, od_task *t)
     t->known = t->submission ? t->submission->known : NULL;
     t->link = (od_node){NULL, NULL};
     t->footprint = footprint(e, t);
+    if (t->footprint > e->largest && t->footprint <= od_pool_capacity(e->device[0].pool))
+        e->largest = t->footprint;
     for (uint32_t i = 0; i < t->naccess; i++)
         t->access[i].datum->tasks++;
     e->unfinished++;

@@ -262,6 +262,7 @@ static bool head_waits(const od_engine *e, unsigned k)
 
 bool od_commit_serve(od_engine *e, unsigned k)
 {
+    od_memory_clear_end(e, k);
     bool any = start_committed(e, k);
     while (commit_head(e, k)) {
         any = true;

@@ -103,6 +103,7 @@ static od_status make_devices(od_engine *e)
         device->pool = od_pool_create(e->config.memory, e->config.alignment);
         if (!device->pool)
             return OD_ENOMEM;
+        device->stats.limit_bytes = od_pool_capacity(device->pool);
     }
     return OD_OK;
 }

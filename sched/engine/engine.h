@@ -155,7 +155,7 @@ typedef struct od_device_stats {
     uint64_t fault_bytes;                     /* copied because of these, to the device and from it */
     uint64_t fault_ns;                        /* for which kernels waited, added up */
     size_t used_bytes, peak_bytes;            /* of the pool, now and at most */
-    size_t limit_bytes;
+    size_t limit_bytes;                       /* that it began with */
     bool lost;
 } od_device_stats;
 
@@ -304,6 +304,18 @@ void od_engine_transfer_done(od_engine *engine, od_transfer *transfer, od_status
 /* The device will never answer again. Its contents are recovered where another copy is valid; where not, the program
  * ends (fatal). What is still running there is to be reported as failed. */
 void od_engine_device_lost(od_engine *engine, unsigned k);
+
+/* --- memory -------------------------------------------------------------- */
+
+/* Others need some of the devices' memory: each device has so many bytes from now on, but as many as the largest task
+ * so far needs there, which are returned. Nothing new is placed behind them, and what is there is evicted as soon as
+ * nothing uses it. */
+size_t od_engine_shrink(od_engine *engine, size_t memory);
+size_t od_engine_memory(const od_engine *engine); /* bytes of each device */
+/* Device k may use so many bytes from the beginning of its memory: what lies behind them can be given back. */
+size_t od_engine_memory_end(const od_engine *engine, unsigned k);
+/* Data are being written back from there to be evicted. */
+bool od_engine_memory_leaves(const od_engine *engine, unsigned k);
 
 /* --- settings ------------------------------------------------------------ */
 

@@ -196,9 +196,9 @@ void od_engine_transfer_done(od_engine *e, od_transfer *x, od_status status)
     e->events++;
     emit_transfer(e, x, status != OD_OK);
     bool undo = status && od_loss_concerns(e, x);
-    if (status && !undo && od_memory_try_again(e, x))
+    if (status && !undo && od_transfer_try_again(e, x))
         return;
-    od_memory_uncount(e, x);
+    od_transfer_uncount(e, x);
     if (undo)
         od_loss_undo_transfer(e, x);
     else

@@ -13,6 +13,7 @@
  *   submission.c        tasks that are not ready yet
  *   data/seal.c         regions: what the host may not change any more
  *   data/recipe.c       contents that can be made again
+ *   data/transfer.c     transfers begin and end
  *   data/memory.c       replicas: room, eviction, loads, write-backs
  *   data/home.c         results that go home early
  *   data/loss.c         what was on a device that is lost
@@ -30,6 +31,7 @@
  *   events.c            what a driver reports; the one loop that drives everything else
  *   data/pages.c        what kernels touch without having named it
  *   data/regions.c      regions open and close
+ *   data/shrink.c       devices get less memory
  *   create.c            making and unmaking
  */
 #ifndef OD_SCHED_ENGINE_INTERNAL_H
@@ -101,6 +103,7 @@ struct od_engine {
     void *chooser; /* of the policy that was configured, or NULL */
     const od_chooser_ops *chooser_ops;
     size_t room; /* of the largest task buffer so far */
+    size_t largest; /* bytes that the largest task for devices so far needs there */
     od_policy_env env;
     od_known *known; /* NULL: not wanted */
     od_active active;
@@ -238,10 +241,22 @@ void od_recipe_settle(od_engine *e, od_recipe *r);
 void od_recipe_destroy(od_engine *e, od_recipe *r);
 void od_recipe_destroy_all(od_engine *e);
 
+/* data/transfer.c */
+/* Starts a transfer of a part of the datum; `item` may be NULL. */
+void od_transfer_start(od_engine *e, const od_transfer *what);
+/* A failed one. True: it is being tried again. */
+bool od_transfer_try_again(od_engine *e, od_transfer *x);
+/* It has ended: what it counted when it began. */
+void od_transfer_uncount(od_engine *e, od_transfer *x);
+/* The datum is in od_engine.outside, or not any more. */
+void od_outside_update(od_engine *e, od_datum *d);
+
 /* data/memory.c: replicas */
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);
 /* For all of the task's data, where others that may be evicted are. */
 bool od_memory_has_room(const od_engine *e, unsigned k, const od_task *t);
+/* The device has got less memory: what lies behind its end goes, as far as nothing uses it. */
+void od_memory_clear_end(od_engine *e, unsigned k);
 void od_memory_drop(od_engine *e, od_datum *d, unsigned k);
 void od_memory_drop_all(od_engine *e, od_datum *d, int except);
 void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded);
@@ -265,18 +280,12 @@ void od_memory_touch(od_engine *e, od_datum *d, unsigned k);
  * driver is notified. */
 void od_memory_release_host(od_engine *e, od_datum *d);
 void od_memory_release_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size);
-/* Starts a transfer of a part of the datum; `item` may be NULL. */
-void od_memory_transfer(od_engine *e, const od_transfer *what);
 /* Bytes of what the task reads that device k has not. */
 size_t od_memory_missing(const od_task *task, unsigned k);
-/* A failed one. True: it is being tried again. */
-bool od_memory_try_again(od_engine *e, od_transfer *x);
-/* It has ended: what it counted when it began, and what it brought. */
-void od_memory_uncount(od_engine *e, od_transfer *x);
+/* A transfer has ended: what it brought. */
 void od_memory_finish_transfer(od_engine *e, od_transfer *x);
 /* The datum has changed while it may be being written back: that does not count. */
 void od_memory_outdate(od_engine *e, od_datum *d);
-void od_memory_update_outside(od_engine *e, od_datum *d);
 
 /* data/home.c */
 /* A task that used it is complete. */

@@ -85,7 +85,6 @@ void od_engine_device_stats(od_engine *e, unsigned k, od_device_stats *stats)
     *stats = e->device[k].stats;
     stats->used_bytes = od_pool_used(e->device[k].pool);
     stats->peak_bytes = od_pool_peak(e->device[k].pool);
-    stats->limit_bytes = od_pool_capacity(e->device[k].pool);
     stats->lost = od_device_is_lost(e, (int)k);
 }
 
@@ -255,7 +254,7 @@ static bool replica_is_valid(const od_datum *d, unsigned k, census *c)
     EXPECT(!r->awaits_source || r->state == OD_LOADING);
     if (r->state == OD_ABSENT)
         return true;
-    EXPECT(r->offset + od_datum_occupies(d) <= od_pool_capacity(c->e->device[k].pool));
+    EXPECT(r->offset + od_datum_occupies(d) <= od_pool_end(c->e->device[k].pool));
     c->used[k] += rounded;
     c->resident[k]++;
     c->leaving[k] += r->state == OD_LEAVING ? rounded : 0;

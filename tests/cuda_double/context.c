@@ -144,6 +144,8 @@ static int attribute_of(int attribute)
         return (int)cd.settings.arch / 10;
     case 76:
         return (int)cd.settings.arch % 10;
+    case OD_CU_HAS_VIRTUAL_MEMORY:
+        return cd.settings.granularity > 0;
     default:
         return 0;
     }

@@ -21,6 +21,7 @@
  *
  * From the environment:
  *   CUDA_DOUBLE_DEVICES=4, CUDA_DOUBLE_MEMORY=64Mi (bytes of each), CUDA_DOUBLE_PEER=1 (0: no peer access)
+ *   CUDA_DOUBLE_GRANULARITY=2Mi  bytes, of which memory that is mapped has a multiple; 0: none can be mapped
  *   CUDA_DOUBLE_BLAS_MEMORY=0 bytes of device memory that a handle of cuBLAS takes
  *   CUDA_DOUBLE_BANDWIDTH=0   bytes/s of each device and direction; 0: what memcpy gives
  *   CUDA_DOUBLE_PIN_BANDWIDTH=0  bytes/s at which host memory is registered, and its registration undone; 0: at once
@@ -119,6 +120,7 @@ typedef struct cd_allocation {
     void *mapping; /* NULL: the memory is a variable of a module's */
     size_t mapped;
     bool of_module;
+    bool reserved;    /* addresses alone, with memory behind the first `bytes` of them (virtual.c) */
     unsigned pending; /* operations that read or write it */
     struct cd_allocation *next;
 } cd_allocation;
@@ -225,7 +227,7 @@ typedef struct cd_settings {
     unsigned arch;
     double kernel_s;
     unsigned long launch_waits;
-    size_t others; /* bytes */
+    size_t others, granularity; /* bytes */
     int version, compute_mode;
     const char *name;
     const char *kernels_file; /* NULL: beside the program */
@@ -256,6 +258,8 @@ typedef struct cd_state {
     cd_stream *streams;
     cd_event *events;
     cd_allocation *allocations;
+    struct cd_memory *memories; /* virtual.c, like the next */
+    struct cd_mapping *mappings;
     cd_pinned *pinned;
     struct od_cu_module_st *modules;
     struct od_cu_function_st *functions;

@@ -27,7 +27,6 @@ enum { /* the arguments of a launch in one block: CU_LAUNCH_PARAM_... */
 
 /* What LLVM's CUDA plug-ins call besides, or look for. */
 #define CD_PLUGINS_CU_FUNCTIONS(FUNCTION)                                                                              \
-    FUNCTION(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, od_cu_device device))                 \
     FUNCTION(device_memory, cuDeviceTotalMem_v2, (size_t *bytes, od_cu_device device))                                 \
     FUNCTION(device_uuid, cuDeviceGetUuid, (unsigned char uuid[16], od_cu_device device))                              \
     FUNCTION(context_state, cuDevicePrimaryCtxGetState, (od_cu_device device, unsigned *flags, int *active))           \
@@ -68,15 +67,7 @@ enum { /* the arguments of a launch in one block: CU_LAUNCH_PARAM_... */
     NAME(cuOccupancyMaxPotentialBlockSize)                                                                             \
     NAME(cuMemsetD2D8Async)                                                                                            \
     NAME(cuMemsetD2D16Async)                                                                                           \
-    NAME(cuMemsetD2D32Async)                                                                                           \
-    NAME(cuMemAddressReserve)                                                                                          \
-    NAME(cuMemAddressFree)                                                                                             \
-    NAME(cuMemCreate)                                                                                                  \
-    NAME(cuMemRelease)                                                                                                 \
-    NAME(cuMemMap)                                                                                                     \
-    NAME(cuMemUnmap)                                                                                                   \
-    NAME(cuMemSetAccess)                                                                                               \
-    NAME(cuMemGetAllocationGranularity)
+    NAME(cuMemsetD2D32Async)
 
 typedef struct cublasContext *cd_cublas;
 

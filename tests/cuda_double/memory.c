@@ -123,7 +123,7 @@ static void release(cd_allocation **link)
 {
     cd_allocation *a = *link;
     *link = a->next;
-    a->context->device->used -= round_up(a->bytes, ALIGNMENT);
+    a->context->device->used -= a->reserved ? 0 : round_up(a->bytes, ALIGNMENT);
     if (a->mapping)
         munmap(a->mapping, a->mapped);
     free(a);

@@ -150,6 +150,7 @@ void cd_settings_read(cd_settings *s)
     s->kernel_s = number("CUDA_DOUBLE_KERNEL_TIME", 0);
     s->launch_waits = (unsigned long)number("CUDA_DOUBLE_LAUNCH_WAITS", 0);
     s->others = (size_t)number("CUDA_DOUBLE_OTHERS", 0);
+    s->granularity = (size_t)number("CUDA_DOUBLE_GRANULARITY", 2 << 20);
     s->compute_mode = (int)number("CUDA_DOUBLE_COMPUTE_MODE", 0);
     s->version = (int)number("CUDA_DOUBLE_VERSION", 13000);
     s->name = getenv("CUDA_DOUBLE_NAME") ? getenv("CUDA_DOUBLE_NAME") : "CUDA double";

@@ -121,7 +121,8 @@ static void note_eviction(const ledger *l, const trace_choice *eviction)
 {
     static const map_left left[OD_EVICT_REASONS] = {[OD_EVICT_FOR_TASK] = MAP_EVICTED_FOR_TASK,
                                                     [OD_EVICT_FOR_PREFETCH] = MAP_EVICTED_FOR_PREFETCH,
-                                                    [OD_EVICT_COMPACTION] = MAP_EVICTED_TO_COMPACT};
+                                                    [OD_EVICT_COMPACTION] = MAP_EVICTED_TO_COMPACT,
+                                                    [OD_EVICT_TO_SHRINK] = MAP_EVICTED_TO_SHRINK};
     copy *c = copy_of(l, eviction->datum, eviction->place);
     if (c->user != NONE && c->present)
         l->account->uses[c->user].left = left[eviction->reason];

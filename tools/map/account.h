@@ -25,6 +25,7 @@ typedef enum map_left {
     MAP_EVICTED_FOR_TASK,
     MAP_EVICTED_FOR_PREFETCH,
     MAP_EVICTED_TO_COMPACT,
+    MAP_EVICTED_TO_SHRINK,
     MAP_OVERWRITTEN, /* elsewhere */
     MAP_LEFT
 } map_left;

@@ -56,6 +56,7 @@ static void put_leaving(const map_use_fate *fate, FILE *out)
         [MAP_EVICTED_FOR_TASK] = "evicted for a task's data",
         [MAP_EVICTED_FOR_PREFETCH] = "evicted for a prefetch",
         [MAP_EVICTED_TO_COMPACT] = "evicted because it was in the way",
+        [MAP_EVICTED_TO_SHRINK] = "evicted because others needed the memory",
         [MAP_OVERWRITTEN] = "written elsewhere",
     };
     if (fate->came != MAP_ON_HOST)

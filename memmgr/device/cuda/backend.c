@@ -23,6 +23,12 @@ static od_cuda_device *enter_any(od_cuda *cuda)
 
 /* --- memory -------------------------------------------------------------------- */
 
+static od_status take_at_once(od_cuda_device *d, size_t bytes, od_cu_address *address)
+{
+    od_cu_result result = d->cuda->cu.alloc(address, bytes);
+    return result == OD_CU_OUT_OF_MEMORY ? OD_EDEVICE : od_cuda_check(d, result, "taking its memory");
+}
+
 static od_status take_memory(void *state, unsigned k, size_t bytes, void **address)
 {
     od_cuda *cuda = state;
@@ -31,11 +37,14 @@ static od_status take_memory(void *state, unsigned k, size_t bytes, void **addre
     od_status status = od_cuda_enter(d);
     if (status)
         return status;
-    od_cu_result result = cuda->cu.alloc(&taken, bytes);
-    if (result == OD_CU_OUT_OF_MEMORY)
-        od_log(OD_LOG_INFO, "cuda", "device %u does not give %zu bytes of its memory", k, bytes);
-    status = result == OD_CU_OUT_OF_MEMORY ? OD_EDEVICE : od_cuda_check(d, result, "taking its memory");
+    status = od_extent_take(d, bytes);
+    if (!status)
+        taken = d->extent.begin;
+    else if (status == OD_EINVAL)
+        status = take_at_once(d, bytes, &taken);
     od_cuda_leave(d);
+    if (status)
+        od_log(OD_LOG_INFO, "cuda", "device %u does not give %zu bytes of its memory", k, bytes);
     *address = (void *)(uintptr_t)taken;
     return status;
 }
@@ -46,7 +55,10 @@ static void give_memory(void *state, unsigned k, void *address)
     od_cuda_device *d = &cuda->device[k];
     if (od_cuda_enter(d))
         return;
-    od_cuda_check(d, cuda->cu.free((od_cu_address)(uintptr_t)address), "giving its memory back");
+    if (d->extent.begin && (uintptr_t)address == d->extent.begin)
+        od_extent_give(d);
+    else
+        od_cuda_check(d, cuda->cu.free((od_cu_address)(uintptr_t)address), "giving its memory back");
     od_cuda_leave(d);
 }
 
@@ -70,6 +82,30 @@ static bool spare(void *state, unsigned k)
     bool given = od_reserve_give(d);
     od_cuda_leave(d);
     return given;
+}
+
+static size_t lack(void *state, unsigned k)
+{
+    od_cuda_device *d = &((od_cuda *)state)->device[k];
+    if (atomic_load(&d->lost) || od_cuda_enter(d))
+        return 0;
+    size_t bytes = od_reserve_lack(d);
+    od_cuda_leave(d);
+    return bytes;
+}
+
+static size_t piece(void *state, unsigned k)
+{
+    return ((od_cuda *)state)->device[k].extent.piece;
+}
+
+static void trim(void *state, unsigned k, size_t bytes)
+{
+    od_cuda_device *d = &((od_cuda *)state)->device[k];
+    if (atomic_load(&d->lost) || od_cuda_enter(d))
+        return;
+    od_extent_trim(d, bytes);
+    od_cuda_leave(d);
 }
 
 static void release_host(void *state, uintptr_t base, size_t size)
@@ -275,6 +311,9 @@ static const od_backend_ops cuda_ops = {
     .reclaim = reclaim,
     .memory = memory,
     .spare = spare,
+    .lack = lack,
+    .piece = piece,
+    .trim = trim,
     .is_peer = is_peer,
     .report = report,
     .queues = &od_cuda_queue_ops,

@@ -31,6 +31,8 @@ enum {
     OD_RESERVE = 256 << 20, /* bytes of a GPU, at most, */
     OD_RESERVE_PART = 64,   /* and one in so many, that are kept for others until they get no memory; */
     OD_RESERVE_LEAVES = 16, /* none, where that were more than one in so many of what is free */
+    OD_PIECES = 512,        /* in so many a device's memory can be given back, */
+    OD_LEAST_PIECES = 4,    /* at least, else at once */
     OD_LANES = 3,           /* threads of a stager: one copies what a processor can, links take several times as much */
 };
 
@@ -72,6 +74,12 @@ enum { OD_IN_PLACE = -1 }; /* of od_ticket.result: the stager has pinned the mem
 
 typedef struct od_stager od_stager;
 
+/* A device's pool, where it can be given back in pieces: addresses, and the memory behind their first part. */
+typedef struct od_extent {
+    od_cu_address begin; /* 0: there is none */
+    size_t reserved, mapped, piece; /* bytes: of addresses, of memory, of each piece but the first, which is smaller */
+} od_extent;
+
 /* A thread of a stager, and what it alone uses. */
 typedef struct od_lane {
     od_stager *stager;
@@ -103,7 +111,8 @@ struct od_cuda_device {
     od_stager stager[OD_D2H + 1];
     hwloc_cpuset_t near; /* processors on the GPU's side of the machine, or NULL */
     atomic_bool lost;
-    pthread_mutex_t lock;  /* protects the next three */
+    pthread_mutex_t lock;  /* protects the next four */
+    od_extent extent;
     od_cu_address reserve; /* memory that is kept for others; 0: none, or they have it */
     od_ticket *tickets;    /* free ones */
     od_queue *queues;      /* likewise */
@@ -137,6 +146,15 @@ void od_cuda_calm(od_cuda_device *device, od_cu_stream stream);
 void od_reserve_take(od_cuda_device *device);
 /* Gives it to whoever has got no memory. False: there is none any more. */
 bool od_reserve_give(od_cuda_device *device);
+
+/* Bytes of the device that must be free, and are not. */
+size_t od_reserve_lack(od_cuda_device *device);
+
+/* extent.c; the context is current. OD_EINVAL: the device's memory cannot be given back in pieces, or so little. */
+od_status od_extent_take(od_cuda_device *device, size_t bytes);
+/* What is behind the first bytes. */
+void od_extent_trim(od_cuda_device *device, size_t bytes);
+void od_extent_give(od_cuda_device *device);
 
 /* tickets.c; the context is current. NULL: none could be made, the reason has been logged. */
 od_ticket *od_ticket_take(od_cuda_device *device);

@@ -20,6 +20,27 @@ typedef unsigned long long od_cu_address; /* CUdeviceptr */
 typedef struct od_cu_context_st *od_cu_context;
 typedef struct od_cu_stream_st *od_cu_stream;
 typedef struct od_cu_event_st *od_cu_event;
+typedef unsigned long long od_cu_memory; /* CUmemGenericAllocationHandle */
+
+typedef struct od_cu_location { /* CUmemLocation */
+    int type, id;
+} od_cu_location;
+
+typedef struct od_cu_memory_properties { /* CUmemAllocationProp */
+    int type, handle_types;
+    od_cu_location location;
+    void *windows;
+    struct {
+        unsigned char compression, rdma;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } flags;
+} od_cu_memory_properties;
+
+typedef struct od_cu_access { /* CUmemAccessDesc */
+    od_cu_location location;
+    int flags;
+} od_cu_access;
 
 enum { /* CUresult */
        OD_CU_SUCCESS = 0,
@@ -59,6 +80,12 @@ enum {
     OD_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9, /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
     OD_CU_MEMORYTYPE_HOST = 1,                  /* CU_MEMORYTYPE_HOST */
     OD_CU_MEMORYTYPE_DEVICE = 2,                /* CU_MEMORYTYPE_DEVICE */
+    OD_CU_HAS_VIRTUAL_MEMORY = 102,             /* CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+    OD_CU_CAN_MAP_RDMA = 110,                   /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED */
+    OD_CU_MEMORY_PINNED = 1,                    /* CU_MEM_ALLOCATION_TYPE_PINNED */
+    OD_CU_LOCATION_DEVICE = 1,                  /* CU_MEM_LOCATION_TYPE_DEVICE */
+    OD_CU_ACCESS_READ_WRITE = 3,                /* CU_MEM_ACCESS_FLAGS_PROT_READWRITE */
+    OD_CU_LEAST_GRANULARITY = 0,                /* CU_MEM_ALLOC_GRANULARITY_MINIMUM */
 };
 
 /* FUNCTION(member, name in libcuda, argument types) */
@@ -69,6 +96,7 @@ enum {
     FUNCTION(device_get, cuDeviceGet, (od_cu_device * device, int ordinal))                                            \
     FUNCTION(device_name, cuDeviceGetName, (char *name, int length, od_cu_device device))                              \
     FUNCTION(device_bus_id, cuDeviceGetPCIBusId, (char *id, int length, od_cu_device device))                          \
+    FUNCTION(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, od_cu_device device))                 \
     FUNCTION(can_access_peer, cuDeviceCanAccessPeer, (int *can, od_cu_device device, od_cu_device peer))               \
     FUNCTION(context_retain, cuDevicePrimaryCtxRetain, (od_cu_context * context, od_cu_device device))                 \
     FUNCTION(context_release, cuDevicePrimaryCtxRelease_v2, (od_cu_device device))                                     \
@@ -78,6 +106,20 @@ enum {
     FUNCTION(memory_info, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes))                                  \
     FUNCTION(alloc, cuMemAlloc_v2, (od_cu_address * address, size_t bytes))                                            \
     FUNCTION(free, cuMemFree_v2, (od_cu_address address))                                                              \
+    FUNCTION(granularity, cuMemGetAllocationGranularity,                                                               \
+             (size_t * bytes, const od_cu_memory_properties *properties, int option))                                  \
+    FUNCTION(address_reserve, cuMemAddressReserve,                                                                     \
+             (od_cu_address * address, size_t bytes, size_t alignment, od_cu_address wish, unsigned long long flags))  \
+    FUNCTION(address_free, cuMemAddressFree, (od_cu_address address, size_t bytes))                                    \
+    FUNCTION(memory_create, cuMemCreate,                                                                               \
+             (od_cu_memory * memory, size_t bytes, const od_cu_memory_properties *properties,                          \
+              unsigned long long flags))                                                                               \
+    FUNCTION(memory_release, cuMemRelease, (od_cu_memory memory))                                                      \
+    FUNCTION(memory_map, cuMemMap,                                                                                     \
+             (od_cu_address address, size_t bytes, size_t offset, od_cu_memory memory, unsigned long long flags))      \
+    FUNCTION(memory_unmap, cuMemUnmap, (od_cu_address address, size_t bytes))                                          \
+    FUNCTION(memory_access, cuMemSetAccess,                                                                            \
+             (od_cu_address address, size_t bytes, const od_cu_access *access, size_t count))                          \
     FUNCTION(host_alloc, cuMemHostAlloc, (void **address, size_t bytes, unsigned flags))                               \
     FUNCTION(host_free, cuMemFreeHost, (void *address))                                                                \
     FUNCTION(host_register, cuMemHostRegister_v2, (void *address, size_t bytes, unsigned flags))                       \

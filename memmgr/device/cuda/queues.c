@@ -149,8 +149,9 @@ static int reset(const od_cublas *blas, const od_queue *queue)
     return failed ? failed : blas->set_atomics_mode(queue->blas, NO_ATOMICS);
 }
 
-static void *blas_handle(void *state, od_queue *queue)
+static void *blas_handle(void *state, od_queue *queue, bool *refused)
 {
+    *refused = false;
     const od_cublas *blas = queue->has_set_blas ? NULL : blas_of(state);
     if (!blas)
         return queue->has_set_blas ? queue->blas : NULL;
@@ -160,7 +161,8 @@ static void *blas_handle(void *state, od_queue *queue)
     if (!failed && (failed = reset(blas, queue)))
         blas->destroy(queue->blas);
     if (failed) {
-        od_log(OD_LOG_ERROR, "cuda", "device %u: cuBLAS could not create a handle (status %d)", queue->device->k,
+        *refused = true;
+        od_log(OD_LOG_INFO, "cuda", "device %u: cuBLAS could not create a handle (status %d)", queue->device->k,
                failed);
         queue->blas = NULL;
     }

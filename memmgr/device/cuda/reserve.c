@@ -7,13 +7,19 @@
 
 #include "util/log.h"
 
+static size_t part_of(size_t total)
+{
+    size_t part = total / OD_RESERVE_PART;
+    return part < OD_RESERVE ? part : OD_RESERVE;
+}
+
 void od_reserve_take(od_cuda_device *d)
 {
     const od_cu_driver *cu = &d->cuda->cu;
     size_t free_bytes, total;
     if (cu->memory_info(&free_bytes, &total))
         return;
-    size_t part = total / OD_RESERVE_PART, bytes = part < OD_RESERVE ? part : OD_RESERVE;
+    size_t bytes = part_of(total);
     bool is_little = bytes <= free_bytes / OD_RESERVE_LEAVES;
     if (!is_little || cu->alloc(&d->reserve, bytes))
         d->reserve = 0;
@@ -29,4 +35,12 @@ bool od_reserve_give(od_cuda_device *d)
         return false;
     od_log(OD_LOG_INFO, "cuda", "device %u: its memory is short, others get what was kept for them", d->k);
     return true;
+}
+
+size_t od_reserve_lack(od_cuda_device *d)
+{
+    size_t free_bytes, total;
+    if (d->cuda->cu.memory_info(&free_bytes, &total) || free_bytes >= part_of(total) / 2)
+        return 0;
+    return od_reserve_give(d) ? 0 : part_of(total) - free_bytes;
 }

@@ -12,88 +12,15 @@
 #include "memmgr/data/spill.h"
 #include "sched/engine/internal.h"
 #include "util/log.h"
-#include "util/memory.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-static od_transfer *new_transfer(od_engine *e)
-{
-    od_node *spare = od_list_pop_front(&e->spare_transfers);
-    if (spare)
-        return od_container_of(spare, od_transfer, link);
-    od_transfer *x = od_malloc(sizeof *x);
-    if (!x)
-        e->config.driver_ops->fatal(e->config.driver, "out of host memory for a transfer");
-    return x;
-}
-
-static void start_transfer(od_engine *e, od_transfer *x)
-{
-    x->start_ns = x->end_ns = 0;
-    if (od_is_observed(e)) {
-        x->queued_ns = od_engine_now(e);
-        od_emit(e, (od_event){.kind = OD_EVENT_TRANSFER_QUEUED,
-                              .ns = x->queued_ns,
-                              .place = x->to,
-                              .datum = x->datum,
-                              .transfer = x});
-    }
-    e->config.driver_ops->start_transfer(e->config.driver, x);
-}
-
-void od_memory_transfer(od_engine *e, const od_transfer *what)
-{
-    od_transfer *x = new_transfer(e);
-    if (!x)
-        return;
-    od_datum *d = what->datum;
-    *x = *what;
-    for (int side = 0; side < 2; side++) {
-        int place = side ? x->to : x->from;
-        if (place == OD_SPILL)
-            x->spill = od_spill_address(d->region ? d->region->spill : d->spill, d->base);
-        if (place == OD_HOST && e->config.pins && !d->touched) {
-            d->touched = true;
-            od_memory_update_outside(e, d);
-        }
-        if (place >= OD_SPILL)
-            continue;
-        od_stats_account(e, (unsigned)place);
-        e->device[place].transfers++;
-        e->device[place].loads += side && x->kind == OD_LOAD;
-        e->device[place].stores += !side && x->to >= OD_SPILL;
-        *(side ? &x->to_offset : &x->from_offset) = d->replica[place].offset;
-    }
-    if (x->from < OD_SPILL)
-        d->replica[x->from].pins++;
-    if (x->to < OD_SPILL && x->kind == OD_UPDATE)
-        d->replica[x->to].pins++;
-    if (x->to < OD_SPILL)
-        od_patches_spoil(d->replica[x->to].patches);
-    if (x->to >= OD_SPILL && x->kind != OD_UPDATE)
-        d->stores++;
-    d->transfers++;
-    od_list_push_back(&e->transfers, &x->link);
-    start_transfer(e, x);
-}
-
-void od_memory_update_outside(od_engine *e, od_datum *d)
-{
-    bool belongs = (d->nreplicas > 0 || d->touched || od_datum_is_dropped(d)) && !d->region;
-    if (belongs && !od_list_contains(&d->outside))
-        od_list_push_back(&e->outside, &d->outside);
-    else if (!belongs && od_list_contains(&d->outside))
-        od_list_remove(&e->outside, &d->outside);
-}
 
 void od_memory_release_host(od_engine *e, od_datum *d)
 {
     if (!d->touched)
         return;
     d->touched = false;
-    od_memory_update_outside(e, d);
+    od_outside_update(e, d);
     e->config.driver_ops->release_host(e->config.driver, d->base, d->size);
 }
 
@@ -151,7 +78,7 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
     r->patches = NULL;
     d->valid &= ~OD_BIT(k);
     d->nreplicas--;
-    od_memory_update_outside(e, d);
+    od_outside_update(e, d);
     od_memory_emit(e, k);
     e->todo |= OD_BIT(k);
 }
@@ -223,7 +150,7 @@ static void evict(od_engine *e, od_datum *d, unsigned k)
     }
     r->state = OD_LEAVING;
     e->device[k].leaving_bytes += od_pool_rounded(e->device[k].pool, od_datum_occupies(d));
-    od_memory_transfer(
+    od_transfer_start(
         e, &(od_transfer){
                .datum = d, .kind = OD_EVICT, .from = (int)k, .to = refuge(e, d), .bytes = d->size, .demanded = true});
     warn_of_spilling(e);
@@ -322,7 +249,7 @@ static bool clear_own(od_engine *e, unsigned k, od_task *head)
 static bool make_room(od_engine *e, unsigned k, od_task *head, size_t size)
 {
     od_device *device = &e->device[k];
-    size_t free_bytes = od_pool_capacity(device->pool) - od_pool_used(device->pool);
+    size_t free_bytes = od_pool_available(device->pool);
     if (device->leaving_bytes && free_bytes + device->leaving_bytes >= od_pool_rounded(device->pool, size))
         return false;
     od_replica *victim = choose_victim(e, k, head);
@@ -348,10 +275,28 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
     r->state = OD_PRESENT;
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
-    od_memory_update_outside(e, d);
+    od_outside_update(e, d);
     od_memory_emit(e, k);
     od_hook_incoming(e, d, k);
     return true;
+}
+
+void od_memory_clear_end(od_engine *e, unsigned k)
+{
+    od_device *device = &e->device[k];
+    size_t capacity = od_pool_capacity(device->pool);
+    if (od_pool_end(device->pool) <= capacity || od_device_is_lost(e, (int)k))
+        return;
+    od_node *first = od_list_first(&device->buffer);
+    od_evict_query query = query_of(e, k, first ? od_container_of(first, od_task, link) : NULL);
+    od_list_each(it, &device->resident) {
+        od_replica *r = od_container_of(it, od_replica, lru);
+        size_t end = r->offset + od_pool_rounded(device->pool, od_datum_occupies(r->datum));
+        if (end <= capacity || !od_victim_allowed(&query, r))
+            continue;
+        emit_eviction(e, k, r, OD_EVICT_TO_SHRINK, NULL);
+        evict(e, r->datum, k);
+    }
 }
 
 /* The device that holds current contents and can send them to `to` soonest, or OD_NOWHERE. */
@@ -415,14 +360,14 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
     if (r->loads++)
         e->device[k].stats.reloads++;
     e->device[k].stats.loads++;
-    od_memory_transfer(
+    od_transfer_start(
         e, &(od_transfer){
                .datum = d, .kind = OD_LOAD, .from = source, .to = (int)k, .bytes = d->size, .demanded = demanded});
 }
 
 static void send(od_engine *e, od_datum *d, int from, int to, bool demanded)
 {
-    od_memory_transfer(e, &(od_transfer){.datum = d,
+    od_transfer_start(e, &(od_transfer){.datum = d,
                                          .kind = OD_WRITE_BACK,
                                          .from = from,
                                          .to = to,
@@ -530,30 +475,6 @@ size_t od_memory_missing(const od_task *t, unsigned k)
     return bytes;
 }
 
-/* What a transfer counted when it began. */
-void od_memory_uncount(od_engine *e, od_transfer *x)
-{
-    od_datum *d = x->datum;
-    for (int side = 0; side < 2; side++) {
-        int place = side ? x->to : x->from;
-        if (place >= OD_SPILL)
-            continue;
-        od_stats_account(e, (unsigned)place);
-        e->device[place].transfers--;
-        e->device[place].loads -= side && x->kind == OD_LOAD;
-        e->device[place].stores -= !side && x->to >= OD_SPILL;
-        e->todo |= OD_BIT(place);
-    }
-    if (x->from < OD_SPILL)
-        d->replica[x->from].pins--;
-    if (x->to < OD_SPILL && x->kind == OD_UPDATE)
-        d->replica[x->to].pins--;
-    if (x->to >= OD_SPILL && x->kind != OD_UPDATE)
-        d->stores--;
-    d->transfers--;
-    od_list_remove(&e->transfers, &x->link);
-}
-
 void od_memory_finish_transfer(od_engine *e, od_transfer *x)
 {
     od_datum *d = x->datum;
@@ -571,22 +492,4 @@ void od_memory_finish_transfer(od_engine *e, od_transfer *x)
         od_seal_undo(e, d);
     if (x->kind == OD_EVICT)
         od_memory_stop_leaving(e, d, (unsigned)x->from);
-}
-
-enum { MAX_TRIES = 3 };
-
-/* True where the transfer is being tried again. */
-bool od_memory_try_again(od_engine *e, od_transfer *x)
-{
-    char message[256];
-    if (++x->tries < MAX_TRIES) {
-        start_transfer(e, x);
-        return true;
-    }
-    snprintf(message, sizeof message,
-             "copying %zu bytes of the datum at host address %#lx %s device %d failed %d times", x->bytes,
-             (unsigned long)x->datum->base, x->from >= OD_SPILL ? "to" : "from", x->from >= OD_SPILL ? x->to : x->from,
-             MAX_TRIES);
-    e->config.driver_ops->fatal(e->config.driver, message);
-    return false;
 }

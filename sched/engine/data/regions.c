@@ -4,7 +4,7 @@
 
 static bool in_region(od_datum *d, void *arg)
 {
-    od_memory_update_outside(arg, d);
+    od_outside_update(arg, d);
     d->keep |= d->region != NULL;
     return true;
 }
@@ -141,7 +141,7 @@ static od_status close_now(od_engine *e, od_region *region, const od_section *s,
     for (uint32_t i = 0; *request && i < (*request)->nitems; i++) {
         od_datum *d = (*request)->items[i].datum;
         d->discarding |= (*request)->items[i].kind == OD_REQUEST_DISCARD && !d->needed;
-        od_memory_update_outside(e, d);
+        od_outside_update(e, d);
     }
     return OD_OK;
 }

@@ -36,7 +36,7 @@ static void leave_to_host(od_engine *e, od_datum *d)
     od_memory_drop_all(e, d, OD_NOWHERE);
     od_memory_release_host(e, d);
     d->valid = OD_BIT(OD_HOST);
-    od_memory_update_outside(e, d);
+    od_outside_update(e, d);
     od_seal_undo(e, d);
 }
 
@@ -58,7 +58,7 @@ static bool renew(od_engine *e, od_request_item *item)
     if (!item->started) {
         item->started = true;
         od_memory_drop_all(e, d, d->home);
-        od_memory_transfer(e, &(od_transfer){.datum = d,
+        od_transfer_start(e, &(od_transfer){.datum = d,
                                              .kind = OD_UPDATE,
                                              .from = OD_HOST,
                                              .to = d->home,
@@ -93,7 +93,7 @@ static bool move_part(od_engine *e, od_request_item *item, int from, int to)
 {
     if (!item->started) {
         item->started = true;
-        od_memory_transfer(e, &(od_transfer){.datum = item->datum,
+        od_transfer_start(e, &(od_transfer){.datum = item->datum,
                                              .kind = OD_UPDATE,
                                              .from = from,
                                              .to = to,

@@ -54,4 +54,23 @@ same_checksum
 driver "calls['cuMemHostRegister'] == 0"
 says "copies ("
 says "used unpinned host memory and were staged through buffers"
+
+# In TF32 and in double precision: as exactly as these are, and no more.
+residual() {
+    sed -nE 's/.*residual ([^ ]+) ok$/\1/p' "$work/out"
+}
+right 4
+float=$(residual)
+program+=(--type tf32)
+right 4
+[ "$1" != gemm3d ] || awk -v tf32="$(residual)" -v single="$float" 'BEGIN { exit !(tf32 > 20 * single) }' ||
+    fail "$ran: $(residual), in float $float"
+program=("${program[@]/tf32/double}")
+right 4
+awk -v wide="$(residual)" 'BEGIN { exit !(wide < 1e-12) }' || fail "$ran: $(residual)"
+program=("$E2E_BENCH/$1-cublas" --style blas)
+
+# Handles of cuBLAS take more memory than is left: data make room.
+right 6 CUDA_DOUBLE_DEVICES=1 OMPDARTS_DEVICES=1 CUDA_DOUBLE_MEMORY=24Mi CUDA_DOUBLE_BLAS_MEMORY=3145728 OMPDARTS_MEM=20Mi OMPDARTS_LOG=info
+says " bytes of its memory, data keep "
 finish

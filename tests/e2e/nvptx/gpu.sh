@@ -144,14 +144,21 @@ others() {
     says "GPU 0, NVIDIA H100 MIG 1g.10gb 0"
 }
 
-# What is kept for others when the pools have taken all: the program gets it, and no more than that.
+# Others need memory that data have: these make room, and the results stay right. The device has 64 MiB, data 40.
 spare() {
-    build program "$(dirname "$0")/spare.c"
+    local how
+    build program "$(dirname "$0")/spare.c" -ldl
     echo right >"$work/plain"
-    right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_MEMORY=64Mi OMPDARTS_MEM=$((60 << 20)) OMPDARTS_LOG=info "$work/program" 3500000
-    says "its memory is short, others get what was kept for them"
+    export CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_MEMORY=64Mi OMPDARTS_MEM=40Mi OMPDARTS_DEVICE_CLAUSE=pin
+    for how in "alloc 30000000" "map 30000000" "library 26000000"; do
+        right OMPDARTS_LOG=info "$work/program" $how
+        says " bytes of its memory, data keep "
+    done
+    right CUDA_DOUBLE_DEVICES=2 OMPDARTS_DEVICES='0*2' OMPDARTS_MEM=20Mi "$work/program" alloc 30000000
+    right CUDA_DOUBLE_DEVICES=2 OMPDARTS_MEM=20Mi "$work/program" alloc 60000000
     echo "there is no memory" >"$work/plain"
-    right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_MEMORY=64Mi OMPDARTS_MEM=$((60 << 20)) "$work/program" 8000000
+    right "$work/program" alloc 70000000
+    right CUDA_DOUBLE_GRANULARITY=0 "$work/program" alloc 30000000 # the driver cannot map memory
 }
 
 # What is pinned is not any more when the program goes on, whoever has ended its last copy, and however long that takes.

@@ -87,6 +87,22 @@ SAME(OD_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
 SAME(OD_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
 SAME(OD_CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST)
 SAME(OD_CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE)
+SAME(OD_CU_HAS_VIRTUAL_MEMORY, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
+SAME(OD_CU_CAN_MAP_RDMA, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED)
+SAME(OD_CU_MEMORY_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED)
+SAME(OD_CU_LOCATION_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE)
+SAME(OD_CU_ACCESS_READ_WRITE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+SAME(OD_CU_LEAST_GRANULARITY, CU_MEM_ALLOC_GRANULARITY_MINIMUM)
+SAME(sizeof(od_cu_memory), sizeof(CUmemGenericAllocationHandle))
+SAME(sizeof(od_cu_memory_properties), sizeof(CUmemAllocationProp))
+SAME(offsetof(od_cu_memory_properties, type), offsetof(CUmemAllocationProp, type))
+SAME(offsetof(od_cu_memory_properties, handle_types), offsetof(CUmemAllocationProp, requestedHandleTypes))
+SAME(offsetof(od_cu_memory_properties, location.type), offsetof(CUmemAllocationProp, location.type))
+SAME(offsetof(od_cu_memory_properties, location.id), offsetof(CUmemAllocationProp, location.id))
+SAME(offsetof(od_cu_memory_properties, flags.rdma), offsetof(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable))
+SAME(sizeof(od_cu_access), sizeof(CUmemAccessDesc))
+SAME(offsetof(od_cu_access, location.id), offsetof(CUmemAccessDesc, location.id))
+SAME(offsetof(od_cu_access, flags), offsetof(CUmemAccessDesc, flags))
 SAME(sizeof(od_cu_result), sizeof(CUresult))
 SAME(sizeof(od_cu_device), sizeof(CUdevice))
 SAME(sizeof(od_cu_address), sizeof(CUdeviceptr))
@@ -127,6 +143,15 @@ static const struct {
     PLAIN(cuDeviceGet),
     PLAIN(cuDeviceGetName),
     PLAIN(cuDeviceGetPCIBusId),
+    PLAIN(cuDeviceGetAttribute),
+    PLAIN(cuMemGetAllocationGranularity),
+    PLAIN(cuMemAddressReserve),
+    PLAIN(cuMemAddressFree),
+    PLAIN(cuMemCreate),
+    PLAIN(cuMemRelease),
+    PLAIN(cuMemMap),
+    PLAIN(cuMemUnmap),
+    PLAIN(cuMemSetAccess),
     PLAIN(cuDeviceCanAccessPeer),
     PLAIN(cuDevicePrimaryCtxRetain),
     PLAIN(cuDevicePrimaryCtxRelease),

@@ -690,6 +690,12 @@ static void test_queues(void **state)
     cuda_child_free(&child);
 }
 
+static void *blas_of(const cuda_world *w, od_queue *queue)
+{
+    bool refused;
+    return w->backend.ops->queues->blas(w->backend.state, queue, &refused);
+}
+
 static bool has_default_modes(void *blas, void *stream)
 {
     int math = -1, pointers = -1, atomics = -1;
@@ -717,8 +723,8 @@ static void multiply(const void *arg)
         od_ticket *ticket;
         CHECK(!queues->enter(w.backend.state, 0));
         CHECK(!queues->take(w.backend.state, 0, &queue));
-        void *blas = queues->blas(w.backend.state, queue);
-        CHECK(blas && queues->blas(w.backend.state, queue) == blas && (!handle || handle == blas));
+        void *blas = blas_of(&w, queue);
+        CHECK(blas && blas_of(&w, queue) == blas && (!handle || handle == blas));
         handle = blas;
         CHECK(has_default_modes(blas, queues->handle(queue)));
         CHECK(!cuda_blas.dgemm(blas, CD_CUBLAS_N, CD_CUBLAS_T, N, N, N, &one, a, N, a, N, &zero, c, N));
@@ -754,7 +760,7 @@ static void ask_for_blas(const void *arg)
     CHECK(!queues->enter(w.backend.state, 0));
     for (int i = 0; i < 2; i++) {
         CHECK(!queues->take(w.backend.state, 0, &queue[i]));
-        CHECK(!queues->blas(w.backend.state, queue[i]) && !queues->blas(w.backend.state, queue[i]));
+        CHECK(!blas_of(&w, queue[i]) && !blas_of(&w, queue[i]));
     }
     for (int i = 0; i < 2; i++)
         CHECK(!queues->mark(w.backend.state, queue[i], &ticket) && !cuda_world_await(&w, ticket));
@@ -778,7 +784,7 @@ static void ask_for_memory(const void *arg)
     CHECK(!cuda_double.memory_info(&free_bytes, &total) && !cuda_double.alloc(&others, free_bytes - 4096));
     for (int i = 0; i < 2; i++) {
         CHECK(!queues->take(w.backend.state, 0, &queue[i]));
-        CHECK((queues->blas(w.backend.state, queue[i]) != NULL) == (i == 0));
+        CHECK((blas_of(&w, queue[i]) != NULL) == (i == 0));
     }
     CHECK(!w.backend.ops->spare(w.backend.state, 0) && !cuda_double.free(others));
     for (int i = 0; i < 2; i++)
@@ -790,11 +796,103 @@ static void ask_for_memory(const void *arg)
 static void test_memory_for_others(void **state)
 {
     (void)state;
-    cuda_child child = cuda_child_run(CUDA_DOUBLE_AND_BLAS, "CUDA_DOUBLE_MEMORY=10Mi CUDA_DOUBLE_BLAS_MEMORY=120000",
+    cuda_child child = cuda_child_run(CUDA_DOUBLE_AND_BLAS, "CUDA_DOUBLE_MEMORY=12Mi CUDA_DOUBLE_BLAS_MEMORY=120000",
                                       ask_for_memory, NULL);
     cuda_child_assert_clean(&child);
     assert_int_equal(cuda_child_lines(&child, "its memory is short, others get what was kept for them"), 1);
     cuda_child_free(&child);
+}
+
+static size_t free_memory(const cuda_world *w, unsigned k)
+{
+    size_t free_bytes, total;
+    CHECK(!w->backend.ops->memory(w->backend.state, k, &free_bytes, &total));
+    return free_bytes;
+}
+
+/* A pool ends earlier: others can have the rest, what is before it stays, and the device still answers. */
+static void make_pool_smaller(const void *arg)
+{
+    (void)arg;
+    static unsigned char bytes[MIB], back[MIB];
+    const size_t pool = 32 * MIB;
+    cuda_world w = cuda_world_make(2, 0, pool);
+    size_t piece = w.backend.ops->piece(w.backend.state, 0), before = free_memory(&w, 0), of_other = free_memory(&w, 1);
+    CHECK(piece == 2 * MIB);
+    cuda_fill(bytes, MIB, 1);
+    od_copy in = cuda_to_device(&w, 0, pool - 4 * piece - MIB, bytes, MIB);
+    CHECK(!cuda_world_copy(&w, &in));
+    static const unsigned steps[][2] = {{1, 1}, {0, 1}, {3, 3}, {3, 3}, {4, 4}};
+    for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) {
+        od_backend_trim(&w.backend, 0, pool - steps[i][0] * piece);
+        CHECK(free_memory(&w, 0) == before + steps[i][1] * piece);
+        CHECK(w.backend.pool_bytes[0] == pool - steps[i][1] * piece && od_backend_answers(&w.backend, 0));
+    }
+    CHECK(free_memory(&w, 1) == of_other && w.backend.pool_bytes[1] == pool);
+    od_copy out = cuda_to_host(&w, 0, pool - 4 * piece - MIB, back, MIB);
+    CHECK(!cuda_world_copy(&w, &out) && cuda_is_filled(back, MIB, 1));
+    od_backend_trim(&w.backend, 0, pool - 5 * piece - MIB); /* in whole pieces */
+    CHECK(free_memory(&w, 0) == before + 6 * piece && od_backend_answers(&w.backend, 0));
+    cuda_world_close(&w);
+}
+
+/* What is free is enough, or the rest of it is what is kept; then something is lacking. */
+static void lack_memory(const void *arg)
+{
+    (void)arg;
+    cuda_world w = cuda_world_make(1, 0, 32 * MIB);
+    const od_backend_ops *ops = w.backend.ops;
+    od_cu_address others;
+    CHECK(ops->lack(w.backend.state, 0) == 0);
+    size_t all = free_memory(&w, 0), part = MIB; /* a 64th of 64 MiB */
+    CHECK(!ops->queues->enter(w.backend.state, 0) && !cuda_double.alloc(&others, all - part / 4));
+    CHECK(ops->lack(w.backend.state, 0) == 0 && free_memory(&w, 0) == part / 4 + part);
+    CHECK(!cuda_double.free(others) && !cuda_double.alloc(&others, all + part - part / 4));
+    CHECK(ops->lack(w.backend.state, 0) == part - part / 4);
+    od_backend_trim(&w.backend, 0, 30 * MIB);
+    CHECK(ops->lack(w.backend.state, 0) == 0 && !cuda_double.free(others));
+    ops->queues->leave(w.backend.state, 0);
+    cuda_world_close(&w);
+}
+
+static void test_pools_that_end_earlier(void **state)
+{
+    (void)state;
+    cuda_expect_clean("", make_pool_smaller, NULL);
+    cuda_expect_clean("", lack_memory, NULL);
+}
+
+/* In one piece, which stays as it is. */
+static void take_at_once(const void *arg)
+{
+    cuda_world w = cuda_world_make(2, 0, *(const size_t *)arg);
+    size_t before = free_memory(&w, 0);
+    CHECK(w.backend.ops->piece(w.backend.state, 0) == 0);
+    od_backend_trim(&w.backend, 0, *(const size_t *)arg / 2);
+    CHECK(free_memory(&w, 0) == before && od_backend_answers(&w.backend, 0));
+    cuda_world_close(&w);
+}
+
+static void fail_to_take(const void *arg)
+{
+    (void)arg;
+    cuda_world w = {.pool_bytes = 32 * MIB, .ndevices = 1, .log = OD_LOG_ERROR};
+    cuda_world_open(&w);
+    CHECK(w.status);
+    cuda_world_close(&w);
+}
+
+/* Where the driver has no such memory, where devices do not reach each other, where a pool is small. */
+static void test_pools_in_one_piece(void **state)
+{
+    (void)state;
+    const size_t large = 32 * MIB, small = 4 * MIB;
+    cuda_expect_clean("CUDA_DOUBLE_GRANULARITY=0", take_at_once, &large);
+    cuda_expect_clean("CUDA_DOUBLE_PEER=0", take_at_once, &large);
+    cuda_expect_clean("CUDA_DOUBLE_FAIL=cuMemCreate:5+:801", take_at_once, &large);
+    cuda_expect_clean("CUDA_DOUBLE_FAIL=cuMemAddressReserve:1+:999", take_at_once, &large);
+    cuda_expect_clean("", take_at_once, &small);
+    cuda_expect_clean("CUDA_DOUBLE_MEMORY=30Mi", fail_to_take, NULL);
 }
 
 static void test_no_blas(void **state)
@@ -960,6 +1058,8 @@ int main(void)
         cmocka_unit_test(test_queues),
         cmocka_unit_test(test_product_on_a_queue),
         cmocka_unit_test(test_memory_for_others),
+        cmocka_unit_test(test_pools_that_end_earlier),
+        cmocka_unit_test(test_pools_in_one_piece),
         cmocka_unit_test(test_no_blas),
         cmocka_unit_test(test_many_transfers),
         cmocka_unit_test(test_demanded_go_before_prefetches),

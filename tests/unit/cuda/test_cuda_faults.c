@@ -104,7 +104,7 @@ static void use_queue(scene *s, unsigned k)
     status = queues->take(b->state, k, &queue);
     note(s, k, status);
     if (!status) {
-        queues->blas(b->state, queue);
+        queues->blas(b->state, queue, &(bool){false});
         note(s, k, queues->drain(b->state, queue));
         status = queues->mark(b->state, queue, &ticket);
         note(s, k, status ? status : cuda_world_await(&s->world, ticket));
@@ -184,6 +184,8 @@ static void survive(const void *arg)
 
 /* --- every function at every call -------------------------------------------------------- */
 
+#define DOUBLE_SETTINGS "CUDA_DOUBLE_JITTER=0.0002 CUDA_DOUBLE_GRANULARITY=64Ki" /* pools are in pieces */
+
 static const char *const functions[] = {
 #define NAME(member, name, arguments) #name,
     OD_CU_FUNCTIONS(NAME)
@@ -208,7 +210,8 @@ static bool is_release(const char *name)
 {
     static const char *const releases[] = {
         "cuDevicePrimaryCtxRelease", "cuMemFree",      "cuMemFreeHost",  "cuMemHostUnregister",
-        "cuStreamDestroy",           "cuEventDestroy", "cuCtxPopCurrent"};
+        "cuStreamDestroy",           "cuEventDestroy", "cuCtxPopCurrent", "cuMemUnmap",
+        "cuMemAddressFree",          "cuMemRelease"};
     for (size_t i = 0; i < sizeof releases / sizeof *releases; i++)
         if (!strcmp(releases[i], name))
             return true;
@@ -218,7 +221,7 @@ static bool is_release(const char *name)
 static cuda_child fail_at(const char *name, unsigned n, od_cu_result error, void (*body)(const void *arg))
 {
     char variables[160];
-    snprintf(variables, sizeof variables, "CUDA_DOUBLE_JITTER=0.0002 CUDA_DOUBLE_FAIL=%s:%u:%d", name, n, error);
+    snprintf(variables, sizeof variables, DOUBLE_SETTINGS " CUDA_DOUBLE_FAIL=%s:%u:%d", name, n, error);
     cuda_child child = cuda_child_run(CUDA_DOUBLE_AND_BLAS, variables, body, NULL);
     if (child.status) {
         fprintf(stderr, "%s:%u:%d\n", name, n, error);
@@ -230,7 +233,7 @@ static cuda_child fail_at(const char *name, unsigned n, od_cu_result error, void
 static void fail_everywhere(od_cu_result error, void (*body)(const void *arg), unsigned most,
                             void (*check)(const cuda_child *child, const cuda_child *sound))
 {
-    cuda_child sound = cuda_child_run(CUDA_DOUBLE_AND_BLAS, "CUDA_DOUBLE_JITTER=0.0002", body, NULL);
+    cuda_child sound = cuda_child_run(CUDA_DOUBLE_AND_BLAS, DOUBLE_SETTINGS, body, NULL);
     cuda_child_assert_clean(&sound);
     for (unsigned f = 0; f < NFUNCTIONS; f++) {
         const char *name = plain_name(f);

@@ -33,6 +33,7 @@ typedef struct world {
     int nrunning;
     w_contents current[W_DATA]; /* of what has completed on a device or the host */
     unsigned lost;              /* bit k: device k */
+    unsigned shrunk;            /* bytes */
     bool given_up;              /* the engine has, rightly */
     bool touched[W_DATA];       /* the host's memory has been copied to or from, and not been let go since */
     bool host_asked, host_answered, broken;
@@ -398,6 +399,12 @@ static unsigned ready_tasks(const world *w, int *ready)
     return n;
 }
 
+static void shrink(world *w)
+{
+    w->shrunk++;
+    od_engine_shrink(w->engine, od_engine_memory(w->engine) - 1);
+}
+
 /* One event; false: none is possible. */
 static bool step(world *w, w_choose choose, void *arg)
 {
@@ -405,11 +412,11 @@ static bool step(world *w, w_choose choose, void *arg)
     unsigned nready = ready_tasks(w, ready);
     unsigned ntransfers = (unsigned)w->ntransfers, nrunning = (unsigned)w->nrunning;
     unsigned ndoomed = (unsigned)__builtin_popcount(w->machine->losses & ~w->lost);
-    unsigned njobs = (unsigned)w->njobs;
+    unsigned njobs = (unsigned)w->njobs, nshrinks = w->shrunk < w->machine->shrinks;
     unsigned n = nready + ntransfers + nrunning + njobs + host_may_ask(w);
     if (!n)
         return false;
-    n += ndoomed;
+    n += ndoomed + nshrinks;
     unsigned c = choose(arg, n);
     if (c < nready)
         submit(w, ready[c]);
@@ -421,6 +428,8 @@ static bool step(world *w, w_choose choose, void *arg)
         end_job(w, (int)c);
     else if ((c -= njobs) < ndoomed)
         lose_device(w, (unsigned)__builtin_ctz(w->machine->losses & ~w->lost));
+    else if ((c -= ndoomed) < nshrinks)
+        shrink(w);
     else
         host_ask(w);
     if (w->given_up)
@@ -532,6 +541,8 @@ static void check_end(world *w)
             *w->machine->reruns += stats.reruns;
         if (stats.peak_bytes > w->machine->memory)
             BREAK(w, "device %u exceeded its limit", k);
+        if (!stats.lost && od_engine_memory_end(w->engine, k) != od_engine_memory(w->engine))
+            BREAK(w, "device %u still uses memory that others need", k);
     }
 }
 

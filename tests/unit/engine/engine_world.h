@@ -50,6 +50,7 @@ typedef struct w_machine {
     bool peer;
     od_recompute recompute; /* tasks that write one datum, and do not read it, are pure */
     unsigned losses;     /* bit k: device k is lost at some moment */
+    unsigned shrinks;    /* how many bytes others take of each device, one at a time */
     bool never_gives_up; /* no loss can take the only copy of a datum */
     const char *policy;  /* as OMPDARTS_SCHED */
     const char *evict;   /* NULL: what suits the policy */

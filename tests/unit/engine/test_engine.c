@@ -374,6 +374,7 @@ static void random_graphs_in_random_orders(void **state)
                        .failing_task = below(&g, 4) ? -1 : 0};
         m.losses = below(&g, 3) ? 0 : below(&g, 1u << m.ndevices);
         m.reserving = below(&g, 3) ? 0 : below(&g, 1u << W_TASKS);
+        m.shrinks = below(&g, 3) ? 0 : below(&g, 4);
         random_policy(&g, &m);
         for (int order = 0; order < 4; order++)
             if (!w_run(&graph, &m, pick, &g))

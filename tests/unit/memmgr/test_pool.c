@@ -260,12 +260,56 @@ static void test_coalescing(void **state)
     }
 }
 
+/* The end comes nearer, again and again: nothing new lies behind it, and what did has left no traces. */
+static void test_shrinking(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t random = seed;
+        size_t offset[UNITS], size[UNITS], n = 0, capacity = (size_t)UNITS * UNIT, available = 0;
+        od_pool *pool = od_pool_create(capacity, UNIT);
+        assert_non_null(pool);
+        for (int step = 0; step < 400; step++) {
+            uint64_t kind = random_below(&random, 20);
+            if (kind == 0) {
+                size_t less = (size_t)random_below(&random, capacity + 1);
+                capacity = less / UNIT * UNIT;
+                od_pool_shrink(pool, less);
+            } else if (kind < 12) {
+                size[n] = (1 + (size_t)random_below(&random, 8)) * UNIT;
+                if (!od_pool_alloc(pool, size[n], &offset[n])) {
+                    assert_true(offset[n] + size[n] <= capacity);
+                    n++;
+                }
+            } else if (n) {
+                size_t i = (size_t)random_below(&random, n--);
+                od_pool_free(pool, offset[i]);
+                offset[i] = offset[n];
+                size[i] = size[n];
+            }
+            size_t end = capacity;
+            available = capacity;
+            for (size_t i = 0; i < n; i++) {
+                size_t last = offset[i] + size[i];
+                end = last > end ? last : end;
+                available -= offset[i] >= capacity ? 0 : last <= capacity ? size[i] : capacity - offset[i];
+            }
+            assert_true(od_pool_is_valid(pool));
+            assert_int_equal(od_pool_capacity(pool), capacity);
+            assert_int_equal(od_pool_end(pool), end);
+            assert_int_equal(od_pool_available(pool), available);
+        }
+        od_pool_destroy(pool);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_sequences), cmocka_unit_test(test_empty_pool_packs),
         cmocka_unit_test(test_whole_capacity),   cmocka_unit_test(test_sizes_at_the_edges),
         cmocka_unit_test(test_smallest_pools),   cmocka_unit_test(test_coalescing),
+        cmocka_unit_test(test_shrinking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,8 @@ const od_option_spec od_memory_option_rows[] = {
      "cuda:pin=SIZE limits the host memory that is pinned for fast copies, by default to half of the machine's, "
      "and loads=N says after how many loads, by default 8), or "
      "omptarget, through libomptarget (omptarget:link=RATE limits all transfers to and from LLVM's host devices "
-     "together to so many bytes per second); auto selects cuda if all devices are NVIDIA's.",
+     "together to so many bytes per second, slow=TIMES lets their kernels take so many times as long); auto selects "
+     "cuda if all devices are NVIDIA's.",
      backend_hints, parse_backend, MEMBER(backend)},
     {OD_OPTION_PREFIX "SPILL", "spill", "flag", "1", "", "0|1",
      "Inside a data region, tiles are evicted to a spill area in host memory, as large as the region; 0 evicts them to "

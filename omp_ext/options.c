@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See options.h. */
+#define _GNU_SOURCE 1 /* affinity */
 #include "omp_ext/options.h"
 
+#include "sched/engine/engine.h"
 #include "util/file/name.h"
 #include "util/nearest.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- devices ---------------------------------------------------------------- */
 
@@ -51,6 +55,57 @@ static od_status parse_devices(const od_option_spec *spec, const char *text, voi
         if (!*at)
             break;
     }
+    return OD_OK;
+}
+
+/* --- CPU workers --------------------------------------------------------------- */
+
+/* That this process may use. */
+static unsigned processors(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
+    return n > 0 ? (unsigned)n : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static od_status parse_workers(const char *text, od_cpu_choice *cpu)
+{
+    char number[16];
+    uint64_t workers, cores = 1;
+    const char *colon = strchr(text, ':');
+    snprintf(number, sizeof number, "%.*s", (int)(colon ? colon - text : 15), text);
+    if (od_parse_integer(number, colon ? 1 : 0, 1000000, &workers) ||
+        (colon && od_parse_integer(colon + 1, 1, 1000000, &cores)))
+        return OD_EINVAL;
+    *cpu = (od_cpu_choice){.workers = (unsigned)workers, .cores = (unsigned)cores};
+    return OD_OK;
+}
+
+static od_status parse_cpu(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    od_cpu_choice *cpu = value;
+    unsigned there = processors(), most = there < OD_MAX_CPUS ? there : OD_MAX_CPUS;
+    (void)spec;
+    if (strcmp(text, "auto") == 0) {
+        *cpu = (od_cpu_choice){.workers = most, .cores = 1, .automatic = true};
+        return OD_OK;
+    }
+    if (parse_workers(text, cpu))
+        return OD_EINVAL;
+    if ((uint64_t)cpu->workers * cpu->cores > there)
+        snprintf(cause, size, "%u worker%s of %u core%s: this process may use %u; allowed: at most that", cpu->workers,
+                 cpu->workers == 1 ? "" : "s", cpu->cores, cpu->cores == 1 ? "" : "s", there);
+    else if (cpu->workers > OD_MAX_CPUS)
+        snprintf(cause, size, "allowed: at most %d workers; give each of them more cores (N:W)", OD_MAX_CPUS);
+    return *cause ? OD_EINVAL : OD_OK;
+}
+
+static od_status parse_exclude(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    (void)spec, (void)cause, (void)size;
+    if (strlen(text) >= OD_OPTION_PATH)
+        return OD_EINVAL;
+    snprintf(value, OD_OPTION_PATH, "%s", strcmp(text, "0") == 0 ? "" : text);
     return OD_OK;
 }
 
@@ -121,6 +176,7 @@ _Static_assert(sizeof(od_coherence) == sizeof(unsigned) && sizeof(od_device_clau
 
 #define MEMBER(name) offsetof(od_options, name)
 
+static const od_option_hint cpu_hints[] = {{"CPUS", "N"}, {"CPU_WORKERS", "N"}, {0}};
 static const od_option_hint device_hints[] = {{"WORKING", "WHICH:ACTIVE"}, {"ACTIVE", "WHICH:ACTIVE"}, {"GPUS", "N"},
                                               {"NUM_DEVICES", "N"}, {0}};
 static const od_option_hint stats_hints[] = {
@@ -148,6 +204,14 @@ static const od_option_spec rows[] = {
      "Constructs with a device clause, or after omp_set_default_device: pin leaves them on the device they name, hint "
      "schedules them like all others; auto does so, too, as long as the program names no device but the default one.",
      NULL, od_option_choice, MEMBER(device_clause)},
+    {OD_OPTION_PREFIX "CPU", "cpu", "words", "0", "",
+     "0 (off), auto, N, or N:W; N workers of W cores each (default: 1), as many cores as there are at most",
+     "CPU workers, which run host versions of target regions beside the devices: N of W threads each; auto: as many as "
+     "there are processors that would be idle (docs/policies.md).",
+     cpu_hints, parse_cpu, MEMBER(cpu)},
+    {OD_OPTION_PREFIX "CPU_EXCLUDE", "cpu-exclude", "words", "0", "",
+     "0 (none), or names of kernels separated by commas: FUNCTION or FUNCTION_lLINE, as clang names them",
+     "Target regions that CPU workers leave to the devices.", NULL, parse_exclude, MEMBER(cpu_exclude)},
     {OD_OPTION_PREFIX "PRIORITY", "priority", "choice", "auto", "", "auto|clause|none",
      "Task priorities: clause takes them from the priority clauses; auto does, too, and in programs without any takes "
      "the longest path of tasks that wait for this one; none ignores them.",

@@ -36,6 +36,13 @@ typedef struct od_device_choice {
     int active;                     /* how many of them, as in od_engine_config */
 } od_device_choice;
 
+/* Host versions beside the devices. */
+typedef struct od_cpu_choice {
+    unsigned workers;   /* 0: none */
+    unsigned cores;     /* of each; 0: as host versions have them anyhow */
+    bool automatic;     /* as many as there are processors that would be idle, up to `workers` */
+} od_cpu_choice;
+
 typedef struct od_stats_choice {
     bool summary;              /* print it at the end */
     char file[OD_OPTION_PATH]; /* JSON, "" = none */
@@ -59,6 +66,8 @@ typedef struct od_options {
     od_memory_options memory;
     od_log_level log;               /* OMPDARTS_LOG */
     od_device_choice devices;       /* OMPDARTS_DEVICES */
+    od_cpu_choice cpu;              /* OMPDARTS_CPU */
+    char cpu_exclude[OD_OPTION_PATH]; /* OMPDARTS_CPU_EXCLUDE: names separated by commas, "" = none */
     od_coherence coherence;         /* OMPDARTS_COHERENCE */
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
     od_priority_mode priority;      /* OMPDARTS_PRIORITY */

@@ -47,7 +47,7 @@
 #include "util/container/registry.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 8, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 9, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 

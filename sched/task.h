@@ -44,6 +44,7 @@ typedef struct od_task {
     int bound;         /* the one device that may run it, or OD_NOWHERE */
     int32_t priority;  /* higher is more urgent */
     double duration;   /* predicted, seconds */
+    double host_seconds; /* likewise of its host version on a CPU worker; 0: not known; below 0: it may not run there */
     const void *kind;  /* equal for tasks that do the same with their data: what the program calls; NULL: unknown */
     bool external;     /* a thread of the program runs it itself: it needs no device worker */
     bool shows;        /* its data are bound to the device that it is given, see od_engine_bind() */
@@ -75,6 +76,7 @@ typedef struct od_task {
     uint32_t waits_for;        /* of `access`, which it was found to wait for last: the next look begins there */
     bool failed;               /* its last run did none of its work, and it runs again elsewhere: the device could not,
                                 * or it was a reservation that was given up or that no device had room for */
+    unsigned worker;           /* the CPU worker that runs its host version */
     int device;                /* the device that it was given to, for statistics */
     uint64_t start_ns, end_ns; /* of its run, by the driver's clock */
     uint64_t from_ns, to_ns;   /* when its code ran, set by the driver before the end; 0: from start_ns to end_ns */

@@ -7,7 +7,8 @@
  * A host device's link is as fast as memory. With a link bandwidth every copy, of
  * all devices and in both directions, takes its turn on one bus (memmgr/device/bus.h), as behind one PCIe
  * switch: the real copy is made at once, then the caller sleeps until the bus would
- * have delivered.
+ * have delivered. And its kernels are as fast as the processor: `slow` lets each of them take so many times as long,
+ * without using a processor for it.
  */
 #include "memmgr/device/backends.h"
 
@@ -124,6 +125,7 @@ od_status od_backend_omptarget(od_backend *backend, const od_omptarget_api *api,
 
 typedef struct omptarget_settings {
     double link; /* bytes/s, shared by all devices; 0: not slowed */
+    uint32_t slow; /* times that a kernel takes; 0: as long as it takes */
 } omptarget_settings;
 
 _Static_assert(sizeof(omptarget_settings) <= OD_BACKEND_SETTINGS, "fits");
@@ -140,7 +142,15 @@ static od_status take_link(const char *text, void *value)
     return OD_OK;
 }
 
-static const od_option_word words[] = {{"link", take_link}, {0}};
+enum { MOST_SLOW = 1000 };
+
+static od_status take_slow(const char *text, void *value)
+{
+    omptarget_settings *settings = value;
+    return text ? od_parse_count(text, MOST_SLOW, &settings->slow) : OD_EINVAL;
+}
+
+static const od_option_word words[] = {{"link", take_link}, {"slow", take_slow}, {0}};
 
 static od_status open_omptarget(od_backend *backend, const od_backend_request *request, char *error, size_t size)
 {
@@ -148,6 +158,8 @@ static od_status open_omptarget(od_backend *backend, const od_backend_request *r
     od_status status = od_backend_omptarget(backend, request->api, request->device_numbers, settings->link);
     if (status)
         snprintf(error, size, "out of memory");
+    else
+        backend->kernels_slower = settings->slow;
     return status;
 }
 
@@ -157,7 +169,8 @@ static const od_backend_type omptarget_type = {
     .description = "any device, by blocking copies through libomptarget",
     .rank = 1,
     .words = words,
-    .usage = "link=RATE; RATE: 0 (off) or bytes per second, at least 100K, such as 400M or 12G",
+    .usage = "link=RATE,slow=TIMES; RATE: 0 (off) or bytes per second, at least 100K, such as 400M or 12G; TIMES: 1 "
+             "(off) to 1000",
     .open = open_omptarget,
 };
 

@@ -109,6 +109,17 @@ static bool has_variables(const od_bin_desc *desc)
     return false;
 }
 
+void od_images_visit_kernels(void (*visit)(const char *name, void *arg), void *arg)
+{
+    od_image_entity e;
+    od_lock_take(&lock);
+    for (const image *at = images; at; at = at->next)
+        for (size_t i = 0; od_image_get(at->desc, i, &e); i++)
+            if (!e.size && e.address && e.name)
+                visit(e.name, arg);
+    od_lock_give(&lock);
+}
+
 bool od_images_have_variables(void)
 {
     bool have = false;

@@ -10,6 +10,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
 #include "omp_ext/process/why.h"
+#include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/services/links.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/services.h"
@@ -87,6 +88,7 @@ static od_status start_engine(void)
     unsigned n = od_runtime.backend.ndevices;
     bool asynchronous = od_runtime.backend.ops->start != NULL;
     od_runtime_driver_ops.event = od_tracing_wanted(od_runtime.options.trace) ? od_tracing_event : NULL;
+    od_runtime_driver_ops.cpus = od_runtime.options.cpu.automatic ? od_cpu_allowed : NULL;
     if (strcmp(options->evict, "auto") == 0)
         snprintf(options->evict, sizeof options->evict, "%s", policy->default_evict);
     if (od_runtime.options.debug.check) /* contents that have come home early would hide a missing synchronisation */
@@ -101,6 +103,7 @@ static od_status start_engine(void)
         .buffer = options->buffer,
         .lookahead = options->lookahead_s,
         .early = options->write_back == OD_WRITE_BACK_EARLY ? worth_sending : 0,
+        .cpus = od_cpu_workers(),
         .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,
@@ -255,7 +258,7 @@ void od_runtime_start(void)
      * in any order, and then that need not be one: threads would wait for each other for ever. */
     REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
     if (od_runtime.options.cache)
-        od_profile_start();
+        od_profile_start(od_runtime.options.cpu.workers ? od_runtime.options.cpu.cores : 0);
     choose_devices((unsigned)available);
     if (!start_all()) {
         atomic_store(&od_process_self.activity, OD_OFF);
@@ -266,6 +269,7 @@ void od_runtime_start(void)
     od_runtime.start_ns = od_clock_ns();
     start_services();
     od_images_hold();
+    od_cpu_check_names();
     on_exit(od_runtime_begin_to_end, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, back-end %s, policy %s, eviction %s",
            od_runtime.backend.ndevices, od_runtime.backend.pool_bytes[0], od_runtime.backend.ops->name,

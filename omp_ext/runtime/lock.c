@@ -23,8 +23,13 @@ void od_runtime_note_job(od_job *job)
 
 void od_runtime_note_duration(const od_job *job)
 {
-    if (job->task.place == OD_HOST || job->seconds <= 0)
+    if (job->seconds <= 0)
         return;
+    if (job->task.place == OD_HOST) {
+        if (job->cost && job->kind == OD_JOB_KERNEL)
+            od_cost_add(&job->cost->host, job->seconds);
+        return;
+    }
     if (job->cost)
         od_entry_record(job->cost, job->seconds);
     if (job->code)

@@ -30,7 +30,8 @@ int od_runtime_device_index(int n)
 
 int od_runtime_kernel_threads(void)
 {
-    return od_runtime.kernel_threads;
+    return od_workers_place() == OD_HOST && od_runtime.options.cpu.workers ? (int)od_runtime.options.cpu.cores
+                                                                           : od_runtime.kernel_threads;
 }
 
 int od_runtime_virtual_number(void)

@@ -160,6 +160,7 @@ static void rest(queue *q)
 }
 
 static _Thread_local bool is_worker;
+static _Thread_local int own_place;
 
 static void *work(void *arg)
 {
@@ -167,6 +168,7 @@ static void *work(void *arg)
     queue *q = self->queue;
     od_workers *w = q->workers;
     is_worker = true;
+    own_place = q->place;
     od_thread_nap_short();
     od_lock_take(w->lock);
     while (!w->ends || q->first || q->under_way) {
@@ -254,6 +256,11 @@ od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_
 bool od_workers_have_me(void)
 {
     return is_worker;
+}
+
+int od_workers_place(void)
+{
+    return is_worker ? own_place : OD_NOWHERE;
 }
 
 void od_workers_abandon(od_workers *w)

@@ -37,6 +37,8 @@ void od_workers_end(od_workers *workers, double seconds);
 od_status od_workers_submit(od_workers *workers, od_job *job);
 /* Whether the calling thread is one of these. */
 bool od_workers_have_me(void);
+/* The place whose jobs it runs; OD_NOWHERE: it is none. */
+int od_workers_place(void);
 /* A job that goes on by itself on its granted device is to be asked for its end. */
 od_status od_workers_watch(od_workers *workers, od_job *job);
 /* Which queues have been given jobs since the last call, one bit each. */

@@ -15,10 +15,12 @@
 #include <sys/stat.h>
 
 static od_history *history; /* NULL: off */
+static unsigned cores;      /* of a CPU worker; 0: there are none */
 
-void od_profile_start(void)
+void od_profile_start(unsigned cores_per_worker)
 {
     char path[PATH_MAX];
+    cores = cores_per_worker;
     if (od_history_path(path, sizeof path)) {
         od_log(OD_LOG_INFO, "profile", "no folder for measurements: XDG_CACHE_HOME and HOME are unset or not writable");
         return;
@@ -44,29 +46,56 @@ static bool name_code(const void *code, char *name, size_t size)
                     od_images_machine()) < (int)size;
 }
 
+/* Of a CPU worker of as many cores as there are now. */
+static void name_on_cpu(char *name, size_t size)
+{
+    size_t length = strlen(name);
+    snprintf(name + length, size - length, ", %u core%s of the host", cores, cores == 1 ? "" : "s");
+}
+
+static const od_history_row *find_row(const char *name, const od_entry *entry)
+{
+    const od_history_row *row = od_history_find(history, name, entry->footprint);
+    return row && row->count >= OD_COST_FIRST ? row : NULL;
+}
+
 void od_profile_cost(od_entry *entry)
 {
-    char name[1024];
+    char name[1024 + 32];
     if (!history || !entry || entry->profile_read)
         return;
     entry->profile_read = true;
-    const od_history_row *row = NULL;
-    if (!entry->cost.runs && name_code(entry->code, name, sizeof name))
-        row = od_history_find(history, name, entry->footprint);
-    if (row && row->count >= OD_COST_FIRST)
+    if (entry->cost.runs || !name_code(entry->code, name, 1024))
+        return;
+    const od_history_row *row = find_row(name, entry);
+    if (row)
         od_entry_profile(entry, row->count, row->mean, row->deviation);
+    name_on_cpu(name, sizeof name);
+    row = cores ? find_row(name, entry) : NULL;
+    if (row)
+        entry->host = (od_cost){.runs = row->count, .mean = row->mean, .deviation = row->deviation};
+}
+
+static void put_row(const char *name, const od_entry *entry, const od_cost *cost)
+{
+    od_history_put(history, &(od_history_row){.size = entry->footprint,
+                                              .count = cost->runs,
+                                              .mean = cost->mean,
+                                              .deviation = cost->deviation,
+                                              .name = (char *)(uintptr_t)name});
 }
 
 static void put_cost(const od_entry *entry, void *arg)
 {
-    char name[1024];
+    char name[1024 + 32];
     (void)arg;
-    if (!entry->closed && entry->news >= OD_COST_FIRST && name_code(entry->code, name, sizeof name))
-        od_history_put(history, &(od_history_row){.size = entry->footprint,
-                                                  .count = entry->cost.runs,
-                                                  .mean = entry->cost.mean,
-                                                  .deviation = entry->cost.deviation,
-                                                  .name = name});
+    if (entry->closed || !name_code(entry->code, name, 1024))
+        return;
+    if (entry->news >= OD_COST_FIRST)
+        put_row(name, entry, &entry->cost);
+    name_on_cpu(name, sizeof name);
+    if (cores && entry->host.runs >= OD_COST_FIRST)
+        put_row(name, entry, &entry->host);
 }
 
 void od_profile_save(void)

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-void od_profile_start(void);
+void od_profile_start(unsigned cores_per_worker);
 
 /* The cost of an entry that has not run yet, if an earlier run has measured it. Cheap after the first call. */
 void od_profile_cost(od_entry *entry);

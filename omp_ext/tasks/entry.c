@@ -66,6 +66,7 @@ static od_entry *find_or_make(od_entry **bucket, const void *code, size_t footpr
         entry->footprint = footprint;
         entry->closed = false;
         atomic_store(&entry->reduces, OD_NOT_ASKED);
+        atomic_store(&entry->excluded, OD_NOT_ASKED);
     }
     return entry;
 }
@@ -163,7 +164,7 @@ static void forget(od_entry *entry)
     entry->source = NULL;
     free(entry->text);
     entry->text = NULL;
-    entry->cost = (od_cost){0};
+    entry->cost = entry->host = (od_cost){0};
     entry->weight = 0;
     entry->profile_read = false;
     entry->news = 0;

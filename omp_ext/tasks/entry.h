@@ -39,6 +39,8 @@ struct od_entry {
     const od_ident *source; /* of a kernel: where it is in the source; NULL: not known */
     int32_t number;         /* od_entry_numbered() finds it by this, if positive */
     od_cost cost;           /* of its runs on devices */
+    od_cost host;           /* of its host version's, on workers */
+    _Atomic od_answer excluded; /* from CPU workers, by name or since it reduces (omp_ext/runtime/cpu/cpu.h) */
     double weight;          /* od_entry_weight() */
     _Atomic od_entry_kind kind;
     _Atomic od_answer reduces; /* od_images_kernel_reduces() */

@@ -12,6 +12,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/faults.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/services/tracing.h"
@@ -125,6 +126,7 @@ static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     if (job->cost && job->launch.call.ident)
         job->cost->source = job->launch.call.ident;
     job->task.duration = od_entry_duration(job->cost);
+    job->task.host_seconds = job->kind == OD_JOB_KERNEL ? od_cpu_seconds(job->cost, code) : -1;
     job->task.access = uses->access;
     job->task.naccess = uses->count;
     *uses = (od_uses){0};
@@ -282,8 +284,10 @@ static bool run_outside_pool(od_job *job)
         return false;
     int device = od_runtime_device_number(device_outside_pool(job));
     bool done = run_on(job, device);
-    od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
-           done ? "libomptarget ran it in memory beyond the limit" : "its host version runs on the program's memory");
+    if (!od_runtime_options()->cpu.workers) /* else it may have been given to one of these */
+        od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
+               done ? "libomptarget ran it in memory beyond the limit"
+                    : "its host version runs on the program's memory");
     if (!done && job->task.uses_spill) {
         od_launch_unspill(job->task.access, job->task.naccess);
         job->task.uses_spill = false;
@@ -308,11 +312,14 @@ static int run_watched(od_job *job, unsigned k)
  * end. */
 static od_status run_kernel(od_job *job, int place, void **handle)
 {
+    uint64_t start_ns = od_clock_ns(), times = od_runtime_backend()->kernels_slower;
     bool watched = od_runtime_guards_parts() && has_parts(&job->task);
     int failed = watched ? run_watched(job, (unsigned)place)
                          : od_launch_run(&job->launch, job->task.access, (unsigned)place, handle);
     if (failed)
         od_runtime_probe(place);
+    else if (times > 1)
+        od_clock_sleep_until(start_ns + times * (od_clock_ns() - start_ns));
     return failed ? OD_EDEVICE : OD_OK;
 }
 

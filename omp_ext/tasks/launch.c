@@ -11,6 +11,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/runtime/devices.h"
 #include "omp_ext/runtime/workers.h"
 #include "omp_ext/tasks/queue.h"
@@ -185,6 +186,8 @@ static void prepare_worker(void)
     REAL(omp_set_num_threads)(od_runtime_kernel_threads());
     read_icvs();
     od_thread_go_anywhere();
+    if (od_workers_place() == OD_HOST)
+        od_cpu_bind();
 }
 
 static void limit_threads(int limit)

@@ -82,7 +82,7 @@ static void give(od_engine *e, od_task *t)
         od_engine_choose_active(e);
     if (e->config.policy->ready(e->policy_state, t) == OD_OK)
         return;
-    e->in_policy--; /* it is out of memory: the task runs all the same */
+    od_policy_gives(e, t); /* it is out of memory: the task runs all the same */
     od_list_push_back(&e->device[__builtin_ctzll(~e->lost)].forced, &t->link);
 }
 

@@ -71,10 +71,18 @@ static void too_large(od_engine *e, od_task *t)
 
 static void give_to_policy(od_engine *e, od_task *t)
 {
-    if (od_hook_ready(e, t)) /* the policy is out of memory: the task runs all the same */
-        od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
+    if (od_hook_ready(e, t) == OD_OK)
+        od_policy_gets(e, t);
+    else if (od_no_device_is_left(e)) /* the policy is out of memory: the task runs all the same */
+        od_host_wait(e, t);
     else
-        e->in_policy++;
+        od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
+}
+
+/* No device is left, but CPU workers, which ask for tasks one by one. */
+static bool waits_for_cpu(const od_engine *e, const od_task *t)
+{
+    return od_no_device_is_left(e) && e->config.cpus && !t->outer && !t->external && !t->advisory;
 }
 
 static void place(od_engine *e, od_task *t)
@@ -88,6 +96,8 @@ static void place(od_engine *e, od_task *t)
         too_large(e, t);
     else if (is_bound_apart(t) && od_engine_has_deferred(e, t))
         od_engine_defer(e, t);
+    else if (waits_for_cpu(e, t))
+        give_to_policy(e, t);
     else if (is_bound_apart(t) || od_no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
         od_host_wait(e, t);
     else if (nested)

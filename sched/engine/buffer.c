@@ -50,7 +50,7 @@ static od_task *ask_policy(od_engine *e, unsigned k)
 {
     od_task *t = e->in_policy ? od_hook_pop(e, k) : NULL;
     if (t)
-        e->in_policy--;
+        od_policy_gives(e, t);
     return t;
 }
 
@@ -146,7 +146,12 @@ bool od_buffer_fill(od_engine *e)
             refused |= OD_BIT(k);
         any |= t != NULL;
     }
-    for (od_task *t; od_no_device_is_left(e) && (t = ask_for_lost(e)); any = true)
+    while (od_no_device_is_left(e) && (!e->config.cpus || e->host_given < e->config.cpus)) {
+        od_task *t = ask_for_lost(e);
+        if (!t)
+            break;
         od_host_wait(e, t);
+        any = true;
+    }
     return any;
 }

@@ -110,7 +110,8 @@ static od_status make_devices(od_engine *e)
 
 od_status od_engine_create(const od_engine_config *config, od_engine **engine)
 {
-    if (!config->ndevices || config->ndevices > OD_MAX_DEVICES || !config->buffer || !config->slots)
+    if (!config->ndevices || config->ndevices > OD_MAX_DEVICES || config->cpus > OD_MAX_CPUS || !config->buffer ||
+        !config->slots)
         return OD_EINVAL;
     od_engine *e = od_calloc(1, sizeof *e);
     if (!e)

@@ -15,6 +15,8 @@
  * device's buffer may already have memory that nobody else may take from it. (2) A committed task needs only
  * transfers to start, and runs to its end. (3) Prefetches evict nothing that a buffered task needs.
  * (4) Rights are first come, first served. (5) What fits nowhere runs on the host.
+ *
+ * CPU workers run host versions beside the devices; their memory is the host's (host/offer.c).
  */
 #ifndef OD_SCHED_ENGINE_ENGINE_H
 #define OD_SCHED_ENGINE_ENGINE_H
@@ -94,6 +96,8 @@ typedef struct od_driver_ops {
     void (*release_host)(void *driver, uintptr_t base, size_t size);
     /* A part (od_datum.window) has no memory on device k any more. Called where there are windows. */
     void (*discard)(void *driver, od_datum *datum, unsigned k);
+    /* How many CPU workers may have a task now, of which so many have one. NULL: all that there are. */
+    unsigned (*cpus)(void *driver, unsigned given);
     /* Receives every event, see sched/event.h. NULL: none is emitted, at no cost. */
     void (*event)(void *driver, const od_event *event);
     /* A task that does once more what a pure one has just done, with accesses of its own; it is started, never
@@ -114,6 +118,7 @@ typedef struct od_engine_config {
     unsigned buffer;  /* tasks per task buffer (OMPDARTS_BUFFER) */
     double lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: `buffer` tasks */
     unsigned slots;    /* tasks that may run at once on a device */
+    unsigned cpus;     /* CPU workers, at most OD_MAX_CPUS: host versions that run at once beside devices (host/) */
     bool peer;         /* device-to-device copies are possible */
     bool pins;         /* the driver keeps state about host memory between transfers; it is notified when that ends */
     bool in_process;   /* the devices' memory is the process's own: kernels reach what is in host memory, too */
@@ -159,6 +164,13 @@ typedef struct od_device_stats {
     bool lost;
 } od_device_stats;
 
+enum { OD_MAX_CPUS = 64 };
+
+typedef struct od_cpu_stats {
+    uint64_t tasks;   /* host versions that it has run */
+    uint64_t busy_ns; /* for which it did */
+} od_cpu_stats;
+
 typedef struct od_engine_stats {
     uint64_t tasks;      /* completed */
     uint64_t host_tasks; /* of these, run as host versions */
@@ -172,6 +184,8 @@ typedef struct od_engine_stats {
     uint64_t shared_tasks; /* most tasks that might write one datum on a device */
     uintptr_t shared_base; /* that datum */
     size_t shared_size;
+    unsigned cpus; /* CPU workers; without any, cpu[0] is what runs host versions */
+    od_cpu_stats cpu[OD_MAX_CPUS];
 } od_engine_stats;
 
 od_status od_engine_create(const od_engine_config *config, od_engine **engine);

@@ -40,6 +40,7 @@ static void progress(od_engine *e)
             e->todo &= e->todo - 1;
             again |= od_commit_serve(e, k);
         }
+        again |= od_host_offer(e);
         again |= od_host_commit(e) || od_host_start(e);
         od_finish_stored(e);
         again |= e->todo != 0 || e->wanted.count > 0;
@@ -81,8 +82,7 @@ void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
     t->end_ns = od_engine_now(e);
     od_emit_task(e, OD_EVENT_TASK_FINISHED, t);
     if (place == OD_HOST) {
-        od_stats_account_host(e);
-        e->host_runs = false;
+        od_stats_host_end(e, t);
     } else {
         od_finish_run(e, t, place);
     }

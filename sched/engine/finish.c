@@ -119,8 +119,7 @@ static void stop_running(od_device *device, const od_task *t)
 void od_finish_run(od_engine *e, od_task *t, int place)
 {
     if (place == OD_HOST) {
-        od_stats_account_host(e);
-        e->host_runs = false;
+        od_stats_host_end(e, t);
         e->stats.host_tasks++;
         if (t->device != OD_NOWHERE)
             e->device[t->device].stats.host_tasks++;

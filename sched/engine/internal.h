@@ -22,9 +22,10 @@
  *   data/ranges.c       data by their address
  *   rights.c            who may use a datum where
  *   finish.c            the end of a task
- *   host_version.c      tasks on the host
+ *   host/version.c      tasks on the host
  *   deferred.c          tasks that need a device and wait for one
  *   buffer.c            task buffers, filled from the policy
+ *   host/offer.c        tasks that CPU workers take out of task buffers
  *   data/rerun.c        tasks that make contents again
  *   commit.c            from the buffer to the device: commit, start, prefetch
  *   arrive.c            where a ready task goes
@@ -118,6 +119,7 @@ struct od_engine {
     bool awaited;            /* the program waits (od_engine_await) */
     bool held;               /* between od_engine_hold() and od_engine_resume() */
     size_t in_policy;        /* tasks that the policy owns */
+    double policy_seconds;   /* predicted, of these */
     size_t unfinished;       /* tasks from ready to done */
 
     od_list submissions;  /* od_submission.link */
@@ -125,7 +127,8 @@ struct od_engine {
     bool retries;     /* something of that has gone */
     od_list host_waiting; /* tasks for the host that wait for rights */
     od_list host_ready;    /* tasks whose data are on the host, waiting for their turn */
-    bool host_runs;        /* a host version: one at a time, it may use all processors */
+    unsigned host_given;   /* tasks that the host has been given and that have not ended */
+    uint64_t host_runs;    /* bit w: worker w runs a host version */
     uint64_t host_last_ns; /* until when their time has been accounted */
     od_list storing;  /* finished tasks whose results are on their way to the host */
     size_t spilled;       /* bytes of all spill areas */
@@ -154,8 +157,9 @@ struct od_engine {
 
 /* state.c */
 void od_stats_account(od_engine *e, unsigned k);
-/* The number of host versions that run is about to change. */
-void od_stats_account_host(od_engine *e);
+/* A host version is about to begin, on a worker that is free; it has ended. */
+void od_stats_host_begin(od_engine *e, od_task *t);
+void od_stats_host_end(od_engine *e, const od_task *t);
 /* A run has ended on a device. */
 void od_stats_ran(od_engine *e, const od_task *t, unsigned k);
 void od_engine_check(const od_engine *e);
@@ -335,7 +339,13 @@ void od_finish(od_engine *e, od_task *t);
 void od_finish_stored(od_engine *e);
 void od_finish_complete(od_engine *e, od_task *t);
 
-/* host_version.c */
+/* host/version.c */
+/* Host versions that may run at once. Without CPU workers it is one, which may use all processors. */
+static inline unsigned od_host_workers(const od_engine *e)
+{
+    return e->config.cpus ? e->config.cpus : 1;
+}
+
 void od_host_wait(od_engine *e, od_task *t);
 /* True: some have. */
 bool od_host_commit(od_engine *e);
@@ -353,6 +363,10 @@ void od_buffer_take_back(od_engine *e, od_task *t, unsigned k);
 /* Fills the buffers of all devices. True: some task has been given. */
 bool od_buffer_fill(od_engine *e);
 void od_buffer_add_load(od_device_load *load, const od_list *tasks);
+
+/* host/offer.c */
+/* Gives CPU workers that have no task what suits them. True: something has been given. */
+bool od_host_offer(od_engine *e);
 
 /* data/rerun.c */
 /* What is wanted is given to devices. True: something has been. */
@@ -413,6 +427,19 @@ static inline bool od_no_device_is_left(const od_engine *e)
 static inline bool od_is_observed(const od_engine *e)
 {
     return e->config.driver_ops->event != NULL;
+}
+
+/* The policy gets a task, or has given one. */
+static inline void od_policy_gets(od_engine *e, const od_task *t)
+{
+    e->in_policy++;
+    e->policy_seconds += t->duration;
+}
+
+static inline void od_policy_gives(od_engine *e, const od_task *t)
+{
+    e->in_policy--;
+    e->policy_seconds = e->in_policy ? e->policy_seconds - t->duration : 0; /* no rounding errors stay */
 }
 
 /* Only where events are observed. */

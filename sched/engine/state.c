@@ -58,12 +58,29 @@ void od_stats_account(od_engine *e, unsigned k)
         device->stats.overlapped_ns += elapsed;
 }
 
-void od_stats_account_host(od_engine *e)
+static void account_host(od_engine *e)
 {
     uint64_t now = od_engine_now(e);
     if (e->host_runs && now > e->host_last_ns)
         e->stats.host_busy_ns += now - e->host_last_ns;
     e->host_last_ns = now;
+}
+
+void od_stats_host_begin(od_engine *e, od_task *t)
+{
+    account_host(e);
+    t->worker = (unsigned)__builtin_ctzll(~e->host_runs);
+    e->host_runs |= UINT64_C(1) << t->worker;
+}
+
+void od_stats_host_end(od_engine *e, const od_task *t)
+{
+    od_cpu_stats *worker = &e->stats.cpu[t->worker];
+    account_host(e);
+    e->host_runs &= ~(UINT64_C(1) << t->worker);
+    e->host_given--;
+    worker->tasks += !t->failed;
+    worker->busy_ns += t->end_ns - t->start_ns;
 }
 
 /* Tasks of one device end in the order in which they run, or nearly so. */
@@ -90,9 +107,10 @@ void od_engine_device_stats(od_engine *e, unsigned k, od_device_stats *stats)
 
 void od_engine_stats_get(od_engine *e, od_engine_stats *stats)
 {
-    od_stats_account_host(e);
+    account_host(e);
     *stats = e->stats;
     stats->unfinished = e->unfinished;
+    stats->cpus = e->config.cpus;
     stats->spill_bytes = e->spilled;
 }
 
@@ -147,8 +165,8 @@ void od_engine_explain(const od_engine *e, FILE *file)
     if (n > shown)
         fprintf(file, "  and %u more devices\n", n - shown);
     if (e->host_runs || e->host_ready.count || e->host_waiting.count)
-        fprintf(file, "  the host runs %s; %zu more wait\n", e->host_runs ? "a host version" : "no host version",
-                e->host_ready.count + e->host_waiting.count);
+        fprintf(file, "  the host runs %d host version%s; %zu more wait\n", __builtin_popcountll(e->host_runs),
+                __builtin_popcountll(e->host_runs) == 1 ? "" : "s", e->host_ready.count + e->host_waiting.count);
     if (e->requests)
         fprintf(file, "  the program waits for data %zu times\n", (size_t)e->requests);
     fflush(file);
@@ -324,6 +342,8 @@ bool od_engine_is_valid(const od_engine *e)
         EXPECT(tasks_are_valid(&device->buffer, OD_TASK_BUFFERED, (int)k));
         EXPECT(tasks_are_valid(&device->committed, OD_TASK_COMMITTED, (int)k));
     }
+    EXPECT((unsigned)__builtin_popcountll(e->host_runs) + e->host_ready.count + e->host_waiting.count <= e->host_given);
+    EXPECT((unsigned)__builtin_popcountll(e->host_runs) <= od_host_workers(e));
     EXPECT(tasks_are_valid(&e->deferred, OD_TASK_READY, OD_NOWHERE));
     EXPECT(tasks_are_valid(&e->storing, OD_TASK_STORING, OD_NOWHERE));
     if (e->known && !od_known_is_valid(e->known))

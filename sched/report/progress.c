@@ -102,6 +102,21 @@ static void add_devices(char *line, size_t width, const od_progress *now, const 
     add(line, width, "memory%s of %sB", text, short_number((double)now->device[0].limit_bytes, limit));
 }
 
+/* What each CPU worker has done since `before`, as far as its tasks have ended. */
+static void add_cpus(char *line, size_t width, const od_progress *now, const od_progress *before)
+{
+    double busy[OD_MAX_CPUS], seconds = elapsed_s(now, before);
+    char text[MOST_PART / 2];
+    for (unsigned i = 0; i < now->engine.cpus; i++) {
+        double busy_s = (double)(now->engine.cpu[i].busy_ns - before->engine.cpu[i].busy_ns) * 1e-9;
+        busy[i] = seconds > 0 && busy_s < seconds ? 100 * busy_s / seconds : busy_s > 0 ? 100 : 0;
+    }
+    if (!now->engine.cpus)
+        return;
+    list_values(text, sizeof text, busy, now->engine.cpus, "%");
+    add(line, width, "cpu%s", text);
+}
+
 static void add_movement(char *line, size_t width, const od_progress *now)
 {
     uint64_t bytes = 0, evictions = 0;
@@ -137,6 +152,7 @@ size_t od_progress_line(char *line, size_t width, const od_progress *now, const 
     add_time_left(line, width, od_progress_seconds_left(now, before));
     if (now->ndevices)
         add_devices(line, width, now, before);
+    add_cpus(line, width, now, before);
     add_movement(line, width, now);
     return strlen(line);
 }

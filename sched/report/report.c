@@ -124,13 +124,26 @@ static void print_row(const char *name, int width, const od_device_stats *d, uin
     fprintf(file, " %9.1f %9.1f%s\n", mb(d->peak_bytes), mb(d->limit_bytes), d->lost ? " lost" : "");
 }
 
-/* Host versions need no data of devices, and wait for none. */
+/* Host versions need no memory of devices, and wait for none. */
+static void print_cpu(const char *name, int width, const od_cpu_stats *cpu, double wall_s, FILE *file)
+{
+    uint64_t wall_ns = (uint64_t)(wall_s * ns_per_s);
+
+    fprintf(file, "%-*s %8" PRIu64 " %7s %8.3f %8s %8s %8.3f\n", width, name, cpu->tasks, "-", seconds(cpu->busy_ns),
+            "-", "-", seconds(rest(wall_ns, cpu->busy_ns)));
+}
+
 static void print_host(const od_report *report, int width, FILE *file)
 {
-    uint64_t busy_ns = report->engine.host_busy_ns, wall_ns = (uint64_t)(report->wall_s * ns_per_s);
+    const od_engine_stats *e = &report->engine;
+    char name[16];
 
-    fprintf(file, "%-*s %8" PRIu64 " %7s %8.3f %8s %8s %8.3f\n", width, "host", report->engine.host_tasks, "-",
-            seconds(busy_ns), "-", "-", seconds(rest(wall_ns, busy_ns)));
+    if (!e->cpus && e->host_tasks)
+        print_cpu("host", width, &(od_cpu_stats){e->host_tasks, e->host_busy_ns}, report->wall_s, file);
+    for (unsigned i = 0; i < e->cpus; i++) {
+        snprintf(name, sizeof name, "cpu %u", i);
+        print_cpu(name, width, &e->cpu[i], report->wall_s, file);
+    }
 }
 
 static void print_habits(const od_report *report, FILE *file)
@@ -226,8 +239,7 @@ void od_report_print(const od_report *report, FILE *file)
         print_row(d->name, width, &d->stats, idle, file);
         idle_ns += idle;
     }
-    if (report->engine.host_tasks)
-        print_host(report, width, file);
+    print_host(report, width, file);
     totals.tasks += report->engine.host_tasks;
     print_row("all", width, &totals, idle_ns, file);
     print_choices(report, file);
@@ -320,6 +332,20 @@ static void add_devices(builder *b, const od_report *report)
     }
 }
 
+static void add_cpus(builder *b, const od_report *report)
+{
+    cJSON *array = b->ok && report->engine.cpus ? cJSON_AddArrayToObject(b->object, "cpus") : NULL;
+
+    for (unsigned i = 0; array && b->ok && i < report->engine.cpus; i++) {
+        builder one = {.object = cJSON_CreateObject()};
+        one.ok = one.object && cJSON_AddItemToArray(array, one.object);
+        add_integer(&one, "tasks", report->engine.cpu[i].tasks);
+        add_number(&one, "busy_s", seconds(report->engine.cpu[i].busy_ns));
+        b->ok = one.ok;
+    }
+    b->ok = b->ok && (array || !report->engine.cpus);
+}
+
 static void add_totals(builder *b, const od_report *report)
 {
     od_device_stats totals = od_report_totals(report);
@@ -395,6 +421,7 @@ static char *json_text(const od_report *report)
     add_choices(&b, report);
     add_totals(&b, report);
     add_devices(&b, report);
+    add_cpus(&b, report);
     char *text = b.ok ? cJSON_Print(b.object) : NULL;
     cJSON_Delete(b.object);
     return text;

@@ -287,6 +287,8 @@ class Settings:
                     settings["OMP_DEFAULT_DEVICE"] = "0"
         if rng.random() < 0.2:
             settings["OMPDARTS_GUARD"] = rng.choice(("auto", "1", "2000", "100000"))
+        if rng.random() < 0.3:
+            settings["OMPDARTS_CPU"] = rng.choice(("1", "1", "auto", str(len(os.sched_getaffinity(0)))))
         return settings
 
     def option(self, rng, policy):

@@ -111,11 +111,19 @@ static void release_host(void *driver, uintptr_t base, size_t size)
     w->touched[d] = false;
 }
 
-static void check_reads(world *w, int t, int place)
+/* Where the task finds a datum. */
+static w_contents *contents_for(world *w, const od_task *task, int place, int d)
 {
+    bool spilled = place == OD_HOST && task->uses_spill && od_datum_is_spilled(w->datum[d]);
+    return &w->contents[d][place_index(spilled ? OD_SPILL : place)];
+}
+
+static void check_reads(world *w, const od_task *task, int place)
+{
+    int t = task_index(w, task);
     for (int u = 0; u < w->graph->task[t].nuses; u++) {
         const w_use *use = &w->graph->task[t].use[u];
-        const w_contents *here = &w->contents[use->datum][place_index(place)];
+        const w_contents *here = contents_for(w, task, place, use->datum);
         if (!(use->mode & OD_READ) || w->graph->shared || w->given_up)
             continue;
         if (memcmp(here, &w->before[t][use->datum], sizeof *here))
@@ -126,8 +134,7 @@ static void check_reads(world *w, int t, int place)
 static void start_task(void *driver, od_task *task, int place)
 {
     world *w = driver;
-    int t = task_index(w, task);
-    check_reads(w, t, place);
+    check_reads(w, task, place);
     w->running[w->nrunning++] = task;
 }
 
@@ -276,10 +283,10 @@ static void end_task(world *w, int i, bool gives_up)
         od_engine_task_done(w->engine, task, OD_EDEVICE);
         return;
     }
-    check_reads(w, t, task->place);
+    check_reads(w, task, task->place);
     for (int u = 0; u < w->graph->task[t].nuses; u++) {
         const w_use *use = &w->graph->task[t].use[u];
-        w_contents *here = &w->contents[use->datum][place_index(task->place)];
+        w_contents *here = contents_for(w, task, task->place, use->datum);
         if (use->mode == OD_WRITE)
             *here = w->after[t][use->datum];
         else if (use->mode & OD_WRITE)
@@ -332,14 +339,6 @@ static void unsubmit(world *w, int t)
     od_engine_unsubmit(w->engine, &w->submission[t]);
 }
 
-static bool is_pure(const w_task *spec)
-{
-    int written = 0;
-    for (int u = 0; u < spec->nuses; u++)
-        written += spec->use[u].mode == OD_READ ? 0 : spec->use[u].mode == OD_WRITE ? 1 : 2;
-    return written == 1;
-}
-
 static void submit(world *w, int t)
 {
     const w_task *spec = &w->graph->task[t];
@@ -349,11 +348,13 @@ static void submit(world *w, int t)
         unsubmit(w, t);
     *task = (od_task){.bound = OD_NOWHERE,
                       .duration = 1,
+                      .host_seconds = w_host_seconds(t),
+                      .uses_spill = w->machine->in_process,
                       .priority = t % 2,
                       .naccess = (uint32_t)spec->nuses,
                       .access = access,
                       .advisory = is_reservation(w, task),
-                      .pure = is_pure(spec),
+                      .pure = w_is_pure(spec),
                       .user = task,
                       .submission = w->alone[t] ? NULL : w->submission[t],
                       .created_ns = w->created_ns[t]};
@@ -488,6 +489,8 @@ static bool build(world *w)
                                .early = m->early,
                                .active = m->active,
                                .slots = m->slots,
+                               .cpus = m->cpus,
+                               .in_process = m->in_process,
                                .peer = m->peer,
                                .pins = true,
                                .spill = true,
@@ -526,6 +529,10 @@ static void check_end(world *w)
             if (w->graph->task[t].use[u].mode & OD_WRITE)
                 last[w->graph->task[t].use[u].datum].count[t] = 1;
     }
+    od_engine_stats all;
+    od_engine_stats_get(w->engine, &all);
+    for (unsigned i = 0; i < all.cpus && w->machine->taken; i++)
+        *w->machine->taken += all.cpu[i].tasks;
     if (w->host_asked && !w->host_answered)
         BREAK(w, "deadlock: the host has not been answered");
     for (int d = 0; d < w->graph->ndata && !w->broken; d++)
@@ -591,21 +598,4 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
     od_engine_destroy(w->engine);
     free(w);
     return ok;
-}
-
-static bool dependent(const w_task *a, const w_task *b)
-{
-    for (int i = 0; i < a->nuses; i++)
-        for (int j = 0; j < b->nuses; j++)
-            if (a->use[i].datum == b->use[j].datum && ((a->use[i].mode | b->use[j].mode) & OD_WRITE))
-                return true;
-    return false;
-}
-
-void w_add_dependences(w_graph *graph)
-{
-    for (int t = 0; t < graph->ntasks; t++)
-        for (int p = 0; p < t; p++)
-            if (dependent(&graph->task[p], &graph->task[t]))
-                graph->task[t].after |= 1u << p;
 }

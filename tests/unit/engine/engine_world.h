@@ -56,6 +56,9 @@ typedef struct w_machine {
     const char *evict;   /* NULL: what suits the policy */
     int failing_task;    /* its device run fails, or -1 */
     unsigned reserving;  /* bit t: task t makes a reservation first, and runs as part of it, or without it */
+    unsigned cpus;       /* CPU workers */
+    bool in_process;     /* device code reaches host memory: CPU workers use what is in spill areas */
+    uint64_t *taken;     /* NULL, or the tasks that CPU workers have run are added */
     uint64_t *reruns;      /* NULL, or their number is added */
     uint64_t *decisions; /* NULL, or by od_decision_kind: those of the policy are added */
 } w_machine;
@@ -70,5 +73,9 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
 
 /* Adds the dependences that the order of submission and the modes imply. */
 void w_add_dependences(w_graph *graph);
+/* It writes one datum, and does not read that. */
+bool w_is_pure(const w_task *task);
+/* Of task t on a CPU worker: cheap, not known, or refused. */
+double w_host_seconds(int t);
 
 #endif

@@ -213,6 +213,47 @@ static void every_order_with_a_lost_device(void **state)
     explore_policies(&g, m, 20000);
 }
 
+/* On one device or two, of which none, one or both are lost at some moment; the host asks for data meanwhile. */
+static void every_order_with_cpu_workers(void **state)
+{
+    (void)state;
+    uint64_t taken = 0;
+    w_graph g = {.ntasks = 6,
+                 .ndata = 4,
+                 .size = {1, 1, 1, 1},
+                 .keep = true,
+                 .host_reads = -1,
+                 .task = {{2, {{0, OD_READ_WRITE}, {3, OD_READ}}, 0},
+                          {2, {{1, OD_READ_WRITE}, {3, OD_READ}}, 0},
+                          {1, {{2, OD_READ_WRITE}}, 0},
+                          {1, {{3, OD_READ}}, 0},
+                          {2, {{0, OD_READ}, {1, OD_READ_WRITE}}, 0},
+                          {1, {{2, OD_READ_WRITE}}, 0}}};
+    w_machine m = two_devices;
+    m.cpus = 2;
+    m.taken = &taken;
+    w_add_dependences(&g);
+    for (m.losses = 0; m.losses <= 3; m.losses++)
+        explore_policies(&g, m, 20000);
+    m.ndevices = 1;
+    for (m.losses = 0; m.losses <= 1; m.losses++)
+        explore_policies(&g, m, 20000);
+    m.losses = 0;
+    m.in_process = true;
+    g.host_reads = 1;
+    explore_policies(&g, m, 20000);
+    assert_true(taken > 0);
+    g.host_reads = -1;
+    g.region = true;
+    taken = 0;
+    explore_policies(&g, m, 20000);
+    assert_true(taken > 0);
+    m.in_process = false; /* the program's memory stays as it is */
+    taken = 0;
+    explore_policies(&g, m, 20000);
+    assert_int_equal(taken, 0);
+}
+
 /* Tasks that only read: there is always another copy, and nothing may be given up. */
 /* Each is used or given up, in every order; one is too large for a device, and declined. */
 static void every_order_of_reservations(void **state)
@@ -444,6 +485,7 @@ int main(void)
         cmocka_unit_test(every_order_with_a_failing_kernel),
         cmocka_unit_test(every_order_with_a_lost_device),
         cmocka_unit_test(every_order_of_reservations),
+        cmocka_unit_test(every_order_with_cpu_workers),
         cmocka_unit_test(readers_survive_lost_devices),
         cmocka_unit_test(every_order_of_two_tasks_that_want_each_others_data),
         cmocka_unit_test(memory_one_tile_too_small_runs_on_the_host),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Every registered policy, under its own eviction rule and under every other one, on random graphs: memory for just the
- * largest task, one byte less, and plenty; one to four devices; every run with events in a random order and all
+ * largest task, one byte less, and plenty; one to four devices; with CPU workers and without; every run with events in a random order and all
  * invariants checked after each (engine_world.h). A new policy or rule is tested the day it exists.
  */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 enum { GRAPHS = 60 };
 
-static uint64_t reruns;
+static uint64_t reruns, taken;
 
 static unsigned below(uint64_t *seed, unsigned limit)
 {
@@ -87,6 +87,9 @@ static void run_graph(const char *policy, const char *rule, uint64_t seed)
                                  .peer = below(&seed, 2),
                                  .recompute = (od_recompute)below(&seed, 3),
                                  .reruns = &reruns,
+                                 .cpus = below(&seed, 3),
+                                 .in_process = below(&seed, 2),
+                                 .taken = &taken,
                                  .policy = policy,
                                  .evict = rule,
                                  .failing_task = below(&seed, 8) ? -1 : 0};
@@ -106,6 +109,7 @@ static void every_policy_under_every_rule(void **state)
         }
     }
     assert_true(reruns > 0);
+    assert_true(taken > 10000);
 }
 
 int main(void)

@@ -359,9 +359,10 @@ static void bad_values_are_refused(void **state)
     static const char *const devices[] = {
         "0",  "-1",      "1.5",  "63", "4294967296", "0*0", "0*63", "0*2*2", "1,-1",   "*2",     "40000,1", "0,",
         "0,,1", "0*40,1*40", "2:", "2:0", "2:63",    "2:-1", ":1",  "2:half", "policy", "2:1:1", "auto:1"};
+    static const char *const cpus[] = {"-1", "1:", ":1", "1:0", "0:1", "1:2:3", "2.5", "all", "1,1"};
     static const char *const backends[] = {
         "hip",   "omptarget:link=400", "auto:pin=1G",         "omptarget:pin=1G", "cuda:link=1G", "cuda:pin",    "cuda:pin=off",
-        "cuda:", "omptarget:link=fast", "omptarget:link=",  "CUDA",         "cuda:pin=1G,"};
+        "cuda:", "omptarget:link=fast", "omptarget:link=",  "omptarget:slow", "omptarget:slow=0",  "CUDA",         "cuda:pin=1G,"};
     static const char *const debugs[] = {
         "1",           "warn",           "check=1",    "check,", "jitter", "jitter=", "watchdog=1e3",
         "watchdog=-1", "jitter=1000001", "check warn", ",",
@@ -370,9 +371,14 @@ static void bad_values_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         refuse("OMPDARTS_DEVICES", devices[i], "a whole number from 1 to 61");
+    for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
+        refuse("OMPDARTS_CPU", cpus[i], "allowed: 0 (off), auto, N, or N:W");
+    refuse("OMPDARTS_CPU", "99999", "99999 workers of 1 core: this process may use ");
+    refuse("OMPDARTS_CPU", "1:99999", "1 worker of 99999 cores: this process may use ");
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         refuse("OMPDARTS_BACKEND", backends[i],
-               "allowed: auto, cuda, cuda:pin=SIZE,loads=N, omptarget, omptarget:link=RATE; SIZE: 0 (none) ");
+               "allowed: auto, cuda, cuda:pin=SIZE,loads=N, omptarget, omptarget:link=RATE,slow=TIMES; SIZE: 0 "
+               "(none) ");
     for (size_t i = 0; i < sizeof debugs / sizeof *debugs; i++)
         refuse("OMPDARTS_DEBUG", debugs[i], "allowed: 0 (off), or some of check, check=warn, watchdog=SECONDS");
     refuse("OMPDARTS_BACKEND", "omptargte", "; did you mean omptarget?");

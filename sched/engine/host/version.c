@@ -20,6 +20,7 @@ void od_host_wait(od_engine *e, od_task *t)
     t->state = OD_TASK_READY;
     t->device = t->place == OD_HOST ? OD_NOWHERE : t->place;
     t->place = OD_HOST;
+    e->host_given++;
     od_list_push_back(&e->host_waiting, &t->link);
 }
 
@@ -75,11 +76,10 @@ bool od_host_commit(od_engine *e)
 
 bool od_host_start(od_engine *e)
 {
-    if (!e->host_ready.count || e->host_runs)
+    if (!e->host_ready.count || (unsigned)__builtin_popcountll(e->host_runs) == od_host_workers(e))
         return false;
     od_task *t = od_container_of(od_list_pop_front(&e->host_ready), od_task, link);
-    od_stats_account_host(e);
-    e->host_runs = true;
+    od_stats_host_begin(e, t);
     t->state = OD_TASK_RUNNING;
     t->start_ns = od_engine_now(e);
     od_emit_task(e, OD_EVENT_TASK_STARTED, t);

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# CPU workers (OMPDARTS_CPU): with devices slowed down they take tasks, in regions, too; results are right under every
+# policy, and statistics have a row for each of them. What is excluded they leave alone. Wrong values are one line each.
+. "$(dirname "$0")/../common.sh"
+
+slow=OMPDARTS_BACKEND=omptarget:slow=20
+[ -z "${E2E_CUDA_DOUBLE-}" ] || slow=OMPDARTS_BACKEND=auto # it launches kernels itself
+of_workers="sum(w.tasks for w in stats.cpus)"
+
+for style in task region; do
+    plain 0 "$E2E_BENCH/cholesky" --style $style 10 64
+    for policy in eager darts dmdas lws mhfp stationary auto; do
+        under 0 OMPDARTS_CPU=1 OMPDARTS_DEVICES=2 OMPDARTS_MEM=200K OMPDARTS_SCHED=$policy $slow \
+            "$E2E_BENCH/cholesky" --style $style 10 64
+        same_checksum
+        stats "stats.tasks == 220" "len(stats.cpus) == 1"
+        [ -n "${E2E_CUDA_DOUBLE-}" ] || stats "$of_workers > 0"
+    done
+done
+under 0 OMPDARTS_CPU=auto OMPDARTS_DEVICES=2 OMPDARTS_STATS=summary $slow "$E2E_BENCH/cholesky" 10 64
+same_checksum
+says "cpu 0 "
+
+# By name, by name and line; one that there is not.
+names=$(OMPDARTS_CPU=1 OMPDARTS_CPU_EXCLUDE=none LD_PRELOAD=$preload "$E2E_BENCH/cholesky" 2 16 2>&1 >/dev/null |
+    sed -n 's/.*OMPDARTS_CPU_EXCLUDE=none: the program has no such kernel; it has //p')
+[ -n "$names" ] || fail "no names of kernels"
+under 0 OMPDARTS_CPU=1 OMPDARTS_CPU_EXCLUDE="${names//, /,}" OMPDARTS_DEVICES=2 $slow "$E2E_BENCH/cholesky" 10 64
+same_checksum
+stats "$of_workers == 0"
+functions=$(sed 's/_l[0-9]*//g' <<<"$names")
+under 0 OMPDARTS_CPU=1 OMPDARTS_CPU_EXCLUDE="${functions//, /,}" OMPDARTS_DEVICES=2 $slow "$E2E_BENCH/cholesky" 10 64
+stats "$of_workers == 0"
+
+for value in 2: :2 1:0 -1 1:2:3 many 1000000 1:100000; do
+    under 2 OMPDARTS_CPU=$value "$E2E_BENCH/cholesky" 2 16
+    says "OMPDARTS_CPU=$value: "
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than a line"
+done
+under 0 OMPDARTS_CPU=1 OMP_TARGET_OFFLOAD=mandatory "$E2E_BENCH/cholesky" 2 16
+says "OMP_TARGET_OFFLOAD=mandatory forbids the host: no CPU workers (OMPDARTS_CPU)"
+finish

@@ -60,11 +60,13 @@ static void put_row(const char *name, const row *r, FILE *out)
 
 static void put_head(FILE *out)
 {
+    _Static_assert(MAP_CAME == 7 && MAP_LEFT == 7, "a column each");
     fprintf(out, "%-*s %9s %10s %-31s %-23s %9s %-47s\n", NAME_WIDTH, "", "", "", "  moved: new, or again after", "",
             "", "then:            evicted for");
-    fprintf(out, "%-*s %9s %10s %7s %7s %7s %7s %7s %7s %7s %9s %7s %7s %7s %7s %7s %7s %9s\n", NAME_WIDTH,
+    fprintf(out, "%-*s %9s %10s %7s %7s %7s %7s %7s %7s %7s %9s %7s %7s %7s %7s %7s %7s %7s %9s\n", NAME_WIDTH,
             "target region or task, data", "mapped", "MB", "new", "leaving", "writing", "return", "present", "empty",
-            "on host", "moved MB", "kept", "back", "a task", "others", "order", "written", "back MB");
+            "on host", "moved MB", "kept", "back", "a task", "others", "order", "memory", "written",
+            "back MB");
 }
 
 static void put_group(const trace_file *t, uint32_t name, uint64_t tasks, const rows *of, FILE *out)

@@ -14,6 +14,7 @@
  *   data/seal.c         regions: what the host may not change any more
  *   data/recipe.c       contents that can be made again
  *   data/transfer.c     transfers begin and end
+ *   data/source.c       where contents come from
  *   data/memory.c       replicas: room, eviction, loads, write-backs
  *   data/home.c         results that go home early
  *   data/loss.c         what was on a device that is lost
@@ -254,6 +255,11 @@ bool od_transfer_try_again(od_engine *e, od_transfer *x);
 void od_transfer_uncount(od_engine *e, od_transfer *x);
 /* The datum is in od_engine.outside, or not any more. */
 void od_outside_update(od_engine *e, od_datum *d);
+/* data/source.c */
+/* The device that holds current contents and can send them to `to` soonest, or OD_NOWHERE. */
+int od_source_device(const od_engine *e, const od_datum *d, int to);
+/* A place, or OD_NOWHERE: the only copy is leaving, or a load is under way that is worth waiting for. */
+int od_source_of_load(const od_engine *e, const od_datum *d, unsigned k);
 
 /* data/memory.c: replicas */
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);

@@ -124,6 +124,31 @@ static void test_routes(void **unused)
     sim_graph_free(&graph);
 }
 
+/* What all devices need crosses the way from the host once where links between them are faster, and once for each
+ * where they are not. */
+static void test_broadcast(void **unused)
+{
+    (void)unused;
+    enum { DEVICES = 4 };
+    sim_graph graph = {0};
+    uint32_t kernel = sim_graph_kernel(&graph, "any", 1, 1);
+    uint32_t shared = sim_graph_datum(&graph, &(sim_datum){.bytes = 12 * MEGA});
+    for (uint32_t t = 0; t < DEVICES; t++) {
+        sim_graph_task(&graph, &(sim_task){.kernel = kernel, .seconds = 1});
+        sim_graph_access(&graph, shared, OD_READ);
+    }
+    world_setting setting = {.platform = "nvlink", .policy = "eager", .devices = DEVICES, .memory = 60 * MEGA};
+    world_outcome o = run(&graph, setting);
+    assert_int_equal(o.result.total.h2d_bytes, 12 * MEGA);
+    assert_int_equal(o.result.total.d2d_bytes, (DEVICES - 1) * 12 * MEGA);
+    expect_time(&o, 2 * latency + 12e6 / bus + 12e6 / 48e9 + 1);
+    setting.platform = "pcie";
+    o = run(&graph, setting);
+    assert_int_equal(o.result.total.h2d_bytes, DEVICES * 12 * MEGA);
+    assert_int_equal(o.result.total.d2d_bytes, 0);
+    sim_graph_free(&graph);
+}
+
 /* The tasks of one device that has several slots run side by side and share its memory. */
 static void test_slots(void **unused)
 {
@@ -203,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_contention),
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_broadcast),
         cmocka_unit_test(test_slots),
         cmocka_unit_test(test_platform_without_kernel),
         cmocka_unit_test(test_generic),

@@ -299,33 +299,6 @@ void od_memory_clear_end(od_engine *e, unsigned k)
     }
 }
 
-/* The device that holds current contents and can send them to `to` soonest, or OD_NOWHERE. */
-static int device_source(const od_engine *e, const od_datum *d, int to)
-{
-    int best = OD_NOWHERE;
-    for (unsigned k = 0; k < e->config.ndevices; k++) {
-        if (!(d->valid & OD_BIT(k) & ~e->lost) || d->replica[k].state != OD_PRESENT)
-            continue;
-        if (best == OD_NOWHERE || od_engine_link(e, (int)k, to)->bandwidth > od_engine_link(e, best, to)->bandwidth)
-            best = (int)k;
-    }
-    return best;
-}
-
-static const double clearly = 1.5; /* links are measured, and measurements differ */
-
-/* A peer only where its link is clearly faster, or where the host's copy is stale. OD_NOWHERE: the only copy is
- * leaving. */
-static int load_source(const od_engine *e, const od_datum *d, unsigned k)
-{
-    int host = d->valid & OD_BIT(OD_HOST) ? OD_HOST : d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : OD_NOWHERE;
-    int peer = e->config.peer || host == OD_NOWHERE ? device_source(e, d, (int)k) : OD_NOWHERE;
-    if (host == OD_NOWHERE || peer == OD_NOWHERE)
-        return peer == OD_NOWHERE ? host : peer;
-    double host_bandwidth = od_engine_link(e, OD_HOST, (int)k)->bandwidth;
-    return od_engine_link(e, peer, (int)k)->bandwidth > clearly * host_bandwidth ? peer : host;
-}
-
 static void emit_load(od_engine *e, const od_datum *d, unsigned k)
 {
     if (!od_is_observed(e))
@@ -345,8 +318,8 @@ void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded)
     od_replica *r = &d->replica[k];
     assert((r->state == OD_PRESENT || r->awaits_source) && !od_datum_is_dropped(d));
     r->state = OD_LOADING;
-    int source = load_source(e, d, k);
-    if (source == OD_NOWHERE) { /* its only copy is leaving: from the host then */
+    int source = od_source_of_load(e, d, k);
+    if (source == OD_NOWHERE) {
         od_memory_await_source(e, d, k);
         return;
     }
@@ -393,7 +366,7 @@ bool od_memory_store(od_engine *e, od_datum *d)
         return true;
     if (d->stores || od_datum_is_stranded(e, d))
         return false;
-    write_back(e, d, d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : device_source(e, d, OD_HOST), OD_HOST);
+    write_back(e, d, d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : od_source_device(e, d, OD_HOST), OD_HOST);
     return false;
 }
 
@@ -403,7 +376,7 @@ bool od_memory_save(od_engine *e, od_datum *d)
     if (od_datum_is_home(d))
         return true;
     if (!d->stores && !od_datum_is_stranded(e, d))
-        write_back(e, d, device_source(e, d, OD_HOST), refuge(e, d));
+        write_back(e, d, od_source_device(e, d, OD_HOST), refuge(e, d));
     return false;
 }
 
@@ -420,7 +393,7 @@ bool od_memory_spill(od_engine *e, od_datum *d)
     }
     if (d->stores || od_datum_is_stranded(e, d))
         return false;
-    int source = device_source(e, d, OD_HOST);
+    int source = od_source_device(e, d, OD_HOST);
     write_back(e, d, source == OD_NOWHERE ? OD_HOST : source, OD_SPILL);
     return false;
 }

@@ -496,7 +496,7 @@ static bool build(world *w)
                                .spill = true,
                                .recompute = m->recompute,
                                .host_link = {1e9, 1e-6},
-                               .peer_link = {1e9, 1e-6},
+                               .peer_link = {m->fast_peers ? 1e10 : 1e9, 1e-6},
                                .policy = policy.ops,
                                .policy_values = policy.values,
                                .evict = od_evict_find(m->evict ? m->evict : policy.ops->default_evict),

@@ -48,6 +48,7 @@ typedef struct w_machine {
     int active;       /* as in od_engine_config */
     bool background;       /* plans end as events of their own */
     bool peer;
+    bool fast_peers; /* links between devices are ten times as fast as those from the host */
     od_recompute recompute; /* tasks that write one datum, and do not read it, are pure */
     unsigned losses;     /* bit k: device k is lost at some moment */
     unsigned shrinks;    /* how many bytes others take of each device, one at a time */

@@ -176,6 +176,32 @@ static void every_order_without_peer_copies(void **state)
     explore_policies(&g, m, 30000);
 }
 
+/* What one device is loading goes on from there to the other. */
+static void every_order_with_fast_peer_copies(void **state)
+{
+    (void)state;
+    w_graph g = {.ntasks = 4,
+                 .ndata = 3,
+                 .size = {1, 1, 1},
+                 .keep = true,
+                 .host_reads = -1,
+                 .task = {{2, {{0, OD_READ}, {1, OD_READ}}, 0},
+                          {2, {{0, OD_READ}, {2, OD_READ}}, 0},
+                          {2, {{0, OD_READ_WRITE}, {1, OD_READ}}, 0},
+                          {2, {{0, OD_READ}, {2, OD_READ}}, 0}}};
+    w_machine m = two_devices;
+    m.fast_peers = true;
+    w_add_dependences(&g);
+    explore_policies(&g, m, 30000);
+    for (m.losses = 1; m.losses <= 3; m.losses++)
+        explore_policies(&g, m, 20000);
+    m.losses = 0;
+    m.memory = 3;
+    g.region = true;
+    g.host_reads = 0;
+    explore_policies(&g, m, 20000);
+}
+
 static void every_order_with_the_host_asking(void **state)
 {
     (void)state;
@@ -411,6 +437,7 @@ static void random_graphs_in_random_orders(void **state)
                        .background = below(&g, 2),
                        .slots = 1 + below(&g, 2),
                        .peer = below(&g, 2),
+                       .fast_peers = below(&g, 2),
                        .recompute = (od_recompute)below(&g, 3),
                        .failing_task = below(&g, 4) ? -1 : 0};
         m.losses = below(&g, 3) ? 0 : below(&g, 1u << m.ndevices);
@@ -481,6 +508,7 @@ int main(void)
         cmocka_unit_test(every_order_with_contents_made_again),
         cmocka_unit_test(every_order_in_a_region),
         cmocka_unit_test(every_order_without_peer_copies),
+        cmocka_unit_test(every_order_with_fast_peer_copies),
         cmocka_unit_test(every_order_with_the_host_asking),
         cmocka_unit_test(every_order_with_a_failing_kernel),
         cmocka_unit_test(every_order_with_a_lost_device),

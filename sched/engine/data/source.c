@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Where the contents of a datum come from that a place is to get. */
+#include "sched/engine/internal.h"
+
+int od_source_device(const od_engine *e, const od_datum *d, int to)
+{
+    int best = OD_NOWHERE;
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        if (!(d->valid & OD_BIT(k) & ~e->lost) || d->replica[k].state != OD_PRESENT)
+            continue;
+        if (best == OD_NOWHERE || od_engine_link(e, (int)k, to)->bandwidth > od_engine_link(e, best, to)->bandwidth)
+            best = (int)k;
+    }
+    return best;
+}
+
+static const double clearly = 1.5; /* links are measured, and measurements differ */
+
+/* A peer only where its link is clearly faster, or where the host's copy is stale. */
+static int complete_source(const od_engine *e, const od_datum *d, unsigned k)
+{
+    int host = d->valid & OD_BIT(OD_HOST) ? OD_HOST : d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : OD_NOWHERE;
+    int peer = e->config.peer || host == OD_NOWHERE ? od_source_device(e, d, (int)k) : OD_NOWHERE;
+    if (host == OD_NOWHERE || peer == OD_NOWHERE)
+        return peer == OD_NOWHERE ? host : peer;
+    double host_bandwidth = od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+    return od_engine_link(e, peer, (int)k)->bandwidth > clearly * host_bandwidth ? peer : host;
+}
+
+/* A peer that can send it clearly faster than the host is about to have it: what crosses the host's link once goes on
+ * from there. */
+static bool comes_to_a_peer(const od_engine *e, const od_datum *d, unsigned k)
+{
+    double host_bandwidth = od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+    for (unsigned j = 0; e->config.peer && j < e->config.ndevices; j++)
+        if (j != k && d->replica[j].state == OD_LOADING && !d->replica[j].awaits_source &&
+            !od_device_is_lost(e, (int)j) &&
+            od_engine_link(e, (int)j, (int)k)->bandwidth > clearly * host_bandwidth)
+            return true;
+    return false;
+}
+
+int od_source_of_load(const od_engine *e, const od_datum *d, unsigned k)
+{
+    int source = complete_source(e, d, k);
+    return source >= OD_SPILL && comes_to_a_peer(e, d, k) ? OD_NOWHERE : source;
+}

@@ -153,17 +153,27 @@ static bool is_of_my_team(const od_parent *parent)
            parent->elsewhere == od_member_is_elsewhere(self);
 }
 
+/* Now and then not even where it could: libomp runs what is released on top of the task that has ended, and so on along
+ * a chain of tasks, until the stack ends. */
 bool od_detach_may_complete(void)
 {
+    enum { IN_A_ROW = 256 };
+    static _Thread_local unsigned completed;
     const od_member *self = od_member_now();
-    return !self || self->counts || self->nthreads > 1 || od_thread_may_run_tasks();
+    return !self || self->counts || self->nthreads > 1 || (od_thread_may_run_tasks() && ++completed % IN_A_ROW);
+}
+
+/* Not on top of another report, for the same reason. */
+static bool may_report_now(void)
+{
+    return od_thread_may_run_tasks() && !od_detached_reporting;
 }
 
 /* In a team of one, libomp runs what the completion releases at once, on top of what the thread is at. */
 void od_detached_complete(od_detached task)
 {
     od_member *creator = task.creator ? task.creator->member : NULL;
-    bool may_emit = !creator || (is_of_my_team(task.creator) && od_thread_may_run_tasks());
+    bool may_emit = !creator || (is_of_my_team(task.creator) && may_report_now());
     if (creator && task.event && !od_runtime_ended() && !may_emit) {
         od_team_post(creator, task);
         return;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 _Thread_local unsigned od_tasks_begun;
-_Thread_local bool od_detached_completing;
+_Thread_local bool od_detached_completing, od_detached_reporting;
 od_libomp_counts od_libomp_counted;
 
 struct od_sleeper {
@@ -150,8 +150,11 @@ void od_detached_report(od_detached task)
         od_team_note_task(task.team); /* it may have ended, then it is another one, which does no harm */
         return;
     }
+    bool was = od_detached_reporting;
+    od_detached_reporting = true;
     if (task.event)
         REAL(omp_fulfill_event)(task.event);
+    od_detached_reporting = was;
     od_detached_leave(task);
 }
 

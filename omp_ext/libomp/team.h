@@ -152,6 +152,9 @@ void od_team_after_fork(void);
 /* The calling thread completes a claimed task. */
 extern _Thread_local bool od_detached_completing __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* The calling thread reports a completion: in a team of one, libomp runs what it releases on top of that. */
+extern _Thread_local bool od_detached_reporting __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
 /* Counts the tasks that have begun on the calling thread. */
 extern _Thread_local unsigned od_tasks_begun __attribute__((visibility("hidden"), tls_model("initial-exec")));
 

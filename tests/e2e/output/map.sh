@@ -60,9 +60,9 @@ line "0.000000 s enter data (/src/known.c:5)" "a[:N] to 4096 bytes each part mov
     "b[:N] from 4096 bytes 4096 bytes written back from devices" "a[:N] release 4096 bytes nothing moved"
 [ "$(wc -l <"$work/map")" -eq 18 ] || fail "map --from: not 18 lines: $(cat "$work/map")"
 map --sums --from="$work/known.json" || fail "map --sums: $(cat "$work/errors")"
-line "solve:9, /src/known.c:9, 4 times" "x[:N] 4 0.016 2 1 1 0 0 0 0 0.016 2 0 1 0 0 1 0.000" \
-    "y[:N] 2 0.008 0 0 0 0 1 1 0 0.000 2 0 0 0 0 0 0.004" "datum 1 1 0.004 0 0 0 0 0 0 1 0.000 0 0 0 0 0 0 0.000" \
-    "all 7 0.029 2 1 1 0 1 1 1 0.016 4 0 1 0 0 1 0.004" "exit data, /src/known.c:12" "b[:N] from 1 0.004 0.000 0.000 0.004 0.000"
+line "solve:9, /src/known.c:9, 4 times" "x[:N] 4 0.016 2 1 1 0 0 0 0 0.016 2 0 1 0 0 0 1 0.000" \
+    "y[:N] 2 0.008 0 0 0 0 1 1 0 0.000 2 0 0 0 0 0 0 0.004" "datum 1 1 0.004 0 0 0 0 0 0 1 0.000 0 0 0 0 0 0 0 0.000" \
+    "all 7 0.029 2 1 1 0 1 1 1 0.016 4 0 1 0 0 0 1 0.004" "exit data, /src/known.c:12" "b[:N] from 1 0.004 0.000 0.000 0.004 0.000"
 
 # Real runs: with the statistics of the same run; tasks and what they map are all there.
 tile_bytes=$((32 * 32 * 4))

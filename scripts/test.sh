@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/install-deps.sh chromium zsh groff-base dpkg-dev # what pages, completion, manual and package are tried in
+scripts/install-deps.sh chromium zsh groff-base dpkg-dev file # what pages, completion, manual and package are tried in
 # A parser of Chrome's trace events and a checker of JSON schemas: traces are read by others, not by us alone.
 if [[ ! -d build/npm/node_modules/ajv ]]; then
     command -v npm >/dev/null || scripts/install-deps.sh nodejs npm

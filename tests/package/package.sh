@@ -16,7 +16,7 @@ fail() {
     failures=$((failures + 1))
 }
 
-for tool in dpkg-deb dpkg-shlibdeps; do
+for tool in dpkg-deb dpkg-shlibdeps file; do
     command -v $tool >/dev/null || { echo "skipped: no $tool"; exit 77; }
 done
 (cd "$work" && cpack --config "$build/CPackConfig.cmake" -G DEB -B "$work/made") >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """C text of tasks, loops, waits, teams and root threads."""
 
+from program import WITH_BARRIER
+
 
 class TaskText:
     """A base of Emitter."""
@@ -49,8 +51,7 @@ class TaskText:
     def emit_taskwait(self, wait):
         if wait.instead:
             self.put(f"#pragma omp {wait.instead}")
-            self.put({"barrier": "", "for": f"for (int {(i := self.fresh('i'))} = 0; {i} < 2; {i}++) (void){i};"}
-                     .get(wait.instead, "{ }"))
+            self.put(WITH_BARRIER[wait.instead])
             return
         self.put("#pragma omp taskwait" + (" nowait" if wait.nowait else "") + self.depends(wait))
 

@@ -2,8 +2,8 @@
 """Tasks, loops of them, waits, teams and root threads."""
 
 from grammar_parts import Impossible
-from program import (Cancelled, Data, Detached, Host, Index, Loop, Memcpy, Parallel, Roots, Scene, Section, Target, Task,
-                     Taskgroup, Taskloop, Taskwait)
+from program import (WITH_BARRIER, Cancelled, Data, Detached, Host, Index, Loop, Memcpy, Parallel, Roots, Scene, Section,
+                     Target, Task, Taskgroup, Taskloop, Taskwait)
 from scene import scene_text
 
 
@@ -73,7 +73,7 @@ class TaskStatements:
             self.spell_depends(wait)
             return wait
         alone = not (self.parallel or self.in_task)
-        return Taskwait(instead=self.rng.choice(("barrier", "single", "for", "sections"))
+        return Taskwait(instead=self.rng.choice(tuple(WITH_BARRIER))
                         if alone and self.chance(0.4) else "")
 
     def propose_detached(self, world):

@@ -252,9 +252,15 @@ class Detached(Statement):
         return [self.first.body, self.second.body]
 
 
+# Constructs with a barrier -> what stands below them. Clang 19 emits nothing, thus no barrier, for `sections` with an
+# empty block.
+WITH_BARRIER = {"barrier": "", "single": "{ }", "for": "for (int none = 0; none < 2; none++) (void)none;",
+                "sections": "{ ; }"}
+
+
 @dataclass
 class Taskwait(Statement):
-    """`instead`: outside of all regions and tasks, a construct with a barrier that waits as well."""
+    """`instead`: outside of all regions and tasks, one of WITH_BARRIER, which waits as well."""
 
     depends: list = field(default_factory=list)
     spelling: str = "plain"

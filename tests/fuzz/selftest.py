@@ -3,7 +3,8 @@
 """The fuzzer's own test: a difference that is planted in one operation of a program is found, and shrunk to that.
 
 Uses no library: what counts as the run with the library is a second plain run that is told to be wrong. Also: the
-programs of the seeds are the same each time they are made.
+programs of the seeds are the same each time they are made, and the compiler gives each construct that a program waits
+by a barrier.
 """
 
 import sys
@@ -17,7 +18,7 @@ from emit import source
 from fuzz import Failure, minimise
 from grammar import generate
 from model import judge
-from program import Target
+from program import WITH_BARRIER, Program, Target, Taskwait
 from run import Lab
 
 SEEDS = (7,)
@@ -62,6 +63,15 @@ def check(lab, seed, options):
     return right
 
 
+def has_barrier(lab, construct):
+    """Whether a program of this construct alone calls libomp's barrier."""
+    path = lab.build([(Program(0, [], [Taskwait(instead=construct)]), {})], construct)
+    found = b"__kmpc_barrier\0" in path.read_bytes()
+    if not found:
+        print(f"clang emits no barrier for `{construct}`")
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--clang", default="clang-19")
@@ -72,6 +82,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ompdarts-fuzz-") as folder:
         lab = WrongLab("/dev/null", options.clang, options.llvm_libdir, options.triple, folder)
         results = [check(lab, seed, options) for seed in SEEDS]
+        results += [has_barrier(lab, construct) for construct in WITH_BARRIER]
     return 0 if all(results) else 1
 
 

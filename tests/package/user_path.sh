@@ -14,6 +14,7 @@ cd "$work" || exit 1
 failures=0
 export PATH=$prefix/bin:$PATH OMPDARTS_CACHE=0 OMPDARTS_DEBUG=watchdog=60
 export LIBOMP_NUM_HIDDEN_HELPER_THREADS=0 # plain runs: stock libomp 19 fails with them now and then
+export PYTHONDONTWRITEBYTECODE=1 # what is installed stays as it was
 
 fail() {
     echo "FAILED: $*"

@@ -109,6 +109,20 @@ static od_status parse_exclude(const od_option_spec *spec, const char *text, voi
     return OD_OK;
 }
 
+/* --- slices ------------------------------------------------------------------- */
+
+static od_status parse_slice(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
+{
+    int *slice = value;
+    uint64_t number = OD_SLICE_OFF;
+    (void)spec, (void)cause, (void)size;
+    bool is_auto = strcmp(text, "auto") == 0, off = strcmp(text, "off") == 0 || strcmp(text, "0") == 0;
+    if (!is_auto && !off && od_parse_integer(text, 2, OD_MOST_SLICES, &number))
+        return OD_EINVAL;
+    *slice = is_auto ? OD_SLICE_AUTO : (int)number;
+    return OD_OK;
+}
+
 /* --- reports ------------------------------------------------------------------ */
 
 /* A file's name has a folder or a type. */
@@ -216,6 +230,11 @@ static const od_option_spec rows[] = {
      "Task priorities: clause takes them from the priority clauses; auto does, too, and in programs without any takes "
      "the longest path of tasks that wait for this one; none ignores them.",
      NULL, od_option_choice, MEMBER(priority)},
+    {OD_OPTION_PREFIX "SLICE", "slice", "choice", "off", "slices", "off, auto, or a whole number from 2 to 64",
+     "Synchronous kernels inside data regions, cut into slices of their iterations that run on several devices at once "
+     "(docs/openmp.md): into so many, or, with auto, as many as there are devices, where that has been measured to be "
+     "faster. Twice, three times ... as many where a slice would not fit on a device.",
+     NULL, parse_slice, MEMBER(slice)},
     {OD_OPTION_PREFIX "STATS", "stats", "words", "0", "",
      "0 (off), summary, FILE, or summary,FILE; FILE: " OD_FILE_ALLOWED,
      "Statistics at the end of the program: a summary on standard error, and all of them in a JSON file "

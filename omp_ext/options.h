@@ -22,6 +22,9 @@ typedef enum od_device_clause {
     OD_DEVICE_CLAUSE_HINT, /* device(n) constructs belong to the virtual device too */
 } od_device_clause;
 
+/* od_options.slice: kernels stay whole, or are cut into as many slices as pays. */
+enum { OD_SLICE_OFF = 0, OD_SLICE_AUTO = -1, OD_MOST_SLICES = 64 };
+
 typedef enum od_priority_mode {
     OD_PRIORITY_AUTO,   /* the priority clause; in programs without one, bottom levels */
     OD_PRIORITY_CLAUSE, /* the priority clause, 0 without one */
@@ -71,6 +74,7 @@ typedef struct od_options {
     od_coherence coherence;         /* OMPDARTS_COHERENCE */
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
     od_priority_mode priority;      /* OMPDARTS_PRIORITY */
+    int slice;                      /* OMPDARTS_SLICE: so many slices, or OD_SLICE_… */
     od_stats_choice stats;          /* OMPDARTS_STATS */
     char record[OD_OPTION_PATH];    /* OMPDARTS_RECORD: the run for the simulator, "" = none */
     char trace[OD_OPTION_PATH];     /* OMPDARTS_TRACE: the run to look at, "" = none */

@@ -8,6 +8,7 @@
 #include "omp_ext/maps/fortran.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/services/info.h"
+#include "omp_ext/slices/slices.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/queue.h"
@@ -51,7 +52,7 @@ static int pass_through(const od_kernel_call *call, int64_t device)
 static int plain_launch(const od_kernel_call *call)
 {
     od_learn_offload(&call->map, !call->structs);
-    return od_job_launch_sync(call, NULL);
+    return od_slices_are_on() ? od_slices_launch(call) : od_job_launch_sync(call, NULL);
 }
 
 /* Ends the program where the call's map list is wrong. */

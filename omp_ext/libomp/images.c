@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the program brings as device code. See images.h. */
+#define _GNU_SOURCE
 #include "omp_ext/libomp/images.h"
 
 #include "omp_ext/libomp/real.h"
@@ -98,6 +99,32 @@ bool od_images_kernel_reduces(const void *kernel)
             reduces = reduces_in(&i->desc->images[n], variable);
     od_lock_give(&lock);
     return reduces;
+}
+
+/* Names of symbols stand between zero bytes. */
+static bool names_in(const od_device_image *device_image, const char *prefix)
+{
+    const char *at = device_image->image_start, *end = device_image->image_end;
+    size_t length = strlen(prefix);
+    while (at < end && (at = memmem(at, (size_t)(end - at), prefix, length)) &&
+           at > (char *)device_image->image_start) {
+        if (at[-1] == '\0')
+            return true;
+        at++;
+    }
+    return false;
+}
+
+bool od_images_kernel_names(const void *kernel, const char *prefix)
+{
+    const char *name = NULL;
+    bool names = false;
+    od_lock_take(&lock);
+    for (const image *i = images; i && !names; i = i->next)
+        for (int32_t n = 0; od_image_names_kernel(i->desc, kernel, &name) && n < i->desc->count && !names; n++)
+            names = names_in(&i->desc->images[n], prefix);
+    od_lock_give(&lock);
+    return names;
 }
 
 static bool has_variables(const od_bin_desc *desc)

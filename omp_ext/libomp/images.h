@@ -39,6 +39,9 @@ void od_images_visit_kernels(void (*visit)(const char *name, void *arg), void *a
 /* Whether a GPU's kernel is given memory to reduce in with each launch: its teams have a reduction. */
 bool od_images_kernel_reduces(const void *kernel);
 
+/* Whether a symbol of an image that has the kernel begins like this. */
+bool od_images_kernel_names(const void *kernel, const char *prefix);
+
 /* True where device code has variables of its own, which no map list names. */
 bool od_images_have_variables(void);
 

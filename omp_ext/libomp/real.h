@@ -17,6 +17,9 @@
     (od_ident *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **, int32_t, void *, int32_t, \
      void *)
 
+#define OD_STATIC_INIT_ARGS(type, step)                                                                                \
+    (od_ident *, int32_t, int32_t, int32_t *, type *, type *, step *, step, step)
+
 /* X(return type, name, parameters) */
 #define OD_REAL_FUNCTIONS(X)                                                                                           \
     X(int, __tgt_target_kernel, (od_ident *, int64_t, int32_t, int32_t, void *, od_kernel_args *))                     \
@@ -97,6 +100,14 @@
     X(int32_t, __kmpc_reduce, (od_ident *, int32_t, int32_t, size_t, void *, od_reduction, void *))                    \
     X(int32_t, __kmpc_reduce_nowait, (od_ident *, int32_t, int32_t, size_t, void *, od_reduction, void *))             \
     X(void, __kmpc_end_reduce, (od_ident *, int32_t, void *))                                                          \
+    X(void, __kmpc_end_reduce_nowait, (od_ident *, int32_t, void *))                                                   \
+    X(void, __kmpc_critical, (od_ident *, int32_t, void *))                                                            \
+    X(void, __kmpc_critical_with_hint, (od_ident *, int32_t, void *, uint32_t))                                        \
+    X(void, __kmpc_end_critical, (od_ident *, int32_t, void *))                                                        \
+    X(void, __kmpc_for_static_init_4, OD_STATIC_INIT_ARGS(int32_t, int32_t))                                           \
+    X(void, __kmpc_for_static_init_4u, OD_STATIC_INIT_ARGS(uint32_t, int32_t))                                         \
+    X(void, __kmpc_for_static_init_8, OD_STATIC_INIT_ARGS(int64_t, int64_t))                                           \
+    X(void, __kmpc_for_static_init_8u, OD_STATIC_INIT_ARGS(uint64_t, int64_t))                                         \
     X(void, __kmpc_copyprivate, (od_ident *, int32_t, size_t, void *, od_copyprivate, int32_t))                        \
     X(void, __kmpc_fork_call_if, (od_ident *, int32_t, void *, int32_t, void *))                                       \
     X(void *, __kmpc_task_allow_completion_event, (od_ident *, int32_t, void *))                                       \

@@ -336,6 +336,16 @@ od_status od_launch_resolve(const od_launch *launch, const od_depend *depends, i
     return resolve(&call->map, items, NULL, uses, launch->access_of);
 }
 
+od_status od_launch_resolve_slice(const od_launch *launch, const od_parts_slice *slice, od_uses *uses)
+{
+    od_parts_named named = {.kernel = launch->call.kernel, .slice = slice};
+    resolution r = {.named = &named};
+    od_status status = resolve_all(&launch->call.map, (depend_items){0}, &r, uses, launch->access_of);
+    if (status)
+        od_uses_release(uses);
+    return status == OD_EFULL ? OD_EBUSY : status;
+}
+
 void od_uses_release(od_uses *uses)
 {
     if (uses->count) {

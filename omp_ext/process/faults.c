@@ -30,14 +30,15 @@ typedef struct slot {
 
 static slot slots[SLOTS];
 static _Atomic uint32_t posted; /* counts them */
-static bool (*serve)(const od_fault *fault);
+static od_status (*serve)(const od_fault *fault);
 static struct sigaction previous; /* who had the signal before */
 static _Atomic uintptr_t lowest = UINTPTR_MAX, highest; /* addresses that faults of ours have */
 static pid_t process; /* which has the thread */
 
-static void sleep_while(_Atomic uint32_t *word, uint32_t value)
+/* limit NULL: none. */
+static void sleep_while(_Atomic uint32_t *word, uint32_t value, const struct timespec *limit)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, limit, NULL, 0);
 }
 
 static void wake(_Atomic uint32_t *word)
@@ -47,26 +48,34 @@ static void wake(_Atomic uint32_t *word)
 
 /* --- the thread that answers --------------------------------------------------- */
 
-static void answer(slot *s)
+/* False: not yet. */
+static bool answer(slot *s)
 {
-    s->ours = serve(&s->fault);
+    od_status status = serve(&s->fault);
+    if (status == OD_EBUSY)
+        return false;
+    s->ours = status == OD_OK;
     atomic_store(&s->state, ANSWERED);
     wake(&s->state);
+    return true;
 }
 
 static void *answer_all(void *arg)
 {
+    static const struct timespec nap = {.tv_nsec = 20 * 1000};
     (void)arg;
     for (;;) {
         uint32_t seen = atomic_load(&posted);
-        bool any = false;
-        for (int i = 0; i < SLOTS; i++)
-            if (atomic_load(&slots[i].state) == POSTED) {
-                answer(&slots[i]);
-                any = true;
-            }
+        bool any = false, later = false;
+        for (int i = 0; i < SLOTS; i++) {
+            if (atomic_load(&slots[i].state) != POSTED)
+                continue;
+            bool answered = answer(&slots[i]);
+            any |= answered;
+            later |= !answered;
+        }
         if (!any)
-            sleep_while(&posted, seen);
+            sleep_while(&posted, seen, later ? &nap : NULL);
     }
     return NULL;
 }
@@ -93,7 +102,7 @@ static bool ask(uintptr_t address, bool write)
     atomic_fetch_add(&posted, 1);
     wake(&posted);
     while (atomic_load(&s->state) != ANSWERED)
-        sleep_while(&s->state, POSTED);
+        sleep_while(&s->state, POSTED, NULL);
     bool ours = s->ours;
     atomic_store(&s->state, FREE);
     return ours;
@@ -168,7 +177,7 @@ void od_faults_end_kernel(const sigset_t *mask)
     pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
-od_status od_faults_start(bool (*by)(const od_fault *fault))
+od_status od_faults_start(od_status (*by)(const od_fault *fault))
 {
     struct sigaction now;
     if (serve)

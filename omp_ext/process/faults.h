@@ -18,10 +18,11 @@ typedef struct od_fault {
     uint64_t since_ns; /* when it happened */
 } od_fault;
 
-/* Faults are answered by `serve`, without locks, on a thread of ours: true if the access may be tried again. OD_EBUSY:
- * the program has a handler of its own for the signal; OD_ENOMEM: there are no more threads. Under the runtime's lock;
- * again: nothing. */
-od_status od_faults_start(bool (*serve)(const od_fault *fault));
+/* Faults are answered by `serve`, without locks, on a thread of ours. Its answers: OD_OK, the access may be tried
+ * again; OD_EBUSY, serve will be asked again, after others; OD_EINVAL, the fault is none of ours. What this itself
+ * returns: OD_EBUSY, the program has a handler of its own for the signal; OD_ENOMEM, there are no more threads. Under
+ * the runtime's lock; again: nothing. */
+od_status od_faults_start(od_status (*serve)(const od_fault *fault));
 /* Ours may have these addresses. Under the runtime's lock. */
 void od_faults_add(uintptr_t begin, uintptr_t end);
 /* The calling thread is about to run a kernel whose faults are ours: the program may have set a handler since, and may

@@ -110,8 +110,9 @@ void od_runtime_discard_part(void *driver, od_datum *datum, unsigned k);
 
 /* --- learnt.c, under the lock --- */
 
-/* A kernel of this task has touched what its task has not named of the arguments that are in the window. */
-void od_runtime_note_fault(const od_task *task, const od_window *window, bool write);
+/* A kernel of this task has touched what its task has not named of the arguments that are in the window, at this host
+ * address, or all around it. True: a slice has touched so much there that it uses the rest, too. */
+bool od_runtime_note_fault(const od_task *task, const od_window *window, uintptr_t host, bool write, bool all);
 
 /* --- pages.c, under the lock --- */
 
@@ -130,10 +131,8 @@ void od_runtime_revoke_before(uint64_t before_ns, bool shown_too);
 /* A thread counts the seconds of tasks that wait for what the program holds. False: there is none to be had now. */
 bool od_runtime_start_retries(void);
 
-/* --- wait.c, under the lock but the second --- */
+/* --- wait.c, under the lock but the first --- */
 
-/* Somebody may wait for it. */
-void od_runtime_set_flag(bool *flag);
 /* The calling thread will wait for the flag, alone. */
 void od_runtime_prepare_to_wait(const bool *flag);
 /* The calling thread is about to go back to the program: it waits for those that reclaim. */

@@ -38,6 +38,9 @@ void od_runtime_unlock(void);
 /* Waits under the lock until *flag is set. */
 void od_runtime_wait(const bool *flag);
 
+/* Sets it for whoever waits. Under the lock. */
+void od_runtime_set_flag(bool *flag);
+
 /* Submits a request and waits; NULL: nothing to do. Takes the request. */
 void od_runtime_request(od_request *request);
 /* Likewise under the lock, which is gone at the end. */
@@ -115,6 +118,8 @@ void *od_runtime_address(const od_datum *datum, unsigned k); /* device address o
 /* Data of the region are parts from now on (memmgr/window/window.h). OD_EDEVICE: not with these devices, or not any
  * more; OD_EFULL: settle the region and retry. Under the lock. */
 od_status od_runtime_divide(od_engine *engine, od_region *region);
+/* Whether that may be tried. Under the lock. */
+bool od_runtime_may_divide(const od_region *region);
 /* What a kernel touches is looked at, and not only what its task names (parts/pages.c): parts end where pages do. */
 bool od_runtime_guards_parts(void);
 /* Whether the kernel has so far touched about as much of an argument as its tasks have named; it has not written to it

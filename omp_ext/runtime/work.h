@@ -16,6 +16,7 @@
 #include "omp_ext/libomp/team.h"
 #include "sched/engine/engine.h"
 
+typedef struct od_slice od_slice;     /* omp_ext/slices/slice.h */
 typedef struct od_entry od_entry;     /* omp_ext/tasks/entry.h */
 typedef struct od_structs od_structs; /* omp_ext/maps/structs/structs.h */
 
@@ -27,6 +28,7 @@ typedef struct od_kernel_call {
     void *kernel;        /* host entry: identifies the region */
     od_kernel_args args; /* what libomptarget gets where the call passes through */
     od_map_args map;     /* its map list, as far as it has been made simple */
+    const od_slice *slice; /* a part of its iterations, or it is watched (omp_ext/slices/slices.h); NULL: neither */
     od_structs *structs; /* what its map list has lost when it was flattened; NULL: nothing */
     const void *from;    /* of the program, where it is called */
 } od_kernel_call;
@@ -62,6 +64,17 @@ typedef enum od_job_kind {
     OD_JOB_SYNC,        /* a thread of the program waits for the grant and runs it itself */
 } od_job_kind;
 
+/* What page faults have shown of one run of a slice (omp_ext/slices/footprint.h). */
+enum { OD_TOUCHED_ARGUMENTS = 32, OD_FEW_PAGES = 16 };
+typedef struct od_touched_pages {
+    uint16_t read, written; /* pages, up to one more than a few */
+} od_touched_pages;
+typedef struct od_touched {
+    unsigned arguments, shares;
+    bool learns; /* it has all of its arrays, and is to show what it uses of them */
+    od_touched_pages pages[]; /* by argument and share */
+} od_touched;
+
 typedef struct od_job {
     od_task task;
     od_job_kind kind;
@@ -92,6 +105,9 @@ typedef struct od_job {
     void *handle;        /* libomptarget's, of a kernel that is still running, or NULL */
     od_ticket *ticket;   /* of what a host task has queued on its device, or NULL */
     od_request *after;   /* KERNEL: a request to carry out before its completion (map(always, from)) */
+    od_touched *touched; /* KERNEL, of a slice: what it has touched beside its part; else NULL */
+    void (*ended)(struct od_job *job); /* of a slice: instead of libomp's task, takes the job; without the lock */
+    void *slices;        /* ended's */
     od_node live;        /* in the runtime's list of jobs with an event, or of offered reservations */
     struct od_job *next; /* in a worker queue or the outbox */
 } od_job;

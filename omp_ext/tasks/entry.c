@@ -2,6 +2,7 @@
 /* What has been learnt about compiled code: a small hash table by address and footprint. See entry.h. */
 #define _GNU_SOURCE
 #include "omp_ext/tasks/entry.h"
+#include "omp_ext/slices/kernels.h"
 #include "util/memory.h"
 
 #include <link.h>
@@ -165,6 +166,8 @@ static void forget(od_entry *entry)
     free(entry->text);
     entry->text = NULL;
     entry->cost = entry->host = (od_cost){0};
+    od_slicing_destroy(entry->slicing);
+    entry->slicing = NULL;
     entry->weight = 0;
     entry->profile_read = false;
     entry->news = 0;

@@ -48,6 +48,7 @@ struct od_entry {
     od_learnt_depend depend[OD_MAX_LEARNT_DEPENDS];
     bool profile_read;          /* earlier runs have been looked at */
     bool is_data_construct;     /* omp_ext/tasks/constructs.h; under the runtime's lock */
+    struct od_slicing *slicing; /* of a kernel: omp_ext/slices/slices.h; malloc'ed, under the runtime's lock; or NULL */
     uint64_t news;          /* runs of this run */
     bool closed;            /* its library has been: to be used again for other code */
     struct od_source *text; /* omp_ext/services/source.h */

@@ -20,7 +20,6 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +88,10 @@ void od_job_destroy(od_job *job)
 
 static void finish(od_job *job)
 {
+    if (job->ended) {
+        job->ended(job);
+        return;
+    }
     od_detached task = job->detached;
     od_request *after = job->after;
     od_structs *structs = job->launch.call.structs;
@@ -126,7 +129,7 @@ static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     if (job->cost && job->launch.call.ident)
         job->cost->source = job->launch.call.ident;
     job->task.duration = od_entry_duration(job->cost);
-    job->task.host_seconds = job->kind == OD_JOB_KERNEL ? od_cpu_seconds(job->cost, code) : -1;
+    job->task.host_seconds = job->kind == OD_JOB_KERNEL && !job->ended ? od_cpu_seconds(job->cost, code) : -1;
     job->task.access = uses->access;
     job->task.naccess = uses->count;
     *uses = (od_uses){0};
@@ -139,6 +142,17 @@ static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
 void od_job_submit(od_job *job, od_uses *uses, const void *code)
 {
     submit(job->kind == OD_JOB_KERNEL ? od_runtime_lock_inline() : od_runtime_lock(), job, uses, code);
+    od_runtime_unlock();
+}
+
+void od_jobs_run(od_job **jobs, od_uses *uses, unsigned count, const bool *done)
+{
+    od_engine *engine = od_runtime_lock_to_wait(done);
+    od_engine_hold(engine); /* each device is asked when all are there */
+    for (unsigned i = 0; i < count; i++)
+        submit(engine, jobs[i], &uses[i], jobs[i]->launch.call.kernel);
+    od_engine_resume(engine);
+    od_runtime_wait(done);
     od_runtime_unlock();
 }
 

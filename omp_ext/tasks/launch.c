@@ -243,6 +243,8 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
         make_room((unsigned)k, device, args);
     od_icvs icvs = od_launch_begin_code(call->thread_limit);
     od_kernel_task own = od_serial_begin_kernel();
+    const od_slice *around = od_self.slice;
+    od_self.slice = call->slice;
     od_self.kernels++;
     od_self.launching = handle != NULL;
     od_self.async_handle = NULL;
@@ -251,6 +253,7 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     od_ompt_at(before);
     od_self.launching = false;
     od_self.kernels--;
+    od_self.slice = around;
     od_serial_end_kernel(own);
     od_launch_end_code(&icvs);
     if (k != OD_NOWHERE)

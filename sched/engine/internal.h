@@ -408,10 +408,20 @@ static inline bool od_datum_can_be_forgotten(const od_datum *d)
     return od_datum_is_idle(d) && !d->spill && !d->needed && od_datum_is_home(d);
 }
 
-/* True where nothing that the engine waits for will end on the device and free memory there. */
+/* Kernels elsewhere use pages of what is here, which stays until they end (data/pages.c). */
+static inline bool od_device_keeps_lent(const od_device *device)
+{
+    od_list_each(node, &device->resident)
+        if (od_container_of(node, od_replica, lru)->datum->lent)
+            return true;
+    return false;
+}
+
+/* True where nothing that the engine waits for will end, on the device or elsewhere, and free memory there. */
 static inline bool od_device_is_quiet(const od_device *device)
 {
-    return device->running <= device->blocked && !device->committed.count && !device->transfers && !device->awaiting;
+    return device->running <= device->blocked && !device->committed.count && !device->transfers && !device->awaiting &&
+           !od_device_keeps_lent(device);
 }
 
 static inline bool od_device_is_lost(const od_engine *e, int place)

@@ -146,13 +146,31 @@ static void print_host(const od_report *report, int width, FILE *file)
     }
 }
 
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void print_habits(const od_report *report, FILE *file)
 {
     if (report->habits)
         fprintf(file,
                 "ompdarts: %" PRIu64 " construct%s named the default device and no other was ever named: scheduled "
                 "like all others (OMPDARTS_DEVICE_CLAUSE=pin: not)\n",
-                report->habits, report->habits == 1 ? "" : "s");
+                report->habits, plural(report->habits));
+}
+
+static void print_slicing(const od_report *report, FILE *file)
+{
+    for (unsigned i = 0; i < report->nkernels; i++) {
+        const od_report_slicing *k = &report->kernels[i];
+        fprintf(file, "ompdarts: kernel %s:", k->name);
+        if (k->sliced)
+            fprintf(file, " %" PRIu64 " launch%s in %u slices", k->sliced, k->sliced == 1 ? "" : "es", k->slices);
+        if (k->whole)
+            fprintf(file, "%s %" PRIu64 " whole", k->sliced ? "," : "", k->whole);
+        fprintf(file, k->reason ? "; it %s\n" : "\n", k->reason);
+    }
 }
 
 static void print_faults(const od_device_stats *totals, FILE *file)
@@ -161,14 +179,14 @@ static void print_faults(const od_device_stats *totals, FILE *file)
         fprintf(file,
                 "ompdarts: %" PRIu64 " page fault%s of kernels that touched more of an array than depend clauses "
                 "named: %.3f MB, %.3f s of waiting\n",
-                totals->faults, totals->faults == 1 ? "" : "s", mb(totals->fault_bytes), seconds(totals->fault_ns));
+                totals->faults, plural(totals->faults), mb(totals->fault_bytes), seconds(totals->fault_ns));
 }
 
 static void print_reruns(const od_device_stats *totals, FILE *file)
 {
     if (totals->dropped_bytes)
         fprintf(file, "ompdarts: %.1f MB were dropped instead of spilled, %" PRIu64 " task%s ran again to make them\n",
-                mb(totals->dropped_bytes), totals->reruns, totals->reruns == 1 ? "" : "s");
+                mb(totals->dropped_bytes), totals->reruns, plural(totals->reruns));
 }
 
 static const char *about(char text[32], const od_outlook *outlook)
@@ -200,7 +218,7 @@ static void print_choices(const od_report *report, FILE *file)
     if (!all || !all->count)
         return;
     fprintf(file, "ompdarts: %s: settings chosen %" PRIu64 " time%s, %.4f s of processor time\n", report->policy,
-            all->count, all->count == 1 ? "" : "s", seconds(all->processor_ns));
+            all->count, plural(all->count), seconds(all->processor_ns));
     for (unsigned i = 0, kept = od_choices_kept(all); i < kept; i++)
         if (all->kept[i].adopted || i + 1 == kept)
             print_choice(&all->kept[i], report, file);
@@ -244,13 +262,14 @@ void od_report_print(const od_report *report, FILE *file)
     print_row("all", width, &totals, idle_ns, file);
     print_choices(report, file);
     print_habits(report, file);
+    print_slicing(report, file);
     print_faults(&totals, file);
     print_reruns(&totals, file);
     print_held(report, file);
     if (report->processors && report->processors < report->ndevices)
         fprintf(file,
                 "ompdarts: %u host devices and the program share %u processor%s: times say little about real devices\n",
-                report->ndevices, report->processors, report->processors == 1 ? "" : "s");
+                report->ndevices, report->processors, plural(report->processors));
 }
 
 /* --- JSON ------------------------------------------------------------------ */
@@ -356,6 +375,29 @@ static void add_totals(builder *b, const od_report *report)
         cJSON_Delete(object);
 }
 
+static void add_slicing(builder *b, cJSON *array, const od_report_slicing *k)
+{
+    builder one = {.object = cJSON_CreateObject()};
+
+    one.ok = b->ok && one.object && cJSON_AddItemToArray(array, one.object);
+    add_string(&one, "name", k->name);
+    add_integer(&one, "sliced", k->sliced);
+    add_integer(&one, "whole", k->whole);
+    add_integer(&one, "slices", k->slices);
+    if (k->reason)
+        add_string(&one, "reason", k->reason);
+    b->ok = one.ok;
+}
+
+static void add_kernels(builder *b, const od_report *report)
+{
+    cJSON *array = b->ok && report->nkernels ? cJSON_AddArrayToObject(b->object, "kernels") : NULL;
+
+    b->ok = b->ok && (array || !report->nkernels);
+    for (unsigned i = 0; b->ok && i < report->nkernels; i++)
+        add_slicing(b, array, &report->kernels[i]);
+}
+
 static void add_outlook(builder *b, const char *role, const od_outlook *outlook)
 {
     cJSON *object = b->ok && outlook->name[0] ? cJSON_AddObjectToObject(b->object, role) : NULL;
@@ -419,6 +461,7 @@ static char *json_text(const od_report *report)
     add_number(&b, "sched_ns_per_task", od_report_sched_ns_per_task(report));
     add_integer(&b, "spill_peak_bytes", report->engine.spill_peak_bytes);
     add_choices(&b, report);
+    add_kernels(&b, report);
     add_totals(&b, report);
     add_devices(&b, report);
     add_cpus(&b, report);

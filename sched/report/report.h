@@ -19,6 +19,15 @@ typedef struct od_report_device {
     od_device_stats stats;
 } od_report_device;
 
+/* A kernel that might have run in slices (OMPDARTS_SLICE). */
+typedef struct od_report_slicing {
+    const char *name;    /* what the user knows it by, borrowed */
+    uint64_t sliced;     /* launches in slices */
+    uint64_t whole;      /* launches in one piece */
+    unsigned slices;     /* of the last one in slices; 0: there was none */
+    const char *reason;  /* why its last launch was whole, borrowed; NULL: it was not */
+} od_report_slicing;
+
 typedef struct od_report {
     const char *program; /* names, borrowed */
     const char *policy;
@@ -29,6 +38,8 @@ typedef struct od_report {
     const od_choices *choices; /* of settings, borrowed; NULL: nothing chose */
     uint64_t habits;     /* constructs that named the default device and were scheduled all the same */
     unsigned processors; /* that host devices share with the program; 0: devices compute by themselves */
+    unsigned nkernels;
+    const od_report_slicing *kernels; /* nkernels, borrowed */
     unsigned ndevices;
     const od_report_device *devices; /* ndevices, borrowed */
 } od_report;

@@ -11,6 +11,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/libomp/serial.h"
+#include "omp_ext/slices/slice.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/services/watchdog.h"
 
@@ -136,6 +137,8 @@ int32_t __kmpc_cancel(od_ident *ident, int32_t gtid, int32_t kind)
 int32_t __kmpc_reduce(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
                       void *lock)
 {
+    if (od_slice_may_reduce())
+        return od_slice_reduces(REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock));
     if (od_barrier_is_as_written())
         return REAL(__kmpc_reduce)(ident, gtid, nvars, size, data, reduce, lock);
     od_barrier_begin(ident, gtid);
@@ -150,6 +153,7 @@ void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
         REAL(__kmpc_end_reduce)(ident, gtid, lock);
         return;
     }
+    od_slice_unlock();
     {
         OD_PROGRAM_CALL;
         REAL(__kmpc_end_reduce)(ident, gtid, lock);
@@ -161,6 +165,8 @@ void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
 int32_t __kmpc_reduce_nowait(od_ident *ident, int32_t gtid, int32_t nvars, size_t size, void *data, od_reduction reduce,
                              void *lock)
 {
+    if (od_slice_may_reduce())
+        return od_slice_reduces(REAL(__kmpc_reduce_nowait)(ident, gtid, nvars, size, data, reduce, lock));
     if (od_barrier_is_as_written() || !od_detach_reduces_in_barrier())
         return REAL(__kmpc_reduce_nowait)(ident, gtid, nvars, size, data, reduce, lock);
     od_barrier_begin(ident, gtid);
@@ -237,7 +243,8 @@ typedef struct region {
     size_t count;
     void *const *args; /* `count` */
     od_team *team;
-    const void *from; /* of the program, where it is called */
+    const od_slice *slice; /* of the kernel that it belongs to */
+    const void *from;      /* of the program, where it is called */
 } region;
 
 /* Calls function(leading…, the region's arguments…). */
@@ -285,9 +292,12 @@ static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
 {
     if (!od_self.kernels)
         od_faults_join_kernel();
+    const od_slice *before = od_self.slice;
+    od_self.slice = r->slice;
     od_self.kernels++;
     call_outlined(r, gtid, tid);
     od_self.kernels--;
+    od_self.slice = before;
 }
 
 typedef void (*fork_call)(od_ident *, int32_t, void *, ...);
@@ -323,7 +333,10 @@ static void begin_region(region *r)
 /* The region of a variadic call. */
 static region collect(od_ident *ident, void *outlined, int32_t count, void **args, va_list list)
 {
-    region r = {.ident = ident, .outlined = (void (*)(void))(uintptr_t)outlined, .args = args};
+    region r = {.ident = ident,
+                .outlined = (void (*)(void))(uintptr_t)outlined,
+                .args = args,
+                .slice = od_self.slice};
     for (int32_t i = 0; i < count; i++)
         args[r.count++] = va_arg(list, void *);
     return r;
@@ -365,6 +378,7 @@ void __kmpc_fork_call_if(od_ident *ident, int32_t count, void *outlined, int32_t
                 .outlined = (void (*)(void))(uintptr_t)outlined,
                 .count = args != NULL,
                 .args = &args,
+                .slice = od_self.slice,
                 .from = __builtin_return_address(0)};
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident), zero = 0;
     (void)count;

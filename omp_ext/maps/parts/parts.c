@@ -2,7 +2,9 @@
 /* See parts.h. */
 #include "omp_ext/maps/parts/parts.h"
 
+#include "memmgr/window/shares.h"
 #include "omp_ext/runtime/runtime.h"
+#include "omp_ext/slices/footprint.h"
 #include "util/container/array.h"
 
 /* --- what a task names ------------------------------------------------------ */
@@ -238,6 +240,111 @@ static od_status watch_input(od_engine *engine, const od_map_args *args, const o
     return status == OD_EDEVICE ? OD_OK : status;
 }
 
+/* --- slices ----------------------------------------------------------------------- */
+
+od_divisible od_parts_divisible(od_engine *engine, const od_map_args *args, int32_t i)
+{
+    od_reference reference = od_refer_to_regions(engine, args, i);
+    const od_region *region = reference.region;
+    if (!reference.size)
+        return OD_DIVISIBLE;
+    if (!region)
+        return OD_DIVISIBLE_NOT_MAPPED;
+    if (!is_whole(&reference) || (args->types[i] & OD_MAP_ALWAYS))
+        return OD_DIVISIBLE_NOT_SECTION;
+    if (!may_be_in_parts(args, region))
+        return OD_DIVISIBLE_NOT_HELD;
+    if (!od_runtime_backend()->windows || !od_runtime_guards_parts())
+        return OD_DIVISIBLE_NOT_HERE;
+    return region->window || od_runtime_may_divide(region) ? OD_DIVISIBLE : OD_DIVISIBLE_NOT_NOW;
+}
+
+static od_shares shares_of(const od_region *region, const od_parts_slice *slice)
+{
+    return (od_shares){region->base, region->size, slice->count};
+}
+
+static od_mode mode_of_share(const od_parts_slice *slice, int32_t argument, unsigned share)
+{
+    static const od_mode modes[] = {
+        [OD_SHARE_UNUSED] = 0, [OD_SHARE_READ] = OD_READ, [OD_SHARE_OWNED] = OD_READ_WRITE};
+    if (slice->learns)
+        return OD_READ_WRITE;
+    return modes[od_footprint_use(slice->footprint, (unsigned)argument, slice->index, share)];
+}
+
+/* A slice that uses nothing of an array gets its address all the same, with a share that nobody writes or its own. */
+static od_status add_any(od_parts *parts, const od_shares *shares, const od_parts_slice *slice)
+{
+    uintptr_t begin = od_share_begin(shares, slice->index), end = od_share_begin(shares, slice->index + 1);
+    return parts->count ? OD_OK : add(parts, begin, end - begin, OD_READ);
+}
+
+static od_status find_shares(od_engine *engine, od_region *region, const od_parts_named *named, od_parts *parts)
+{
+    const od_parts_slice *slice = named->slice;
+    od_shares shares = shares_of(region, slice);
+    od_status status = od_runtime_divide(engine, region);
+    if (status)
+        return status == OD_EDEVICE ? OD_OK : status;
+    if (!od_shares_are_pages(&shares)) /* all share it, page by page */
+        return add(parts, region->base, region->size, slice->learns ? OD_READ_WRITE : OD_READ);
+    for (unsigned j = 0; j < slice->count && !status; j++) {
+        uintptr_t begin = od_share_begin(&shares, j), end = od_share_begin(&shares, j + 1);
+        od_mode mode = mode_of_share(slice, named->argument, j);
+        if (mode)
+            status = add(parts, begin, end - begin, mode);
+    }
+    return status ? status : add_any(parts, &shares, slice);
+}
+
+typedef struct shape {
+    od_shares shares;
+    bool fits;
+} shape;
+
+static bool is_share(od_datum *d, void *arg)
+{
+    shape *s = arg;
+    unsigned j = od_share_of(&s->shares, d->base);
+    uintptr_t begin = od_share_begin(&s->shares, j);
+    return s->fits &= d->base == begin && d->size == od_share_begin(&s->shares, j + 1) - begin;
+}
+
+od_status od_parts_prepare(od_engine *engine, const od_map_args *args, int32_t i, unsigned slices)
+{
+    od_region *region = od_refer_to_regions(engine, args, i).region;
+    if (!region)
+        return OD_OK;
+    shape s = {{region->base, region->size, slices}, true};
+    od_status status = od_runtime_divide(engine, region);
+    if (status)
+        return status == OD_EDEVICE ? OD_OK : status;
+    od_directory_visit(od_engine_directory(engine), region->base, region->size, is_share, &s);
+    if (s.fits)
+        return OD_OK;
+    status = od_engine_divide(engine, region, od_window_hold(region->window), true);
+    if (status)
+        od_window_release(region->window);
+    return status;
+}
+
+size_t od_parts_slice_bytes(od_engine *engine, const od_map_args *args, int32_t i, const od_parts_slice *slice)
+{
+    const od_region *region = od_refer_to_regions(engine, args, i).region;
+    size_t bytes = 0;
+    if (!region)
+        return 0;
+    od_shares shares = shares_of(region, slice);
+    if (!od_shares_are_pages(&shares))
+        return od_window_span(region->base, region->size);
+    for (unsigned j = 0; j < slice->count; j++) {
+        uintptr_t begin = od_share_begin(&shares, j), end = od_share_begin(&shares, j + 1);
+        bytes += mode_of_share(slice, i, j) ? od_window_span(begin, end - begin) : 0;
+    }
+    return bytes;
+}
+
 /* --- both ----------------------------------------------------------------------- */
 
 void od_parts_join(od_engine *engine, od_region *region)
@@ -270,6 +377,8 @@ od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_ref
         od_parts_join(engine, region);
         return OD_OK;
     }
+    if (named->slice && is_whole(reference))
+        return find_shares(engine, region, named, parts);
     if (!is_whole(reference))
         return find_around(engine, args, reference, named, parts);
     bool input = may_be_input(args, reference, named);

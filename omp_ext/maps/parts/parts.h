@@ -32,6 +32,13 @@ typedef struct od_parts {
     uint32_t count, capacity;
 } od_parts;
 
+/* What a slice of a kernel is taken to use of arrays; page faults correct it. */
+typedef struct od_parts_slice {
+    unsigned index, count;
+    const struct od_footprint *footprint; /* omp_ext/slices/footprint.h */
+    bool learns; /* it gets all of them */
+} od_parts_slice;
+
 /* What a task says. */
 typedef struct od_parts_named {
     const od_depend *depends;
@@ -40,6 +47,7 @@ typedef struct od_parts_named {
     const void *user; /* the thread, where that is alone in its team and waits for the kernel; else NULL */
     bool all; /* what depend items name beside a section that is mapped, too; else page faults bring it */
     int32_t argument;
+    const od_parts_slice *slice; /* nothing but this; NULL: it is no slice */
 } od_parts_named;
 
 /* The parts of a region that a kernel uses, by its depend items; or by what is known of the region, where it is in
@@ -48,6 +56,20 @@ typedef struct od_parts_named {
  * region and retry. Locked. */
 od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_reference *reference,
                         const od_parts_named *named, od_parts *parts);
+/* Whether kernels that use argument i may run in slices: it is an array that may be in parts, or no datum. Locked. */
+typedef enum od_divisible {
+    OD_DIVISIBLE,
+    OD_DIVISIBLE_NOT_HERE,    /* devices have no windows */
+    OD_DIVISIBLE_NOT_MAPPED,  /* it is in no region */
+    OD_DIVISIBLE_NOT_SECTION, /* a section of a region, or with `always` */
+    OD_DIVISIBLE_NOT_HELD,    /* pointers are attached in it, or the program holds its address */
+    OD_DIVISIBLE_NOT_NOW,     /* others use it in one piece */
+} od_divisible;
+od_divisible od_parts_divisible(od_engine *engine, const od_map_args *args, int32_t i);
+/* Data of the array are exactly shares of so many slices, or none. OD_EFULL: settle the region and retry. Locked. */
+od_status od_parts_prepare(od_engine *engine, const od_map_args *args, int32_t i, unsigned slices);
+/* Bytes that one slice of so many uses of argument i. Locked. */
+size_t od_parts_slice_bytes(od_engine *engine, const od_map_args *args, int32_t i, const od_parts_slice *slice);
 /* The region is one datum again, if it was in parts. Locked. */
 void od_parts_join(od_engine *engine, od_region *region);
 

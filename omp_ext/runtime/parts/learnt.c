@@ -3,10 +3,11 @@
  * say for ever. Under the lock. */
 #include "omp_ext/runtime/internal.h"
 
+#include "memmgr/window/shares.h"
 #include "util/log.h"
 #include "util/memory.h"
 
-enum { KERNELS = 256, ARGUMENTS = 32, TRIES = 8, MOST_FAULTS = 64 };
+enum { KERNELS = 256, ARGUMENTS = OD_TOUCHED_ARGUMENTS, TRIES = 8, MOST_FAULTS = 64 };
 
 typedef struct known {
     const void *kernel;
@@ -31,6 +32,24 @@ static known *find(const void *kernel, bool add)
     return NULL;
 }
 
+/* Of the share that the address is in. NULL: the argument is not looked at. */
+static od_touched_pages *pages_at(od_touched *touched, int32_t argument, const od_window *window, uintptr_t host)
+{
+    od_shares shares = {window->base, window->size, touched->shares};
+    if ((unsigned)argument >= touched->arguments)
+        return NULL;
+    return &touched->pages[(unsigned)argument * touched->shares + od_share_of(&shares, host)];
+}
+
+/* True once it has been so many pages that the rest need not be counted. */
+static bool note_touched(od_touched_pages *pages, bool write, bool all)
+{
+    uint16_t *count = !pages ? NULL : write ? &pages->written : &pages->read;
+    if (count && *count <= OD_FEW_PAGES)
+        *count = all ? OD_FEW_PAGES + 1 : *count + 1;
+    return !count || *count > OD_FEW_PAGES;
+}
+
 static void note(const void *kernel, unsigned argument, bool write)
 {
     known *at = find(kernel, true);
@@ -44,13 +63,20 @@ static void note(const void *kernel, unsigned argument, bool write)
                kernel, argument + 1);
 }
 
-void od_runtime_note_fault(const od_task *task, const od_window *window, bool write)
+bool od_runtime_note_fault(const od_task *task, const od_window *window, uintptr_t host, bool write, bool all)
 {
     const od_job *job = task->user;
     const od_launch *launch = &job->launch;
-    for (int32_t i = 0; i < launch->call.map.count && i < ARGUMENTS; i++)
-        if (launch->access_of[i] >= 0 && task->access[launch->access_of[i]].datum->window == window)
+    bool enough = false;
+    for (int32_t i = 0; i < launch->call.map.count && i < ARGUMENTS; i++) {
+        if (launch->access_of[i] < 0 || task->access[launch->access_of[i]].datum->window != window)
+            continue;
+        if (job->touched)
+            enough |= note_touched(pages_at(job->touched, i, window, host), write, all);
+        else
             note(launch->call.kernel, (unsigned)i, write);
+    }
+    return enough;
 }
 
 bool od_runtime_names_its_parts(const void *kernel, int32_t argument)

@@ -18,12 +18,13 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/faults.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/runtime/parts/turns.h"
+#include "util/clock.h"
 #include "util/container/tree.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct page {
     od_node link;      /* in `pages` */
@@ -35,6 +36,7 @@ typedef struct page {
     uint64_t readers; /* devices that have its contents, which are current where it has no writer */
     int writer;       /* the one device that may write to it, or OD_NOWHERE */
     bool dirty;       /* written to since it was the same everywhere */
+    unsigned moves;   /* how often it has been written to on another device than before */
     uint64_t counted; /* devices that have memory for it beside their parts */
     size_t account[];
 } page;
@@ -42,7 +44,10 @@ typedef struct page {
 static od_list pages; /* oldest first; od_runtime.lock */
 static od_tree by_address;
 
+static od_turns turns; /* for pages that move often */
+
 enum { MOST_TASKS = 64, MOST_PAGES = 64 }; /* tasks open on a device; pages beside its parts */
+enum { MANY_MOVES = 8 };
 
 static struct {
     od_task *task[MOST_TASKS];
@@ -302,6 +307,7 @@ static void grant_write(page *p, unsigned k)
     p->readers = OD_BIT(k);
     p->writer = (int)k;
     p->dirty = true;
+    p->moves++;
     set_access(p, k);
 }
 
@@ -321,11 +327,12 @@ static od_window *find_window(uintptr_t at, unsigned *k, uintptr_t *host)
 }
 
 /* Of all kernels that run there: which one it was is not known. */
-static void note_fault(unsigned k, const od_window *window, const od_datum *part, const od_fault *fault)
+static void note_fault(unsigned k, const od_window *window, uintptr_t host, const od_datum *part, const od_fault *fault,
+                       bool all)
 {
     od_engine_count_fault(od_runtime.engine, k, part, fault->since_ns);
     for (unsigned t = 0; t < device[k].count; t++)
-        od_runtime_note_fault(device[k].task[t], window, fault->write);
+        od_runtime_note_fault(device[k].task[t], window, host, fault->write, all);
 }
 
 /* A datum that the kernels only seemed to read: where no other device uses it they are its writers from now on. NULL:
@@ -348,6 +355,30 @@ static const od_datum *open_for_writing(od_window *window, uintptr_t host, unsig
     return opened;
 }
 
+static bool learns(const od_task *task)
+{
+    const od_job *job = task->user;
+    return job->touched && job->touched->learns;
+}
+
+/* What is the task's, but closed in order to see how much of it the kernel uses: page by page at first. */
+static bool open_for_learning(od_window *window, uintptr_t host, unsigned k, const od_fault *fault)
+{
+    for (unsigned t = 0; t < device[k].count; t++) {
+        const od_task *task = device[k].task[t];
+        for (uint32_t i = 0; learns(task) && i < task->naccess; i++) {
+            const od_datum *d = task->access[i].datum;
+            if (d->window != window || host - d->base >= d->size || d->lent)
+                continue;
+            bool all = od_runtime_note_fault(task, window, host, fault->write, false);
+            protect(window, k, all ? d->base : host, all ? d->size : 1,
+                    fault->write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
+            return true;
+        }
+    }
+    return false;
+}
+
 static od_status serve_locked(const od_fault *fault)
 {
     unsigned k;
@@ -356,9 +387,11 @@ static od_status serve_locked(const od_fault *fault)
     od_window *window = find_window(fault->address, &k, &host);
     if (!window)
         return OD_EINVAL;
+    if (open_for_learning(window, host, k, fault))
+        return OD_OK;
     const od_datum *opened = fault->write ? open_for_writing(window, host, k) : NULL;
     if (opened) {
-        note_fault(k, window, opened, fault);
+        note_fault(k, window, host, opened, fault, true);
         return OD_OK;
     }
     uintptr_t base = od_window_page_begin(host), end = base + od_window_page();
@@ -367,25 +400,22 @@ static od_status serve_locked(const od_fault *fault)
     od_status status = borrow(window, base, end - base, &p);
     if (status)
         return status;
+    if (p->moves > MANY_MOVES && !od_turns_take(&turns, k, fault->since_ns, od_clock_ns()))
+        return OD_EBUSY;
     if (fault->write)
         grant_write(p, k);
     else
         grant_read(p, k);
-    note_fault(k, window, p->part, fault);
+    note_fault(k, window, host, p->part, fault, false);
     return OD_OK;
 }
 
-static bool serve(const od_fault *fault)
+static od_status serve(const od_fault *fault)
 {
-    od_status status;
-    for (;;) {
-        od_runtime_lock();
-        status = serve_locked(fault);
-        od_runtime_unlock();
-        if (status != OD_EBUSY)
-            return status == OD_OK;
-        nanosleep(&(struct timespec){.tv_nsec = 20 * 1000}, NULL);
-    }
+    od_runtime_lock();
+    od_status status = serve_locked(fault);
+    od_runtime_unlock();
+    return status;
 }
 
 /* --- kernels begin and end ------------------------------------------------------------- */
@@ -446,6 +476,10 @@ void od_runtime_open_parts(od_task *task, unsigned k)
         od_fatal("too many kernels run on one device at once");
     device[k].task[device[k].count++] = task;
     update(task, k);
+    for (uint32_t i = 0; learns(task) && i < task->naccess; i++)
+        if (task->access[i].datum->window)
+            protect(task->access[i].datum->window, k, task->access[i].datum->base, task->access[i].datum->size,
+                    OD_WINDOW_CLOSED);
     od_runtime_unlock();
 }
 
@@ -479,5 +513,7 @@ void od_runtime_close_parts(const od_task *task, unsigned k)
     device[k].task[i] = device[k].task[--device[k].count];
     update(task, k);
     settle_pages(k);
+    if (!device[k].count)
+        od_turns_end(&turns, k, od_clock_ns());
     od_runtime_unlock();
 }

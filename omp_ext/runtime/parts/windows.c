@@ -46,13 +46,18 @@ static void open_window(const od_window *window)
     }
 }
 
+bool od_runtime_may_divide(const od_region *region)
+{
+    return od_runtime.backend.windows && region->joins <= MOST_JOINS;
+}
+
 od_status od_runtime_divide(od_engine *engine, od_region *region)
 {
     const od_backend *backend = &od_runtime.backend;
     od_window *window;
     if (region->window)
         return OD_OK;
-    if (!backend->windows || region->joins > MOST_JOINS || !can_watch(region))
+    if (!od_runtime_may_divide(region) || !can_watch(region))
         return OD_EDEVICE;
     if (od_window_create(backend->windows, backend->state, backend->ndevices, region->base, region->size, &window)) {
         keep_whole(region, "there are not enough addresses");

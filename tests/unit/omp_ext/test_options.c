@@ -167,6 +167,7 @@ static void defaults(void **state)
     assert_int_equal(options.coherence, OD_COHERENCE_AUTO);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_AUTO);
     assert_int_equal(options.priority, OD_PRIORITY_AUTO);
+    assert_int_equal(options.slice, OD_SLICE_OFF);
     assert_string_equal(options.stats.file, "");
     assert_string_equal(options.record, "");
     assert_false(options.stats.summary);
@@ -202,6 +203,7 @@ static void values_reach_their_members(void **state)
     setenv("OMPDARTS_COHERENCE", "depend", 1);
     setenv("OMPDARTS_DEVICE_CLAUSE", "hint", 1);
     setenv("OMPDARTS_PRIORITY", "none", 1);
+    setenv("OMPDARTS_SLICE", "8", 1);
     setenv("OMPDARTS_STATS", "summary,/tmp/ompdarts-stats.json", 1);
     setenv("OMPDARTS_SEED", "18446744073709551615", 1);
     setenv("OMPDARTS_LOG", "debug", 1);
@@ -223,6 +225,7 @@ static void values_reach_their_members(void **state)
     assert_int_equal(options.coherence, OD_COHERENCE_DEPEND);
     assert_int_equal(options.device_clause, OD_DEVICE_CLAUSE_HINT);
     assert_int_equal(options.priority, OD_PRIORITY_NONE);
+    assert_int_equal(options.slice, 8);
     assert_string_equal(options.stats.file, "/tmp/ompdarts-stats.json");
     assert_true(options.stats.summary);
     assert_true(options.sched.seed == UINT64_MAX);
@@ -394,6 +397,9 @@ static void bad_values_are_refused(void **state)
     refuse("OMPDARTS_COHERENCE", "0", "auto|strict|depend");
     refuse("OMPDARTS_DEVICE_CLAUSE", "PIN", "auto|pin|hint");
     refuse("OMPDARTS_PRIORITY", "some", "auto|clause|none");
+    refuse("OMPDARTS_SLICE", "1", "a whole number from 2 to 64");
+    refuse("OMPDARTS_SLICE", "65", "a whole number from 2 to 64");
+    refuse("OMPDARTS_SLICE", "on", "a whole number from 2 to 64");
     refuse("OMPDARTS_SPILL", "yes", "0|1");
     refuse("OMPDARTS_SEED", "-3", "from 0 to 18446744073709551615");
     refuse("OMPDARTS_SEED", "18446744073709551616", "from 0 to 18446744073709551615");

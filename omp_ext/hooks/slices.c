@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What kernels that run in slices ask libomp: which iterations are theirs, and to be alone. See slice.h. */
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/slices/slice.h"
+
+/* --- loops ----------------------------------------------------------------------- */
+
+enum { DISTRIBUTE_CHUNKED = 91, DISTRIBUTE = 92, MODIFIERS = 3 << 29 }; /* sched_type */
+
+static bool is_distribute(int32_t schedule)
+{
+    schedule &= ~MODIFIERS;
+    return schedule == DISTRIBUTE || schedule == DISTRIBUTE_CHUNKED;
+}
+
+static bool see_loop(const od_slice *slice, int32_t schedule, bool plain, uint64_t n)
+{
+    bool chunks = (schedule & ~MODIFIERS) == DISTRIBUTE_CHUNKED;
+    bool known = !chunks && plain && n == slice->trip_count;
+    od_slice_see(chunks ? OD_SEEN_CHUNKS : known ? OD_SEEN_LOOP : OD_SEEN_OTHER);
+    return !chunks && plain;
+}
+
+/* *last: whether the loop's last iteration is among them, of n in all. */
+static od_iterations narrow(const od_slice *slice, uint64_t n, od_iterations team, int32_t *last)
+{
+    od_iterations own = od_slice_cut(slice, n, team);
+    if (last && (own.first > own.last || own.last + 1 != n))
+        *last = 0;
+    return own;
+}
+
+/* A worksharing loop's iterations are its team's, which a slice has narrowed already. */
+#define STATIC_INIT(name, type, step)                                                                                  \
+    void name(od_ident *ident, int32_t gtid, int32_t schedule, int32_t *last, type *lower, type *upper, step *stride,  \
+              step increment, step chunk)                                                                              \
+    {                                                                                                                  \
+        const od_slice *slice = od_self.slice;                                                                         \
+        if (!slice || !is_distribute(schedule) || *lower > *upper) {                                                   \
+            REAL(name)(ident, gtid, schedule, last, lower, upper, stride, increment, chunk);                           \
+            return;                                                                                                    \
+        }                                                                                                              \
+        type first = *lower;                                                                                           \
+        uint64_t n = (uint64_t)*upper - (uint64_t)first + 1;                                                           \
+        REAL(name)(ident, gtid, schedule, last, lower, upper, stride, increment, chunk);                               \
+        if (!see_loop(slice, schedule, increment == 1, n) || slice->count == 1)                                        \
+            return;                                                                                                    \
+        od_iterations team = {1, 0};                                                                                   \
+        if (*lower <= *upper)                                                                                          \
+            team = (od_iterations){(uint64_t)*lower - (uint64_t)first, (uint64_t)*upper - (uint64_t)first};            \
+        team = narrow(slice, n, team, last);                                                                           \
+        *lower = (type)((uint64_t)first + team.first);                                                                 \
+        *upper = (type)((uint64_t)first + team.last);                                                                  \
+    }
+
+STATIC_INIT(__kmpc_for_static_init_4, int32_t, int32_t)
+STATIC_INIT(__kmpc_for_static_init_4u, uint32_t, int32_t)
+STATIC_INIT(__kmpc_for_static_init_8, int64_t, int64_t)
+STATIC_INIT(__kmpc_for_static_init_8u, uint64_t, int64_t)
+
+/* --- critical sections ----------------------------------------------------------- */
+
+static void before_section(void)
+{
+    od_slice_see(OD_SEEN_CRITICAL);
+    od_slice_lock();
+}
+
+void __kmpc_critical(od_ident *ident, int32_t gtid, void *lock)
+{
+    if (od_slice_concerns())
+        before_section();
+    REAL(__kmpc_critical)(ident, gtid, lock);
+}
+
+void __kmpc_critical_with_hint(od_ident *ident, int32_t gtid, void *lock, uint32_t hint)
+{
+    if (od_slice_concerns())
+        before_section();
+    REAL(__kmpc_critical_with_hint)(ident, gtid, lock, hint);
+}
+
+/* Ours, too, is open until the end of the outermost section that has begun in slices. */
+void __kmpc_end_critical(od_ident *ident, int32_t gtid, void *lock)
+{
+    if (!od_self.slice_locks) {
+        REAL(__kmpc_end_critical)(ident, gtid, lock);
+        return;
+    }
+    REAL(__kmpc_end_critical)(ident, gtid, lock);
+    od_slice_unlock();
+}
+
+void __kmpc_end_reduce_nowait(od_ident *ident, int32_t gtid, void *lock)
+{
+    od_slice_unlock();
+    REAL(__kmpc_end_reduce_nowait)(ident, gtid, lock);
+}

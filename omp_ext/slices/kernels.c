@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See kernels.h. */
+#include "omp_ext/slices/kernels.h"
+
+#include "omp_ext/slices/slice.h"
+
+#include <stdlib.h>
+
+enum { WATCHED = 2, TRIAL = 3, FIRST_PAUSE = 16, MOST_PAUSE = 4096 }; /* launches */
+static const double shortest_s = 100e-6;
+
+const char *od_whole_text(od_whole reason)
+{
+    static const char *const texts[OD_WHOLE_REASONS] = {
+        [OD_WHOLE_WATCHED] = "has run once",
+        [OD_WHOLE_NO_LOOP] = "is more than one distribute loop",
+        [OD_WHOLE_CHUNKS] = "has a dist_schedule with chunks",
+        [OD_WHOLE_REDUCTION] = "has a reduction",
+        [OD_WHOLE_CRITICAL] = "has critical sections",
+        [OD_WHOLE_LIBRARY] = "is in a program with atomic operations that processors do not have",
+        [OD_WHOLE_CLASHES] = "writes to the same pages in all slices",
+        [OD_WHOLE_FEW] = "has fewer iterations than slices, or none that are known before it runs",
+        [OD_WHOLE_NO_WINDOWS] = "runs on devices where page faults are not seen",
+        [OD_WHOLE_NO_REGION] = "uses data outside of data regions",
+        [OD_WHOLE_SECTION] = "maps sections of what is entered, or with always",
+        [OD_WHOLE_POINTERS] = "uses structs with pointers, or device addresses",
+        [OD_WHOLE_SHARED] = "uses arrays that others use in one piece, or is launched by several threads",
+        [OD_WHOLE_LARGE] = "needs more than a device's memory, in its slices or to find out what these use",
+        [OD_WHOLE_SHORT] = "takes less than 100 microseconds",
+        [OD_WHOLE_SLOWER] = "was not faster in slices",
+    };
+    return texts[reason] ? texts[reason] : "";
+}
+
+static bool is_for_good(od_whole reason)
+{
+    return reason >= OD_WHOLE_NO_LOOP && reason <= OD_WHOLE_CLASHES;
+}
+
+static od_whole judge(unsigned seen)
+{
+    if (seen & OD_SEEN_REDUCTION)
+        return OD_WHOLE_REDUCTION;
+    if (seen & OD_SEEN_CRITICAL)
+        return OD_WHOLE_CRITICAL;
+    if (seen & OD_SEEN_LIBRARY)
+        return OD_WHOLE_LIBRARY;
+    if (seen & OD_SEEN_CHUNKS)
+        return OD_WHOLE_CHUNKS;
+    return seen == OD_SEEN_LOOP ? OD_WHOLE_NOT : OD_WHOLE_NO_LOOP;
+}
+
+static void shorten(double *shortest, double seconds)
+{
+    if (*shortest <= 0 || seconds < *shortest)
+        *shortest = seconds;
+}
+
+void od_slicing_note_whole(od_slicing *s, double seconds)
+{
+    if (s->watched) /* the first one brings the data */
+        shorten(&s->whole_s, seconds);
+    s->watched = true;
+    s->whole_launches++;
+}
+
+void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds)
+{
+    s->reason = s->footprint && od_footprint_clashes(s->footprint) ? OD_WHOLE_CLASHES : OD_WHOLE_NOT;
+    s->slices = slices;
+    s->sliced_launches++;
+    if (seconds <= 0)
+        return;
+    s->trial++;
+    shorten(&s->sliced_s, seconds);
+}
+
+void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched)
+{
+    if (s->footprint && s->footprint->slices == touched->shares)
+        od_footprint_add(s->footprint, slice, touched);
+}
+
+bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices)
+{
+    if (s->footprint && s->footprint->slices == slices)
+        return true;
+    free(s->footprint);
+    s->footprint = od_footprint_create(arguments, slices);
+    s->learnt = false;
+    return s->footprint;
+}
+
+void od_slicing_destroy(od_slicing *s)
+{
+    if (s)
+        free(s->footprint);
+    free(s);
+}
+
+/* The last trial did not pay: whole again, for longer each time. */
+static void pause_trials(od_slicing *s)
+{
+    s->pause = s->pause ? 2 * s->pause : FIRST_PAUSE;
+    s->pause = s->pause < MOST_PAUSE ? s->pause : MOST_PAUSE;
+    s->wait = s->pause;
+    s->trial = 0;
+    s->whole_s = s->sliced_s = 0;
+}
+
+static od_whole decide_by_time(od_slicing *s)
+{
+    if (s->wait) {
+        s->wait--;
+        return OD_WHOLE_SLOWER;
+    }
+    if (s->whole_launches < WATCHED || s->whole_s <= 0)
+        return OD_WHOLE_WATCHED;
+    if (s->whole_s < shortest_s)
+        return OD_WHOLE_SHORT;
+    if (s->trial < TRIAL || s->sliced_s < s->whole_s)
+        return OD_WHOLE_NOT;
+    pause_trials(s);
+    return OD_WHOLE_SLOWER;
+}
+
+od_whole od_slicing_decide(od_slicing *s, bool try)
+{
+    if (!s->watched)
+        return OD_WHOLE_WATCHED;
+    if (is_for_good(s->reason))
+        return s->reason;
+    od_whole reason = judge(atomic_load_explicit(&s->seen, memory_order_relaxed));
+    return reason || !try ? reason : decide_by_time(s);
+}

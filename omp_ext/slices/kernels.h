@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What is known of a kernel that may run in slices: a record of its od_entry, on plain numbers. */
+#ifndef OD_OMP_EXT_SLICES_KERNELS_H
+#define OD_OMP_EXT_SLICES_KERNELS_H
+
+#include "omp_ext/slices/footprint.h"
+
+#include <stdatomic.h>
+
+/* Why a kernel's last launch was whole. */
+typedef enum od_whole {
+    OD_WHOLE_NOT, /* it was not */
+    OD_WHOLE_WATCHED,
+    OD_WHOLE_NO_LOOP, /* the first of those that are for good */
+    OD_WHOLE_CHUNKS,
+    OD_WHOLE_REDUCTION,
+    OD_WHOLE_CRITICAL,
+    OD_WHOLE_LIBRARY,
+    OD_WHOLE_CLASHES, /* the last of them */
+    OD_WHOLE_FEW,
+    OD_WHOLE_NO_WINDOWS,
+    OD_WHOLE_NO_REGION,
+    OD_WHOLE_SECTION,
+    OD_WHOLE_POINTERS,
+    OD_WHOLE_SHARED,
+    OD_WHOLE_LARGE,
+    OD_WHOLE_SHORT,
+    OD_WHOLE_SLOWER,
+    OD_WHOLE_REASONS
+} od_whole;
+
+/* For people. */
+const char *od_whole_text(od_whole reason);
+
+typedef struct od_slicing {
+    atomic_uint seen;  /* od_seen; compiled code's threads add to it */
+    bool watched;      /* it has run whole, and has been */
+    od_whole reason;   /* why the last launch was whole; those for good stay */
+    od_footprint *footprint; /* malloc'ed, of so many slices as were planned last; or NULL */
+    bool learnt;             /* there has been a launch to find it */
+    uint64_t whole_launches, sliced_launches;
+    unsigned slices;   /* of the last launch in slices */
+    double whole_s;    /* the shortest launches of the last trial, seconds; 0: none */
+    double sliced_s;
+    unsigned trial;    /* launches in slices of this trial */
+    unsigned pause, wait; /* launches that are whole before the next trial; how many are left */
+} od_slicing;
+
+/* The launch was whole, has been watched to its end, and has taken so long. */
+void od_slicing_note_whole(od_slicing *s, double seconds);
+/* It was in slices, and has taken so long; 0: other slices would have. */
+void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds);
+/* One of these slices has touched this. */
+void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched);
+/* The next launch is to be in so many slices. False: out of memory. */
+bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices);
+/* Its code is there no more. */
+void od_slicing_destroy(od_slicing *s); /* may be NULL */
+/* Whether the next launch should be in slices, as far as the kernel's code is concerned, and what trials have shown
+ * where it is to pay (`try`). OD_WHOLE_NOT: it should. */
+od_whole od_slicing_decide(od_slicing *s, bool try);
+
+#endif

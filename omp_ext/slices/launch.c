@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Launches of the program's thread, in slices or whole. See slices.h. */
+#include "omp_ext/slices/slices.h"
+
+#include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/serial.h"
+#include "omp_ext/slices/slice.h"
+#include "omp_ext/maps/parts/parts.h"
+#include "omp_ext/process/memory.h"
+#include "omp_ext/services/record/record.h"
+#include "omp_ext/tasks/entry.h"
+#include "omp_ext/tasks/job.h"
+#include "util/clock.h"
+#include "util/memory.h"
+
+#include <stdlib.h>
+
+bool od_slices_are_on(void)
+{
+    const od_options *options = od_runtime_options();
+    return options->slice != OD_SLICE_OFF && options->coherence != OD_COHERENCE_STRICT;
+}
+
+static double seconds_since(uint64_t ns)
+{
+    return (double)(od_clock_ns() - ns) * 1e-9;
+}
+
+/* --- whether --------------------------------------------------------------------- */
+
+/* NULL: out of memory. */
+static od_slicing *find_slicing(const od_kernel_call *call)
+{
+    od_entry *entry = od_entry_get(call->kernel, 0);
+    if (!entry)
+        return NULL;
+    od_runtime_lock();
+    bool is_new = !entry->slicing;
+    if (is_new)
+        entry->slicing = od_calloc(1, sizeof *entry->slicing);
+    if (!entry->source)
+        entry->source = call->ident;
+    od_runtime_unlock();
+    if (is_new && entry->slicing && od_images_kernel_names(call->kernel, "__atomic_"))
+        atomic_fetch_or(&entry->slicing->seen, OD_SEEN_LIBRARY);
+    return entry->slicing;
+}
+
+static od_whole judge_argument(od_engine *engine, const od_map_args *args, int32_t i)
+{
+    static const od_whole reasons[] = {
+        [OD_DIVISIBLE] = OD_WHOLE_NOT,
+        [OD_DIVISIBLE_NOT_HERE] = OD_WHOLE_NO_WINDOWS,
+        [OD_DIVISIBLE_NOT_MAPPED] = OD_WHOLE_NO_REGION,
+        [OD_DIVISIBLE_NOT_SECTION] = OD_WHOLE_SECTION,
+        [OD_DIVISIBLE_NOT_HELD] = OD_WHOLE_POINTERS,
+        [OD_DIVISIBLE_NOT_NOW] = OD_WHOLE_SHARED,
+    };
+    return od_arg_classify(args, i) == OD_ARG_DATUM ? reasons[od_parts_divisible(engine, args, i)] : OD_WHOLE_NOT;
+}
+
+/* To one device, by what it is passed. */
+static bool is_bound(const od_kernel_call *call)
+{
+    return od_self.holds || od_launch_bound(&(od_launch){.call = *call}) != OD_NOWHERE;
+}
+
+static od_whole judge_data(const od_kernel_call *call)
+{
+    od_whole reason = OD_WHOLE_NOT;
+    if (call->structs || is_bound(call))
+        return OD_WHOLE_POINTERS;
+    if (!od_serial_user())
+        return OD_WHOLE_SHARED;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < call->map.count && !reason; i++)
+        reason = judge_argument(engine, &call->map, i);
+    od_runtime_unlock();
+    return reason;
+}
+
+static size_t slice_bytes(const od_map_args *args, const od_parts_slice *slice)
+{
+    enum { PAGES_BESIDE = 16 };
+    size_t bytes = PAGES_BESIDE * od_window_page();
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++)
+        if (od_arg_classify(args, i) == OD_ARG_DATUM)
+            bytes += od_parts_slice_bytes(engine, args, i, slice);
+    od_runtime_unlock();
+    return bytes;
+}
+
+static bool fits(const od_kernel_call *call, od_parts_slice slice)
+{
+    size_t room = od_runtime_backend()->pool_bytes[0];
+    for (slice.index = 0; slice.index < slice.count; slice.index++)
+        if (slice_bytes(&call->map, &slice) > room)
+            return false;
+    return true;
+}
+
+/* So many times the devices, or OMPDARTS_SLICE: the same for all kernels, or each would cut the arrays anew. */
+static unsigned times = 1;
+
+/* How many slices fit, and are planned; 0: the arrays do not, however many there are. What is known of a kernel's
+ * slices says nothing of smaller ones: where it needs more than a device has, it is whole from then on. */
+static unsigned plan_slices(const od_kernel_call *call, od_slicing *s)
+{
+    int wanted = od_runtime_options()->slice;
+    unsigned base = wanted > 0 ? (unsigned)wanted : od_runtime_ndevices();
+    for (unsigned n = times; n * base <= OD_MOST_SLICES; n++) {
+        od_parts_slice slice = {.count = n * base};
+        od_expect_memory(od_slicing_plan(s, (unsigned)call->map.count, slice.count));
+        slice.footprint = s->footprint;
+        if (fits(call, slice)) {
+            times = n;
+            return slice.count;
+        }
+        if (od_footprint_is_known(s->footprint))
+            return 0;
+    }
+    return 0;
+}
+
+static bool wants_to_pay(void)
+{
+    return od_runtime_options()->slice == OD_SLICE_AUTO;
+}
+
+/* One device has room for all of the arrays. */
+static bool can_learn(const od_kernel_call *call, unsigned count)
+{
+    return fits(call, (od_parts_slice){.count = count, .learns = true});
+}
+
+/* How many slices; 0: *reason says why the launch is whole. */
+static unsigned decide(const od_kernel_call *call, od_slicing *s, od_whole *reason)
+{
+    *reason = od_slicing_decide(s, wants_to_pay());
+    if (!*reason)
+        *reason = judge_data(call);
+    if (!*reason && (od_runtime_ndevices() < 2 || call->args.trip_count < 2))
+        *reason = OD_WHOLE_FEW;
+    unsigned count = *reason ? 0 : plan_slices(call, s);
+    if (count && wants_to_pay() && !s->learnt && !can_learn(call, count))
+        count = 0;
+    if (!*reason && (!count || count > call->args.trip_count))
+        *reason = count ? OD_WHOLE_FEW : OD_WHOLE_LARGE;
+    return *reason ? 0 : count;
+}
+
+/* --- whole --------------------------------------------------------------------------- */
+
+static int launch_whole(const od_kernel_call *call, od_slicing *s, od_whole reason)
+{
+    od_slice all = {.count = 1, .trip_count = call->args.trip_count, .seen = &s->seen};
+    od_kernel_call watched = *call;
+    uint64_t start_ns = od_clock_ns();
+    watched.slice = &all;
+    int failed = od_job_launch_sync(&watched, NULL);
+    od_runtime_lock();
+    s->reason = reason;
+    if (!failed)
+        od_slicing_note_whole(s, seconds_since(start_ns));
+    od_runtime_unlock();
+    return failed;
+}
+
+/* --- in slices -------------------------------------------------------------------------- */
+
+/* Those of one launch; the thread that waits for them has it on its stack. */
+typedef struct group {
+    const od_kernel_call *call;
+    od_slicing *slicing;
+    od_parts_slice parts;
+    od_slice *slice;   /* of each; malloc'ed, as the next three */
+    od_job **job;
+    od_uses *uses;
+    uint64_t *number;
+    unsigned left;
+    bool done;
+} group;
+
+static void destroy(od_job *job)
+{
+    free(job->touched);
+    od_job_destroy(job);
+}
+
+static void ended(od_job *job)
+{
+    group *g = job->slices;
+    unsigned index = job->launch.call.slice->index;
+    od_runtime_lock();
+    od_slicing_note_touched(g->slicing, index, job->touched);
+    if (--g->left == 0)
+        od_runtime_set_flag(&g->done);
+    od_runtime_unlock();
+    destroy(job);
+}
+
+static od_touched *make_touched(const group *g)
+{
+    unsigned arguments = g->slicing->footprint->arguments, shares = g->parts.count;
+    od_touched *touched = od_calloc(1, sizeof *touched + (size_t)arguments * shares * sizeof touched->pages[0]);
+    od_expect_memory(touched);
+    touched->arguments = arguments;
+    touched->shares = shares;
+    touched->learns = g->parts.learns;
+    return touched;
+}
+
+/* Its data come held, as for any task. */
+static od_job *make_slice(group *g, unsigned index)
+{
+    od_kernel_call call = *g->call;
+    od_uses *uses = &g->uses[index];
+    od_job *job = od_job_create(OD_JOB_KERNEL);
+    od_expect_memory(job);
+    g->slice[index] = (od_slice){index, g->parts.count, call.args.trip_count, &g->slicing->seen};
+    call.slice = &g->slice[index];
+    od_expect_memory(!od_launch_copy(&job->launch, &call));
+    job->task.uses_spill = true;
+    job->task.bound = g->parts.learns ? 0 : OD_NOWHERE;
+    job->ended = ended;
+    job->slices = g;
+    job->touched = make_touched(g);
+    g->parts.index = index;
+    od_status status = od_launch_resolve_slice(&job->launch, &g->parts, uses);
+    od_expect_memory(status != OD_ENOMEM);
+    if (status) {
+        destroy(job);
+        return NULL;
+    }
+    od_runtime_lock();
+    od_uses_trust(uses, NULL, 0, true);
+    od_runtime_unlock();
+    return job;
+}
+
+/* What there is of the arrays makes way for their shares, while nothing else of the launch is in use. */
+static void prepare(const group *g)
+{
+    const od_map_args *args = &g->call->map;
+    for (int32_t i = 0; i < args->count; i++) {
+        od_status status = OD_EFULL;
+        for (unsigned tries = 0; od_arg_classify(args, i) == OD_ARG_DATUM && status == OD_EFULL; tries++) {
+            status = od_parts_prepare(od_runtime_lock(), args, i, g->parts.count);
+            od_runtime_unlock();
+            if (status == OD_EFULL)
+                od_args_wait_for_overlap(args, i, tries);
+        }
+    }
+}
+
+/* False, and nothing is held: others use the arrays in other parts just now. */
+static bool make_slices(group *g)
+{
+    unsigned made = 0;
+    prepare(g);
+    while (made < g->parts.count && (g->job[made] = make_slice(g, made)))
+        made++;
+    if (made == g->parts.count)
+        return true;
+    for (unsigned i = 0; i < made; i++) {
+        od_uses_release(&g->uses[i]);
+        destroy(g->job[i]);
+    }
+    return false;
+}
+
+static void make_room(group *g)
+{
+    unsigned n = g->parts.count;
+    g->left = n;
+    g->slice = od_calloc(n, sizeof *g->slice);
+    g->job = od_calloc(n, sizeof *g->job);
+    g->uses = od_calloc(n, sizeof *g->uses);
+    g->number = od_calloc(n, sizeof *g->number);
+    od_expect_memory(g->slice && g->job && g->uses && g->number);
+}
+
+static void free_room(group *g)
+{
+    free(g->slice);
+    free(g->job);
+    free(g->uses);
+    free(g->number);
+}
+
+static bool run_slices(group *g)
+{
+    make_room(g);
+    bool made = make_slices(g);
+    if (made) {
+        for (unsigned i = 0; i < g->parts.count; i++)
+            g->job[i]->number = g->number[i] = od_recorder_create(0, NULL, 0);
+        od_slices_begin();
+        od_jobs_run(g->job, g->uses, g->parts.count, &g->done);
+        od_slices_end();
+        od_runtime_lock();
+        for (unsigned i = 0; i < g->parts.count; i++)
+            od_recorder_waited(g->number[i]);
+        od_runtime_unlock();
+    }
+    free_room(g);
+    return made;
+}
+
+/* The first launch in slices: one after the other, on a device that has all of the arrays, where there is one. */
+static bool should_learn(const od_kernel_call *call, od_slicing *s, unsigned count)
+{
+    bool learns = !s->learnt && can_learn(call, count);
+    s->learnt = true;
+    return learns;
+}
+
+/* False: not now. */
+static bool launch_slices(const od_kernel_call *call, od_slicing *s, unsigned count)
+{
+    bool learns = should_learn(call, s, count);
+    group g = {.call = call,
+               .slicing = s,
+               .parts = {.count = count, .footprint = s->footprint, .learns = learns}};
+    uint64_t start_ns = od_clock_ns();
+    bool done = run_slices(&g);
+    od_runtime_lock();
+    s->learnt &= done || !learns;
+    if (done)
+        od_slicing_note_sliced(s, count, learns ? 0 : seconds_since(start_ns));
+    od_runtime_unlock();
+    return done;
+}
+
+int od_slices_launch(const od_kernel_call *call)
+{
+    od_slicing *s = find_slicing(call);
+    od_whole reason;
+    if (!s)
+        return od_job_launch_sync(call, NULL);
+    unsigned count = decide(call, s, &reason);
+    if (count && launch_slices(call, s, count))
+        return 0;
+    return launch_whole(call, s, count ? OD_WHOLE_SHARED : reason);
+}

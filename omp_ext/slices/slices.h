@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * One kernel on all devices (OMPDARTS_SLICE).
+ *
+ * A synchronous kernel whose region is nothing but a distribute loop runs as several tasks of the engine, each with a
+ * part of its iterations (omp_ext/slices/slice.h) and, of each array, with a share of as many pages. What else it
+ * touches are page faults (omp_ext/runtime/parts/pages.c), so that is a matter of speed only: the memory that slices
+ * see is coherent, as that of a device's teams is. What faults show becomes what the next launch is given: arrays that
+ * are written, arrays that each slice reads beyond its share.
+ *
+ * Each kernel runs whole first, and is watched. It stays whole where its code asks for more than iterations
+ * (reductions, critical sections, chunks), where its data are in no region or can be in no parts, where its slices
+ * write to each other's shares, and, with `auto`, where slices were not faster. The reason is in the summary.
+ */
+#ifndef OD_OMP_EXT_SLICES_H
+#define OD_OMP_EXT_SLICES_H
+
+#include "omp_ext/runtime/work.h"
+#include "omp_ext/slices/kernels.h"
+
+bool od_slices_are_on(void);
+/* Runs a launch of the program's thread, in slices or whole. As od_job_launch_sync(). */
+int od_slices_launch(const od_kernel_call *call);
+
+#endif

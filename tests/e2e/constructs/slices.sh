@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: slices.sh VARIANT
+#
+# programs/slices.c with OMPDARTS_SLICE: what it prints is what it prints without the library, whatever the slices, the
+# devices and their memory are; and the statistics say which kernels were cut, and why others were not.
+. "$(dirname "$0")/../common.sh"
+program=$E2E_PROGRAMS/slices
+variant=$1
+plain 0 "$program" "$variant"
+grep -qx right "$work/plain" || fail "wrong without the library"
+
+both() {
+    under 0 "$@" "$program" "$variant"
+    same_output
+}
+
+reason() { # SUBSTRING: of one of the kernels, none of whose later launches was in slices
+    stats "any('$1' in getattr(k, 'reason', '') and k.sliced <= 4 for k in stats.kernels)"
+}
+
+both OMPDARTS_SLICE=4
+if [ -n "${E2E_CUDA_DOUBLE-}" ]; then
+    reason "page faults are not seen"
+    stats "all(k.sliced == 0 for k in stats.kernels)"
+    finish
+fi
+case $variant in
+    interleaved) reason "same pages" ;;
+    whole)
+        for text in reduction dist_schedule critical "outside of data regions" "one distribute loop"; do
+            reason "$text"
+        done
+        stats "all(k.sliced == 0 for k in stats.kernels)"
+        ;;
+    histogram) stats "sum(k.sliced for k in stats.kernels) > 0" ;;
+    *)
+        stats "sum(k.sliced for k in stats.kernels) >= 11" "all(d.tasks >= 10 for d in devices)"
+        [ "$variant" = between ] || stats "all(k.sliced == 11 and k.whole == 1 and k.slices == 4 for k in stats.kernels)"
+        ;;
+esac
+both OMPDARTS_SLICE=off
+stats "not hasattr(stats, 'kernels')"
+both OMPDARTS_SLICE=auto
+both OMPDARTS_SLICE=auto OMPDARTS_COHERENCE=strict
+stats "not hasattr(stats, 'kernels')"
+both OMPDARTS_SLICE=4 OMPDARTS_COHERENCE=depend
+both OMPDARTS_SLICE=4 OMPDARTS_DEBUG=check
+both OMPDARTS_SLICE=3 OMPDARTS_DEVICES=2 OMP_NUM_THREADS=8 OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
+both OMPDARTS_SLICE=13 OMPDARTS_DEVICES=3
+for seed in 1 2; do
+    both OMPDARTS_SLICE=4 OMPDARTS_SEED=$seed OMPDARTS_DEBUG=jitter=0.002
+done
+if [ "$variant" != lookup ]; then # its table has to be on every device
+    both OMPDARTS_SLICE=4 OMPDARTS_MEM=1100K
+    both OMPDARTS_SLICE=7 OMPDARTS_DEVICES=2 OMPDARTS_MEM=600K OMPDARTS_SEED=3 OMPDARTS_DEBUG=jitter=0.001
+fi
+finish

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random synchronous kernels over whole arrays, in slices and whole.
+
+usage: slices.py --clang CLANG --library LIBRARY [--kernels N] [--seed S] [--keep FOLDER]
+
+Each program has ten kernels on four arrays in one data region, run several rounds in random order. Kernels read and
+write their own elements, neighbours, elements backwards, by an index array, and with atomics; with collapse,
+lastprivate, firstprivate, num_teams, thread_limit, dist_schedule, reductions, critical sections, and parallel regions
+inside. None has a race, and integers do not round, so the program without the library is the reference; with it, under
+several settings of OMPDARTS_SLICE, it must print the same.
+"""
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+PER_PROGRAM = 10
+SETTINGS = ["OMPDARTS_SLICE=4", "OMPDARTS_SLICE=auto", "OMPDARTS_SLICE=3 OMPDARTS_DEVICES=2 OMP_NUM_THREADS=8",
+            "OMPDARTS_SLICE=6 OMPDARTS_DEBUG=jitter=0.0005", "OMPDARTS_SLICE=4 OMPDARTS_MEM={memory}"]
+
+HEAD = """#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum {{ N = {n}, W = {w}, ROUNDS = {rounds} }};
+static int64_t a[N], b[N], c[N], few[{few}];
+static int32_t at[N];
+static uint64_t sum(const int64_t *x, int n)
+{{
+    uint64_t s = 0;
+    for (int i = 0; i < n; i++)
+        s = s * 1099511628211u + (uint64_t)x[i];
+    return s;
+}}
+"""
+MAIN = """int main(void)
+{{
+    for (int i = 0; i < N; i++) {{
+        a[i] = i % 1009, b[i] = i % 31, c[i] = 0;
+        at[i] = (int32_t)((uint32_t)i * 2654435761u % N);
+    }}
+#pragma omp target data map(to : at) map(tofrom : a, b, c, few)
+    for (int64_t r = 0; r < ROUNDS; r++) {{
+{calls}    }}
+    printf("%llx %llx %llx %llx\\n", (unsigned long long)sum(a, N), (unsigned long long)sum(b, N),
+           (unsigned long long)sum(c, N), (unsigned long long)sum(few, {few}));
+    return 0;
+}}
+"""
+
+
+class Kernel:
+    """One function with one target region."""
+
+    def __init__(self, rnd, number, few):
+        self.rnd, self.few = rnd, few
+        self.clauses, self.extra = [], ""
+        x, y = rnd.sample("abc", 2)
+        body = self.body(x, y)
+        loop = self.loop(body)
+        self.text = f"static void k{number}(int64_t r)\n{{\n{self.before()}{loop}{self.extra}}}\n\n"
+
+    def read(self, y):
+        far = self.rnd.choice([1, 2, 63, 512, 1000])
+        return self.rnd.choice([f"{y}[i]", f"{y}[N - 1 - i]", f"{y}[at[i]]", f"{y}[i / 2]", "r",
+                                f"{y}[i] + {y}[i >= {far} ? i - {far} : 0]", f"{y}[(i + {far}) % N]"])
+
+    def body(self, x, y):
+        rnd = self.rnd
+        kind = rnd.choice(["own"] * 5 + ["mirror", "stride", "atomic", "both", "branch", "inner"])
+        value = self.read(y)
+        if kind == "mirror":
+            return f"{x}[N - 1 - i] = {value} + {x}[N - 1 - i] % 7;"
+        if kind == "stride":
+            return f"if (i % {rnd.choice([2, 5, 600])} == 0) {x}[i] += {value};"
+        if kind == "atomic":
+            return f"if (i % 97 == 0) {{\n_Pragma(\"omp atomic\")\nfew[i % {self.few}] += i + r;\n}}"
+        if kind == "both":
+            z = (set("abc") - {x, y}).pop()
+            return f"{x}[i] = {value} + r; {z}[i] ^= {y}[i] + i;"
+        if kind == "branch":
+            return f"if ({y}[i] % 3 != 0) {x}[i] = {value};"
+        if kind == "inner":
+            return f"int64_t s = 0; for (int64_t j = 0; j < 5; j++) s += {y}[(i + j * 100) % N]; {x}[i] = s - r;"
+        return f"{x}[i] = {x}[i] * 3 % 1000003 + {value};"
+
+    def before(self):
+        rnd = self.rnd
+        rare = rnd.random()
+        if rare < 0.06:
+            self.clauses.append("dist_schedule(static, %d)" % rnd.choice([1, 10, 1000]))
+        elif rare < 0.12:
+            self.clauses.append("reduction(+ : total) map(tofrom : total)")
+            self.extra = "    few[0] += 0;\n    if (total != N) abort();\n"
+            return "    int64_t total = 0;\n"
+        elif rare < 0.3:
+            self.clauses.append("firstprivate(shift)")
+            return "    int64_t shift[3] = {r, 2 * r, 3};\n"
+        elif rare < 0.42:
+            self.clauses.append("lastprivate(last) map(tofrom : last)")
+            self.extra = "    if (last != N - 1 + r) abort();\n"
+            return "    int64_t last = -1;\n"
+        return ""
+
+    def statements(self, body):
+        text = body
+        if any("reduction" in c for c in self.clauses):
+            text += " total++;"
+        if any("firstprivate" in c for c in self.clauses):
+            text += " if (shift[1] != 2 * r) few[1] = 1;"
+        if any("lastprivate" in c for c in self.clauses):
+            text += " last = i + r;"
+        return text
+
+    def loop(self, body):
+        rnd = self.rnd
+        for choice, clause in ((0.3, "num_teams(%d)" % rnd.choice([1, 2, 5])), (0.2, "thread_limit(2)")):
+            if rnd.random() < choice:
+                self.clauses.append(clause)
+        self.pending_body = body
+        return "@LOOP@"
+
+    def finish(self):
+        """The loop, once all clauses are there."""
+        rnd = self.rnd
+        body = self.statements(self.pending_body)
+        form = rnd.choice(["teams distribute parallel for"] * 3 + ["teams distribute parallel for simd", "teams loop",
+                                                                    "teams distribute"])
+        special = any(c.startswith(("lastprivate", "reduction", "dist_schedule")) for c in self.clauses)
+        if special or "atomic" in body:
+            form = "teams distribute parallel for"
+        shape = rnd.choice(["for (int64_t i = 0; i < N; i++)"] * 2 + ["for (int i = 0; i < N; i++)",
+                           "for (uint32_t i = 0; i < N; i++)", "for (uint64_t i = 0; i < N; i++)"])
+        if not special and rnd.random() < 0.2:
+            lines = "for (int64_t p = 0; p < N / W; p++)\n    for (int64_t q = 0; q < W; q++) { int64_t i = p * W + q;"
+            return f"#pragma omp target {form} collapse(2) {' '.join(self.clauses)}\n    {lines} {body} }}\n"
+        if not special and rnd.random() < 0.1:
+            return (f"#pragma omp target teams distribute {' '.join(self.clauses)}\n"
+                    "    for (int64_t p = 0; p < N / W; p++) {\n#pragma omp parallel for num_threads(2)\n"
+                    f"        for (int64_t i = p * W; i < (p + 1) * W; i++) {{ {body} }}\n    }}\n")
+        if rnd.random() < 0.04 and not special and "simd" not in form:
+            body += "\n#pragma omp critical\n    few[2] += i % 2;\n"
+        return f"#pragma omp target {form} {' '.join(self.clauses)}\n    {shape} {{ {body} }}\n"
+
+
+def program(seed):
+    rnd = random.Random(seed)
+    w = rnd.choice([64, 100, 512])
+    n = w * rnd.choice([40, 128, 300])
+    few = rnd.choice([5, 600, 20000])
+    kernels = [Kernel(rnd, k, few) for k in range(PER_PROGRAM)]
+    text = HEAD.format(n=n, w=w, rounds=6, few=few)
+    text += "".join(k.text.replace("@LOOP@", k.finish()) for k in kernels)
+    order = list(range(PER_PROGRAM))
+    rnd.shuffle(order)
+    calls = "".join(f"        k{k}(r);\n" for k in order)
+    return text + MAIN.format(calls=calls, few=few), (3 * n + few) * 8 + 4 * n
+
+
+def run(command, settings=(), timeout=120):
+    environment = dict(os.environ, LIBOMP_NUM_HIDDEN_HELPER_THREADS="0", OMPDARTS_CACHE="0")
+    environment.update(s.split("=", 1) for s in settings)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+def try_one(seed, options, folder):
+    """What is wrong, or None."""
+    text, size = program(seed)
+    source, binary = os.path.join(folder, "p.c"), os.path.join(folder, "p")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    llvm = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(options.clang))), "lib")
+    built = run([options.clang, "-O1", "-w", "-fopenmp", "-fopenmp-targets=" + options.triple, source, "-o", binary,
+                 "-Wl,-rpath," + llvm])
+    if built.returncode:
+        return "does not compile:\n" + built.stderr
+    plain = run([binary])
+    if plain.returncode:
+        return f"exit code {plain.returncode} without the library"
+    for setting in SETTINGS:
+        words = setting.format(memory=size * 2 // 3 + 300000).split()
+        got = run([binary], words + ["LD_PRELOAD=" + options.library])
+        if got.returncode or got.stdout != plain.stdout:
+            return f"{setting}: exit code {got.returncode}\n{got.stdout}instead of\n{plain.stdout}{got.stderr[:500]}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--clang", required=True)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--triple", default="x86_64-pc-linux-gnu")
+    parser.add_argument("--kernels", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", help="where programs that fail are left")
+    options = parser.parse_args()
+    wrong = 0
+    programs = range(options.seed, options.seed + (options.kernels + PER_PROGRAM - 1) // PER_PROGRAM)
+    for seed in programs:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                what = try_one(seed, options, folder)
+            except subprocess.TimeoutExpired as late:
+                what = f"takes longer than {late.timeout} s: {late.cmd}"
+            if what:
+                wrong += 1
+                print(f"seed {seed}: {what}", flush=True)
+                if options.keep:
+                    os.replace(os.path.join(folder, "p.c"), os.path.join(options.keep, f"slices-{seed}.c"))
+    print(f"{len(programs)} programs of {PER_PROGRAM} kernels, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -110,7 +110,9 @@ void od_runtime_discard_part(void *driver, od_datum *datum, unsigned k);
 /* --- learnt.c, under the lock --- */
 
 /* A kernel of this task has touched what its task has not named of the arguments that are in the window. */
-void od_runtime_note_fault(const od_task *task, const od_window *window, bool write);
+void od_runtime_note_fault(const od_task *task, const od_window *window, uintptr_t address, bool write);
+/* It has ended: its footprints, if it has touched more than was known. */
+void od_runtime_learn(const od_task *task);
 
 /* --- pages.c, under the lock --- */
 

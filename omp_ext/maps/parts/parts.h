@@ -5,8 +5,10 @@
  * A program that enters an array once and lets each task work on a section of it says which in the task's depend
  * clause: items with base and length inside of the array. These sections are the task's data. What its kernel touches
  * besides is found out while it runs (omp_ext/runtime/parts/pages.c), but not with OMPDARTS_COHERENCE=depend. An item
- * of less than a page is a name, not an extent (clang writes an element as a section of its size): a task that names
- * nothing longer in the array uses all of it, as one whose items say nothing about it does.
+ * of less than a page is a name, not an extent (clang writes an element as a section of its size). Where a task names
+ * nothing longer in an array that several tasks want at once, or that is larger than a device's memory, each name stands
+ * for the kernel's footprint around it, as far as that has been learnt; else it uses all of the array, as a task whose
+ * items say nothing about it does.
  *
  * A kernel that maps a section of an open region gets that section alone, as a datum of its own. To libomptarget the
  * rest is there, too, and a kernel may use it without saying so. So the section of a construct that serial code waits
@@ -20,11 +22,13 @@
 #define OD_OMP_EXT_PARTS_H
 
 #include "omp_ext/maps/args.h"
+#include "omp_ext/runtime/work.h"
 
 typedef struct od_part {
     uintptr_t base; /* host range */
     size_t size;
     od_mode mode;
+    od_pieces *pieces; /* of which it consists, or NULL; malloc'ed */
 } od_part;
 
 typedef struct od_parts {
@@ -36,7 +40,7 @@ typedef struct od_parts {
 typedef struct od_parts_named {
     const od_depend *depends;
     int32_t count;
-    const void *kernel;
+    od_launch *launch;
     const void *user; /* the thread, where that is alone in its team and waits for the kernel; else NULL */
     bool all; /* what depend items name beside a section that is mapped, too; else page faults bring it */
     int32_t argument;
@@ -48,6 +52,7 @@ typedef struct od_parts_named {
  * region and retry. Locked. */
 od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_reference *reference,
                         const od_parts_named *named, od_parts *parts);
+void od_parts_free(od_parts *parts);
 /* The region is one datum again, if it was in parts. Locked. */
 void od_parts_join(od_engine *engine, od_region *region);
 

@@ -42,7 +42,7 @@ typedef struct page {
 static od_list pages; /* oldest first; od_runtime.lock */
 static od_tree by_address;
 
-enum { MOST_TASKS = 64, MOST_PAGES = 64 }; /* tasks open on a device; pages beside its parts */
+enum { MOST_TASKS = 64, MOST_PAGES = 2048 }; /* tasks open on a device; pages beside its parts */
 
 static struct {
     od_task *task[MOST_TASKS];
@@ -70,6 +70,15 @@ static void protect(const od_window *window, unsigned k, uintptr_t base, size_t 
     if (od_window_protect(window, k, base, size, access))
         od_fatal("the system cannot protect the pages of so many parts of arrays one by one: use fewer of them, or "
                  "OMPDARTS_COHERENCE=depend");
+}
+
+static void protect_part(const od_datum *d, unsigned k, od_window_access access)
+{
+    od_extent extent = od_datum_extent(d);
+    for (uint32_t i = 0, n = od_extent_count(extent); i < n; i++) {
+        od_piece piece = od_extent_piece(extent, i);
+        protect(d->window, k, piece.begin, piece.size, access);
+    }
 }
 
 static void set_access(const page *p, unsigned k)
@@ -323,9 +332,10 @@ static od_window *find_window(uintptr_t at, unsigned *k, uintptr_t *host)
 /* Of all kernels that run there: which one it was is not known. */
 static void note_fault(unsigned k, const od_window *window, const od_datum *part, const od_fault *fault)
 {
+    uintptr_t host = window->base + (fault->address - (uintptr_t)window->view[k].kernel);
     od_engine_count_fault(od_runtime.engine, k, part, fault->since_ns);
     for (unsigned t = 0; t < device[k].count; t++)
-        od_runtime_note_fault(device[k].task[t], window, fault->write);
+        od_runtime_note_fault(device[k].task[t], window, host, fault->write);
 }
 
 /* A datum that the kernels only seemed to read: where no other device uses it they are its writers from now on. NULL:
@@ -337,11 +347,11 @@ static const od_datum *open_for_writing(od_window *window, uintptr_t host, unsig
         od_task *task = device[k].task[t];
         for (uint32_t i = 0; i < task->naccess; i++) {
             od_datum *d = task->access[i].datum;
-            if (d->window != window || host - d->base >= d->size)
+            if (d->window != window || !od_datum_contains(d, host))
                 continue;
             if (!od_engine_write_too(od_runtime.engine, task, i))
                 return NULL;
-            protect(window, k, d->base, d->size, OD_WINDOW_OPEN);
+            protect_part(d, k, OD_WINDOW_OPEN);
             opened = d;
         }
     }
@@ -398,10 +408,10 @@ od_status od_runtime_watch_pages(void)
 }
 
 /* Of a part with pages that others want, all but those: who may use them has been decided. */
-static void update_around_pages(const od_datum *d, unsigned k)
+static void update_around_pages(const od_datum *d, unsigned k, od_piece piece)
 {
-    uintptr_t end = d->base + d->size, next;
-    for (uintptr_t at = d->base; at < end; at = next) {
+    uintptr_t end = piece.begin + piece.size, next;
+    for (uintptr_t at = piece.begin; at < end; at = next) {
         next = od_window_page_begin(at) + od_window_page();
         next = next < end ? next : end;
         if (!find_page(d->window, at))
@@ -409,10 +419,17 @@ static void update_around_pages(const od_datum *d, unsigned k)
     }
 }
 
+static void update_lent(const od_datum *d, unsigned k)
+{
+    od_extent extent = od_datum_extent(d);
+    for (uint32_t i = 0, n = od_extent_count(extent); i < n; i++)
+        update_around_pages(d, k, od_extent_piece(extent, i));
+}
+
 void od_runtime_hide_part(od_datum *d, unsigned k)
 {
     if ((d->visible & OD_BIT(k)) && granted(d, k) == OD_WINDOW_CLOSED)
-        protect(d->window, k, d->base, d->size, OD_WINDOW_CLOSED);
+        protect_part(d, k, OD_WINDOW_CLOSED);
     d->visible &= ~OD_BIT(k);
 }
 
@@ -422,7 +439,7 @@ static od_window_access left(od_datum *d, unsigned k)
     od_window_access access = granted(d, k);
     bool current = (d->valid & OD_BIT(k)) && d->replica[k].state == OD_PRESENT && !d->writers;
     d->visible &= ~OD_BIT(k);
-    if (access == OD_WINDOW_OPEN || !current)
+    if (access == OD_WINDOW_OPEN || !current || d->pieces) /* the system keeps a list of what is protected apart */
         return access;
     d->visible |= OD_BIT(k);
     return OD_WINDOW_READABLE;
@@ -433,9 +450,9 @@ static void update(const od_task *task, unsigned k)
     for (uint32_t i = 0; i < task->naccess; i++) {
         od_datum *d = task->access[i].datum;
         if (d->window && d->lent)
-            update_around_pages(d, k);
+            update_lent(d, k);
         else if (d->window)
-            protect(d->window, k, d->base, d->size, left(d, k));
+            protect_part(d, k, left(d, k));
     }
 }
 
@@ -478,6 +495,7 @@ void od_runtime_close_parts(const od_task *task, unsigned k)
         i++;
     device[k].task[i] = device[k].task[--device[k].count];
     update(task, k);
+    od_runtime_learn(task);
     settle_pages(k);
     od_runtime_unlock();
 }

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -30,14 +31,15 @@ typedef struct slot {
 
 static slot slots[SLOTS];
 static _Atomic uint32_t posted; /* counts them */
-static bool (*serve)(const od_fault *fault);
+static od_fault_answer (*serve)(const od_fault *fault);
 static struct sigaction previous; /* who had the signal before */
 static _Atomic uintptr_t lowest = UINTPTR_MAX, highest; /* addresses that faults of ours have */
 static pid_t process; /* which has the thread */
 
-static void sleep_while(_Atomic uint32_t *word, uint32_t value)
+/* `most` NULL: for as long as it takes. */
+static void sleep_while(_Atomic uint32_t *word, uint32_t value, const struct timespec *most)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, most, NULL, 0);
 }
 
 static void wake(_Atomic uint32_t *word)
@@ -47,26 +49,41 @@ static void wake(_Atomic uint32_t *word)
 
 /* --- the thread that answers --------------------------------------------------- */
 
-static void answer(slot *s)
+/* False: not yet. */
+static bool answer(slot *s)
 {
-    s->ours = serve(&s->fault);
+    od_fault_answer how = serve(&s->fault);
+    if (how == OD_FAULT_LATER)
+        return false;
+    s->ours = how == OD_FAULT_AGAIN;
     atomic_store(&s->state, ANSWERED);
     wake(&s->state);
+    return true;
+}
+
+static unsigned answer_posted(unsigned *later)
+{
+    unsigned answered = 0;
+    *later = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        if (atomic_load(&slots[i].state) != POSTED)
+            continue;
+        bool done = answer(&slots[i]);
+        answered += done;
+        *later += !done;
+    }
+    return answered;
 }
 
 static void *answer_all(void *arg)
 {
     (void)arg;
     for (;;) {
+        static const struct timespec soon = {.tv_nsec = 20 * 1000};
         uint32_t seen = atomic_load(&posted);
-        bool any = false;
-        for (int i = 0; i < SLOTS; i++)
-            if (atomic_load(&slots[i].state) == POSTED) {
-                answer(&slots[i]);
-                any = true;
-            }
-        if (!any)
-            sleep_while(&posted, seen);
+        unsigned later;
+        if (!answer_posted(&later))
+            sleep_while(&posted, seen, later ? &soon : NULL);
     }
     return NULL;
 }
@@ -93,7 +110,7 @@ static bool ask(uintptr_t address, bool write)
     atomic_fetch_add(&posted, 1);
     wake(&posted);
     while (atomic_load(&s->state) != ANSWERED)
-        sleep_while(&s->state, POSTED);
+        sleep_while(&s->state, POSTED, NULL);
     bool ours = s->ours;
     atomic_store(&s->state, FREE);
     return ours;
@@ -168,7 +185,7 @@ void od_faults_end_kernel(const sigset_t *mask)
     pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
-od_status od_faults_start(bool (*by)(const od_fault *fault))
+od_status od_faults_start(od_fault_answer (*by)(const od_fault *fault))
 {
     struct sigaction now;
     if (serve)

@@ -18,10 +18,13 @@ typedef struct od_fault {
     uint64_t since_ns; /* when it happened */
 } od_fault;
 
-/* Faults are answered by `serve`, without locks, on a thread of ours: true if the access may be tried again. OD_EBUSY:
+/* The access may be tried again; it cannot be answered now, ask again soon; it is none of ours. */
+typedef enum od_fault_answer { OD_FAULT_AGAIN, OD_FAULT_LATER, OD_FAULT_NOT_OURS } od_fault_answer;
+
+/* Faults are answered by `serve`, without locks, on a thread of ours; those that have to wait hold up no others. OD_EBUSY:
  * the program has a handler of its own for the signal; OD_ENOMEM: there are no more threads. Under the runtime's lock;
  * again: nothing. */
-od_status od_faults_start(bool (*serve)(const od_fault *fault));
+od_status od_faults_start(od_fault_answer (*serve)(const od_fault *fault));
 /* Ours may have these addresses. Under the runtime's lock. */
 void od_faults_add(uintptr_t begin, uintptr_t end);
 /* The calling thread is about to run a kernel whose faults are ours: the program may have set a handler since, and may

@@ -242,6 +242,7 @@ void od_recipe_destroy_all(od_engine *e);
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);
 /* For all of the task's data, where others that may be evicted are. */
 bool od_memory_has_room(const od_engine *e, unsigned k, const od_task *t);
+bool od_memory_drop_one(od_engine *e, unsigned k); /* memory for a page: false: nothing was freed at once */
 void od_memory_drop(od_engine *e, od_datum *d, unsigned k);
 void od_memory_drop_all(od_engine *e, od_datum *d, int except);
 void od_memory_load(od_engine *e, od_datum *d, unsigned k, bool demanded);

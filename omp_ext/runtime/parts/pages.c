@@ -18,12 +18,12 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/faults.h"
 #include "omp_ext/process/memory.h"
+#include "util/clock.h"
 #include "util/container/tree.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct page {
     od_node link;      /* in `pages` */
@@ -36,18 +36,20 @@ typedef struct page {
     int writer;       /* the one device that may write to it, or OD_NOWHERE */
     bool dirty;       /* written to since it was the same everywhere */
     uint64_t counted; /* devices that have memory for it beside their parts */
+    unsigned taken;   /* how often a device has lost rights to it that its kernels may still want */
     size_t account[];
 } page;
 
 static od_list pages; /* oldest first; od_runtime.lock */
 static od_tree by_address;
 
-enum { MOST_TASKS = 64, MOST_PAGES = 64 }; /* tasks open on a device; pages beside its parts */
+enum { MOST_TASKS = 64 }; /* open on a device */
+enum { MOST_PAGES = 16384 }; /* beside parts, on all devices: each may be two mappings of the process's 65,530 */
 
 static struct {
     od_task *task[MOST_TASKS];
     unsigned count;
-    unsigned beside;
+    unsigned beside; /* pages beside its parts */
 } device[OD_MAX_DEVICES];
 
 /* --- what kernels may do ------------------------------------------------------- */
@@ -161,7 +163,7 @@ static void take_memory(page *p, unsigned k)
         return;
     page *victim;
     bool taken = false;
-    while (device[k].beside >= MOST_PAGES && (victim = oldest(k, p)))
+    while (device[k].beside >= MOST_PAGES / od_runtime.backend.ndevices && (victim = oldest(k, p)))
         leave(victim, k);
     while (!(taken = od_engine_take_page(od_runtime.engine, k, &p->account[k])) && device[k].beside >= FEW &&
            (victim = oldest(k, p)))
@@ -271,12 +273,44 @@ static void bring(page *p, unsigned k)
         copy(p, k, seen(p, k), from);
 }
 
+/* --- who has to wait ------------------------------------------------------------- */
+
+/* Kernels that write to different bytes of a page would take it from each other all the time. Once this has happened
+ * often to a page, whoever arrived first keeps it, and the others wait: for the end of that kernel, or for so long, since
+ * it might wait for them. */
+enum { OFTEN = 8, PATIENCE_NS = 10 * 1000 * 1000 };
+
+/* Smaller: before others. */
+static uint64_t rank(unsigned k)
+{
+    uint64_t first = UINT64_MAX;
+    for (unsigned t = 0; t < device[k].count; t++)
+        first = device[k].task[t]->id < first ? device[k].task[t]->id : first;
+    return first;
+}
+
+static bool would_lose(const page *p, unsigned k, bool write)
+{
+    return p->writer == (int)k || (write && (p->readers & OD_BIT(k)));
+}
+
+static bool has_to_wait(const page *p, unsigned k, const od_fault *fault)
+{
+    if (p->taken < OFTEN || od_clock_ns() - fault->since_ns > PATIENCE_NS)
+        return false;
+    for (unsigned j = 0; j < od_runtime.backend.ndevices; j++)
+        if (j != k && would_lose(p, j, fault->write) && rank(j) < rank(k))
+            return true;
+    return false;
+}
+
 /* Nobody writes to it from now on; where it is current, it is complete. */
 static void stop_writer(page *p)
 {
     int writer = p->writer;
     if (writer == OD_NOWHERE)
         return;
+    p->taken++;
     p->writer = OD_NOWHERE;
     p->readers |= OD_BIT(writer);
     set_access(p, (unsigned)writer);
@@ -297,8 +331,10 @@ static void grant_write(page *p, unsigned k)
     stop_writer(p);
     bring(p, k);
     for (unsigned j = 0; j < od_runtime.backend.ndevices; j++)
-        if (j != k && ((p->readers & OD_BIT(j)) || p->writer == (int)j))
+        if (j != k && would_lose(p, j, true)) {
             revoke(p, j);
+            p->taken++;
+        }
     p->readers = OD_BIT(k);
     p->writer = (int)k;
     p->dirty = true;
@@ -367,6 +403,8 @@ static od_status serve_locked(const od_fault *fault)
     od_status status = borrow(window, base, end - base, &p);
     if (status)
         return status;
+    if (has_to_wait(p, k, fault))
+        return OD_EBUSY;
     if (fault->write)
         grant_write(p, k);
     else
@@ -375,17 +413,12 @@ static od_status serve_locked(const od_fault *fault)
     return OD_OK;
 }
 
-static bool serve(const od_fault *fault)
+static od_fault_answer serve(const od_fault *fault)
 {
-    od_status status;
-    for (;;) {
-        od_runtime_lock();
-        status = serve_locked(fault);
-        od_runtime_unlock();
-        if (status != OD_EBUSY)
-            return status == OD_OK;
-        nanosleep(&(struct timespec){.tv_nsec = 20 * 1000}, NULL);
-    }
+    od_runtime_lock();
+    od_status status = serve_locked(fault);
+    od_runtime_unlock();
+    return status == OD_EBUSY ? OD_FAULT_LATER : status ? OD_FAULT_NOT_OURS : OD_FAULT_AGAIN;
 }
 
 /* --- kernels begin and end ------------------------------------------------------------- */

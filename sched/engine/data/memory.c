@@ -273,6 +273,16 @@ static od_replica *choose_victim(od_engine *e, unsigned k, const od_task *head)
     return victim;
 }
 
+/* What a prefetch may evict. What has to be copied first frees nothing now: it only begins to leave. */
+bool od_memory_drop_one(od_engine *e, unsigned k)
+{
+    od_replica *victim = e->device[k].leaving_bytes ? NULL : choose_victim(e, k, NULL);
+    if (!victim)
+        return false;
+    evict(e, victim->datum, k);
+    return victim->state == OD_ABSENT;
+}
+
 static bool uses(const od_task *t, const od_datum *d)
 {
     for (uint32_t i = 0; i < t->naccess; i++)

@@ -123,8 +123,9 @@ void od_engine_count_fault(od_engine *e, unsigned k, const od_datum *part, uint6
 bool od_engine_take_page(od_engine *e, unsigned k, size_t *account)
 {
     od_device *device = &e->device[k];
-    if (od_pool_alloc(device->pool, od_window_page(), account))
-        return false;
+    while (od_pool_alloc(device->pool, od_window_page(), account))
+        if (!od_memory_drop_one(e, k))
+            return false;
     device->page_bytes += od_pool_rounded(device->pool, od_window_page());
     od_memory_emit(e, k);
     return true;

@@ -191,7 +191,7 @@ static bool commit_head(od_engine *e, unsigned k)
         commit(e, t, k);
         return true;
     }
-    if (!od_device_is_quiet(device))
+    if (!od_device_is_quiet(device) || e->nlent) /* pages, and parts that are lent, make way when kernels end */
         return false;
     if (e->spill_full) /* otherwise od_engine_let_go() */
         return move_to_room(e, t, k);

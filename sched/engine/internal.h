@@ -126,6 +126,7 @@ struct od_engine {
     uint64_t host_last_ns; /* until when their time has been accounted */
     od_list storing;  /* finished tasks whose results are on their way to the host */
     size_t spilled;       /* bytes of all spill areas */
+    unsigned nlent; /* parts that are lent (data/pages.c) */
     bool spill_full;      /* an eviction did not find room there, */
     size_t spilled_then;  /* when they had so many bytes */
     bool spill_anyway;    /* the next ones need none */

@@ -30,7 +30,7 @@ od_status od_engine_lend_part(od_engine *e, uintptr_t base, size_t size, od_datu
         return OD_EBUSY;
     od_recipe_changed(e, d);
     e->events++;
-    d->lent++;
+    e->nlent += !d->lent++;
     d->pending++;
     *part = d;
     return OD_OK;
@@ -42,6 +42,7 @@ void od_engine_return_part(od_engine *e, od_datum *d)
     d->pending--;
     if (d->lent)
         return;
+    e->nlent--;
     od_request_advance(e, d);
     od_idle_settle(e, d);
     e->todo = OD_BIT(e->config.ndevices) - 1;

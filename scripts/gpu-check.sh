@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# usage: gpu-check.sh [--limit SECONDS] [FOLDER]
+# usage: gpu-check.sh [--quick] [--limit SECONDS] [FOLDER]
 #
 # Everything that is to be known of a machine with an NVIDIA GPU, in one command, without network: what it is (facts),
 # whether results are right (smoke), whether device memory is lost (leak), what NVIDIA's compute-sanitizer says, where it
 # is installed (sanitizer), and how fast it is (figures). Each part takes at most SECONDS (default: 600). Runs in the
 # unpacked folder of bench/gpu/pack.sh, where this file lies. Results go to FOLDER (default: gpu-check-HOST), one file
-# per part, and summary.txt.
+# per part, and summary.txt. --quick: figures of small matrices only, to see that all of it works.
 #
 # exit code: 0 all parts are right, or were skipped for a reason that is told; 1 one is not; 2 bad command line; 77 no
 # GPU
@@ -81,9 +81,10 @@ sanitizer() {
 
 figures() {
     [ -x "$here/bin/gemm3d" ] || { echo "the pack has no benchmarks"; return $skipped; }
-    local precision seconds=$((limit * 4 / 10)) more=()
+    local precision seconds=$((limit * 4 / 10)) more=() size=()
+    [ -z "$quick" ] || size=(--quick --tile 256)
     for precision in float tf32 double; do
-        python3 "$here/run.py" --precision $precision --time $seconds "${more[@]}" \
+        python3 "$here/run.py" --precision $precision --time $seconds "${size[@]}" "${more[@]}" \
             --output "$folder/ompdarts-gpu-$precision.json" || wrong=1
         [ ! -e "$folder/ompdarts-gpu-$precision.json" ] ||
             python3 "$here/report.py" "$folder/ompdarts-gpu-$precision.json" --markdown
@@ -100,10 +101,11 @@ run_part() {
     exit $wrong
 }
 
-limit=600
+limit=600 quick=
+[ "${1-}" != --quick ] || { quick=--quick; shift; }
 [ "${1-}" != --limit ] || { limit=${2-}; shift 2; }
 usage() {
-    sed -n '4,15s/^# \{0,1\}//p' "$0" >&2
+    sed -n '4,13s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 [[ $limit =~ ^[1-9][0-9]*$ ]] || usage
@@ -119,7 +121,7 @@ folder=$(cd "$folder" && pwd)
 failed=0
 for part in "${parts[@]}"; do
     start=$SECONDS
-    timeout -k 10 "$limit" "$0" --limit "$limit" --part "$part" "$folder" >"$folder/$part.txt" 2>&1
+    timeout -k 10 "$limit" "$0" $quick --limit "$limit" --part "$part" "$folder" >"$folder/$part.txt" 2>&1
     status=$?
     case $status in
     0) result=right ;;

@@ -1,23 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# usage: bench/gpu/pack.sh [--host] BUILD [FILE.tar.xz]      (default: ompdarts-gpu.tar.xz)
+# usage: bench/gpu/pack.sh BUILD [FILE.tar.xz | FILE.tar]      (default: ompdarts-gpu.tar.xz)
 #
 # Packs what the GPU benchmark needs on a machine that has nothing but NVIDIA's driver, cuBLAS and Python: the programs of
 # the build folder BUILD (configured with -DOMPDARTS_NVPTX_ARCH=sm_90 or the like), the library, and all shared libraries
 # that they are linked with, LLVM's among them. Unpack it there and run ompdarts-gpu/gpu-check.sh (docs/gpu.md).
-#
-# --host packs the programs for LLVM's host devices instead, to try the rest without a GPU.
 set -euo pipefail
 source_dir=$(cd "$(dirname "$0")" && pwd)
 
-suffix=nvptx
-if [[ ${1:-} == --host ]]; then
-    suffix=cublas
-    shift
-fi
 if (($# < 1 || $# > 2)) || [[ $1 == -* ]]; then
-    sed -n '4,11s/^# \{0,1\}//p' "$0" >&2
+    sed -n '4,9s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 build=$1
@@ -37,11 +30,11 @@ add()
 }
 
 for program in gemm3d cholesky; do
-    if [[ ! -x $build/bench/$program-$suffix ]]; then
-        echo "pack.sh: $build/bench/$program-$suffix is not there: configure with -DOMPDARTS_NVPTX_ARCH=… and build" >&2
+    if [[ ! -x $build/bench/$program-nvptx ]]; then
+        echo "pack.sh: $build/bench/$program-nvptx is not there: configure with -DOMPDARTS_NVPTX_ARCH=… and build" >&2
         exit 2
     fi
-    add bin $program "$build/bench/$program-$suffix"
+    add bin $program "$build/bench/$program-nvptx"
 done
 for program in tiles reductions peers; do # of gpu-check.sh
     [[ ! -x $build/bench/$program-nvptx ]] || add bin $program "$build/bench/$program-nvptx"
@@ -62,7 +55,7 @@ while read -r name file; do
             cp -L "$file" "$root/glibc/$name" ;;
         *) add lib "$name" "$file" ;;
     esac
-done < <(for file in "$build"/bench/{gemm3d,cholesky}-$suffix "$build"/{bench/gpu_peers,ompdarts,libompdarts*.so}; do
+done < <(for file in "$build"/bench/{gemm3d,cholesky}-nvptx "$build"/{bench/gpu_peers,ompdarts,libompdarts*.so}; do
     ldd "$file"
 done | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 } $1 ~ /^\/.*ld-linux/ { n = split($1, part, "/"); print part[n], $1 }' |
     sort -u)
@@ -79,7 +72,8 @@ cp "$source_dir/../../LICENSE" "$root/"
 {
     echo "commit $(git -C "$source_dir" rev-parse --short HEAD 2>/dev/null || echo unknown)"
     echo "packed $(date -u +%Y-%m-%d)"
-    echo "programs $suffix"
 } >"$root/VERSION"
-tar -C "$staging" --sort=name --owner=0 --group=0 --numeric-owner -c ompdarts-gpu | xz -T0 -6 >"$output"
+compress=(xz -T0 -6)
+[[ $output != *.tar ]] || compress=(cat)
+tar -C "$staging" --sort=name --owner=0 --group=0 --numeric-owner -c ompdarts-gpu | "${compress[@]}" >"$output"
 echo "$output: $(($(stat -c %s "$output") / 1000000)) MB, unpacked $(($(du -sb "$root" | cut -f1) / 1000000)) MB"

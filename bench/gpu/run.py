@@ -60,6 +60,10 @@ class Run:
     def left(self):
         return self.options.time - self.elapsed()
 
+    def patience(self):
+        """Seconds that a run may take that needs few."""
+        return max(60, 0.2 * self.options.time)
+
     def say(self, text):
         print(f"[{self.elapsed():4.0f} s] {text}", file=sys.stderr, flush=True)
 
@@ -294,10 +298,13 @@ def check_small_runs(run):
     for name, program, arguments, policy, memory, devices in small_runs(run):
         entry = {"name": name, "ok": False, "why": ""}
         try:
-            line = one_run(run, program, arguments, 60, policy, memory, devices)
+            line = one_run(run, program, arguments, run.patience(), policy, memory, devices)
             entry.update(ok=line["ok"], residual=line["residual"], why="" if line["ok"] else f"residual {line['residual']}")
         except Failure as failure:
             entry["why"] = str(failure)
+            if not policy:  # LLVM's own affair
+                run.leave_out(f"{name}: {failure}")
+                continue
         run.results["correctness"].append(entry)
         run.say(f"  {name}: {'ok' if entry['ok'] else 'WRONG: ' + entry['why']}")
         if run.left() < 0.6 * run.options.time:
@@ -321,23 +328,32 @@ def fraction_of(limits, limit):
     return next((int(fraction) for fraction, bytes_ in limits.items() if bytes_ == limit), None)
 
 
-def peers(run, problem, arguments, share):
-    """The rows of gpu_peers, in at most this share of the time left."""
+def left_to_try(wanted, lines):
+    """After a call of gpu_peers that one of these, in this order, has ended: those behind the last with a line, or behind
+    the first, where none has one."""
+    seen = [index for index, (name, _) in enumerate(wanted) if any(line["variant"] == name for line in lines)]
+    return wanted[(seen[-1] if seen else 0) + 1:]
+
+
+def peers(run, problem, wanted, share):
+    """The rows of gpu_peers, in at most this share of the time left. `wanted`: (variant, its arguments)..., in gpu_peers'
+    order. One that ends the program does not take the others with it."""
     settings = run.results["settings"][problem]
     run.say(f"{problem}: peers")
-    code, lines, errors = run.call(
-        run.launcher.command("gpu_peers", problem, settings["tiles"] * settings["tile"], "--type",
-                             run.options.precision, *arguments),
-        max(30, share * run.left()))
-    for line in lines:
-        fraction = fraction_of(settings["limits"], line["memory_limit"])
-        if line["variant"] == "managed":
-            fraction = 1  # the data are on the device, all of them
-        add_row(run, {**line, "fraction": fraction})
-    for text in errors.splitlines():
-        run.leave_out(f"{problem}, gpu_peers: {text}")
-    if code not in (0, 1) and not errors:
-        run.leave_out(f"{problem}, gpu_peers: exit code {code}")
+    end = run.elapsed() + max(30, share * run.left())
+    while wanted and run.elapsed() < end:
+        arguments = [word for _, words_of in wanted for word in words_of]
+        code, lines, errors = run.call(
+            run.launcher.command("gpu_peers", problem, settings["tiles"] * settings["tile"], "--type",
+                                 run.options.precision, *arguments), end - run.elapsed())
+        for line in lines:
+            fraction = fraction_of(settings["limits"], line["memory_limit"])
+            if line["variant"] == "managed":
+                fraction = 1  # the data are on the device, all of them
+            add_row(run, {**line, "fraction": fraction})
+        for text in errors.splitlines() or ([] if code in (0, 1) else [f"exit code {code}"]):
+            run.leave_out(f"{problem}, gpu_peers: {text}")
+        wanted = [] if code in (0, 1) else left_to_try(wanted, lines)
 
 
 def measure(run, problem, policy, fraction, devices=1, host_memory="pinned"):
@@ -355,13 +371,16 @@ def measure(run, problem, policy, fraction, devices=1, host_memory="pinned"):
            "devices": devices, "host_memory": host_memory, "memory_limit": memory * devices, "ok": False}
     began = time.monotonic()
     try:
-        limit = min(run.left() + 20, 60 + 5 * run.longest[problem])
+        limit = min(run.left() + 20, run.patience() + 5 * run.longest[problem])
         line = one_run(run, PROGRAMS[problem], arguments, limit, policy, memory, devices)
         row.update({key: value for key, value in line.items() if key not in ("devices", "type", "style", "program")})
         row["tasks"] = line.get("scheduled_tasks")
         row["devices_seen"] = line.get("devices")
     except Failure as failure:
         row["why"] = str(failure)
+        if not policy:
+            run.leave_out(f"{name}: {failure}")
+            return
     run.longest[problem] = max(run.longest[problem], time.monotonic() - began) if row["ok"] else run.longest[problem]
     add_row(run, row)
 
@@ -372,9 +391,10 @@ def compare(run):
     limits = run.results["settings"]["gemm"]["limits"]
     order = run.results["settings"]["gemm"]["tiles"] * run.results["settings"]["gemm"]["tile"]
     blocks = [block for block in PEER_BLOCKS if 2 * block <= order] or [max(order // 4, 64)]
-    peers(run, "gemm", ["--in-core", "--streams", ",".join(map(str, limits.values())), "--managed",
-                        "--cublasxt", ",".join(map(str, reversed(blocks)))], 0.35)
-    peers(run, "cholesky", [], 0.25)
+    peers(run, "gemm", [("in-core", ["--in-core"]), ("streams", ["--streams", ",".join(map(str, limits.values()))]),
+                        ("cublasxt", ["--cublasxt", ",".join(map(str, reversed(blocks)))]),
+                        ("managed", ["--managed"])], 0.35)
+    peers(run, "cholesky", [("in-core", [])], 0.25)
     for policy in options.policies:
         run.say(f"ompdarts, {policy}")
         for fraction in options.fractions:

@@ -149,6 +149,39 @@ class Sizes(unittest.TestCase):
         self.assertEqual((options.fractions, options.policies), ((1, 4), ("darts",)))
 
 
+class Peers(unittest.TestCase):
+    wanted = [("in-core", ["--in-core"]), ("streams", ["--streams", "1,2"]), ("managed", ["--managed"])]
+
+    def rest(self, *variants):
+        return [name for name, _ in run.left_to_try(self.wanted, [{"variant": name} for name in variants])]
+
+    def test_one_that_fails_does_not_take_the_others_with_it(self):
+        self.assertEqual(self.rest(), ["streams", "managed"])
+        self.assertEqual(self.rest("in-core"), ["streams", "managed"])
+        self.assertEqual(self.rest("in-core", "streams", "streams"), ["managed"])
+        self.assertEqual(self.rest("managed"), [])
+
+    def calls(self, answers):
+        """What peers() asks gpu_peers for, and what it leaves out, with these answers."""
+        asked, said = [], []
+        launcher = argparse.Namespace(command=lambda *words: words)
+        one = argparse.Namespace(
+            options=argparse.Namespace(precision="float"), launcher=launcher, elapsed=lambda: 0, left=lambda: 100,
+            results={"settings": {"gemm": {"tiles": 1, "tile": 1, "limits": {}}}, "rows": []}, say=lambda text: None,
+            leave_out=said.append, save=lambda: None)
+        one.call = lambda command, limit: (asked.append(command[5:]), answers.pop(0))[1]
+        run.peers(one, "gemm", self.wanted, 0.5)
+        return asked, said, one.results["rows"]
+
+    def test_the_others_are_asked_for_again(self):
+        line = {"problem": "gemm", "variant": "in-core", "memory_limit": 0, "ok": True}
+        asked, said, rows = self.calls([(2, [line], "no such function\n"), (-11, [], ""), (0, [{**line, "variant": "managed"}], "")])
+        self.assertEqual(asked, [("--in-core", "--streams", "1,2", "--managed"), ("--streams", "1,2", "--managed"),
+                                 ("--managed",)])
+        self.assertEqual(said, ["gemm, gpu_peers: no such function", "gemm, gpu_peers: exit code -11"])
+        self.assertEqual([row["variant"] for row in rows], ["in-core", "managed"])
+
+
 class Libraries(unittest.TestCase):
     def test_the_linkers_cache_comes_first_then_the_folders(self):
         with tempfile.TemporaryDirectory() as folder:

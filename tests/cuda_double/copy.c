@@ -91,6 +91,93 @@ od_cu_result cuMemcpyDtoDAsync_v2(od_cu_address to, od_cu_address from, size_t b
     return cd_leave(result);
 }
 
+/* --- rows ---------------------------------------------------------------------- */
+
+/* One of a copy's two ends: the bytes between its first and its last. */
+typedef struct side {
+    bool on_device;
+    uintptr_t address;
+    size_t pitch, span;
+} side;
+
+static od_cu_result side_of(const cd_copy_2d *c, bool is_target, side *s)
+{
+    int type = is_target ? c->to_type : c->from_type;
+    size_t x = is_target ? c->to_x : c->from_x, y = is_target ? c->to_y : c->from_y;
+    s->on_device = type == OD_CU_MEMORYTYPE_DEVICE;
+    s->pitch = is_target ? c->to_pitch : c->from_pitch;
+    if ((type != OD_CU_MEMORYTYPE_HOST && !s->on_device) || (c->height > 1 && s->pitch < c->width))
+        return OD_CU_INVALID_VALUE;
+    const void *host = is_target ? c->to_host : c->from_host;
+    od_cu_address device = is_target ? c->to_device : c->from_device;
+    s->address = (s->on_device ? (uintptr_t)device : (uintptr_t)host) + y * s->pitch + x;
+    s->span = (c->height - 1) * s->pitch + c->width;
+    return OD_CU_SUCCESS;
+}
+
+static od_cu_result hold_side(const side *s, const cd_device *device, cd_allocation **allocation, cd_pinned **pinned)
+{
+    if (s->on_device)
+        return cd_allocation_check("copy of rows", s->address, s->span, device, allocation);
+    return cd_pinned_find(s->address, s->span, pinned);
+}
+
+od_cu_result cuMemcpy2DAsync_v2(const cd_copy_2d *c, od_cu_stream handle)
+{
+    cd_stream *stream;
+    side to, from;
+    od_cu_result result = enter_with(CD_cuMemcpy2DAsync_v2, handle, &stream);
+    if (result || !c->width || !c->height)
+        return result ? result : cd_leave(result);
+    result = side_of(c, true, &to);
+    if (!result)
+        result = side_of(c, false, &from);
+    if (!result && !to.on_device && !from.on_device)
+        result = OD_CU_INVALID_VALUE;
+    if (result)
+        return cd_leave(result);
+    cd_op op = {.kind = CD_OP_COPY,
+                .direction = !from.on_device ? CD_H2D : !to.on_device ? CD_D2H : CD_D2D,
+                .to = (void *)to.address,
+                .from = (const void *)from.address,
+                .bytes = c->width * c->height,
+                .rows = c->height,
+                .pitch_to = to.pitch,
+                .pitch_from = from.pitch};
+    result = hold_side(&to, stream->context->device, &op.device_to, &op.pinned);
+    if (!result)
+        result = hold_side(&from, stream->context->device, &op.device_from, &op.pinned);
+    if (!result)
+        result = cd_stream_submit(stream, &op);
+    if (result || op.pinned || op.direction == CD_D2D)
+        return cd_leave(result);
+    cd.stats.pageable_copies++;
+    cd_stream_drain(stream);
+    return cd_leave(cd_context_health(stream->context));
+}
+
+/* Managed memory is host memory here: nothing moves, which takes as long as if it did. */
+od_cu_result cuMemPrefetchAsync(od_cu_address address, size_t bytes, od_cu_device device, od_cu_stream handle)
+{
+    cd_stream *stream;
+    od_cu_result result = enter_with(CD_cuMemPrefetchAsync, handle, &stream);
+    if (result || !bytes)
+        return result ? result : cd_leave(result);
+    bool leaves = device == CD_TO_HOST;
+    cd_op op = {.kind = CD_OP_COPY,
+                .direction = leaves ? CD_D2H : CD_H2D,
+                .to = (void *)(uintptr_t)address,
+                .from = (const void *)(uintptr_t)address,
+                .bytes = bytes};
+    result = leaves || device == (int)stream->context->device->ordinal ? OD_CU_SUCCESS : OD_CU_INVALID_DEVICE;
+    if (!result)
+        result = cd_allocation_check("prefetch", (uintptr_t)address, bytes, stream->context->device,
+                                     leaves ? &op.device_from : &op.device_to);
+    if (!result)
+        result = cd_stream_submit(stream, &op);
+    return cd_leave(result);
+}
+
 /* Those without a stream wait. */
 od_cu_result cuMemcpyHtoD_v2(od_cu_address to, const void *from, size_t bytes)
 {

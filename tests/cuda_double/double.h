@@ -164,10 +164,11 @@ typedef enum cd_op_kind { CD_OP_COPY, CD_OP_FILL, CD_OP_RECORD, CD_OP_WAIT, CD_O
 
 typedef struct cd_op {
     cd_op_kind kind;
-    cd_direction direction; /* of a copy, with the next seven */
+    cd_direction direction; /* of a copy, with the next ten */
     void *to;
     const void *from;
-    size_t bytes;
+    size_t bytes; /* of all rows */
+    size_t rows, pitch_to, pitch_from;      /* rows 0: all bytes are one; else bytes from one to the next */
     cd_allocation *device_to, *device_from; /* NULL: host memory */
     cd_pinned *pinned;                      /* the host's end; NULL: pageable, or none */
     void *captured;                         /* what a pageable source held, a kernel's arguments; freed with it */

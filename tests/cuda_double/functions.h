@@ -8,16 +8,37 @@
 
 #include "memmgr/device/cuda/driver.h"
 
+typedef struct cd_copy_2d { /* CUDA_MEMCPY2D */
+    size_t from_x, from_y;
+    int from_type;
+    const void *from_host;
+    od_cu_address from_device;
+    void *from_array;
+    size_t from_pitch;
+    size_t to_x, to_y;
+    int to_type;
+    void *to_host;
+    od_cu_address to_device;
+    void *to_array;
+    size_t to_pitch;
+    size_t width, height; /* bytes, rows */
+} cd_copy_2d;
+
 /* FUNCTION(member, name in libcuda, argument types): what programs and the double of cuBLAS call. */
 #define CD_MORE_CU_FUNCTIONS(FUNCTION)                                                                                 \
     FUNCTION(context_set, cuCtxSetCurrent, (od_cu_context context))                                                    \
     FUNCTION(context_get, cuCtxGetCurrent, (od_cu_context * context))                                                  \
     FUNCTION(stream_context, cuStreamGetCtx, (od_cu_stream stream, od_cu_context * context))                           \
     FUNCTION(launch_host, cuLaunchHostFunc, (od_cu_stream stream, void (*function)(void *), void *data))               \
+    FUNCTION(copy_2d, cuMemcpy2DAsync_v2, (const cd_copy_2d *copy, od_cu_stream stream))                               \
+    FUNCTION(prefetch, cuMemPrefetchAsync,                                                                             \
+             (od_cu_address address, size_t bytes, od_cu_device device, od_cu_stream stream))                          \
     CD_PLUGINS_CU_FUNCTIONS(FUNCTION)
 
 typedef struct od_cu_module_st *od_cu_module;
 typedef struct od_cu_function_st *od_cu_function;
+
+enum { CD_TO_HOST = -1 }; /* a prefetch's device: CU_DEVICE_CPU */
 
 enum { /* the arguments of a launch in one block: CU_LAUNCH_PARAM_... */
        CD_LAUNCH_END = 0,
@@ -116,6 +137,38 @@ enum { CD_CUBLAS_NON_UNIT, CD_CUBLAS_UNIT };    /* cublasDiagType_t */
     FUNCTION(dtrsm, cublasDtrsm_v2,                                                                                    \
              (cd_cublas handle, int side, int fill, int op, int diag, int m, int n, const double *alpha,               \
               const double *a, int lda, double *b, int ldb))
+
+typedef struct cublasXtContext *cd_cublas_xt;
+
+#define CD_XT_GEMM_ARGUMENTS(REAL)                                                                                     \
+    (cd_cublas_xt handle, int op_a, int op_b, size_t m, size_t n, size_t k, const REAL *alpha, const REAL *a,          \
+     size_t lda, const REAL *b, size_t ldb, const REAL *beta, REAL *c, size_t ldc)
+
+/* The same of cublasXt, whose matrices are the host's and finished when a call returns. */
+#define CD_CUBLAS_XT_FUNCTIONS(FUNCTION)                                                                               \
+    FUNCTION(create, cublasXtCreate, (cd_cublas_xt * handle))                                                          \
+    FUNCTION(destroy, cublasXtDestroy, (cd_cublas_xt handle))                                                          \
+    FUNCTION(select, cublasXtDeviceSelect, (cd_cublas_xt handle, int count, int *devices))                             \
+    FUNCTION(set_block, cublasXtSetBlockDim, (cd_cublas_xt handle, int block))                                         \
+    FUNCTION(set_pinning, cublasXtSetPinningMemMode, (cd_cublas_xt handle, int mode))                                  \
+    FUNCTION(sgemm, cublasXtSgemm, CD_XT_GEMM_ARGUMENTS(float))                                                        \
+    FUNCTION(dgemm, cublasXtDgemm, CD_XT_GEMM_ARGUMENTS(double))
+
+typedef struct cusolverDnContext *cd_cusolver;
+
+/* The same of cuSOLVER. */
+#define CD_CUSOLVER_FUNCTIONS(FUNCTION)                                                                                \
+    FUNCTION(create, cusolverDnCreate, (cd_cusolver * handle))                                                         \
+    FUNCTION(destroy, cusolverDnDestroy, (cd_cusolver handle))                                                         \
+    FUNCTION(set_stream, cusolverDnSetStream, (cd_cusolver handle, od_cu_stream stream))                               \
+    FUNCTION(spotrf_size, cusolverDnSpotrf_bufferSize,                                                                 \
+             (cd_cusolver handle, int fill, int n, float *a, int lda, int *elements))                                  \
+    FUNCTION(dpotrf_size, cusolverDnDpotrf_bufferSize,                                                                 \
+             (cd_cusolver handle, int fill, int n, double *a, int lda, int *elements))                                 \
+    FUNCTION(spotrf, cusolverDnSpotrf,                                                                                 \
+             (cd_cusolver handle, int fill, int n, float *a, int lda, float *buffer, int elements, int *info))         \
+    FUNCTION(dpotrf, cusolverDnDpotrf,                                                                                 \
+             (cd_cusolver handle, int fill, int n, double *a, int lda, double *buffer, int elements, int *info))
 
 #define CD_EXPORT __attribute__((visibility("default")))
 

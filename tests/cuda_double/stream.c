@@ -78,8 +78,9 @@ static void execute_copy(cd_stream *stream, const cd_op *op)
     pthread_mutex_unlock(&cd.lock);
     if (end_ns)
         cd_sleep_until(end_ns);
-    if (op->bytes)
-        memmove(op->to, op->from, op->bytes);
+    size_t rows = op->rows ? op->rows : 1, width = op->bytes / rows;
+    for (size_t i = 0; i < rows && width; i++)
+        memmove((char *)op->to + i * op->pitch_to, (const char *)op->from + i * op->pitch_from, width);
     pthread_mutex_lock(&cd.lock);
     cd.stats.copies[op->direction]++;
     cd.stats.bytes[op->direction] += op->bytes;

@@ -183,25 +183,46 @@ timeline() {
     [ "$(ls "$work/traces")" = "$(printf 'darts-%s.json\n' 0.31-1 0.31-4 1-1 1-4)" ] || fail "traces: $(ls "$work/traces")"
 }
 
-# What is sent to a machine with a GPU: all parts, and the folder that they leave.
-check() {
-    local program name
-    mkdir -p "$work/pack/bin"
+# The programs that are sent to a machine with a GPU, where bench/gpu/pack.sh looks for them.
+packed_programs() {
+    local name bench=$sources/../../bench
+    local common=("$bench"/kernels/{program,gpu_blas}.c "$bench"/common/{check,command,memory,random}.c "$bench"/gpu/{cuda,device}.c)
+    mkdir -p "$work/build/bench"
     for name in tiles reductions peers; do
-        build $name "$(dirname "$0")/$name.c"
-        mv "$work/$name" "$work/$name.kernels" "$work/pack/bin/"
+        build $name-nvptx "$(dirname "$0")/$name.c"
     done
-    for program in "$E2E_COMMAND" "$E2E_LIBRARY" "$(dirname "$E2E_LIBRARY")/libompdarts-cuda.so" "$E2E_BENCH/gpu_peers"; do
-        cp "$program" "$work/pack/bin/"
+    for name in gemm3d cholesky; do
+        build $name-nvptx "$bench/kernels/$name.c" "${common[@]}" -DBENCH_GPU "-I$bench/.." "-I$bench/../omp_ext/hooks"
     done
-    cp "$sources/../../bench/gpu/libraries.py" "$sources/../../scripts/gpu-check.sh" "$work/pack/"
+    mv "$work"/*-nvptx "$work/build/bench/"
+    ln -s "$E2E_BENCH/gpu_peers" "$work/build/bench/"
+    ln -s "$E2E_COMMAND" "$(dirname "$E2E_LIBRARY")/libompdarts-cuda.so" "$work/build/"
+    ln -s "$E2E_LIBRARY" "$work/build/libompdarts.so"
+}
+
+# What is sent to a machine with a GPU: packed, unpacked, all its parts from the first to the last, and the folder that they
+# leave. GPU_CHECK=FOLDER: not the quick figures, and the folder is kept.
+check() {
+    local name how=(--quick --limit 3600) results=$work/results # on a busy machine, too
+    [ -z "${GPU_CHECK-}" ] || { how=(); results=$(realpath -m "$GPU_CHECK"); }
+    packed_programs
+    "$sources/../../bench/gpu/pack.sh" "$work/build" "$work/pack.tar" >"$work/out" 2>"$work/err"
+    expect_exit 0 $? pack.sh
+    [ $failures -eq 0 ] || return
+    tar -C "$work" -xf "$work/pack.tar" && rm -r "$work/pack.tar" && mv "$work/ompdarts-gpu" "$work/pack"
+    for name in "$work"/*-nvptx.kernels; do
+        mv "$name" "$work/pack/bin/$(basename "$name" -nvptx.kernels).kernels"
+    done
     unset OMPDARTS_BACKEND
-    (cd "$work" && "$patient" 120 pack/gpu-check.sh results) >"$work/out" 2>&1
+    (cd "$work" && "$patient" 3600 pack/gpu-check.sh "${how[@]}" "$results") >"$work/out" 2>&1
     expect_exit 0 $? gpu-check.sh
-    for name in facts smoke leak; do
-        grep -q "^$name .* right$" "$work/results/summary.txt" || fail "$name: $(tail -n 5 "$work/results/$name.txt")"
+    for name in facts smoke leak figures; do
+        grep -q "^$name .* right$" "$results/summary.txt" || fail "$name: $(tail -n 20 "$results/$name.txt")"
     done
-    grep -q "^figures .* skipped: the pack has no benchmarks" "$work/results/summary.txt" || fail "$(cat "$work/results/summary.txt")"
+    for name in in-core streams cublasxt managed ompdarts; do
+        [ "$(grep -c "^| $name " "$results/figures.txt")" -ge 3 ] || fail "no rows of $name: $(cat "$results/figures.txt")"
+    done
+    rm "$work"/pack/bin/{gemm3d,cholesky}
     (cd "$work" && CUDA_DOUBLE_LOST_KERNEL=0:1 pack/gpu-check.sh --limit 60 broken) >"$work/out" 2>&1
     expect_exit 1 $? "gpu-check.sh on a broken GPU"
     grep -q "^smoke .* WRONG, see smoke.txt" "$work/broken/summary.txt" || fail "$(cat "$work/broken/summary.txt")"

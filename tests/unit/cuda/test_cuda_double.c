@@ -31,11 +31,19 @@ static struct {
 #undef MEMBER
 } cu;
 
-static struct {
 #define MEMBER(member, name, arguments) int(*member) arguments;
+static struct {
     CD_CUBLAS_FUNCTIONS(MEMBER)
-#undef MEMBER
 } blas;
+
+static struct {
+    CD_CUBLAS_XT_FUNCTIONS(MEMBER)
+} xt;
+
+static struct {
+    CD_CUSOLVER_FUNCTIONS(MEMBER)
+} solver;
+#undef MEMBER
 
 /* cmocka's own assertions are for the parent. */
 #define CHECK(condition)                                                                                               \
@@ -76,6 +84,14 @@ static void open_doubles(void)
     CHECK(library);
 #define FIND(member, name, arguments) find(library, #name, &blas.member);
     CD_CUBLAS_FUNCTIONS(FIND)
+#undef FIND
+#define FIND(member, name, arguments) find(library, #name, &xt.member);
+    CD_CUBLAS_XT_FUNCTIONS(FIND)
+#undef FIND
+    library = dlopen(TEST_CUSOLVER_DOUBLE, RTLD_NOW);
+    CHECK(library);
+#define FIND(member, name, arguments) find(library, #name, &solver.member);
+    CD_CUSOLVER_FUNCTIONS(FIND)
 #undef FIND
 }
 
@@ -247,6 +263,68 @@ static void copy_between_devices(void)
     EXPECT(0, cu.stream_synchronize(NULL));
     EXPECT(0, memcmp(on_device(last), w.host + PAGE, PAGE));
     EXPECT(OD_CU_INVALID_VALUE, cu.copy_d2d(last, addresses[0], PAGE, NULL)); /* a warning */
+}
+
+/* 3 rows of 100 bytes, out of pinned rows of 500, within the device, and into pageable rows of 200. */
+static void copy_rows(void)
+{
+    enum { WIDTH = 100, ROWS = 3, WIDE = 500, LESS = 200 };
+    world w = begin(2 * PAGE);
+    unsigned char back[ROWS * LESS] = {0};
+    cd_copy_2d in = {.from_type = OD_CU_MEMORYTYPE_HOST, .from_host = w.host, .from_x = 7, .from_y = 1, .from_pitch = WIDE,
+                     .to_type = OD_CU_MEMORYTYPE_DEVICE, .to_device = w.device, .to_pitch = WIDTH,
+                     .width = WIDTH, .height = ROWS};
+    cd_copy_2d within = {.from_type = OD_CU_MEMORYTYPE_DEVICE, .from_device = w.device, .from_pitch = WIDTH,
+                         .to_type = OD_CU_MEMORYTYPE_DEVICE, .to_device = w.device + PAGE, .to_pitch = WIDE,
+                         .width = WIDTH, .height = ROWS};
+    cd_copy_2d out = {.from_type = OD_CU_MEMORYTYPE_DEVICE, .from_device = w.device + PAGE, .from_pitch = WIDE,
+                      .to_type = OD_CU_MEMORYTYPE_HOST, .to_host = back, .to_pitch = LESS,
+                      .width = WIDTH, .height = ROWS};
+    EXPECT(0, cu.host_register(w.host, 2 * PAGE, 0));
+    close_gate(&w);
+    EXPECT(0, cu.copy_2d(&in, w.stream));
+    EXPECT(OD_CU_NOT_READY, cu.stream_query(w.stream));
+    open_gate();
+    EXPECT(0, cu.copy_2d(&within, w.stream));
+    EXPECT(0, cu.copy_2d(&out, w.stream));
+    for (int i = 0; i < ROWS; i++)
+        EXPECT(0, memcmp(back + i * LESS, w.host + (i + 1) * WIDE + 7, WIDTH));
+    EXPECT(0, back[WIDTH]);
+    in.from_pitch = WIDTH - 1;
+    EXPECT(OD_CU_INVALID_VALUE, cu.copy_2d(&in, w.stream));
+    EXPECT(0, cu.host_unregister(w.host));
+    end(&w);
+}
+
+static void copy_too_many_rows(void)
+{
+    world w = begin(PAGE);
+    cd_copy_2d c = {.from_type = OD_CU_MEMORYTYPE_DEVICE, .from_device = w.device, .from_pitch = 100,
+                    .to_type = OD_CU_MEMORYTYPE_HOST, .to_host = w.host, .to_pitch = 50, .width = 50, .height = 42};
+    cu.copy_2d(&c, w.stream);
+}
+
+static void prefetch(void)
+{
+    world w = begin(PAGE);
+    od_cu_address managed;
+    EXPECT(0, cu.alloc_managed(&managed, PAGE, 1));
+    memcpy((void *)(uintptr_t)managed, w.host, PAGE);
+    EXPECT(0, cu.prefetch(managed, PAGE, 0, w.stream));
+    EXPECT(0, cu.prefetch(managed, PAGE, CD_TO_HOST, w.stream));
+    EXPECT(OD_CU_INVALID_DEVICE, cu.prefetch(managed, PAGE, 1, w.stream));
+    EXPECT(0, cu.stream_synchronize(w.stream));
+    EXPECT(0, memcmp(on_device(managed), w.host, PAGE));
+    EXPECT(0, cu.free(managed));
+    end(&w);
+}
+
+static void test_copies_of_rows(void **state)
+{
+    (void)state;
+    expect_success("", copy_rows);
+    expect_success("CUDA_DOUBLE_BANDWIDTH=2Mi", prefetch);
+    expect_abort(copy_too_many_rows);
 }
 
 static void test_copies_are_asynchronous(void **state)
@@ -716,6 +794,72 @@ static void multiply_on_host(void)
     blas.dgemm(handle, CD_CUBLAS_N, CD_CUBLAS_N, 1, 1, 1, &one, a, 1, on, 1, &one, on + MATRIX, 1);
 }
 
+/* C = 2 A' B - C of the host's matrices, in blocks that do not divide them, on two devices. */
+static void multiply_on_several(void)
+{
+    enum { BLOCK = 20 };
+    cd_cublas_xt handle;
+    world w = begin(3 * MATRIX * sizeof(double));
+    double *a = (double *)(void *)w.host, *b = a + MATRIX, *c = b + MATRIX, expected[MATRIX], two = 2, minus = -1;
+    for (unsigned i = 0; i < 3 * MATRIX; i++)
+        a[i] = (i * 37 % 101) / 101.0;
+    memcpy(expected, c, sizeof expected);
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, ORDER, ORDER, ORDER, 2, a, ORDER, b, ORDER, -1, expected, ORDER);
+    EXPECT(0, cu.host_register(w.host, w.bytes, OD_CU_MEMHOST_PORTABLE));
+    EXPECT(0, xt.create(&handle));
+    EXPECT(CD_CUBLAS_NOT_INITIALIZED,
+           xt.dgemm(handle, CD_CUBLAS_T, CD_CUBLAS_N, ORDER, ORDER, ORDER, &two, a, ORDER, b, ORDER, &minus, c, ORDER));
+    EXPECT(CD_CUBLAS_INVALID_VALUE, xt.select(handle, 1, (int[]){9}));
+    EXPECT(0, xt.select(handle, 2, (int[]){0, 1}));
+    EXPECT(0, xt.set_block(handle, BLOCK));
+    EXPECT(0, xt.set_pinning(handle, 1));
+    EXPECT(0, xt.dgemm(handle, CD_CUBLAS_T, CD_CUBLAS_N, ORDER, ORDER, ORDER, &two, a, ORDER, b, ORDER, &minus, c, ORDER));
+    for (int i = 0; i < MATRIX; i++)
+        CHECK(c[i] - expected[i] < 1e-9 && expected[i] - c[i] < 1e-9);
+    EXPECT(0, xt.destroy(handle));
+    EXPECT(0, cu.context_set(w.context));
+    EXPECT(0, cu.host_unregister(w.host));
+    end(&w);
+}
+
+/* L L' of a matrix whose diagonal is large gives it back. */
+static void factor(void)
+{
+    world w;
+    cd_cublas handle;
+    cd_cusolver s;
+    int elements = 0, *info = NULL;
+    double *a = begin_matrices(&w, &handle), *on = (double *)(uintptr_t)w.device;
+    double l[MATRIX] = {0}, product[MATRIX];
+    od_cu_address more;
+    EXPECT(0, solver.create(&s));
+    EXPECT(0, solver.set_stream(s, w.stream));
+    EXPECT(0, solver.dpotrf_size(s, CD_CUBLAS_LOWER, ORDER, on, ORDER, &elements));
+    EXPECT(0, cu.alloc(&more, (size_t)elements * sizeof(double) + sizeof *info));
+    info = (int *)(uintptr_t)(more + (size_t)elements * sizeof(double));
+    EXPECT(0, solver.dpotrf(s, CD_CUBLAS_LOWER, ORDER, on, ORDER, (double *)(uintptr_t)more, elements, info));
+    EXPECT(0, cu.stream_synchronize(w.stream));
+    EXPECT(0, *info);
+    for (int j = 0; j < ORDER; j++)
+        for (int i = j; i < ORDER; i++)
+            l[i + j * ORDER] = on[i + j * ORDER];
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, ORDER, ORDER, ORDER, 1, l, ORDER, l, ORDER, 0, product, ORDER);
+    for (int j = 0; j < ORDER; j++)
+        for (int i = j; i < ORDER; i++)
+            CHECK(product[i + j * ORDER] - a[i + j * ORDER] < 1e-9 && a[i + j * ORDER] - product[i + j * ORDER] < 1e-9);
+    EXPECT(0, solver.destroy(s));
+    EXPECT(0, cu.free(more));
+    EXPECT(0, blas.destroy(handle));
+    end(&w);
+}
+
+static void test_blocks_and_factors(void **state)
+{
+    (void)state;
+    expect_success("", multiply_on_several);
+    expect_success("", factor);
+}
+
 static void test_cublas(void **state)
 {
     (void)state;
@@ -796,7 +940,9 @@ int main(void)
         cmocka_unit_test(test_host_functions),
         cmocka_unit_test(test_forks),
         cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_copies_of_rows),
         cmocka_unit_test(test_cublas),
+        cmocka_unit_test(test_blocks_and_factors),
         cmocka_unit_test(test_many_threads),
     };
     return cmocka_run_group_tests_name("cuda double", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What a simulation consists of: for run.c, which has the driver and the actors of devices, and for replay.c, the
- * program that was recorded. Both build on actors.c, bus.c and output.c.
+ * program that was recorded. Both build on actors.c, bus.c, make.c and output.c.
  */
 #ifndef OD_SIM_SIMULATE_INTERNAL_H
 #define OD_SIM_SIMULATE_INTERNAL_H
@@ -122,6 +122,15 @@ unsigned sim_actor_number(int argc, char **argv);
 /* The one that runs: actors get text arguments only. */
 simulation *sim_running(void);
 void sim_set_running(simulation *s);
+
+/* make.c */
+enum { SIM_MOST_ACCESSES = 64 }; /* of a task of a workload */
+/* From graph, machine and ops; what has been made when it fails is released all the same. */
+od_status sim_make(simulation *s);
+/* After the simulation: no actor waits any more. */
+void sim_unmake_devices(const simulation *s);
+void sim_collect(const simulation *s, sim_result *result);
+void sim_release(simulation *s);
 
 /* bus.c */
 void sim_bus_take(simulation *s, uint32_t place, sg_sem_t turn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What `ompdarts sim --help` says. */
-#ifndef OD_SIM_USAGE_H
-#define OD_SIM_USAGE_H
+#ifndef OD_SIM_COMMAND_USAGE_H
+#define OD_SIM_COMMAND_USAGE_H
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "sim/usage.h"
+#include "sim/command/usage.h"
 
 #include "sched/policy.h"
 #include "sim/graph/workload.h"

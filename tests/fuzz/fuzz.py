@@ -46,6 +46,7 @@ def arguments():
     parser.add_argument("--count", type=int, default=100, help="programs")
     parser.add_argument("--hours", type=float, help="go on for so long, whatever the count")
     parser.add_argument("--settings", type=int, default=8, help="runs with the library per program")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="in all of these runs")
     parser.add_argument("--batch", type=int, default=15, help="programs per executable")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", help="folder for failing programs; without it they are only printed")
@@ -141,6 +142,7 @@ def run_program(lab, path, number, generated, pairs, options):
         return 0, (again if right.is_right() else right).difference(right), None
     rng = random.Random(f"{program.seed}/settings")
     for runs, settings in enumerate(Settings(*pairs, double_of(options)).draw(rng, world, options.settings)):
+        settings.update(variable.split("=", 1) for variable in options.set)
         outcome = lab.under(path, number, settings)
         if outcome.is_stock_fault():
             return runs + 1, outcome.difference(right), None

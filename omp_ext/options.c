@@ -68,19 +68,6 @@ static unsigned processors(void)
     return n > 0 ? (unsigned)n : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static od_status parse_workers(const char *text, od_cpu_choice *cpu)
-{
-    char number[16];
-    uint64_t workers, cores = 1;
-    const char *colon = strchr(text, ':');
-    snprintf(number, sizeof number, "%.*s", (int)(colon ? colon - text : 15), text);
-    if (od_parse_integer(number, colon ? 1 : 0, 1000000, &workers) ||
-        (colon && od_parse_integer(colon + 1, 1, 1000000, &cores)))
-        return OD_EINVAL;
-    *cpu = (od_cpu_choice){.workers = (unsigned)workers, .cores = (unsigned)cores};
-    return OD_OK;
-}
-
 static od_status parse_cpu(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     od_cpu_choice *cpu = value;
@@ -90,7 +77,8 @@ static od_status parse_cpu(const od_option_spec *spec, const char *text, void *v
         *cpu = (od_cpu_choice){.workers = most, .cores = 1, .automatic = true};
         return OD_OK;
     }
-    if (parse_workers(text, cpu))
+    *cpu = (od_cpu_choice){0};
+    if (od_parse_workers(text, &cpu->workers, &cpu->cores))
         return OD_EINVAL;
     if ((uint64_t)cpu->workers * cpu->cores > there)
         snprintf(cause, size, "%u worker%s of %u core%s: this process may use %u; allowed: at most that", cpu->workers,

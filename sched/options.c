@@ -115,6 +115,19 @@ od_status od_parse_active(const char *text, char *which, size_t size, int *activ
     return text[length] ? parse_count(text + length + 1, active) : OD_OK;
 }
 
+od_status od_parse_workers(const char *text, unsigned *workers, unsigned *cores)
+{
+    char number[16];
+    uint64_t n, w = 1;
+    const char *colon = strchr(text, ':');
+    snprintf(number, sizeof number, "%.*s", (int)(colon ? colon - text : 15), text);
+    if (od_parse_integer(number, colon ? 1 : 0, 1000000, &n) || (colon && od_parse_integer(colon + 1, 1, 1000000, &w)))
+        return OD_EINVAL;
+    *workers = (unsigned)n;
+    *cores = (unsigned)w;
+    return OD_OK;
+}
+
 _Static_assert(sizeof(od_write_back) == sizeof(unsigned) && sizeof(od_recompute) == sizeof(unsigned),
                "od_option_choice() stores unsigned");
 

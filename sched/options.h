@@ -40,6 +40,9 @@ od_status od_parse_active(const char *text, char *which, size_t size, int *activ
 od_status od_parse_guard(const char *text, int64_t *guard);
 #define OD_GUARD_ALLOWED "off, auto, or a size such as 8Gi"
 
+/* Reads N or N:W: so many CPU workers, of so many cores each (1). */
+od_status od_parse_workers(const char *text, unsigned *workers, unsigned *cores);
+
 /* Checks a name of OMPDARTS_EVICT; `cause` says what there is. */
 od_status od_evict_check(const char *text, char *cause, size_t size);
 /* od_policy_choose(), which also answers a policy with an eviction rule. */

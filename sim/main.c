@@ -6,6 +6,7 @@
 #include "sim/command/usage.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +16,22 @@ static size_t enough(const sim_graph *graph)
 {
     double bytes = sim_graph_bytes(graph);
     return bytes > 1 ? (size_t)bytes : 1;
+}
+
+/* False: the platform has them. */
+static bool check_cpu(const sim_machine *machine, char *error, size_t size)
+{
+    const sim_platform *platform = machine->platform;
+    uint64_t cores = (uint64_t)machine->cpus * machine->cores;
+    if (cores && !platform->cores)
+        snprintf(error, size, "platform %s says nothing of the host's cores (docs/simulator.md)", platform->name);
+    else if (cores > platform->cores)
+        snprintf(error, size, "platform %s has %u cores, not %" PRIu64, platform->name, platform->cores, cores);
+    else if (machine->cpus > OD_MAX_CPUS)
+        snprintf(error, size, "at most %d CPU workers are possible; give each of them more cores (N:W)", OD_MAX_CPUS);
+    else
+        return false;
+    return true;
 }
 
 static int check_machine(const sim_graph *graph, const sim_machine *machine)
@@ -27,6 +44,8 @@ static int check_machine(const sim_graph *graph, const sim_machine *machine)
                  machine->ndevices);
         return sim_command_refuse(error);
     }
+    if (check_cpu(machine, error, sizeof error))
+        return sim_command_refuse(error);
     if (footprint * platform->slots <= machine->memory)
         return 0;
     snprintf(error, sizeof error, "%zu bytes of memory: %s need%s %zu (raise --mem or use smaller tiles)",
@@ -53,6 +72,8 @@ static int run_once(const sim_command *c, uint64_t seed)
     sim_machine machine = {.platform = &platform,
                            .ndevices = c->devices == SIM_ALL_DEVICES ? platform.ndevices : c->devices,
                            .memory = c->memory ? c->memory : enough(&graph),
+                           .cpus = c->cpus,
+                           .cores = c->cores,
                            .buffer = c->buffer,
                            .lookahead = c->lookahead,
                            .guard = c->guard,
@@ -76,8 +97,7 @@ static int run_once(const sim_command *c, uint64_t seed)
         status = SIM_FAILED;
     }
     if (!status) {
-        sim_bounds bounds =
-            sim_bounds_of(&graph, recording ? NULL : &workload, &platform, machine.ndevices, machine.memory);
+        sim_bounds bounds = sim_bounds_of(&graph, recording ? NULL : &workload, &machine);
         if (c->csv)
             sim_print_csv(c, &graph, &machine, &result, &bounds);
         if (!c->csv || (!c->quiet && c->csv != stdout))

@@ -27,6 +27,17 @@ double sim_task_seconds(const sim_graph *graph, const sim_platform *platform, ui
                              : kernel->calls * sim_platform_seconds(platform, kernel->name, kernel->tile);
 }
 
+double sim_task_host_seconds(const sim_graph *graph, const sim_machine *machine, uint32_t t)
+{
+    const sim_task *task = &graph->tasks[t];
+    const sim_kernel *kernel = &graph->kernels[task->kernel];
+    double seconds = 0;
+    if (machine->cpus && task->seconds <= 0)
+        seconds = kernel->calls *
+                  sim_platform_core_seconds(machine->platform, kernel->name, kernel->tile, machine->cores);
+    return seconds > 0 ? seconds : -1;
+}
+
 /* Successors from predecessors; while it fills them, first_after of the next task is where this one's next goes. */
 static void link_successors(simulation *s)
 {
@@ -112,6 +123,7 @@ static od_status make_tasks(simulation *s)
         s->seconds[t] = seconds;
         s->task[t] = (od_task){.bound = OD_NOWHERE,
                                .duration = seconds,
+                               .host_seconds = sim_task_host_seconds(g, s->machine, t),
                                .kind = &g->kernels[task->kernel],
                                .pure = true,
                                .naccess = task->naccess,
@@ -138,6 +150,7 @@ static od_status make_engine(simulation *s)
                                .recompute = m->recompute,
                                .early = m->recording || m->results == SIM_RESULTS_EARLY ? worth_sending : 0,
                                .slots = m->platform->slots,
+                               .cpus = m->cpus,
                                .peer = m->platform->peer,
                                .spill = m->recording && m->recording->spill,
                                .topology = m->platform->topology,
@@ -150,6 +163,13 @@ static od_status make_engine(simulation *s)
     return od_engine_create(&config, &s->engine);
 }
 
+/* Tasks begin there. */
+static void make_workers(device *self)
+{
+    od_list_init(&self->started);
+    self->work = sg_sem_init(0);
+}
+
 static od_status make_devices(simulation *s)
 {
     unsigned slots = s->machine->platform->slots;
@@ -158,8 +178,7 @@ static od_status make_devices(simulation *s)
             return OD_ENOMEM;
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         device *self = &s->device[k];
-        od_list_init(&self->started);
-        self->work = sg_sem_init(0);
+        make_workers(self);
         for (unsigned i = 0; i < slots; i++)
             self->own[i] = sg_sem_init(0);
         for (int w = 0; w < WAYS; w++) {
@@ -170,6 +189,7 @@ static od_status make_devices(simulation *s)
             self->queue[w].event = sg_sem_init(0);
         }
     }
+    make_workers(&s->device[s->machine->ndevices]);
     od_list_init(&s->host_copies.copies);
     s->host_copies.work = sg_sem_init(0);
     for (int i = 0; i < SIM_HOST_COPIERS; i++)
@@ -191,6 +211,7 @@ void sim_unmake_devices(const simulation *s)
             sg_sem_destroy(self->queue[w].event);
         }
     }
+    sg_sem_destroy(s->device[s->machine->ndevices].work);
     sg_sem_destroy(s->host_copies.work);
     for (int i = 0; i < SIM_HOST_COPIERS; i++)
         sg_sem_destroy(s->host_copies.event[i]);
@@ -218,12 +239,23 @@ void sim_add_stats(od_device_stats *total, const od_device_stats *one)
     total->limit_bytes = one->limit_bytes;
 }
 
+od_cpu_stats sim_cpu_stats(const od_engine_stats *stats)
+{
+    od_cpu_stats all = {0};
+    for (unsigned i = 0; i < stats->cpus; i++) {
+        all.tasks += stats->cpu[i].tasks;
+        all.busy_ns += stats->cpu[i].busy_ns;
+    }
+    return all;
+}
+
 void sim_collect(const simulation *s, sim_result *result)
 {
     od_engine_stats stats;
     od_engine_stats_get(s->engine, &stats);
     *result = (sim_result){
         .makespan = s->end, .sched_s = (double)stats.sched_ns * 1e-9, .spill_peak_bytes = stats.spill_peak_bytes};
+    result->cpu = sim_cpu_stats(&stats);
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         od_engine_device_stats(s->engine, k, &result->device[k]);
         sim_add_stats(&result->total, &result->device[k]);

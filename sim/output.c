@@ -73,6 +73,16 @@ od_status sim_open_timeline(simulation *s)
 
 const char sim_csv_header[] = "kind,name,task,row,column,layer,device,from,to,bytes,demanded,start_s,end_s\n";
 
+/* "1", or "cpu1" where a CPU worker runs it. */
+static const char *worker_name(const od_task *task, char name[16])
+{
+    if (task->place == OD_HOST)
+        snprintf(name, 16, "cpu%u", task->worker);
+    else
+        snprintf(name, 16, "%d", task->place);
+    return name;
+}
+
 static void place_name(int place, char *name, size_t size)
 {
     if (place >= OD_SPILL)
@@ -87,15 +97,17 @@ void sim_write_task(const simulation *s, const od_task *task, double start)
     static const char *const kinds[] = {[OD_READ] = "r", [OD_WRITE] = "w", [OD_READ_WRITE] = "rw"};
     uint32_t t = sim_task_number(s, task);
     const sim_task *what = &s->graph->tasks[t];
+    char place[16];
     if (!s->machine->trace)
         return;
-    fprintf(s->machine->trace, "task,%s,%u,%u,%u,%u,%d,,,,,%.9f,%.9f\n", s->graph->kernels[what->kernel].name, t,
-            what->coordinate[0], what->coordinate[1], what->coordinate[2], task->place, start, simgrid_get_clock());
+    worker_name(task, place);
+    fprintf(s->machine->trace, "task,%s,%u,%u,%u,%u,%s,,,,,%.9f,%.9f\n", s->graph->kernels[what->kernel].name, t,
+            what->coordinate[0], what->coordinate[1], what->coordinate[2], place, start, simgrid_get_clock());
     for (uint32_t i = 0; i < what->naccess; i++) {
         const sim_access *a = &s->graph->accesses[what->first_access + i];
         const sim_datum *d = &s->graph->data[a->datum];
-        fprintf(s->machine->trace, "%s,%s,%u,%u,%u,,%d,,,%zu,,,\n", kinds[a->mode], s->graph->matrix[d->matrix], t,
-                d->row, d->column, task->place, d->bytes);
+        fprintf(s->machine->trace, "%s,%s,%u,%u,%u,,%s,,,%zu,,,\n", kinds[a->mode], s->graph->matrix[d->matrix], t,
+                d->row, d->column, place, d->bytes);
     }
 }
 

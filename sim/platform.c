@@ -84,16 +84,19 @@ static od_status find_file(const char *name, char *path, size_t path_size, char 
 
 /* --- kernel times ------------------------------------------------------------------- */
 
-static bool parse_time(const char *line, sim_kernel_time *time)
+/* False: it is not such a line. */
+static bool parse_time(const char *line, bool of_cores, sim_kernel_time *time)
 {
-    unsigned tile;
-    if (sscanf(line, "%63s %u %lf", time->name, &tile, &time->seconds) != 3)
+    unsigned tile, cores = 1;
+    int used = 0, found = sscanf(line, "%63s %u %lf%n", time->name, &tile, &time->seconds, &used);
+    if (found != 3 || (of_cores && sscanf(line + used, "%u", &cores) == 0))
         return false;
     time->tile = tile;
-    return tile > 0 && time->seconds > 0;
+    time->cores = cores;
+    return tile > 0 && cores > 0 && time->seconds > 0;
 }
 
-static od_status read_times(const char *path, sim_platform *platform, char *error, size_t size)
+static od_status read_times(const char *path, bool of_cores, sim_times *times, char *error, size_t size)
 {
     char line[512];
     FILE *file = fopen(path, "r");
@@ -106,33 +109,47 @@ static od_status read_times(const char *path, sim_platform *platform, char *erro
         line[strcspn(line, "#\n")] = '\0';
         if (line[strspn(line, " \t\r")] == '\0')
             continue;
-        sim_kernel_time *times = realloc(platform->times, (platform->ntimes + 1) * sizeof *times);
-        if (times)
-            platform->times = times;
-        if (!times || !parse_time(line, &times[platform->ntimes])) {
-            snprintf(error, size, "kernel times %s, line %d: not \"NAME TILE SECONDS\"", path, number);
+        sim_kernel_time *items = realloc(times->items, (times->count + 1) * sizeof *items);
+        if (items)
+            times->items = items;
+        if (!items || !parse_time(line, of_cores, &items[times->count])) {
+            snprintf(error, size, "kernel times %s, line %d: not \"NAME TILE SECONDS%s\"", path, number,
+                     of_cores ? " [CORES]" : "");
             status = OD_EINVAL;
         } else {
-            platform->ntimes++;
+            times->count++;
         }
     }
     fclose(file);
     return status;
 }
 
-double sim_platform_seconds(const sim_platform *platform, const char *kernel, uint32_t tile)
+static double apart(uint32_t a, uint32_t b)
+{
+    return fabs(log((double)a / b));
+}
+
+static double seconds_of(const sim_times *times, const char *kernel, uint32_t tile, uint32_t cores)
 {
     const sim_kernel_time *nearest = NULL;
-    double distance = INFINITY;
-    for (size_t i = 0; i < platform->ntimes; i++) {
-        const sim_kernel_time *time = &platform->times[i];
-        double apart = fabs(log((double)time->tile / tile));
-        if (strcmp(time->name, kernel) == 0 && apart < distance) {
+    for (size_t i = 0; i < times->count; i++) {
+        const sim_kernel_time *time = &times->items[i];
+        double more = nearest ? apart(time->cores, cores) - apart(nearest->cores, cores) : -1;
+        if (strcmp(time->name, kernel) == 0 &&
+            (more < 0 || (more <= 0 && apart(time->tile, tile) < apart(nearest->tile, tile))))
             nearest = time;
-            distance = apart;
-        }
     }
-    return nearest ? nearest->seconds * pow((double)tile / nearest->tile, 3) : 0;
+    return nearest ? nearest->seconds * pow((double)tile / nearest->tile, 3) * nearest->cores / cores : 0;
+}
+
+double sim_platform_seconds(const sim_platform *platform, const char *kernel, uint32_t tile)
+{
+    return seconds_of(&platform->times, kernel, tile, 1);
+}
+
+double sim_platform_core_seconds(const sim_platform *platform, const char *kernel, uint32_t tile, unsigned cores)
+{
+    return seconds_of(&platform->core_times, kernel, tile, cores);
 }
 
 /* --- the platform ---------------------------------------------------------------------- */
@@ -162,27 +179,66 @@ static const char *property(const sim_platform *platform, const char *name)
     return sg_host_get_property_value(platform->memory, name);
 }
 
+static double number_of_property(const sim_platform *platform, const char *name)
+{
+    const char *text = property(platform, name);
+    return text ? strtod(text, NULL) : 0;
+}
+
+static bool is_yes(const sim_platform *platform, const char *name)
+{
+    const char *text = property(platform, name);
+    return text && strcmp(text, "yes") == 0;
+}
+
+/* The file is beside the platform's. */
+static od_status read_times_beside(const char *path, const char *name, bool of_cores, sim_times *times, char *error,
+                                   size_t size)
+{
+    char copy[PATH_MAX], file[2 * PATH_MAX];
+    snprintf(copy, sizeof copy, "%s", path);
+    snprintf(file, sizeof file, "%s/%s", dirname(copy), name);
+    return read_times(file, of_cores, times, error, size);
+}
+
+static od_status read_cores(sim_platform *platform, const char *path, char *error, size_t size)
+{
+    double cores = number_of_property(platform, "cores");
+    if (!property(platform, "cores"))
+        return OD_OK;
+    platform->core_peak = number_of_property(platform, "core-peak") * 1e9;
+    if (!property(platform, "core-kernels") || platform->core_peak <= 0 || !(cores >= 1 && cores <= 1e6)) {
+        snprintf(error, size,
+                 "platform %s: the property cores of the host ram is not a number from 1 to 1000000 beside the "
+                 "properties core-kernels and core-peak",
+                 path);
+        return OD_EINVAL;
+    }
+    platform->cores = (unsigned)cores;
+    return OD_OK;
+}
+
 static od_status read_properties(sim_platform *platform, const char *path, char *error, size_t size)
 {
-    const char *kernels = property(platform, "kernels"), *peak = property(platform, "peak");
-    const char *peer = property(platform, "peer"), *slots = property(platform, "slots"),
-               *turns = property(platform, "turns");
-    char copy[PATH_MAX], times[2 * PATH_MAX];
-    if (!kernels || !peak || strtod(peak, NULL) <= 0) {
+    const char *kernels = property(platform, "kernels"), *slots = property(platform, "slots");
+    platform->peak = number_of_property(platform, "peak") * 1e9;
+    if (!kernels || platform->peak <= 0) {
         snprintf(error, size, "platform %s: the host ram lacks the property %s", path, kernels ? "peak" : "kernels");
         return OD_EINVAL;
     }
-    platform->peak = strtod(peak, NULL) * 1e9;
-    platform->peer = peer && strcmp(peer, "yes") == 0;
-    platform->turns = turns && strcmp(turns, "yes") == 0;
+    platform->peer = is_yes(platform, "peer");
+    platform->turns = is_yes(platform, "turns");
     platform->slots = slots ? (unsigned)strtoul(slots, NULL, 10) : 1;
     if (platform->slots == 0) {
         snprintf(error, size, "platform %s: the property slots is not a number above 0", path);
         return OD_EINVAL;
     }
-    snprintf(copy, sizeof copy, "%s", path);
-    snprintf(times, sizeof times, "%s/%s", dirname(copy), kernels);
-    return read_times(times, platform, error, size);
+    od_status status = read_cores(platform, path, error, size);
+    if (!status)
+        status = read_times_beside(path, kernels, false, &platform->times, error, size);
+    if (!status && platform->cores)
+        status = read_times_beside(path, property(platform, "core-kernels"), true, &platform->core_times, error, size);
+    return status;
 }
 
 static void load(const char *path, sim_platform *platform)
@@ -371,7 +427,8 @@ od_status sim_platform_load(const char *name, sim_platform *platform, char *erro
 void sim_platform_free(sim_platform *platform)
 {
     od_topology_destroy(platform->topology);
-    free(platform->times);
+    free(platform->times.items);
+    free(platform->core_times.items);
     *platform = (sim_platform){0};
 }
 

@@ -10,9 +10,15 @@
  *   turns    yes or no (default): one transfer at a time, first come, first served, as
  * OMPDARTS_BACKEND=omptarget:link=RATE does
  *   slots    tasks that run at once on a device (default 1): the cores that share one memory
+ * and, where CPU workers can run tasks beside the devices:
+ *   cores         of the host
+ *   core-kernels  file with their kernel times, beside the platform file
+ *   core-peak     GFlop/s of a core
  *
- * Kernel times: lines "NAME TILE SECONDS # where it comes from". For a tile size that is not there the time is scaled
- * from the nearest one by the number of operations, (TILE / nearest)^3.
+ * Kernel times: lines "NAME TILE SECONDS # where it comes from"; of cores "NAME TILE SECONDS [CORES]", of a worker of
+ * so many (1). For a tile size that is not there the time is scaled from the nearest one by the number of operations,
+ * (TILE / nearest)^3; for a number of cores that is not there, likewise from the nearest one, as if each core more
+ * brought as much as those before.
  */
 #ifndef OD_SIM_PLATFORM_H
 #define OD_SIM_PLATFORM_H
@@ -26,7 +32,13 @@ typedef struct sim_kernel_time {
     char name[64];
     uint32_t tile;
     double seconds;
+    uint32_t cores; /* that work on it together; of devices 1 */
 } sim_kernel_time;
+
+typedef struct sim_times {
+    sim_kernel_time *items;
+    size_t count;
+} sim_times;
 
 typedef struct sim_platform {
     char name[64];
@@ -35,10 +47,11 @@ typedef struct sim_platform {
     bool peer;
     bool turns;  /* one transfer at a time, first come, first served */
     double peak; /* flop/s of a device */
+    unsigned cores;    /* of the host; 0: they take no tasks */
+    double core_peak; /* flop/s of one */
     sg_host_t memory;
     sg_host_t device[OD_MAX_DEVICES];
-    sim_kernel_time *times;
-    size_t ntimes;
+    sim_times times, core_times;
     od_topology *topology; /* of all devices */
 } sim_platform;
 
@@ -57,6 +70,8 @@ od_link sim_platform_link(const sim_platform *platform, int from, int to, unsign
 double sim_platform_inbound(const sim_platform *platform, unsigned ndevices);
 /* Time of one call, or 0: the table has no such kernel. */
 double sim_platform_seconds(const sim_platform *platform, const char *kernel, uint32_t tile);
+/* Likewise on so many cores of the host together. */
+double sim_platform_core_seconds(const sim_platform *platform, const char *kernel, uint32_t tile, unsigned cores);
 
 sg_host_t sim_platform_place(const sim_platform *platform, int place);
 

@@ -45,14 +45,15 @@ static void link_successors(const sim_graph *g, played *p)
 }
 
 /* False: the platform does not know the kernel. */
-static bool make_tasks(const sim_graph *g, const sim_platform *platform, played *p)
+static bool make_tasks(const sim_graph *g, const sim_machine *m, played *p)
 {
     p->tasks = sim_checked(calloc(g->ntasks + 1, sizeof *p->tasks));
     p->after = sim_checked(calloc(g->nbefore + 1, sizeof *p->after));
     p->priority = sim_checked(calloc(g->ntasks + 1, sizeof *p->priority));
     for (uint32_t t = 0; t < g->ntasks; t++) {
         const sim_task *task = &g->tasks[t];
-        p->tasks[t] = (od_play_task){.seconds = sim_task_seconds(g, platform, t),
+        p->tasks[t] = (od_play_task){.seconds = sim_task_seconds(g, m->platform, t),
+                                     .host_seconds = sim_task_host_seconds(g, m, t),
                                      .kind = &g->kernels[task->kernel],
                                      .bound = OD_NOWHERE,
                                      .first_access = task->first_access,
@@ -89,6 +90,7 @@ static void fill_problem(const sim_graph *g, const sim_machine *m, played *p)
                                    .topology = m->platform->topology,
                                    .ndevices = m->ndevices,
                                    .slots = m->platform->slots,
+                                   .cpus = m->cpus,
                                    .memory = m->memory,
                                    .alignment = 1,
                                    .peer = m->platform->peer,
@@ -98,7 +100,8 @@ static void fill_problem(const sim_graph *g, const sim_machine *m, played *p)
 od_status sim_play(const sim_graph *g, const sim_machine *m, sim_result *result, char *error, size_t size)
 {
     played p = {0};
-    od_play_result played_result = {.device = result->device};
+    od_engine_stats all = {0};
+    od_play_result played_result = {.device = result->device, .all = &all};
     od_settings settings = {.policy = m->policy,
                             .evict = m->evict,
                             .buffer = m->buffer,
@@ -106,7 +109,7 @@ od_status sim_play(const sim_graph *g, const sim_machine *m, sim_result *result,
                             .active = m->active};
     *result = (sim_result){0};
     make_data(g, &p);
-    if (!make_tasks(g, m->platform, &p)) {
+    if (!make_tasks(g, m, &p)) {
         snprintf(error, size, "platform %s has no time for a kernel of the graph", m->platform->name);
         free_played(&p);
         return OD_EINVAL;
@@ -116,6 +119,7 @@ od_status sim_play(const sim_graph *g, const sim_machine *m, sim_result *result,
     if (status)
         snprintf(error, size, "%s", status == OD_ENOMEM ? "out of memory" : "the oracle cannot play the graph");
     result->makespan = played_result.seconds;
+    result->cpu = sim_cpu_stats(&all);
     for (unsigned k = 0; k < m->ndevices; k++)
         sim_add_stats(&result->total, &result->device[k]);
     free_played(&p);

@@ -40,14 +40,15 @@ static void start_transfer(void *driver, od_transfer *x)
 static void start_task(void *driver, od_task *task, int place)
 {
     simulation *s = driver;
-    if (place == OD_HOST) {
-        sim_fail(s, "a task does not fit on its device: there is no host version in the simulator");
+    if (place == OD_HOST && !s->machine->cpus) {
+        sim_fail(s, "a task does not fit on its device, and there are no CPU workers");
         return;
     }
+    device *workers = &s->device[place == OD_HOST ? (int)s->machine->ndevices : place];
     command *c = &s->command[sim_task_number(s, task)];
     c->task = task;
-    od_list_push_back(&s->device[place].started, &c->node);
-    sim_wake(s, s->device[place].work);
+    od_list_push_back(&workers->started, &c->node);
+    sim_wake(s, workers->work);
 }
 
 static void complete_task(void *driver, od_task *task)
@@ -72,6 +73,7 @@ static od_task *again(void *driver, const od_task *task)
     *copy = (od_task){.bound = OD_NOWHERE,
                       .priority = task->priority,
                       .duration = task->duration,
+                      .host_seconds = -1,
                       .kind = task->kind,
                       .naccess = task->naccess,
                       .access = (od_access *)(copy + 1),
@@ -262,14 +264,14 @@ static void worker_main(int argc, char **argv)
 {
     simulation *s = sim_running();
     device *self = &s->device[sim_actor_number(argc, argv)];
-    sg_sem_t own = self->own[self->workers++];
+    sg_sem_t own = self->own ? self->own[self->workers++] : NULL;
     for (;;) {
         sg_sem_acquire(self->work);
         od_task *task = od_container_of(od_list_pop_front(&self->started), command, node)->task;
         await_release(s);
         double start = simgrid_get_clock();
         uint32_t t = sim_task_number(s, task);
-        sg_actor_sleep_for(s->seconds[t]);
+        sg_actor_sleep_for(task->place == OD_HOST ? task->host_seconds : s->seconds[t]);
         if (s->replay)
             sim_replay_await_end(s, own, t);
         s->end = simgrid_get_clock();
@@ -305,6 +307,8 @@ static void main_main(int argc, char **argv)
         for (unsigned i = 0; i < s->machine->platform->slots; i++)
             sim_start_actor("worker", host, worker_main, k, true);
     }
+    for (unsigned i = 0; i < s->machine->cpus; i++)
+        sim_start_actor("CPU worker", s->machine->platform->memory, worker_main, s->machine->ndevices, true);
     if (s->replay) { /* of a program that has regions */
         for (unsigned i = 0; i < SIM_HOST_COPIERS; i++)
             sim_start_actor("host copier", s->machine->platform->memory, host_copier_main, i, true);

@@ -31,6 +31,7 @@ typedef struct sim_machine {
     const sim_platform *platform;
     unsigned ndevices;
     size_t memory;    /* bytes of each device */
+    unsigned cpus, cores; /* CPU workers, and how many cores of the host each of them has */
     unsigned buffer;  /* tasks per task buffer */
     double lookahead; /* seconds of work that a buffer may hold while no load is under way */
     int active;       /* as in od_engine_config */
@@ -56,6 +57,7 @@ typedef struct sim_result {
     size_t spill_peak_bytes;
     od_device_stats device[OD_MAX_DEVICES];
     od_device_stats total; /* sums; peak_bytes is the largest */
+    od_cpu_stats cpu;      /* of all CPU workers together */
 } sim_result;
 
 /* The footprint of the largest task, bytes: less memory cannot run the graph. */
@@ -63,6 +65,9 @@ size_t sim_footprint(const sim_graph *graph);
 
 /* Predicted seconds of a task on the platform; 0: the platform does not know the kernel. */
 double sim_task_seconds(const sim_graph *graph, const sim_platform *platform, uint32_t task);
+/* On a CPU worker, as od_task.host_seconds: negative where it may not run there, that is where the platform does not
+ * know the kernel, or the task has a duration of its own. */
+double sim_task_host_seconds(const sim_graph *graph, const sim_machine *machine, uint32_t task);
 
 /* Runs the graph. Once per process, like SimGrid. On failure OD_EINVAL or OD_ENOMEM and one line in `error`. */
 od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result *result, char *error, size_t size);
@@ -72,5 +77,6 @@ od_status sim_play(const sim_graph *graph, const sim_machine *machine, sim_resul
 
 /* Adds one device's; of peaks the largest. */
 void sim_add_stats(od_device_stats *total, const od_device_stats *one);
+od_cpu_stats sim_cpu_stats(const od_engine_stats *stats);
 
 #endif

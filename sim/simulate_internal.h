@@ -31,7 +31,7 @@ typedef struct device {
     od_list started; /* command.node */
     sg_sem_t work;
     unsigned workers;
-    sg_sem_t *own; /* by worker, as many as the platform has slots */
+    sg_sem_t *own; /* by worker, as many as the platform has slots; NULL of CPU workers, which replays do not have */
 } device;
 
 /* Copies within the host's memory: they share no bus with devices, and end in the recorded order, however many began
@@ -74,7 +74,7 @@ struct simulation {
     od_engine *engine;
     od_driver_ops ops; /* the engine's */
     od_trace *timeline;
-    device device[OD_MAX_DEVICES];
+    device device[OD_MAX_DEVICES + 1]; /* behind the machine's devices come the CPU workers, which have no queues */
     host_copies host_copies;
     od_datum **datum;
     od_task *task;

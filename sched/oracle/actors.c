@@ -57,8 +57,8 @@ static void add_actor(od_player *p, unsigned k, od_direction direction)
 od_status od_actors_init(od_player *p)
 {
     unsigned n = p->p->ndevices, slots = p->p->slots;
-    size_t most = n * (size_t)(OD_DIRECTIONS + slots);
-    p->ngates = n * (OD_DIRECTIONS + 1) + 1;
+    size_t most = n * (size_t)(OD_DIRECTIONS + slots) + p->p->cpus;
+    p->ngates = (n + 1) * (OD_DIRECTIONS + 1) + 1;
     p->actor = od_calloc(most, sizeof *p->actor);
     p->gate = od_calloc(p->ngates, sizeof *p->gate);
     p->ended = od_malloc(most * sizeof *p->ended);
@@ -75,6 +75,8 @@ od_status od_actors_init(od_player *p)
         for (unsigned i = 0; i < slots; i++)
             add_actor(p, k, OD_DIRECTIONS);
     }
+    for (unsigned i = 0; i < p->p->cpus; i++)
+        add_actor(p, n, OD_DIRECTIONS);
     return od_network_init(&p->network, p->p->topology, n * OD_DIRECTIONS);
 }
 
@@ -90,11 +92,32 @@ void od_actors_free(od_player *p)
     free(p->following.items);
 }
 
+/* --- what ends ------------------------------------------------------------------------------ */
+
+void od_actors_complete(od_player *p, uint32_t task)
+{
+    const od_play_task *done = &p->p->tasks[task];
+    for (uint32_t i = done->first_after; i < done->first_after + done->nafter; i++)
+        if (--p->waiting_for[p->p->after[i]] == 0)
+            p->ready[p->nready++] = p->p->after[i];
+    if (++p->done == (p->p->ntasks + 1) / 2)
+        p->halfway = p->now;
+}
+
 /* --- what an actor does -------------------------------------------------------------------- */
 
 void od_actors_wake(od_player *p, unsigned k, od_direction direction)
 {
     put(p, &p->wake, gate_of(k, direction));
+}
+
+void od_actors_start(od_player *p, unsigned k, uint32_t task)
+{
+    od_player_device *workers = &p->device[k];
+    p->next_started[task] = 0;
+    *(workers->last_started ? &p->next_started[workers->last_started - 1] : &workers->first_started) = task + 1;
+    workers->last_started = task + 1;
+    od_actors_wake(p, k, OD_DIRECTIONS);
 }
 
 static void make_ready(od_player *p, uint32_t t)
@@ -181,7 +204,10 @@ static void end_work(od_player *p, od_actor *a)
 {
     if (a->direction == OD_DIRECTIONS) {
         p->end = p->now;
-        od_engine_task_done(p->engine, &p->task[a->task], OD_OK);
+        if (p->p->tasks[a->task].bound == OD_HOST) /* the engine does not know it */
+            od_actors_complete(p, a->task);
+        else
+            od_engine_task_done(p->engine, &p->task[a->task], OD_OK);
     } else {
         end_transfer(p, a);
     }
@@ -233,6 +259,7 @@ static void release(od_player *p, uint32_t gate)
 static void serve(od_player *p, uint32_t number)
 {
     od_actor *a = &p->actor[number];
+    const od_play_task *task;
     switch (a->call) {
     case OD_CALL_ACQUIRE:
         if (p->gate[a->gate].count) {
@@ -247,8 +274,9 @@ static void serve(od_player *p, uint32_t number)
         put(p, &p->following, number);
         break;
     case OD_CALL_SLEEP:
-        a->date = p->now + p->p->tasks[a->task].seconds;
-        p->unbegun -= p->p->tasks[a->task].seconds;
+        task = &p->p->tasks[a->task];
+        a->date = p->now + (a->device == p->p->ndevices ? task->host_seconds : task->seconds);
+        p->unbegun -= task->seconds;
         a->order = (p->moments << 32) - p->begun++; /* of those that begin at once the last ends first, as in SimGrid */
         od_heap_push(&p->sleeping, number);
         break;
@@ -301,7 +329,7 @@ static bool pass(od_player *p)
 
 double od_actors_least(const od_player *p)
 {
-    return p->now + p->unbegun / p->nworkers;
+    return p->now + p->unbegun / p->most_at_once;
 }
 
 static bool is_late(od_player *p, double limit)

@@ -19,7 +19,7 @@ typedef struct od_actor {
     od_actor_state state;
     od_actor_call call;
     uint32_t gate; /* that is acquired or released */
-    unsigned device;
+    unsigned device;        /* or the number of devices: a CPU worker */
     od_direction direction; /* OD_DIRECTIONS: a worker */
     od_transfer *transfer;  /* under way */
     uint32_t task;          /* likewise */
@@ -29,7 +29,7 @@ typedef struct od_actor {
     uint32_t next; /* that waits at the same gate, plus one */
 } od_actor;
 
-/* A semaphore: one per queue, one for the workers of each device, and the last for turns. */
+/* A semaphore: one per queue, one for the workers of each device and of the CPU, and the last for turns. */
 typedef struct od_gate {
     uint32_t count;
     uint32_t first, last; /* actors that wait, plus one; 0: none */
@@ -48,7 +48,7 @@ typedef struct od_player {
     const od_play_problem *p;
     od_engine *engine;
     od_network network;
-    od_player_device device[OD_MAX_DEVICES];
+    od_player_device device[OD_MAX_DEVICES + 1]; /* behind the devices come the CPU workers, which have no queues */
     od_actor *actor;
     od_gate *gate;
     uint32_t nactors, ngates;
@@ -69,8 +69,8 @@ typedef struct od_player {
     od_heap sleeping;            /* workers, by date */
     double now;                  /* seconds */
     uint64_t now_ns;
-    double unbegun;      /* seconds of tasks that have not begun */
-    unsigned nworkers;   /* tasks that all devices can run at once */
+    double unbegun;      /* seconds of tasks that have not begun, on a device */
+    double most_at_once; /* of these all devices and CPU workers do at most so many in a second */
     double halfway, end; /* when half of the tasks, and the last one, have ended */
     bool failed, late;   /* late: it ends after the limit, or was stopped */
 } od_player;
@@ -78,8 +78,12 @@ typedef struct od_player {
 /* actors.c */
 od_status od_actors_init(od_player *player);
 void od_actors_free(od_player *player);
+/* A worker of the device (or the CPU, as device number ndevices) is to run the task. */
+void od_actors_start(od_player *player, unsigned k, uint32_t task);
 /* Work for a queue (or, with OD_DIRECTIONS, for a worker) of the device, once the engine has returned. */
 void od_actors_wake(od_player *player, unsigned k, od_direction direction);
+/* It is done: those that waited for it only become ready. */
+void od_actors_complete(od_player *player, uint32_t task);
 /* Seconds from the beginning to the end, even if all devices computed without a break from now on. */
 double od_actors_least(const od_player *player);
 /* Hands over what is ready, then everything until all tasks are done. False: stuck, or not before the limit (late). */

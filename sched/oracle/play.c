@@ -27,27 +27,15 @@ static void start_transfer(void *driver, od_transfer *x)
 static void start_task(void *driver, od_task *task, int place)
 {
     od_player *p = driver;
-    if (place == OD_HOST) {
-        p->failed = true;
-        return;
-    }
-    od_player_device *device = &p->device[place];
-    uint32_t t = (uint32_t)(task - p->task);
-    p->next_started[t] = 0;
-    *(device->last_started ? &p->next_started[device->last_started - 1] : &device->first_started) = t + 1;
-    device->last_started = t + 1;
-    od_actors_wake(p, (unsigned)place, OD_DIRECTIONS);
+    p->failed |= place == OD_HOST && !p->p->cpus;
+    if (!p->failed)
+        od_actors_start(p, place == OD_HOST ? p->p->ndevices : (unsigned)place, (uint32_t)(task - p->task));
 }
 
 static void complete_task(void *driver, od_task *task)
 {
     od_player *p = driver;
-    const od_play_task *done = &p->p->tasks[task - p->task];
-    for (uint32_t i = done->first_after; i < done->first_after + done->nafter; i++)
-        if (--p->waiting_for[p->p->after[i]] == 0)
-            p->ready[p->nready++] = p->p->after[i];
-    if (++p->done == (p->p->ntasks + 1) / 2)
-        p->halfway = p->now;
+    od_actors_complete(p, (uint32_t)(task - p->task));
 }
 
 static void complete_request(void *driver, od_request *request)
@@ -94,6 +82,7 @@ static od_status make_engine(od_player *p, const od_settings *s)
                                .active = s->active,
                                .devices = s->devices,
                                .slots = problem->slots,
+                               .cpus = problem->cpus,
                                .peer = problem->peer,
                                .ranked = true,
                                .topology = problem->topology,
@@ -135,17 +124,28 @@ static od_status make_data(od_player *p)
     return status;
 }
 
+/* Of a device's work a CPU worker does at most so much in a second as of that task which devices accelerate least. */
+static double most_at_once(const od_play_problem *problem)
+{
+    unsigned left = problem->ndevices - (unsigned)__builtin_popcountll(problem->lost);
+    double most = 0;
+    for (uint32_t t = 0; problem->cpus && t < problem->ntasks; t++)
+        if (problem->tasks[t].host_seconds > 0)
+            most = fmax(most, problem->tasks[t].seconds / problem->tasks[t].host_seconds);
+    return left * problem->slots + most * problem->cpus;
+}
+
 static void make_tasks(od_player *p)
 {
     const od_play_problem *problem = p->p;
-    unsigned left = problem->ndevices - (unsigned)__builtin_popcountll(problem->lost);
-    p->nworkers = left * problem->slots;
+    p->most_at_once = most_at_once(problem);
     for (uint32_t a = 0; a < problem->naccesses; a++)
         p->access[a] = (od_access){.datum = p->datum[problem->accesses[a].datum], .mode = problem->accesses[a].mode};
     for (uint32_t t = 0; t < problem->ntasks; t++) {
         const od_play_task *task = &problem->tasks[t];
         p->task[t] = (od_task){.bound = task->bound,
                                .duration = task->seconds,
+                               .host_seconds = task->host_seconds,
                                .kind = task->kind,
                                .naccess = task->naccess,
                                .access = &p->access[task->first_access]};
@@ -170,9 +170,12 @@ static void begin(od_player *p)
     for (uint64_t lost = p->p->lost; lost; lost &= lost - 1)
         od_engine_device_lost(p->engine, (unsigned)__builtin_ctzll(lost));
     for (uint32_t t = 0; p->submission && t < p->p->ntasks; t++)
-        submit(p, t);
+        if (p->p->tasks[t].bound != OD_HOST)
+            submit(p, t);
     for (uint32_t t = 0; t < p->p->ntasks; t++)
-        if (p->waiting_for[t] == 0)
+        if (p->p->tasks[t].bound == OD_HOST)
+            od_actors_start(p, p->p->ndevices, t);
+        else if (p->waiting_for[t] == 0)
             p->ready[p->nready++] = t;
 }
 
@@ -246,6 +249,8 @@ od_status od_play(const od_play_problem *problem, const od_settings *settings, d
         result->halfway = p->halfway;
         result->at_least = od_actors_least(p);
         status = p->failed || (p->done < problem->ntasks && !p->late) ? OD_EINVAL : OD_OK;
+        if (result->all)
+            od_engine_stats_get(p->engine, result->all);
         for (unsigned k = 0; result->device && k < problem->ndevices; k++)
             od_engine_device_stats(p->engine, k, &result->device[k]);
     }

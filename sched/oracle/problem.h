@@ -18,8 +18,9 @@ typedef struct od_play_access {
 
 typedef struct od_play_task {
     double seconds;
+    double host_seconds; /* on a CPU worker; as in od_task */
     const void *kind; /* as in od_task */
-    int bound;        /* the device that it has been given to, or OD_NOWHERE */
+    int bound;        /* the device that it has been given to, OD_HOST where a CPU worker runs it, or OD_NOWHERE */
     uint32_t first_access, naccess;
     uint32_t first_after, nafter; /* tasks that wait for it */
     uint32_t before;              /* how many it waits for */
@@ -40,6 +41,7 @@ typedef struct od_play_problem {
     const uint32_t *nresident;   /* by device; NULL: none */
     const od_topology *topology; /* of at least so many devices */
     unsigned ndevices, slots;
+    unsigned cpus; /* CPU workers */
     size_t memory, alignment; /* of each device's pool, bytes; as in od_engine_config */
     bool peer;
     uint64_t lost; /* bit k: device k answers no more */
@@ -53,6 +55,7 @@ typedef struct od_play_result {
     double at_least;         /* seconds that it takes at least, as far as it was played */
     double halfway;          /* until half of the tasks are done */
     od_device_stats *device; /* by device, the caller's; NULL: not asked for */
+    od_engine_stats *all;    /* likewise, of all together */
 } od_play_result;
 
 #endif

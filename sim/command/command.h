@@ -20,6 +20,7 @@ typedef struct sim_command {
     od_policy_choice policy;
     const od_evict_ops *evict;
     size_t memory;                                              /* 0: all data fit */
+    unsigned cpus, cores; /* CPU workers, and the cores of each */
     unsigned devices, buffer, repeat, cost, results, recompute; /* the last: sim_cost, sim_results, od_recompute */
     double lookahead;                                           /* seconds; negative: not given */
     int active;                                                 /* as in od_engine_config */

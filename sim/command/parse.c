@@ -23,6 +23,7 @@ int sim_command_refuse(const char *message)
 
 enum {
     DEVICES = 256,
+    CPU,
     BUFFER,
     LOOKAHEAD,
     GUARD,
@@ -50,6 +51,7 @@ static const struct option long_options[] = {
     {"graph", required_argument, NULL, GRAPH},
     {"platform", required_argument, NULL, PLATFORM},
     {"devices", required_argument, NULL, DEVICES},
+    {"cpu", required_argument, NULL, CPU},
     {"mem", required_argument, NULL, MEMORY},
     {"sched", required_argument, NULL, POLICY},
     {"evict", required_argument, NULL, RULE},
@@ -178,6 +180,8 @@ static bool take_option(sim_command *c, int option)
         return take_number("seed", 0, UINT64_MAX, &c->seed);
     case DEVICES:
         return take_devices(c);
+    case CPU:
+        return taken("cpu", od_parse_workers(optarg, &c->cpus, &c->cores), "N or N:W, whole numbers");
     case BUFFER:
         if (!take_number("buffer", 1, OD_MOST_BUFFER, &number))
             return false;
@@ -328,6 +332,9 @@ int sim_command_parse(sim_command *c, int argc, char **argv)
         return sim_command_refuse("one of --workload and --graph is needed; `ompdarts sim --help` lists them");
     if (c->plays && (c->graph_name || c->trace_name || c->cost != SIM_COST_IGNORED || c->results))
         return sim_command_refuse("--model=oracle goes with neither --graph, --trace, --results nor --sched-time");
+    if (c->cpus && c->graph_name)
+        return sim_command_refuse(
+            "--cpu does not go with --graph: a recorded run does not say how long its tasks take on cores");
     if (choose_work(c, error, sizeof error))
         return sim_command_refuse(error);
     if (!choose_policy(c))

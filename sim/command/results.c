@@ -19,21 +19,24 @@ void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machi
     if (c->header && machine->seed == c->seed)
         fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,"
               "d2d_bytes,loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,"
-              "compute_bound_s,critical_path_s,bus_bound_s,lookahead_s,peak_bytes,spilled_bytes,spill_peak_bytes\n",
+              "compute_bound_s,critical_path_s,bus_bound_s,lookahead_s,peak_bytes,spilled_bytes,spill_peak_bytes,"
+              "cpus,cores,cpu_tasks,cpu_busy_s\n",
               c->csv);
     char cost[32] = "", policy[1100], label[1100];
     if (c->cost != SIM_COST_IGNORED)
         snprintf(cost, sizeof cost, "%.6f", result->sched_s);
     fprintf(c->csv,
             "%s,%u,%u,%u,%zu,%s,%s,%" PRIu64 ",%u,%.9f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%g,%" PRIu64 ",%" PRIu64 ",%zu\n",
+            ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%g,%" PRIu64 ",%" PRIu64 ",%zu,%u,%u,%" PRIu64
+            ",%.6f\n",
             field(c->label, label, sizeof label), c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
             field(c->policy_text, policy, sizeof policy), c->evict->name, machine->seed, graph->ntasks,
             result->makespan, result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
             total->h2d_bytes, total->d2h_bytes, total->d2d_bytes, total->loads, total->evictions, bounds->load_bytes,
             cost, machine->platform->name, machine->buffer, sim_graph_bytes(graph), total->reloads,
             (double)total->stall_ns * 1e-9, bounds->compute_s, bounds->critical_path_s, bounds->bus_s,
-            machine->lookahead, (uint64_t)total->peak_bytes, total->spilled_bytes, result->spill_peak_bytes);
+            machine->lookahead, (uint64_t)total->peak_bytes, total->spilled_bytes, result->spill_peak_bytes,
+            machine->cpus, machine->cores, result->cpu.tasks, (double)result->cpu.busy_ns * 1e-9);
 }
 
 static double ratio(double value, double bound)
@@ -76,8 +79,11 @@ void sim_print_table(const sim_command *c, const sim_graph *graph, const sim_mac
     printf("  makespan %12.6f s   %8.3f of the bound (compute %.6f s, critical path %.6f s, bus %.6f s)\n",
            result->makespan, ratio(result->makespan, bounds->time_s), bounds->compute_s, bounds->critical_path_s,
            bounds->bus_s);
-    printf("  loaded   %12.1f %-4s%8.3f of the bound (%.1f %s)\n", loaded / unit.per, unit.name,
-           ratio(loaded, bounds->load_bytes), bounds->load_bytes / unit.per, unit.name);
+    if (machine->cpus)
+        printf("  loaded   %12.1f %s\n", loaded / unit.per, unit.name);
+    else
+        printf("  loaded   %12.1f %-4s%8.3f of the bound (%.1f %s)\n", loaded / unit.per, unit.name,
+               ratio(loaded, bounds->load_bytes), bounds->load_bytes / unit.per, unit.name);
     if (machine->recording)
         printf("  moved    h2d %" PRIu64 ", d2h %" PRIu64 ", d2d %" PRIu64 " bytes; the recorded run %" PRIu64
                ", %" PRIu64 ", %" PRIu64 "\n",
@@ -91,9 +97,15 @@ void sim_print_table(const sim_command *c, const sim_graph *graph, const sim_mac
                (double)result->total.dropped_bytes / unit.per, unit.name, result->total.reruns);
     if (!c->workload.unit && flops > 0)
         printf("  speed    %12.1f GFlop/s of %.1f\n", ratio(flops, result->makespan) * 1e-9,
-               machine->platform->peak * machine->ndevices * 1e-9);
+               (machine->platform->peak * machine->ndevices +
+                machine->platform->core_peak * machine->cpus * machine->cores) *
+                   1e-9);
     if (c->cost != SIM_COST_IGNORED)
         printf("  deciding %12.6f s   %8.3f us per task\n", result->sched_s,
                ratio(result->sched_s * 1e6, graph->ntasks));
     print_devices(machine, result, unit);
+    if (machine->cpus)
+        printf("  CPU    %8" PRIu64 " %10.3f of %u worker%s of %u core%s\n", result->cpu.tasks,
+               (double)result->cpu.busy_ns * 1e-9, machine->cpus, machine->cpus == 1 ? "" : "s", machine->cores,
+               machine->cores == 1 ? "" : "s");
 }

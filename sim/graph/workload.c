@@ -36,7 +36,7 @@ typedef struct builder {
 
 static size_t datum_bytes(const builder *b, double tiles)
 {
-    return b->workload->unit ? 1 : (size_t)(tiles * b->workload->tile * b->workload->tile * (double)SIM_ELEMENT);
+    return b->workload->unit ? 1 : (size_t)(tiles * b->workload->tile * b->workload->tile * b->workload->element);
 }
 
 /* A matrix of rows x columns data; the index of its first one. */
@@ -402,14 +402,17 @@ static od_status parse_argument(const struct kind *kind, const char *name, const
     } else if (strcmp(name, "density") == 0 && kind->density > 0) {
         if (!parse_fraction(value, &w->density))
             allowed = "a number above 0 and up to 1, or percent";
+    } else if (strcmp(name, "element") == 0) {
+        if (!parse_whole(value, 1, 16, &w->element))
+            allowed = "a whole number from 1 to 16";
     } else if (strcmp(name, "unit") == 0) {
         if (!parse_whole(value, 0, 1, &unit))
             allowed = "0 or 1";
         else
             w->unit = unit;
     } else {
-        snprintf(error, size, "workload %s has no argument '%s'; it has n=, tile=%s%s, unit=", kind->name, name,
-                 kind->depth ? ", depth=" : "", kind->density > 0 ? ", density=" : "");
+        snprintf(error, size, "workload %s has no argument '%s'; it has n=, tile=%s%s, element=, unit=", kind->name,
+                 name, kind->depth ? ", depth=" : "", kind->density > 0 ? ", density=" : "");
         return OD_EINVAL;
     }
     if (!allowed)
@@ -429,8 +432,12 @@ od_status sim_workload_parse(const char *text, sim_workload *workload, char *err
     const struct kind *kind = find_kind(name);
     if (!kind)
         return unknown_kind(name, error, size);
-    *workload = (sim_workload){
-        .n = kind->n, .tile = kind->tile, .depth = kind->depth, .density = kind->density, .seed = workload->seed};
+    *workload = (sim_workload){.n = kind->n,
+                               .tile = kind->tile,
+                               .depth = kind->depth,
+                               .density = kind->density,
+                               .element = SIM_ELEMENT,
+                               .seed = workload->seed};
     snprintf(workload->name, sizeof workload->name, "%s", name);
     od_status status = OD_OK;
     for (char *argument; !status && (argument = strsep(&rest, ","));) {

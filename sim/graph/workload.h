@@ -27,11 +27,12 @@ typedef struct sim_workload {
     uint32_t tile;  /* order of a tile */
     uint32_t depth; /* tiles in a block row of A (gemm2d and its kind) */
     double density; /* part of the tasks that is kept (sparse2d) */
+    uint32_t element; /* bytes of a number */
     bool unit;      /* every datum is one byte, every task takes one second: the papers' model */
     uint64_t seed;  /* of what is random */
 } sim_workload;
 
-enum { SIM_ELEMENT = 4 }; /* bytes: single precision */
+enum { SIM_ELEMENT = 4 }; /* bytes, where nothing else is said: single precision */
 
 /* Reads NAME[:ARGUMENT=VALUE,...] over the defaults. OD_EINVAL with one line in `error`. */
 od_status sim_workload_parse(const char *text, sim_workload *workload, char *error, size_t size);

@@ -23,7 +23,7 @@ HEADER = """<?xml version='1.0'?>
       <prop id="peak" value="{peak}"/>
       <prop id="peer" value="{peer}"/>
       <prop id="slots" value="{slots}"/>
-    </host>
+{more}    </host>
 """
 
 
@@ -32,7 +32,7 @@ class Platform:
 
     def __init__(self, about, devices, kernels, peak, peer, latency, slots=1):
         self.about, self.devices, self.kernels, self.peak, self.peer = about, devices, kernels, peak, peer
-        self.latency, self.slots = latency, slots
+        self.latency, self.slots, self.more = latency, slots, {}
         self.links, self.ways = {}, {}
 
     def link(self, name, gigabytes):
@@ -44,7 +44,8 @@ class Platform:
 
     def text(self):
         lines = [HEADER.format(about=self.about, kernels=self.kernels, peak=self.peak, peer="yes" if self.peer else "no",
-                               slots=self.slots)]
+                               slots=self.slots,
+                               more="".join(f'      <prop id="{name}" value="{value}"/>\n' for name, value in self.more.items()))]
         lines += [f'    <host id="gpu{k}" speed="1Gf"/>\n' for k in range(self.devices)]
         lines.append(f'    <link id="latency" bandwidth="1000000GBps" latency="{self.latency}us" '
                      'sharing_policy="FATPIPE"/>\n')
@@ -143,6 +144,21 @@ def cores(about, slots):
     return p
 
 
+def a100(about):
+    """Two A100 on PCIe 4, each with its own way (24 GB/s of 31.5 reached: an estimate), and the cores of two EPYC 7513 (2.6 GHz,
+    16 operations in double precision per cycle), eight channels of DDR4-3200 at each. The slides name the processors; the
+    links are those of such nodes."""
+    p = Platform(about, 2, "a100.times", 19500, True, 10)
+    p.more = {"cores": 64, "core-kernels": "zen3.times", "core-peak": 41.6}
+    memory_in, memory_out = p.link("memory-in", 300), p.link("memory-out", 300)
+    for k in range(2):
+        p.way("ram", f"gpu{k}", memory_in, p.link(f"pcie{k}-in", 24))
+        p.way(f"gpu{k}", "ram", p.link(f"pcie{k}-out", 24), memory_out)
+    for i, j in pairs(2):
+        p.way(f"gpu{i}", f"gpu{j}", f"pcie{i}-out", f"pcie{j}-in")
+    return p
+
+
 PLATFORMS = {
     "pcie": bus("Eight GPUs on one bus of 12 GB/s each way; peer copies cross it twice."),
     "pcie-half": bus("Eight GPUs on one bus of 12 GB/s for both directions.", half=True),
@@ -151,6 +167,7 @@ PLATFORMS = {
     "gemini": gemini(),
     "h200": nvswitch("One H200 on PCIe 5.", 1),
     "h200x8": nvswitch("Eight H200 with NVSwitch.", 8),
+    "a100x2": a100("Two A100 and 64 cores of two EPYC 7513, double precision (Morin, recursive tasks)."),
     "epyc16": cores("16 cores of an AMD EPYC 7642 and a disk of 250 MB/s (thesis 5.7).", 16),
     "epyc48": cores("48 cores of an AMD EPYC 7642 and a disk of 250 MB/s (thesis 5.7).", 48),
 }

@@ -22,6 +22,11 @@ refused "a task needs" --workload lu:n=3 --mem 1M
 refused "not one of simgrid, oracle" --workload lu:n=3 --model none
 refused "goes with neither" --workload lu:n=3 --model oracle --trace "$work/none"
 refused "not off, auto, or a size" --workload lu:n=3 --guard much
+refused "not N or N:W" --workload lu:n=3 --cpu all
+refused "says nothing of the host's cores" --workload lu:n=3 --cpu 2
+refused "has 64 cores, not 65" --workload lu:n=3 --platform a100x2 --cpu 65
+refused "has 64 cores, not 66" --workload lu:n=3 --platform a100x2 --cpu 33:2
+refused "does not go with --graph" --graph none --cpu 2
 echo '#!/bin/sh' >"$work/program"
 sim --workload lu:n=3 --trace "$work/program" >"$work/out" 2>"$work/err" && fail "a program is replaced by a trace"
 grep -q "is a program, which would be replaced" "$work/err" || fail "--trace PROGRAM: $(cat "$work/err")"
@@ -72,6 +77,15 @@ decides lws place steal
 sim "${run[@]}" --trace /nonexistent/x.json 2>"$work/err" && fail "a trace that cannot be written"
 grep -q '/nonexistent/x.json: No such file or directory' "$work/err" || fail "no word about it: $(cat "$work/err")"
 [[ $(wc -l <"$work/csv1") == 2 ]] || fail "the CSV has not a header and a row"
+
+# CPU workers: a row of the table, their columns of the CSV, the places of their tasks in traces.
+cpu=(--workload cholesky:n=40,tile=480,element=8 --platform a100x2 --devices 2 --sched dmdas --cpu)
+sim "${cpu[@]}" 16:4 | grep -qE '^  CPU +[1-9][0-9]* .* of 16 workers of 4 cores' || fail "no CPU workers in the table"
+sim "${cpu[@]}" 16 --quiet --csv - --trace "$work/trace1" >"$work/csv1" || fail "CPU workers"
+ran=$(grep -c '^task,.*,cpu[0-9]*,' "$work/trace1")
+[[ $(tail -1 "$work/csv1" | cut -d, -f31-33) == "16,1,$ran" && $ran -gt 0 ]] || fail "$ran tasks: $(tail -1 "$work/csv1")"
+sim "${cpu[@]}" 16 --quiet --csv - --trace "$work/1.json" | cmp - "$work/csv1" || fail "who is told decides differently"
+python3 "$(dirname "$0")/../e2e/checks/check_trace.py" "$work/1.json" || fail "a wrong trace for Perfetto, with CPU workers"
 
 # One header, however often rows are appended; one row per repetition.
 sim --workload pairs:n=5 --repeat 3 --csv "$work/rows" --quiet && sim --workload pairs:n=5 --csv "$work/rows" --quiet

@@ -38,6 +38,8 @@ static bool is_near(void *argument)
     sim_machine machine = {.platform = &platform,
                            .ndevices = s->devices,
                            .memory = s->memory,
+                           .cpus = s->cpus,
+                           .cores = 1,
                            .buffer = s->buffer ? s->buffer : 5,
                            .seed = s->seed};
     if (od_policy_choose(s->policy, &machine.policy, error, sizeof error) ||
@@ -46,7 +48,7 @@ static bool is_near(void *argument)
     machine.evict = od_evict_find(machine.policy.ops->default_evict);
     bool near = sim_play(p->graph, &machine, &result, error, sizeof error) == OD_OK &&
                 fabs(result.makespan - p->expected->makespan) <= p->tolerance * p->expected->makespan &&
-                result.total.tasks == p->expected->total.tasks;
+                result.total.tasks + result.cpu.tasks == p->expected->total.tasks + p->expected->cpu.tasks;
     if (!near)
         fprintf(stderr, "%s on %s x%u: %g instead of %g %s\n", s->policy, s->platform, s->devices, result.makespan,
                 p->expected->makespan, error);
@@ -106,6 +108,35 @@ static void test_exact(void **unused)
     }
 }
 
+/* With CPU workers. */
+static void test_cpu(void **unused)
+{
+    static const char *const workloads[] = {"gemm3d", "cholesky", "lu"};
+    static const char *const policies[] = {"darts", "dmdas", "dmdar", "lws", "stationary", "eager"};
+    uint64_t seed = 26, helped = 0;
+    unsigned near = 0;
+    (void)unused;
+    for (int i = 0; i < CASES / 4; i++) {
+        char text[64];
+        sim_workload workload;
+        snprintf(text, sizeof text, "%s:n=%u,tile=1000", ANY(&seed, workloads), 6 + i % 5);
+        sim_graph graph = world_workload(text, seed, &workload);
+        world_setting setting = {.platform = SIM_DATA "/cores.xml",
+                                 .policy = ANY(&seed, policies),
+                                 .devices = 1 + (unsigned)random_below(&seed, 2),
+                                 .memory = (40 + random_below(&seed, 400)) << 20,
+                                 .cpus = 1 + (unsigned)random_below(&seed, 4),
+                                 .seed = seed};
+        world_outcome outcome = world_run(&graph, &workload, &setting);
+        assert_int_equal(outcome.status, OD_OK);
+        helped += outcome.result.cpu.tasks;
+        near += world_in_child(is_near, &(played){&graph, &setting, &outcome.result, 0.03});
+        sim_graph_free(&graph);
+    }
+    if (near * 100 < CASES / 4 * 95 || helped < CASES)
+        fail_msg("%u of %u cases within 3 %%, %u tasks on CPU workers", near, CASES / 4, (unsigned)helped);
+}
+
 static void test_refused(void **unused)
 {
     (void)unused;
@@ -148,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_cpu),
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_refused),
     };

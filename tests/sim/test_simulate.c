@@ -160,6 +160,75 @@ static void test_slots(void **unused)
     sim_graph_free(&graph);
 }
 
+/* --- CPU workers ---------------------------------------------------------------- */
+
+static uint32_t add_kernel(sim_graph *graph, const char *name)
+{
+    uint32_t number = sim_graph_kernel(graph, name, 1, 1);
+    graph->kernels[number].calls = 1;
+    return number;
+}
+
+/* So many tasks without dependences or loads. */
+static void add_tasks(sim_graph *graph, const char *kernel, uint32_t count)
+{
+    uint32_t number = add_kernel(graph, kernel);
+    for (uint32_t t = 0; t < count; t++) {
+        uint32_t datum = sim_graph_datum(graph, &(sim_datum){.bytes = 12 * MEGA});
+        sim_graph_task(graph, &(sim_task){.kernel = number});
+        sim_graph_access(graph, datum, OD_WRITE);
+    }
+}
+
+static world_setting with_cpus(unsigned cpus)
+{
+    return (world_setting){
+        .platform = SIM_DATA "/cores.xml", .policy = "eager", .devices = 1, .memory = 200 * MEGA, .cpus = cpus};
+}
+
+/* Eight tasks, a second each on the device and 2.4 on a core. A worker takes one while the device has as much work left,
+ * what it has begun counted whole. One worker: at 0, and at 2.4, when the device has five; at 4.8 it has only two. Two
+ * workers: two at 0, and at 2.4, when the device has four, two more, with which they end last. */
+static void test_cpu_helps(void **unused)
+{
+    (void)unused;
+    sim_graph graph = {0};
+    add_tasks(&graph, "gemm", 8);
+    world_outcome o = run(&graph, with_cpus(0));
+    expect_time(&o, 8);
+    o = run(&graph, with_cpus(1));
+    expect_time(&o, 6);
+    assert_int_equal(o.result.cpu.tasks, 2);
+    assert_int_equal(o.result.cpu.busy_ns, 4800000000);
+    assert_int_equal(o.result.total.tasks, 6);
+    world_near(o.bounds.compute_s, 8 / (1 + 1 / 2.4), 1e-9); /* both work to the end, on parts of tasks */
+    o = run(&graph, with_cpus(2));
+    expect_time(&o, 4.8);
+    assert_int_equal(o.result.cpu.tasks, 4);
+    world_near(o.bounds.compute_s, 8 / (1 + 2 / 2.4), 1e-9);
+    sim_graph_free(&graph);
+}
+
+/* What only the device has comes home first: 12 MB over the bus. A kernel that the file does not know on cores stays. */
+static void test_cpu_fetches(void **unused)
+{
+    (void)unused;
+    sim_graph graph = {0};
+    add_tasks(&graph, "device", 5);
+    sim_graph_task(&graph, &(sim_task){.kernel = add_kernel(&graph, "panel")});
+    sim_graph_access(&graph, 0, OD_READ_WRITE);
+    sim_graph_depend(&graph);
+    world_outcome o = run(&graph, with_cpus(0));
+    expect_time(&o, 6);
+    o = run(&graph, with_cpus(1));
+    expect_time(&o, 5);
+    assert_int_equal(o.result.cpu.tasks, 1);
+    assert_int_equal(o.result.cpu.busy_ns, 500000000);
+    assert_int_equal(o.result.total.d2h_bytes, 12 * MEGA);
+    world_near(o.bounds.critical_path_s, 1.5, 1e-9);
+    sim_graph_free(&graph);
+}
+
 static void test_platform_without_kernel(void **unused)
 {
     (void)unused;
@@ -230,6 +299,8 @@ int main(void)
         cmocka_unit_test(test_routes),
         cmocka_unit_test(test_broadcast),
         cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_cpu_helps),
+        cmocka_unit_test(test_cpu_fetches),
         cmocka_unit_test(test_platform_without_kernel),
         cmocka_unit_test(test_generic),
     };

@@ -13,6 +13,8 @@ static od_status run(const sim_graph *graph, const sim_workload *workload, const
     sim_machine machine = {.platform = &platform,
                            .ndevices = setting->devices,
                            .memory = setting->memory,
+                           .cpus = setting->cpus,
+                           .cores = 1,
                            .buffer = setting->buffer ? setting->buffer : 5,
                            .seed = setting->seed};
     char *error = outcome->error;
@@ -24,7 +26,7 @@ static od_status run(const sim_graph *graph, const sim_workload *workload, const
         return status;
     machine.evict = od_evict_find(setting->evict ? setting->evict : machine.policy.ops->default_evict);
     status = sim_run(graph, &machine, &outcome->result, error, size);
-    outcome->bounds = sim_bounds_of(graph, workload, &platform, setting->devices, setting->memory);
+    outcome->bounds = sim_bounds_of(graph, workload, &machine);
     sim_platform_free(&platform);
     return status;
 }

@@ -18,7 +18,7 @@
 
 typedef struct world_setting {
     const char *platform, *policy, *evict; /* evict NULL: the policy's */
-    unsigned devices, buffer;
+    unsigned devices, buffer, cpus;
     size_t memory;
     uint64_t seed;
 } world_setting;

@@ -162,6 +162,8 @@ static od_level_use *uses_of(const simulation *s, uint32_t t, od_level_use *uses
 static void submit_all(simulation *s)
 {
     od_level_use uses[SIM_MOST_ACCESSES];
+    for (uint32_t t = 0; t < s->graph->ntasks && s->machine->cpus; t++)
+        od_engine_expect_host(s->engine, s->task[t].kind, s->task[t].host_seconds);
     for (uint32_t t = 0; s->submission && t < s->graph->ntasks; t++)
         s->submission[t] = od_engine_submit(s->engine, s->task[t].kind, s->task[t].duration, uses_of(s, t, uses),
                                             s->graph->tasks[t].naccess);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 enum { ALL = OD_MAX_DEVICES, SLOW = 2000 }; /* tasks that slow policies can plan for */
+enum { BOTH = 3 };                           /* so many of the first are tried with CPU workers and without */
 
 /* Roughly in the order of how often they are the best of random cases: where time is short the first ones are tried. */
 static const struct kind {
@@ -74,11 +75,13 @@ static void name_active(const od_settings *s, char *text, size_t size)
 void od_candidate_name(od_candidate *c)
 {
     const od_settings *s = &c->settings;
+    const char *cpus = s->devices_only ? ", no CPU workers" : "";
     char ahead[40] = "", active[64];
     if (s->lookahead > 0)
         snprintf(ahead, sizeof ahead, ", lookahead %.3g s", s->lookahead);
     name_active(s, active, sizeof active);
-    snprintf(c->name, sizeof c->name, "%s+%s, buffer %u%s%s", c->policy, s->evict->name, s->buffer, ahead, active);
+    snprintf(c->name, sizeof c->name, "%s+%s, buffer %u%s%s%s", c->policy, s->evict->name, s->buffer, ahead, active,
+             cpus);
 }
 
 /* False: this one is not to be tried. */
@@ -102,11 +105,23 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
     return c->settings.evict != NULL;
 }
 
+/* The last one once more. */
+static unsigned without_cpus(od_candidate *candidates, unsigned count)
+{
+    candidates[count] = candidates[count - 1];
+    candidates[count].settings.devices_only = true;
+    od_candidate_name(&candidates[count]);
+    return count + 1;
+}
+
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work)
 {
     unsigned count = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && count < most; i++)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && count < most; i++) {
         count += complete(&kinds[i], work, &candidates[count]);
+        if (i < BOTH && work->cpus && count && count < most)
+            count = without_cpus(candidates, count);
+    }
     return count;
 }
 
@@ -116,6 +131,7 @@ static void liken(od_candidate *c, const od_settings *best, bool own)
     bool chosen = best->active == OD_ACTIVE_AS_POLICY && best->policy.ops->chooses_active;
     c->settings.active = chosen ? OD_ACTIVE_CHOSEN : best->active;
     c->settings.devices = best->devices;
+    c->settings.devices_only = best->devices_only;
     if (!own) {
         c->settings.lookahead = best->lookahead;
         c->settings.buffer = best->buffer;
@@ -170,12 +186,21 @@ static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candi
     return count;
 }
 
+static unsigned add_cpus(od_candidate *candidates, const od_candidate *best)
+{
+    *candidates = *best;
+    candidates->settings.devices_only = !best->settings.devices_only;
+    od_candidate_name(candidates);
+    return 1;
+}
+
 unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
 {
     static const double ahead[] = {0, 1, 2, 4, 6, 9, 16, 24, 40, 64};
     static const unsigned buffers[] = {1, 2, 4, 5, 8};
     bool open = work->given->active <= 0 && work->ndevices > 1;
-    unsigned count = open ? add_sets(candidates, most, best, work) : 0;
+    unsigned count = work->cpus ? add_cpus(candidates, best) : 0;
+    count += open ? add_sets(candidates + count, most - count, best, work) : 0;
     for (size_t i = 0; work->given->lookahead <= 0 && i < sizeof ahead / sizeof *ahead; i++) {
         od_candidate c = *best;
         c.settings.lookahead = ahead[i] * work->mean_seconds;

@@ -23,15 +23,18 @@ typedef struct od_work {
     double mean_seconds; /* of a kernel */
     const od_topology *topology;
     uint64_t lost; /* bit k: device k */
+    unsigned cpus; /* CPU workers */
 } od_work;
 
 /* Sets its name. */
 void od_candidate_name(od_candidate *candidate);
 /* What may be worth a try, the most promising first, at most so many; returns how many there are. */
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work);
-/* Those that differ from the best of them in one thing: active devices, lookahead, or task buffer. */
+/* Those that differ from the best of them in one thing: CPU workers or none, active devices, lookahead, or task
+ * buffer. */
 unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
-/* Those that have another policy and eviction rule than the best of them, and the same active devices. */
+/* Those that have another policy and eviction rule than the best of them, and the same active devices and CPU
+ * workers. */
 unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
 
 #endif

@@ -93,6 +93,7 @@ static void use(od_engine *e, const od_settings *s, void *state)
     e->config.buffer = s->buffer;
     e->config.lookahead = s->lookahead;
     e->config.active = s->active;
+    e->config.devices_only = s->devices_only;
     e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
     e->policy_state = state;
     uint64_t before = od_engine_active_set(e);
@@ -148,6 +149,7 @@ void od_engine_settings(const od_engine *e, od_settings *s)
                        .buffer = e->config.buffer,
                        .lookahead = e->config.lookahead,
                        .active = e->config.active,
+                       .devices_only = e->config.devices_only,
                        .devices = e->config.devices};
 }
 

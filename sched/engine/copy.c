@@ -74,13 +74,27 @@ static bool find_tasks(struct copier *c)
     return true;
 }
 
-/* What is left of it. */
+static const double least = 1e-9; /* every task takes some time */
+
+/* On a device, what is left of it. */
 static double seconds_of(const struct copier *c, const od_known_task *known)
 {
-    static const double least = 1e-9; /* every task takes some time */
     double seconds = known->seconds;
-    if (known->task && known->task->state == OD_TASK_RUNNING)
+    if (known->task && known->task->state == OD_TASK_RUNNING && known->task->place != OD_HOST)
         seconds -= (double)(c->now_ns - known->task->start_ns) * 1e-9;
+    return fmax(seconds, least);
+}
+
+/* On a CPU worker, what is left of it; negative: it may not run there. */
+static double host_seconds_of(const struct copier *c, const od_known_task *known)
+{
+    const od_task *t = known->task;
+    double seconds = t ? t->host_seconds : od_durations_host(&c->e->known->durations, known->kind);
+    if (!c->e->config.cpus || seconds < 0)
+        return -1;
+    seconds = od_host_seconds(seconds, known->seconds);
+    if (t && t->state == OD_TASK_RUNNING && t->place == OD_HOST)
+        seconds -= (double)(c->now_ns - t->start_ns) * 1e-9;
     return fmax(seconds, least);
 }
 
@@ -88,6 +102,8 @@ static int bound_of(const struct copier *c, const od_known_task *known)
 {
     if (!known->task)
         return OD_NOWHERE;
+    if (c->e->config.cpus && known->taken && known->task->place == OD_HOST)
+        return OD_HOST;
     bool given = known->taken && known->task->place >= 0 && known->task->place < OD_SPILL;
     int place = given ? known->task->place : known->task->bound;
     return place >= 0 && od_device_is_lost(c->e, place) ? OD_NOWHERE : place;
@@ -150,6 +166,7 @@ static void add_task(struct copier *c, uint32_t t)
     od_play_task *task = &c->copy->tasks[t];
     task->seconds = seconds_of(c, known);
     task->kind = known->kind;
+    task->host_seconds = host_seconds_of(c, known);
     task->bound = bound_of(c, known);
     task->first_access = c->naccesses;
     task->naccess = known->nuses;
@@ -205,6 +222,14 @@ static od_topology *make_topology(const od_engine *e)
     return NULL;
 }
 
+/* What they have been given they do, whatever may be given to them now. */
+static unsigned cpus_of(const od_engine *e)
+{
+    unsigned most = e->config.cpus, given = e->host_given < most ? e->host_given : most;
+    unsigned allowed = most ? od_host_allowed(e) : 0;
+    return allowed > given ? allowed : given;
+}
+
 static void fill_problem(struct copier *c)
 {
     od_engine_copy *copy = c->copy;
@@ -222,6 +247,7 @@ static void fill_problem(struct copier *c)
                                       .topology = copy->topology ? copy->topology : config->topology,
                                       .ndevices = config->ndevices,
                                       .slots = config->slots,
+                                      .cpus = cpus_of(c->e),
                                       .memory = config->memory,
                                       .alignment = config->alignment,
                                       .peer = config->peer,

@@ -118,6 +118,7 @@ typedef struct od_engine_config {
     unsigned buffer;  /* tasks per task buffer (OMPDARTS_BUFFER) */
     double lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: `buffer` tasks */
     unsigned slots;    /* tasks that may run at once on a device */
+    bool devices_only; /* as in od_settings */
     unsigned cpus;     /* CPU workers, at most OD_MAX_CPUS: host versions that run at once beside devices (host/) */
     bool peer;         /* device-to-device copies are possible */
     bool pins;         /* the driver keeps state about host memory between transfers; it is notified when that ends */
@@ -236,6 +237,9 @@ od_status od_engine_divide(od_engine *engine, od_region *region, od_window *wind
 od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size, od_request_kind kind,
                                   od_request **request);
 
+/* Tasks of this kind (od_task.kind) are predicted to take so long on a CPU worker (od_task.host_seconds); what is
+ * predicted of those that are ready counts from then on. */
+void od_engine_expect_host(od_engine *engine, const void *kind, double host_seconds);
 /* A task of this kind (od_task.kind) with these depend items was submitted. What is known of it before it is ready
  * guides eviction (sched/graph/forecast.h), priorities (sched/graph/levels.h) and policies that plan ahead, and never
  * decides correctness. `seconds`: predicted duration. NULL: out of memory, it is not known then; the functions below

@@ -373,6 +373,14 @@ void od_buffer_add_load(od_device_load *load, const od_list *tasks);
 /* host/offer.c */
 /* Gives CPU workers that have no task what suits them. True: something has been given. */
 bool od_host_offer(od_engine *e);
+/* CPU workers that may have a task now. */
+unsigned od_host_allowed(const od_engine *e);
+/* Before a host version has been measured it is taken to be so many times slower than on a device. */
+static const double od_host_slowness = 20;
+static inline double od_host_seconds(double host_seconds, double duration)
+{
+    return host_seconds > 0 ? host_seconds : od_host_slowness * duration;
+}
 
 /* data/rerun.c */
 /* What is wanted is given to devices. True: something has been. */

@@ -22,6 +22,12 @@ static void count_waiting(od_engine *e, int change)
                        .kind = OD_EVENT_WAITING, .ns = od_engine_now(e), .place = OD_HOST, .tasks = e->stats.waiting});
 }
 
+void od_engine_expect_host(od_engine *e, const void *kind, double host_seconds)
+{
+    if (e->known)
+        od_durations_note_host(&e->known->durations, kind, host_seconds);
+}
+
 od_submission *od_engine_submit(od_engine *e, const void *kind, double seconds, const od_level_use *uses,
                                 uint32_t nuses)
 {

@@ -12,12 +12,33 @@ uint32_t od_durations_find(const od_durations *d, const void *kind)
     return i;
 }
 
-void od_durations_note(od_durations *d, const void *kind, double seconds)
+/* NULL: it has no kind, or there are too many. */
+static double *place_in(od_durations *d, double *seconds, const void *kind)
 {
     uint32_t i = od_durations_find(d, kind);
     if (!kind || i == OD_DURATIONS_KINDS)
-        return;
+        return NULL;
     d->nkinds += i == d->nkinds;
     d->kind[i] = kind;
-    d->seconds[i] = seconds;
+    return &seconds[i];
+}
+
+void od_durations_note(od_durations *d, const void *kind, double seconds)
+{
+    double *noted = place_in(d, d->seconds, kind);
+    if (noted)
+        *noted = seconds;
+}
+
+void od_durations_note_host(od_durations *d, const void *kind, double host_seconds)
+{
+    double *noted = place_in(d, d->host_seconds, kind);
+    if (noted)
+        *noted = host_seconds;
+}
+
+double od_durations_host(const od_durations *d, const void *kind)
+{
+    uint32_t i = od_durations_find(d, kind);
+    return i < d->nkinds ? d->host_seconds[i] : 0;
 }

@@ -16,11 +16,15 @@ enum { OD_DURATIONS_KINDS = 64 }; /* tasks of kinds beyond these keep what was p
 typedef struct od_durations {
     const void *kind[OD_DURATIONS_KINDS];
     double seconds[OD_DURATIONS_KINDS];
+    double host_seconds[OD_DURATIONS_KINDS]; /* on a CPU worker, as in od_task; 0: nothing has been noted */
     uint32_t nkinds;
 } od_durations;
 
 /* A task of this kind is ready: its prediction is newer than those of others of its kind. */
 void od_durations_note(od_durations *durations, const void *kind, double seconds);
+/* Likewise, on a CPU worker. */
+void od_durations_note_host(od_durations *durations, const void *kind, double host_seconds);
+double od_durations_host(const od_durations *durations, const void *kind);
 /* Place of the kind, or nkinds: nothing has been noted. */
 uint32_t od_durations_find(const od_durations *durations, const void *kind);
 

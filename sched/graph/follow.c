@@ -21,6 +21,7 @@ od_status od_known_follow_ready(od_known *known, od_task *task)
     if (!task->known)
         od_known_follow_new(known, ready);
     od_durations_note(&known->durations, task->kind, task->duration);
+    od_durations_note_host(&known->durations, task->kind, task->host_seconds);
     task->known = ready;
     return OD_OK;
 }

@@ -552,7 +552,7 @@ static double predict(const od_durations *d, const od_list *tasks)
         od_known_task *task = od_container_of(it, od_known_task, link);
         if (i == d->nkinds || d->kind[i] != task->kind) /* neighbours are often of one kind */
             i = od_durations_find(d, task->kind);
-        if (i < d->nkinds)
+        if (i < d->nkinds && d->seconds[i] > 0)
             task->seconds = d->seconds[i];
         sum += task->seconds;
     }

@@ -83,6 +83,7 @@ static od_status make_engine(od_player *p, const od_settings *s)
                                .devices = s->devices,
                                .slots = problem->slots,
                                .cpus = problem->cpus,
+                               .devices_only = s->devices_only,
                                .peer = problem->peer,
                                .ranked = true,
                                .topology = problem->topology,

@@ -147,41 +147,79 @@ static void test_refused(void **unused)
     sim_graph_free(&graph);
 }
 
+/* Makespans. */
+static double best_of(const sim_graph *graph, const sim_workload *workload, world_setting setting)
+{
+    static const char *const policies[] = {"darts", "stationary", "dmdas", "dmdas:bus", "dmdar", "lws", "eager"};
+    double best = (double)INFINITY;
+    for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+        setting.policy = policies[p];
+        best = fmin(best, world_run(graph, workload, &setting).result.makespan);
+    }
+    return best;
+}
+
+static double of_auto(const sim_graph *graph, const sim_workload *workload, world_setting setting)
+{
+    setting.policy = "auto";
+    world_outcome ours = world_run(graph, workload, &setting);
+    assert_int_equal(ours.status, OD_OK);
+    return ours.result.makespan;
+}
+
 /* What auto takes is as good as the best of what it could have been told, SimGrid being the judge. */
 static void test_auto(void **unused)
 {
-    static const char *const cases[][2] = {
-        {"cholesky:n=8", "nvlink"}, {"lu:n=6", "pcie"},       {"gemm3d:n=5", "pcie-half"},
-        {"gemm2d:n=9", "gemini"},   {"cholesky:n=3", "pcie"}, {"sparse2d:n=20", "pcie"}};
-    static const char *const policies[] = {"darts", "stationary", "dmdas", "dmdas:bus", "dmdar", "lws", "eager"};
+    static const char *const cases[][2] = {{"cholesky:n=8", "nvlink"},  {"lu:n=6", "pcie"},
+                                           {"gemm3d:n=5", "pcie-half"}, {"gemm2d:n=9", "gemini"},
+                                           {"cholesky:n=3", "pcie"},    {"sparse2d:n=20", "pcie"}};
     (void)unused;
     for (unsigned i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
         const char *const *c = cases[i / 2];
         sim_workload workload;
         sim_graph graph = world_workload(c[0], 1, &workload);
-        world_setting setting = {
-            .platform = c[1], .policy = "auto", .devices = i % 2 ? 2 : 6, .memory = (size_t)400 << 20, .seed = 1};
-        world_outcome ours = world_run(&graph, &workload, &setting);
-        assert_int_equal(ours.status, OD_OK);
-        for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
-            setting.policy = policies[p];
-            world_outcome other = world_run(&graph, &workload, &setting);
-            if (ours.result.makespan > 1.01 * other.result.makespan)
-                fail_msg("%s on %s x%u: auto %g, %s %g", c[0], c[1], setting.devices, ours.result.makespan, policies[p],
-                         other.result.makespan);
-        }
+        world_setting setting = {.platform = c[1], .devices = i % 2 ? 2 : 6, .memory = (size_t)400 << 20, .seed = 1};
+        double ours = of_auto(&graph, &workload, setting), best = best_of(&graph, &workload, setting);
+        if (ours > 1.01 * best)
+            fail_msg("%s on %s x%u: auto %g, others %g", c[0], c[1], setting.devices, ours, best);
         sim_graph_free(&graph);
     }
+}
+
+/* Likewise with CPU workers, which it may leave idle: they bring something, and cost nothing. */
+static void test_auto_cpu(void **unused)
+{
+    static const struct {
+        const char *workload, *platform;
+        unsigned cpus;
+    } cases[] = {{"cholesky:n=8,tile=1000", SIM_DATA "/cores.xml", 4},
+                 {"lu:n=6,tile=1000", SIM_DATA "/cores.xml", 2},
+                 {"gemm3d:n=6,tile=1000", SIM_DATA "/cores.xml", 1},
+                 {"cholesky:n=20,tile=480,element=8", "a100x2", 64},
+                 {"cholesky:n=8,tile=1920,element=8", "a100x2", 64}};
+    enum { n = sizeof cases / sizeof *cases };
+    double gain = 0;
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sim_workload workload;
+        sim_graph graph = world_workload(cases[i].workload, 1, &workload);
+        world_setting setting = {.platform = cases[i].platform, .devices = 2, .memory = (size_t)400 << 20, .seed = 1};
+        double without = fmin(best_of(&graph, &workload, setting), of_auto(&graph, &workload, setting));
+        setting.cpus = cases[i].cpus;
+        double with = best_of(&graph, &workload, setting), ours = of_auto(&graph, &workload, setting);
+        if (ours > 1.01 * fmin(with, without))
+            fail_msg("%s: auto %g, others %g with CPU workers, %g without", cases[i].workload, ours, with, without);
+        gain += without / ours;
+        sim_graph_free(&graph);
+    }
+    assert_true(gain > 1.05 * n);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_auto),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_exact), cmocka_unit_test(test_random),   cmocka_unit_test(test_cpu),
+        cmocka_unit_test(test_auto),  cmocka_unit_test(test_auto_cpu), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,6 @@
  */
 #include "sched/engine/internal.h"
 
-static const double unknown_slowness = 20; /* times slower than a device: what is assumed before it has been measured */
-
 typedef struct view {
     const od_engine *e;
     double seconds;       /* until the devices have done what is ready */
@@ -64,11 +62,6 @@ static bool may_take(const od_engine *e, const od_task *t)
 
 /* --- what it costs ------------------------------------------------------------------------ */
 
-static double host_seconds(const od_task *t)
-{
-    return t->host_seconds > 0 ? t->host_seconds : unknown_slowness * t->duration;
-}
-
 static size_t bytes_to_fetch(const od_task *t)
 {
     size_t bytes = 0;
@@ -92,7 +85,8 @@ static double seconds_on_cpu(const od_engine *e, const od_task *t, unsigned k)
 {
     const od_link *link = od_engine_link(e, (int)k, OD_HOST);
     size_t bytes = bytes_to_fetch(t);
-    return host_seconds(t) + (bytes ? link->latency + (double)bytes / link->bandwidth : 0);
+    double transfer = bytes ? link->latency + (double)bytes / link->bandwidth : 0;
+    return od_host_seconds(t->host_seconds, t->duration) + transfer;
 }
 
 static double ready_seconds(const od_engine *e)
@@ -156,7 +150,8 @@ static void look_through(const view *v, unsigned k, offer *best)
         before.seconds += t->duration;
         if (!may_take(v->e, t))
             continue;
-        offer o = {t, k, t->duration > 0 ? host_seconds(t) / t->duration : unknown_slowness, more_bytes(t, k)};
+        double seconds = od_host_seconds(t->host_seconds, t->duration);
+        offer o = {t, k, t->duration > 0 ? seconds / t->duration : od_host_slowness, more_bytes(t, k)};
         if (is_better(&o, best) && pays(v, &o, before.seconds))
             *best = o;
     }
@@ -176,13 +171,18 @@ static bool give_one(od_engine *e)
     return true;
 }
 
-bool od_host_offer(od_engine *e)
+unsigned od_host_allowed(const od_engine *e)
 {
     const od_driver_ops *ops = e->config.driver_ops;
+    return ops->cpus ? ops->cpus(e->config.driver, e->host_given) : e->config.cpus;
+}
+
+bool od_host_offer(od_engine *e)
+{
     bool any = false;
-    if (e->host_given >= e->config.cpus)
+    if (e->host_given >= e->config.cpus || e->config.devices_only)
         return false;
-    unsigned most = ops->cpus ? ops->cpus(e->config.driver, e->host_given) : e->config.cpus;
+    unsigned most = od_host_allowed(e);
     while (e->host_given < most && give_one(e))
         any = true;
     return any;

@@ -490,6 +490,7 @@ static bool build(world *w)
                                .active = m->active,
                                .slots = m->slots,
                                .cpus = m->cpus,
+                               .devices_only = m->devices_only,
                                .in_process = m->in_process,
                                .peer = m->peer,
                                .pins = true,

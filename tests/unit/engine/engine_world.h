@@ -58,6 +58,7 @@ typedef struct w_machine {
     int failing_task;    /* its device run fails, or -1 */
     unsigned reserving;  /* bit t: task t makes a reservation first, and runs as part of it, or without it */
     unsigned cpus;       /* CPU workers */
+    bool devices_only;   /* which take nothing */
     bool in_process;     /* device code reaches host memory: CPU workers use what is in spill areas */
     uint64_t *taken;     /* NULL, or the tasks that CPU workers have run are added */
     uint64_t *reruns;      /* NULL, or their number is added */

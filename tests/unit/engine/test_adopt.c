@@ -22,6 +22,7 @@ enum { GRAPHS = 3000 };
 
 static uint64_t changes;
 static unsigned adopted, played, without; /* a device that is lost */
+static unsigned beside;                   /* tasks with a CPU worker when they were played */
 
 static unsigned below(uint64_t *seed, unsigned limit)
 {
@@ -47,6 +48,7 @@ static od_settings random_settings(void)
                      .buffer = 1 + below(&changes, 4),
                      .lookahead = below(&changes, 3),
                      .active = (int)below(&changes, 6) - 1,
+                     .devices_only = below(&changes, 2),
                      .devices = below(&changes, 2) ? 0 : below(&changes, 16)};
     assert_int_equal(od_policy_choose(od_policy_names()[below(&changes, npolicies)], &s.policy, error, sizeof error),
                      OD_OK);
@@ -94,6 +96,8 @@ static void play(od_engine *engine)
         play_again(copy.problem, &settings, result.seconds);
     played += status == OD_OK;
     without += status == OD_OK && copy.problem.lost;
+    for (uint32_t t = 0; status == OD_OK && t < copy.problem.ntasks; t++)
+        beside += copy.problem.tasks[t].bound == OD_HOST;
     od_engine_copy_free(&copy);
 }
 
@@ -164,6 +168,7 @@ static void any_policy_after_any_other(void **state)
                              .memory = 4 + below(&seed, 12),
                              .buffer = 1 + below(&seed, 4),
                              .slots = 1 + below(&seed, 2),
+                             .cpus = below(&seed, 3),
                              .background = below(&seed, 2),
                              .peer = below(&seed, 2),
                              .policy = "restless",
@@ -174,7 +179,7 @@ static void any_policy_after_any_other(void **state)
         if (!w_run(&graph, &machine, pick, &seed))
             fail_msg("round %llu", (unsigned long long)round);
     }
-    assert_true(adopted > GRAPHS && played > GRAPHS && without > 0);
+    assert_true(adopted > GRAPHS && played > GRAPHS && without > 0 && beside > 0);
 }
 
 /* --- asked again --------------------------------------------------------------------------- */

@@ -264,6 +264,16 @@ static void every_order_with_cpu_workers(void **state)
     m.ndevices = 1;
     for (m.losses = 0; m.losses <= 1; m.losses++)
         explore_policies(&g, m, 20000);
+    assert_true(taken > 0);
+    m.losses = 0;
+    m.devices_only = true;
+    taken = 0;
+    explore_policies(&g, m, 20000);
+    assert_int_equal(taken, 0);
+    m.losses = 1; /* no device is left */
+    explore_policies(&g, m, 20000);
+    assert_true(taken > 0);
+    m.devices_only = false;
     m.losses = 0;
     m.in_process = true;
     g.host_reads = 1;

@@ -473,9 +473,12 @@ static void test_durations(void **unused)
     od_durations_note(&known->durations, &kinds[0], 7);
     od_durations_note(&known->durations, &kinds[0], 5);
     od_durations_note(&known->durations, NULL, 9);
+    od_durations_note_host(&known->durations, &kinds[0], 8);
     od_known_predict(known);
     assert_true(open->seconds == 5 && claimed->seconds == 5 && other->seconds == 3 && without->seconds == 4);
     assert_true(known->open_seconds == 5 + 3 + 4 && known->claimed_seconds[1] == 5);
+    assert_true(od_durations_host(&known->durations, &kinds[0]) == 8);
+    assert_true(od_durations_host(&known->durations, &kinds[1]) == 0 && od_durations_host(&known->durations, NULL) == 0);
     for (size_t i = 2; i < sizeof kinds; i++)
         od_durations_note(&known->durations, &kinds[i], 1);
     od_durations_note(&known->durations, &kinds[1], 6); /* one kind too many */

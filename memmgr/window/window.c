@@ -81,6 +81,7 @@ void od_window_release(od_window *window)
     if (!window || --window->users)
         return;
     give_back(window, window->ndevices);
+    free(window->cut);
     free(window);
 }
 

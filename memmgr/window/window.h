@@ -46,7 +46,8 @@ typedef struct od_window {
     uint32_t users; /* the region, and the data in it */
     unsigned ndevices;
     const od_window_ops *ops;
-    void *state; /* the back-end's */
+    void *state;        /* the back-end's */
+    struct od_cut *cut; /* how kernels in slices divide it (cut.h): malloc'ed, or NULL */
     od_window_view view[];
 } od_window;
 

@@ -110,9 +110,19 @@ void od_runtime_discard_part(void *driver, od_datum *datum, unsigned k);
 
 /* --- learnt.c, under the lock --- */
 
-/* A kernel of this task has touched what its task has not named of the arguments that are in the window, at this host
- * address, or all around it. True: a slice has touched so much there that it uses the rest, too. */
-bool od_runtime_note_fault(const od_task *task, const od_window *window, uintptr_t host, bool write, bool all);
+/* What a kernel has touched: an address in a window, and around it what it may use from now on. */
+typedef struct od_touch {
+    const od_window *window;
+    uintptr_t host;    /* address, as the next one */
+    uintptr_t opened;
+    size_t size;       /* of what is opened, in bytes */
+    bool write;
+} od_touch;
+
+/* A kernel of this task has touched what its task has not named, or, of a slice, what it has not been seen to use. */
+void od_runtime_note_fault(const od_task *task, const od_touch *touch);
+/* How many pages around the address a slice is known to use in the same way. */
+uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch);
 
 /* --- pages.c, under the lock --- */
 

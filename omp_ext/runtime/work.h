@@ -12,6 +12,7 @@
 #define OD_OMP_EXT_WORK_H
 
 #include "memmgr/device/backend.h"
+#include "memmgr/window/cut.h"
 #include "omp_ext/libomp/abi.h"
 #include "omp_ext/libomp/team.h"
 #include "sched/engine/engine.h"
@@ -67,7 +68,9 @@ typedef enum od_job_kind {
 /* What page faults have shown of one run of a slice (omp_ext/slices/footprint.h). */
 enum { OD_TOUCHED_ARGUMENTS = 32, OD_FEW_PAGES = 16 };
 typedef struct od_touched_pages {
-    uint16_t read, written; /* pages, up to one more than a few */
+    od_page_range read;    /* or opened to be read, with others */
+    od_page_range written; /* from the first page that was to the last one */
+    od_page_range opened;  /* to be written, with others */
 } od_touched_pages;
 typedef struct od_touched {
     unsigned arguments, shares;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Footprints: which shares of its arrays each slice of a kernel uses.
+ * Footprints: which pages of its arrays each slice of a kernel uses.
  *
- * Page faults of its runs count, per argument, slice and share, the pages that were read and written there; after a few
- * the rest of the share is not counted any more. Each share that is written has one owner, the slice that writes most
- * of it. It is a part of the owner's task; a share that nobody writes is one of all tasks that read more than a few
- * pages of it. Fewer pages are left to page faults, in halos and where a share ends beside a slice's last iteration.
+ * Page faults of its runs give, per argument, slice and share of the array, the first and the last page that were read
+ * and written there. Arrays are cut where these ranges begin and end (memmgr/window/cut.h), so that the cells of a cut
+ * are what slices use alone, and what they use together with their neighbours, as halos. A cell that is written has one
+ * owner, the slice that writes most of it, and is a part of that one's task; a cell that nobody writes is one of all
+ * tasks that read it. The rest is left to page faults: pages that several slices write to, and what another slice
+ * writes in the same launch.
  */
 #ifndef OD_OMP_EXT_SLICES_FOOTPRINT_H
 #define OD_OMP_EXT_SLICES_FOOTPRINT_H
@@ -17,18 +19,21 @@
 
 typedef struct od_footprint {
     unsigned arguments, slices; /* there are as many shares */
-    od_touched_pages pages[];   /* by argument, slice, share */
+    uint64_t stamp[OD_TOUCHED_ARGUMENTS]; /* another one, of all footprints, after each change; 0: nothing is known */
+    od_touched_pages pages[];             /* by argument, slice, share */
 } od_footprint;
 
 /* NULL: out of memory. */
 od_footprint *od_footprint_create(unsigned arguments, unsigned slices);
 /* What a run of a slice has touched is added. */
 void od_footprint_add(od_footprint *footprint, unsigned slice, const od_touched *touched);
+/* Cells are to begin and end where slices' ranges do. True: the cut is another one now. */
+bool od_footprint_divide(const od_footprint *footprint, unsigned argument, od_cut *cut);
 
-typedef enum od_share_use { OD_SHARE_UNUSED, OD_SHARE_READ, OD_SHARE_OWNED } od_share_use;
+typedef enum od_cell_use { OD_CELL_UNUSED, OD_CELL_READ, OD_CELL_OWNED } od_cell_use;
 
-/* What a slice's task is to have of a share. Slices of which nothing is known have their own, to read. */
-od_share_use od_footprint_use(const od_footprint *footprint, unsigned argument, unsigned slice, unsigned share);
+/* What a slice's task is to have of a cell. Slices of which nothing is known have their own share, to read. */
+od_cell_use od_footprint_use(const od_footprint *footprint, unsigned argument, unsigned slice, const od_cell *cell);
 /* True once a slice has touched anything. */
 bool od_footprint_is_known(const od_footprint *footprint);
 /* True where slices use more than a few pages of what others write. */

@@ -246,7 +246,7 @@ static void prepare(const group *g)
     for (int32_t i = 0; i < args->count; i++) {
         od_status status = OD_EFULL;
         for (unsigned tries = 0; od_arg_classify(args, i) == OD_ARG_DATUM && status == OD_EFULL; tries++) {
-            status = od_parts_prepare(od_runtime_lock(), args, i, g->parts.count);
+            status = od_parts_prepare(od_runtime_lock(), args, i, &g->parts);
             od_runtime_unlock();
             if (status == OD_EFULL)
                 od_args_wait_for_overlap(args, i, tries);

@@ -35,7 +35,7 @@ typedef struct od_parts {
 /* What a slice of a kernel is taken to use of arrays; page faults correct it. */
 typedef struct od_parts_slice {
     unsigned index, count;
-    const struct od_footprint *footprint; /* omp_ext/slices/footprint.h */
+    struct od_footprint *footprint; /* omp_ext/slices/footprint.h */
     bool learns; /* it gets all of them */
 } od_parts_slice;
 
@@ -66,8 +66,9 @@ typedef enum od_divisible {
     OD_DIVISIBLE_NOT_NOW,     /* others use it in one piece */
 } od_divisible;
 od_divisible od_parts_divisible(od_engine *engine, const od_map_args *args, int32_t i);
-/* Data of the array are exactly shares of so many slices, or none. OD_EFULL: settle the region and retry. Locked. */
-od_status od_parts_prepare(od_engine *engine, const od_map_args *args, int32_t i, unsigned slices);
+/* The array is cut for so many slices and what is known of them, and its data are exactly cells of the cut, or none.
+ * OD_EFULL: settle the region and retry. Locked. */
+od_status od_parts_prepare(od_engine *engine, const od_map_args *args, int32_t i, const od_parts_slice *slice);
 /* Bytes that one slice of so many uses of argument i. Locked. */
 size_t od_parts_slice_bytes(od_engine *engine, const od_map_args *args, int32_t i, const od_parts_slice *slice);
 /* The region is one datum again, if it was in parts. Locked. */

@@ -3,7 +3,8 @@
  * say for ever. Under the lock. */
 #include "omp_ext/runtime/internal.h"
 
-#include "memmgr/window/shares.h"
+#include "memmgr/window/cut.h"
+#include "memmgr/window/window.h"
 #include "util/log.h"
 #include "util/memory.h"
 
@@ -32,22 +33,31 @@ static known *find(const void *kernel, bool add)
     return NULL;
 }
 
-/* Of the share that the address is in. NULL: the argument is not looked at. */
-static od_touched_pages *pages_at(od_touched *touched, int32_t argument, const od_window *window, uintptr_t host)
+static uint32_t page_of(const od_window *window, uintptr_t host)
 {
-    od_shares shares = {window->base, window->size, touched->shares};
-    if ((unsigned)argument >= touched->arguments)
-        return NULL;
-    return &touched->pages[(unsigned)argument * touched->shares + od_share_of(&shares, host)];
+    return (uint32_t)((host - od_window_page_begin(window->base)) / od_window_page());
 }
 
-/* True once it has been so many pages that the rest need not be counted. */
-static bool note_touched(od_touched_pages *pages, bool write, bool all)
+/* Of the share that the address is in. NULL: the argument is not looked at. */
+static od_touched_pages *pages_at(od_touched *touched, int32_t argument, const od_touch *touch)
 {
-    uint16_t *count = !pages ? NULL : write ? &pages->written : &pages->read;
-    if (count && *count <= OD_FEW_PAGES)
-        *count = all ? OD_FEW_PAGES + 1 : *count + 1;
-    return !count || *count > OD_FEW_PAGES;
+    od_shares shares = {touch->window->base, touch->window->size, touched->shares};
+    if ((unsigned)argument >= touched->arguments)
+        return NULL;
+    return &touched->pages[(unsigned)argument * touched->shares + od_share_of(&shares, touch->host)];
+}
+
+static void note_touched(od_touched_pages *pages, const od_touch *touch)
+{
+    uint32_t page = page_of(touch->window, touch->host);
+    od_page_range opened = {page_of(touch->window, touch->opened),
+                            page_of(touch->window, touch->opened + touch->size - 1) + 1};
+    if (!touch->write) {
+        pages->read = od_page_range_around(pages->read, opened);
+        return;
+    }
+    pages->written = od_page_range_around(pages->written, (od_page_range){page, page + 1});
+    pages->opened = od_page_range_around(pages->opened, opened);
 }
 
 static void note(const void *kernel, unsigned argument, bool write)
@@ -63,20 +73,37 @@ static void note(const void *kernel, unsigned argument, bool write)
                kernel, argument + 1);
 }
 
-bool od_runtime_note_fault(const od_task *task, const od_window *window, uintptr_t host, bool write, bool all)
+static bool is_argument(const od_task *task, int32_t i, const od_touch *touch)
+{
+    int32_t access = ((const od_job *)task->user)->launch.access_of[i];
+    return access >= 0 && task->access[access].datum->window == touch->window;
+}
+
+void od_runtime_note_fault(const od_task *task, const od_touch *touch)
 {
     const od_job *job = task->user;
-    const od_launch *launch = &job->launch;
-    bool enough = false;
-    for (int32_t i = 0; i < launch->call.map.count && i < ARGUMENTS; i++) {
-        if (launch->access_of[i] < 0 || task->access[launch->access_of[i]].datum->window != window)
+    for (int32_t i = 0; i < job->launch.call.map.count && i < ARGUMENTS; i++) {
+        if (!is_argument(task, i, touch))
             continue;
-        if (job->touched)
-            enough |= note_touched(pages_at(job->touched, i, window, host), write, all);
-        else
-            note(launch->call.kernel, (unsigned)i, write);
+        od_touched_pages *pages = job->touched ? pages_at(job->touched, i, touch) : NULL;
+        if (pages)
+            note_touched(pages, touch);
+        else if (!job->touched)
+            note(job->launch.call.kernel, (unsigned)i, touch->write);
     }
-    return enough;
+}
+
+uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch)
+{
+    const od_job *job = task->user;
+    uint32_t most = 0;
+    for (int32_t i = 0; i < job->launch.call.map.count && i < ARGUMENTS; i++) {
+        const od_touched_pages *pages =
+            job->touched && is_argument(task, i, touch) ? pages_at(job->touched, i, touch) : NULL;
+        uint32_t length = pages ? od_page_range_length(touch->write ? pages->opened : pages->read) : 0;
+        most = length > most ? length : most;
+    }
+    return most;
 }
 
 bool od_runtime_names_its_parts(const void *kernel, int32_t argument)

@@ -327,12 +327,11 @@ static od_window *find_window(uintptr_t at, unsigned *k, uintptr_t *host)
 }
 
 /* Of all kernels that run there: which one it was is not known. */
-static void note_fault(unsigned k, const od_window *window, uintptr_t host, const od_datum *part, const od_fault *fault,
-                       bool all)
+static void note_fault(unsigned k, const od_datum *part, const od_fault *fault, const od_touch *touch)
 {
     od_engine_count_fault(od_runtime.engine, k, part, fault->since_ns);
     for (unsigned t = 0; t < device[k].count; t++)
-        od_runtime_note_fault(device[k].task[t], window, host, fault->write, all);
+        od_runtime_note_fault(device[k].task[t], touch);
 }
 
 /* A datum that the kernels only seemed to read: where no other device uses it they are its writers from now on. NULL:
@@ -361,18 +360,31 @@ static bool learns(const od_task *task)
     return job->touched && job->touched->learns;
 }
 
-/* What is the task's, but closed in order to see how much of it the kernel uses: page by page at first. */
-static bool open_for_learning(od_window *window, uintptr_t host, unsigned k, const od_fault *fault)
+/* Of what is the task's, but closed in order to see how much of it the kernel uses: page by page at first, then more
+ * and more at once, so that whoever goes through all of it has few faults. */
+static void open_around(const od_task *task, const od_datum *d, unsigned k, od_touch *touch)
+{
+    enum { OPENED_AT_ONCE = 4 }; /* a fraction of what is in use */
+    uint32_t used = od_runtime_pages_around(task, touch);
+    size_t more = used < OD_FEW_PAGES ? 0 : used / OPENED_AT_ONCE * od_window_page();
+    uintptr_t end = d->base + d->size, first = od_window_page_begin(touch->host);
+    if (end - touch->host > more + od_window_page())
+        end = first + od_window_page() + more;
+    touch->opened = first > d->base && first - d->base > more ? first - more : d->base;
+    touch->size = end - touch->opened;
+    od_runtime_note_fault(task, touch);
+    protect(touch->window, k, touch->opened, touch->size, touch->write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
+}
+
+static bool open_for_learning(unsigned k, od_touch *touch)
 {
     for (unsigned t = 0; t < device[k].count; t++) {
         const od_task *task = device[k].task[t];
         for (uint32_t i = 0; learns(task) && i < task->naccess; i++) {
             const od_datum *d = task->access[i].datum;
-            if (d->window != window || host - d->base >= d->size || d->lent)
+            if (d->window != touch->window || touch->host - d->base >= d->size || d->lent)
                 continue;
-            bool all = od_runtime_note_fault(task, window, host, fault->write, false);
-            protect(window, k, all ? d->base : host, all ? d->size : 1,
-                    fault->write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
+            open_around(task, d, k, touch);
             return true;
         }
     }
@@ -387,11 +399,14 @@ static od_status serve_locked(const od_fault *fault)
     od_window *window = find_window(fault->address, &k, &host);
     if (!window)
         return OD_EINVAL;
-    if (open_for_learning(window, host, k, fault))
+    od_touch touch = {.window = window, .host = host, .write = fault->write};
+    if (open_for_learning(k, &touch))
         return OD_OK;
     const od_datum *opened = fault->write ? open_for_writing(window, host, k) : NULL;
     if (opened) {
-        note_fault(k, window, host, opened, fault, true);
+        touch.opened = opened->base;
+        touch.size = opened->size;
+        note_fault(k, opened, fault, &touch);
         return OD_OK;
     }
     uintptr_t base = od_window_page_begin(host), end = base + od_window_page();
@@ -406,7 +421,9 @@ static od_status serve_locked(const od_fault *fault)
         grant_write(p, k);
     else
         grant_read(p, k);
-    note_fault(k, window, host, p->part, fault, false);
+    touch.opened = base;
+    touch.size = end - base;
+    note_fault(k, p->part, fault, &touch);
     return OD_OK;
 }
 

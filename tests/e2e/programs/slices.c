@@ -8,11 +8,13 @@
 
 #include <omp.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROUNDS = 12, WIDTH = 2048, ROWS = 96, N = WIDTH * ROWS };
 
-static double a[N], b[N], expected_a[N], expected_b[N];
+static double expected_a[N], expected_b[N];
+static _Alignas(4096) double a[N], b[N]; /* borders of rows are borders of pages */
 static int32_t index_of[N];
 
 static void fill(void)
@@ -58,6 +60,33 @@ static void stencil(void)
         double *swap = from;
         from = to, to = swap;
         swap = efrom;
+        efrom = eto, eto = swap;
+    }
+    CHECK(same(a, expected_a, N) && same(b, expected_b, N));
+}
+
+/* Whole rows; the number of steps may be the second argument of the program, so that what each moves can be counted. */
+static int steps = ROUNDS;
+
+static void rows(void)
+{
+    double *from = a, *to = b, *efrom = expected_a, *eto = expected_b;
+#pragma omp target data map(tofrom : a, b)
+    for (int r = 0; r < steps; r++) {
+#pragma omp target teams distribute parallel for
+        for (int i = 1; i < ROWS - 1; i++)
+            for (int j = 1; j < WIDTH - 1; j++) {
+                const double *at = &from[i * WIDTH + j];
+                to[i * WIDTH + j] = 0.25 * (at[-WIDTH] + at[WIDTH] + at[-1] + at[1]);
+            }
+        double *swap = from;
+        from = to, to = swap;
+    }
+    for (int r = 0; r < steps; r++) {
+        for (int i = 1; i < ROWS - 1; i++)
+            for (int j = 1; j < WIDTH - 1; j++)
+                eto[i * WIDTH + j] = sum_of(efrom, i, j);
+        double *swap = efrom;
         efrom = eto, eto = swap;
     }
     CHECK(same(a, expected_a, N) && same(b, expected_b, N));
@@ -283,9 +312,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"stencil", stencil},   {"lookup", lookup},           {"lastprivate", lastprivate}, {"teams", teams},
-               {"counters", counters}, {"nested", nested},           {"histogram", histogram},
-               {"interleaved", interleaved}, {"between", between},   {"whole", whole}};
+    } all[] = {{"stencil", stencil},         {"rows", rows},             {"lookup", lookup}, {"lastprivate", lastprivate},
+               {"teams", teams},             {"counters", counters},     {"nested", nested}, {"histogram", histogram},
+               {"interleaved", interleaved}, {"between", between},       {"whole", whole}};
+    if (argc > 2)
+        steps = (int)strtol(argv[2], NULL, 10);
     for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)
         if (strcmp(argv[1], all[i].name) == 0) {
             fill();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Slices of kernels: which iterations and which shares of arrays are whose, what is learnt of them, and turns. */
-#include "memmgr/window/shares.h"
+#include "memmgr/window/cut.h"
 #include "memmgr/window/window.h"
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/runtime/parts/turns.h"
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -73,64 +74,203 @@ static void shares_cover_an_array_in_pages(void **state)
     assert_true(od_share_begin(&small, 1) == small.base + small.size);
 }
 
+/* --- cuts ------------------------------------------------------------------------ */
+
+enum { SLICES = 4, SHARE = 100, PAGES = SLICES * SHARE };
+
+static od_cut *cut_from(size_t offset)
+{
+    size_t page = od_window_page();
+    od_cut *cut = od_cut_create(&(od_shares){64 * page + offset, PAGES * page - offset, SLICES});
+    assert_non_null(cut);
+    return cut;
+}
+
+/* Against a mark for each page in which a cell begins. */
+static void cells_are_what_lies_between_the_pages_added(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed < 50; seed++) {
+        od_cut *cut = cut_from(seed % 2 * 808);
+        bool begins[PAGES] = {0};
+        unsigned cells = SLICES, random = seed;
+        for (unsigned j = 0; j < SLICES; j++)
+            begins[j * SHARE] = true;
+        for (unsigned i = 0; i < 2 * seed; i++) {
+            random = random * 1103515245 + 12345;
+            unsigned page = random / 65536 % (PAGES + 20);
+            bool adds = page > 0 && page < PAGES && !begins[page] && cells < cut->most;
+            assert_int_equal(od_cut_add(cut, page), adds);
+            if (adds)
+                begins[page] = true, cells++;
+        }
+        assert_int_equal(cut->cells, cells);
+        uintptr_t at = cut->shares.base;
+        for (unsigned i = 0; i < cells; i++) {
+            od_cell cell = od_cut_cell(cut, i);
+            assert_true(cell.base == at && begins[cell.pages.first]);
+            assert_int_equal(cell.share, cell.pages.first / SHARE);
+            assert_int_equal(od_cut_find(cut, at), i);
+            at += cell.size;
+            assert_int_equal(od_cut_find(cut, at - 1), i);
+        }
+        assert_true(at == cut->shares.base + cut->shares.size);
+        free(cut);
+    }
+}
+
+static void small_arrays_are_one_cell(void **state)
+{
+    size_t page = od_window_page();
+    od_cut *cut = od_cut_create(&(od_shares){64 * page + 8, 3 * page, 2});
+    (void)state;
+    assert_non_null(cut);
+    assert_int_equal(cut->cells, 1);
+    assert_true(od_cut_cell(cut, 0).size == 3 * page);
+    free(cut);
+}
+
 /* --- footprints ------------------------------------------------------------------ */
 
-enum { SLICES = 4 };
-
-static void touch(od_footprint *f, unsigned slice, unsigned share, unsigned read, unsigned written)
+/* Pages of the array, counted from the first one. */
+static void touch(od_footprint *f, unsigned slice, od_page_range read, od_page_range written)
 {
     od_touched *touched = calloc(1, sizeof *touched + SLICES * sizeof touched->pages[0]);
     assert_non_null(touched);
     touched->arguments = 1;
     touched->shares = SLICES;
-    touched->pages[share] = (od_touched_pages){(uint16_t)read, (uint16_t)written};
+    touched->learns = true;
+    for (uint32_t j = 0; j < SLICES; j++) {
+        od_page_range share = {j * SHARE, (j + 1) * SHARE};
+        od_page_range own = od_page_range_common(written, share);
+        touched->pages[j] = (od_touched_pages){od_page_range_common(read, share), own, own};
+    }
     od_footprint_add(f, slice, touched);
     free(touched);
 }
 
-static void expect_uses(const od_footprint *f, unsigned slice, const char *uses)
+/* One character for each cell: what the slice has of it. */
+static void expect_uses(const od_footprint *f, const od_cut *cut, unsigned slice, const char *uses)
 {
-    for (unsigned j = 0; j < SLICES; j++)
-        assert_int_equal(".ro"[od_footprint_use(f, 0, slice, j)], uses[j]);
+    assert_int_equal(cut->cells, strlen(uses));
+    for (unsigned i = 0; i < cut->cells; i++) {
+        od_cell cell = od_cut_cell(cut, i);
+        assert_int_equal(".ro"[od_footprint_use(f, 0, slice, &cell)], uses[i]);
+    }
 }
 
 static void unknown_slices_have_their_own_shares_to_read(void **state)
 {
     od_footprint *f = od_footprint_create(1, SLICES);
+    od_cut *cut = cut_from(0);
     (void)state;
     assert_false(od_footprint_is_known(f));
-    expect_uses(f, 0, "r...");
-    expect_uses(f, 3, "...r");
+    assert_false(od_footprint_divide(f, 0, cut));
+    expect_uses(f, cut, 0, "r...");
+    expect_uses(f, cut, 3, "...r");
+    free(cut);
     free(f);
 }
 
-/* Backwards, with a few pages over the border: whoever writes most of a share has it, and the rest are page faults. */
-static void who_writes_most_of_a_share_owns_it(void **state)
+/* Its use is no page fault, and so not seen. */
+static void slices_keep_the_share_that_they_have_had(void **state)
+{
+    od_footprint *f = od_footprint_create(1, SLICES);
+    od_cut *cut = cut_from(0);
+    od_touched *touched = calloc(1, sizeof *touched + SLICES * sizeof touched->pages[0]);
+    (void)state;
+    assert_non_null(touched);
+    touched->arguments = 1;
+    touched->shares = SLICES;
+    touched->pages[0].read = (od_page_range){SHARE - 4, SHARE};
+    od_footprint_add(f, 1, touched);
+    assert_true(od_footprint_divide(f, 0, cut));
+    expect_uses(f, cut, 1, ".rr..");
+    expect_uses(f, cut, 2, ".....");
+    free(touched);
+    free(cut);
+    free(f);
+}
+
+/* Rows of 4 pages of which slices have 26, 25, 25 and 24: shares are of 25. */
+static void who_writes_a_cell_owns_it(void **state)
+{
+    static const uint32_t begin[] = {0, 104, 204, 304, PAGES};
+    od_footprint *f = od_footprint_create(1, SLICES);
+    od_cut *cut = cut_from(0);
+    (void)state;
+    for (unsigned s = 0; s < SLICES; s++)
+        touch(f, s, (od_page_range){0, 0}, (od_page_range){begin[s], begin[s + 1]});
+    assert_true(od_footprint_divide(f, 0, cut));
+    assert_false(od_footprint_divide(f, 0, cut));
+    expect_uses(f, cut, 0, "oo.....");
+    expect_uses(f, cut, 1, "..oo...");
+    expect_uses(f, cut, 3, "......o");
+    assert_false(od_footprint_clashes(f));
+    free(cut);
+    free(f);
+}
+
+/* Large ones, too: 20 pages on each side. */
+static void halos_are_cells_of_both_neighbours(void **state)
+{
+    od_footprint *f = od_footprint_create(1, SLICES);
+    od_cut *cut = cut_from(0);
+    (void)state;
+    for (unsigned s = 0; s < SLICES; s++)
+        touch(f, s, (od_page_range){s ? s * SHARE - 20 : 0, (s + 1) * SHARE + (s + 1 < SLICES ? 20 : 0)},
+              (od_page_range){0, 0});
+    assert_true(od_footprint_divide(f, 0, cut));
+    expect_uses(f, cut, 0, "rrr.......");
+    expect_uses(f, cut, 1, ".rrrrr....");
+    expect_uses(f, cut, 3, ".......rrr");
+    assert_false(od_footprint_clashes(f));
+    free(cut);
+    free(f);
+}
+
+/* Of a page that two slices write to the one has it whose share it is in; the other one has page faults. */
+static void shared_pages_have_one_owner(void **state)
+{
+    od_footprint *f = od_footprint_create(1, SLICES);
+    od_cut *cut = cut_from(0);
+    (void)state;
+    touch(f, 0, (od_page_range){0, 0}, (od_page_range){0, 101});
+    touch(f, 1, (od_page_range){0, 0}, (od_page_range){100, 200});
+    od_footprint_divide(f, 0, cut);
+    expect_uses(f, cut, 0, "o....");
+    expect_uses(f, cut, 1, ".oo..");
+    assert_false(od_footprint_clashes(f));
+    free(cut);
+    free(f);
+}
+
+static void slices_that_use_what_others_write_clash(void **state)
 {
     od_footprint *f = od_footprint_create(1, SLICES);
     (void)state;
-    for (unsigned s = 0; s < SLICES; s++) {
-        touch(f, s, SLICES - 1 - s, 0, OD_FEW_PAGES + 1);
-        touch(f, s, (SLICES - s) % SLICES, OD_FEW_PAGES, OD_FEW_PAGES);
-    }
-    expect_uses(f, 0, "...o");
-    expect_uses(f, 3, "o...");
+    touch(f, 0, (od_page_range){0, 0}, (od_page_range){0, SHARE});
+    touch(f, 1, (od_page_range){0, OD_FEW_PAGES}, (od_page_range){0, 0});
     assert_false(od_footprint_clashes(f));
-    touch(f, 1, 3, OD_FEW_PAGES + 1, 0);
-    assert_true(od_footprint_clashes(f)); /* it reads much of what slice 0 writes */
+    touch(f, 1, (od_page_range){0, OD_FEW_PAGES + 1}, (od_page_range){0, 0});
+    assert_true(od_footprint_clashes(f));
     free(f);
 }
 
+/* What one slice reads of a table, whether or not another one reads some of it, too. */
 static void what_nobody_writes_is_shared(void **state)
 {
     od_footprint *f = od_footprint_create(1, SLICES);
+    od_cut *cut = cut_from(0);
     (void)state;
-    for (unsigned j = 0; j < SLICES; j++)
-        touch(f, 2, j, OD_FEW_PAGES + 1, 0);
-    touch(f, 1, 1, OD_FEW_PAGES, 0);
-    expect_uses(f, 2, "rrrr");
-    expect_uses(f, 1, "....");
+    touch(f, 2, (od_page_range){0, PAGES}, (od_page_range){0, 0});
+    touch(f, 1, (od_page_range){SHARE, SHARE + 1}, (od_page_range){0, 0});
+    expect_uses(f, cut, 2, "rrrr");
+    expect_uses(f, cut, 1, "....");
+    assert_true(od_footprint_divide(f, 0, cut));
+    expect_uses(f, cut, 1, ".r...");
     assert_false(od_footprint_clashes(f));
+    free(cut);
     free(f);
 }
 
@@ -221,8 +361,14 @@ int main(void)
         cmocka_unit_test(each_iteration_is_in_one_slice),
         cmocka_unit_test(slices_of_huge_loops_do_not_overflow),
         cmocka_unit_test(shares_cover_an_array_in_pages),
+        cmocka_unit_test(cells_are_what_lies_between_the_pages_added),
+        cmocka_unit_test(small_arrays_are_one_cell),
         cmocka_unit_test(unknown_slices_have_their_own_shares_to_read),
-        cmocka_unit_test(who_writes_most_of_a_share_owns_it),
+        cmocka_unit_test(slices_keep_the_share_that_they_have_had),
+        cmocka_unit_test(who_writes_a_cell_owns_it),
+        cmocka_unit_test(halos_are_cells_of_both_neighbours),
+        cmocka_unit_test(shared_pages_have_one_owner),
+        cmocka_unit_test(slices_that_use_what_others_write_clash),
         cmocka_unit_test(what_nobody_writes_is_shared),
         cmocka_unit_test(what_a_kernel_does_decides),
         cmocka_unit_test(slices_that_are_slower_are_given_up_for_a_while),

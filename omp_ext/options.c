@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See options.h. */
-#define _GNU_SOURCE 1 /* affinity */
 #include "omp_ext/options.h"
 
 #include "sched/engine/engine.h"
 #include "util/file/name.h"
 #include "util/nearest.h"
+#include "util/thread.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* --- devices ---------------------------------------------------------------- */
 
@@ -60,18 +58,10 @@ static od_status parse_devices(const od_option_spec *spec, const char *text, voi
 
 /* --- CPU workers --------------------------------------------------------------- */
 
-/* That this process may use. */
-static unsigned processors(void)
-{
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
-    return n > 0 ? (unsigned)n : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 static od_status parse_cpu(const od_option_spec *spec, const char *text, void *value, char *cause, size_t size)
 {
     od_cpu_choice *cpu = value;
-    unsigned there = processors(), most = there < OD_MAX_CPUS ? there : OD_MAX_CPUS;
+    unsigned there = od_thread_processors(), most = there < OD_MAX_CPUS ? there : OD_MAX_CPUS;
     (void)spec;
     if (strcmp(text, "auto") == 0) {
         *cpu = (od_cpu_choice){.workers = most, .cores = 1, .automatic = true};

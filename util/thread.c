@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST_CPUS = 8192 }; /* that Linux may be built for */
 
@@ -29,6 +30,13 @@ void od_thread_note_places(void)
 {
     if (sched_getaffinity(0, sizeof places.cpus, &places.cpus.set) == 0)
         places.size = sizeof places.cpus;
+}
+
+unsigned od_thread_processors(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) ? 0 : CPU_COUNT(&set);
+    return n > 0 ? (unsigned)n : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 const void *od_thread_places(size_t *bytes)

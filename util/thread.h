@@ -20,6 +20,9 @@ void od_thread_set_places(const void *noted, size_t bytes);
 void od_thread_go_anywhere(void);
 #define OD_THREAD_PREFIX "od-" /* of the names of all threads that are started here */
 
+/* Processors that the caller may use. */
+unsigned od_thread_processors(void);
+
 /* Starts a thread that debuggers show by `name` (at most 15 characters count, the prefix among them). `thread` NULL: it
  * is detached and ends with the process. OD_ENOMEM: out of threads. */
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);

@@ -20,6 +20,7 @@
 #include "util/file/sibling.h"
 #include "util/lock.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,8 @@ static od_status start_engine(void)
         .early = options->write_back == OD_WRITE_BACK_EARLY ? worth_sending : 0,
         .cpus = od_cpu_workers(),
         .slots = asynchronous ? 2 : 1, /* one runs, the next is queued behind it */
+        .in_turn = true,
+        .processors = od_thread_processors(),
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,
         .in_process = od_runtime.backend.windows != NULL,

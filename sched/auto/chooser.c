@@ -63,8 +63,10 @@ static double allowance(const struct chooser *c, uint64_t now_ns)
     if (!used)
         return (double)INFINITY;
     double ran = (double)(used - c->created_processor_ns), passed = (double)(now_ns - c->created_ns) + 1;
-    double ahead = trust * od_engine_known_seconds(c->e) * 1e9 * ran / passed;
-    return part * (ran + ahead) - (double)c->choices.processor_ns;
+    unsigned processors = od_engine_processors(c->e);
+    double busy = processors ? processors : ran / passed; /* those that the run leaves idle may work for it */
+    double ahead = trust * od_engine_known_seconds(c->e) * 1e9;
+    return part * busy * (passed + ahead) - (double)c->choices.processor_ns;
 }
 
 /* What the least choice takes: what is now, and one more. */

@@ -8,9 +8,9 @@
  * is worth; tasks that wait change hands, nothing else moves. It happens in the background, while devices go on. Where
  * half of it took clearly longer or shorter than predicted, or a device is lost, what is left is played again.
  *
- * All of it, the copy of what is known included, takes at most a hundredth of the run's processor time: of what the run
- * has had, and of half of what it will have until what is known is done. Where the driver has no such clock
- * (od_driver_ops.processor_ns) nothing is limited.
+ * All of it, the copy of what is known included, takes at most a hundredth of the time of the run's processors
+ * (od_engine_config.processors): of what has passed, and of half of what will pass until what is known is done. Where
+ * the driver has no clock for it (od_driver_ops.processor_ns) nothing is limited.
  */
 #ifndef OD_SCHED_AUTO_CHOOSER_H
 #define OD_SCHED_AUTO_CHOOSER_H

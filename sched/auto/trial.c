@@ -39,6 +39,7 @@ od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_
     t->given = *given;
     t->work = (od_work){.given = &t->given, p->ndevices, p->ntasks, mean_seconds(p), p->topology, p->lost, p->cpus};
     t->now = *now;
+    t->least = od_play_least(p);
     return t;
 }
 
@@ -80,11 +81,18 @@ static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
     return p;
 }
 
+/* Nothing that is worth its play can be found any more. */
+static bool is_enough(const od_trial *t)
+{
+    static const double nearly = 1.001;
+    return least(t) <= nearly * t->least;
+}
+
 /* True: some are better than all before. */
 static bool try_some(od_trial *t, const od_candidate *candidates, unsigned count)
 {
     double before = least(t);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count && !is_enough(t); i++)
         try_one(t, &candidates[i]);
     return least(t) < before;
 }

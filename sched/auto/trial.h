@@ -30,6 +30,7 @@ typedef struct od_trial {
     bool over;        /* that has come */
     uint64_t cost_ns; /* that it has taken of it */
     od_candidate now;
+    double least; /* seconds that all takes, even where devices compute without a break */
     const od_prediction *present, *best; /* of `now`, and of all; NULL: it could not be played, none was to its end */
     unsigned ntried;
     od_prediction tried[OD_TRIAL_MOST];

@@ -164,6 +164,11 @@ uint64_t od_engine_processor_ns(const od_engine *e, bool own)
     return ops->processor_ns ? ops->processor_ns(e->config.driver, own) : 0;
 }
 
+unsigned od_engine_processors(const od_engine *e)
+{
+    return e->config.processors;
+}
+
 uint64_t od_engine_lost(const od_engine *e)
 {
     return e->lost;

@@ -248,6 +248,7 @@ static void fill_problem(struct copier *c)
                                       .ndevices = config->ndevices,
                                       .slots = config->slots,
                                       .cpus = cpus_of(c->e),
+                                      .in_turn = config->in_turn,
                                       .memory = config->memory,
                                       .alignment = config->alignment,
                                       .peer = config->peer,

@@ -119,6 +119,8 @@ typedef struct od_engine_config {
     double lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: `buffer` tasks */
     unsigned slots;    /* tasks that may run at once on a device */
     bool devices_only; /* as in od_settings */
+    bool in_turn;      /* a device computes one of these at a time, the others are queued behind it */
+    unsigned processors; /* that the process may use; 0: as many as it keeps busy */
     unsigned cpus;     /* CPU workers, at most OD_MAX_CPUS: host versions that run at once beside devices (host/) */
     bool peer;         /* device-to-device copies are possible */
     bool pins;         /* the driver keeps state about host memory between transfers; it is notified when that ends */
@@ -349,6 +351,7 @@ void od_engine_settings(const od_engine *engine, od_settings *settings);
  * run; and what has been chosen, for observers. */
 uint64_t od_engine_clock(const od_engine *engine);
 uint64_t od_engine_processor_ns(const od_engine *engine, bool own);
+unsigned od_engine_processors(const od_engine *engine);
 uint64_t od_engine_lost(const od_engine *engine);
 double od_engine_known_seconds(const od_engine *engine);
 bool od_engine_is_awaited(const od_engine *engine);

@@ -256,10 +256,20 @@ static void release(od_player *p, uint32_t gate)
     put(p, &p->following, woken);
 }
 
+/* When the task will have been computed that a worker begins now. */
+static double end_of(od_player *p, const od_actor *a)
+{
+    const od_play_task *task = &p->p->tasks[a->task];
+    if (a->device == p->p->ndevices)
+        return p->now + task->host_seconds;
+    double *until = &p->device[a->device].computes_until;
+    *until = p->p->in_turn ? fmax(*until, p->now) + task->seconds : p->now + task->seconds;
+    return *until;
+}
+
 static void serve(od_player *p, uint32_t number)
 {
     od_actor *a = &p->actor[number];
-    const od_play_task *task;
     switch (a->call) {
     case OD_CALL_ACQUIRE:
         if (p->gate[a->gate].count) {
@@ -274,9 +284,8 @@ static void serve(od_player *p, uint32_t number)
         put(p, &p->following, number);
         break;
     case OD_CALL_SLEEP:
-        task = &p->p->tasks[a->task];
-        a->date = p->now + (a->device == p->p->ndevices ? task->host_seconds : task->seconds);
-        p->unbegun -= task->seconds;
+        a->date = end_of(p, a);
+        p->unbegun -= p->p->tasks[a->task].seconds;
         a->order = (p->moments << 32) - p->begun++; /* of those that begin at once the last ends first, as in SimGrid */
         od_heap_push(&p->sleeping, number);
         break;

@@ -38,6 +38,7 @@ typedef struct od_gate {
 typedef struct od_player_device {
     od_list demanded[OD_DIRECTIONS], prefetches[OD_DIRECTIONS]; /* od_transfer.node */
     uint32_t first_started, last_started;                       /* tasks plus one, linked by od_player.next_started */
+    double computes_until;                                      /* seconds; where tasks take turns */
 } od_player_device;
 
 typedef struct od_fifo {

@@ -133,7 +133,15 @@ static double most_at_once(const od_play_problem *problem)
     for (uint32_t t = 0; problem->cpus && t < problem->ntasks; t++)
         if (problem->tasks[t].host_seconds > 0)
             most = fmax(most, problem->tasks[t].seconds / problem->tasks[t].host_seconds);
-    return left * problem->slots + most * problem->cpus;
+    return left * (problem->in_turn ? 1 : problem->slots) + most * problem->cpus;
+}
+
+double od_play_least(const od_play_problem *problem)
+{
+    double seconds = 0;
+    for (uint32_t t = 0; t < problem->ntasks; t++)
+        seconds += problem->tasks[t].seconds;
+    return seconds / most_at_once(problem);
 }
 
 static void make_tasks(od_player *p)

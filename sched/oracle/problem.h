@@ -42,6 +42,7 @@ typedef struct od_play_problem {
     const od_topology *topology; /* of at least so many devices */
     unsigned ndevices, slots;
     unsigned cpus; /* CPU workers */
+    bool in_turn;             /* as in od_engine_config */
     size_t memory, alignment; /* of each device's pool, bytes; as in od_engine_config */
     bool peer;
     uint64_t lost; /* bit k: device k answers no more */

@@ -368,6 +368,7 @@ static void build(struct world *w)
                                .lookahead = m->lookahead,
                                .active = m->active,
                                .slots = 1,
+                               .processors = m->processors,
                                .peer = m->peer_bandwidth > 0,
                                .host_link = {m->bandwidth / m->ndevices, 0}, /* when all load at once */
                                .peer_link = {m->peer_bandwidth, 0},

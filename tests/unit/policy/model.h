@@ -41,6 +41,7 @@ typedef struct model_machine {
     double *round_s;   /* seconds that each takes, the caller's; NULL: not asked for */
     unsigned lost;     /* this device is lost, after so many tasks; 0: none is */
     uint32_t lost_after;
+    unsigned processors; /* as in od_engine_config */
     uint64_t tick; /* ns of processor time from one look at a thread's clock to the next; the process keeps one processor
                       busy; 0: there are no such clocks */
     od_choices *choices; /* what has been chosen, the caller's; NULL: not asked for */

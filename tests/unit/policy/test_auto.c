@@ -23,10 +23,11 @@ static model_graph graph_of(uint32_t n, double seconds)
 }
 
 /* Of a run in which each look at the clock takes `tick` ns, and a load takes as long as a task. */
-static od_choices choices_of(double seconds, uint64_t tick, double *makespan)
+static od_choices choices_on(unsigned processors, double seconds, uint64_t tick, double *makespan)
 {
     model_graph graph = graph_of(16, seconds);
     model_machine m = machine;
+    m.processors = processors;
     od_choices choices;
     m.bandwidth = 1 / seconds;
     m.tick = tick;
@@ -34,6 +35,28 @@ static od_choices choices_of(double seconds, uint64_t tick, double *makespan)
     *makespan = model_run(&graph, &m).makespan;
     model_free(&graph);
     return choices;
+}
+
+static od_choices choices_of(double seconds, uint64_t tick, double *makespan)
+{
+    return choices_on(0, seconds, tick, makespan);
+}
+
+/* Those that the run leaves idle may work for it, too: it keeps one of sixteen busy. */
+static void idle_processors_count(void **state)
+{
+    enum { MANY = 16 };
+    static const uint64_t tick = 2000;
+    double makespan;
+    unsigned more = 0;
+    (void)state;
+    for (double seconds = 1e-4; seconds < 1; seconds *= 2) {
+        od_choices one = choices_of(seconds, tick, &makespan), many = choices_on(MANY, seconds, tick, &makespan);
+        if ((double)many.processor_ns > MANY * 0.01 * makespan * 1e9 + 5 * (double)tick)
+            fail_msg("tasks of %g s: %g ns of %g", seconds, (double)many.processor_ns, makespan * 1e9);
+        more += many.count && (!one.count || many.kept[0].tried > one.kept[0].tried);
+    }
+    assert_true(more > 2);
 }
 
 static void at_most_a_hundredth_of_the_processor_time(void **state)
@@ -189,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_most_a_hundredth_of_the_processor_time),
+        cmocka_unit_test(idle_processors_count),
         cmocka_unit_test(tries_what_it_can_afford),
         cmocka_unit_test(says_what_it_expects),
         cmocka_unit_test(goes_on_without_a_lost_device),

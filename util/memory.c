@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Host memory with a reserve. See memory.h. */
+/* Host memory with a reserve, and addresses. See memory.h. */
 #include "util/memory.h"
 
 #include "util/log.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static void *_Atomic reserve;
 static atomic_bool is_short;
@@ -49,4 +53,39 @@ void *od_realloc(void *old, size_t bytes)
 {
     void *got = realloc(old, bytes);
     return got || !bytes || !give_reserve_back() ? got : realloc(old, bytes);
+}
+
+/* --- addresses -------------------------------------------------------------- */
+
+enum { SMALL_PART = 16 }; /* what is not needed takes one in so many of the bytes left, at most */
+
+static size_t space_used(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+bool od_space_is_limited(void)
+{
+    struct rlimit limit;
+    return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+size_t od_space_left(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    size_t used = space_used();
+    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+bool od_space_admits(size_t bytes)
+{
+    return !od_space_is_limited() || bytes <= od_space_left() / SMALL_PART;
 }

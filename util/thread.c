@@ -4,6 +4,8 @@
 
 #include "util/thread.h"
 
+#include "util/memory.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
@@ -51,19 +53,37 @@ void od_thread_set_places(const void *noted, size_t bytes)
     memcpy(&places.cpus, noted, places.size);
 }
 
-static int create(pthread_t *started, void *(*run)(void *), void *arg)
+typedef struct beginning {
+    const char *name;
+    void *(*run)(void *);
+    void *arg;
+    size_t stack; /* bytes; 0: as many as the system gives */
+} beginning;
+
+static int create_anywhere(pthread_t *started, const beginning *what, bool placed)
 {
     pthread_attr_t attributes;
-    int error = 1;
-    if (places.size && !pthread_attr_init(&attributes)) {
-        if (!pthread_attr_setaffinity_np(&attributes, places.size, &places.cpus.set))
-            error = pthread_create(started, &attributes, run, arg);
-        pthread_attr_destroy(&attributes);
-    }
-    return error ? pthread_create(started, NULL, run, arg) : 0; /* processors may have been taken away since */
+    int error = pthread_attr_init(&attributes);
+    if (error)
+        return error;
+    if (what->stack)
+        pthread_attr_setstacksize(&attributes, what->stack);
+    if (placed)
+        error = pthread_attr_setaffinity_np(&attributes, places.size, &places.cpus.set);
+    if (!error)
+        error = pthread_create(started, &attributes, what->run, what->arg);
+    pthread_attr_destroy(&attributes);
+    return error;
 }
 
-od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
+static int create(pthread_t *started, const beginning *what)
+{
+    if (places.size && !create_anywhere(started, what, true))
+        return 0;
+    return create_anywhere(started, what, false); /* processors may have been taken away since */
+}
+
+static od_status start(pthread_t *thread, const beginning *what)
 {
     char shown[16];                                                /* the longest that Linux takes */
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* its own; blocked, they would end the process */
@@ -74,18 +94,29 @@ od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&every, faults[i]);
     pthread_sigmask(SIG_SETMASK, &every, &before);
-    int error = create(&started, run, arg);
+    int error = create(&started, what);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
         return OD_ENOMEM;
-    assert(strncmp(name, OD_THREAD_PREFIX, strlen(OD_THREAD_PREFIX)) == 0);
-    snprintf(shown, sizeof shown, "%s", name);
+    assert(strncmp(what->name, OD_THREAD_PREFIX, strlen(OD_THREAD_PREFIX)) == 0);
+    snprintf(shown, sizeof shown, "%s", what->name);
     pthread_setname_np(started, shown);
     if (thread)
         *thread = started;
     else
         pthread_detach(started);
     return OD_OK;
+}
+
+od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
+{
+    beginning what = {name, run, arg, od_space_is_limited() ? OD_THREAD_SMALL_STACK : 0};
+    return start(thread, &what);
+}
+
+od_status od_thread_start_for_program(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
+{
+    return start(thread, &(beginning){name, run, arg, 0});
 }
 
 void od_thread_go_anywhere(void)

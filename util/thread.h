@@ -24,8 +24,12 @@ void od_thread_go_anywhere(void);
 unsigned od_thread_processors(void);
 
 /* Starts a thread that debuggers show by `name` (at most 15 characters count, the prefix among them). `thread` NULL: it
- * is detached and ends with the process. OD_ENOMEM: out of threads. */
+ * is detached and ends with the process. Its stack is small where the address space is limited. OD_ENOMEM: out of
+ * threads. */
+enum { OD_THREAD_SMALL_STACK = 1 << 20 };
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
+/* Likewise, for code of the program: with a stack of the usual size. */
+od_status od_thread_start_for_program(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /* A condition variable by the monotonic clock. OD_ENOMEM */
 od_status od_condition_init(pthread_cond_t *condition);

@@ -2,8 +2,8 @@
 /*
  * Transfer queues: per device and direction two lists, demanded transfers and prefetches, served by carriers. A
  * carrier is a thread with one or more queues. Where copies block, each queue has its own, so copies of different
- * devices and directions overlap; where they do not, one carrier starts them all, a few per queue so that the
- * device's own queue never runs dry, and asks for their ends; with many devices each has its own.
+ * devices and directions overlap, unless address space is scarce; where they do not, one carrier starts them all, a few
+ * per queue so that the device's own queue never runs dry, and asks for their ends; with many devices each has its own.
  *
  * One lock serves all: it is held for list operations only, never during a copy or a call of `done`. A `done` may
  * submit further transfers, even while the queues are being destroyed; they end when nothing is left anywhere.
@@ -223,8 +223,9 @@ static od_status start_carrier(od_transfer_queues *all, unsigned i)
 
 static unsigned count_carriers(const od_backend *backend)
 {
+    unsigned each = NDIRECTIONS * backend->ndevices;
     if (!backend->ops->start)
-        return NDIRECTIONS * backend->ndevices;
+        return od_space_admits(each * (size_t)OD_THREAD_SMALL_STACK) ? each : 1;
     return backend->ndevices < MANY ? 1 : backend->ndevices;
 }
 

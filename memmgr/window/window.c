@@ -51,6 +51,9 @@ static void give_back(const od_window *window, unsigned ndevices)
 od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
                            od_window **window)
 {
+    const size_t views = 2;
+    if (!od_space_admits(views * ndevices * od_window_span(base, size)))
+        return OD_EDEVICE;
     od_window *w = od_calloc(1, sizeof *w + ndevices * sizeof w->view[0]);
     if (!w)
         return OD_ENOMEM;

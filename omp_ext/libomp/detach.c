@@ -193,7 +193,7 @@ static bool have_left(const od_goal *goal)
 static bool have_arrived(const od_goal *goal)
 {
     return atomic_load_explicit(&goal->team->arrivals, memory_order_acquire) >= goal->arrivals ||
-           atomic_load_explicit(&goal->team->cancelled, memory_order_relaxed);
+           atomic_load_explicit(&goal->team->cancelled, memory_order_relaxed) || !od_runtime_offloads();
 }
 
 static bool is_set(const od_goal *goal)

@@ -364,7 +364,7 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
             return;
         uint64_t now = od_clock_ns();
         since_ns = since_ns ? since_ns : now;
-        if (now - since_ns < SPIN_NS) {
+        if (now - since_ns < SPIN_NS || !od_runtime_offloads()) {
             sched_yield();
             continue;
         }
@@ -381,6 +381,17 @@ void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
     atomic_fetch_sub(&member->team->waiting, 1);
     while (od_team_pass_on(member)) /* of what the program has fulfilled since the last look */
         continue;
+}
+
+void od_team_let_all_go(void)
+{
+    od_lock_take(&pool_lock);
+    od_team *team = all_teams;
+    od_lock_give(&pool_lock);
+    for (; team; team = team->next) {
+        atomic_store(&team->has_tasks, true);
+        od_team_wake_all(team);
+    }
 }
 
 /* --- the ends of processes ------------------------------------------------------ */

@@ -142,6 +142,8 @@ void od_children_leave(od_children *children, od_member *member);
 /* Until all who have notified the member are out of the team's lock. */
 void od_team_settle(od_team *team);
 
+/* The library is off after all: tasks and arrivals will not be noted here any more. */
+void od_team_let_all_go(void);
 /* The process ends: everything posted is passed on by the calling thread. */
 void od_team_abandon_all(void);
 /* For a fork: the locks of the calling thread's team, whose member it is (or NULL). In the child, when they have been

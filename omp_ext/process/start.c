@@ -7,6 +7,7 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/team.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
 #include "omp_ext/process/why.h"
@@ -22,6 +23,7 @@
 #include "util/memory.h"
 #include "util/thread.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,10 +183,33 @@ static const char *of_limit(char *text, size_t size)
     return text;
 }
 
+/* What our threads and the memory of our devices take the program lacks, and libraries do not survive that. */
+static bool has_space(void)
+{
+    const size_t least = (size_t)192 << 20;
+    size_t left = od_space_left();
+    if (left >= least)
+        return true;
+    od_log(OD_LOG_WARNING, "runtime", "the limit of the address space (ulimit -v) leaves %zu MB: nothing is scheduled",
+           left >> 20);
+    return false;
+}
+
+/* malloc() reserves addresses for each thread that calls it, unless told not to. */
+static void keep_arenas_together(void)
+{
+    const size_t arena = (size_t)64 << 20;
+    if (!od_space_admits(4 * od_runtime.devices.count * arena)) /* a worker and three threads that copy for each */
+        mallopt(M_ARENA_MAX, 1);
+}
+
 /* False: there is not enough memory, or there are not enough threads. Wrong options end the program instead. */
 static bool start_all(void)
 {
     char message[400], text[48], memory[96];
+    if (!has_space())
+        return false;
+    keep_arenas_together();
     if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
         od_refuse(message);
     describe_memory(memory, sizeof memory);
@@ -208,13 +233,15 @@ static bool start_all(void)
     return true;
 }
 
+enum { STACK = 8 << 20 }; /* bytes: of a thread of a kernel's */
+
 /* The processors are there for all workers together; a program that wants fewer threads gets fewer. */
 static int share_processors(void)
 {
     int threads = REAL(omp_get_num_procs)(), wanted = REAL(omp_get_max_threads)();
     unsigned n = od_runtime.backend.ops->start ? 1 : od_runtime.backend.ndevices;
     threads = (wanted < threads ? wanted : threads) / (int)n;
-    return threads > 0 ? threads : 1;
+    return threads > 0 && od_space_admits((size_t)threads * n * STACK) ? threads : 1;
 }
 
 /* libomptarget goes on all the same, and ends the program at its first kernel. */
@@ -239,6 +266,13 @@ static void open_devices(void)
     }
 }
 
+/* Threads that wait already do so as libomp lets them. */
+static void stay_off(void)
+{
+    atomic_store(&od_process_self.activity, OD_OFF);
+    od_team_let_all_go();
+}
+
 void od_runtime_start(void)
 {
     int available = REAL(omp_get_num_devices)();
@@ -249,7 +283,7 @@ void od_runtime_start(void)
                "no device for this program's device code: its target regions run on the host, nothing is scheduled "
                "(%s)",
                *why ? why : "`ompdarts info` lists the devices");
-        atomic_store(&od_process_self.activity, OD_OFF);
+        stay_off();
         return;
     }
     warn_of_driver();
@@ -264,7 +298,7 @@ void od_runtime_start(void)
         od_profile_start(od_runtime.options.cpu.workers ? od_runtime.options.cpu.cores : 0);
     choose_devices((unsigned)available);
     if (!start_all()) {
-        atomic_store(&od_process_self.activity, OD_OFF);
+        stay_off();
         return;
     }
     open_devices();

@@ -5,12 +5,12 @@
 #include "memmgr/device/cuda/module.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
+#include "util/memory.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* --- devices ------------------------------------------------------------------ */
@@ -103,26 +103,13 @@ static size_t physical_memory(void)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
 }
 
-/* Bytes that a limit of the process's address space (`ulimit -v`) leaves to it. */
-static size_t address_space_left(void)
-{
-    struct rlimit limit;
-    unsigned long pages = 0;
-    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-        return SIZE_MAX;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (!file || fscanf(file, "%lu", &pages) != 1)
-        pages = 0;
-    if (file)
-        fclose(file);
-    size_t used = pages * (size_t)sysconf(_SC_PAGESIZE);
-    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-}
-
-/* For host devices: half of what there is. The program and its threads need part of a limited address space, too. */
+/* For host devices: half of what there is. The program and its threads need part of a limited address space, too: half
+ * of it, and what libraries take at once. */
 static size_t host_memory(void)
 {
-    size_t memory = physical_memory(), left = address_space_left() / 2;
+    const size_t others = (size_t)128 << 20, least = 1 << 20;
+    size_t memory = physical_memory(), left = od_space_left();
+    left = left > others ? (left - others) / 2 : least;
     return (left < memory ? left : memory) / 2;
 }
 

@@ -42,18 +42,23 @@ struct od_workers {
     queue queue[];
 };
 
-enum { NAP_NS = 5000 }; /* the shortest between two questions */
+enum {
+    NAP_NS = 5000,           /* the shortest between two questions */
+    WORKER_SPACE = 16 << 20, /* bytes: its stack, and some for what its jobs call */
+};
 
 static void *work(void *arg);
 
 static od_status spawn(queue *q)
 {
     char name[16] = "od-host";
+    if (q->workers->all.count && !od_space_admits(WORKER_SPACE))
+        return OD_ENOMEM;
     worker *new = od_alloc(sizeof *new);
     if (q->place != OD_HOST)
         snprintf(name, sizeof name, "od-device-%d", q->place % 100);
     *new = (worker){.queue = q};
-    od_status status = od_thread_start(&new->thread, name, work, new);
+    od_status status = od_thread_start_for_program(&new->thread, name, work, new);
     if (status) {
         free(new);
         return status;

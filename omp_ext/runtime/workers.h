@@ -5,7 +5,8 @@
  * A thread is made when none is idle that could run a job, so that a worker which itself waits inside a job never keeps
  * another started job from running or from ending. A job that its device goes on with by itself occupies no thread: one
  * thread of the queue takes the next and asks for the ends in between. The engine's slots bound the threads' number.
- * The first thread is made at once: where no others can be had, those that there are run all places' jobs.
+ * The first thread is made at once: where no others can be had, or address space is scarce, those that there are run
+ * all places' jobs.
  * All functions are called under the runtime's lock.
  */
 #ifndef OD_OMP_EXT_WORKERS_H

@@ -8,6 +8,7 @@
 #include "check.h"
 
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { COUNT = 16, TASKS = 320, THREADS = 4, ADDED = 5000, DEEP = 16 << 20 };
@@ -115,6 +116,10 @@ static void check_stack(double *x)
 
 int main(void)
 {
+    if (!getenv("OMP_STACKSIZE")) {
+        fprintf(stderr, "set OMP_STACKSIZE=64M: tasks use %d MB of stack\n", DEEP >> 20);
+        return 2;
+    }
     double *x = make_tiles(COUNT, 0);
 #pragma omp target data map(tofrom : x [0:COUNT * TILE])
     {

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See thread.h. */
+#define _GNU_SOURCE /* femode_t */
 #include "omp_ext/libomp/thread.h"
+
+#include "util/options.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <string.h>
+#include <strings.h>
 
 _Thread_local od_thread od_self;
 
@@ -25,4 +33,50 @@ bool od_thread_at_scheduling_point(bool is)
 bool od_thread_may_run_tasks(void)
 {
     return at_scheduling_point && !own_grants && od_self.mode != OD_ON_DEVICE && !od_self.job && !od_self.holds;
+}
+
+/* --- floating-point arithmetic -------------------------------------------------- */
+
+static od_modes helpers_modes;
+static bool has_helpers;
+static pthread_once_t first_target_task = PTHREAD_ONCE_INIT;
+
+_Static_assert(sizeof(femode_t) <= sizeof(od_modes), "fits");
+
+od_modes od_thread_modes(void)
+{
+    od_modes modes = {0};
+    femode_t now;
+    fegetmode(&now);
+    memcpy(&modes, &now, sizeof now);
+    return modes;
+}
+
+void od_thread_set_modes(od_modes modes)
+{
+    femode_t now;
+    memcpy(&now, &modes, sizeof now);
+    fesetmode(&now);
+}
+
+static bool is_false(const char *value)
+{
+    return value && (strcspn(value, "0fFnN") == 0 || strcasecmp(value, "off") == 0);
+}
+
+static void note_helpers_modes(void)
+{
+    const char *threads = od_environment("LIBOMP_NUM_HIDDEN_HELPER_THREADS");
+    has_helpers = !is_false(od_environment("LIBOMP_USE_HIDDEN_HELPER_TASK")) && !(threads && strcmp(threads, "0") == 0);
+    helpers_modes = od_thread_modes();
+}
+
+void od_thread_note_target_task(void)
+{
+    pthread_once(&first_target_task, note_helpers_modes);
+}
+
+od_modes od_thread_task_modes(void)
+{
+    return has_helpers ? helpers_modes : od_thread_modes();
 }

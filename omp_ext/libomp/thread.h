@@ -85,4 +85,18 @@ bool od_thread_at_scheduling_point(bool is);
  * for a lock of the program's, too, outside of task scheduling points. */
 bool od_thread_may_run_tasks(void);
 
+/*
+ * How floating-point arithmetic rounds, treats denormal numbers and traps (femode_t). A kernel of a target task runs
+ * with the modes of the thread that runs the task. With hidden helper threads libomp runs it on one of these, which
+ * have the modes of the thread that has created the first target task.
+ */
+typedef struct od_modes {
+    uint64_t word;
+} od_modes;
+
+void od_thread_note_target_task(void); /* one is created */
+od_modes od_thread_task_modes(void);   /* the calling thread runs it */
+od_modes od_thread_modes(void);        /* of the calling thread now */
+void od_thread_set_modes(od_modes modes);
+
 #endif

@@ -61,7 +61,10 @@ static void complete_task(void *driver, od_task *task)
 static od_task *again(void *driver, const od_task *task)
 {
     (void)driver;
-    od_job *job = od_runtime.jobs->again(task->user);
+    const od_job *first = task->user;
+    od_job *job = od_runtime.jobs->again(first);
+    if (job)
+        job->modes = first->modes;
     return job ? &job->task : NULL;
 }
 

@@ -38,8 +38,12 @@ void od_runtime_note_duration(const od_job *job)
 
 static od_status run_job(od_job *job, int place)
 {
+    od_modes before = od_thread_modes();
     od_own_jobs++;
+    if (job->kind == OD_JOB_KERNEL)
+        od_thread_set_modes(job->modes);
     od_status status = od_runtime.jobs->run(job, place);
+    od_thread_set_modes(before);
     od_own_jobs--;
     return status;
 }

@@ -15,6 +15,7 @@
 #include "memmgr/window/cut.h"
 #include "omp_ext/libomp/abi.h"
 #include "omp_ext/libomp/team.h"
+#include "omp_ext/libomp/thread.h"
 #include "sched/engine/engine.h"
 
 typedef struct od_slice od_slice;     /* omp_ext/slices/slice.h */
@@ -85,6 +86,7 @@ typedef struct od_job {
     od_task_entry entry; /* the compiled task's code, for host versions */
     void *kmp_task;
     od_task_entry destructor; /* KERNEL: of the task's private objects, or NULL */
+    od_modes modes;           /* KERNEL: of arithmetic, with which it runs (omp_ext/libomp/thread.h) */
     od_detached detached;     /* libomp's task; of a reservation, its gate's until it is granted */
     struct od_gate *gate;     /* RESERVATION */
     od_entry *cost;           /* where its duration is recorded */

@@ -4,6 +4,7 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/thread.h"
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/maps/parts/parts.h"
 #include "omp_ext/process/memory.h"
@@ -223,6 +224,7 @@ static od_job *make_slice(group *g, unsigned index)
     od_expect_memory(!od_launch_copy(&job->launch, &call));
     job->task.uses_spill = true;
     job->task.bound = g->parts.learns ? 0 : OD_NOWHERE;
+    job->modes = od_thread_modes();
     job->ended = ended;
     job->slices = g;
     job->touched = make_touched(g);

@@ -171,6 +171,7 @@ static void submit_launch(od_record *record, od_launch *launch)
     od_job *job = od_job_create_for(OD_JOB_KERNEL, record);
     job->launch = *launch;
     job->task.uses_spill = true;
+    job->modes = od_thread_task_modes();
     job->detached = record->detached;
     job->destructor = take_destructor(record);
     const od_map_args *map = &job->launch.call.map;
@@ -314,6 +315,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     if (!od_runtime_active())
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
     od_record *record = od_alloc_zeroed(1, sizeof *record);
+    od_thread_note_target_task();
     od_self.unsuited = true;
     od_self.family.has_children = true;
     *record = (od_record){.entry = entry,

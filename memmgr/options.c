@@ -49,7 +49,8 @@ const od_option_spec od_memory_option_rows[] = {
      "auto, or a back-end that `ompdarts info` lists, optionally with words: NAME:WORD=VALUE",
      "How data are copied to and from devices: cuda, by the CUDA driver (asynchronously, also between GPUs; "
      "cuda:pin=SIZE limits the host memory that is pinned for fast copies, by default to half of the machine's, "
-     "and loads=N says after how many loads, by default 8), or "
+     "loads=N says after how many loads, by default 8; keep leaves it pinned over synchronisation, until the program "
+     "gives it back), or "
      "omptarget, through libomptarget (omptarget:link=RATE limits all transfers to and from LLVM's host devices "
      "together to so many bytes per second, slow=TIMES lets their kernels take so many times as long); auto selects "
      "cuda if all devices are NVIDIA's.",

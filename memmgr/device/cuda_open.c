@@ -112,6 +112,7 @@ static bool can_reach(od_backend *backend, unsigned k)
 typedef struct cuda_settings {
     size_t pin;     /* bytes of host memory that may be pinned, or PIN_AUTO; 0: none */
     uint32_t loads; /* of memory before it is */
+    bool keep;      /* until the program gives it back */
 } cuda_settings;
 
 _Static_assert(sizeof(cuda_settings) <= OD_BACKEND_SETTINGS, "fits");
@@ -135,7 +136,14 @@ static od_status take_loads(const char *text, void *value)
     return text && !od_parse_count(text, 1 << 16, &settings->loads) && settings->loads ? OD_OK : OD_EINVAL;
 }
 
-static const od_option_word words[] = {{"pin", take_pin}, {"loads", take_loads}, {0}};
+static od_status take_keep(const char *text, void *value)
+{
+    cuda_settings *settings = value;
+    settings->keep = !text || strcmp(text, "1") == 0;
+    return settings->keep || strcmp(text, "0") == 0 ? OD_OK : OD_EINVAL;
+}
+
+static const od_option_word words[] = {{"pin", take_pin}, {"loads", take_loads}, {"keep", take_keep}, {0}};
 
 /* Half of the machine's memory, unless the user says how much. */
 static size_t pin_budget(const cuda_settings *settings)
@@ -204,6 +212,7 @@ static od_status open_cuda(od_backend *backend, const od_backend_request *reques
                              .pin_budget = pin_budget(settings),
                              .pin_first = settings->loads,
                              .pin_wanted = settings->pin > 0,
+                             .pin_keep = settings->keep,
                              .log = request->log};
     config.places = od_thread_places(&config.places_bytes);
     od_status status = m.backend(backend, &config);
@@ -223,7 +232,7 @@ static const od_backend_type cuda_type = {
     .module = OD_CUDA_MODULE,
     .rank = 2,
     .words = words,
-    .usage = "pin=SIZE,loads=N; SIZE: 0 (none) or a size such as 8G",
+    .usage = "pin=SIZE,loads=N,keep; SIZE: 0 (none) or a size such as 8G",
     .defaults = defaults,
     .is_present = has_driver,
     .open = open_cuda,

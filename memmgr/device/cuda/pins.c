@@ -160,6 +160,8 @@ static bool undo(od_pins *pins, od_pin *pin)
     pin->users++;
     pin->asked = true;
     pthread_mutex_unlock(&pins->lock);
+    if (pin->watched && !pin->gone)
+        od_watch_end(pins->watch, pin->begin, pin->end);
     if (pin->registered)
         result = pins->cu->host_unregister((void *)pin->begin);
     pthread_mutex_lock(&pins->lock);
@@ -225,16 +227,72 @@ static od_pin *first_overlapping(const od_pins *pins, uintptr_t begin, uintptr_t
     return i < pins->count && pins->pin[i]->begin < end ? pins->pin[i] : NULL;
 }
 
+/* Under the lock. */
+static void undo_soon(od_pins *pins)
+{
+    pins->undoes = true;
+    pthread_cond_signal(&pins->work);
+}
+
+/* --- memory that the program may have given back; under the lock ------------------ */
+
+static void lose(void *arg, uintptr_t begin, uintptr_t end)
+{
+    od_pins *pins = arg;
+    for (size_t i = first_after(pins, begin); i < pins->count && pins->pin[i]->begin < end; i++)
+        if (pins->pin[i]->watched) {
+            pins->pin[i]->stale = pins->pin[i]->gone = true;
+            undo_soon(pins);
+        }
+}
+
+static void give_up_doubtful(od_pins *pins)
+{
+    for (size_t i = 0; i < pins->count; i++)
+        if (pins->pin[i]->doubtful) {
+            pins->pin[i]->stale = true;
+            undo_soon(pins);
+        }
+}
+
+static void look(od_pins *pins)
+{
+    if (od_watch_ask(pins->watch, lose, pins))
+        return;
+    give_up_doubtful(pins);
+    for (size_t i = 0; i < pins->count; i++)
+        pins->pin[i]->once = true;
+}
+
+static bool heard(void *arg)
+{
+    od_pins *pins = arg;
+    if (pthread_mutex_trylock(&pins->lock))
+        return false;
+    look(pins);
+    pthread_mutex_unlock(&pins->lock);
+    return true;
+}
+
+bool od_pins_keep(od_pins *pins)
+{
+    pins->watch = od_watch_create(heard, pins);
+    return pins->watch;
+}
+
 static bool serves(const od_pin *pin, uintptr_t begin, uintptr_t end)
 {
     return !pin->wanted && !pin->asked && !pin->stale && pin->begin <= begin && pin->end >= end;
 }
 
 /* One more copy uses it. NULL: it does not serve. */
-static od_pin *take(od_pin *pin, uintptr_t begin, uintptr_t end)
+static od_pin *take(od_pins *pins, od_pin *pin, uintptr_t begin, uintptr_t end)
 {
+    if (pin->doubtful && !pin->stale)
+        look(pins);
     if (!serves(pin, begin, end))
         return NULL;
+    pin->doubtful = false;
     pin->users++;
     return pin;
 }
@@ -252,20 +310,14 @@ od_pin *od_pins_find(od_pins *pins, uintptr_t begin, uintptr_t end)
         return NULL;
     pthread_mutex_lock(&pins->lock);
     od_pin *pin = first_overlapping(pins, begin, end);
-    pin = pin ? take(pin, begin, end) : adopt(pins, begin, end);
+    pin = pin ? take(pins, pin, begin, end) : adopt(pins, begin, end);
     if (pin)
         pin->copies++;
     pthread_mutex_unlock(&pins->lock);
     return pin;
 }
 
-/* Under the lock, like the next three. */
-static void undo_soon(od_pins *pins)
-{
-    pins->undoes = true;
-    pthread_cond_signal(&pins->work);
-}
-
+/* Under the lock, like the next two. */
 static void want(od_pins *pins, uintptr_t begin, uintptr_t end)
 {
     od_pin *pin = put_in(pins, begin, end, true);
@@ -292,7 +344,12 @@ static bool make_way(od_pins *pins, od_pin *pin, uintptr_t begin, uintptr_t end)
 static bool has_room(od_pins *pins, uintptr_t begin, uintptr_t end)
 {
     const struct od_pin_history *h = history_of(pins, begin);
-    return !(h && h->refused) && pins->bytes + (end - begin) <= pins->budget;
+    if (h && h->refused)
+        return false;
+    bool fits = pins->bytes + (end - begin) <= pins->budget;
+    if (!fits)
+        give_up_doubtful(pins);
+    return fits;
 }
 
 bool od_pins_want(od_pins *pins, uintptr_t begin, uintptr_t end, bool now)
@@ -321,7 +378,10 @@ void od_pins_release_range(od_pins *pins, uintptr_t base, size_t size)
     bool any = false;
     pthread_mutex_lock(&pins->lock);
     for (size_t i = first_after(pins, base); i < pins->count && pins->pin[i]->begin <= base + (size - 1); i++)
-        pins->pin[i]->stale = any = true;
+        if (pins->pin[i]->watched && !pins->pin[i]->once)
+            pins->pin[i]->doubtful = true;
+        else
+            pins->pin[i]->stale = any = true;
     if (any)
         undo_soon(pins);
     pthread_mutex_unlock(&pins->lock);
@@ -368,10 +428,13 @@ static void pin_first(od_pins *pins)
     od_pin *pin = pins->wanted;
     pins->wanted = pin->next;
     pin->wanted = false;
-    if (pin->stale)
+    if (pin->stale) {
         drop(pins, pin);
-    else if (make(pins, pin) && --pin->users == 0 && pin->stale)
-        undo(pins, pin);
+    } else if (make(pins, pin)) {
+        pin->watched = pin->registered && pins->watch && od_watch_begin(pins->watch, pin->begin, pin->end);
+        if (--pin->users == 0 && pin->stale)
+            undo(pins, pin);
+    }
 }
 
 void od_pins_work(od_pins *pins)
@@ -399,6 +462,7 @@ void od_pins_close(od_pins *pins)
 
 void od_pins_destroy(od_pins *pins)
 {
+    od_watch_destroy(pins->watch);
     for (size_t i = 0; i < pins->count; i++) {
         if (pins->pin[i]->registered && !pins->pin[i]->wanted)
             pins->cu->host_unregister((void *)pins->pin[i]->begin);

@@ -5,14 +5,18 @@
  * A range is to be pinned when it has been loaded often (od_pins_is_due, od_pins_want) and stays so over evictions and
  * reloads, until the program may change or give the memory back (od_pins_release_range): a pin would then go on showing
  * pages that are no longer the program's. Such a pin is stale, is not used any more, and is undone as soon as no copy
- * uses it. The driver takes as long to pin memory, and to undo that, as for several copies: both are one thread's work
- * (od_pins_work), and what is not pinned yet is copied through buffers meanwhile. Data do not overlap, so pins do not.
- * Addresses are multiples of OD_PAGE. Thread-safe; the driver is never called with the lock held.
+ * uses it. Where memory is watched (watch.h) its pin is not stale at once but doubtful: before the next copy uses it,
+ * the watch is asked whether the pages are still the same. The driver takes as long to pin memory, and to undo that, as
+ * for several copies: both are one thread's work (od_pins_work), and what is not pinned yet is copied through buffers
+ * meanwhile. Data do not overlap, so pins do not. Addresses are multiples of OD_PAGE. Thread-safe; the driver is never
+ * called with the lock held. Memory may be freed under it, which may unmap watched memory: whoever tells of that waits
+ * for no holder of the lock.
  */
 #ifndef OD_MEMMGR_DEVICE_CUDA_PINS_H
 #define OD_MEMMGR_DEVICE_CUDA_PINS_H
 
 #include "memmgr/device/cuda/driver.h"
+#include "memmgr/device/cuda/watch.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,6 +33,10 @@ typedef struct od_pin {
     bool asked;      /* the driver, which has not answered yet */
     bool stale;
     bool stays;          /* stale, and the driver would not undo it */
+    bool watched;        /* whether the program gives the pages back */
+    bool doubtful;       /* it may have */
+    bool gone;           /* it has */
+    bool once;           /* something may have been missed: it is not kept any more */
     struct od_pin *next; /* that is wanted */
 } od_pin;
 
@@ -40,6 +48,7 @@ typedef struct od_pins {
     od_pin *wanted, *last_wanted;
     bool undoes, undoing; /* stale pins are to be undone; are being undone */
     bool closing;         /* the thread is to end */
+    od_watch *watch;      /* NULL: none */
     od_pin **pin;         /* sorted by address, disjoint */
     size_t count;
     uint32_t capacity;
@@ -52,6 +61,9 @@ typedef struct od_pins {
 } od_pins;
 
 od_status od_pins_init(od_pins *pins, const od_cu_driver *cu, size_t budget, unsigned first);
+/* From now on pins outlast od_pins_release_range() where their memory can be watched. False: the system does not allow
+ * it, and they do not. Before anything is pinned. */
+bool od_pins_keep(od_pins *pins);
 /* Undoes all pins; none is in use, and a context is current. */
 void od_pins_destroy(od_pins *pins);
 /* A pin that contains [begin, end), to be released, if it is there already or the program has pinned the memory, or

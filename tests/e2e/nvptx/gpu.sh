@@ -173,6 +173,25 @@ let_go() {
     done
 }
 
+# A loop with a taskwait pins each of its three arrays once, where the system lets them be watched; memory that is freed
+# and allocated anew is not taken for what was pinned there.
+kept() {
+    local sched
+    build program "$(dirname "$0")/kept.c"
+    echo right >"$work/plain"
+    export CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_WATCH_PINS=1
+    right OMPDARTS_BACKEND=cuda:loads=2,keep "$work/program"
+    if grep -q "the system has no userfaultfd" "$work/err"; then
+        echo "skipped: the system allows no userfaultfd"
+        exit 77
+    fi
+    driver "calls['cuMemHostRegister'] == 3"
+    for sched in eager darts; do
+        right OMPDARTS_BACKEND=cuda:loads=1,keep OMPDARTS_SCHED=$sched "$work/program" anew
+        right OMPDARTS_BACKEND=cuda:loads=2,keep OMPDARTS_SCHED=$sched MALLOC_MMAP_THRESHOLD_=1000000000 MALLOC_TRIM_THRESHOLD_=4096 "$work/program" anew
+    done
+}
+
 # The shares of a run in which a GPU computes, for small sizes.
 timeline() {
     "$sources/../../bench/gpu/timeline.py" --build "$(dirname "$E2E_LIBRARY")" --llvm "$(dirname "$E2E_NVPTX_LIBDIR")" \

@@ -171,6 +171,7 @@ void cuda_world_open(cuda_world *w)
                                    .pin_budget = w->pin_budget,
                                    .pin_first = w->pin_first ? w->pin_first : 1,
                                    .pin_wanted = true,
+                                   .pin_keep = w->pin_keep,
                                    .log = w->log};
     w->backend = (od_backend){0};
     w->status = cuda_module_functions.backend(&w->backend, &config);

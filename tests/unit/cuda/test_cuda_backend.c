@@ -10,6 +10,8 @@
 #include "tests/unit/random.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -73,6 +77,7 @@ typedef struct game {
     size_t budget;
     uint64_t seed;
     unsigned steps;
+    bool keep; /* pins */
 } game;
 
 static void scribble(player *p, place *d)
@@ -171,7 +176,7 @@ static void release_host(player *p, place *d)
         return;
     b->ops->release_host(b->state, (uintptr_t)d->bytes, d->size);
     b->ops->reclaim(b->state);
-    for (size_t at = OD_PAGE; at + OD_PAGE < d->size;
+    for (size_t at = OD_PAGE; at + OD_PAGE < d->size && !p->world->pin_keep;
          at += 16 * OD_PAGE) /* other data may begin and end in its pages */
         CHECK(!cuda_is_pinned(d->bytes + at));
     remake(p, d);
@@ -257,6 +262,7 @@ static void random_copies(const void *arg)
     const game *g = arg;
     cuda_world w = {.pin_budget = g->budget,
                     .pin_first = 1 + g->ndevices % 3,
+                    .pin_keep = g->keep,
                     .pool_bytes = (size_t)PLAYERS * SLOTS * MOST,
                     .ndevices = g->ndevices,
                     .log = OD_LOG_ERROR};
@@ -285,12 +291,14 @@ static void test_random_copies(void **state)
         game game;
         const char *variables;
     } games[] = {
-        {{1, {0}, 1 << 30, 1, 500}, "CUDA_DOUBLE_JITTER=0.0003"},
-        {{2, {0, 0}, 1 << 30, 2, 500}, "CUDA_DOUBLE_JITTER=0.0003"},
-        {{4, {0, 1, 0, 2}, 1 << 22, 3, 500}, "CUDA_DOUBLE_JITTER=0.0002"},
-        {{4, {0, 1, 2, 3}, 1 << 30, 4, 600}, "CUDA_DOUBLE_JITTER=0.0003 CUDA_DOUBLE_PEER=0"},
-        {{3, {2, 1, 1}, 0, 5, 400}, "CUDA_DOUBLE_JITTER=0.0002"},
-        {{2, {0, 1}, 1 << 30, 6, 400}, "CUDA_DOUBLE_PIN_LIMIT=12Mi"},
+        {{1, {0}, 1 << 30, 1, 500, false}, "CUDA_DOUBLE_JITTER=0.0003"},
+        {{2, {0, 0}, 1 << 30, 2, 500, false}, "CUDA_DOUBLE_JITTER=0.0003"},
+        {{4, {0, 1, 0, 2}, 1 << 22, 3, 500, false}, "CUDA_DOUBLE_JITTER=0.0002"},
+        {{4, {0, 1, 2, 3}, 1 << 30, 4, 600, false}, "CUDA_DOUBLE_JITTER=0.0003 CUDA_DOUBLE_PEER=0"},
+        {{3, {2, 1, 1}, 0, 5, 400, false}, "CUDA_DOUBLE_JITTER=0.0002"},
+        {{2, {0, 1}, 1 << 30, 6, 400, false}, "CUDA_DOUBLE_PIN_LIMIT=12Mi"},
+        {{2, {0, 1}, 1 << 30, 7, 500, true}, "CUDA_DOUBLE_WATCH_PINS=1"},
+        {{1, {0}, 1 << 22, 8, 500, true}, "CUDA_DOUBLE_JITTER=0.0003"},
     };
     for (size_t i = 0; i < sizeof games / sizeof *games; i++) {
         char variables[256];
@@ -441,6 +449,70 @@ static void pin_second(const void *arg)
     CHECK(!cuda_is_pinned(bytes));
     w.backend.ops->report(w.backend.state);
     cuda_world_close(&w);
+}
+
+/* What the system lets a process watch stays pinned while the program may do with it what it likes, until it gives the
+ * memory back: then its contents count, not those of the pages that are still pinned. */
+static void pin_keep(const void *arg)
+{
+    enum { ROUNDS = 20 };
+    (void)arg;
+    cuda_world w = {.pin_budget = ample, .pin_keep = true, .pool_bytes = TILE, .ndevices = 1, .log = OD_LOG_INFO};
+    cuda_world_open(&w);
+    CHECK(!w.status);
+    unsigned char *bytes = cuda_map(TILE);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        swap(&w, bytes, TILE, i);
+        COMES(cuda_is_pinned(bytes));
+        drop(&w, bytes, TILE);
+        CHECK(cuda_is_pinned(bytes));
+    }
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        CHECK(mmap(bytes, TILE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == bytes);
+        swap(&w, bytes, TILE, ROUNDS + i);
+        drop(&w, bytes, TILE);
+    }
+    COMES(!cuda_is_pinned(bytes) || (swap(&w, bytes, TILE, 0), cuda_is_pinned(bytes)));
+    munmap(bytes, TILE + OD_PAGE / 2);
+    COMES(!cuda_is_pinned(bytes));
+    w.backend.ops->report(w.backend.state);
+    cuda_world_close(&w);
+}
+
+/* The oldest of those that nobody is known to use make way. */
+static void pin_keep_budget(const void *arg)
+{
+    (void)arg;
+    cuda_world w = {.pin_budget = 50 * OD_PAGE, .pin_keep = true, .pool_bytes = TILE, .ndevices = 1, .log = OD_LOG_INFO};
+    cuda_world_open(&w);
+    CHECK(!w.status);
+    unsigned char *one = cuda_map(TILE), *other = cuda_map(TILE);
+    swap(&w, one, TILE, 1);
+    COMES(cuda_is_pinned(one));
+    drop(&w, one, TILE);
+    swap(&w, other, TILE, 2);
+    COMES(!cuda_is_pinned(one));
+    swap(&w, other, TILE, 3);
+    COMES(cuda_is_pinned(other));
+    cuda_world_close(&w);
+}
+
+/* The system, or a container, may not allow it. */
+static bool can_watch(void)
+{
+    return syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY) >= 0;
+}
+
+static void test_kept_pins(void **state)
+{
+    (void)state;
+    if (!can_watch())
+        skip();
+    cuda_child child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_WATCH_PINS=1", pin_keep, NULL);
+    cuda_child_assert_clean(&child);
+    assert_true(cuda_child_calls(&child, "cuMemHostRegister") <= 2 + 20); /* one for all rounds, then one for each mapping */
+    cuda_child_free(&child);
+    cuda_expect_clean("", pin_keep_budget, NULL);
 }
 
 static void test_pins(void **state)
@@ -1050,6 +1122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_copies),
         cmocka_unit_test(test_pins),
+        cmocka_unit_test(test_kept_pins),
         cmocka_unit_test(test_stale_pin_without_ring),
         cmocka_unit_test(test_memory_pinned_by_the_program),
         cmocka_unit_test(test_unpin_fails),

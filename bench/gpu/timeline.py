@@ -49,21 +49,22 @@ def as_a_device_driver():
         pass
 
 
-def busy(options, program, sched, kernel, part):
-    """The share, and the run's line of JSON."""
+def busy(options, program, sched, kernel, part, cache, measures=False):
+    """The share of a run that finds what others have left in the folder `cache`; `measures`: one that leaves the links'
+    rates there, for which threads must not keep each other waiting."""
     tile_bytes = TILE * TILE * 4
     kernel_s, load_s = kernel * 1e-3 * options.slow, options.load * 1e-3 * options.slow
     settings = {"LD_LIBRARY_PATH": f"{options.build}/cuda_double", "LD_PRELOAD": f"{options.build}/libompdarts.so",
                 "CUDA_DOUBLE_DEVICES": "1", "CUDA_DOUBLE_MEMORY": "4Gi", "CUDA_DOUBLE_KERNELS": "/nonexistent",
                 "CUDA_DOUBLE_KERNEL_TIME": str(kernel_s), "CUDA_DOUBLE_BANDWIDTH": str(tile_bytes / load_s),
-                "CUDA_DOUBLE_PIN_BANDWIDTH": str(options.pin * tile_bytes / load_s), "OMPDARTS_CACHE": "0",
+                "CUDA_DOUBLE_PIN_BANDWIDTH": str(options.pin * tile_bytes / load_s), "XDG_CACHE_HOME": str(cache),
                 "OMPDARTS_SCHED": sched, "OMPDARTS_MEM": str(3 * options.n ** 2 * tile_bytes // part),
                 "LIBOMP_NUM_HIDDEN_HELPER_THREADS": "0"}
-    if options.trace:
+    if options.trace and not measures:
         settings["OMPDARTS_TRACE"] = f"{options.trace}/{sched}-{kernel:g}-{part}.json"
     done = subprocess.run([str(program), "--json", "--no-check", "--warm-up", *["--pinned"] * options.pinned,
                            str(options.n), str(TILE)], text=True, env={**os.environ, **settings}, stdout=subprocess.PIPE, check=True, timeout=600,
-                          preexec_fn=None if options.ordinary else as_a_device_driver)
+                          preexec_fn=None if options.ordinary or measures else as_a_device_driver)
     line = json.loads(done.stdout.splitlines()[-1])
     if line.get("scheduled_tasks") != options.n ** 3:
         sys.exit("timeline.py: the library has not scheduled the tasks")
@@ -95,8 +96,11 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         program = compile_program(options, pathlib.Path(name))
         for kernel in map(float, options.kernels.split(",")):
+            cache = pathlib.Path(name) / f"{kernel:g}"
+            cache.mkdir()
+            busy(options, program, "eager", kernel, 1, cache, measures=True)
             for sched in options.scheds.split(","):
-                shares = [busy(options, program, sched, kernel, part) for part in parts]
+                shares = [busy(options, program, sched, kernel, part, cache) for part in parts]
                 print(f"| {kernel:g} ms, `{sched}` | {' | '.join(f'{share:.3f}' for share in shares)} |", flush=True)
 
 

@@ -42,7 +42,9 @@ static od_status parse_devices(const od_option_spec *spec, const char *text, voi
     if (od_parse_active(text, which, sizeof which, &devices->active))
         return OD_EINVAL;
     devices->listed = strpbrk(which, ",*") != NULL;
-    if (!devices->listed && strcmp(which, "all") != 0 && od_parse_integer(which, 1, OD_MAX_DEVICES, &count))
+    devices->none = strcmp(text, "0") == 0;
+    if (!devices->listed && !devices->none && strcmp(which, "all") != 0 &&
+        od_parse_integer(which, 1, OD_MAX_DEVICES, &count))
         return OD_EINVAL;
     devices->count = (uint32_t)count;
     for (const char *at = which; devices->listed; at++) {
@@ -181,7 +183,8 @@ static const od_option_hint debug_hints[] = {
 static const od_option_spec rows[] = {
     {OD_OPTION_PREFIX "DEVICES", "devices", "words", "all", "devices",
      "WHICH, WHICH:ACTIVE, or auto for all:auto; WHICH: all, a whole number from 1 to 61 and at most the devices that "
-     "exist, or a list of their numbers such as 0,2 or 2*1 or 0*4; ACTIVE: " OD_ACTIVE_ALLOWED,
+     "exist, or a list of their numbers such as 0,2 or 2*1 or 0*4; ACTIVE: " OD_ACTIVE_ALLOWED
+     "; or 0, with OMPDARTS_CPU: none",
      "How many devices to use, or which (NUMBER*TIMES divides one into logical devices with a share of its memory "
      "each), and how many of these are active at a time, the others idle: auto estimates from the known tasks with how "
      "many they finish soonest; policy, the default, does so for policies that plan with it (stationary), and keeps "

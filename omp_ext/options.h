@@ -35,6 +35,7 @@ typedef enum od_priority_mode {
 typedef struct od_device_choice {
     uint32_t count;
     bool listed;
+    bool none; /* CPU workers alone */
     int16_t number[OD_MAX_DEVICES]; /* OpenMP's; one that comes several times is divided into as many logical devices */
     int active;                     /* how many of them, as in od_engine_config */
 } od_device_choice;

@@ -13,6 +13,7 @@
 #include "omp_ext/services/tracing.h"
 #include "omp_ext/hooks/lend.h"
 #include "omp_ext/hooks/regions.h"
+#include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/maps/reach.h"
 #include "omp_ext/libomp/real.h"
@@ -278,7 +279,9 @@ static bool handle(construct what, od_ident *ident, int64_t *device, const od_ma
         return true;
     if (!od_runtime_active())
         return false;
-    if (od_self.mode == OD_HOST_VERSION) /* data are on the host, addresses are host addresses */
+    if (od_cpu_are_alone() && od_self.mode == OD_CAPTURE)
+        od_self.capture->what = OD_CAPTURED_DONE;
+    if (od_self.mode == OD_HOST_VERSION || od_cpu_are_alone()) /* data are on the host, addresses are host addresses */
         return true;
     od_info_print((od_info_construct)what, ident, *device, args);
     bool is_virtual = od_is_virtual(device, args);

@@ -17,6 +17,7 @@
 #include "omp_ext/maps/refuse.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/lend.h"
+#include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/hooks/virtual.h"
 #include "util/memory.h"
 
@@ -123,6 +124,16 @@ static int as_written(const od_kernel_call *call, int64_t device, od_kernel_args
     return failed;
 }
 
+/* The host version runs on the program's memory: of a task later, with its data as the scheduler knows them. */
+static int on_host(od_kernel_call *call)
+{
+    if (od_self.mode != OD_CAPTURE)
+        return 1;
+    if (!od_args_are_simple(&call->map))
+        call->map = (od_map_args){0};
+    return capture(call);
+}
+
 int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t threads, void *kernel,
                         od_kernel_args *args)
 {
@@ -143,6 +154,8 @@ int __tgt_target_kernel(od_ident *ident, int64_t device, int32_t teams, int32_t 
                              args->types, args->names, args->mappers, od_types_together(count, args->types)};
     call.args = *args;
     call.map = map;
+    if (od_cpu_are_alone())
+        return on_host(&call);
     od_info_print(OD_INFO_KERNEL, ident, device, &map);
     bool is_virtual = od_is_virtual(&device, &map);
     if (!is_virtual)

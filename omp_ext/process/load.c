@@ -7,6 +7,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
+#include "omp_ext/runtime/cpu/alone.h"
 #include "util/log.h"
 #include "util/memory.h"
 #include "util/thread.h"
@@ -60,6 +61,32 @@ static bool has_tasks_at_once(void)
     return at_once;
 }
 
+/* OMPDARTS_DEVICES=0, which libomptarget is to know, too. */
+static void choose_no_device(void)
+{
+    if (od_runtime.mandatory)
+        od_refuse("OMPDARTS_DEVICES=0 (--devices): OMP_TARGET_OFFLOAD=mandatory forbids the host");
+    if (!od_runtime.options.cpu.workers)
+        od_refuse("OMPDARTS_DEVICES=0 (--devices): without a device CPU workers are needed, set OMPDARTS_CPU (--cpu)");
+    od_environment_default("OMP_TARGET_OFFLOAD", "disabled");
+    od_cpu_be_alone();
+}
+
+/* OMP_TARGET_OFFLOAD=disabled. True: nothing is scheduled. */
+static bool is_disabled(const char *offload)
+{
+    if (!offload || strcasecmp(offload, "disabled") != 0)
+        return false;
+    if (od_runtime.options.cpu.workers) {
+        od_cpu_be_alone();
+        return false;
+    }
+    od_log(od_runtime.options.stats.summary ? OD_LOG_WARNING
+                                            : OD_LOG_INFO, /* who asked for it learns why there is none */
+           "runtime", "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
+    return true;
+}
+
 static void configure(void)
 {
     char error[OD_OPTION_ERROR];
@@ -76,10 +103,9 @@ static void configure(void)
     od_runtime.mandatory = offload && strcasecmp(offload, "mandatory") == 0;
     if (od_runtime.options.disable && od_runtime.options.stats.summary)
         od_log(OD_LOG_WARNING, "runtime", "OMPDARTS_DISABLE=1: nothing is scheduled");
-    bool disabled = offload && strcasecmp(offload, "disabled") == 0;
-    if (disabled) /* whoever asked for a summary learns why there is none */
-        od_log(od_runtime.options.stats.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",
-               "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
+    bool disabled = is_disabled(offload);
+    if (!od_runtime.options.disable && od_runtime.options.devices.none)
+        choose_no_device();
     if (!od_runtime.options.disable && !disabled && knows_llvm() && !has_tasks_at_once()) {
         enum { RESERVE = 4 << 20 }; /* bytes: for what is under way when there are no more */
         od_memory_reserve(RESERVE);

@@ -11,6 +11,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
 #include "omp_ext/process/why.h"
+#include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/services/links.h"
 #include "omp_ext/services/profile.h"
@@ -96,7 +97,7 @@ static od_status start_engine(void)
         snprintf(options->evict, sizeof options->evict, "%s", policy->default_evict);
     if (od_runtime.options.debug.check) /* contents that have come home early would hide a missing synchronisation */
         options->write_back = OD_WRITE_BACK_LATE;
-    od_topology *links = od_links_find(&od_runtime.backend, od_runtime.options.cache);
+    od_topology *links = od_links_find(&od_runtime.backend, od_runtime.options.cache && !od_cpu_are_alone());
     if (!links)
         return OD_ENOMEM;
     od_runtime.links = links;
@@ -127,7 +128,10 @@ static od_status start_engine(void)
         .seed = options->seed,
         .driver_ops = &od_runtime_driver_ops,
     };
-    return od_engine_create(&config, &od_runtime.engine);
+    od_status status = od_engine_create(&config, &od_runtime.engine);
+    if (!status && od_cpu_are_alone())
+        od_engine_device_lost(od_runtime.engine, 0);
+    return status;
 }
 
 /* Under the lock. */
@@ -203,13 +207,10 @@ static void keep_arenas_together(void)
         mallopt(M_ARENA_MAX, 1);
 }
 
-/* False: there is not enough memory, or there are not enough threads. Wrong options end the program instead. */
-static bool start_all(void)
+/* False: there is not enough memory. Wrong options end the program instead. */
+static bool open_backend(void)
 {
     char message[400], text[48], memory[96];
-    if (!has_space())
-        return false;
-    keep_arenas_together();
     if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
         od_refuse(message);
     describe_memory(memory, sizeof memory);
@@ -222,6 +223,19 @@ static bool start_all(void)
     if (*memory && !od_runtime.options.memory.limit)
         od_log(OD_LOG_WARNING, "runtime", "others use much of the memory: data get %.4g GB of each device%s",
                (double)od_runtime.backend.pool_bytes[0] * 1e-9, memory);
+    return true;
+}
+
+/* False: there is not enough memory, or there are not enough threads. */
+static bool start_all(void)
+{
+    if (!has_space())
+        return false;
+    keep_arenas_together();
+    if (od_cpu_are_alone())
+        od_cpu_alone_open(&od_runtime.backend);
+    else if (!open_backend())
+        return false;
     od_lock_take(&od_runtime.lock);
     bool started = !start_engine() && start_threads();
     od_lock_give(&od_runtime.lock);
@@ -273,20 +287,37 @@ static void stay_off(void)
     od_team_let_all_go();
 }
 
+/* There is no device. False: then nothing is scheduled. */
+static bool go_without_devices(void)
+{
+    char why[192];
+    unsigned workers = od_runtime.options.cpu.workers;
+    od_why_no_device(why, sizeof why);
+    if (!*why)
+        snprintf(why, sizeof why, "`ompdarts info` lists the devices");
+    if (!workers || od_runtime.mandatory) {
+        od_log(
+            OD_LOG_WARNING, "runtime",
+            "no device for this program's device code: its target regions run on the host, nothing is scheduled (%s)",
+            why);
+        return false;
+    }
+    od_log(OD_LOG_WARNING, "runtime",
+           "no device for this program's device code: its target tasks run on %u CPU worker%s (%s)", workers,
+           workers == 1 ? "" : "s", why);
+    od_cpu_be_alone();
+    return true;
+}
+
 void od_runtime_start(void)
 {
     int available = REAL(omp_get_num_devices)();
-    if (available <= 0) {
-        char why[192];
-        od_why_no_device(why, sizeof why);
-        od_log(OD_LOG_WARNING, "runtime",
-               "no device for this program's device code: its target regions run on the host, nothing is scheduled "
-               "(%s)",
-               *why ? why : "`ompdarts info` lists the devices");
+    if (available <= 0 && !od_cpu_are_alone() && !go_without_devices()) {
         stay_off();
         return;
     }
-    warn_of_driver();
+    if (!od_cpu_are_alone())
+        warn_of_driver();
     od_runtime.jobs = &od_jobs;
     od_runtime.jobs_done_end = &od_runtime.jobs_done;
     od_list_init(&od_runtime.live);
@@ -296,7 +327,8 @@ void od_runtime_start(void)
     REAL(kmp_set_defaults)("KMP_TASK_STEALING_CONSTRAINT=0");
     if (od_runtime.options.cache)
         od_profile_start(od_runtime.options.cpu.workers ? od_runtime.options.cpu.cores : 0);
-    choose_devices((unsigned)available);
+    if (!od_cpu_are_alone())
+        choose_devices((unsigned)available);
     if (!start_all()) {
         stay_off();
         return;

@@ -67,6 +67,8 @@ static unsigned shares(const od_devices *devices, unsigned count, int number)
 const char *od_devices_name(const od_devices *devices, unsigned k, char name[OD_DEVICE_NAME])
 {
     int number = devices->number[k];
+    if (!devices->count)
+        return "no device";
     if (shares(devices, devices->count, number) > 1)
         snprintf(name, OD_DEVICE_NAME, "device %d.%u", number, shares(devices, k, number));
     else

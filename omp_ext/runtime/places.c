@@ -12,7 +12,7 @@ od_backend *od_runtime_backend(void)
 
 unsigned od_runtime_ndevices(void)
 {
-    return od_runtime.backend.ndevices;
+    return od_runtime.devices.count;
 }
 
 int od_runtime_device_number(unsigned k)

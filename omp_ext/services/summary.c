@@ -70,7 +70,7 @@ static void report(const od_run *run)
                    .choices = od_engine_choices(run->engine),
                    .habits = run->habits,
                    .processors = run->processors,
-                   .ndevices = run->backend->ndevices,
+                   .ndevices = run->devices->count, /* not one that is there for the engine alone */
                    .devices = devices};
     if (run->inherited)
         return;

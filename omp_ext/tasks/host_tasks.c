@@ -7,6 +7,7 @@
  * only uses data inside regions are given a reservation (reservation.h): a gate goes before them.
  */
 #include "omp_ext/process/memory.h"
+#include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/libomp/detach.h"
@@ -177,5 +178,5 @@ bool od_host_task_is_gated(const od_record *record)
     od_entry_kind kind = record->code->kind;
     bool fits = task->entry == host_trampoline && (record->flags & OD_TASK_TIED) && !(record->flags & unfit);
     return fits && (kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS) && !od_self.serial_loops &&
-           od_runtime_started() && od_task_is_awaited() && !record->at_end;
+           od_runtime_started() && !od_cpu_are_alone() && od_task_is_awaited() && !record->at_end;
 }

@@ -11,6 +11,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/maps/structs/structs.h"
+#include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/runtime/devices.h"
 #include "omp_ext/runtime/workers.h"
@@ -112,6 +113,8 @@ void od_launch_free(od_launch *launch)
 int od_launch_bound(const od_launch *launch)
 {
     const od_map_args *args = &launch->call.map;
+    if (od_cpu_are_alone())
+        return OD_NOWHERE;
     int foreign = od_foreign_place(args);
     if (foreign != OD_NOWHERE)
         return foreign;

@@ -5,6 +5,7 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/runtime/internal.h"
 #include "omp_ext/tasks/entry.h"
 #include "util/clock.h"
@@ -19,7 +20,7 @@ unsigned od_cpu_workers(void)
 {
     unsigned workers = od_runtime.options.cpu.workers;
     const char *why = od_runtime.mandatory       ? "OMP_TARGET_OFFLOAD=mandatory forbids the host"
-                      : od_runtime.single_device ? "device code has variables of its own"
+                      : od_runtime.single_device && !od_cpu_are_alone() ? "device code has variables of its own"
                                                  : NULL;
     if (workers && why)
         od_log(OD_LOG_WARNING, "runtime", "%s: no CPU workers (OMPDARTS_CPU)", why);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Programs whose device code no device here can run, and OMP_TARGET_OFFLOAD=disabled: everything runs on the host as without the
-# library, which says so once. With OMP_TARGET_OFFLOAD=mandatory such a program fails as it does without the library.
+# library, which says so once; or target tasks run on CPU workers (OMPDARTS_CPU). With OMP_TARGET_OFFLOAD=mandatory such a program fails as it does without the library.
 . "$(dirname "$0")/../common.sh"
 text="no device for this program's device code: its target regions run on the host"
 
@@ -74,6 +74,36 @@ under 0 OMP_TARGET_OFFLOAD=disabled OMPDARTS_STATS=summary "$E2E_PROGRAMS/offloa
 same_output
 says "OMP_TARGET_OFFLOAD=disabled: target regions run on the host"
 [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
+# alone VAR=VALUE PROGRAM ARGUMENTS… : as without the library, with all its tasks on CPU workers
+alone() {
+    local offload=$1
+    shift
+    plain 0 ${offload:+OMP_TARGET_OFFLOAD=disabled} "$@"
+    for policy in darts eager dmdas stationary auto; do
+        under 0 $offload OMPDARTS_CPU=1 OMPDARTS_SCHED=$policy "$@"
+        same_checksum
+        stats "stats.tasks == 120" "len(stats.cpus) == 1" "stats.cpus[0].tasks == 120" "stats.devices == []"
+    done
+}
+other_machine "$E2E_BENCH/cholesky" "$work/cholesky" || fail "no device image found in cholesky"
+for style in task region; do
+    alone "" "$work/cholesky" --style $style 8 64
+    says "no device for this program's device code: its target tasks run on 1 CPU worker ("
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$ran: more than one line: $(cat "$work/err")"
+    for offload in OMP_TARGET_OFFLOAD=disabled OMPDARTS_DEVICES=0; do
+        alone $offload "$E2E_BENCH/cholesky" --style $style 8 64
+        [ ! -s "$work/err" ] || fail "$ran: $(cat "$work/err")"
+    done
+done
+for program in awaited_grandchildren dependences implicit_maps locks_in_task nested_structs reduction tasking taskwait_in_task; do
+    plain 0 OMP_TARGET_OFFLOAD=disabled "$E2E_PROGRAMS/$program"
+    under 0 OMPDARTS_DEVICES=0 OMPDARTS_CPU=1 "$E2E_PROGRAMS/$program"
+    same_output
+done
+under 2 OMPDARTS_DEVICES=0 "$E2E_BENCH/cholesky" 2 16
+says "OMPDARTS_DEVICES=0 (--devices): without a device CPU workers are needed, set OMPDARTS_CPU (--cpu)"
+under 2 OMPDARTS_DEVICES=0 OMPDARTS_CPU=1 OMP_TARGET_OFFLOAD=mandatory "$E2E_BENCH/cholesky" 2 16
+says "OMPDARTS_DEVICES=0 (--devices): OMP_TARGET_OFFLOAD=mandatory forbids the host"
 ASAN_OPTIONS=detect_leaks=0 OMP_TARGET_OFFLOAD=disabled "$E2E_COMMAND" info >"$work/out" 2>&1
 grep -q "none is used: OMP_TARGET_OFFLOAD=disabled" "$work/out" || fail "ompdarts info: $(cat "$work/out")"
 finish

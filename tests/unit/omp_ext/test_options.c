@@ -360,7 +360,7 @@ static void old_words_of_policies_are_answered(void **state)
 static void bad_values_are_refused(void **state)
 {
     static const char *const devices[] = {
-        "0",  "-1",      "1.5",  "63", "4294967296", "0*0", "0*63", "0*2*2", "1,-1",   "*2",     "40000,1", "0,",
+        "0:1",  "-1",      "1.5",  "63", "4294967296", "0*0", "0*63", "0*2*2", "1,-1",   "*2",     "40000,1", "0,",
         "0,,1", "0*40,1*40", "2:", "2:0", "2:63",    "2:-1", ":1",  "2:half", "policy", "2:1:1", "auto:1"};
     static const char *const cpus[] = {"-1", "1:", ":1", "1:0", "0:1", "1:2:3", "2.5", "all", "1,1"};
     static const char *const backends[] = {

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/process/faults.h"
 
+#include "omp_ext/runtime/cpu/crash.h"
 #include "util/clock.h"
 #include "util/signal.h"
 #include "util/thread.h"
@@ -182,7 +183,7 @@ od_status od_faults_start(od_status (*by)(const od_fault *fault))
     struct sigaction now;
     if (serve)
         return OD_OK;
-    if (sigaction(SIGSEGV, NULL, &now) || od_signal_is_handled(&now))
+    if (sigaction(SIGSEGV, NULL, &now) || (od_signal_is_handled(&now) && !od_crash_is_own(&now)))
         return OD_EBUSY;
     serve = by;
     process = getpid();

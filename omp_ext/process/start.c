@@ -13,6 +13,7 @@
 #include "omp_ext/process/why.h"
 #include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/runtime/cpu/cpu.h"
+#include "omp_ext/runtime/cpu/crash.h"
 #include "omp_ext/services/links.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/services.h"
@@ -339,6 +340,8 @@ void od_runtime_start(void)
     start_services();
     od_images_hold();
     od_cpu_check_names();
+    if (od_runtime.options.cpu.workers)
+        od_crash_start();
     on_exit(od_runtime_begin_to_end, NULL);
     od_log(OD_LOG_INFO, "runtime", "%u devices of %zu bytes, back-end %s, policy %s, eviction %s",
            od_runtime.backend.ndevices, od_runtime.backend.pool_bytes[0], od_runtime.backend.ops->name,

@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/runtime/cpu/alone.h"
+#include "omp_ext/runtime/cpu/groups.h"
 #include "omp_ext/runtime/internal.h"
 #include "omp_ext/tasks/entry.h"
 #include "util/clock.h"
@@ -64,11 +65,7 @@ void od_cpu_bind(void)
     cpu_set_t all, own;
     if (!cpu->workers || cpu->automatic || sched_getaffinity(0, sizeof all, &all))
         return;
-    unsigned first = atomic_fetch_add(&made, 1) % cpu->workers * cpu->cores, n = 0;
-    CPU_ZERO(&own);
-    for (unsigned i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &all) && n++ >= first && n <= first + cpu->cores)
-            CPU_SET(i, &own);
+    od_cpu_group(&all, cpu->workers, cpu->cores, atomic_fetch_add(&made, 1) % cpu->workers, &own);
     if (CPU_COUNT(&own))
         sched_setaffinity(0, sizeof own, &own);
 }
@@ -86,6 +83,12 @@ static const char *short_name(const char *name)
     for (int id = 0; id < 2 && at; id++)
         at = strchr(at, '_') ? strchr(at, '_') + 1 : NULL;
     return at ? at : name;
+}
+
+const char *od_cpu_kernel_name(const void *kernel)
+{
+    const char *name = od_images_kernel_name(kernel);
+    return name ? short_name(name) : NULL;
 }
 
 /* A word of so many characters is the kernel's name, with its line or without. */

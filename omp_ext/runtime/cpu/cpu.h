@@ -14,6 +14,8 @@ unsigned od_cpu_workers(void);
 unsigned od_cpu_allowed(void *driver, unsigned given);
 /* od_task.host_seconds of a task that runs this kernel. */
 double od_cpu_seconds(od_entry *entry, const void *kernel);
+/* FUNCTION_lLINE, as users know it; NULL: it is not known. */
+const char *od_cpu_kernel_name(const void *kernel);
 /* The calling thread is a CPU worker: binds it to its cores. */
 void od_cpu_bind(void);
 /* A message for each name of OMPDARTS_CPU_EXCLUDE that no kernel has. */

@@ -36,6 +36,19 @@ functions=$(sed 's/_l[0-9]*//g' <<<"$names")
 under 0 OMPDARTS_CPU=1 OMPDARTS_CPU_EXCLUDE="${functions//, /,}" OMPDARTS_DEVICES=2 $slow "$E2E_BENCH/cholesky" 10 64
 stats "$of_workers == 0"
 
+# A host version has the worker's cores and as many threads; where it crashes, kernel and task are named.
+cores=$(($(nproc) < 2 ? 1 : 2))
+under 0 OMPDARTS_DEVICES=0 OMPDARTS_CPU=1:$cores OMP_NUM_THREADS=7 "$E2E_PROGRAMS/host_version" team
+grep -qx "$cores processors, $cores threads" "$work/out" || fail "$ran: $(cat "$work/out")"
+if [ -z "$sanitizer" ]; then # which has handlers of its own
+    plain 139 OMP_TARGET_OFFLOAD=disabled "$E2E_PROGRAMS/host_version" crash
+    under 139 OMPDARTS_DEVICES=0 OMPDARTS_CPU=1 "$E2E_PROGRAMS/host_version" crash
+    says "SIGSEGV in the host version of kernel main_l"
+    says ", task 0, which a CPU worker runs"
+    under 132 OMPDARTS_DEVICES=0 OMPDARTS_CPU=1 "$E2E_PROGRAMS/host_version" trap
+    says "SIGILL in the host version of kernel main_l"
+fi
+
 for value in 2: :2 1:0 -1 1:2:3 many 1000000 1:100000; do
     under 2 OMPDARTS_CPU=$value "$E2E_BENCH/cholesky" 2 16
     says "OMPDARTS_CPU=$value: "

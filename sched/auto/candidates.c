@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 enum { ALL = OD_MAX_DEVICES, SLOW = 2000 }; /* tasks that slow policies can plan for */
-enum { BOTH = 3 };                           /* so many of the first are tried with CPU workers and without */
 
 /* Roughly in the order of how often they are the best of random cases: where time is short the first ones are tried. */
 static const struct kind {
@@ -105,23 +104,11 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
     return c->settings.evict != NULL;
 }
 
-/* The last one once more. */
-static unsigned without_cpus(od_candidate *candidates, unsigned count)
-{
-    candidates[count] = candidates[count - 1];
-    candidates[count].settings.devices_only = true;
-    od_candidate_name(&candidates[count]);
-    return count + 1;
-}
-
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work)
 {
     unsigned count = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && count < most; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && count < most; i++)
         count += complete(&kinds[i], work, &candidates[count]);
-        if (i < BOTH && work->cpus && count && count < most)
-            count = without_cpus(candidates, count);
-    }
     return count;
 }
 
@@ -131,7 +118,6 @@ static void liken(od_candidate *c, const od_settings *best, bool own)
     bool chosen = best->active == OD_ACTIVE_AS_POLICY && best->policy.ops->chooses_active;
     c->settings.active = chosen ? OD_ACTIVE_CHOSEN : best->active;
     c->settings.devices = best->devices;
-    c->settings.devices_only = best->devices_only;
     if (!own) {
         c->settings.lookahead = best->lookahead;
         c->settings.buffer = best->buffer;
@@ -186,21 +172,12 @@ static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candi
     return count;
 }
 
-static unsigned add_cpus(od_candidate *candidates, const od_candidate *best)
-{
-    *candidates = *best;
-    candidates->settings.devices_only = !best->settings.devices_only;
-    od_candidate_name(candidates);
-    return 1;
-}
-
 unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work)
 {
     static const double ahead[] = {0, 1, 2, 4, 6, 9, 16, 24, 40, 64};
     static const unsigned buffers[] = {1, 2, 4, 5, 8};
     bool open = work->given->active <= 0 && work->ndevices > 1;
-    unsigned count = work->cpus ? add_cpus(candidates, best) : 0;
-    count += open ? add_sets(candidates + count, most - count, best, work) : 0;
+    unsigned count = open ? add_sets(candidates, most, best, work) : 0;
     for (size_t i = 0; work->given->lookahead <= 0 && i < sizeof ahead / sizeof *ahead; i++) {
         od_candidate c = *best;
         c.settings.lookahead = ahead[i] * work->mean_seconds;

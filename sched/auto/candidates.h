@@ -14,8 +14,8 @@ typedef struct od_candidate {
     char name[96];      /* all of it, for people */
 } od_candidate;
 
-/* What they are for. Of what the user has given these stay: a lookahead above 0, a number of active devices, and an
- * eviction rule other than the policy's own. */
+/* What they are for. Of what is given these stay: a lookahead above 0, a number of active devices, an eviction rule
+ * other than the policy's own, and whether CPU workers are used. */
 typedef struct od_work {
     const od_settings *given;
     unsigned ndevices;
@@ -23,18 +23,15 @@ typedef struct od_work {
     double mean_seconds; /* of a kernel */
     const od_topology *topology;
     uint64_t lost; /* bit k: device k */
-    unsigned cpus; /* CPU workers */
 } od_work;
 
 /* Sets its name. */
 void od_candidate_name(od_candidate *candidate);
 /* What may be worth a try, the most promising first, at most so many; returns how many there are. */
 unsigned od_candidates(od_candidate *candidates, unsigned most, const od_work *work);
-/* Those that differ from the best of them in one thing: CPU workers or none, active devices, lookahead, or task
- * buffer. */
+/* Those that differ from the best of them in one thing: active devices, lookahead, or task buffer. */
 unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
-/* Those that have another policy and eviction rule than the best of them, and the same active devices and CPU
- * workers. */
+/* Those that have another policy and eviction rule than the best of them, and the same active devices. */
 unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
 
 #endif

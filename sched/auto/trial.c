@@ -37,7 +37,7 @@ od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_
     const od_play_problem *p = &t->copy.problem;
     t->engine = engine;
     t->given = *given;
-    t->work = (od_work){.given = &t->given, p->ndevices, p->ntasks, mean_seconds(p), p->topology, p->lost, p->cpus};
+    t->work = (od_work){.given = &t->given, p->ndevices, p->ntasks, mean_seconds(p), p->topology, p->lost};
     t->now = *now;
     t->least = od_play_least(p);
     return t;
@@ -53,7 +53,7 @@ void od_trial_destroy(od_trial *t)
 
 static double least(const od_trial *t)
 {
-    return t->best ? t->best->seconds : (double)INFINITY;
+    return t->leader ? t->leader->seconds : (double)INFINITY;
 }
 
 static bool was_tried(const od_trial *t, const od_candidate *candidate)
@@ -76,7 +76,7 @@ static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
     if (p->at_least)
         p->seconds = result.at_least;
     else if (p->seconds < least(t))
-        t->best = p;
+        t->leader = p;
     t->ntried++;
     return p;
 }
@@ -97,19 +97,35 @@ static bool try_some(od_trial *t, const od_candidate *candidates, unsigned count
     return least(t) < before;
 }
 
-static void try_all(od_trial *t)
+static void search(od_trial *t)
 {
     enum { ROUNDS = 4 };
     od_candidate candidates[OD_CANDIDATES_MAX];
-    t->present = try_one(t, &t->now);
     try_some(t, candidates, od_candidates(candidates, OD_CANDIDATES_MAX, &t->work));
-    bool better = t->best;
+    bool better = t->leader;
     for (unsigned round = 0; better && round < ROUNDS; round++) {
-        unsigned count = od_candidates_near(candidates, OD_CANDIDATES_MAX, &t->best->candidate, &t->work);
+        unsigned count = od_candidates_near(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
         better = try_some(t, candidates, count);
-        count = od_candidates_alike(candidates, OD_CANDIDATES_MAX, &t->best->candidate, &t->work);
+        count = od_candidates_alike(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
         better |= try_some(t, candidates, count);
     }
+    if (t->leader && (!t->best || t->leader->seconds < t->best->seconds))
+        t->best = t->leader;
+}
+
+static void try_all(od_trial *t)
+{
+    t->present = try_one(t, &t->now);
+    if (t->now.settings.devices_only != t->given.devices_only) {
+        t->best = t->leader;
+        t->leader = NULL;
+    }
+    search(t);
+    if (!t->copy.problem.cpus || t->given.devices_only)
+        return;
+    t->leader = t->best && t->best->candidate.settings.devices_only ? t->best : NULL;
+    t->given.devices_only = true;
+    search(t);
 }
 
 void od_trial_run(od_trial *t, uint64_t most_ns)

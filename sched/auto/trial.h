@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What is known, played forward under settings one after the other: those of now, then the candidates, then what is
- * near the best of them, and other policies with what is best of all else, until nothing there is better.
+ * near the best of them, and other policies with what is best of all else, until nothing there is better. Where there
+ * are CPU workers all of it is done with them, then without.
  *
  * A play ends as soon as it cannot be better than the best so far; what is known of it then is a lower bound. When the
  * trial has had its processor time, it ends too, in the middle of a play.
@@ -12,7 +13,7 @@
 #include "sched/auto/candidates.h"
 #include "sched/engine/copy.h"
 
-enum { OD_TRIAL_MOST = 512 };
+enum { OD_TRIAL_MOST = 1024 };
 
 typedef struct od_prediction {
     od_candidate candidate;
@@ -32,6 +33,7 @@ typedef struct od_trial {
     od_candidate now;
     double least; /* seconds that all takes, even where devices compute without a break */
     const od_prediction *present, *best; /* of `now`, and of all; NULL: it could not be played, none was to its end */
+    const od_prediction *leader;         /* the best with CPU workers, or without, as they are tried now */
     unsigned ntried;
     od_prediction tried[OD_TRIAL_MOST];
 } od_trial;

@@ -18,6 +18,8 @@ Write a trace with `ompdarts sim ... --trace TRACE.csv`. The shade, from light t
 waited for it; dotted, it was prefetched. The first datum that a task reads is drawn as a vertical line (a row of A), the second as
 a horizontal one (a column of B), the datum that it writes, or a third one, not at all; the counts below the picture are of all loads.
 
+Tasks that ran on CPU workers are left out.
+
 Exit status: 0 success; 1 the trace cannot be read; 2 the command line was refused.
 """
 
@@ -51,6 +53,8 @@ def read_trace(lines):
     tasks, loads = {}, []
     for row in csv.DictReader(lines):
         kind = row["kind"]
+        if row["device"].startswith("cpu"):  # not in the order of a device
+            continue
         if kind == "task":
             tasks[row["task"]] = Task(row)
         elif kind == "load":

@@ -34,6 +34,31 @@ def elements(svg, **attributes):
             if all(e.get(k.rstrip("_"), "").startswith(v) for k, v in attributes.items())]
 
 
+class CpuWorkers(unittest.TestCase):
+    def test_rows_and_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace, picture = pathlib.Path(folder) / "trace.csv", pathlib.Path(folder) / "cpu.svg"
+            subprocess.run([SIMULATOR, "--workload", "cholesky:n=16,tile=480,element=8", "--platform", "a100x2",
+                            "--devices", "2", "--sched", "auto", "--cpu", "16:4", "--quiet", "--csv", "/dev/null",
+                            "--trace", trace], check=True)
+            with open(trace, encoding="utf-8") as file:
+                tasks = [row for row in csv.DictReader(file) if row["kind"] == "task"]
+            panels = sum(row["name"] == "potrf" and row["device"].startswith("cpu") for row in tasks)
+            self.assertGreater(panels, 0)
+            self.assertEqual(run("cpu.py", trace, "-o", picture, "--title", "a title").returncode, 0)
+            text = picture.read_text(encoding="utf-8")
+            self.assertIn(f"potrf {panels} of 16, ", text)
+            for words in ("device 1", "CPU 0", "a title"):
+                self.assertIn(words, text)
+            self.assertEqual(text.count("<rect"), len(tasks) + 1 + 4)  # the background, and the key
+            self.assertEqual(run("order.py", trace, "-o", picture).returncode, 0)
+
+    def test_refusals(self):
+        done = run("cpu.py", "/nonexistent", "-o", "/dev/null")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/nonexistent", done.stderr)
+
+
 class Command(unittest.TestCase):
     def test_typing_error_is_refused_with_the_list(self):
         done = run("figures.py", "3.88", "--sim", SIMULATOR)

@@ -46,13 +46,14 @@ static od_tree by_address;
 
 static od_turns turns; /* for pages that move often */
 
-enum { MOST_TASKS = 64, MOST_PAGES = 64 }; /* tasks open on a device; pages beside its parts */
+enum { MOST_TASKS = 64 }; /* open on a device */
 enum { MANY_MOVES = 8 };
 
 static struct {
     od_task *task[MOST_TASKS];
     unsigned count;
-    unsigned beside;
+    unsigned beside; /* pages that it has beside its parts */
+    unsigned taken;  /* how often one was taken from kernels that are still open */
 } device[OD_MAX_DEVICES];
 
 /* --- what kernels may do ------------------------------------------------------- */
@@ -158,19 +159,25 @@ static bool has_it_in_its_part(const page *p, unsigned k)
     return p->part->window == p->window && p->part->replica[k].state == OD_PRESENT;
 }
 
-/* Few enough of them that they do not matter may exceed the device's limit. */
+/* So many pages may exceed the device's limit: so few that they do not matter, or else as many as kernels need that
+ * keep asking for what has been taken from them. */
+static unsigned may_exceed(unsigned k)
+{
+    enum { FEW = 8, AGAIN = 16 };
+    return FEW + device[k].taken / AGAIN;
+}
+
 static void take_memory(page *p, unsigned k)
 {
-    enum { FEW = 8 };
     if ((p->counted & OD_BIT(k)) || has_it_in_its_part(p, k))
         return;
     page *victim;
     bool taken = false;
-    while (device[k].beside >= MOST_PAGES && (victim = oldest(k, p)))
+    while (!(taken = od_engine_take_page(od_runtime.engine, k, &p->account[k])) &&
+           device[k].beside >= may_exceed(k) && (victim = oldest(k, p))) {
+        device[k].taken++;
         leave(victim, k);
-    while (!(taken = od_engine_take_page(od_runtime.engine, k, &p->account[k])) && device[k].beside >= FEW &&
-           (victim = oldest(k, p)))
-        leave(victim, k);
+    }
     if (!taken)
         p->account[k] = SIZE_MAX;
     p->counted |= OD_BIT(k);
@@ -530,7 +537,9 @@ void od_runtime_close_parts(const od_task *task, unsigned k)
     device[k].task[i] = device[k].task[--device[k].count];
     update(task, k);
     settle_pages(k);
-    if (!device[k].count)
+    if (device[k].count == 0) {
+        device[k].taken = 0;
         od_turns_end(&turns, k, od_clock_ns());
+    }
     od_runtime_unlock();
 }

@@ -200,6 +200,20 @@ static bool has_space(void)
     return false;
 }
 
+/* Workers and threads of kernels count where the user limits the threads of the process: regions of the program, and
+ * leagues of kernels, would have fewer. */
+static bool has_threads(void)
+{
+    enum { PLENTY = 4 };
+    const char *text = od_environment("KMP_DEVICE_THREAD_LIMIT");
+    text = text ? text : od_environment("KMP_ALL_THREADS");
+    int limit = text ? atoi(text) : 0; /* or a word: none */
+    if (limit <= 0 || limit >= PLENTY * (REAL(omp_get_max_threads)() + (int)od_runtime.devices.count))
+        return true;
+    od_log(OD_LOG_WARNING, "runtime", "KMP_DEVICE_THREAD_LIMIT leaves no threads for devices: nothing is scheduled");
+    return false;
+}
+
 /* malloc() reserves addresses for each thread that calls it, unless told not to. */
 static void keep_arenas_together(void)
 {
@@ -230,7 +244,7 @@ static bool open_backend(void)
 /* False: there is not enough memory, or there are not enough threads. */
 static bool start_all(void)
 {
-    if (!has_space())
+    if (!has_space() || !has_threads())
         return false;
     keep_arenas_together();
     if (od_cpu_are_alone())

@@ -157,6 +157,7 @@ od_record *od_host_task_record(od_kmp_task *task, int32_t flags, bool detachable
                           .entry = task->entry,
                           .code = od_task_code(task->entry),
                           .detachable = detachable,
+                          .is_host = true,
                           .at_end = od_runtime_ending(),
                           .flags = flags,
                           .created_ns = od_tracing_creation(),

@@ -9,9 +9,11 @@
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
+#include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/constructs.h"
 #include "util/memory.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* --- what the host may use --------------------------------- */
@@ -46,12 +48,30 @@ static od_level_use *scheduler_uses(const od_record *record, od_level_use *few)
     return uses;
 }
 
+static atomic_uint awaited; /* tasks that schedule something and are not ready */
+
+static bool schedules(const od_record *record)
+{
+    return !record->is_host || record->code->kind != OD_ENTRY_HOST;
+}
+
+/* A host task with nothing to schedule before it that waits: no priority, and nothing that is planned, follows from
+ * it. Long chains of host tasks are therefore cheap. Whoever wants to see the whole graph does. */
+static bool is_beside(const od_record *record)
+{
+    const od_options *options = od_runtime_options();
+    if (schedules(record) || atomic_load_explicit(&awaited, memory_order_relaxed))
+        return false;
+    return !options->sched.guard && !options->memory.spill_limit && !*options->record &&
+           !od_tracing_wanted(options->trace);
+}
+
 /* The scheduler does not see data constructs: no device needs data for them, so they are no reason to keep any
  * there. */
 void od_task_submit(od_record *record)
 {
     od_level_use few[USES_AT_ONCE];
-    if (!od_runtime_started())
+    if (!od_runtime_started() || is_beside(record))
         return;
     od_level_use *uses = scheduler_uses(record, few);
     od_engine *engine = od_runtime_lock();
@@ -59,6 +79,9 @@ void od_task_submit(od_record *record)
     double seconds = record->shares_nothing ? 0 : od_entry_weight(record->code);
     record->submitted = seconds > 0;
     record->number = od_recorder_create(seconds, record->depends, record->ndepends);
+    record->schedules = record->submitted && schedules(record);
+    if (record->schedules)
+        atomic_fetch_add_explicit(&awaited, 1, memory_order_relaxed);
     if (record->submitted)
         record->submission = od_engine_submit(engine, record->code, seconds, uses, (uint32_t)record->ndepends);
     if (record->shares_nothing)
@@ -73,6 +96,9 @@ void od_task_unsubmit(od_record *record)
     od_construct_begin(record);
     if (!record->submitted)
         return;
+    if (record->schedules)
+        atomic_fetch_sub_explicit(&awaited, 1, memory_order_relaxed);
+    record->schedules = false; /* of a host task with a gate the second time */
     od_engine *engine = od_runtime_lock();
     record->bottom = od_engine_unsubmit(engine, &record->submission);
     od_runtime_unlock();

@@ -220,9 +220,10 @@ packed_programs() {
 }
 
 # What is sent to a machine with a GPU: packed, unpacked, all its parts from the first to the last, and the folder that they
-# leave. GPU_CHECK=FOLDER: not the quick figures, and the folder is kept.
+# leave; the benchmarks with one LLVM, since they are NVIDIA's libraries' work and not the plug-in's. GPU_CHECK=FOLDER: not
+# the quick figures, and the folder is kept.
 check() {
-    local name how=(--quick --limit 3600) results=$work/results # on a busy machine, too
+    local name parts=(facts smoke leak figures) rows=(in-core streams cublasxt managed ompdarts) how=(--quick --limit 3600) results=$work/results # on a busy machine, too
     [ -z "${GPU_CHECK-}" ] || { how=(); results=$(realpath -m "$GPU_CHECK"); }
     packed_programs
     "$sources/../../bench/gpu/pack.sh" "$work/build" "$work/pack.tar" >"$work/out" 2>"$work/err"
@@ -232,16 +233,20 @@ check() {
     for name in "$work"/*-nvptx.kernels; do
         mv "$name" "$work/pack/bin/$(basename "$name" -nvptx.kernels).kernels"
     done
+    if [[ $E2E_NVPTX_CLANG == *llvm-22* && -z "${GPU_CHECK-}" ]]; then
+        rm "$work"/pack/bin/{gemm3d,cholesky}
+        parts=(facts smoke leak) rows=()
+    fi
     unset OMPDARTS_BACKEND
     (cd "$work" && "$patient" 3600 pack/gpu-check.sh "${how[@]}" "$results") >"$work/out" 2>&1
     expect_exit 0 $? gpu-check.sh
-    for name in facts smoke leak figures; do
+    for name in "${parts[@]}"; do
         grep -q "^$name .* right$" "$results/summary.txt" || fail "$name: $(tail -n 20 "$results/$name.txt")"
     done
-    for name in in-core streams cublasxt managed ompdarts; do
+    for name in "${rows[@]}"; do
         [ "$(grep -c "^| $name " "$results/figures.txt")" -ge 3 ] || fail "no rows of $name: $(cat "$results/figures.txt")"
     done
-    rm "$work"/pack/bin/{gemm3d,cholesky}
+    rm -f "$work"/pack/bin/{gemm3d,cholesky}
     (cd "$work" && CUDA_DOUBLE_LOST_KERNEL=0:1 pack/gpu-check.sh --limit 60 broken) >"$work/out" 2>&1
     expect_exit 1 $? "gpu-check.sh on a broken GPU"
     grep -q "^smoke .* WRONG, see smoke.txt" "$work/broken/summary.txt" || fail "$(cat "$work/broken/summary.txt")"

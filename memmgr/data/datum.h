@@ -96,6 +96,7 @@ static inline od_mapping od_region_mapping(const od_region *region)
 
 struct od_datum {
     uint32_t id;       /* dense and reused after od_directory_remove(): policies index arrays with it */
+    uint32_t tie;      /* what random choices tell it by: its id, or that of the datum which it stands for in a play */
     uintptr_t base;    /* host address */
     size_t size;       /* bytes */
     uint64_t valid;    /* bit p: place p holds the current contents */

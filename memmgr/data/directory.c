@@ -205,6 +205,7 @@ static void id_take(od_directory *dir, od_datum *datum)
     } else {
         datum->id = dir->id_limit++;
     }
+    datum->tie = datum->id;
     dir->ids[datum->id] = (id_slot){.datum = datum, .next_free = NO_ID};
 }
 

@@ -135,6 +135,36 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
     return count;
 }
 
+/* As the first candidates say it. */
+static int all_or_chosen(const od_settings *s, bool all)
+{
+    int other = all ? ALL : OD_ACTIVE_CHOSEN;
+    return all == s->policy.ops->chooses_active ? other : OD_ACTIVE_AS_POLICY;
+}
+
+bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate)
+{
+    enum { ACTIVE = 3 };
+    static const double ahead[] = {0, 3, 12, 1, 36};
+    static const char *const policies[][2] = {
+        {"darts", "luf"},       {"dmdas", "luf"},         {"dmdas", "lru"}, {"dmdas:bus", "luf"},
+        {"dmdar", "luf"},       {"stationary", "belady"}, {"lws", "luf"},   {"darts:alg12", "luf"},
+        {"dmdas:bus=3", "luf"}, {"dmdar", "lru"},         {"lws", "lru"},   {"ap", "luf"},
+        {"dmdar:bus", "luf"},   {"eager", "lru"},         {"ap", "lru"},    {"eager", "luf"}};
+    const char *const *policy = policies[number / ACTIVE % (sizeof policies / sizeof *policies)];
+    struct kind kind = {policy[0], policy[1], ahead[number / ACTIVE / (sizeof policies / sizeof *policies)], 0, false};
+    if (!complete(&kind, work, candidate))
+        return false;
+    if (number % ACTIVE == 0)
+        liken(candidate, &best->settings, true);
+    else if (work->ndevices == 1 || work->given->active > 0)
+        return false;
+    else
+        candidate->settings.active = all_or_chosen(&candidate->settings, number % ACTIVE == 1);
+    od_candidate_name(candidate);
+    return true;
+}
+
 /* One that differs in one thing. */
 static void add(od_candidate *candidates, unsigned most, unsigned *count, const od_candidate *c)
 {

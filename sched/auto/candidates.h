@@ -34,4 +34,9 @@ unsigned od_candidates_near(od_candidate *candidates, unsigned most, const od_ca
 /* Those that have another policy and eviction rule than the best of them, and the same active devices. */
 unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_candidate *best, const od_work *work);
 
+/* The other combinations of policy and rule, lookahead, and active devices (those of the best, all, as many as load
+ * fastest), one by one. False: this one is not to be tried; there are none from OD_CANDIDATES_GRID on. */
+enum { OD_CANDIDATES_GRID = 16 * 5 * 3 };
+bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate);
+
 #endif

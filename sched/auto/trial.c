@@ -97,9 +97,19 @@ static bool try_some(od_trial *t, const od_candidate *candidates, unsigned count
     return least(t) < before;
 }
 
+static bool try_grid(od_trial *t)
+{
+    od_candidate candidate;
+    const od_prediction *best = t->leader;
+    for (unsigned i = 0; i < OD_CANDIDATES_GRID && !t->over; i++)
+        if (od_candidates_of_grid(i, &best->candidate, &t->work, &candidate))
+            try_one(t, &candidate);
+    return t->leader != best;
+}
+
 static void search(od_trial *t)
 {
-    enum { ROUNDS = 4 };
+    enum { ROUNDS = 8 };
     od_candidate candidates[OD_CANDIDATES_MAX];
     try_some(t, candidates, od_candidates(candidates, OD_CANDIDATES_MAX, &t->work));
     bool better = t->leader;
@@ -108,6 +118,7 @@ static void search(od_trial *t)
         better = try_some(t, candidates, count);
         count = od_candidates_alike(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
         better |= try_some(t, candidates, count);
+        better = better || try_grid(t);
     }
     if (t->leader && (!t->best || t->leader->seconds < t->best->seconds))
         t->best = t->leader;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What is known, played forward under settings one after the other: those of now, then the candidates, then what is
- * near the best of them, and other policies with what is best of all else, until nothing there is better. Where there
- * are CPU workers all of it is done with them, then without.
+ * near the best of them, and other policies with what is best of all else, until nothing there is better; then all
+ * other combinations, and if one of those is the best, what is near it. Where there are CPU workers all of it is done
+ * with them, then without.
  *
  * A play ends as soon as it cannot be better than the best so far; what is known of it then is a lower bound. When the
  * trial has had its processor time, it ends too, in the middle of a play.

@@ -17,7 +17,7 @@ struct copier {
     uint32_t *number;             /* by id of known tasks: in the copy plus one */
     uint32_t *of_datum, *of_item; /* likewise of data, and of items that have none yet */
     const od_datum **datum;       /* by id: those that matter */
-    uint32_t ndata, naccesses, nafter;
+    uint32_t ndata, naccesses, nafter, nlater;
     uint64_t now_ns;
 };
 
@@ -125,9 +125,9 @@ static void add_after(struct copier *c, const od_known_task *known, od_play_task
 
 /* --- data -------------------------------------------------------------------------------- */
 
-static uint32_t add_datum(struct copier *c, size_t bytes, uint64_t valid)
+static uint32_t add_datum(struct copier *c, size_t bytes, uint64_t valid, uint32_t tie)
 {
-    c->copy->data[c->ndata] = (od_play_datum){bytes ? bytes : 1, valid};
+    c->copy->data[c->ndata] = (od_play_datum){bytes ? bytes : 1, valid, tie};
     return c->ndata++;
 }
 
@@ -147,7 +147,13 @@ static void add_data(struct copier *c)
         }
     for (uint32_t id = 0; id < od_directory_id_limit(c->e->directory); id++)
         if (c->datum[id])
-            c->of_datum[id] = add_datum(c, c->datum[id]->size, c->datum[id]->valid & ~c->e->lost);
+            c->of_datum[id] = add_datum(c, c->datum[id]->size, c->datum[id]->valid & ~c->e->lost, c->datum[id]->tie);
+}
+
+/* Of a datum that is not there yet: as if those were made in this order. */
+static uint32_t later_tie(struct copier *c)
+{
+    return od_directory_id_limit(c->e->directory) + c->nlater++;
 }
 
 static uint32_t number_of(struct copier *c, const od_known_item *item)
@@ -156,7 +162,7 @@ static uint32_t number_of(struct copier *c, const od_known_item *item)
         return c->of_datum[item->datum->id];
     double size = item->size ? (double)item->size : c->e->known->mean_size;
     if (!c->of_item[item->id])
-        c->of_item[item->id] = add_datum(c, (size_t)size, OD_BIT(OD_HOST)) + 1;
+        c->of_item[item->id] = add_datum(c, (size_t)size, OD_BIT(OD_HOST), later_tie(c)) + 1;
     return c->of_item[item->id] - 1;
 }
 

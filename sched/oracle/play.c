@@ -112,8 +112,10 @@ static od_status make_data(od_player *p)
     od_status status = OD_OK;
     for (uint32_t d = 0; !status && d < problem->ndata; d++) {
         status = od_engine_datum(p->engine, next, problem->data[d].bytes, &p->datum[d]);
-        if (!status)
+        if (!status) {
             p->datum[d]->keep = true;
+            p->datum[d]->tie = problem->data[d].tie;
+        }
         next += problem->data[d].bytes;
     }
     uint32_t at = 0;

@@ -9,6 +9,7 @@
 typedef struct od_play_datum {
     size_t bytes;
     uint64_t valid; /* bit p: place p holds the current contents; 0: they are undefined */
+    uint32_t tie;   /* as in od_datum */
 } od_play_datum;
 
 typedef struct od_play_access {

@@ -155,7 +155,7 @@ static od_status meet_datum(struct naive *naive, od_datum *datum)
         return OD_ENOMEM;
     }
     for (unsigned k = 0; k < naive->env.ndevices; k++) {
-        known.tie[k] = od_missing_tie(naive->env.seed, k, datum->id) | UINT32_C(1) << 31;
+        known.tie[k] = od_missing_tie(naive->env.seed, k, datum->tie) | UINT32_C(1) << 31;
         known.present[k] = is_present(naive, datum, k);
     }
     naive->known[naive->nknown++] = known;

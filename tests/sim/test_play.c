@@ -172,13 +172,15 @@ static void test_auto(void **unused)
 {
     static const char *const cases[][2] = {{"cholesky:n=8", "nvlink"},  {"lu:n=6", "pcie"},
                                            {"gemm3d:n=5", "pcie-half"}, {"gemm2d:n=9", "gemini"},
-                                           {"cholesky:n=3", "pcie"},    {"sparse2d:n=20", "pcie"}};
+                                           {"cholesky:n=3", "pcie"},    {"sparse2d:n=20", "pcie"},
+                                           {"sparse2d:n=16", "nvlink"}};
     (void)unused;
-    for (unsigned i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
-        const char *const *c = cases[i / 2];
+    static const unsigned devices[] = {2, 3, 6};
+    for (unsigned i = 0; i < 3 * sizeof cases / sizeof *cases; i++) {
+        const char *const *c = cases[i / 3];
         sim_workload workload;
         sim_graph graph = world_workload(c[0], 1, &workload);
-        world_setting setting = {.platform = c[1], .devices = i % 2 ? 2 : 6, .memory = (size_t)400 << 20, .seed = 1};
+        world_setting setting = {.platform = c[1], .devices = devices[i % 3], .memory = (size_t)400 << 20, .seed = 1};
         double ours = of_auto(&graph, &workload, setting), best = best_of(&graph, &workload, setting);
         if (ours > 1.01 * best)
             fail_msg("%s on %s x%u: auto %g, others %g", c[0], c[1], setting.devices, ours, best);

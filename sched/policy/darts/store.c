@@ -221,7 +221,7 @@ static void open_source(od_missing *missing, const od_datum *datum)
         absent |= od_datum_is_expected(datum, k) ? 0 : OD_BIT(k);
         missing->views[k].want[datum->id] = (struct want){0};
         missing->views[k].planned_reads[datum->id] = 0;
-        set_tie(&missing->views[k], datum->id, od_missing_tie(missing->env.seed, k, datum->id) | UINT32_C(1) << 31);
+        set_tie(&missing->views[k], datum->id, od_missing_tie(missing->env.seed, k, datum->tie) | UINT32_C(1) << 31);
     }
     missing->absent[datum->id] = absent;
     od_missing_ask_transfer(missing, datum->id);

@@ -6,7 +6,9 @@
 
 #include <cmocka.h>
 
+#include "sched/auto/candidates.h"
 #include "sched/auto/iterations.h"
+#include "sched/phase/active.h"
 #include "tests/unit/policy/model.h"
 
 #include <stdio.h>
@@ -116,6 +118,36 @@ static void goes_on_without_a_lost_device(void **state)
     model_free(&graph);
 }
 
+/* Each combination once, with what the user has given. */
+static void the_grid_has_every_combination(void **state)
+{
+    static od_candidate grid[OD_CANDIDATES_GRID];
+    od_settings given = {.buffer = 3, .evict = od_evict_find("luf"), .active = OD_ACTIVE_AS_POLICY};
+    char error[256];
+    unsigned count = 0, looked_for = 0;
+    (void)state;
+    assert_int_equal(od_policy_choose("darts", &given.policy, error, sizeof error), OD_OK);
+    od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .mean_seconds = 0.001};
+    od_candidate best = {.settings = given, .policy = "darts"};
+    best.settings.devices = 5;
+    best.settings.active = 2;
+    for (unsigned i = 0; i < OD_CANDIDATES_GRID; i++)
+        count += od_candidates_of_grid(i, &best, &work, &grid[count]);
+    assert_int_equal(count, OD_CANDIDATES_GRID);
+    for (unsigned i = 0; i < count; i++) {
+        looked_for += strcmp(grid[i].name, "dmdas+lru, buffer 3, lookahead 0.003 s, as many devices as load fastest") == 0;
+        looked_for += strcmp(grid[i].name, "lws+luf, buffer 3, lookahead 0.012 s, devices 0 2") == 0;
+        for (unsigned j = 0; j < i; j++)
+            assert_string_not_equal(grid[i].name, grid[j].name);
+    }
+    assert_int_equal(looked_for, 2);
+    given.lookahead = 0.5;
+    given.active = 3;
+    for (unsigned i = 0; i < OD_CANDIDATES_GRID; i++)
+        if (od_candidates_of_grid(i, &best, &work, &grid[0]))
+            assert_true(grid[0].settings.lookahead >= 0.5 && i % 3 == 0);
+}
+
 /* --- iterations ------------------------------------------------------------------------------ */
 
 enum { ROUNDS = 10 };
@@ -216,6 +248,7 @@ int main(void)
         cmocka_unit_test(tries_what_it_can_afford),
         cmocka_unit_test(says_what_it_expects),
         cmocka_unit_test(goes_on_without_a_lost_device),
+        cmocka_unit_test(the_grid_has_every_combination),
         cmocka_unit_test(iterations_do_not_slow_down),
         cmocka_unit_test(measured_times_decide),
         cmocka_unit_test(what_is_kept_is_bounded),

@@ -47,7 +47,7 @@
 #include "util/container/registry.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 9, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 10, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 
@@ -80,6 +80,7 @@ typedef struct od_policy_env {
      * would have to once contents exist; never 0. */
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
+    const double *slowness; /* by device: times that a task takes there its `duration`; NULL: once everywhere */
     double inbound; /* bytes/s from the host into all devices together, when all load at once */
     /* All tasks that the engine knows of and that are not done (sched/graph/known.h); NULL unless the policy
      * asks for it. The engine adds, takes and removes tasks; the policy may claim them for devices. */
@@ -143,6 +144,21 @@ typedef struct od_policy_ops {
     /* Checks every invariant of its structures; tests and debug builds call it after every event. May be NULL. */
     bool (*is_valid)(void *state);
 } od_policy_ops;
+
+/* Predicted seconds of work on device k, from those that tasks name. */
+static inline double od_policy_seconds(const od_policy_env *env, double duration, unsigned k)
+{
+    return env->slowness ? duration * env->slowness[k] : duration;
+}
+
+/* What the first n devices do at once, in devices as fast as predicted; n if all are. */
+static inline double od_policy_speed(const od_policy_env *env, unsigned n)
+{
+    double speed = 0;
+    for (unsigned k = 0; k < n; k++)
+        speed += 1 / od_policy_seconds(env, 1, k);
+    return speed;
+}
 
 static inline bool od_policy_is_idle(const od_policy_env *env, unsigned k)
 {

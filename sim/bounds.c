@@ -53,10 +53,19 @@ double sim_bound_compulsory(const sim_graph *graph)
     return bytes;
 }
 
+static double least_slowness(const sim_machine *machine)
+{
+    double least = (double)INFINITY;
+    for (unsigned k = 0; k < machine->ndevices; k++)
+        least = fmin(least, machine->platform->topology->slowness[k]);
+    return least;
+}
+
 /* Where it ends first. */
 static double least_seconds(const sim_graph *graph, const sim_machine *machine, uint32_t t)
 {
-    double seconds = sim_task_seconds(graph, machine->platform, t), host = sim_task_host_seconds(graph, machine, t);
+    double seconds = sim_task_seconds(graph, machine->platform, t) * least_slowness(machine);
+    double host = sim_task_host_seconds(graph, machine, t);
     return host > 0 ? fmin(seconds, host) : seconds;
 }
 
@@ -112,7 +121,8 @@ static double compute_bound(const sim_graph *graph, const sim_machine *machine)
         double host = sim_task_host_seconds(graph, machine, t);
         tasks[t] = (pair){sim_task_seconds(graph, machine->platform, t), host > 0 ? host : (double)INFINITY};
     }
-    double seconds = area(tasks, graph->ntasks, machine->ndevices * machine->platform->slots, machine->cpus);
+    double speed = sim_platform_speed(machine->platform, machine->ndevices);
+    double seconds = area(tasks, graph->ntasks, speed * machine->platform->slots, machine->cpus);
     free(tasks);
     return seconds;
 }

@@ -315,6 +315,8 @@ static void add_way(sim_platform *platform, struct numbered *numbered, int from,
         sim_checked(NULL);
 }
 
+static const double usual_speed = 1e9; /* of a device for which kernel times are as they stand */
+
 static void make_topology(sim_platform *platform)
 {
     static struct numbered numbered;
@@ -322,6 +324,8 @@ static void make_topology(sim_platform *platform)
     numbered.count = 0;
     platform->topology = sim_checked(od_topology_create(platform->ndevices));
     platform->topology->turns = platform->turns;
+    for (int k = 0; k < n; k++)
+        platform->topology->slowness[k] = usual_speed / sg_host_get_speed(platform->device[k]);
     for (int k = 0; k < n; k++)
         add_way(platform, &numbered, OD_HOST, k);
     for (int k = 0; k < n; k++)
@@ -435,6 +439,14 @@ void sim_platform_free(sim_platform *platform)
 od_link sim_platform_link(const sim_platform *platform, int from, int to, unsigned ndevices)
 {
     return od_topology_link(platform->topology, from, to, ndevices);
+}
+
+double sim_platform_speed(const sim_platform *platform, unsigned ndevices)
+{
+    double speed = 0;
+    for (unsigned k = 0; k < ndevices; k++)
+        speed += 1 / platform->topology->slowness[k];
+    return speed;
 }
 
 double sim_platform_inbound(const sim_platform *platform, unsigned ndevices)

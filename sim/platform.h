@@ -15,6 +15,8 @@
  *   core-kernels  file with their kernel times, beside the platform file
  *   core-peak     GFlop/s of a core
  *
+ * Kernels take the time in the table on a host gpuK of speed 1Gf, and half of it on one of 2Gf.
+ *
  * Kernel times: lines "NAME TILE SECONDS # where it comes from"; of cores "NAME TILE SECONDS [CORES]", of a worker of
  * so many (1). For a tile size that is not there the time is scaled from the nearest one by the number of operations,
  * (TILE / nearest)^3; for a number of cores that is not there, likewise from the nearest one, as if each core more
@@ -68,6 +70,8 @@ const char *const *sim_platform_names(void);
 od_link sim_platform_link(const sim_platform *platform, int from, int to, unsigned ndevices);
 /* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */
 double sim_platform_inbound(const sim_platform *platform, unsigned ndevices);
+/* What the first devices compute at once, in devices for which kernel times are as they stand. */
+double sim_platform_speed(const sim_platform *platform, unsigned ndevices);
 /* Time of one call, or 0: the table has no such kernel. */
 double sim_platform_seconds(const sim_platform *platform, const char *kernel, uint32_t tile);
 /* Likewise on so many cores of the host together. */

@@ -265,7 +265,9 @@ static void host_copier_main(int argc, char **argv)
 static void worker_main(int argc, char **argv)
 {
     simulation *s = sim_running();
-    device *self = &s->device[sim_actor_number(argc, argv)];
+    unsigned k = sim_actor_number(argc, argv);
+    device *self = &s->device[k];
+    double slowness = k < s->machine->ndevices ? s->machine->platform->topology->slowness[k] : 1;
     sg_sem_t own = self->own ? self->own[self->workers++] : NULL;
     for (;;) {
         sg_sem_acquire(self->work);
@@ -273,7 +275,7 @@ static void worker_main(int argc, char **argv)
         await_release(s);
         double start = simgrid_get_clock();
         uint32_t t = sim_task_number(s, task);
-        sg_actor_sleep_for(task->place == OD_HOST ? task->host_seconds : s->seconds[t]);
+        sg_actor_sleep_for(task->place == OD_HOST ? task->host_seconds : s->seconds[t] * slowness);
         if (s->replay)
             sim_replay_await_end(s, own, t);
         s->end = simgrid_get_clock();

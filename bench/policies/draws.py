@@ -4,8 +4,8 @@
 
 usage: draws.py [--seconds S] [--seed N] [--first N] [--graphs FILE...] [--sim PROGRAM]
 
-Draws machines (1 to 16 devices; shared, half-duplex, per-pair, tree-shaped and switched links, or devices with links of
-unequal speed) and cases (workload or recorded run, size, memory from eight tiles to plenty) until the time is over, and
+Draws machines (1 to 16 devices, of which one in four has unequal ones; shared, half-duplex, per-pair, tree-shaped and
+switched links, or links of unequal speed) and cases (workload or recorded run, size, memory from eight tiles to plenty) until the time is over, and
 runs each under auto and under every other policy and setting of SETTINGS. Prints a line per draw (its number, ratio of
 auto to the best of the others, 1 is as fast, and which that was), then how many draws reach 0.99, and the least ratio.
 A draw's number and the seed make it: --first begins with another one.
@@ -28,6 +28,7 @@ POLICIES = ("darts", "darts:alg12", "stationary", "dmdas", "dmdas+luf", "dmdas:b
             "lws+luf", "eager", "ap+luf")
 SETTINGS = [(policy, lookahead, active)
             for policy in POLICIES for lookahead in (0, 0.003, 0.012) for active in ("all", "auto")]
+SETTINGS += [(policy, 0, "all") for policy in ("dmda", "ap", "hfp", "mhfp", "rcm", "mst", "hypergraph")]
 TILE = 1920 * 1920 * 4 / 2**20  # MiB
 MOST_MEMORY = 2500
 RECORDED = PLATFORMS.parents[1] / "tests" / "sim" / "data" / "cholesky.graph"
@@ -74,6 +75,14 @@ def unequal(make, rng, devices):
     return p
 
 
+def with_speeds(platform, rng):
+    """Devices of one machine in four compute at different speeds."""
+    if platform.devices > 1 and rng.random() < 0.25:
+        platform.speed = [rng.choice((0.25, 0.5, 1, 1, 2)) for _ in range(platform.devices)]
+        platform.about += f" Speeds {' '.join(str(speed) for speed in platform.speed)}."
+    return platform
+
+
 def machine(make, rng):
     """A platform and its number of devices."""
     devices, shape = rng.randint(1, 16), rng.choice(("bus", "half", "nopeer", "pairs", "tree", "switch", "unequal"))
@@ -95,6 +104,7 @@ def memory(rng):
 def draw(make, rng, folder, graphs):
     """Options of one case."""
     platform, devices = machine(make, rng)
+    with_speeds(platform, rng)
     path = folder / "machine.xml"
     path.write_text(platform.text(), encoding="ascii")
     workload = rng.choice([*sorted(LARGEST), "recorded"])

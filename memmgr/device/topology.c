@@ -16,16 +16,21 @@ od_topology *od_topology_create(unsigned ndevices)
         return NULL;
     t->ndevices = ndevices;
     t->way = od_calloc((ndevices + 1) * (size_t)(ndevices + 1), sizeof *t->way);
-    if (t->way)
-        return t;
-    free(t);
-    return NULL;
+    t->slowness = od_malloc((ndevices + (size_t)1) * sizeof *t->slowness);
+    if (!t->way || !t->slowness) {
+        od_topology_destroy(t);
+        return NULL;
+    }
+    for (unsigned k = 0; k < ndevices; k++)
+        t->slowness[k] = 1;
+    return t;
 }
 
 void od_topology_destroy(od_topology *t)
 {
     if (!t)
         return;
+    free(t->slowness);
     free(t->capacity);
     free(t->way);
     free(t->on_way);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The topology of a machine, as plain data: links, and which of them the way from each place to each other one uses.
+ * The topology of a machine, as plain data: links, which of them the way from each place to each other one uses, and
+ * how fast its devices are beside each other.
  *
  * A link is what transfers share: a bus, one direction of it, a switch's port, a cable between two GPUs. A bus of both
  * directions is one link on the ways in and out, a full-duplex one is two; in a tree a way uses several. Transfers that
@@ -29,6 +30,7 @@ typedef struct od_way {
 typedef struct od_topology {
     unsigned ndevices;
     bool turns;       /* one transfer at a time, first come, first served */
+    double *slowness; /* by device: times that a task takes there what is predicted for it; 1 unless it is set */
     double *capacity; /* by link: bytes/s */
     uint32_t nlinks, links_room;
     od_way *way;      /* by row (from) and column (to), the host last */

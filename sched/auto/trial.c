@@ -145,10 +145,12 @@ void od_trial_run(od_trial *t, uint64_t most_ns)
     int32_t *levels = od_play_levels(&t->copy.problem); /* once for all plays; NULL: each works them out */
     t->end_ns = most_ns < UINT64_MAX - begun_ns ? begun_ns + most_ns : UINT64_MAX;
     t->copy.problem.priority = levels;
+    t->copy.problem.findings = &t->findings;
     t->copy.problem.stop = is_over;
     t->copy.problem.stop_data = t;
     try_all(t);
     t->copy.problem.priority = NULL;
+    t->copy.problem.findings = NULL;
     free(levels);
     t->cost_ns = od_engine_processor_ns(t->engine, true) - begun_ns;
 }

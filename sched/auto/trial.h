@@ -13,6 +13,7 @@
 
 #include "sched/auto/candidates.h"
 #include "sched/engine/copy.h"
+#include "sched/phase/active.h"
 
 enum { OD_TRIAL_MOST = 1024 };
 
@@ -28,6 +29,7 @@ typedef struct od_trial {
     od_engine_copy copy;
     od_settings given;
     od_work work;
+    od_active_findings findings;
     uint64_t end_ns;  /* by that clock */
     bool over;        /* that has come */
     uint64_t cost_ns; /* that it has taken of it */

@@ -101,6 +101,7 @@ bool od_engine_choose_active(od_engine *e)
     if (choice && od_active_begin(&e->active, &e->env, e->known, &choice->estimate) == OD_OK) {
         choice->job = (od_background){.run = find, .done = adopt};
         choice->e = e;
+        choice->estimate.findings = e->known->taken.count || e->stats.tasks ? NULL : e->config.findings;
         od_engine_background(e, &choice->job, e->config.policy->places_at_arrival ? 0 : e->known->open.count);
     } else {
         free(choice);

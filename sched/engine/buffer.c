@@ -100,7 +100,7 @@ static bool looks_ahead(const od_engine *e, const od_device *device)
         device->buffer.count >= OD_MOST_AHEAD || !leaves_enough(e, device->buffer.count + 1))
         return false;
     od_buffer_add_load(&load, &device->buffer);
-    return load.seconds < e->config.lookahead;
+    return load.seconds * e->slowness[device - e->device] < e->config.lookahead;
 }
 
 /* The device with the fewest tasks that still has room in its buffer and was not in `refused`. */

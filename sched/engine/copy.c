@@ -76,12 +76,12 @@ static bool find_tasks(struct copier *c)
 
 static const double least = 1e-9; /* every task takes some time */
 
-/* On a device, what is left of it. */
+/* On a device, what is left of it, as `duration` counts. */
 static double seconds_of(const struct copier *c, const od_known_task *known)
 {
     double seconds = known->seconds;
     if (known->task && known->task->state == OD_TASK_RUNNING && known->task->place != OD_HOST)
-        seconds -= (double)(c->now_ns - known->task->start_ns) * 1e-9;
+        seconds -= (double)(c->now_ns - known->task->start_ns) * 1e-9 / c->e->slowness[known->task->place];
     return fmax(seconds, least);
 }
 

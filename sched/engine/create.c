@@ -47,6 +47,7 @@ static od_device_load device_load(void *engine, unsigned k)
     od_device_load load = {.running = running, .loads = device->loads, .seconds = device->running_seconds};
     od_buffer_add_load(&load, &device->committed);
     od_buffer_add_load(&load, &device->buffer);
+    load.seconds *= e->slowness[k];
     return load;
 }
 
@@ -146,6 +147,9 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
                              .background = background,
                              .planned = od_is_observed(e) ? planned : NULL,
                              .decided = od_is_observed(e) ? decided : NULL};
+    e->env.slowness = e->slowness;
+    for (unsigned k = 0; k < config->ndevices; k++)
+        e->slowness[k] = config->topology ? config->topology->slowness[k] : 1;
     e->directory = od_directory_create(config->ndevices);
     e->forecast = od_forecast_create();
     e->levels = config->ranked ? NULL : od_levels_create();

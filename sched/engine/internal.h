@@ -107,6 +107,7 @@ struct od_engine {
     size_t room; /* of the largest task buffer so far */
     size_t largest; /* bytes that the largest task for devices so far needs there */
     od_policy_env env;
+    double slowness[OD_MAX_DEVICES]; /* by device: times that a task takes there its `duration` */
     od_known *known; /* NULL: not wanted */
     od_active active;
     od_admission admission;
@@ -368,7 +369,7 @@ void od_buffer_leave(od_engine *e, od_task *t, unsigned k);
 void od_buffer_take_back(od_engine *e, od_task *t, unsigned k);
 /* Fills the buffers of all devices. True: some task has been given. */
 bool od_buffer_fill(od_engine *e);
-void od_buffer_add_load(od_device_load *load, const od_list *tasks);
+void od_buffer_add_load(od_device_load *load, const od_list *tasks); /* seconds as tasks name them */
 
 /* host/offer.c */
 /* Gives CPU workers that have no task what suits them. True: something has been given. */

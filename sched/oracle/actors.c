@@ -263,7 +263,8 @@ static double end_of(od_player *p, const od_actor *a)
     if (a->device == p->p->ndevices)
         return p->now + task->host_seconds;
     double *until = &p->device[a->device].computes_until;
-    *until = p->p->in_turn ? fmax(*until, p->now) + task->seconds : p->now + task->seconds;
+    double seconds = task->seconds * p->p->topology->slowness[a->device];
+    *until = p->p->in_turn ? fmax(*until, p->now) + seconds : p->now + seconds;
     return *until;
 }
 

@@ -81,6 +81,7 @@ static od_status make_engine(od_player *p, const od_settings *s)
                                .lookahead = s->lookahead,
                                .active = s->active,
                                .devices = s->devices,
+                               .findings = problem->findings,
                                .slots = problem->slots,
                                .cpus = problem->cpus,
                                .devices_only = s->devices_only,
@@ -130,12 +131,13 @@ static od_status make_data(od_player *p)
 /* Of a device's work a CPU worker does at most so much in a second as of that task which devices accelerate least. */
 static double most_at_once(const od_play_problem *problem)
 {
-    unsigned left = problem->ndevices - (unsigned)__builtin_popcountll(problem->lost);
-    double most = 0;
+    double most = 0, speed = 0;
+    for (unsigned k = 0; k < problem->ndevices; k++)
+        speed += problem->lost & OD_BIT(k) ? 0 : 1 / problem->topology->slowness[k];
     for (uint32_t t = 0; problem->cpus && t < problem->ntasks; t++)
         if (problem->tasks[t].host_seconds > 0)
             most = fmax(most, problem->tasks[t].seconds / problem->tasks[t].host_seconds);
-    return left * (problem->in_turn ? 1 : problem->slots) + most * problem->cpus;
+    return speed * (problem->in_turn ? 1 : problem->slots) + most * problem->cpus;
 }
 
 double od_play_least(const od_play_problem *problem)

@@ -39,7 +39,10 @@ od_status od_active_begin(od_active *a, const od_policy_env *env, od_known *know
 {
     od_known_predict(known);
     *estimate =
-        (od_active_estimate){.ndevices = env->ndevices, .seconds = (double)INFINITY, .work = known->open_seconds};
+        (od_active_estimate){.ndevices = env->ndevices, .seconds = (double)INFINITY, .work = known->open_seconds,
+                             .buffer = env->buffer, .open = known->open.count};
+    for (unsigned n = 0; n <= env->ndevices; n++)
+        estimate->speed[n] = od_policy_speed(env, n);
     if (od_snapshot_create(&estimate->snapshot, known, env, 0))
         return OD_ENOMEM;
     a->first = !a->begun;
@@ -49,7 +52,7 @@ od_status od_active_begin(od_active *a, const od_policy_env *env, od_known *know
     return OD_OK;
 }
 
-void od_active_find(od_active_estimate *estimate)
+static void search(od_active_estimate *estimate)
 {
     static const double clearly = 0.97; /* one device more must bring that */
     static const double others = 0.05; /* so much longer each of the others makes it by what they wait for each other */
@@ -57,13 +60,37 @@ void od_active_find(od_active_estimate *estimate)
     estimate->snapshot.problem.memo = &estimate->memo;
     for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
         double loads = od_active_loads(&estimate->snapshot, estimate->ndevices, n);
-        double seconds = od_active_finish(estimate->work / n, loads);
+        double seconds = od_active_finish(estimate->work / estimate->speed[n], loads);
         if (seconds * (1 + others * (n - 1)) >= clearly * least)
             continue;
         least = seconds * (1 + others * (n - 1));
         estimate->seconds = seconds;
         estimate->count = n;
     }
+}
+
+static const struct od_active_finding *look_up(const od_active_estimate *estimate)
+{
+    const od_active_findings *all = estimate->findings;
+    for (unsigned i = 0; all && i < all->count; i++)
+        if (all->finding[i].open == estimate->open && all->finding[i].buffer == estimate->buffer)
+            return &all->finding[i];
+    return NULL;
+}
+
+void od_active_find(od_active_estimate *estimate)
+{
+    od_active_findings *all = estimate->findings;
+    const struct od_active_finding *found = look_up(estimate);
+    if (found) {
+        estimate->count = found->count;
+        estimate->seconds = found->seconds;
+        return;
+    }
+    search(estimate);
+    if (all && all->count < sizeof all->finding / sizeof *all->finding)
+        all->finding[all->count++] =
+            (struct od_active_finding){estimate->open, estimate->buffer, estimate->count, estimate->seconds};
 }
 
 void od_active_end(od_active *a, od_active_estimate *estimate)

@@ -25,6 +25,18 @@ typedef struct od_active {
     bool begun;       /* some estimate has */
 } od_active;
 
+/* What was found for one graph before any of it was given to a device, by what that depends on: engines that play the
+ * same graph share it. All zeros at first. */
+typedef struct od_active_findings {
+    struct od_active_finding {
+        size_t open; /* tasks */
+        unsigned buffer;
+        unsigned count;
+        double seconds;
+    } finding[16];
+    unsigned count;
+} od_active_findings;
+
 typedef struct od_active_estimate {
     od_snapshot snapshot;
     od_phase_memo memo;
@@ -32,6 +44,10 @@ typedef struct od_active_estimate {
     unsigned count; /* of devices that finish soonest */
     double seconds; /* until they do; infinite: there was no memory for the estimate */
     double work;    /* seconds of all tasks */
+    double speed[OD_MAX_DEVICES + 1]; /* of so many devices, in devices */
+    od_active_findings *findings; /* where it is looked up and noted, or NULL */
+    unsigned buffer;
+    size_t open;
 } od_active_estimate;
 
 void od_active_init(od_active *active, const od_policy_env *env, int count, bool policy_chooses);

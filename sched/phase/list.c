@@ -33,6 +33,7 @@ struct list {
     const od_phase_problem *p; /* of the graph */
     unsigned n;
     uint32_t window; /* tasks whose data are asked for before they run */
+    const double *slowness; /* NULL: all are alike */
     double share_of_load, bus;
     struct device *device;
     uint32_t *rings;
@@ -103,12 +104,17 @@ static double lacking(const struct list *w, uint32_t task, unsigned k)
     return seconds;
 }
 
+static double seconds_on(const struct list *w, uint32_t task, unsigned k)
+{
+    return w->slowness ? w->p->seconds[task] * w->slowness[k] : w->p->seconds[task];
+}
+
 static double completion(const struct list *w, uint32_t task, unsigned k, double now)
 {
     double computed = fmax(w->device[k].free_at, now) + w->device[k].backlog, own = lacking(w, task, k);
     if (own > 0)
         computed = fmax(computed, fmax(w->way_free, now) + w->planned_loads + own) + w->bus * own;
-    return computed + w->p->seconds[task];
+    return computed + seconds_on(w, task, k);
 }
 
 static void place(struct list *w, uint32_t task, double now)
@@ -128,7 +134,7 @@ static void place(struct list *w, uint32_t task, double now)
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
         w->asked[p->use[u]] |= OD_BIT(best);
     w->plan->place[task] = best;
-    w->device[best].backlog += p->seconds[task];
+    w->device[best].backlog += seconds_on(w, task, best);
     od_heap_push(&w->device[best].queue, task);
 }
 
@@ -178,8 +184,8 @@ static void advance(struct list *w, unsigned k, double now)
     d->first = (d->first + 1) % window;
     d->ncommitted--;
     d->running = task + 1;
-    d->free_at = fmax(now, w->arrival[task]) + w->p->seconds[task];
-    d->backlog -= w->p->seconds[task];
+    d->free_at = fmax(now, w->arrival[task]) + seconds_on(w, task, k);
+    d->backlog -= seconds_on(w, task, k);
     w->plan->order[w->started++] = task;
 }
 
@@ -253,6 +259,7 @@ static od_status make_with(const od_list_problem *problem, const od_phase_graph 
                      .p = p,
                      .n = devices,
                      .window = p->window ? p->window : 1,
+                     .slowness = problem->slowness,
                      .share_of_load = 1.0 / problem->devices,
                      .bus = bus,
                      .plan = plan};

@@ -122,17 +122,18 @@ static double on_the_bus(const struct dmda *dmda, struct loads loads)
 /* Seconds of work that k has been given, or will be. */
 static double given(const struct dmda *dmda, unsigned k)
 {
-    return dmda->env.load(dmda->env.engine, k).seconds + 1e-9 * (double)dmda->device[k].planned_ns;
+    return dmda->env.load(dmda->env.engine, k).seconds + 
+           od_policy_seconds(&dmda->env, 1e-9 * (double)dmda->device[k].planned_ns, k);
 }
 
 static double completion(const struct dmda *dmda, const od_task *task, unsigned k)
 {
-    double computed = given(dmda, k);
+    double computed = given(dmda, k), seconds = od_policy_seconds(&dmda->env, task->duration, k);
     struct loads loads = loads_of(dmda, task, k);
     if (dmda->bus <= 0 || loads.bytes == 0)
-        return computed + loads.seconds + task->duration;
+        return computed + loads.seconds + seconds;
     double own = on_the_bus(dmda, loads), loaded = 1e-9 * (double)dmda->planned_ns + own;
-    return (loaded > computed ? loaded : computed) + dmda->bus * own + task->duration;
+    return (loaded > computed ? loaded : computed) + dmda->bus * own + seconds;
 }
 
 /* Beside the device that would complete it next. */

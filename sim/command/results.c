@@ -97,7 +97,7 @@ void sim_print_table(const sim_command *c, const sim_graph *graph, const sim_mac
                (double)result->total.dropped_bytes / unit.per, unit.name, result->total.reruns);
     if (!c->workload.unit && flops > 0)
         printf("  speed    %12.1f GFlop/s of %.1f\n", ratio(flops, result->makespan) * 1e-9,
-               (machine->platform->peak * machine->ndevices +
+               (machine->platform->peak * sim_platform_speed(machine->platform, machine->ndevices) +
                 machine->platform->core_peak * machine->cpus * machine->cores) *
                    1e-9);
     if (c->cost != SIM_COST_IGNORED)

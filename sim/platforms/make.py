@@ -28,12 +28,12 @@ HEADER = """<?xml version='1.0'?>
 
 
 class Platform:
-    """Devices, links in bytes per second, and the links of each way."""
+    """Devices and their speeds (1: kernels take what the table says), links in bytes per second, the links of each way."""
 
     def __init__(self, about, devices, kernels, peak, peer, latency, slots=1):
         self.about, self.devices, self.kernels, self.peak, self.peer = about, devices, kernels, peak, peer
         self.latency, self.slots, self.more = latency, slots, {}
-        self.links, self.ways = {}, {}
+        self.links, self.ways, self.speed = {}, {}, [1] * devices
 
     def link(self, name, gigabytes):
         self.links[name] = gigabytes
@@ -46,7 +46,7 @@ class Platform:
         lines = [HEADER.format(about=self.about, kernels=self.kernels, peak=self.peak, peer="yes" if self.peer else "no",
                                slots=self.slots,
                                more="".join(f'      <prop id="{name}" value="{value}"/>\n' for name, value in self.more.items()))]
-        lines += [f'    <host id="gpu{k}" speed="1Gf"/>\n' for k in range(self.devices)]
+        lines += [f'    <host id="gpu{k}" speed="{self.speed[k]}Gf"/>\n' for k in range(self.devices)]
         lines.append(f'    <link id="latency" bandwidth="1000000GBps" latency="{self.latency}us" '
                      'sharing_policy="FATPIPE"/>\n')
         for name, bandwidth in self.links.items():

@@ -154,12 +154,9 @@ typedef struct change {
     const char *from, *to, *expected;
 } change;
 
-static bool is_refused_changed(void *argument)
+static bool write_changed(const change *c, char *path)
 {
-    static char text[1 << 16], path[] = "/tmp/ompdarts-platform-XXXXXX";
-    const change *c = argument;
-    char error[1024] = "";
-    sim_platform p;
+    static char text[1 << 16];
     FILE *original = fopen(SIM_PLATFORMS "/pcie.xml", "r"), *file = fdopen(mkstemp(path), "w");
     text[original ? fread(text, 1, sizeof text - 1, original) : 0] = '\0';
     const char *at = c->from ? strstr(text, c->from) : NULL;
@@ -169,12 +166,49 @@ static bool is_refused_changed(void *argument)
         fputs(c->to, file);
     fclose(original);
     fclose(file);
+    return !c->from || at;
+}
+
+static bool is_refused_changed(void *argument)
+{
+    char path[] = "/tmp/ompdarts-platform-XXXXXX";
+    const change *c = argument;
+    char error[1024] = "";
+    sim_platform p;
+    bool changed = write_changed(c, path);
     bool ok = sim_platform_load(path, &p, error, sizeof error) == OD_EINVAL && strstr(error, c->expected) &&
               !strchr(error, '\n');
     unlink(path);
     if (!ok)
         fprintf(stderr, "'%s' instead of '%s'\n", error, c->expected);
-    return ok && (!c->from || at);
+    return ok && changed;
+}
+
+/* gpu1 takes twice as long as its kernel times say, the others take that. */
+static bool has_a_slow_device(void *unused)
+{
+    char folder[] = "/tmp/ompdarts-platform-XXXXXX", path[64], times[64], error[1024] = "";
+    sim_platform p;
+    (void)unused;
+    if (!mkdtemp(folder))
+        return false;
+    snprintf(path, sizeof path, "%s/XXXXXX", folder);
+    snprintf(times, sizeof times, "%s/v100.times", folder);
+    bool ok = write_changed(&(change){"\"gpu1\" speed=\"1Gf\"", "\"gpu1\" speed=\"500Mf\"", ""}, path) &&
+              symlink(SIM_PLATFORMS "/v100.times", times) == 0 &&
+              sim_platform_load(path, &p, error, sizeof error) == OD_OK && near(p.topology->slowness[0], 1) &&
+              near(p.topology->slowness[1], 2) && near(sim_platform_speed(&p, 2), 1.5);
+    unlink(path);
+    unlink(times);
+    rmdir(folder);
+    fputs(error, stderr);
+    return ok;
+}
+
+static void test_speeds(void **unused)
+{
+    (void)unused;
+    assert_true(world_in_child(has_a_slow_device, NULL));
 }
 
 static void test_malformed(void **unused)
@@ -208,6 +242,7 @@ int main(void)
         cmocka_unit_test(test_cores),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_speeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

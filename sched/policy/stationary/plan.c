@@ -16,14 +16,23 @@ void od_stationary_claim(od_stationary *s, od_known_task *known, unsigned k)
 
 /* --- phases ---------------------------------------------------------------------------------- */
 
-/* Seconds of tasks for one device that has none yet, so that all are busy equally long. */
-static double share_of(const od_stationary *s)
+/* What all active devices do at once, in devices. */
+static double speed_of_active(const od_policy_env *env)
+{
+    double speed = 0;
+    for (unsigned k = 0; k < env->ndevices; k++)
+        speed += od_policy_is_idle(env, k) ? 0 : 1 / od_policy_seconds(env, 1, k);
+    return speed > 0 ? speed : od_policy_active(env);
+}
+
+/* Seconds of tasks, as they are named, for a device that has none yet, so that all are busy equally long. */
+static double share_of(const od_stationary *s, unsigned k)
 {
     const od_known *known = s->env.known;
     double total = known->open_seconds + known->taken_seconds;
-    for (unsigned k = 0; k < s->env.ndevices; k++)
-        total += known->claimed_seconds[k];
-    return total / od_policy_active(&s->env);
+    for (unsigned i = 0; i < s->env.ndevices; i++)
+        total += known->claimed_seconds[i];
+    return total / speed_of_active(&s->env) / od_policy_seconds(&s->env, 1, k);
 }
 
 /* True where tasks outside the phase wait for tasks in it. */
@@ -48,6 +57,7 @@ struct planning {
     unsigned ndevices, active;
     bool jointly; /* what all devices do may be planned together; then: it has been */
     double work;  /* seconds of all tasks */
+    double speed; /* of the active devices, in devices */
     od_snapshot snapshot;
     od_phase_result phase;
     od_list_plan list;
@@ -72,8 +82,9 @@ static bool find_joint_plan(struct planning *planning)
 {
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
-    const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies, planning->ndevices};
-    double work = planning->work / planning->active;
+    const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies, planning->s->env.slowness,
+                                     planning->ndevices};
+    double work = planning->work / planning->speed;
     double loads = od_active_loads(&planning->snapshot, planning->ndevices, planning->active);
     if ((planning->active <= FEW && loads > little * work) ||
         od_list_plan_best(&problem, planning->active, &planning->list))
@@ -185,7 +196,8 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);
-    p->share = share_of(s);
+    p->share = share_of(s, k);
+    planning->speed = speed_of_active(&s->env);
     size_t listed = planning->jointly ? p->ntasks + 1 : 1;
     planning->list.order = od_malloc(listed * sizeof *planning->list.order);
     planning->list.place = od_malloc(listed * sizeof *planning->list.place);

@@ -173,7 +173,33 @@ static void test_plugin(void **unused)
     refuse_choice("plugin:" TEST_PLUGIN ":speed=7", "'speed=7' is no option; allowed: window[=N]");
     assert_int_equal(chdir(TEST_PLUGIN_FOLDER), 0);
     assert_int_equal(od_policy_choose("plugin:" TEST_PLUGIN_NAME, &choice, error, sizeof error), OD_OK);
-    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 9");
+    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 10");
+}
+
+/* A device that takes three times as long gets a quarter of what needs no load. */
+static void test_slow_devices_get_less(void **unused)
+{
+    enum { MANY = 40 };
+    static const double slowness[] = {1, 3};
+    const od_policy_ops *ops;
+    unsigned given[2] = {0};
+    od_task *task[MANY];
+    (void)unused;
+    od_policy_env env = world_env(2, 1, NULL);
+    env.slowness = slowness;
+    void *state = world_choose("dmda", env, &ops);
+    for (unsigned t = 0; t < MANY; t++) {
+        task[t] = world_task(t, NULL, NULL, 0);
+        assert_int_equal(ops->ready(state, task[t]), OD_OK);
+    }
+    for (unsigned k = 0; k < 2; k++)
+        while (ops->pop(state, k))
+            given[k]++;
+    assert_int_equal(given[0], 30);
+    assert_int_equal(given[1], 10);
+    ops->destroy(state);
+    for (unsigned t = 0; t < MANY; t++)
+        world_task_free(task[t]);
 }
 
 static void test_destroy_with_tasks_left(void **unused)
@@ -482,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_bad_tables_are_left_out),
         cmocka_unit_test(test_options_of_policies),
         cmocka_unit_test(test_never_starve),
+        cmocka_unit_test(test_slow_devices_get_less),
         cmocka_unit_test(test_destroy_with_tasks_left),
         cmocka_unit_test(test_plugin),
         cmocka_unit_test(test_allowed_victims),

@@ -77,6 +77,14 @@ static void below_one_switch_or_two(void **state)
     expect(tree(), 15, (const unsigned[]){1, 2, 1, 1});
 }
 
+static void with_the_device_that_computes_slowly_or_without(void **state)
+{
+    od_topology *t = bus(-1);
+    (void)state;
+    t->slowness[1] = 2;
+    expect(t, 15, (const unsigned[]){2, 2, 2, 1});
+}
+
 static void copies_between_devices_count(void **state)
 {
     od_topology *t = bus(-1); /* a ring: neighbours, or not */
@@ -95,6 +103,7 @@ int main(void)
         cmocka_unit_test(one_kind_where_all_are_alike),
         cmocka_unit_test(with_the_slow_device_or_without),
         cmocka_unit_test(below_one_switch_or_two),
+        cmocka_unit_test(with_the_device_that_computes_slowly_or_without),
         cmocka_unit_test(copies_between_devices_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,8 @@ typedef struct od_policy_env {
     double (*transfer_time)(void *engine, const od_datum *datum, unsigned k);
     od_device_load (*load)(void *engine, unsigned k);
     const double *slowness; /* by device: times that a task takes there its `duration`; NULL: once everywhere */
-    double inbound; /* bytes/s from the host into all devices together, when all load at once */
+    double inbound; /* bytes/s from the host into all devices together, when all that may load do so at once */
+    unsigned loading; /* how many these are, here and in transfer_time(); 0: all */
     /* All tasks that the engine knows of and that are not done (sched/graph/known.h); NULL unless the policy
      * asks for it. The engine adds, takes and removes tasks; the policy may claim them for devices. */
     struct od_known *known;
@@ -144,6 +145,11 @@ typedef struct od_policy_ops {
     /* Checks every invariant of its structures; tests and debug builds call it after every event. May be NULL. */
     bool (*is_valid)(void *state);
 } od_policy_ops;
+
+static inline unsigned od_policy_loading(const od_policy_env *env)
+{
+    return env->loading ? env->loading : env->ndevices;
+}
 
 /* Predicted seconds of work on device k, from those that tasks name. */
 static inline double od_policy_seconds(const od_policy_env *env, double duration, unsigned k)

@@ -147,23 +147,33 @@ def run_draw(options, make, number, folder):
     return ratio
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="draws.py", description=__doc__.splitlines()[0])
+def parser_of(name, about):
+    """The options of scripts that draw."""
+    parser = argparse.ArgumentParser(prog=name, description=about.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=600, help="how long to draw (default: 600)")
     parser.add_argument("--seed", type=int, default=1, help="of the draws (default: 1)")
     parser.add_argument("--first", type=int, default=0, help="number of the first draw (default: 0)")
     parser.add_argument("--graphs", nargs="+", default=[RECORDED], help="runs recorded with OMPDARTS_RECORD")
     simulator.add_argument(parser)
-    options = simulator.parse(parser)
-    make, ratios, number, end = maker(), [], options.first, time.monotonic() + options.seconds
+    return parser
+
+
+def run_draws(options, folder, run):
+    """Draws until the time is over; what run() has returned for each that can be run."""
+    make, results, number, end = maker(), [], options.first, time.monotonic() + options.seconds
+    for times in PLATFORMS.glob("*.times"):
+        shutil.copy(times, folder)
+    while time.monotonic() < end:
+        result = run(options, make, number, folder)
+        results += [] if result is None else [result]
+        number += 1
+    return results
+
+
+def main():
+    options = simulator.parse(parser_of("draws.py", __doc__))
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for times in PLATFORMS.glob("*.times"):
-            shutil.copy(times, folder)
-        while time.monotonic() < end:
-            ratio = run_draw(options, make, number, folder)
-            ratios += [] if ratio is None else [ratio]
-            number += 1
+        ratios = run_draws(options, pathlib.Path(name), run_draw)
     good = sum(ratio >= 0.99 for ratio in ratios)
     print(f"{good} of {len(ratios)} draws reach 0.99, the least ratio is {min(ratios, default=1):.3f}")
     return 0 if good >= 0.95 * len(ratios) and min(ratios, default=1) >= 0.95 else 1

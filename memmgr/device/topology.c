@@ -80,26 +80,33 @@ static bool uses(const od_topology *t, const od_way *way, uint32_t link)
 }
 
 /* Devices that load from the host over the link, or that store over it: the larger number, at least one. */
-static unsigned sharers(const od_topology *t, unsigned ndevices, uint32_t link)
+static unsigned sharers(const od_topology *t, uint64_t devices, uint32_t link)
 {
     unsigned loads = 0, stores = 0;
-    for (unsigned k = 0; k < ndevices; k++) {
-        loads += uses(t, way_between(t, OD_HOST, (int)k), link);
-        stores += uses(t, way_between(t, (int)k, OD_HOST), link);
+    for (uint64_t left = devices; left; left &= left - 1) {
+        int k = __builtin_ctzll(left);
+        loads += uses(t, way_between(t, OD_HOST, k), link);
+        stores += uses(t, way_between(t, k, OD_HOST), link);
     }
     unsigned more = loads > stores ? loads : stores;
     return more ? more : 1;
 }
 
-od_link od_topology_link(const od_topology *t, int from, int to, unsigned ndevices)
+od_link od_topology_link_among(const od_topology *t, int from, int to, uint64_t devices)
 {
     const od_way *way = way_between(t, from, to);
     od_link link = {.bandwidth = way->bandwidth, .latency = way->latency};
     for (uint32_t i = 0; i < way->nlinks; i++) {
         uint32_t l = t->on_way[way->first + i];
-        link.bandwidth = fmin(link.bandwidth, t->capacity[l] / sharers(t, ndevices, l));
+        link.bandwidth = fmin(link.bandwidth, t->capacity[l] / sharers(t, devices, l));
     }
     return link;
+}
+
+od_link od_topology_link(const od_topology *t, int from, int to, unsigned ndevices)
+{
+    uint64_t all = ndevices < OD_MAX_DEVICES ? OD_BIT(ndevices) - 1 : OD_BIT(OD_MAX_DEVICES) - 1;
+    return od_topology_link_among(t, from, to, all);
 }
 
 /* What is left of a link, and who waits for a part of it. */

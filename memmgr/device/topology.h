@@ -52,6 +52,8 @@ const od_way *od_topology_way(const od_topology *topology, int from, int to);
 /* Latency and bandwidth of the way, each link on it shared with all of the first devices whose way from or to the host
  * uses it; bandwidth 0: there is none. */
 od_link od_topology_link(const od_topology *topology, int from, int to, unsigned ndevices);
+/* The same with the devices of a set, bit k: device k. */
+od_link od_topology_link_among(const od_topology *topology, int from, int to, uint64_t devices);
 /* Bandwidth from the host into the first devices together, all ways used at once, bytes/s. */
 double od_topology_inbound(const od_topology *topology, unsigned ndevices);
 

@@ -135,6 +135,14 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
     return count;
 }
 
+enum { POLICIES = OD_CANDIDATES_POLICIES };
+
+static const char *const policies[POLICIES][2] = {
+    {"darts", "luf"},       {"dmdas", "luf"},         {"dmdas", "lru"}, {"dmdas:bus", "luf"},
+    {"dmdar", "luf"},       {"stationary", "belady"}, {"lws", "luf"},   {"darts:alg12", "luf"},
+    {"dmdas:bus=3", "luf"}, {"dmdar", "lru"},         {"lws", "lru"},   {"ap", "luf"},
+    {"dmdar:bus", "luf"},   {"eager", "lru"},         {"ap", "lru"},    {"eager", "luf"}};
+
 /* As the first candidates say it. */
 static int all_or_chosen(const od_settings *s, bool all)
 {
@@ -146,13 +154,9 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
 {
     enum { ACTIVE = 3 };
     static const double ahead[] = {0, 3, 12, 1, 36};
-    static const char *const policies[][2] = {
-        {"darts", "luf"},       {"dmdas", "luf"},         {"dmdas", "lru"}, {"dmdas:bus", "luf"},
-        {"dmdar", "luf"},       {"stationary", "belady"}, {"lws", "luf"},   {"darts:alg12", "luf"},
-        {"dmdas:bus=3", "luf"}, {"dmdar", "lru"},         {"lws", "lru"},   {"ap", "luf"},
-        {"dmdar:bus", "luf"},   {"eager", "lru"},         {"ap", "lru"},    {"eager", "luf"}};
-    const char *const *policy = policies[number / ACTIVE % (sizeof policies / sizeof *policies)];
-    struct kind kind = {policy[0], policy[1], ahead[number / ACTIVE / (sizeof policies / sizeof *policies)], 0, false};
+    struct kind kind = {.ahead = ahead[number / ACTIVE / POLICIES]};
+    kind.policy = policies[number / ACTIVE % POLICIES][0];
+    kind.rule = policies[number / ACTIVE % POLICIES][1];
     if (!complete(&kind, work, candidate))
         return false;
     if (number % ACTIVE == 0)
@@ -161,6 +165,20 @@ bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_w
         return false;
     else
         candidate->settings.active = all_or_chosen(&candidate->settings, number % ACTIVE == 1);
+    od_candidate_name(candidate);
+    return true;
+}
+
+bool od_candidates_on_set(unsigned number, uint64_t devices, const od_work *work, od_candidate *candidate)
+{
+    static const unsigned more[] = {0, 1, 5}; /* tasks in the buffer */
+    const char *const *policy = policies[number % POLICIES];
+    struct kind kind = {.policy = policy[0], .rule = policy[1]};
+    if (work->given->active > 0 || !complete(&kind, work, candidate))
+        return false;
+    candidate->settings.buffer += more[number / POLICIES];
+    candidate->settings.devices = devices;
+    candidate->settings.active = __builtin_popcountll(devices);
     od_candidate_name(candidate);
     return true;
 }
@@ -174,7 +192,7 @@ static void add(od_candidate *candidates, unsigned most, unsigned *count, const 
     od_candidate_name(&candidates[(*count)++]);
 }
 
-static uint64_t left_devices(const od_work *work)
+uint64_t od_candidates_devices(const od_work *work)
 {
     uint64_t all = work->ndevices < OD_MAX_DEVICES ? OD_BIT(work->ndevices) - 1 : OD_BIT(OD_MAX_DEVICES) - 1;
     return all & ~work->lost;
@@ -185,7 +203,7 @@ static unsigned add_sets(od_candidate *candidates, unsigned most, const od_candi
 {
     od_device_sets sets;
     od_candidate c = *best;
-    uint64_t all = left_devices(work);
+    uint64_t all = od_candidates_devices(work);
     unsigned count = 0, n = (unsigned)__builtin_popcountll(all);
     c.settings.devices = 0;
     c.settings.active = ALL;

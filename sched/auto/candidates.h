@@ -36,7 +36,13 @@ unsigned od_candidates_alike(od_candidate *candidates, unsigned most, const od_c
 
 /* The other combinations of policy and rule, lookahead, and active devices (those of the best, all, as many as load
  * fastest), one by one. False: this one is not to be tried; there are none from OD_CANDIDATES_GRID on. */
-enum { OD_CANDIDATES_GRID = 16 * 5 * 3 };
+enum { OD_CANDIDATES_POLICIES = 16, OD_CANDIDATES_GRID = OD_CANDIDATES_POLICIES * 5 * 3 };
 bool od_candidates_of_grid(unsigned number, const od_candidate *best, const od_work *work, od_candidate *candidate);
+/* Policies and rules with task buffers of several sizes on these devices, one by one. False: this one is not to be
+ * tried; there are none from OD_CANDIDATES_ON_SET on. */
+enum { OD_CANDIDATES_ON_SET = OD_CANDIDATES_POLICIES * 3 };
+bool od_candidates_on_set(unsigned number, uint64_t devices, const od_work *work, od_candidate *candidate);
+/* Devices that are not lost, bit k: device k. */
+uint64_t od_candidates_devices(const od_work *work);
 
 #endif

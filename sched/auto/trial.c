@@ -2,6 +2,7 @@
 /* See trial.h. */
 #include "sched/auto/trial.h"
 
+#include "sched/auto/sets.h"
 #include "sched/oracle/levels.h"
 #include "sched/oracle/play.h"
 #include "util/memory.h"
@@ -107,6 +108,22 @@ static bool try_grid(od_trial *t)
     return t->leader != best;
 }
 
+/* Every policy on fewer and fewer devices, on a set of each kind. */
+static bool try_sets(od_trial *t)
+{
+    od_device_sets sets;
+    od_candidate candidate;
+    const od_prediction *best = t->leader;
+    uint64_t all = od_candidates_devices(&t->work);
+    od_device_sets_find(t->work.topology, all, &sets);
+    for (unsigned n = (unsigned)__builtin_popcountll(all) - 1; n > 0 && !t->over; n--)
+        for (unsigned i = 0; i < sets.count[n] && !t->over; i++)
+            for (unsigned c = 0; c < OD_CANDIDATES_ON_SET; c++)
+                if (od_candidates_on_set(c, sets.set[n][i], &t->work, &candidate))
+                    try_one(t, &candidate);
+    return t->leader != best;
+}
+
 static void search(od_trial *t)
 {
     enum { ROUNDS = 8 };
@@ -118,7 +135,7 @@ static void search(od_trial *t)
         better = try_some(t, candidates, count);
         count = od_candidates_alike(candidates, OD_CANDIDATES_MAX, &t->leader->candidate, &t->work);
         better |= try_some(t, candidates, count);
-        better = better || try_grid(t);
+        better = better || try_grid(t) || try_sets(t);
     }
     if (t->leader && (!t->best || t->leader->seconds < t->best->seconds))
         t->best = t->leader;

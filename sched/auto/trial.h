@@ -15,7 +15,7 @@
 #include "sched/engine/copy.h"
 #include "sched/phase/active.h"
 
-enum { OD_TRIAL_MOST = 1024 };
+enum { OD_TRIAL_MOST = 2048 };
 
 typedef struct od_prediction {
     od_candidate candidate;

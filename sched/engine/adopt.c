@@ -97,7 +97,6 @@ static void use(od_engine *e, const od_settings *s, void *state)
     e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
     e->policy_state = state;
     uint64_t before = od_engine_active_set(e);
-    e->config.devices = s->devices;
     od_active_init(&e->active, &e->env, s->active, s->policy.ops->chooses_active);
     e->active.set = s->devices;
     od_engine_emit_active(e, before);
@@ -112,6 +111,9 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
         return e->background.count ? OD_EBUSY : OD_EINVAL;
     if (find_owned(e, &owned))
         return OD_ENOMEM;
+    uint64_t devices = e->config.devices;
+    e->config.devices = s->devices;
+    od_engine_estimate_links(e);
     od_policy_env env = e->env;
     env.buffer = s->buffer;
     env.known = s->policy.ops->wants_known ? e->known : NULL;
@@ -121,6 +123,8 @@ od_status od_engine_adopt(od_engine *e, const od_settings *s)
         s->policy.ops->destroy(state);
     if (status) {
         free(owned.task);
+        e->config.devices = devices;
+        od_engine_estimate_links(e);
         return OD_ENOMEM;
     }
     env.values = NULL;

@@ -20,25 +20,6 @@ static double transfer_time(void *engine, const od_datum *d, unsigned k)
     return best->latency + (double)d->size / best->bandwidth;
 }
 
-static bool make_links(od_engine *e)
-{
-    unsigned n = e->config.ndevices;
-    const od_driver_ops *ops = e->config.driver_ops;
-    e->link = od_calloc((n + 1) * (n + 1), sizeof *e->link);
-    for (unsigned from = 0; e->link && from <= n; from++)
-        for (unsigned to = 0; to <= n; to++) {
-            od_link *link = &e->link[from * (n + 1) + to];
-            int source = from < n ? (int)from : OD_HOST, target = to < n ? (int)to : OD_HOST;
-            if (ops->link)
-                *link = ops->link(e->config.driver, source, target);
-            else if (e->config.topology)
-                *link = od_topology_link(e->config.topology, source, target, n);
-            else
-                *link = from < n && to < n ? e->config.peer_link : e->config.host_link;
-        }
-    return e->link != NULL;
-}
-
 static od_device_load device_load(void *engine, unsigned k)
 {
     const od_engine *e = engine;
@@ -153,10 +134,11 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     e->directory = od_directory_create(config->ndevices);
     e->forecast = od_forecast_create();
     e->levels = config->ranked ? NULL : od_levels_create();
-    bool made = make_links(e) && e->directory && e->forecast && (config->ranked || e->levels) && !od_admit_init(e);
+    e->link = od_calloc((config->ndevices + 1) * (config->ndevices + 1), sizeof *e->link);
+    bool made = e->link && e->directory && e->forecast && (config->ranked || e->levels) && !od_admit_init(e);
     od_status status = made ? make_devices(e) : OD_ENOMEM;
-    for (unsigned k = 0; !status && k < config->ndevices; k++)
-        e->env.inbound += od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+    if (!status)
+        od_engine_estimate_links(e);
     od_active_init(&e->active, &e->env, config->active, config->policy->chooses_active);
     e->active.set = config->devices;
     e->chooser_ops = config->policy->chooser;

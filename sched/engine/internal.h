@@ -158,6 +158,8 @@ struct od_engine {
 };
 
 /* state.c */
+/* Links, and what policies reckon with them, as they are when all devices load that the settings leave active. */
+void od_engine_estimate_links(od_engine *e);
 void od_stats_account(od_engine *e, unsigned k);
 /* A host version is about to begin, on a worker that is free; it has ended. */
 void od_stats_host_begin(od_engine *e, od_task *t);

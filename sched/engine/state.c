@@ -365,3 +365,27 @@ void od_engine_check(const od_engine *e)
     (void)e;
 }
 #endif
+
+void od_engine_estimate_links(od_engine *e)
+{
+    unsigned n = e->config.ndevices;
+    const od_driver_ops *ops = e->config.driver_ops;
+    uint64_t all = n < OD_MAX_DEVICES ? OD_BIT(n) - 1 : UINT64_MAX;
+    uint64_t loading = e->config.devices & all ? e->config.devices & all : all;
+    for (unsigned from = 0; from <= n; from++)
+        for (unsigned to = 0; to <= n; to++) {
+            od_link *link = &e->link[from * (n + 1) + to];
+            int source = from < n ? (int)from : OD_HOST, target = to < n ? (int)to : OD_HOST;
+            if (ops->link)
+                *link = ops->link(e->config.driver, source, target);
+            else if (e->config.topology)
+                *link = od_topology_link_among(e->config.topology, source, target, loading);
+            else
+                *link = from < n && to < n ? e->config.peer_link : e->config.host_link;
+        }
+    bool some = e->config.topology && !ops->link;
+    e->env.loading = some ? (unsigned)__builtin_popcountll(loading) : n;
+    e->env.inbound = 0;
+    for (unsigned k = 0; k < n; k++)
+        e->env.inbound += some && !(loading & OD_BIT(k)) ? 0 : od_engine_link(e, OD_HOST, (int)k)->bandwidth;
+}

@@ -19,10 +19,10 @@ double od_active_finish(double work, double loads)
     return fmax(work, loads) + not_hidden * fmin(work, loads);
 }
 
-double od_active_loads(const od_snapshot *snapshot, unsigned ndevices, unsigned nactive)
+double od_active_loads(const od_snapshot *snapshot, unsigned loading, unsigned nactive)
 {
     double loads;
-    return od_phase_estimate(&snapshot->problem, nactive, &loads) ? (double)INFINITY : loads / ndevices;
+    return od_phase_estimate(&snapshot->problem, nactive, &loads) ? (double)INFINITY : loads / loading;
 }
 
 bool od_active_is_due(od_active *a, const od_known *known)
@@ -40,7 +40,8 @@ od_status od_active_begin(od_active *a, const od_policy_env *env, od_known *know
     od_known_predict(known);
     *estimate =
         (od_active_estimate){.ndevices = env->ndevices, .seconds = (double)INFINITY, .work = known->open_seconds,
-                             .buffer = env->buffer, .open = known->open.count};
+                             
+                             .loading = od_policy_loading(env), .buffer = env->buffer, .open = known->open.count};
     for (unsigned n = 0; n <= env->ndevices; n++)
         estimate->speed[n] = od_policy_speed(env, n);
     if (od_snapshot_create(&estimate->snapshot, known, env, 0))
@@ -59,7 +60,7 @@ static void search(od_active_estimate *estimate)
     double least = (double)INFINITY;
     estimate->snapshot.problem.memo = &estimate->memo;
     for (unsigned n = 1; n <= estimate->ndevices; n += 1 + n / 4) {
-        double loads = od_active_loads(&estimate->snapshot, estimate->ndevices, n);
+        double loads = od_active_loads(&estimate->snapshot, estimate->loading, n);
         double seconds = od_active_finish(estimate->work / estimate->speed[n], loads);
         if (seconds * (1 + others * (n - 1)) >= clearly * least)
             continue;

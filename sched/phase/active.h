@@ -40,7 +40,7 @@ typedef struct od_active_findings {
 typedef struct od_active_estimate {
     od_snapshot snapshot;
     od_phase_memo memo;
-    unsigned ndevices;
+    unsigned ndevices, loading; /* in all; for which links are given */
     unsigned count; /* of devices that finish soonest */
     double seconds; /* until they do; infinite: there was no memory for the estimate */
     double work;    /* seconds of all tasks */
@@ -56,9 +56,9 @@ bool od_active_is_due(od_active *active, const od_known *known);
 /* Begins an estimate, of what is known now. OD_ENOMEM: it has not begun. */
 od_status od_active_begin(od_active *active, const od_policy_env *env, od_known *known,
                            od_active_estimate *estimate);
-/* Seconds that the way which `ndevices` devices share is busy with loads, when so many of them are active, phase after
- * phase. (Links are given as fast as when all load; so many share what there is.) Infinite: out of memory. */
-double od_active_loads(const od_snapshot *snapshot, unsigned ndevices, unsigned nactive);
+/* Seconds that the way which devices share is busy with loads, when so many are active, phase after phase. (Links are
+ * given as fast as when `loading` devices load; so many share what there is.) Infinite: out of memory. */
+double od_active_loads(const od_snapshot *snapshot, unsigned loading, unsigned nactive);
 /* Seconds until all is done: each device works so long, and loads take so long. */
 double od_active_finish(double work, double loads);
 /* Needs nothing but the estimate. */

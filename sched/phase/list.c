@@ -34,6 +34,7 @@ struct list {
     unsigned n;
     uint32_t window; /* tasks whose data are asked for before they run */
     const double *slowness; /* NULL: all are alike */
+    const unsigned *which;
     double share_of_load, bus;
     struct device *device;
     uint32_t *rings;
@@ -106,7 +107,7 @@ static double lacking(const struct list *w, uint32_t task, unsigned k)
 
 static double seconds_on(const struct list *w, uint32_t task, unsigned k)
 {
-    return w->slowness ? w->p->seconds[task] * w->slowness[k] : w->p->seconds[task];
+    return w->slowness ? w->p->seconds[task] * w->slowness[w->which[k]] : w->p->seconds[task];
 }
 
 static double completion(const struct list *w, uint32_t task, unsigned k, double now)
@@ -133,7 +134,7 @@ static void place(struct list *w, uint32_t task, double now)
     w->planned_loads += w->own[task];
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
         w->asked[p->use[u]] |= OD_BIT(best);
-    w->plan->place[task] = best;
+    w->plan->place[task] = w->which[best];
     w->device[best].backlog += seconds_on(w, task, best);
     od_heap_push(&w->device[best].queue, task);
 }
@@ -228,7 +229,7 @@ static void begin(struct list *w, const uint64_t *copies)
     for (uint32_t item = 0; item < w->p->nitems; item++) {
         w->made[item] = copies[item] != 0;
         for (unsigned k = 0; k < w->n; k++)
-            if (copies[item] & OD_BIT(k))
+            if (copies[item] & OD_BIT(w->which[k]))
                 enlist(w, item, k);
         w->asked[item] = w->there[item];
     }
@@ -260,6 +261,7 @@ static od_status make_with(const od_list_problem *problem, const od_phase_graph 
                      .n = devices,
                      .window = p->window ? p->window : 1,
                      .slowness = problem->slowness,
+                     .which = problem->which,
                      .share_of_load = 1.0 / problem->devices,
                      .bus = bus,
                      .plan = plan};

@@ -21,11 +21,12 @@ typedef struct od_list_problem {
     const od_phase_problem *tasks; /* whose `share` and `resident` are not looked at */
     const uint64_t *copies;        /* by item, bit k: device k has it, or will */
     const double *slowness;        /* by device: times that a task takes there; NULL: once */
+    const unsigned *which;         /* the numbers of the devices that may be used, in turn */
     unsigned devices; /* a load takes od_phase_problem.load while so many load at once, and less where fewer do */
 } od_list_problem;
 
 typedef struct od_list_plan {
-    unsigned *place; /* by task: its device; room for all tasks */
+    unsigned *place; /* by task: its device, one of od_list_problem.which; room for all tasks */
     uint32_t *order; /* tasks as they start; likewise */
     double seconds;  /* until all is done */
 } od_list_plan;

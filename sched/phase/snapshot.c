@@ -51,7 +51,7 @@ static double load_seconds(const struct maker *m, const od_known_item *item)
     static const double latency = 1e-9; /* loads take some time, however short */
     if (item->datum)
         return m->env->transfer_time(m->env->engine, item->datum, m->k);
-    return latency + size_of(m, item) * m->env->ndevices / m->env->inbound;
+    return latency + size_of(m, item) * od_policy_loading(m->env) / m->env->inbound;
 }
 
 static uint64_t copies_of(const struct maker *m, const od_known_item *item)

@@ -54,7 +54,8 @@ struct planning {
     od_background job;
     od_stationary *s;
     unsigned k;
-    unsigned ndevices, active;
+    unsigned ndevices, active, loading;
+    unsigned which[OD_MAX_DEVICES]; /* the active devices */
     bool jointly; /* what all devices do may be planned together; then: it has been */
     double work;  /* seconds of all tasks */
     double speed; /* of the active devices, in devices */
@@ -83,9 +84,9 @@ static bool find_joint_plan(struct planning *planning)
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
     const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies, planning->s->env.slowness,
-                                     planning->ndevices};
+                                     planning->which, planning->loading};
     double work = planning->work / planning->speed;
-    double loads = od_active_loads(&planning->snapshot, planning->ndevices, planning->active);
+    double loads = od_active_loads(&planning->snapshot, planning->loading, planning->active);
     if ((planning->active <= FEW && loads > little * work) ||
         od_list_plan_best(&problem, planning->active, &planning->list))
         return false;
@@ -179,6 +180,16 @@ static bool may_plan_jointly(const od_stationary *s, const od_phase_problem *p)
     return od_policy_active(&s->env) > 1 && !claimed && p->first_successor[p->ntasks] && p->ntasks <= MOST_TASKS;
 }
 
+/* Returns how many there are. */
+static unsigned list_active(const od_policy_env *env, unsigned *which)
+{
+    unsigned count = 0;
+    for (unsigned k = 0; k < env->ndevices; k++)
+        if (!od_policy_is_idle(env, k))
+            which[count++] = k;
+    return count;
+}
+
 static struct planning *make_planning(od_stationary *s, unsigned k)
 {
     struct planning *planning = od_calloc(1, sizeof *planning);
@@ -192,7 +203,8 @@ static struct planning *make_planning(od_stationary *s, unsigned k)
     planning->s = s;
     planning->k = k;
     planning->ndevices = s->env.ndevices;
-    planning->active = od_policy_active(&s->env);
+    planning->active = list_active(&s->env, planning->which);
+    planning->loading = od_policy_loading(&s->env);
     planning->jointly = may_plan_jointly(s, p);
     planning->work = s->env.known->open_seconds;
     planning->phase.order = od_malloc((p->ntasks + 1) * sizeof *planning->phase.order);

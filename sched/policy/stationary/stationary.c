@@ -71,7 +71,7 @@ static double lacking_seconds(const od_stationary *s, const od_task *task, unsig
     for (uint32_t i = 0; i < task->naccess; i++)
         if ((task->access[i].mode & OD_READ) && !od_datum_is_expected(task->access[i].datum, k))
             seconds += s->env.transfer_time(s->env.engine, task->access[i].datum, k);
-    return seconds * od_policy_active(&s->env) / s->env.ndevices; /* the others do not load */
+    return seconds * od_policy_active(&s->env) / od_policy_loading(&s->env); /* the others do not load */
 }
 
 static bool is_loading(const od_stationary *s)

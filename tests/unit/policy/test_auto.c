@@ -141,11 +141,17 @@ static void the_grid_has_every_combination(void **state)
             assert_string_not_equal(grid[i].name, grid[j].name);
     }
     assert_int_equal(looked_for, 2);
+    for (unsigned i = 0; i < OD_CANDIDATES_ON_SET; i++) {
+        assert_true(od_candidates_on_set(i, 6, &work, &grid[i]) && grid[i].settings.devices == 6);
+        for (unsigned j = 0; j < i; j++)
+            assert_string_not_equal(grid[i].name, grid[j].name);
+    }
     given.lookahead = 0.5;
     given.active = 3;
     for (unsigned i = 0; i < OD_CANDIDATES_GRID; i++)
         if (od_candidates_of_grid(i, &best, &work, &grid[0]))
             assert_true(grid[0].settings.lookahead >= 0.5 && i % 3 == 0);
+    assert_false(od_candidates_on_set(0, 6, &work, &grid[0]));
 }
 
 /* --- iterations ------------------------------------------------------------------------------ */

@@ -97,6 +97,18 @@ static void copies_between_devices_count(void **state)
     expect(t, 15, (const unsigned[]){1, 2, 1, 1});
 }
 
+/* A link is shared with the devices of the set, not with others. */
+static void idle_devices_leave_links_to_others(void **state)
+{
+    od_topology *t = tree();
+    (void)state;
+    assert_true(od_topology_link(t, HOST, 1, DEVICES).bandwidth == 5 && od_topology_link(t, HOST, 1, 1).bandwidth == 12);
+    assert_true(od_topology_link_among(t, HOST, 1, 15).bandwidth == 5);
+    assert_true(od_topology_link_among(t, HOST, 1, 3).bandwidth == 6);
+    assert_true(od_topology_link_among(t, HOST, 1, 10).bandwidth == 10);
+    od_topology_destroy(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +117,7 @@ int main(void)
         cmocka_unit_test(below_one_switch_or_two),
         cmocka_unit_test(with_the_device_that_computes_slowly_or_without),
         cmocka_unit_test(copies_between_devices_count),
+        cmocka_unit_test(idle_devices_leave_links_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

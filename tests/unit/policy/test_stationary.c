@@ -320,7 +320,7 @@ static void test_joint_plans_are_plans(void **unused)
         for (uint32_t item = 0; item < q.p.nitems; item++)
             copies[item] = random_below(&random, 2) ? random_below(&random, UINT64_C(1) << devices) : 0;
         od_list_plan plan = {place[0], order[0], 0}, again = {place[1], order[1], 0};
-        const od_list_problem problem = {&q.p, copies, NULL, devices};
+        const od_list_problem problem = {&q.p, copies, NULL, (const unsigned[]){0, 1, 2, 3, 4, 5, 6, 7}, devices};
         assert_int_equal(od_list_plan_best(&problem, devices, &plan), OD_OK);
         check_list(&q, devices, &plan);
         assert_int_equal(od_list_plan_best(&problem, devices, &again), OD_OK);

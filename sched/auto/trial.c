@@ -82,11 +82,11 @@ static const od_prediction *try_one(od_trial *t, const od_candidate *candidate)
     return p;
 }
 
-/* Nothing that is worth its play can be found any more. */
+/* Time is over, or nothing that is worth its play can be found any more. */
 static bool is_enough(const od_trial *t)
 {
     static const double nearly = 1.001;
-    return least(t) <= nearly * t->least;
+    return t->over || least(t) <= nearly * t->least;
 }
 
 /* True: some are better than all before. */
@@ -102,7 +102,7 @@ static bool try_grid(od_trial *t)
 {
     od_candidate candidate;
     const od_prediction *best = t->leader;
-    for (unsigned i = 0; i < OD_CANDIDATES_GRID && !t->over; i++)
+    for (unsigned i = 0; i < OD_CANDIDATES_GRID && !is_enough(t); i++)
         if (od_candidates_of_grid(i, &best->candidate, &t->work, &candidate))
             try_one(t, &candidate);
     return t->leader != best;
@@ -116,8 +116,8 @@ static bool try_sets(od_trial *t)
     const od_prediction *best = t->leader;
     uint64_t all = od_candidates_devices(&t->work);
     od_device_sets_find(t->work.topology, all, &sets);
-    for (unsigned n = (unsigned)__builtin_popcountll(all) - 1; n > 0 && !t->over; n--)
-        for (unsigned i = 0; i < sets.count[n] && !t->over; i++)
+    for (unsigned n = (unsigned)__builtin_popcountll(all) - 1; n > 0 && !is_enough(t); n--)
+        for (unsigned i = 0; i < sets.count[n] && !is_enough(t); i++)
             for (unsigned c = 0; c < OD_CANDIDATES_ON_SET; c++)
                 if (od_candidates_on_set(c, sets.set[n][i], &t->work, &candidate))
                     try_one(t, &candidate);

@@ -67,7 +67,7 @@ static void choose_no_device(void)
     if (od_runtime.mandatory)
         od_refuse("OMPDARTS_DEVICES=0 (--devices): OMP_TARGET_OFFLOAD=mandatory forbids the host");
     if (!od_runtime.options.cpu.workers)
-        od_refuse("OMPDARTS_DEVICES=0 (--devices): without a device CPU workers are needed, set OMPDARTS_CPU (--cpu)");
+        od_refuse("OMPDARTS_DEVICES=0 (--devices): allowed only with CPU workers, set OMPDARTS_CPU (--cpu), too");
     od_environment_default("OMP_TARGET_OFFLOAD", "disabled");
     od_cpu_be_alone();
 }

@@ -101,7 +101,7 @@ for program in awaited_grandchildren dependences implicit_maps locks_in_task nes
     same_output
 done
 under 2 OMPDARTS_DEVICES=0 "$E2E_BENCH/cholesky" 2 16
-says "OMPDARTS_DEVICES=0 (--devices): without a device CPU workers are needed, set OMPDARTS_CPU (--cpu)"
+says "OMPDARTS_DEVICES=0 (--devices): allowed only with CPU workers, set OMPDARTS_CPU (--cpu), too"
 under 2 OMPDARTS_DEVICES=0 OMPDARTS_CPU=1 OMP_TARGET_OFFLOAD=mandatory "$E2E_BENCH/cholesky" 2 16
 says "OMPDARTS_DEVICES=0 (--devices): OMP_TARGET_OFFLOAD=mandatory forbids the host"
 ASAN_OPTIONS=detect_leaks=0 OMP_TARGET_OFFLOAD=disabled "$E2E_COMMAND" info >"$work/out" 2>&1

@@ -1,35 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See window.h. */
-#define _DEFAULT_SOURCE
 #include "memmgr/window/window.h"
 
 #include "util/memory.h"
 
 #include <stdlib.h>
-#include <unistd.h>
-
-size_t od_window_page(void)
-{
-    static size_t page; /* the same whoever asks first */
-    if (!page)
-        page = (size_t)sysconf(_SC_PAGESIZE);
-    return page;
-}
-
-uintptr_t od_window_page_begin(uintptr_t address)
-{
-    return address & ~(uintptr_t)(od_window_page() - 1);
-}
-
-uintptr_t od_window_page_end(uintptr_t address)
-{
-    return od_window_page_begin(address + od_window_page() - 1);
-}
-
-size_t od_window_span(uintptr_t base, size_t size)
-{
-    return od_window_page_end(base + size) - od_window_page_begin(base);
-}
 
 /* The array's first byte lies in its page as it does in the host's. */
 static size_t phase(const od_window *window)

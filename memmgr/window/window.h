@@ -14,6 +14,7 @@
 #ifndef OD_MEMMGR_WINDOW_WINDOW_H
 #define OD_MEMMGR_WINDOW_WINDOW_H
 
+#include "memmgr/extent/page.h"
 #include "util/status.h"
 
 #include <stdbool.h>
@@ -57,12 +58,6 @@ od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevi
 od_window *od_window_hold(od_window *window); /* may be NULL; returns it */
 /* The last user frees it. */
 void od_window_release(od_window *window); /* may be NULL */
-
-size_t od_window_page(void);
-uintptr_t od_window_page_begin(uintptr_t address); /* of the page around it */
-uintptr_t od_window_page_end(uintptr_t address);   /* of the pages that [.., address) touches */
-/* What the pages that the host range touches occupy. */
-size_t od_window_span(uintptr_t base, size_t size);
 
 /* Addresses on device k of a host address in the array. */
 char *od_window_kernel(const od_window *window, unsigned k, uintptr_t address);

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "omp_ext/maps/uses.h"
 
-#include "memmgr/data/spans.h"
+#include "memmgr/extent/spans.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/parts/parts.h"
 #include "omp_ext/process/fatal.h"

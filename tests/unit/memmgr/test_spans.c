@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Spans of overlapping ranges: random ones, against the definition. */
-#include "memmgr/data/spans.h"
+#include "memmgr/extent/spans.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

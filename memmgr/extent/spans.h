@@ -3,8 +3,8 @@
  * Spans of addresses: of many ranges those that overlap, directly or through others, make one span. Ranges that only
  * touch do not overlap.
  */
-#ifndef OD_MEMMGR_DATA_SPANS_H
-#define OD_MEMMGR_DATA_SPANS_H
+#ifndef OD_MEMMGR_EXTENT_SPANS_H
+#define OD_MEMMGR_EXTENT_SPANS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See spans.h. */
-#include "memmgr/data/spans.h"
+#include "memmgr/extent/spans.h"
 
 #include <stdlib.h>
 

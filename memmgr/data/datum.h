@@ -7,7 +7,7 @@
  *             list item; in the papers: a data, a tile)
  *   replica   the copy of a datum on one device, in that device's pool
  *   part      a datum of an array that kernels get whole: its replicas lie in
- *             windows (memmgr/window/window.h)
+ *             windows (memmgr/window/window.h); it may be many pieces (shape.h)
  *   region    an address range that the program entered (OpenMP: target data,
  *             enter/exit data); inside it the host copy may be stale
  *   transfer  one copy of a datum, or of a part of it, between two places
@@ -22,6 +22,7 @@
 #ifndef OD_MEMMGR_DATA_DATUM_H
 #define OD_MEMMGR_DATA_DATUM_H
 
+#include "memmgr/extent/shape.h"
 #include "memmgr/data/presence.h"
 #include "memmgr/window/window.h"
 #include "util/container/list.h"
@@ -97,8 +98,9 @@ static inline od_mapping od_region_mapping(const od_region *region)
 struct od_datum {
     uint32_t id;       /* dense and reused after od_directory_remove(): policies index arrays with it */
     uint32_t tie;      /* what random choices tell it by: its id, or that of the datum which it stands for in a play */
-    uintptr_t base;    /* host address */
-    size_t size;       /* bytes */
+    uintptr_t base;    /* host address of its first byte */
+    size_t size;       /* bytes, of all its pieces */
+    od_pieces *pieces; /* NULL: it is one; only parts have several, in one region; owned */
     uint64_t valid;    /* bit p: place p holds the current contents */
     od_region *region; /* the open region that it lies in, or NULL */
     od_window *window; /* its replicas are in it, or NULL: in the pools; one use is the datum's */
@@ -180,7 +182,24 @@ static inline bool od_datum_is_home(const od_datum *datum)
 /* Bytes that a replica takes of a device's memory, before the pool rounds them. */
 static inline size_t od_datum_occupies(const od_datum *datum)
 {
+    if (datum->pieces)
+        return datum->pieces->span;
     return datum->window ? od_window_span(datum->base, datum->size) : datum->size;
+}
+
+static inline od_shape od_datum_shape(const od_datum *datum)
+{
+    return (od_shape){datum->base, datum->size, datum->pieces};
+}
+
+static inline bool od_datum_covers(const od_datum *datum, uintptr_t base, size_t size)
+{
+    return od_shape_overlap(od_datum_shape(datum), base, base + size).bytes == size;
+}
+
+static inline bool od_datum_contains(const od_datum *datum, uintptr_t address)
+{
+    return od_shape_contains(od_datum_shape(datum), address);
 }
 
 /* The attached pointers around it, or NULL. */

@@ -47,6 +47,7 @@ struct od_directory {
     id_slot *ids; /* id_limit in use, ids_capacity allocated */
     uint32_t id_limit, ids_capacity;
     uint32_t first_free; /* head of the chain of free ids, or NO_ID */
+    size_t count;        /* of data */
 };
 
 /* --- sets of disjoint ranges ---------------------------------------------- */
@@ -124,14 +125,13 @@ static od_status set_insert(range_set *set, uintptr_t base, size_t size, void *o
     return OD_OK;
 }
 
-/* Removes the range at `base`, and frees it with its owner. */
+/* Removes the range at `base`; its owner stays. */
 static void set_remove(range_set *set, uintptr_t base)
 {
     range *r = set_find(set, base, 0);
     assert(r && r->base == base);
     od_tree_remove(&set->tree, &r->node);
     od_list_remove(&set->list, &r->order);
-    free(r->owner);
     free(r);
 }
 
@@ -145,29 +145,52 @@ static void let_go(const od_datum *datum, unsigned ndevices)
         od_patches_free(datum->replica[k].patches);
 }
 
+static void free_datum(od_datum *datum)
+{
+    free(datum->pieces);
+    free(datum);
+}
+
+/* The range is where its datum begins. */
+static bool begins_datum(const range *r)
+{
+    const od_datum *datum = r->owner;
+    return r->base == datum->base;
+}
+
+static void set_clear(range_set *set)
+{
+    od_list_each(it, &set->list)
+        free(od_container_of(it, range, order));
+}
+
 static void release_data(range_set *data, unsigned ndevices)
 {
-    od_list_each(it, &data->list)
-        let_go(od_container_of(it, range, order)->owner, ndevices);
+    od_list_each(it, &data->list) {
+        range *r = od_container_of(it, range, order);
+        if (begins_datum(r))
+            let_go(r->owner, ndevices);
+        else
+            r->owner = NULL; /* its datum will be freed before it is looked at again */
+    }
+    od_list_each(it, &data->list) {
+        const range *r = od_container_of(it, range, order);
+        if (r->owner)
+            free_datum(r->owner);
+    }
+    set_clear(data);
 }
 
 static void release_regions(range_set *regions)
 {
     od_list_each(it, &regions->list) {
-        const od_region *region = od_container_of(it, range, order)->owner;
+        od_region *region = od_container_of(it, range, order)->owner;
         od_spill_release(region->spill);
         od_window_release(region->window);
         od_attachments_release(region->attachments);
+        free(region);
     }
-}
-
-static void set_clear(range_set *set)
-{
-    od_list_each(it, &set->list) {
-        range *r = od_container_of(it, range, order);
-        free(r->owner);
-        free(r);
-    }
+    set_clear(regions);
 }
 
 static bool set_is_valid(const range_set *set)
@@ -207,6 +230,7 @@ static void id_take(od_directory *dir, od_datum *datum)
     }
     datum->tie = datum->id;
     dir->ids[datum->id] = (id_slot){.datum = datum, .next_free = NO_ID};
+    dir->count++;
 }
 
 static void id_give_back(od_directory *dir, uint32_t id)
@@ -236,8 +260,6 @@ void od_directory_destroy(od_directory *dir)
         return;
     release_data(&dir->data, dir->ndevices);
     release_regions(&dir->regions);
-    set_clear(&dir->data);
-    set_clear(&dir->regions);
     free(dir->ids);
     free(dir);
 }
@@ -248,36 +270,61 @@ od_datum *od_directory_find(const od_directory *dir, uintptr_t base, size_t size
     return r ? r->owner : NULL;
 }
 
+/* Another piece of its datum, before it, overlaps what begins at the base, too. */
+static bool was_visited(const range *r, uintptr_t base)
+{
+    const od_datum *datum = r->owner;
+    return r->base != datum->base && od_shape_overlap(od_datum_shape(datum), base, r->base).bytes;
+}
+
+static size_t first_size(const od_datum *datum)
+{
+    return od_shape_piece(od_datum_shape(datum), 0).size;
+}
+
 void od_directory_visit(const od_directory *dir, uintptr_t base, size_t size, bool (*visit)(od_datum *, void *),
                         void *arg)
 {
     if (size == 0)
         return;
     range *r = set_first_overlap(&dir->data, base, size);
-    while (r && visit(r->owner, arg))
+    while (r && (was_visited(r, base) || visit(r->owner, arg)))
         r = set_next_overlap(&dir->data, r, base, size);
 }
 
-/* Where the contents of a range are of which there is no datum. */
-static uint64_t initial_places(const od_region *region, uintptr_t base, size_t size)
+bool od_directory_first(const od_directory *dir, uintptr_t base, size_t size, od_span *span)
 {
-    if (region && od_spill_cover(region->spill, base, size) == OD_COVER_WHOLE)
+    const range *r = size ? set_first_overlap(&dir->data, base, size) : NULL;
+    if (r)
+        *span = (od_span){r->base, r->base + r->size};
+    return r;
+}
+
+/* Where the contents of a shape are of which there is no datum. */
+static uint64_t initial_places(const od_region *region, od_shape shape)
+{
+    bool spilled = region && region->spill;
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n && spilled; i++) {
+        od_piece piece = od_shape_piece(shape, i);
+        spilled = od_spill_cover(region->spill, piece.begin, piece.size) == OD_COVER_WHOLE;
+    }
+    if (spilled)
         return OD_BIT(OD_SPILL);
     return region && region->undefined ? 0 : OD_BIT(OD_HOST);
 }
 
-static od_datum *new_datum(const od_directory *dir, uintptr_t base, size_t size)
+static od_datum *new_datum(const od_directory *dir, od_shape shape)
 {
     od_datum *datum = od_calloc(1, sizeof *datum + dir->ndevices * sizeof datum->replica[0]);
     if (!datum)
         return NULL;
-    datum->base = base;
-    datum->size = size;
+    datum->base = shape.base;
+    datum->size = shape.size;
     datum->home = OD_NOWHERE;
     od_list_init(&datum->recipes);
-    datum->region = od_directory_find_region(dir, base, size);
+    datum->region = od_directory_find_region(dir, shape.base, od_shape_piece(shape, 0).size);
     datum->window = datum->region ? od_window_hold(datum->region->window) : NULL;
-    datum->valid = initial_places(datum->region, base, size);
+    datum->valid = initial_places(datum->region, shape);
     for (unsigned k = 0; k < dir->ndevices; k++) {
         datum->replica[k].datum = datum;
         datum->replica[k].state = OD_ABSENT;
@@ -285,30 +332,80 @@ static od_datum *new_datum(const od_directory *dir, uintptr_t base, size_t size)
     return datum;
 }
 
-od_status od_directory_add(od_directory *dir, uintptr_t base, size_t size, od_datum **datum)
+/* The first n pieces go from the set again; those that the spill area has lost stay with the region's contents. */
+static void take_back(od_directory *dir, od_datum *datum, od_shape shape, uint32_t n)
 {
-    if (!range_is_sane(base, size) || set_first_overlap(&dir->data, base, size))
-        return OD_EINVAL;
-    od_status status = ids_reserve(dir);
+    while (n)
+        set_remove(&dir->data, od_shape_piece(shape, --n).begin);
+    od_window_release(datum->window);
+    free(datum);
+}
+
+static od_status insert_pieces(od_directory *dir, od_datum *datum, od_shape shape)
+{
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++) {
+        od_piece piece = od_shape_piece(shape, i);
+        if (set_insert(&dir->data, piece.begin, piece.size, datum)) {
+            take_back(dir, datum, shape, i);
+            return OD_ENOMEM;
+        }
+    }
+    return OD_OK;
+}
+
+/* The datum has what the spill area remembers. */
+static od_status take_spilled(od_directory *dir, od_datum *datum, od_shape shape)
+{
+    od_spill *spill = datum->valid == OD_BIT(OD_SPILL) ? datum->region->spill : NULL;
+    for (uint32_t i = 0, n = od_shape_count(shape); spill && i < n; i++) {
+        od_piece piece = od_shape_piece(shape, i);
+        if (!od_spill_take(spill, piece.begin, piece.size))
+            continue;
+        while (i-- > 0) /* room for what has been taken is there */
+            od_spill_keep(spill, od_shape_piece(shape, i).begin, od_shape_piece(shape, i).size);
+        take_back(dir, datum, shape, n);
+        return OD_ENOMEM;
+    }
+    return OD_OK;
+}
+
+static bool is_free(const od_directory *dir, od_shape shape)
+{
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++) {
+        od_piece piece = od_shape_piece(shape, i);
+        if (!range_is_sane(piece.begin, piece.size) || set_first_overlap(&dir->data, piece.begin, piece.size))
+            return false;
+    }
+    return true;
+}
+
+static od_status add(od_directory *dir, od_shape shape, od_datum **datum)
+{
+    od_status status = is_free(dir, shape) ? ids_reserve(dir) : OD_EINVAL;
     if (status)
         return status;
-    od_datum *added = new_datum(dir, base, size);
-    if (!added)
-        return OD_ENOMEM;
-    status = set_insert(&dir->data, base, size, added);
-    if (status) {
-        od_window_release(added->window);
-        free(added);
+    od_datum *added = new_datum(dir, shape);
+    status = added ? insert_pieces(dir, added, shape) : OD_ENOMEM;
+    if (!status)
+        status = take_spilled(dir, added, shape);
+    if (status)
         return status;
-    }
-    if (added->valid == OD_BIT(OD_SPILL) && od_spill_take(added->region->spill, base, size)) {
-        od_window_release(added->window);
-        set_remove(&dir->data, base);
-        return OD_ENOMEM;
-    }
     id_take(dir, added);
     *datum = added;
     return OD_OK;
+}
+
+od_status od_directory_add(od_directory *dir, uintptr_t base, size_t size, od_datum **datum)
+{
+    return add(dir, (od_shape){base, size, NULL}, datum);
+}
+
+od_status od_directory_add_pieces(od_directory *dir, od_pieces *pieces, od_datum **datum)
+{
+    od_status status = add(dir, (od_shape){pieces->at[0].begin, pieces->size, pieces}, datum);
+    if (!status)
+        (*datum)->pieces = pieces;
+    return status;
 }
 
 void od_directory_remove(od_directory *dir, od_datum *datum)
@@ -317,12 +414,16 @@ void od_directory_remove(od_directory *dir, od_datum *datum)
         assert(datum->replica[k].state == OD_ABSENT);
     id_give_back(dir, datum->id);
     let_go(datum, dir->ndevices);
-    set_remove(&dir->data, datum->base);
+    od_shape shape = od_datum_shape(datum);
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++)
+        set_remove(&dir->data, od_shape_piece(shape, i).begin);
+    dir->count--;
+    free_datum(datum);
 }
 
 size_t od_directory_count(const od_directory *dir)
 {
-    return dir->data.list.count;
+    return dir->count;
 }
 
 uint32_t od_directory_id_limit(const od_directory *dir)
@@ -350,7 +451,7 @@ static void point_data(const od_directory *dir, const od_region *region, od_regi
     range *r = set_first_overlap(&dir->data, region->base, region->size);
     for (; r; r = set_next_overlap(&dir->data, r, region->base, region->size)) {
         od_datum *datum = r->owner;
-        if (od_directory_find_region(dir, datum->base, datum->size) != region)
+        if (od_directory_find_region(dir, datum->base, first_size(datum)) != region)
             continue;
         datum->region = to;
         od_attachments_release(datum->attachments);
@@ -424,21 +525,29 @@ void od_directory_close(od_directory *dir, od_region *region)
     od_window_release(region->window);
     od_attachments_release(region->attachments);
     set_remove(&dir->regions, region->base);
+    free(region);
 }
 
 /* --- checks ---------------------------------------------------------------- */
 
+static bool is_piece_of(const od_datum *datum, const range *r)
+{
+    if (!datum->pieces)
+        return datum->base == r->base && datum->size == r->size;
+    return od_shape_overlap(od_datum_shape(datum), r->base, r->base + r->size).bytes == r->size;
+}
+
 static bool datum_is_valid(const od_directory *dir, const range *r)
 {
     const od_datum *datum = r->owner;
-    if (datum->base != r->base || datum->size != r->size)
+    if (!is_piece_of(datum, r))
         return false;
     if (datum->id >= dir->id_limit || dir->ids[datum->id].datum != datum)
         return false;
     for (unsigned k = 0; k < dir->ndevices; k++)
         if (datum->replica[k].datum != datum)
             return false;
-    return datum->region == od_directory_find_region(dir, datum->base, datum->size);
+    return datum->region == od_directory_find_region(dir, r->base, r->size);
 }
 
 /* Every id is either a datum's or in the chain of free ones, once. */

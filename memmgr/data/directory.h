@@ -24,13 +24,19 @@ void od_directory_destroy(od_directory *dir);
 od_datum *od_directory_find(const od_directory *dir, uintptr_t base, size_t size);
 
 /* Calls visit(datum, arg) for every datum that overlaps [base, base+size), in
- * address order, until it returns false. The visitor must not change the directory. */
+ * address order, until it returns false; once, however many of its pieces do. The visitor must not change the
+ * directory. */
 void od_directory_visit(const od_directory *dir, uintptr_t base, size_t size, bool (*visit)(od_datum *, void *),
                         void *arg);
+
+/* The first range of data, in address order, that overlaps [base, base+size). False: there is none. */
+bool od_directory_first(const od_directory *dir, uintptr_t base, size_t size, od_span *range);
 
 /* A new datum, all replicas absent, valid on the host (or where its region's spill area remembers all of it, or
  * nowhere, in an `undefined` region); its region is looked up. It must overlap no other datum (OD_EINVAL). */
 od_status od_directory_add(od_directory *dir, uintptr_t base, size_t size, od_datum **datum);
+/* Likewise in pieces, which it takes if it succeeds: all in one region. */
+od_status od_directory_add_pieces(od_directory *dir, od_pieces *pieces, od_datum **datum);
 
 /* Forgets a datum; all its replicas must be absent. Frees it. */
 void od_directory_remove(od_directory *dir, od_datum *datum);

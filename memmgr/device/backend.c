@@ -118,24 +118,30 @@ static od_status check_places(const od_backend *backend, const od_transfer *tran
     return OD_OK;
 }
 
-/* The address of a transfer's bytes at one of its places, where its datum begins at
- * `pool_offset`, or in its window. False: the bytes are not all there, or nowhere. */
+static bool is_in_window(const od_datum *d)
+{
+    return od_window_contains(d->window, d->base, od_shape_end(od_datum_shape(d)) - d->base);
+}
+
+/* The address of a transfer's bytes, or of its datum's first byte where that is in pieces, at one of its places, where
+ * its datum begins at `pool_offset`, or in its window. False: the bytes are not all there, or nowhere. */
 static bool locate(const od_backend *backend, const od_transfer *transfer, int place, size_t pool_offset,
                    void **address)
 {
+    size_t offset = transfer->datum->pieces ? 0 : transfer->offset;
     if (place == OD_HOST) {
         bool lands = transfer->landing && place == transfer->to;
-        *address = lands ? transfer->landing : (void *)(transfer->datum->base + transfer->offset);
+        *address = lands ? transfer->landing : (void *)(transfer->datum->base + offset);
         return true;
     }
     if (place == OD_SPILL) {
-        *address = (char *)transfer->spill + transfer->offset;
+        *address = (char *)transfer->spill + offset;
         return transfer->spill;
     }
     const od_window *window = transfer->datum->window;
     if (window) {
-        *address = od_window_copies(window, (unsigned)place, transfer->datum->base) + transfer->offset;
-        return od_window_contains(window, transfer->datum->base + transfer->offset, transfer->bytes);
+        *address = od_window_copies(window, (unsigned)place, transfer->datum->base) + offset;
+        return is_in_window(transfer->datum);
     }
     size_t limit = od_backend_pool_bytes(backend, (unsigned)place);
     if (!is_inside(pool_offset, transfer->offset, limit) ||
@@ -163,7 +169,9 @@ static od_status prepare(const od_backend *backend, const od_transfer *transfer,
                       .to_address = to,
                       .from_address = from,
                       .bytes = transfer->bytes};
-    if (from_host && to_host) {
+    if (transfer->datum->pieces) {
+        copy->pieces = transfer->datum->pieces;
+    } else if (from_host && to_host) {
         memcpy(to, from, transfer->bytes);
         copy->bytes = 0;
     } else if (from_host || to_host) {
@@ -177,12 +185,41 @@ static od_status prepare(const od_backend *backend, const od_transfer *transfer,
     return OD_OK;
 }
 
+/* One after the other, where only some are to be copied, or the back-end does not know better. */
+static od_status copy_each(const od_backend *backend, const od_copy *copy, od_stretch stretch)
+{
+    od_shape shape = {copy->pieces->at[0].begin, copy->pieces->size, copy->pieces};
+    od_status status = OD_OK;
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n && !status; i++) {
+        od_piece piece = od_shape_cut(shape, i, stretch);
+        size_t at = piece.begin - shape.base;
+        if (piece.size)
+            status = backend->ops->copy(backend->state, copy->to, (char *)copy->to_address + at, copy->from,
+                                        (const char *)copy->from_address + at, piece.size);
+    }
+    return status;
+}
+
+static od_status copy_pieces(const od_backend *backend, const od_copy *copy, const od_transfer *transfer)
+{
+    od_stretch stretch = {transfer->offset, transfer->bytes};
+    if (copy->from == OD_HOST && copy->to == OD_HOST) {
+        od_shape_copy(od_datum_shape(transfer->datum), copy->to_address, copy->from_address, stretch);
+        return OD_OK;
+    }
+    if (backend->ops->copy_pieces && stretch.bytes == transfer->datum->size)
+        return backend->ops->copy_pieces(backend->state, copy);
+    return copy_each(backend, copy, stretch);
+}
+
 od_status od_backend_copy(od_backend *backend, const od_transfer *transfer)
 {
     od_copy copy;
     od_status status = prepare(backend, transfer, &copy);
     if (status || !copy.bytes)
         return status;
+    if (copy.pieces)
+        return copy_pieces(backend, &copy, transfer);
     return backend->ops->copy(backend->state, copy.to, copy.to_address, copy.from, copy.from_address, copy.bytes);
 }
 
@@ -195,5 +232,7 @@ od_status od_backend_start(od_backend *backend, const od_transfer *transfer, od_
     od_status status = prepare(backend, transfer, &copy);
     if (status || !copy.bytes)
         return status;
+    if (copy.pieces)
+        return copy_pieces(backend, &copy, transfer);
     return backend->ops->start(backend->state, &copy, ticket);
 }

@@ -26,6 +26,7 @@ typedef struct od_copy {
     void *to_address;
     const void *from_address;
     size_t bytes;
+    const od_pieces *pieces; /* NULL: the bytes are one range; else they lie as these do, from the addresses on */
     uintptr_t host_base; /* where one end is the host: the datum around it there, which stays where it is until */
     size_t host_bytes;   /* release_host() names it; so much may be pinned (0: nothing) */
 } od_copy;
@@ -71,6 +72,9 @@ typedef struct od_backend_ops {
     od_status (*copy)(void *state, int to, void *to_address, int from, const void *from_address, size_t bytes);
 
     void (*destroy)(void *state);
+
+    /* NULL, or copies all pieces at once, and waits. */
+    od_status (*copy_pieces)(void *state, const od_copy *copy);
 
     /* --- NULL in back-ends whose copies block --- */
 

@@ -9,7 +9,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -34,11 +33,12 @@ static size_t pieces_of(size_t bytes)
     return bytes / PIECE + (bytes % PIECE > 0);
 }
 
+/* Where the datum's first byte is. */
 static char *address_at(const od_transfer *x, int place)
 {
     if (place == x->to && x->landing)
-        return x->landing;
-    return (place == OD_HOST ? (char *)x->datum->base : (char *)x->spill) + x->offset;
+        return (char *)x->landing - x->offset;
+    return place == OD_HOST ? (char *)x->datum->base : (char *)x->spill;
 }
 
 /* Carries the next piece, if there is one. Locked; the lock is given away meanwhile. */
@@ -56,7 +56,8 @@ static bool carry_piece(od_host_copies *c)
     if (x->begun == x->bytes)
         od_list_remove(&c->copies, node);
     od_lock_give(&c->lock);
-    memcpy(address_at(x, x->to) + begin, address_at(x, x->from) + begin, bytes);
+    od_shape_copy(od_datum_shape(x->datum), address_at(x, x->to), address_at(x, x->from),
+                   (od_stretch){x->offset + begin, bytes});
     od_lock_take(&c->lock);
     x->ended += bytes;
     if (x->ended < x->bytes)

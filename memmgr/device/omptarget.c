@@ -65,21 +65,41 @@ static void omptarget_free(void *arg, unsigned k, void *address)
         state->api.target_free(address, openmp_device(state, (int)k));
 }
 
-static od_status omptarget_copy(void *arg, int to, void *to_address, int from, const void *from_address, size_t bytes)
+static od_status copy_range(const omptarget_state *state, const od_copy *copy, size_t at, size_t bytes)
+{
+    int to_device = openmp_device(state, copy->to), from_device = openmp_device(state, copy->from);
+    int error = state->api.target_memcpy(copy->to_address, copy->from_address, bytes, at, at, to_device, from_device);
+    if (!error)
+        return OD_OK;
+    od_log(OD_LOG_ERROR, "omptarget", "omp_target_memcpy of %zu bytes from device %d to device %d failed with %d",
+           bytes, from_device, to_device, error);
+    return OD_EDEVICE;
+}
+
+static od_status copy_ranges(const omptarget_state *state, const od_copy *copy)
+{
+    const od_pieces *pieces = copy->pieces;
+    od_status status = pieces ? OD_OK : copy_range(state, copy, 0, copy->bytes);
+    for (uint32_t i = 0; pieces && i < pieces->count && !status; i++)
+        status = copy_range(state, copy, pieces->at[i].begin - pieces->at[0].begin, pieces->at[i].size);
+    return status;
+}
+
+static od_status omptarget_copy_pieces(void *arg, const od_copy *copy)
 {
     omptarget_state *state = arg;
-    int to_device = openmp_device(state, to), from_device = openmp_device(state, from);
-    uint64_t end_ns = state->slowed ? od_bus_reserve(&state->bus, od_clock_ns(), bytes) : 0;
-
-    int error = state->api.target_memcpy(to_address, from_address, bytes, 0, 0, to_device, from_device);
-    if (error) {
-        od_log(OD_LOG_ERROR, "omptarget", "omp_target_memcpy of %zu bytes from device %d to device %d failed with %d",
-               bytes, from_device, to_device, error);
-        return OD_EDEVICE;
-    }
-    if (state->slowed)
+    uint64_t end_ns = state->slowed ? od_bus_reserve(&state->bus, od_clock_ns(), copy->bytes) : 0;
+    od_status status = copy_ranges(state, copy);
+    if (!status && state->slowed)
         od_clock_sleep_until(end_ns);
-    return OD_OK;
+    return status;
+}
+
+static od_status omptarget_copy(void *arg, int to, void *to_address, int from, const void *from_address, size_t bytes)
+{
+    const od_copy copy = {
+        .to = to, .from = from, .to_address = to_address, .from_address = from_address, .bytes = bytes};
+    return omptarget_copy_pieces(arg, &copy);
 }
 
 static void omptarget_destroy(void *arg)
@@ -98,6 +118,7 @@ static const od_backend_ops omptarget_ops = {
     .alloc = omptarget_alloc,
     .free = omptarget_free,
     .copy = omptarget_copy,
+    .copy_pieces = omptarget_copy_pieces,
     .destroy = omptarget_destroy,
 };
 

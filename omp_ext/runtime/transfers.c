@@ -18,6 +18,8 @@ _Thread_local bool od_helps_to_copy;
 static void prepare_landing(od_transfer *transfer)
 {
     const od_datum *d = transfer->datum;
+    if (d->pieces) /* kernels get it whole: it has no attached pointers */
+        return;
     if (!od_attachments_overlap(od_datum_attachments(d), d->base + transfer->offset, transfer->bytes))
         return;
     transfer->landing = od_alloc(transfer->bytes);

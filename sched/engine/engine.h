@@ -208,7 +208,11 @@ od_directory *od_engine_directory(od_engine *engine);
  * idle; if one is in use or has its only copy on a device, or contents are partly in a spill area, OD_EFULL is
  * returned: settle the range (od_engine_range_request), wait, and retry. */
 od_status od_engine_datum(od_engine *engine, uintptr_t base, size_t size, od_datum **datum);
+/* Likewise the datum of these pieces of a region in parts, which are taken in any case. */
+od_status od_engine_part(od_engine *engine, od_pieces *pieces, od_datum **datum);
 void od_engine_release(od_engine *engine, od_datum *datum);
+/* A datum that overlaps it could be made at once, and it would be forgotten. */
+bool od_engine_can_forget(const od_datum *datum);
 /* Before there are tasks: device k has room for the datum, with contents as od_datum.valid says (which the caller
  * sets). OD_EFULL: there is no room. */
 od_status od_engine_begin_with(od_engine *engine, od_datum *datum, unsigned k);

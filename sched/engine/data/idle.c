@@ -72,9 +72,21 @@ void od_idle_settle(od_engine *e, od_datum *d)
     note(e, d);
 }
 
+/* The spill area remembers its contents. What has been remembered of it when memory ends is there all the same. */
+static od_status keep_spilled(od_datum *d)
+{
+    od_shape shape = od_datum_shape(d);
+    od_status status = OD_OK;
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n && !status; i++) {
+        od_piece piece = od_shape_piece(shape, i);
+        status = od_spill_keep(d->region->spill, piece.begin, piece.size);
+    }
+    return status;
+}
+
 od_status od_idle_forget(od_engine *e, od_datum *d)
 {
-    if ((d->valid & OD_BIT(OD_SPILL)) && od_spill_keep(d->region->spill, d->base, d->size))
+    if ((d->valid & OD_BIT(OD_SPILL)) && keep_spilled(d))
         return OD_ENOMEM;
     if (d->region && (d->valid & OD_BIT(OD_HOST)))
         d->region->undefined = false;

@@ -21,7 +21,7 @@ void od_memory_release_host(od_engine *e, od_datum *d)
         return;
     d->touched = false;
     od_outside_update(e, d);
-    e->config.driver_ops->release_host(e->config.driver, d->base, d->size);
+    e->config.driver_ops->release_host(e->config.driver, d->base, od_shape_end(od_datum_shape(d)) - d->base);
 }
 
 void od_memory_release_spill(od_engine *e, const od_spill *spill, uintptr_t base, size_t size)

@@ -8,8 +8,6 @@
 #include "memmgr/data/spill.h"
 #include "sched/engine/internal.h"
 
-#include <string.h>
-
 static bool is_settled(const od_engine *e, const od_datum *d)
 {
     if (d->transfers || d->nawaiting)
@@ -89,7 +87,8 @@ static void leave_program(od_engine *e, od_datum *d)
     if (!od_memory_make_area(e, region))
         return;
     if (d->valid)
-        memcpy(od_spill_address(region->spill, d->base), (const void *)d->base, d->size);
+        od_shape_copy(od_datum_shape(d), od_spill_address(region->spill, d->base), (const char *)d->base,
+                       (od_stretch){0, d->size});
     d->valid = OD_BIT(OD_SPILL);
 }
 

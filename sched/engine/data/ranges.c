@@ -4,6 +4,8 @@
 #include "memmgr/data/spill.h"
 #include "sched/engine/internal.h"
 
+#include <stdlib.h>
+
 /* --- ranges ------------------------------------------------------------- */
 
 static bool first(od_datum *d, void *arg)
@@ -34,12 +36,11 @@ static od_status materialise(od_engine *e, const od_region *region, uintptr_t ba
     while (!status && od_spill_first(region->spill, base, size, &part, &bytes))
         status = od_directory_add(e->directory, part, bytes, &added);
     for (uintptr_t at = base; all && !status && at < base + size;) {
-        const od_datum *d = NULL;
-        od_directory_visit(e->directory, at, base + size - at, first, &d);
-        uintptr_t gap_end = d ? d->base : base + size;
-        if (gap_end > at)
-            status = od_directory_add(e->directory, at, gap_end - at, &added);
-        at = d ? d->base + d->size : base + size;
+        od_span known = {base + size, base + size};
+        od_directory_first(e->directory, at, base + size - at, &known);
+        if (known.begin > at)
+            status = od_directory_add(e->directory, at, known.begin - at, &added);
+        at = known.end;
     }
     return status;
 }
@@ -114,11 +115,9 @@ od_status od_engine_range_request(od_engine *e, uintptr_t base, size_t size, od_
     *request = c.request;
     for (uint32_t i = 0; i < c.count; i++) { /* only the part inside the range */
         od_request_item *item = &c.request->items[i];
-        const od_datum *d = item->datum;
-        uintptr_t from = base > d->base ? base : d->base;
-        uintptr_t to = base + size < d->base + d->size ? base + size : d->base + d->size;
-        item->offset = from - d->base;
-        item->bytes = to - from;
+        od_stretch stretch = od_shape_overlap(od_datum_shape(item->datum), base, base + size);
+        item->offset = stretch.offset;
+        item->bytes = stretch.bytes;
     }
     return OD_OK;
 }
@@ -223,21 +222,45 @@ static od_status forget_range(od_engine *e, uintptr_t base, size_t size)
 }
 
 /* A datum may begin where the contents are all in one place. */
-static bool is_divided(od_engine *e, uintptr_t base, size_t size)
+static bool is_divided(od_engine *e, od_shape shape)
 {
-    const od_region *region = od_directory_find_region(e->directory, base, size);
-    return region && od_spill_cover(region->spill, base, size) == OD_COVER_PART;
+    const od_region *region =
+        od_directory_find_region(e->directory, shape.base, od_shape_piece(shape, 0).size);
+    bool any = false, all = true;
+    for (uint32_t i = 0, n = od_shape_count(shape); region && i < n; i++) {
+        od_piece piece = od_shape_piece(shape, i);
+        od_cover cover = od_spill_cover(region->spill, piece.begin, piece.size);
+        any |= cover != OD_COVER_NONE;
+        all &= cover == OD_COVER_WHOLE;
+    }
+    return any && !all;
 }
 
-static od_status add_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
+static od_status forget_shape(od_engine *e, od_shape shape)
 {
-    od_idle_make_place(e);
-    od_status status = od_directory_add(e->directory, base, size, datum);
-    if (status)
-        return status;
-    (*datum)->forecast = od_forecast_get(e->forecast, base);
-    (*datum)->untrusted = !(*datum)->region && od_idle_doubts(e, base);
-    return OD_OK;
+    od_status status = OD_OK;
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n && !status; i++) {
+        od_piece piece = od_shape_piece(shape, i);
+        status = forget_range(e, piece.begin, piece.size);
+    }
+    return status;
+}
+
+static void begin(od_engine *e, od_datum *d)
+{
+    d->forecast = od_forecast_get(e->forecast, d->base);
+    d->untrusted = !d->region && od_idle_doubts(e, d->base);
+}
+
+/* Its place is free of others. OD_EFULL: not yet. */
+static od_status make_place(od_engine *e, od_shape shape)
+{
+    od_status status = forget_shape(e, shape);
+    if (!status && is_divided(e, shape))
+        status = OD_EFULL;
+    if (!status)
+        od_idle_make_place(e);
+    return status;
 }
 
 od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
@@ -249,18 +272,44 @@ od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **
         *datum = NULL; /* a larger one that is on no device makes place */
     /* Outside regions the rest of a larger datum belongs to the host meanwhile: it must not be written back. */
     if (!*datum || ((*datum)->size != size && !(*datum)->region)) {
-        od_status status = forget_range(e, base, size);
-        if (!status && is_divided(e, base, size))
-            status = OD_EFULL;
+        od_status status = make_place(e, (od_shape){base, size, NULL});
         if (!status)
-            status = add_datum(e, base, size, datum);
+            status = od_directory_add(e->directory, base, size, datum);
         if (status)
             return status;
+        begin(e, *datum);
     } else {
         (*datum)->used = true;
     }
     (*datum)->pending++;
     return OD_OK;
+}
+
+od_status od_engine_part(od_engine *e, od_pieces *pieces, od_datum **datum)
+{
+    od_datum *d = od_directory_find(e->directory, pieces->at[0].begin, 0);
+    od_status status = OD_OK;
+    if (d && d->region && d->window == d->region->window && od_pieces_are_equal(d->pieces, pieces)) {
+        free(pieces);
+        d->used = true;
+    } else {
+        status = make_place(e, (od_shape){pieces->at[0].begin, pieces->size, pieces});
+        if (!status)
+            status = od_directory_add_pieces(e->directory, pieces, &d);
+        if (status) {
+            free(pieces);
+            return status;
+        }
+        begin(e, d);
+    }
+    d->pending++;
+    *datum = d;
+    return OD_OK;
+}
+
+bool od_engine_can_forget(const od_datum *d)
+{
+    return od_datum_can_be_forgotten(d);
 }
 
 void od_engine_release(od_engine *e, od_datum *d)
@@ -299,7 +348,7 @@ static bool made_again(od_engine *e, const od_region *region)
 od_status od_engine_divide(od_engine *e, od_region *region, od_window *window, bool alone)
 {
     od_status status = alone ? forget_range(e, region->base, region->size) : OD_OK;
-    if (!status && (made_again(e, region) || (alone && is_divided(e, region->base, region->size))))
+    if (!status && (made_again(e, region) || (alone && is_divided(e, (od_shape){region->base, region->size, NULL}))))
         status = OD_EFULL;
     if (status)
         return status;

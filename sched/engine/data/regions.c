@@ -22,7 +22,7 @@ static bool is_stale_on_host(const od_datum *d)
 static bool find_straddling(od_datum *d, void *arg)
 {
     straddling *s = arg;
-    if (d->base < s->base || d->base + d->size > s->end || is_stale_on_host(d))
+    if (d->base < s->base || od_shape_end(od_datum_shape(d)) > s->end || is_stale_on_host(d))
         s->found = d;
     return !s->found;
 }
@@ -100,13 +100,12 @@ static od_status close_request(od_engine *e, const od_region *region, uintptr_t 
     uint32_t n = 0;
     for (uint32_t i = 0; i < all->nitems; i++) {
         od_request_item *item = &all->items[i];
-        uintptr_t begin = item->datum->base, end = begin + item->datum->size;
-        uintptr_t from = base > begin ? base : begin, to = base + size < end ? base + size : end;
+        od_stretch stretch = od_shape_overlap(od_datum_shape(item->datum), base, base + size);
         if (!r || item->datum->region != region) {
             item->datum->pending--;
-        } else if (to > from) {
-            item->offset = from - begin;
-            item->bytes = to - from;
+        } else if (stretch.bytes) {
+            item->offset = stretch.offset;
+            item->bytes = stretch.bytes;
             close_item(r, &n, item, copy_out);
         } else {
             close_item(r, &n, item, false);

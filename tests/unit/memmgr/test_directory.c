@@ -36,9 +36,12 @@ static bool contains(uintptr_t outer, size_t outer_size, uintptr_t inner, size_t
 
 static od_datum *model_find(const model *m, uintptr_t base, size_t size)
 {
-    for (size_t i = 0; i < m->ndata; i++)
-        if (contains(m->data[i]->base, m->data[i]->size, base, size))
-            return m->data[i];
+    for (size_t i = 0; i < m->ndata; i++) {
+        od_shape shape = od_datum_shape(m->data[i]);
+        for (uint32_t j = 0; j < od_shape_count(shape); j++)
+            if (contains(od_shape_piece(shape, j).begin, od_shape_piece(shape, j).size, base, size))
+                return m->data[i];
+    }
     return NULL;
 }
 
@@ -53,8 +56,13 @@ static od_region *model_find_region(const model *m, uintptr_t base, size_t size)
 static size_t model_count(const model *m, uintptr_t base, size_t size)
 {
     size_t count = 0;
-    for (size_t i = 0; i < m->ndata; i++)
-        count += overlap(m->data[i]->base, m->data[i]->size, base, size);
+    for (size_t i = 0; i < m->ndata; i++) {
+        od_shape shape = od_datum_shape(m->data[i]);
+        bool any = false;
+        for (uint32_t j = 0; j < od_shape_count(shape); j++)
+            any |= overlap(od_shape_piece(shape, j).begin, od_shape_piece(shape, j).size, base, size);
+        count += any;
+    }
     return count;
 }
 
@@ -96,6 +104,33 @@ static void add_one(od_directory *dir, model *m, uintptr_t base, size_t size)
     m->data[m->ndata++] = datum;
 }
 
+/* All in one region, as they are made. */
+static void add_pieces(od_directory *dir, model *m, uintptr_t base, uint64_t *random)
+{
+    enum { PIECES = 4 };
+    od_span spans[PIECES];
+    bool is_free = true;
+    for (int i = 0; i < PIECES; i++) {
+        spans[i] = (od_span){base, base + 1 + random_below(random, 8)};
+        is_free &= !model_count(m, spans[i].begin, spans[i].end - spans[i].begin);
+        base = spans[i].end + 1 + random_below(random, 8);
+    }
+    const od_region *region = model_find_region(m, spans[0].begin, spans[PIECES - 1].end - spans[0].begin);
+    if (!region)
+        return;
+    od_pieces *pieces = od_pieces_make(spans, PIECES);
+    od_datum *datum = NULL;
+    od_status status = od_directory_add_pieces(dir, pieces, &datum);
+    assert_int_equal(status, is_free ? OD_OK : OD_EINVAL);
+    if (status) {
+        free(pieces);
+        return;
+    }
+    assert_int_equal(datum->size, pieces->size);
+    assert_ptr_equal(datum->region, region);
+    m->data[m->ndata++] = datum;
+}
+
 static void remove_one(od_directory *dir, model *m, uint64_t *random)
 {
     if (m->ndata == 0)
@@ -105,10 +140,24 @@ static void remove_one(od_directory *dir, model *m, uint64_t *random)
     m->data[i] = m->data[--m->ndata];
 }
 
+/* Data are not in a region in part: the engine sees to that. */
+static bool model_cuts_data(const model *m, uintptr_t base, size_t size)
+{
+    for (size_t i = 0; i < m->ndata; i++) {
+        od_shape shape = od_datum_shape(m->data[i]);
+        size_t bytes = od_shape_overlap(shape, base, base + size).bytes;
+        if (shape.pieces && bytes && bytes < shape.size)
+            return true;
+    }
+    return false;
+}
+
 static void open_one(od_directory *dir, model *m, uintptr_t base, size_t size, bool undefined)
 {
     od_mapping mapping = {base, size, base};
     od_region *region = NULL;
+    if (model_cuts_data(m, base, size))
+        return;
     od_status status = od_directory_open(dir, &mapping, undefined, &region);
     if (model_touches_region(m, base, size)) {
         assert_int_equal(status, OD_EINVAL);
@@ -132,15 +181,16 @@ static void close_one(od_directory *dir, model *m, uint64_t *random)
 }
 
 typedef struct visit_log {
-    uintptr_t last_end;
+    const od_datum *seen[MOST];
     size_t visited, limit;
 } visit_log;
 
 static bool note_visit(od_datum *datum, void *arg)
 {
     visit_log *log = arg;
-    assert_true(datum->base >= log->last_end);
-    log->last_end = datum->base + datum->size;
+    for (size_t i = 0; i < log->visited; i++)
+        assert_ptr_not_equal(log->seen[i], datum);
+    log->seen[log->visited] = datum;
     return ++log->visited < log->limit;
 }
 
@@ -153,6 +203,13 @@ static void query_one(const od_directory *dir, const model *m, uintptr_t base, s
     visit_log all = {.limit = SIZE_MAX};
     od_directory_visit(dir, base, size, note_visit, &all);
     assert_int_equal(all.visited, model_count(m, base, size));
+    od_span first;
+    assert_int_equal(od_directory_first(dir, base, size, &first), all.visited > 0);
+    if (all.visited) {
+        assert_true(overlap(first.begin, first.end - first.begin, base, size));
+        assert_ptr_equal(model_find(m, first.begin, first.end - first.begin), all.seen[0]);
+        assert_true(first.begin <= base || !model_count(m, base, first.begin - base));
+    }
     if (all.visited > 1) {
         visit_log some = {.limit = all.visited - 1};
         od_directory_visit(dir, base, size, note_visit, &some);
@@ -172,8 +229,10 @@ static void fuzz(uint64_t seed)
         uintptr_t base = 1000 + (uintptr_t)random_below(&random, SPACE);
         size_t size = 1 + (size_t)random_below(&random, random_below(&random, 4) ? 12 : 150);
         unsigned what = (unsigned)random_below(&random, 100);
-        if (what < 40)
+        if (what < 33)
             add_one(dir, m, base, size);
+        else if (what < 40)
+            add_pieces(dir, m, base, &random);
         else if (what < 55)
             remove_one(dir, m, &random);
         else if (what < 62)

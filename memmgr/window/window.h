@@ -15,6 +15,7 @@
 #define OD_MEMMGR_WINDOW_WINDOW_H
 
 #include "memmgr/extent/page.h"
+#include "memmgr/extent/strides.h"
 #include "util/status.h"
 
 #include <stdbool.h>
@@ -45,6 +46,7 @@ typedef struct od_window {
     uintptr_t base; /* host range of the array */
     size_t size;
     uint32_t users; /* the region, and the data in it */
+    od_strides strides; /* that have been learnt of it last: of other kernels the first guess */
     unsigned ndevices;
     const od_window_ops *ops;
     void *state;        /* the back-end's */

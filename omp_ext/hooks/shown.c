@@ -286,7 +286,7 @@ void od_show_own_addresses(const od_map_args *args)
             continue;
         for (uint32_t j = 0; j < task->naccess; j++) {
             const od_datum *d = task->access[j].datum;
-            if (base >= d->base && base + size <= d->base + d->size)
+            if (od_datum_covers(d, base, size))
                 show(args, i, d, (unsigned)od_self.place);
         }
     }

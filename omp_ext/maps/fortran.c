@@ -77,7 +77,7 @@ static bool is_named_slab(const od_map_args *args, int32_t i)
 /* --- what the descriptor says ---------------------------------------------- */
 
 typedef struct dimension {
-    int64_t lower, extent, stride; /* stride in bytes */
+    int64_t lower, shape, stride; /* stride in bytes */
 } dimension;
 
 typedef struct descriptor { /* CFI_cdesc_t of ISO_Fortran_binding.h */
@@ -94,9 +94,9 @@ static bool has_gaps(const descriptor *d)
 {
     int64_t expected = (int64_t)d->element;
     for (unsigned i = 0; i < d->rank; i++) {
-        if (d->dimensions[i].extent > 1 && d->dimensions[i].stride != expected)
+        if (d->dimensions[i].shape > 1 && d->dimensions[i].stride != expected)
             return true;
-        expected *= d->dimensions[i].extent;
+        expected *= d->dimensions[i].shape;
     }
     return false;
 }

@@ -41,6 +41,7 @@ static od_status grow(od_uses *uses)
 typedef struct resolution {
     const od_parts_named *named; /* may be parts of a region; NULL: it may not */
     od_span found;  /* what was asked for last: where that is not to be had, it overlaps what is in use */
+    bool in_pieces; /* and is a part whose pieces lie in it */
     bool is_long;
     od_index index; /* of the uses */
     od_span *spans; /* of what overlaps; malloc'ed */
@@ -174,13 +175,25 @@ static od_status hold(od_engine *engine, resolution *r, uintptr_t base, size_t s
     return od_engine_datum(engine, base, size, datum);
 }
 
+static od_status hold_part(od_engine *engine, resolution *r, od_part *part, od_datum **datum)
+{
+    od_pieces *pieces = part->pieces;
+    r->in_pieces = pieces;
+    if (!pieces)
+        return hold(engine, r, part->base, part->size, datum);
+    od_piece last = pieces->at[pieces->count - 1];
+    r->found = (od_span){part->base, last.begin + last.size};
+    part->pieces = NULL; /* the datum's, or freed */
+    return od_engine_part(engine, pieces, datum);
+}
+
 /* The argument stands for several data, in the array's windows: the index of any of them is its own. */
 static od_status add_parts(od_engine *engine, resolution *r, od_uses *uses, const od_parts *parts, int32_t *index)
 {
     od_status status = OD_OK;
     for (uint32_t j = 0; j < parts->count && !status; j++) {
         od_datum *datum;
-        status = hold(engine, r, parts->at[j].base, parts->at[j].size, &datum);
+        status = hold_part(engine, r, &parts->at[j], &datum);
         if (!status)
             status = add_use(engine, r, uses, datum, parts->at[j].mode | OD_READ, index);
     }
@@ -216,8 +229,10 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
     }
     if (!status && parts.count)
         status = add_parts(engine, r, uses, &parts, index);
-    free(parts.at);
-    if (status || parts.count)
+    uint32_t nparts = parts.count;
+    od_parts_free(&parts);
+    r->in_pieces &= status != OD_OK;
+    if (status || nparts)
         return status;
     widen_in(engine, args, r, &base, &size);
     od_mode mode = od_reference_mode(engine, args, &reference, depends.all, depends.count);
@@ -229,6 +244,7 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
     return add_use(engine, r, uses, datum, mode, index);
 }
 
+enum { MANY_TRIES = 10 }; /* at places for parts, before all is used in one piece */
 enum { BOUND_TRIES = 10000 }; /* a tenth of a millisecond each: another thread may be about to let it go */
 
 static void wait_for_overlap(uintptr_t base, size_t size, unsigned tries)
@@ -277,21 +293,32 @@ static bool is_own(const od_uses *uses, od_span range)
 {
     for (uint32_t i = 0; i < uses->count; i++) {
         const od_datum *d = uses->access[i].datum;
-        if (d->base < range.end && range.begin < d->base + d->size)
+        if (od_shape_overlap(od_datum_shape(d), range.begin, range.end).bytes)
             return true;
     }
     return false;
 }
 
+/* What an attempt before has noted of its names. */
+static void forget_names(od_launch *launch)
+{
+    od_runtime_free_names(launch->names);
+    launch->names = NULL;
+}
+
+/* `launch`: whose arguments they are, or NULL. */
 static od_status resolve(const od_map_args *args, depend_items depends, const od_parts_named *named, od_uses *uses,
                          int32_t *access_of)
 {
+    od_launch *launch = named ? named->launch : NULL;
     for (unsigned tries = 0;; tries++) {
         resolution r = {.named = named};
+        if (launch)
+            forget_names(launch);
         od_status status = resolve_all(args, depends, &r, uses, access_of);
         if (!status)
             return OD_OK;
-        if (is_own(uses, r.found))
+        if (r.in_pieces ? tries >= MANY_TRIES : is_own(uses, r.found))
             named = NULL; /* all in one piece */
         od_uses_release(uses);
         if (status != OD_EFULL)
@@ -318,12 +345,12 @@ static bool are_too_many(const od_uses *uses)
     return parts && bytes + od_window_page() > od_runtime_backend()->pool_bytes[0]; /* the pool rounds */
 }
 
-od_status od_launch_resolve(const od_launch *launch, const od_depend *depends, int32_t ndepends, const void *user,
+od_status od_launch_resolve(od_launch *launch, const od_depend *depends, int32_t ndepends, const void *user,
                             od_uses *uses)
 {
     const od_kernel_call *call = &launch->call;
     depend_items items = {depends, ndepends};
-    od_parts_named named = {depends, ndepends, call->kernel, user, .all = true};
+    od_parts_named named = {depends, ndepends, launch, user, .all = true};
     od_status status = resolve(&call->map, items, call->structs ? NULL : &named, uses, launch->access_of);
     if (!status && are_too_many(uses)) {
         od_uses_release(uses);
@@ -336,9 +363,9 @@ od_status od_launch_resolve(const od_launch *launch, const od_depend *depends, i
     return resolve(&call->map, items, NULL, uses, launch->access_of);
 }
 
-od_status od_launch_resolve_slice(const od_launch *launch, const od_parts_slice *slice, od_uses *uses)
+od_status od_launch_resolve_slice(od_launch *launch, const od_parts_slice *slice, od_uses *uses)
 {
-    od_parts_named named = {.kernel = launch->call.kernel, .slice = slice};
+    od_parts_named named = {.launch = launch, .slice = slice};
     resolution r = {.named = &named};
     od_status status = resolve_all(&launch->call.map, (depend_items){0}, &r, uses, launch->access_of);
     if (status)
@@ -420,7 +447,7 @@ od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, co
 
 static bool lies_in(uintptr_t address, const od_datum *datum)
 {
-    return address >= datum->base && address - datum->base < datum->size;
+    return od_datum_contains(datum, address);
 }
 
 static bool names(const od_depend *depends, int32_t ndepends, const od_datum *datum)

@@ -24,11 +24,11 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
                           int32_t *access_of);
 /* Likewise of a kernel. Where it has no structs, arrays may be in parts: such an argument stands for several of the
  * uses, in a window; launch->access_of is one of them, and says where the array is. `user`: as in od_parts_named. */
-od_status od_launch_resolve(const od_launch *launch, const od_depend *depends, int32_t ndepends, const void *user,
+od_status od_launch_resolve(od_launch *launch, const od_depend *depends, int32_t ndepends, const void *user,
                             od_uses *uses);
 /* Likewise of a slice of a kernel without structs. OD_EBUSY: others use the arrays in other parts. */
 struct od_parts_slice;
-od_status od_launch_resolve_slice(const od_launch *launch, const struct od_parts_slice *slice, od_uses *uses);
+od_status od_launch_resolve_slice(od_launch *launch, const struct od_parts_slice *slice, od_uses *uses);
 /* The range of argument i overlaps data in use in another way than before: once these are written back and idle they
  * make way. Blocks for a while; retry. */
 void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries);

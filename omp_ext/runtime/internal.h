@@ -7,6 +7,8 @@
  *   rivals.c        who is shown device addresses
  *   transfers.c     copies
  *   parts/learnt.c  what faults have shown of kernels
+ *   parts/names.c   likewise, around the addresses by which tasks name what they use
+ *   parts/touched.c faults of kernels, and what they show
  *   parts/pages.c   what kernels touch of arrays in parts
  *   parts/windows.c arrays in parts
  *   reservations.c  what is granted to host tasks before they run
@@ -108,8 +110,6 @@ void od_runtime_probe_both(const od_transfer *transfer);
 /* For od_driver_ops. */
 void od_runtime_discard_part(void *driver, od_datum *datum, unsigned k);
 
-/* --- learnt.c, under the lock --- */
-
 /* What a kernel has touched: an address in a window, and around it what it may use from now on. */
 typedef struct od_touch {
     const od_window *window;
@@ -118,6 +118,36 @@ typedef struct od_touch {
     size_t size;       /* of what is opened, in bytes */
     bool write;
 } od_touch;
+
+/* --- learnt.c, under the lock --- */
+
+/* The kernel has touched more of this argument than depend clauses say; `named`: but that is being learnt. */
+void od_runtime_note_more(const void *kernel, unsigned argument, bool named, bool write);
+typedef struct od_learnt_strides {
+    od_strides strides;
+    bool seen; /* by a kernel of which all that it touched was seen, and later ones have touched little more */
+    unsigned failures; /* later ones that have touched more */
+    unsigned mixed;    /* of which it was not sure what was theirs: others ran on the device, too */
+} od_learnt_strides;
+/* Too little was known of what it touches; it may be nothing that can be known. */
+void od_runtime_note_failure(const void *kernel, int32_t argument, od_learnt_strides *learnt);
+/* Around its argument's item with this number, to be changed. NULL: nothing is known, or there is no room. */
+od_learnt_strides *od_runtime_known_strides(const void *kernel, int32_t argument, uint32_t number, bool add);
+
+/* --- names.c, under the lock --- */
+
+/* Whether the task names what it uses of this argument; names may be NULL. */
+bool od_runtime_is_named(const od_names *names, int32_t argument);
+void od_runtime_note_touched(od_names *names, const od_touch *touch);
+/* Its kernel is about to run; all that it touches is to have page faults, until as much as it takes is known of it. */
+void od_runtime_begin_to_learn(const od_task *task);
+/* Another kernel runs on its device meanwhile: whose page faults there are is not known. */
+void od_runtime_disturb_learning(const od_task *task);
+bool od_runtime_learns(const od_task *task);
+/* Its kernel has ended. */
+void od_runtime_end_to_learn(const od_task *task);
+
+/* --- touched.c, under the lock --- */
 
 /* A kernel of this task has touched what its task has not named, or, of a slice, what it has not been seen to use. */
 void od_runtime_note_fault(const od_task *task, const od_touch *touch);

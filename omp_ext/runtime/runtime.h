@@ -126,6 +126,10 @@ bool od_runtime_guards_parts(void);
  * without having said so. Under the lock. */
 bool od_runtime_names_its_parts(const void *kernel, int32_t argument);
 bool od_runtime_may_only_read(const void *kernel, int32_t argument);
+/* The task of the launch names what its kernel uses of an argument, in the window, by this address: what is known of
+ * that, count 0: nothing yet. What its kernel touches will be learnt. Under the lock. */
+od_strides od_runtime_strides(od_launch *launch, const od_window *window, int32_t argument, uintptr_t name);
+void od_runtime_free_names(od_names *names); /* may be NULL */
 /* A kernel that uses parts is about to run on device k; it has ended. */
 void od_runtime_open_parts(od_task *task, unsigned k);
 void od_runtime_close_parts(const od_task *task, unsigned k);

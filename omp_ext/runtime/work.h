@@ -21,6 +21,7 @@
 typedef struct od_slice od_slice;     /* omp_ext/slices/slice.h */
 typedef struct od_entry od_entry;     /* omp_ext/tasks/entry.h */
 typedef struct od_structs od_structs; /* omp_ext/maps/structs/structs.h */
+typedef struct od_names od_names;     /* omp_ext/runtime/parts/names.c */
 
 /* A call of __tgt_target_kernel: what compiled code passes. */
 typedef struct od_kernel_call {
@@ -40,6 +41,7 @@ typedef struct od_launch {
     od_kernel_call call; /* its map list lies in `storage`, `structs` is the launch's */
     uint32_t hidden;     /* of the arguments the last so many, which are the task's data but not passed to the kernel */
     int32_t *access_of;  /* per argument: index into the task's accesses, or -1; in `storage` */
+    od_names *names;     /* by which its task says what it uses of arrays, and what faults have shown; NULL: nothing */
     void **rewritten;    /* room for four arrays of arguments as a device gets them; in `storage` */
     void *storage;       /* malloc'ed: the arrays, and copies of private arguments */
 } od_launch;

@@ -6,7 +6,7 @@
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/slices/slice.h"
-#include "omp_ext/maps/parts/parts.h"
+#include "omp_ext/maps/parts/by_share.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/entry.h"

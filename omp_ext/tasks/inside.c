@@ -29,7 +29,7 @@ static bool covers(od_engine *engine, const od_job *job, const od_map_args *args
         od_mode mode = od_arg_mode(engine, args, i, od_self.depends, od_self.ndepends);
         for (uint32_t j = 0; j < job->task.naccess && access_of[i] < 0; j++) {
             const od_access *a = &job->task.access[j];
-            if (base >= a->datum->base && base + size <= a->datum->base + a->datum->size && suits(a, mode))
+            if (od_datum_covers(a->datum, base, size) && suits(a, mode))
                 access_of[i] = (int32_t)j;
         }
         if (access_of[i] < 0)

@@ -106,6 +106,7 @@ od_status od_launch_copy(od_launch *launch, const od_kernel_call *call)
 void od_launch_free(od_launch *launch)
 {
     free(launch->storage);
+    od_runtime_free_names(launch->names);
     od_structs_free(launch->call.structs);
     *launch = (od_launch){0};
 }

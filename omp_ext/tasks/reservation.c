@@ -30,7 +30,7 @@ static od_datum *predict_datum(od_engine *engine, const od_depend *depend, size_
 {
     od_directory *directory = od_engine_directory(engine);
     od_datum *d = od_directory_find(directory, depend->base, 0);
-    size_t size = d && d->base == depend->base ? d->size : depend->length == learnt ? learnt : 0;
+    size_t size = d && d->base == depend->base && !d->pieces ? d->size : depend->length == learnt ? learnt : 0;
     const od_region *region = size ? od_directory_find_region(directory, depend->base, size) : NULL;
     if (!region || region->window) /* constructs inside of host tasks get arrays in one piece */
         return NULL;

@@ -2,32 +2,11 @@
 /* See parts.h. */
 #include "omp_ext/maps/parts/parts.h"
 
-#include "memmgr/window/cut.h"
+#include "omp_ext/maps/parts/by_name.h"
+#include "omp_ext/maps/parts/by_share.h"
 #include "omp_ext/runtime/runtime.h"
-#include "omp_ext/slices/cuts.h"
-#include "omp_ext/slices/footprint.h"
-#include "util/container/array.h"
-
-#include <stdlib.h>
 
 /* --- what a task names ------------------------------------------------------ */
-
-static bool lies_in(const od_region *region, const od_depend *item)
-{
-    return item->base >= region->base && item->base - region->base < region->size;
-}
-
-/* Nothing but a plain argument: moves of sections, and pointers inside of the array, are for data in one piece. */
-static bool may_be_in_parts(const od_map_args *args, const od_region *region)
-{
-    return region && !region->attachments && !region->shown && !(args->any & OD_MAP_ALWAYS);
-}
-
-static bool is_whole(const od_reference *reference)
-{
-    const od_region *region = reference->region;
-    return region && reference->base == region->base && reference->size == region->size;
-}
 
 static bool names_sections(const od_region *region, const od_depend *depends, int32_t ndepends)
 {
@@ -35,21 +14,13 @@ static bool names_sections(const od_region *region, const od_depend *depends, in
     for (int32_t i = 0; i < ndepends; i++) {
         if (depends[i].flags & OD_DEPEND_ALL_MEMORY)
             return false;
-        if (!lies_in(region, &depends[i]))
+        if (!od_parts_lie_in(region, &depends[i]))
             continue;
         if (depends[i].base == region->base && depends[i].length >= region->size)
             return false;
         any |= depends[i].length >= od_window_page();
     }
     return any;
-}
-
-static od_status add(od_parts *parts, uintptr_t base, size_t size, od_mode mode)
-{
-    if (!od_array_reserve(&parts->at, &parts->capacity, (uint64_t)parts->count + 1, sizeof *parts->at))
-        return OD_ENOMEM;
-    parts->at[parts->count++] = (od_part){base, size, mode};
-    return OD_OK;
 }
 
 /* Where kernels are watched parts end where pages do: a page that a section shares with its neighbour is a part. */
@@ -60,7 +31,7 @@ static od_status add_section(od_parts *parts, const od_region *region, uintptr_t
                         od_window_page_end(end)};
     od_status status = OD_OK;
     if (!od_runtime_guards_parts())
-        return add(parts, base, end - base, mode);
+        return od_parts_add(parts, base, end - base, mode);
     if (end == last)
         cuts[2] = cuts[3] = end;
     cuts[0] = cuts[0] < region->base ? region->base : cuts[0];
@@ -68,7 +39,7 @@ static od_status add_section(od_parts *parts, const od_region *region, uintptr_t
     cuts[2] = cuts[2] < cuts[1] ? cuts[1] : cuts[2]; /* all in one page, which may begin before the region */
     for (int i = 0; i < 3 && !status; i++)
         if (cuts[i + 1] > cuts[i])
-            status = add(parts, cuts[i], (cuts[i + 1] < last ? cuts[i + 1] : last) - cuts[i], mode);
+            status = od_parts_add(parts, cuts[i], (cuts[i + 1] < last ? cuts[i + 1] : last) - cuts[i], mode);
     return status;
 }
 
@@ -77,7 +48,7 @@ static od_status add_items(od_parts *parts, const od_region *region, const od_de
     od_status status = OD_OK;
     for (int32_t i = 0; i < ndepends && !status; i++) {
         od_mode mode = depends[i].flags == OD_DEPEND_IN ? OD_READ : OD_READ_WRITE;
-        if (lies_in(region, &depends[i]))
+        if (od_parts_lie_in(region, &depends[i]))
             status = add_section(parts, region, depends[i].base, depends[i].length ? depends[i].length : 1, mode);
     }
     return status;
@@ -85,33 +56,41 @@ static od_status add_items(od_parts *parts, const od_region *region, const od_de
 
 /* --- all of a region in parts ------------------------------------------------- */
 
-static bool first(od_datum *d, void *arg)
+typedef struct collection {
+    od_parts *parts;
+    od_mode mode;
+    od_status status;
+} collection;
+
+static bool collect(od_datum *d, void *arg)
 {
-    *(const od_datum **)arg = d;
-    return false;
+    collection *c = arg;
+    c->status = od_parts_add_known(c->parts, d, c->mode);
+    return !c->status;
 }
 
 /* All that is known of it, and the gaps in between. */
 static od_status add_all(od_engine *engine, od_parts *parts, const od_region *region, od_mode mode)
 {
-    od_status status = OD_OK;
+    const od_directory *directory = od_engine_directory(engine);
+    collection c = {parts, mode, OD_OK};
     uintptr_t end = region->base + region->size;
-    for (uintptr_t at = region->base; at < end && !status; at += parts->at[parts->count - 1].size) {
-        const od_datum *d = NULL;
-        od_directory_visit(od_engine_directory(engine), at, end - at, first, &d);
-        bool known = d && d->base <= at;
-        status = add(parts, at, known ? d->base + d->size - at : (d ? d->base : end) - at, mode);
-        if (status)
-            return status;
+    od_directory_visit(directory, region->base, region->size, collect, &c);
+    for (uintptr_t at = region->base; at < end && !c.status;) {
+        od_span known = {end, end};
+        od_directory_first(directory, at, end - at, &known);
+        if (known.begin > at)
+            c.status = od_parts_add(parts, at, known.begin - at, mode);
+        at = known.end;
     }
-    return status;
+    return c.status;
 }
 
 static bool fits_a_device(const od_parts *parts)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < parts->count; i++)
-        bytes += od_window_span(parts->at[i].base, parts->at[i].size);
+        bytes += od_part_occupies(&parts->at[i]);
     return bytes <= od_runtime_backend()->pool_bytes[0];
 }
 
@@ -151,7 +130,7 @@ static bool is_mapped(const od_map_args *args, uintptr_t address)
 static bool names_more(const od_map_args *args, const od_region *region, const od_parts_named *named)
 {
     for (int32_t i = 0; i < named->count; i++)
-        if (lies_in(region, &named->depends[i]) && !is_mapped(args, named->depends[i].base))
+        if (od_parts_lie_in(region, &named->depends[i]) && !is_mapped(args, named->depends[i].base))
             return true;
     return false;
 }
@@ -163,7 +142,7 @@ static od_status add_more(od_parts *parts, const od_map_args *args, const od_reg
     od_status status = OD_OK;
     for (int32_t i = 0; i < named->count && !status; i++) {
         const od_depend *item = &named->depends[i];
-        if (lies_in(region, item) && !is_mapped(args, item->base) && item->length >= od_window_page())
+        if (od_parts_lie_in(region, item) && !is_mapped(args, item->base) && item->length >= od_window_page())
             status = add_section(parts, region, item->base, item->length,
                                  item->flags == OD_DEPEND_IN ? OD_READ : OD_READ_WRITE);
     }
@@ -174,7 +153,7 @@ static od_status find_in_window(od_engine *engine, const od_map_args *args, cons
                                 const od_parts_named *named, od_parts *parts)
 {
     const od_region *region = reference->region;
-    if (!od_runtime_names_its_parts(named->kernel, named->argument) && region_fits(engine, args, region))
+    if (!od_runtime_names_its_parts(named->launch->call.kernel, named->argument) && region_fits(engine, args, region))
         return add_all(engine, parts, region, OD_READ_WRITE);
     od_status status = add_section(parts, region, reference->base, reference->size, OD_READ_WRITE);
     return status || !named->all ? status : add_more(parts, args, region, named);
@@ -193,7 +172,7 @@ static od_status find_around(od_engine *engine, const od_map_args *args, const o
     }
     if (region->window)
         return find_in_window(engine, args, reference, named, parts);
-    return all ? add(parts, region->base, region->size, OD_READ_WRITE) : OD_OK;
+    return all ? od_parts_add(parts, region->base, region->size, OD_READ_WRITE) : OD_OK;
 }
 
 /* --- inputs ----------------------------------------------------------------------- */
@@ -202,7 +181,7 @@ static bool is_named_as_written(const od_region *region, const od_parts_named *n
 {
     for (int32_t j = 0; j < named->count; j++) {
         unsigned flags = named->depends[j].flags;
-        if (flags != OD_DEPEND_IN && ((flags & OD_DEPEND_ALL_MEMORY) || lies_in(region, &named->depends[j])))
+        if (flags != OD_DEPEND_IN && ((flags & OD_DEPEND_ALL_MEMORY) || od_parts_lie_in(region, &named->depends[j])))
             return true;
     }
     return false;
@@ -214,7 +193,8 @@ static bool may_be_input(const od_map_args *args, const od_reference *reference,
     int64_t type = args->types[reference->entry];
     bool says_written = (type & OD_MAP_FROM) && !(type & OD_MAP_IMPLICIT);
     return !says_written && !(type & OD_MAP_WHOLE) && !reference->region->undefined && od_runtime_guards_parts() &&
-           !is_named_as_written(reference->region, named) && od_runtime_may_only_read(named->kernel, named->argument);
+           !is_named_as_written(reference->region, named) &&
+           od_runtime_may_only_read(named->launch->call.kernel, named->argument);
 }
 
 static bool has_tasks(od_datum *d, void *arg)
@@ -243,137 +223,28 @@ static od_status watch_input(od_engine *engine, const od_map_args *args, const o
     return status == OD_EDEVICE ? OD_OK : status;
 }
 
-/* --- slices ----------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------ */
 
-od_divisible od_parts_divisible(od_engine *engine, const od_map_args *args, int32_t i)
+/* Nothing is lost where one device has all of it, and nobody else wants it. */
+static bool is_worth_dividing(od_engine *engine, const od_map_args *args, od_region *region, bool input)
 {
-    od_reference reference = od_refer_to_regions(engine, args, i);
-    const od_region *region = reference.region;
-    if (!reference.size)
-        return OD_DIVISIBLE;
-    if (!region)
-        return OD_DIVISIBLE_NOT_MAPPED;
-    if (!is_whole(&reference) || (args->types[i] & OD_MAP_ALWAYS))
-        return OD_DIVISIBLE_NOT_SECTION;
-    if (!may_be_in_parts(args, region))
-        return OD_DIVISIBLE_NOT_HELD;
-    if (!od_runtime_backend()->windows || !od_runtime_guards_parts())
-        return OD_DIVISIBLE_NOT_HERE;
-    return region->window || od_runtime_may_divide(region) ? OD_DIVISIBLE : OD_DIVISIBLE_NOT_NOW;
+    return !region_fits(engine, args, region) || (!input && is_wanted(engine, region));
 }
 
-/* The array's, as it is for so many slices; NULL: out of memory. */
-static od_cut *cut_of(const od_region *region, const od_parts_slice *slice)
+/* OD_EDEVICE: it does not say what it uses in this way, or there is no need to know. */
+static od_status find_named(od_engine *engine, const od_map_args *args, const od_reference *reference,
+                            const od_parts_named *named, od_parts *parts)
 {
-    od_window *window = region->window;
-    if (!window->cut || window->cut->shares.count != slice->count) {
-        free(window->cut);
-        window->cut = od_cuts_recall(&(od_shares){region->base, region->size, slice->count});
-    }
-    return window->cut;
-}
-
-static od_mode mode_of_cell(const od_parts_slice *slice, int32_t argument, const od_cell *cell)
-{
-    static const od_mode modes[] = {
-        [OD_CELL_UNUSED] = 0, [OD_CELL_READ] = OD_READ, [OD_CELL_OWNED] = OD_READ_WRITE};
-    if (slice->learns)
-        return OD_READ_WRITE;
-    return modes[od_footprint_use(slice->footprint, (unsigned)argument, slice->index, cell)];
-}
-
-/* A slice that uses nothing of an array gets its address all the same, with a cell of its share, to read. */
-static od_status add_any(od_parts *parts, const od_cut *cut, const od_parts_slice *slice)
-{
-    od_cell cell = od_cut_cell(cut, od_cut_find(cut, od_share_begin(&cut->shares, slice->index)));
-    return parts->count ? OD_OK : add(parts, cell.base, cell.size, OD_READ);
-}
-
-static od_status find_cells(od_engine *engine, od_region *region, const od_parts_named *named, od_parts *parts)
-{
-    const od_parts_slice *slice = named->slice;
+    od_region *region = reference->region;
+    if (!od_parts_are_named(region, named) || !od_runtime_guards_parts() ||
+        !od_runtime_names_its_parts(named->launch->call.kernel, named->argument) ||
+        !is_worth_dividing(engine, args, region, may_be_input(args, reference, named)))
+        return OD_EDEVICE;
     od_status status = od_runtime_divide(engine, region);
-    const od_cut *cut = status ? NULL : cut_of(region, slice);
-    if (!cut)
-        return status == OD_EDEVICE ? OD_OK : status ? status : OD_ENOMEM;
-    if (!od_shares_are_pages(&cut->shares)) /* all share it, page by page */
-        return add(parts, region->base, region->size, slice->learns ? OD_READ_WRITE : OD_READ);
-    for (unsigned i = 0; i < cut->cells && !status; i++) {
-        od_cell cell = od_cut_cell(cut, i);
-        od_mode mode = mode_of_cell(slice, named->argument, &cell);
-        if (mode)
-            status = add(parts, cell.base, cell.size, mode);
-    }
-    return status ? status : add_any(parts, cut, slice);
+    return status ? status : od_parts_by_name(engine, parts, reference, named);
 }
 
-typedef struct shape {
-    const od_cut *cut;
-    bool fits;
-} shape;
-
-static bool is_cell(od_datum *d, void *arg)
-{
-    shape *s = arg;
-    od_cell cell = od_cut_cell(s->cut, od_cut_find(s->cut, d->base));
-    return s->fits &= d->base == cell.base && d->size == cell.size;
-}
-
-/* What has been learnt of the kernel's slices; not for ever, each time moves the array. */
-static void divide_cut(od_cut *cut, const od_parts_slice *slice, int32_t argument)
-{
-    enum { MOST_DIVISIONS = 16 };
-    if (cut->divisions == MOST_DIVISIONS || !od_footprint_divide(slice->footprint, (unsigned)argument, cut))
-        return;
-    cut->divisions++;
-    od_cuts_remember(cut);
-}
-
-od_status od_parts_prepare(od_engine *engine, const od_map_args *args, int32_t i, const od_parts_slice *slice)
-{
-    od_region *region = od_refer_to_regions(engine, args, i).region;
-    if (!region)
-        return OD_OK;
-    od_status status = od_runtime_divide(engine, region);
-    if (status)
-        return status == OD_EDEVICE ? OD_OK : status;
-    shape s = {cut_of(region, slice), true};
-    if (!s.cut)
-        return OD_ENOMEM;
-    divide_cut(region->window->cut, slice, i);
-    od_directory_visit(od_engine_directory(engine), region->base, region->size, is_cell, &s);
-    if (s.fits)
-        return OD_OK;
-    status = od_engine_divide(engine, region, od_window_hold(region->window), true);
-    if (status)
-        od_window_release(region->window);
-    return status;
-}
-
-static size_t bytes_of(const od_cut *cut, int32_t argument, const od_parts_slice *slice)
-{
-    size_t bytes = 0;
-    for (unsigned j = 0; j < cut->cells; j++) {
-        od_cell cell = od_cut_cell(cut, j);
-        bytes += mode_of_cell(slice, argument, &cell) ? od_window_span(cell.base, cell.size) : 0;
-    }
-    return bytes;
-}
-
-size_t od_parts_slice_bytes(od_engine *engine, const od_map_args *args, int32_t i, const od_parts_slice *slice)
-{
-    const od_region *region = od_refer_to_regions(engine, args, i).region;
-    if (!region)
-        return 0;
-    od_cut *fresh = region->window ? NULL : od_cuts_recall(&(od_shares){region->base, region->size, slice->count});
-    const od_cut *cut = region->window ? cut_of(region, slice) : fresh;
-    size_t bytes = cut && od_shares_are_pages(&cut->shares) ? bytes_of(cut, i, slice)
-                                                            : od_window_span(region->base, region->size);
-    free(fresh);
-    return bytes;
-}
-
-/* --- both ----------------------------------------------------------------------- */
+/* --- all ----------------------------------------------------------------------- */
 
 void od_parts_join(od_engine *engine, od_region *region)
 {
@@ -392,7 +263,7 @@ static od_status find_all(od_engine *engine, const od_map_args *args, const od_r
     od_status status = add_all(engine, parts, reference->region, mode);
     if (status || fits_a_device(parts))
         return status;
-    parts->count = 0;
+    od_parts_free(parts);
     od_parts_join(engine, reference->region);
     return OD_OK;
 }
@@ -401,21 +272,24 @@ od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_ref
                         const od_parts_named *named, od_parts *parts)
 {
     od_region *region = reference->region;
-    if (!may_be_in_parts(args, region)) {
+    if (!od_parts_are_possible(args, region)) {
         od_parts_join(engine, region);
         return OD_OK;
     }
-    if (named->slice && is_whole(reference))
-        return find_cells(engine, region, named, parts);
-    if (!is_whole(reference))
+    if (named->slice && od_parts_are_of_all(reference))
+        return od_parts_by_share(engine, region, named, parts);
+    if (!od_parts_are_of_all(reference))
         return find_around(engine, args, reference, named, parts);
-    bool input = may_be_input(args, reference, named);
     bool sections = names_sections(region, named->depends, named->count) &&
-                    od_runtime_names_its_parts(named->kernel, named->argument);
+                    od_runtime_names_its_parts(named->launch->call.kernel, named->argument);
     od_status status = sections ? od_runtime_divide(engine, region) : OD_EDEVICE;
     if (status == OD_OK)
         return add_items(parts, region, named->depends, named->count);
     if (status == OD_EDEVICE)
-        status = input ? watch_input(engine, args, reference, named) : OD_OK;
+        status = find_named(engine, args, reference, named, parts);
+    if (status == OD_OK)
+        return OD_OK;
+    if (status == OD_EDEVICE)
+        status = may_be_input(args, reference, named) ? watch_input(engine, args, reference, named) : OD_OK;
     return status || !region->window ? status : find_all(engine, args, reference, named, parts);
 }

@@ -78,6 +78,15 @@ static void protect(const od_window *window, unsigned k, uintptr_t base, size_t 
                  "OMPDARTS_COHERENCE=depend");
 }
 
+static void protect_part(const od_datum *d, unsigned k, od_window_access access)
+{
+    od_shape shape = od_datum_shape(d);
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++) {
+        od_piece piece = od_shape_piece(shape, i);
+        protect(d->window, k, piece.begin, piece.size, access);
+    }
+}
+
 static void set_access(const page *p, unsigned k)
 {
     bool reads = p->readers & OD_BIT(k);
@@ -350,11 +359,11 @@ static const od_datum *open_for_writing(od_window *window, uintptr_t host, unsig
         od_task *task = device[k].task[t];
         for (uint32_t i = 0; i < task->naccess; i++) {
             od_datum *d = task->access[i].datum;
-            if (d->window != window || host - d->base >= d->size)
+            if (d->window != window || !od_datum_contains(d, host))
                 continue;
             if (!od_engine_write_too(od_runtime.engine, task, i))
                 return NULL;
-            protect(window, k, d->base, d->size, OD_WINDOW_OPEN);
+            protect_part(d, k, OD_WINDOW_OPEN);
             opened = d;
         }
     }
@@ -364,7 +373,15 @@ static const od_datum *open_for_writing(od_window *window, uintptr_t host, unsig
 static bool learns(const od_task *task)
 {
     const od_job *job = task->user;
-    return job->touched && job->touched->learns;
+    return job->touched ? job->touched->learns : od_runtime_learns(task);
+}
+
+/* Its rights are those of the task. */
+static bool may_open(const od_access *access, const od_touch *touch)
+{
+    const od_datum *d = access->datum;
+    return d->window == touch->window && od_datum_contains(d, touch->host) && !d->lent &&
+           (!touch->write || (access->mode & OD_WRITE));
 }
 
 /* Of what is the task's, but closed in order to see how much of it the kernel uses: page by page at first, then more
@@ -374,10 +391,12 @@ static void open_around(const od_task *task, const od_datum *d, unsigned k, od_t
     enum { OPENED_AT_ONCE = 4 }; /* a fraction of what is in use */
     uint32_t used = od_runtime_pages_around(task, touch);
     size_t more = used < OD_FEW_PAGES ? 0 : used / OPENED_AT_ONCE * od_window_page();
-    uintptr_t end = d->base + d->size, first = od_window_page_begin(touch->host);
+    od_span piece;
+    od_shape_first(od_datum_shape(d), touch->host, touch->host + 1, &piece);
+    uintptr_t end = piece.end, first = od_window_page_begin(touch->host);
     if (end - touch->host > more + od_window_page())
         end = first + od_window_page() + more;
-    touch->opened = first > d->base && first - d->base > more ? first - more : d->base;
+    touch->opened = first > piece.begin && first - piece.begin > more ? first - more : piece.begin;
     touch->size = end - touch->opened;
     od_runtime_note_fault(task, touch);
     protect(touch->window, k, touch->opened, touch->size, touch->write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
@@ -388,10 +407,9 @@ static bool open_for_learning(unsigned k, od_touch *touch)
     for (unsigned t = 0; t < device[k].count; t++) {
         const od_task *task = device[k].task[t];
         for (uint32_t i = 0; learns(task) && i < task->naccess; i++) {
-            const od_datum *d = task->access[i].datum;
-            if (d->window != touch->window || touch->host - d->base >= d->size || d->lent)
+            if (!may_open(&task->access[i], touch))
                 continue;
-            open_around(task, d, k, touch);
+            open_around(task, task->access[i].datum, k, touch);
             return true;
         }
     }
@@ -452,10 +470,10 @@ od_status od_runtime_watch_pages(void)
 }
 
 /* Of a part with pages that others want, all but those: who may use them has been decided. */
-static void update_around_pages(const od_datum *d, unsigned k)
+static void update_around_pages(const od_datum *d, unsigned k, od_piece piece)
 {
-    uintptr_t end = d->base + d->size, next;
-    for (uintptr_t at = d->base; at < end; at = next) {
+    uintptr_t end = piece.begin + piece.size, next;
+    for (uintptr_t at = piece.begin; at < end; at = next) {
         next = od_window_page_begin(at) + od_window_page();
         next = next < end ? next : end;
         if (!find_page(d->window, at))
@@ -463,10 +481,17 @@ static void update_around_pages(const od_datum *d, unsigned k)
     }
 }
 
+static void update_lent(const od_datum *d, unsigned k)
+{
+    od_shape shape = od_datum_shape(d);
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++)
+        update_around_pages(d, k, od_shape_piece(shape, i));
+}
+
 void od_runtime_hide_part(od_datum *d, unsigned k)
 {
     if ((d->visible & OD_BIT(k)) && granted(d, k) == OD_WINDOW_CLOSED)
-        protect(d->window, k, d->base, d->size, OD_WINDOW_CLOSED);
+        protect_part(d, k, OD_WINDOW_CLOSED);
     d->visible &= ~OD_BIT(k);
 }
 
@@ -476,7 +501,7 @@ static od_window_access left(od_datum *d, unsigned k)
     od_window_access access = granted(d, k);
     bool current = (d->valid & OD_BIT(k)) && d->replica[k].state == OD_PRESENT && !d->writers;
     d->visible &= ~OD_BIT(k);
-    if (access == OD_WINDOW_OPEN || !current)
+    if (access == OD_WINDOW_OPEN || !current || d->pieces) /* the system keeps a list of what is protected apart */
         return access;
     d->visible |= OD_BIT(k);
     return OD_WINDOW_READABLE;
@@ -487,9 +512,9 @@ static void update(const od_task *task, unsigned k)
     for (uint32_t i = 0; i < task->naccess; i++) {
         od_datum *d = task->access[i].datum;
         if (d->window && d->lent)
-            update_around_pages(d, k);
+            update_lent(d, k);
         else if (d->window)
-            protect(d->window, k, d->base, d->size, left(d, k));
+            protect_part(d, k, left(d, k));
     }
 }
 
@@ -500,10 +525,12 @@ void od_runtime_open_parts(od_task *task, unsigned k)
         od_fatal("too many kernels run on one device at once");
     device[k].task[device[k].count++] = task;
     update(task, k);
+    od_runtime_begin_to_learn(task);
+    for (unsigned t = 0; device[k].count > 1 && t < device[k].count; t++)
+        od_runtime_disturb_learning(device[k].task[t]);
     for (uint32_t i = 0; learns(task) && i < task->naccess; i++)
         if (task->access[i].datum->window)
-            protect(task->access[i].datum->window, k, task->access[i].datum->base, task->access[i].datum->size,
-                    OD_WINDOW_CLOSED);
+            protect_part(task->access[i].datum, k, OD_WINDOW_CLOSED);
     od_runtime_unlock();
 }
 
@@ -536,6 +563,7 @@ void od_runtime_close_parts(const od_task *task, unsigned k)
         i++;
     device[k].task[i] = device[k].task[--device[k].count];
     update(task, k);
+    od_runtime_end_to_learn(task);
     settle_pages(k);
     if (device[k].count == 0) {
         device[k].taken = 0;

@@ -92,15 +92,22 @@ static bool is_shared(const od_datum *d, unsigned k, uintptr_t page)
     return n.resident;
 }
 
-void od_runtime_discard_part(void *driver, od_datum *d, unsigned k)
+static void discard_piece(const od_datum *d, unsigned k, od_piece piece)
 {
-    (void)driver;
-    od_runtime_hide_part(d, k);
-    uintptr_t begin = od_window_page_begin(d->base), end = od_window_page_end(d->base + d->size);
+    uintptr_t begin = od_window_page_begin(piece.begin), end = od_window_page_end(piece.begin + piece.size);
     if (is_shared(d, k, begin))
         begin += od_window_page();
     if (begin < end && is_shared(d, k, end - od_window_page()))
         end -= od_window_page();
     if (begin < end && od_window_discard(d->window, k, begin, end - begin))
         od_log(OD_LOG_DEBUG, "runtime", "%zu bytes of device %u could not be given back", end - begin, k);
+}
+
+void od_runtime_discard_part(void *driver, od_datum *d, unsigned k)
+{
+    (void)driver;
+    od_shape shape = od_datum_shape(d);
+    od_runtime_hide_part(d, k);
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++)
+        discard_piece(d, k, od_shape_piece(shape, i));
 }

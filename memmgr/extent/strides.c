@@ -9,6 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* --- runs ------------------------------------------------------------------- */
 
 static int by_address(const void *a, const void *b)
@@ -79,6 +89,7 @@ static bool is_others(const od_named_runs *all, uintptr_t address)
 /* What one stride explains. */
 typedef struct measure {
     od_strides strides;
+    size_t before;  /* of each range, in front of its first address; in bytes */
     size_t longest; /* of the ranges, to the end of a page; in bytes */
     size_t covered; /* bytes of what was touched */
     bool is_even;   /* all ranges have the same length, as far as pages tell */
@@ -97,7 +108,7 @@ static void cover(od_span *covered, uintptr_t begin, uintptr_t end)
 static measure measure_stride(const od_named_runs *all, uintptr_t name, size_t stride, od_span *covered)
 {
     size_t limit = length_to_others(all, name, stride), least = SIZE_MAX, most = 0;
-    measure m = {.strides.stride = stride};
+    measure m = {.strides.stride = stride, .before = SIZE_MAX};
     uint32_t last = all->nruns;
     for (uintptr_t at = name;; at += stride) {
         uint32_t run = find_run(all, at, most); /* of a lower triangle ranges begin ever later */
@@ -107,6 +118,7 @@ static measure measure_stride(const od_named_runs *all, uintptr_t name, size_t s
         length = length < limit ? length : limit;
         least = length < least ? length : least;
         most = length > most ? length : most;
+        m.before = smaller(m.before, at > all->runs[run].begin ? at - all->runs[run].begin : 0);
         uintptr_t first = all->runs[run].first, begin = at > first || first > at + length ? at : first;
         m.covered += at + length - begin;
         m.exact += at == first;
@@ -206,16 +218,25 @@ static size_t best_stride(const od_named_runs *all, size_t known)
 
 /* --- of each name ---------------------------------------------------------------------- */
 
-/* Of the first run: what lies in front of the name, and is no other name's. */
-static size_t before_name(const od_named_runs *all, uintptr_t name, const od_page_run *run)
+/* A range of another name begins within so many bytes in front of one of this name's. */
+static bool is_behind_another(const od_named_runs *all, uintptr_t name, size_t stride, size_t before)
 {
-    uintptr_t page = od_window_page_begin(name);
-    if (run->begin == page)
-        return 0;
-    for (uint32_t i = 0; i < all->nnames; i++)
-        if (all->names[i] >= run->begin && all->names[i] < name)
-            return 0;
-    return name - run->begin;
+    for (uint32_t i = 0; i < all->nnames; i++) {
+        uintptr_t other = all->names[i];
+        size_t apart = name - other;
+        if (stride)
+            apart = other > name ? (stride - (other - name) % stride) % stride : (name - other) % stride;
+        if (other != name && apart && apart <= before)
+            return true;
+    }
+    return false;
+}
+
+/* What lies in front of the name in its page alone need not be its own. */
+static size_t before_name(const od_named_runs *all, uintptr_t name, const measure *m)
+{
+    size_t in_page = name - od_window_page_begin(name);
+    return m->before <= in_page || is_behind_another(all, name, m->strides.stride, m->before) ? 0 : m->before;
 }
 
 static od_strides strides_of(const od_named_runs *all, uintptr_t name, size_t stride)
@@ -225,9 +246,9 @@ static od_strides strides_of(const od_named_runs *all, uintptr_t name, size_t st
     if (own == all->nruns)
         return (od_strides){0};
     measure one = measure_stride(all, name, 0, NULL), many = measure_stride(all, name, stride, NULL);
-    od_strides found = many.strides.count > FEW && many.covered > one.covered ? many.strides : one.strides;
-    found.before = before_name(all, name, &all->runs[own]);
-    return found;
+    measure best = many.strides.count > FEW && many.covered > one.covered ? many : one;
+    best.strides.before = before_name(all, name, &best);
+    return best.strides;
 }
 
 void od_strides_infer(const od_named_runs *all, size_t known, od_strides *found)
@@ -235,11 +256,6 @@ void od_strides_infer(const od_named_runs *all, size_t known, od_strides *found)
     size_t stride = best_stride(all, known);
     for (uint32_t i = 0; i < all->nnames; i++)
         found[i] = strides_of(all, all->names[i], stride);
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
 }
 
 od_strides od_strides_unite(const od_strides *strides, const od_strides *other)
@@ -250,11 +266,6 @@ od_strides od_strides_unite(const od_strides *strides, const od_strides *other)
                         .length = larger(strides->length, other->length),
                         .stride = other->stride,
                         .count = (uint32_t)larger(strides->count, other->count)};
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 od_strides od_strides_intersect(const od_strides *strides, const od_strides *other)

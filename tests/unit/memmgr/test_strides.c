@@ -168,6 +168,22 @@ static void what_is_known_already(void **state)
     assert_covers(0, page, 7 * page);
 }
 
+/* The last column of a tile at the bottom ends where the first one of a tile at the top begins. */
+static void what_ends_where_the_first_column_begins(void **state)
+{
+    const size_t page = od_window_page(), apart = 6 * page;
+    (void)state;
+    begin();
+    touch_tile(element(5 * page, 0, apart), page, apart, FULL);
+    touch_tile(element(0, COLUMNS, apart), page, apart, FULL);
+    touch_tile(element(5 * page, COLUMNS, apart), page, apart, FULL);
+    infer(0);
+    for (uint32_t n = 0; n < 3; n++) {
+        assert_covers(n, page, apart);
+        assert_int_equal(found[n].before, 0);
+    }
+}
+
 static void strides_are_united(void **state)
 {
     const od_strides a = {.length = 8, .stride = 100, .count = 5}, b = {.before = 4, .length = 6, .stride = 100, .count = 9},
@@ -189,6 +205,7 @@ int main(void)
         cmocka_unit_test(columns_without_regard_to_pages), cmocka_unit_test(one_range),
         cmocka_unit_test(what_lies_before_the_name),       cmocka_unit_test(strides_are_united),
         cmocka_unit_test(what_is_known_already),
+        cmocka_unit_test(what_ends_where_the_first_column_begins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

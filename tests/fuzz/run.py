@@ -287,7 +287,7 @@ class Settings:
                     settings["OMP_DEFAULT_DEVICE"] = "0"
         if rng.random() < 0.2:
             settings["OMPDARTS_GUARD"] = rng.choice(("auto", "1", "2000", "100000"))
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 and not world.discards:
             settings["OMPDARTS_CPU"] = rng.choice(("1", "1", "auto", str(len(os.sched_getaffinity(0)))))
         return settings
 

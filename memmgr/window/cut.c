@@ -7,24 +7,7 @@
 
 #include <string.h>
 
-enum { CELLS_OF_SHARE = 12 }; /* at most, in the mean */
-
-uint32_t od_page_range_length(od_page_range range)
-{
-    return range.end > range.first ? range.end - range.first : 0;
-}
-
-od_page_range od_page_range_common(od_page_range a, od_page_range b)
-{
-    return (od_page_range){a.first > b.first ? a.first : b.first, a.end < b.end ? a.end : b.end};
-}
-
-od_page_range od_page_range_around(od_page_range a, od_page_range b)
-{
-    if (!od_page_range_length(a) || !od_page_range_length(b))
-        return od_page_range_length(a) ? a : b;
-    return (od_page_range){a.first < b.first ? a.first : b.first, a.end > b.end ? a.end : b.end};
-}
+enum { CELLS_OF_SHARE = 64 }; /* at most, in the mean */
 
 static size_t bytes_of(unsigned most)
 {

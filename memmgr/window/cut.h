@@ -6,16 +6,8 @@
 #ifndef OD_MEMMGR_WINDOW_CUT_H
 #define OD_MEMMGR_WINDOW_CUT_H
 
+#include "memmgr/window/pages.h"
 #include "memmgr/window/shares.h"
-
-typedef struct od_page_range {
-    uint32_t first, end; /* none where first >= end */
-} od_page_range;
-
-uint32_t od_page_range_length(od_page_range range);
-od_page_range od_page_range_common(od_page_range a, od_page_range b);
-/* From the first page to the last one of both. */
-od_page_range od_page_range_around(od_page_range a, od_page_range b);
 
 typedef struct od_cell {
     uintptr_t base; /* host range */

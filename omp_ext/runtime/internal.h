@@ -151,7 +151,8 @@ void od_runtime_end_to_learn(const od_task *task);
 
 /* A kernel of this task has touched what its task has not named, or, of a slice, what it has not been seen to use. */
 void od_runtime_note_fault(const od_task *task, const od_touch *touch);
-/* How many pages around the address a slice is known to use in the same way. */
+/* How many pages around the address, of those that might be opened, a slice is known to use in the same way.
+ * UINT32_MAX: pages here and there. */
 uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch);
 
 /* --- pages.c, under the lock --- */

@@ -71,14 +71,15 @@ typedef enum od_job_kind {
 /* What page faults have shown of one run of a slice (omp_ext/slices/footprint.h). */
 enum { OD_TOUCHED_ARGUMENTS = 32, OD_FEW_PAGES = 16 };
 typedef struct od_touched_pages {
-    od_page_range read;    /* or opened to be read, with others */
-    od_page_range written; /* from the first page that was to the last one */
-    od_page_range opened;  /* to be written, with others */
+    od_page_set read;    /* or opened to be read, with others */
+    od_page_set written;
+    od_page_set opened;  /* to be written, with others */
+    unsigned scattered;  /* faults beside no other page of theirs */
 } od_touched_pages;
 typedef struct od_touched {
-    unsigned arguments, shares;
+    unsigned arguments, slices;
     bool learns; /* it has all of its arrays, and is to show what it uses of them */
-    od_touched_pages pages[]; /* by argument and share */
+    od_touched_pages pages[]; /* by argument */
 } od_touched;
 
 typedef struct od_job {

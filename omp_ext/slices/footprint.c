@@ -4,12 +4,39 @@
 
 #include "util/memory.h"
 
+#include <stdlib.h>
+
+/* --- what one run has touched ---------------------------------------------------- */
+
+od_touched *od_touched_create(const od_footprint *f, bool learns)
+{
+    od_touched *touched = od_calloc(1, sizeof *touched + f->arguments * sizeof touched->pages[0]);
+    if (touched) {
+        touched->arguments = f->arguments;
+        touched->slices = f->slices;
+        touched->learns = learns;
+    }
+    return touched;
+}
+
+void od_touched_destroy(od_touched *touched)
+{
+    for (unsigned i = 0; touched && i < touched->arguments; i++) {
+        od_page_set_free(&touched->pages[i].read);
+        od_page_set_free(&touched->pages[i].written);
+        od_page_set_free(&touched->pages[i].opened);
+    }
+    free(touched);
+}
+
+/* --- what all have --------------------------------------------------------------- */
+
 od_footprint *od_footprint_create(unsigned arguments, unsigned slices)
 {
     od_footprint *f;
     if (arguments > OD_TOUCHED_ARGUMENTS)
         arguments = OD_TOUCHED_ARGUMENTS;
-    f = od_calloc(1, sizeof *f + (size_t)arguments * slices * slices * sizeof f->pages[0]);
+    f = od_calloc(1, sizeof *f + (size_t)arguments * slices * sizeof f->pages[0]);
     if (f) {
         f->arguments = arguments;
         f->slices = slices;
@@ -17,65 +44,53 @@ od_footprint *od_footprint_create(unsigned arguments, unsigned slices)
     return f;
 }
 
-static size_t index_of(const od_footprint *f, unsigned argument, unsigned slice, unsigned share)
+void od_footprint_destroy(od_footprint *f)
 {
-    return ((size_t)argument * f->slices + slice) * f->slices + share;
-}
-
-static const od_touched_pages *at(const od_footprint *f, unsigned argument, unsigned slice, unsigned share)
-{
-    return &f->pages[index_of(f, argument, slice, share)];
-}
-
-static bool is_empty(const od_touched_pages *pages)
-{
-    return !od_page_range_length(pages->read) && !od_page_range_length(pages->opened);
-}
-
-/* Nothing is known of the slice: it has had its own share, whose use is no page fault. */
-static bool has_had_its_share(const od_footprint *f, unsigned argument, unsigned slice, const od_touched *touched)
-{
-    for (unsigned j = 0; j < f->slices; j++)
-        if (!is_empty(at(f, argument, slice, j)))
-            return false;
-    return !touched->learns;
-}
-
-static bool add_range(od_page_range *to, od_page_range range)
-{
-    od_page_range before = *to;
-    *to = od_page_range_around(before, range);
-    return to->first != before.first || to->end != before.end;
-}
-
-static bool add_argument(od_footprint *f, unsigned argument, unsigned slice, const od_touched *touched)
-{
-    const od_page_range all = {0, UINT32_MAX};
-    bool changed = false, has_it = has_had_its_share(f, argument, slice, touched);
-    for (unsigned j = 0; j < f->slices; j++) {
-        od_touched_pages *to = &f->pages[index_of(f, argument, slice, j)];
-        const od_touched_pages *from = &touched->pages[argument * touched->shares + j];
-        changed |= add_range(&to->read, has_it && j == slice ? all : from->read);
-        changed |= add_range(&to->written, from->written);
-        changed |= add_range(&to->opened, from->opened);
+    for (unsigned i = 0; f && i < f->arguments * f->slices; i++) {
+        od_page_set_free(&f->pages[i].read);
+        od_page_set_free(&f->pages[i].written);
+        od_page_set_free(&f->pages[i].opened);
     }
-    return changed;
+    free(f);
+}
+
+static const od_slice_pages *at(const od_footprint *f, unsigned argument, unsigned slice)
+{
+    return &f->pages[argument * f->slices + slice];
+}
+
+static bool add(od_slice_pages *to, const od_touched_pages *from, bool learns)
+{
+    bool more = !to->seen;
+    if (!to->seen)
+        to->has_share = !learns;
+    to->seen = true;
+    more |= od_page_set_add_all(&to->read, &from->read);
+    more |= od_page_set_add_all(&to->written, &from->written);
+    more |= od_page_set_add_all(&to->opened, &from->opened);
+    return more;
 }
 
 void od_footprint_add(od_footprint *f, unsigned slice, const od_touched *touched)
 {
     static uint64_t stamps; /* od_runtime.lock */
     for (unsigned i = 0; i < f->arguments && i < touched->arguments; i++)
-        if (add_argument(f, i, slice, touched))
+        if (add(&f->pages[i * f->slices + slice], &touched->pages[i], touched->learns)) {
             f->stamp[i] = ++stamps;
+            f->judged = false;
+        }
 }
 
-static bool divide_by(od_cut *cut, od_page_range range)
+/* --- cuts ------------------------------------------------------------------------- */
+
+static bool divide_by(od_cut *cut, const od_page_set *set)
 {
-    if (!od_page_range_length(range))
-        return false;
-    bool first = od_cut_add(cut, range.first), end = od_cut_add(cut, range.end);
-    return first || end;
+    bool divided = false;
+    for (uint32_t i = 0; i < set->count; i++) {
+        divided |= od_cut_add(cut, set->range[i].first);
+        divided |= od_cut_add(cut, set->range[i].end);
+    }
+    return divided;
 }
 
 bool od_footprint_divide(const od_footprint *f, unsigned argument, od_cut *cut)
@@ -83,18 +98,14 @@ bool od_footprint_divide(const od_footprint *f, unsigned argument, od_cut *cut)
     bool divided = false;
     if (argument >= f->arguments || od_cut_has(cut, f->stamp[argument]))
         return false;
-    for (unsigned s = 0; s < f->slices; s++)
-        for (unsigned j = 0; j < f->slices; j++) {
-            divided |= divide_by(cut, at(f, argument, s, j)->written);
-            divided |= divide_by(cut, at(f, argument, s, j)->read);
-        }
+    for (unsigned s = 0; s < f->slices; s++) {
+        divided |= divide_by(cut, &at(f, argument, s)->written);
+        divided |= divide_by(cut, &at(f, argument, s)->read);
+    }
     return divided;
 }
 
-static uint32_t in_cell(od_page_range range, const od_cell *cell)
-{
-    return od_page_range_length(od_page_range_common(range, cell->pages));
-}
+/* --- cells -------------------------------------------------------------------------- */
 
 /* Who has been seen to write most of a cell, or may have; `slices`: nobody. Of equals the slice of its share. */
 static unsigned owner_of(const od_footprint *f, unsigned argument, const od_cell *cell)
@@ -102,8 +113,9 @@ static unsigned owner_of(const od_footprint *f, unsigned argument, const od_cell
     unsigned owner = f->slices;
     uint32_t most = 0, most_opened = 0;
     for (unsigned s = 0; s < f->slices; s++) {
-        const od_touched_pages *pages = at(f, argument, s, cell->share);
-        uint32_t written = in_cell(pages->written, cell), opened = in_cell(pages->opened, cell);
+        const od_slice_pages *pages = at(f, argument, s);
+        uint32_t opened = od_page_set_common(&pages->opened, cell->pages);
+        uint32_t written = opened ? od_page_set_common(&pages->written, cell->pages) : 0;
         bool more = written > most || (written == most && opened > most_opened);
         bool own = opened && written == most && opened == most_opened && s == cell->share;
         if (more || own) {
@@ -115,15 +127,6 @@ static unsigned owner_of(const od_footprint *f, unsigned argument, const od_cell
     return owner;
 }
 
-static bool is_known(const od_footprint *f, unsigned argument)
-{
-    for (unsigned s = 0; s < f->slices; s++)
-        for (unsigned j = 0; j < f->slices; j++)
-            if (!is_empty(at(f, argument, s, j)))
-                return true;
-    return false;
-}
-
 /* It is worth a transfer. */
 static bool is_much(uint32_t pages, const od_cell *cell)
 {
@@ -132,50 +135,54 @@ static bool is_much(uint32_t pages, const od_cell *cell)
 
 od_cell_use od_footprint_use(const od_footprint *f, unsigned argument, unsigned slice, const od_cell *cell)
 {
-    if (argument >= f->arguments || !is_known(f, argument))
-        return slice == cell->share ? OD_CELL_READ : OD_CELL_UNUSED;
+    bool own_share = slice == cell->share;
+    if (argument >= f->arguments || !f->stamp[argument])
+        return own_share ? OD_CELL_READ : OD_CELL_UNUSED;
     unsigned owner = owner_of(f, argument, cell);
     if (owner < f->slices)
         return owner == slice ? OD_CELL_OWNED : OD_CELL_UNUSED;
-    return is_much(in_cell(at(f, argument, slice, cell->share)->read, cell), cell) ? OD_CELL_READ : OD_CELL_UNUSED;
+    const od_slice_pages *pages = at(f, argument, slice);
+    if (own_share && (pages->has_share || !pages->seen))
+        return OD_CELL_READ;
+    return is_much(od_page_set_common(&pages->read, cell->pages), cell) ? OD_CELL_READ : OD_CELL_UNUSED;
 }
 
 bool od_footprint_is_known(const od_footprint *f)
 {
     for (unsigned i = 0; i < f->arguments; i++)
-        if (is_known(f, i))
+        if (f->stamp[i])
             return true;
     return false;
 }
+
+/* --- clashes ------------------------------------------------------------------------ */
 
 /* More than a few pages, and most of what the one of them uses. */
-static bool clash(od_page_range written, od_page_range used)
+static bool clash(const od_page_set *written, const od_page_set *used)
 {
-    uint32_t common = od_page_range_length(od_page_range_common(written, used));
-    return common > OD_FEW_PAGES && 2 * common > od_page_range_length(used);
+    uint32_t common = od_page_set_common_all(written, used), length = od_page_set_length(used);
+    uint32_t least = od_page_set_length(written);
+    least = least < length ? least : length;
+    return common > OD_FEW_PAGES && 2 * common > least;
 }
 
-static bool clashes_in(const od_footprint *f, unsigned argument, unsigned share)
+static bool clashes_in(const od_footprint *f, unsigned argument)
 {
-    unsigned owner = 0;
-    for (unsigned s = 1; s < f->slices; s++)
-        if (od_page_range_length(at(f, argument, s, share)->written) >
-            od_page_range_length(at(f, argument, owner, share)->written))
-            owner = s;
-    od_page_range written = at(f, argument, owner, share)->written;
-    for (unsigned s = 0; s < f->slices; s++) {
-        const od_touched_pages *pages = at(f, argument, s, share);
-        if (s != owner && (clash(written, pages->read) || clash(written, pages->written)))
-            return true;
-    }
-    return false;
-}
-
-bool od_footprint_clashes(const od_footprint *f)
-{
-    for (unsigned i = 0; i < f->arguments; i++)
-        for (unsigned j = 0; j < f->slices; j++)
-            if (clashes_in(f, i, j))
+    for (unsigned s = 0; s < f->slices; s++)
+        for (unsigned t = 0; t < f->slices; t++)
+            if (s != t && (clash(&at(f, argument, s)->written, &at(f, argument, t)->read) ||
+                           clash(&at(f, argument, s)->written, &at(f, argument, t)->written)))
                 return true;
     return false;
+}
+
+bool od_footprint_clashes(od_footprint *f)
+{
+    if (f->judged)
+        return f->clashes;
+    f->judged = true;
+    f->clashes = false;
+    for (unsigned i = 0; i < f->arguments && !f->clashes; i++)
+        f->clashes = clashes_in(f, i);
+    return f->clashes;
 }

@@ -2,12 +2,11 @@
 /*
  * Footprints: which pages of its arrays each slice of a kernel uses.
  *
- * Page faults of its runs give, per argument, slice and share of the array, the first and the last page that were read
- * and written there. Arrays are cut where these ranges begin and end (memmgr/window/cut.h), so that the cells of a cut
- * are what slices use alone, and what they use together with their neighbours, as halos. A cell that is written has one
- * owner, the slice that writes most of it, and is a part of that one's task; a cell that nobody writes is one of all
- * tasks that read it. The rest is left to page faults: pages that several slices write to, and what another slice
- * writes in the same launch.
+ * Page faults of its runs give, per argument and slice, the pages that were read and written. Arrays are cut where
+ * ranges of them begin and end (memmgr/window/cut.h), so that the cells of a cut are what slices use alone, and what
+ * they use together with their neighbours, as halos. A cell that is written has one owner, the slice that writes most
+ * of it, and is a part of that one's task; a cell that nobody writes is one of all tasks that read it. The rest is left
+ * to page faults: pages that several slices write to, and what another slice writes in the same launch.
  */
 #ifndef OD_OMP_EXT_SLICES_FOOTPRINT_H
 #define OD_OMP_EXT_SLICES_FOOTPRINT_H
@@ -17,14 +16,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef struct od_slice_pages {
+    od_page_set read, written, opened; /* as in od_touched_pages */
+    bool has_share; /* it has been given its own share unseen, so that it may use that */
+    bool seen;
+} od_slice_pages;
+
 typedef struct od_footprint {
-    unsigned arguments, slices; /* there are as many shares */
+    unsigned arguments, slices;           /* arrays have as many equal shares */
     uint64_t stamp[OD_TOUCHED_ARGUMENTS]; /* another one, of all footprints, after each change; 0: nothing is known */
-    od_touched_pages pages[];             /* by argument, slice, share */
+    bool judged, clashes;                 /* the second is what od_footprint_clashes() has found */
+    od_slice_pages pages[];               /* by argument and slice */
 } od_footprint;
 
 /* NULL: out of memory. */
+od_touched *od_touched_create(const od_footprint *footprint, bool learns);
+void od_touched_destroy(od_touched *touched); /* may be NULL */
+
+/* NULL: out of memory. */
 od_footprint *od_footprint_create(unsigned arguments, unsigned slices);
+void od_footprint_destroy(od_footprint *footprint); /* may be NULL */
 /* What a run of a slice has touched is added. */
 void od_footprint_add(od_footprint *footprint, unsigned slice, const od_touched *touched);
 /* Cells are to begin and end where slices' ranges do. True: the cut is another one now. */
@@ -37,6 +48,6 @@ od_cell_use od_footprint_use(const od_footprint *footprint, unsigned argument, u
 /* True once a slice has touched anything. */
 bool od_footprint_is_known(const od_footprint *footprint);
 /* True where slices use more than a few pages of what others write. */
-bool od_footprint_clashes(const od_footprint *footprint);
+bool od_footprint_clashes(od_footprint *footprint);
 
 #endif

@@ -77,7 +77,7 @@ void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds)
 
 void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched)
 {
-    if (s->footprint && s->footprint->slices == touched->shares)
+    if (s->footprint && s->footprint->slices == touched->slices)
         od_footprint_add(s->footprint, slice, touched);
 }
 
@@ -85,7 +85,7 @@ bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices)
 {
     if (s->footprint && s->footprint->slices == slices)
         return true;
-    free(s->footprint);
+    od_footprint_destroy(s->footprint);
     s->footprint = od_footprint_create(arguments, slices);
     s->learnt = false;
     return s->footprint;
@@ -94,7 +94,7 @@ bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices)
 void od_slicing_destroy(od_slicing *s)
 {
     if (s)
-        free(s->footprint);
+        od_footprint_destroy(s->footprint);
     free(s);
 }
 

@@ -185,7 +185,7 @@ typedef struct group {
 
 static void destroy(od_job *job)
 {
-    free(job->touched);
+    od_touched_destroy(job->touched);
     od_job_destroy(job);
 }
 
@@ -199,17 +199,6 @@ static void ended(od_job *job)
         od_runtime_set_flag(&g->done);
     od_runtime_unlock();
     destroy(job);
-}
-
-static od_touched *make_touched(const group *g)
-{
-    unsigned arguments = g->slicing->footprint->arguments, shares = g->parts.count;
-    od_touched *touched = od_calloc(1, sizeof *touched + (size_t)arguments * shares * sizeof touched->pages[0]);
-    od_expect_memory(touched);
-    touched->arguments = arguments;
-    touched->shares = shares;
-    touched->learns = g->parts.learns;
-    return touched;
 }
 
 /* Its data come held, as for any task. */
@@ -227,7 +216,8 @@ static od_job *make_slice(group *g, unsigned index)
     job->modes = od_thread_modes();
     job->ended = ended;
     job->slices = g;
-    job->touched = make_touched(g);
+    job->touched = od_touched_create(g->slicing->footprint, g->parts.learns);
+    od_expect_memory(job->touched);
     g->parts.index = index;
     od_status status = od_launch_resolve_slice(&job->launch, &g->parts, uses);
     od_expect_memory(status != OD_ENOMEM);

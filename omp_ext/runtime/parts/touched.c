@@ -11,26 +11,24 @@ static uint32_t page_of(const od_window *window, uintptr_t host)
     return (uint32_t)((host - od_window_page_begin(window->base)) / od_window_page());
 }
 
-/* Of the share that the address is in. NULL: the argument is not looked at. */
-static od_touched_pages *pages_at(od_touched *touched, int32_t argument, const od_touch *touch)
-{
-    od_shares shares = {touch->window->base, touch->window->size, touched->shares};
-    if ((unsigned)argument >= touched->arguments)
-        return NULL;
-    return &touched->pages[(unsigned)argument * touched->shares + od_share_of(&shares, touch->host)];
-}
-
+/* Pages between what was opened at once and the page that comes next were used, too. */
 static void note_touched(od_touched_pages *pages, const od_touch *touch)
 {
     uint32_t page = page_of(touch->window, touch->host);
     od_page_range opened = {page_of(touch->window, touch->opened),
                             page_of(touch->window, touch->opened + touch->size - 1) + 1};
-    if (!touch->write) {
-        pages->read = od_page_range_around(pages->read, opened);
-        return;
-    }
-    pages->written = od_page_range_around(pages->written, (od_page_range){page, page + 1});
-    pages->opened = od_page_range_around(pages->opened, opened);
+    od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->read, page);
+    pages->scattered += od_page_range_length(around) == 1;
+    if (touch->write)
+        od_page_set_add(&pages->written, around);
+    od_page_set_add(touch->write ? &pages->opened : &pages->read, opened);
+}
+
+/* NULL: the argument is not looked at. */
+static od_touched_pages *pages_of(const od_job *job, int32_t argument)
+{
+    od_touched *touched = job->touched;
+    return touched && (unsigned)argument < touched->arguments ? &touched->pages[argument] : NULL;
 }
 
 static void note_more(const od_launch *launch, int32_t argument, const od_touch *touch)
@@ -53,7 +51,7 @@ void od_runtime_note_fault(const od_task *task, const od_touch *touch)
     for (int32_t i = 0; i < job->launch.call.map.count && i < OD_TOUCHED_ARGUMENTS; i++) {
         if (!is_argument(task, i, touch))
             continue;
-        od_touched_pages *pages = job->touched ? pages_at(job->touched, i, touch) : NULL;
+        od_touched_pages *pages = pages_of(job, i);
         if (pages)
             note_touched(pages, touch);
         else if (!job->touched)
@@ -63,13 +61,21 @@ void od_runtime_note_fault(const od_task *task, const od_touch *touch)
 
 uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch)
 {
+    enum { MOST_SCATTERED = 64 };
     const od_job *job = task->user;
-    uint32_t most = 0;
+    uint32_t most = 0, page = page_of(touch->window, touch->host);
+    uint32_t first = page_of(touch->window, touch->opened);
+    uint32_t end = page_of(touch->window, touch->opened + touch->size - 1) + 1;
     for (int32_t i = 0; i < job->launch.call.map.count && i < OD_TOUCHED_ARGUMENTS; i++) {
-        const od_touched_pages *pages =
-            job->touched && is_argument(task, i, touch) ? pages_at(job->touched, i, touch) : NULL;
-        uint32_t length = pages ? od_page_range_length(touch->write ? pages->opened : pages->read) : 0;
-        most = length > most ? length : most;
+        const od_touched_pages *pages = is_argument(task, i, touch) ? pages_of(job, i) : NULL;
+        if (!pages)
+            continue;
+        if (pages->scattered > MOST_SCATTERED)
+            return UINT32_MAX;
+        od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->read, page);
+        around.first = around.first > first ? around.first : first;
+        around.end = around.end < end ? around.end : end;
+        most = od_page_range_length(around) > most ? od_page_range_length(around) : most;
     }
     return most;
 }

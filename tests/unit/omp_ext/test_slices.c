@@ -74,6 +74,48 @@ static void shares_cover_an_array_in_pages(void **state)
     assert_true(od_share_begin(&small, 1) == small.base + small.size);
 }
 
+/* --- sets of pages ----------------------------------------------------------------- */
+
+/* Against a mark for each page. */
+static void sets_of_pages_have_what_was_added(void **state)
+{
+    enum { MARKS = 80 };
+    (void)state;
+    for (unsigned seed = 1; seed < 200; seed++) {
+        od_page_set set = {0}, copy = {0};
+        bool has[MARKS + 1] = {0};
+        unsigned random = seed;
+        for (unsigned n = 0; n < seed % 30; n++) {
+            random = random * 1103515245 + 12345;
+            unsigned first = random / 65536 % MARKS, end = first + random / 1024 % 5;
+            bool more = false;
+            end = end < MARKS ? end : MARKS;
+            for (unsigned i = first; i < end; i++)
+                more |= !has[i], has[i] = true;
+            assert_int_equal(od_page_set_add(&set, (od_page_range){first, end}), more);
+        }
+        unsigned count = 0;
+        for (uint32_t i = 0; i < MARKS; i++) {
+            count += has[i];
+            assert_int_equal(od_page_set_common(&set, (od_page_range){i, i + 1}), has[i]);
+            od_page_range around = od_page_set_around(&set, i);
+            assert_true(around.first <= i && around.end > i);
+            for (uint32_t j = around.first; j < around.end; j++)
+                assert_true(has[j] || j == i);
+            assert_true(around.first == 0 || !has[around.first - 1]);
+            assert_false(has[around.end]);
+        }
+        assert_int_equal(od_page_set_length(&set), count);
+        for (uint32_t i = 0; i + 1 < set.count; i++)
+            assert_true(set.range[i].end < set.range[i + 1].first);
+        assert_int_equal(od_page_set_add_all(&copy, &set), count > 0);
+        assert_false(od_page_set_add_all(&copy, &set));
+        assert_int_equal(od_page_set_common_all(&copy, &set), count);
+        od_page_set_free(&set);
+        od_page_set_free(&copy);
+    }
+}
+
 /* --- cuts ------------------------------------------------------------------------ */
 
 enum { SLICES = 4, SHARE = 100, PAGES = SLICES * SHARE };
@@ -135,18 +177,13 @@ static void small_arrays_are_one_cell(void **state)
 /* Pages of the array, counted from the first one. */
 static void touch(od_footprint *f, unsigned slice, od_page_range read, od_page_range written)
 {
-    od_touched *touched = calloc(1, sizeof *touched + SLICES * sizeof touched->pages[0]);
+    od_touched *touched = od_touched_create(f, true);
     assert_non_null(touched);
-    touched->arguments = 1;
-    touched->shares = SLICES;
-    touched->learns = true;
-    for (uint32_t j = 0; j < SLICES; j++) {
-        od_page_range share = {j * SHARE, (j + 1) * SHARE};
-        od_page_range own = od_page_range_common(written, share);
-        touched->pages[j] = (od_touched_pages){od_page_range_common(read, share), own, own};
-    }
+    od_page_set_add(&touched->pages[0].read, read);
+    od_page_set_add(&touched->pages[0].written, written);
+    od_page_set_add(&touched->pages[0].opened, written);
     od_footprint_add(f, slice, touched);
-    free(touched);
+    od_touched_destroy(touched);
 }
 
 /* One character for each cell: what the slice has of it. */
@@ -169,7 +206,7 @@ static void unknown_slices_have_their_own_shares_to_read(void **state)
     expect_uses(f, cut, 0, "r...");
     expect_uses(f, cut, 3, "...r");
     free(cut);
-    free(f);
+    od_footprint_destroy(f);
 }
 
 /* Its use is no page fault, and so not seen. */
@@ -177,19 +214,41 @@ static void slices_keep_the_share_that_they_have_had(void **state)
 {
     od_footprint *f = od_footprint_create(1, SLICES);
     od_cut *cut = cut_from(0);
-    od_touched *touched = calloc(1, sizeof *touched + SLICES * sizeof touched->pages[0]);
+    od_touched *touched = od_touched_create(f, false);
     (void)state;
     assert_non_null(touched);
-    touched->arguments = 1;
-    touched->shares = SLICES;
-    touched->pages[0].read = (od_page_range){SHARE - 4, SHARE};
+    od_page_set_add(&touched->pages[0].read, (od_page_range){SHARE - 4, SHARE});
     od_footprint_add(f, 1, touched);
     assert_true(od_footprint_divide(f, 0, cut));
     expect_uses(f, cut, 1, ".rr..");
-    expect_uses(f, cut, 2, ".....");
-    free(touched);
+    expect_uses(f, cut, 2, "...r.");
+    od_touched_destroy(touched);
     free(cut);
-    free(f);
+    od_footprint_destroy(f);
+}
+
+/* Nine fields in one array, a slice of each of them: no share is any slice's. */
+static void several_fields_in_one_array_are_divided(void **state)
+{
+    enum { FIELDS = 10, FIELD = PAGES / FIELDS };
+    od_footprint *f = od_footprint_create(1, SLICES);
+    od_cut *cut = cut_from(0);
+    (void)state;
+    for (unsigned s = 0; s < SLICES; s++)
+        for (uint32_t i = 0; i < FIELDS; i++) {
+            uint32_t first = i * FIELD + s * (FIELD / SLICES);
+            touch(f, s, (od_page_range){0, 0}, (od_page_range){first, first + FIELD / SLICES});
+        }
+    assert_false(od_footprint_clashes(f));
+    assert_true(od_footprint_divide(f, 0, cut));
+    assert_int_equal(cut->cells, FIELDS * SLICES);
+    for (unsigned i = 0; i < cut->cells; i++) {
+        od_cell cell = od_cut_cell(cut, i);
+        for (unsigned s = 0; s < SLICES; s++)
+            assert_int_equal(od_footprint_use(f, 0, s, &cell), i % SLICES == s ? OD_CELL_OWNED : OD_CELL_UNUSED);
+    }
+    free(cut);
+    od_footprint_destroy(f);
 }
 
 /* Rows of 4 pages of which slices have 26, 25, 25 and 24: shares are of 25. */
@@ -208,7 +267,7 @@ static void who_writes_a_cell_owns_it(void **state)
     expect_uses(f, cut, 3, "......o");
     assert_false(od_footprint_clashes(f));
     free(cut);
-    free(f);
+    od_footprint_destroy(f);
 }
 
 /* Large ones, too: 20 pages on each side. */
@@ -226,7 +285,7 @@ static void halos_are_cells_of_both_neighbours(void **state)
     expect_uses(f, cut, 3, ".......rrr");
     assert_false(od_footprint_clashes(f));
     free(cut);
-    free(f);
+    od_footprint_destroy(f);
 }
 
 /* Of a page that two slices write to the one has it whose share it is in; the other one has page faults. */
@@ -242,7 +301,7 @@ static void shared_pages_have_one_owner(void **state)
     expect_uses(f, cut, 1, ".oo..");
     assert_false(od_footprint_clashes(f));
     free(cut);
-    free(f);
+    od_footprint_destroy(f);
 }
 
 static void slices_that_use_what_others_write_clash(void **state)
@@ -252,9 +311,11 @@ static void slices_that_use_what_others_write_clash(void **state)
     touch(f, 0, (od_page_range){0, 0}, (od_page_range){0, SHARE});
     touch(f, 1, (od_page_range){0, OD_FEW_PAGES}, (od_page_range){0, 0});
     assert_false(od_footprint_clashes(f));
-    touch(f, 1, (od_page_range){0, OD_FEW_PAGES + 1}, (od_page_range){0, 0});
+    touch(f, 1, (od_page_range){SHARE, 2 * SHARE}, (od_page_range){0, 0});
+    assert_false(od_footprint_clashes(f)); /* not most of what it reads */
+    touch(f, 1, (od_page_range){0, SHARE / 2 + 1}, (od_page_range){0, 0});
     assert_true(od_footprint_clashes(f));
-    free(f);
+    od_footprint_destroy(f);
 }
 
 /* What one slice reads of a table, whether or not another one reads some of it, too. */
@@ -267,11 +328,12 @@ static void what_nobody_writes_is_shared(void **state)
     touch(f, 1, (od_page_range){SHARE, SHARE + 1}, (od_page_range){0, 0});
     expect_uses(f, cut, 2, "rrrr");
     expect_uses(f, cut, 1, "....");
+    expect_uses(f, cut, 3, "...r"); /* nothing is known of it */
     assert_true(od_footprint_divide(f, 0, cut));
     expect_uses(f, cut, 1, ".r...");
     assert_false(od_footprint_clashes(f));
     free(cut);
-    free(f);
+    od_footprint_destroy(f);
 }
 
 /* --- kernels --------------------------------------------------------------------- */
@@ -361,10 +423,12 @@ int main(void)
         cmocka_unit_test(each_iteration_is_in_one_slice),
         cmocka_unit_test(slices_of_huge_loops_do_not_overflow),
         cmocka_unit_test(shares_cover_an_array_in_pages),
+        cmocka_unit_test(sets_of_pages_have_what_was_added),
         cmocka_unit_test(cells_are_what_lies_between_the_pages_added),
         cmocka_unit_test(small_arrays_are_one_cell),
         cmocka_unit_test(unknown_slices_have_their_own_shares_to_read),
         cmocka_unit_test(slices_keep_the_share_that_they_have_had),
+        cmocka_unit_test(several_fields_in_one_array_are_divided),
         cmocka_unit_test(who_writes_a_cell_owns_it),
         cmocka_unit_test(halos_are_cells_of_both_neighbours),
         cmocka_unit_test(shared_pages_have_one_owner),

@@ -6,7 +6,7 @@
 #ifndef OD_MEMMGR_WINDOW_CUT_H
 #define OD_MEMMGR_WINDOW_CUT_H
 
-#include "memmgr/window/pages.h"
+#include "memmgr/extent/page_set.h"
 #include "memmgr/window/shares.h"
 
 typedef struct od_cell {

@@ -117,6 +117,7 @@ typedef struct od_touch {
     uintptr_t opened;
     size_t size;       /* of what is opened, in bytes */
     bool write;
+    bool gradually; /* more and more is opened at once, as more is used */
 } od_touch;
 
 /* --- learnt.c, under the lock --- */

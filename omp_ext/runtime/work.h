@@ -78,7 +78,7 @@ typedef struct od_touched_pages {
 } od_touched_pages;
 typedef struct od_touched {
     unsigned arguments, slices;
-    bool learns; /* it has all of its arrays, and is to show what it uses of them */
+    bool learns; /* nothing is known yet: it is to show what it uses of what its task has, too */
     od_touched_pages pages[]; /* by argument */
 } od_touched;
 

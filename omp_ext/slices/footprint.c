@@ -8,13 +8,13 @@
 
 /* --- what one run has touched ---------------------------------------------------- */
 
-od_touched *od_touched_create(const od_footprint *f, bool learns)
+od_touched *od_touched_create(const od_footprint *f)
 {
     od_touched *touched = od_calloc(1, sizeof *touched + f->arguments * sizeof touched->pages[0]);
     if (touched) {
         touched->arguments = f->arguments;
         touched->slices = f->slices;
-        touched->learns = learns;
+        touched->learns = !od_footprint_is_known(f);
     }
     return touched;
 }
@@ -59,23 +59,19 @@ static const od_slice_pages *at(const od_footprint *f, unsigned argument, unsign
     return &f->pages[argument * f->slices + slice];
 }
 
-static bool add(od_slice_pages *to, const od_touched_pages *from, bool learns)
+static bool add(od_slice_pages *to, const od_touched_pages *from)
 {
-    bool more = !to->seen;
-    if (!to->seen)
-        to->has_share = !learns;
-    to->seen = true;
-    more |= od_page_set_add_all(&to->read, &from->read);
-    more |= od_page_set_add_all(&to->written, &from->written);
-    more |= od_page_set_add_all(&to->opened, &from->opened);
-    return more;
+    bool read = od_page_set_add_all(&to->read, &from->read);
+    bool written = od_page_set_add_all(&to->written, &from->written);
+    bool opened = od_page_set_add_all(&to->opened, &from->opened);
+    return read || written || opened;
 }
 
 void od_footprint_add(od_footprint *f, unsigned slice, const od_touched *touched)
 {
     static uint64_t stamps; /* od_runtime.lock */
     for (unsigned i = 0; i < f->arguments && i < touched->arguments; i++)
-        if (add(&f->pages[i * f->slices + slice], &touched->pages[i], touched->learns)) {
+        if (add(&f->pages[i * f->slices + slice], &touched->pages[i])) {
             f->stamp[i] = ++stamps;
             f->judged = false;
         }
@@ -135,16 +131,13 @@ static bool is_much(uint32_t pages, const od_cell *cell)
 
 od_cell_use od_footprint_use(const od_footprint *f, unsigned argument, unsigned slice, const od_cell *cell)
 {
-    bool own_share = slice == cell->share;
     if (argument >= f->arguments || !f->stamp[argument])
-        return own_share ? OD_CELL_READ : OD_CELL_UNUSED;
+        return slice == cell->share ? OD_CELL_READ : OD_CELL_UNUSED;
     unsigned owner = owner_of(f, argument, cell);
     if (owner < f->slices)
         return owner == slice ? OD_CELL_OWNED : OD_CELL_UNUSED;
-    const od_slice_pages *pages = at(f, argument, slice);
-    if (own_share && (pages->has_share || !pages->seen))
-        return OD_CELL_READ;
-    return is_much(od_page_set_common(&pages->read, cell->pages), cell) ? OD_CELL_READ : OD_CELL_UNUSED;
+    uint32_t read = od_page_set_common(&at(f, argument, slice)->read, cell->pages);
+    return is_much(read, cell) ? OD_CELL_READ : OD_CELL_UNUSED;
 }
 
 bool od_footprint_is_known(const od_footprint *f)

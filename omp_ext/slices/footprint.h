@@ -18,8 +18,6 @@
 
 typedef struct od_slice_pages {
     od_page_set read, written, opened; /* as in od_touched_pages */
-    bool has_share; /* it has been given its own share unseen, so that it may use that */
-    bool seen;
 } od_slice_pages;
 
 typedef struct od_footprint {
@@ -30,7 +28,7 @@ typedef struct od_footprint {
 } od_footprint;
 
 /* NULL: out of memory. */
-od_touched *od_touched_create(const od_footprint *footprint, bool learns);
+od_touched *od_touched_create(const od_footprint *footprint);
 void od_touched_destroy(od_touched *touched); /* may be NULL */
 
 /* NULL: out of memory. */

@@ -216,7 +216,7 @@ static od_job *make_slice(group *g, unsigned index)
     job->modes = od_thread_modes();
     job->ended = ended;
     job->slices = g;
-    job->touched = od_touched_create(g->slicing->footprint, g->parts.learns);
+    job->touched = od_touched_create(g->slicing->footprint);
     od_expect_memory(job->touched);
     g->parts.index = index;
     od_status status = od_launch_resolve_slice(&job->launch, &g->parts, uses);

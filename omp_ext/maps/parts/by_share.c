@@ -87,7 +87,8 @@ static bool is_cell(od_datum *d, void *arg)
 static void divide_cut(od_cut *cut, const od_parts_slice *slice, int32_t argument)
 {
     enum { MOST_DIVISIONS = 16 };
-    if (cut->divisions == MOST_DIVISIONS || !od_footprint_divide(slice->footprint, (unsigned)argument, cut))
+    if (!slice->footprint || cut->divisions == MOST_DIVISIONS ||
+        !od_footprint_divide(slice->footprint, (unsigned)argument, cut))
         return;
     cut->divisions++;
     od_cuts_remember(cut);
@@ -130,7 +131,9 @@ size_t od_parts_slice_bytes(od_engine *engine, const od_map_args *args, int32_t 
     if (!region)
         return 0;
     od_cut *fresh = region->window ? NULL : od_cuts_recall(&(od_shares){region->base, region->size, slice->count});
-    const od_cut *cut = region->window ? cut_of(region, slice) : fresh;
+    od_cut *cut = region->window ? cut_of(region, slice) : fresh;
+    if (cut)
+        divide_cut(cut, slice, i);
     size_t bytes = cut && od_shares_are_pages(&cut->shares) ? bytes_of(cut, i, slice)
                                                             : od_window_span(region->base, region->size);
     free(fresh);

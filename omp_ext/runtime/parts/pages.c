@@ -400,6 +400,7 @@ static void open_around(const od_task *task, const od_datum *d, unsigned k, od_t
         end = first + od_window_page() + more;
     touch->opened = first > piece.begin && first - piece.begin > more ? first - more : piece.begin;
     touch->size = end - touch->opened;
+    touch->gradually = true;
     od_runtime_note_fault(task, touch);
     protect(touch->window, k, touch->opened, touch->size, touch->write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
 }

@@ -11,7 +11,7 @@ static uint32_t page_of(const od_window *window, uintptr_t host)
     return (uint32_t)((host - od_window_page_begin(window->base)) / od_window_page());
 }
 
-/* Pages between what was opened at once and the page that comes next were used, too. */
+/* What was opened gradually before the page that comes next was used, too. */
 static void note_touched(od_touched_pages *pages, const od_touch *touch)
 {
     uint32_t page = page_of(touch->window, touch->host);
@@ -20,7 +20,7 @@ static void note_touched(od_touched_pages *pages, const od_touch *touch)
     od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->read, page);
     pages->scattered += od_page_range_length(around) == 1;
     if (touch->write)
-        od_page_set_add(&pages->written, around);
+        od_page_set_add(&pages->written, touch->gradually ? around : (od_page_range){page, page + 1});
     od_page_set_add(touch->write ? &pages->opened : &pages->read, opened);
 }
 

@@ -177,8 +177,9 @@ static void small_arrays_are_one_cell(void **state)
 /* Pages of the array, counted from the first one. */
 static void touch(od_footprint *f, unsigned slice, od_page_range read, od_page_range written)
 {
-    od_touched *touched = od_touched_create(f, true);
+    od_touched *touched = od_touched_create(f);
     assert_non_null(touched);
+    assert_int_equal(touched->learns, !od_footprint_is_known(f));
     od_page_set_add(&touched->pages[0].read, read);
     od_page_set_add(&touched->pages[0].written, written);
     od_page_set_add(&touched->pages[0].opened, written);
@@ -209,25 +210,7 @@ static void unknown_slices_have_their_own_shares_to_read(void **state)
     od_footprint_destroy(f);
 }
 
-/* Its use is no page fault, and so not seen. */
-static void slices_keep_the_share_that_they_have_had(void **state)
-{
-    od_footprint *f = od_footprint_create(1, SLICES);
-    od_cut *cut = cut_from(0);
-    od_touched *touched = od_touched_create(f, false);
-    (void)state;
-    assert_non_null(touched);
-    od_page_set_add(&touched->pages[0].read, (od_page_range){SHARE - 4, SHARE});
-    od_footprint_add(f, 1, touched);
-    assert_true(od_footprint_divide(f, 0, cut));
-    expect_uses(f, cut, 1, ".rr..");
-    expect_uses(f, cut, 2, "...r.");
-    od_touched_destroy(touched);
-    free(cut);
-    od_footprint_destroy(f);
-}
-
-/* Nine fields in one array, a slice of each of them: no share is any slice's. */
+/* A slice of each of several fields in one array: no share is any slice's. */
 static void several_fields_in_one_array_are_divided(void **state)
 {
     enum { FIELDS = 10, FIELD = PAGES / FIELDS };
@@ -328,7 +311,7 @@ static void what_nobody_writes_is_shared(void **state)
     touch(f, 1, (od_page_range){SHARE, SHARE + 1}, (od_page_range){0, 0});
     expect_uses(f, cut, 2, "rrrr");
     expect_uses(f, cut, 1, "....");
-    expect_uses(f, cut, 3, "...r"); /* nothing is known of it */
+    expect_uses(f, cut, 3, "....");
     assert_true(od_footprint_divide(f, 0, cut));
     expect_uses(f, cut, 1, ".r...");
     assert_false(od_footprint_clashes(f));
@@ -427,7 +410,6 @@ int main(void)
         cmocka_unit_test(cells_are_what_lies_between_the_pages_added),
         cmocka_unit_test(small_arrays_are_one_cell),
         cmocka_unit_test(unknown_slices_have_their_own_shares_to_read),
-        cmocka_unit_test(slices_keep_the_share_that_they_have_had),
         cmocka_unit_test(several_fields_in_one_array_are_divided),
         cmocka_unit_test(who_writes_a_cell_owns_it),
         cmocka_unit_test(halos_are_cells_of_both_neighbours),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sets of an array's pages, as ranges; pages are counted from the one in which the array begins. */
-#ifndef OD_MEMMGR_WINDOW_PAGES_H
-#define OD_MEMMGR_WINDOW_PAGES_H
+#ifndef OD_MEMMGR_EXTENT_PAGE_SET_H
+#define OD_MEMMGR_EXTENT_PAGE_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>

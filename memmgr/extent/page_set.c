@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* See pages.h. */
-#include "memmgr/window/pages.h"
+/* See page_set.h. */
+#include "memmgr/extent/page_set.h"
 
 #include "util/container/array.h"
 

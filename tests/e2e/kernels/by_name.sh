@@ -5,7 +5,8 @@
 #
 # A factorisation of a matrix stored by columns, whose tasks name tiles by their first elements, on four devices that hold
 # a quarter of what it uses each: right to the last bit, all of it on devices, and, once the kernels' first instances have
-# shown what they use, with at most so many percent of the bytes that tiles that are mapped one by one take.
+# shown what they use, with at most so many percent of the bytes that tiles that are mapped one by one take. Schedules of
+# two runs are compared, which differ: 97 to 105 percent were seen on a quiet machine.
 . "$(dirname "$0")/../common.sh"
 program=$1 memory=$2 percent=$3
 
@@ -29,5 +30,5 @@ first=$moved
 bytes region 4
 tiles=$((moved - first))
 [ $((later * 100)) -le $((tiles * percent)) ] || fail "three factorisations by name move $later bytes, by tiles $tiles"
-[ $((later_faults * 100)) -le $((later / 4096)) ] || fail "$later_faults page faults for $later bytes"
+[ $((later_faults * 20)) -le $((later / 4096)) ] || fail "$later_faults page faults for $later bytes"
 finish

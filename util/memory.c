@@ -87,5 +87,5 @@ size_t od_space_left(void)
 
 bool od_space_admits(size_t bytes)
 {
-    return !od_space_is_limited() || bytes <= od_space_left() / SMALL_PART;
+    return bytes <= od_space_left() / SMALL_PART;
 }

@@ -37,8 +37,7 @@ static inline void relax(const double *now, double *next, size_t height, size_t 
     const size_t cells = height * width, y = cell / width, x = cell % width;
     double f[POPULATIONS], density = 0, u = 0, v = 0;
     for (size_t q = 0; q < POPULATIONS; q++) {
-        const size_t row = (y + height - (size_t)(dy[q] + 1) + 1) % height;
-        const size_t column = (x + width - (size_t)(dx[q] + 1) + 1) % width;
+        const size_t row = (y + height - (size_t)dy[q]) % height, column = (x + width - (size_t)dx[q]) % width;
         f[q] = now[q * cells + row * width + column];
         density += f[q];
         u += dx[q] * f[q];

@@ -27,3 +27,8 @@ size_t od_window_span(uintptr_t base, size_t size)
 {
     return od_window_page_end(base + size) - od_window_page_begin(base);
 }
+
+uint32_t od_page_of(uintptr_t base, uintptr_t address)
+{
+    return (uint32_t)((address - od_window_page_begin(base)) / od_window_page());
+}

@@ -3,7 +3,7 @@
  * Shapes: which host bytes a datum consists of. Mostly one range; a tile of a column-major matrix is many, one per
  * column, which are one datum all the same.
  *
- * Its bytes are counted through all pieces, in order of addresses: what a range of addresses has in common with an
+ * Its bytes are counted through all pieces, in order of addresses: what a range of addresses has in common with a
  * shape is therefore one stretch of it. At every place the pieces lie as far apart as in the program's memory.
  */
 #ifndef OD_MEMMGR_EXTENT_SHAPE_H

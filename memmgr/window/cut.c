@@ -63,19 +63,14 @@ bool od_cut_add(od_cut *cut, uint32_t page)
     return true;
 }
 
-bool od_cut_has(od_cut *cut, uint64_t stamp)
+bool od_cut_stamp(od_cut *cut, uint64_t stamp)
 {
     enum { STAMPS = sizeof cut->stamp / sizeof cut->stamp[0] };
     for (unsigned i = 0; i < STAMPS; i++)
         if (cut->stamp[i] == stamp)
-            return true;
+            return false;
     cut->stamp[cut->stamps++ % STAMPS] = stamp;
-    return false;
-}
-
-static uint32_t page_of(const od_cut *cut, uintptr_t address)
-{
-    return (uint32_t)((address - od_window_page_begin(cut->shares.base)) / od_window_page());
+    return true;
 }
 
 od_cell od_cut_cell(const od_cut *cut, unsigned index)
@@ -84,5 +79,5 @@ od_cell od_cut_cell(const od_cut *cut, unsigned index)
     return (od_cell){.base = begin,
                      .size = end - begin,
                      .share = od_share_of(&cut->shares, begin),
-                     .pages = {page_of(cut, begin), page_of(cut, end - 1) + 1}};
+                     .pages = {od_page_of(cut->shares.base, begin), od_page_of(cut->shares.base, end - 1) + 1}};
 }

@@ -20,7 +20,7 @@ typedef struct od_cut {
     od_shares shares;
     unsigned cells, most; /* of them */
     unsigned divisions;   /* how often it has become another one */
-    uint64_t stamp[8];    /* of what has divided it last: see od_cut_has */
+    uint64_t stamp[8];    /* of what has divided it last: see od_cut_stamp */
     unsigned stamps;
     uintptr_t begin[];    /* of each cell, and the array's end */
 } od_cut;
@@ -30,8 +30,8 @@ od_cut *od_cut_create(const od_shares *shares);
 od_cut *od_cut_copy(const od_cut *cut);
 /* A cell is to begin with this page. False: one does, it is none of the array's, or there are enough. */
 bool od_cut_add(od_cut *cut, uint32_t page);
-/* Whether this has divided it already, as far as it is remembered; from now on it has. */
-bool od_cut_has(od_cut *cut, uint64_t stamp);
+/* Remembers that this divides it. False: it has done so before, as far as that is remembered. */
+bool od_cut_stamp(od_cut *cut, uint64_t stamp);
 od_cell od_cut_cell(const od_cut *cut, unsigned index);
 /* Which one an address in the array is in. */
 unsigned od_cut_find(const od_cut *cut, uintptr_t address);

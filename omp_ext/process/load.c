@@ -81,9 +81,9 @@ static bool is_disabled(const char *offload)
         od_cpu_be_alone();
         return false;
     }
-    od_log(od_runtime.options.stats.summary ? OD_LOG_WARNING
-                                            : OD_LOG_INFO, /* who asked for it learns why there is none */
-           "runtime", "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
+    /* Whoever asked for a summary learns why there is none. */
+    od_log(od_runtime.options.stats.summary ? OD_LOG_WARNING : OD_LOG_INFO, "runtime",
+           "OMP_TARGET_OFFLOAD=%s: target regions run on the host, nothing is scheduled", offload);
     return true;
 }
 

@@ -311,10 +311,10 @@ static bool go_without_devices(void)
     if (!*why)
         snprintf(why, sizeof why, "`ompdarts info` lists the devices");
     if (!workers || od_runtime.mandatory) {
-        od_log(
-            OD_LOG_WARNING, "runtime",
-            "no device for this program's device code: its target regions run on the host, nothing is scheduled (%s)",
-            why);
+        od_log(OD_LOG_WARNING, "runtime",
+               "no device for this program's device code: its target regions run on the host, nothing is scheduled "
+               "(%s)",
+               why);
         return false;
     }
     od_log(OD_LOG_WARNING, "runtime",

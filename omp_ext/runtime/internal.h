@@ -152,9 +152,9 @@ void od_runtime_end_to_learn(const od_task *task);
 
 /* A kernel of this task has touched what its task has not named, or, of a slice, what it has not been seen to use. */
 void od_runtime_note_fault(const od_task *task, const od_touch *touch);
-/* How many pages around the address, of those that might be opened, a slice is known to use in the same way.
+/* How many pages around the address, of those in a range of host addresses, a slice is known to use in the same way.
  * UINT32_MAX: pages here and there. */
-uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch);
+uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch, od_span within);
 
 /* --- pages.c, under the lock --- */
 

@@ -92,7 +92,7 @@ static bool divide_by(od_cut *cut, const od_page_set *set)
 bool od_footprint_divide(const od_footprint *f, unsigned argument, od_cut *cut)
 {
     bool divided = false;
-    if (argument >= f->arguments || od_cut_has(cut, f->stamp[argument]))
+    if (argument >= f->arguments || !od_cut_stamp(cut, f->stamp[argument]))
         return false;
     for (unsigned s = 0; s < f->slices; s++) {
         divided |= divide_by(cut, &at(f, argument, s)->written);

@@ -21,7 +21,7 @@ typedef struct od_parts {
 /* What a slice of a kernel is taken to use of arrays; page faults correct it. */
 typedef struct od_parts_slice {
     unsigned index, count;
-    struct od_footprint *footprint; /* omp_ext/slices/footprint.h */
+    const struct od_footprint *footprint; /* omp_ext/slices/footprint.h */
     bool learns; /* it gets all of them */
 } od_parts_slice;
 

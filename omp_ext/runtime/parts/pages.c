@@ -389,12 +389,10 @@ static bool may_open(const od_access *access, const od_touch *touch)
 static void open_around(const od_task *task, const od_datum *d, unsigned k, od_touch *touch)
 {
     enum { OPENED_AT_ONCE = 4 }; /* a fraction of what is in use */
-    touch->opened = d->base;
-    touch->size = d->size;
-    uint32_t used = od_runtime_pages_around(task, touch);
-    size_t more = used < OD_FEW_PAGES ? 0 : (size_t)used / OPENED_AT_ONCE * od_window_page();
     od_span piece;
     od_shape_first(od_datum_shape(d), touch->host, touch->host + 1, &piece);
+    uint32_t used = od_runtime_pages_around(task, touch, piece);
+    size_t more = used < OD_FEW_PAGES ? 0 : (size_t)used / OPENED_AT_ONCE * od_window_page();
     uintptr_t end = piece.end, first = od_window_page_begin(touch->host);
     if (end - touch->host > more + od_window_page())
         end = first + od_window_page() + more;

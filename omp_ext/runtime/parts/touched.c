@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Page faults of kernels, and what they show: of slices, what they use of each share; of others, which pages. Under the
+/* Page faults of kernels, and what they show: of slices and of others, which pages they use. Under the
  * lock. */
 #include "omp_ext/runtime/internal.h"
 
 #include "memmgr/window/cut.h"
 #include "memmgr/window/window.h"
 
-static uint32_t page_of(const od_window *window, uintptr_t host)
+static od_page_range pages_from(const od_window *window, uintptr_t begin, uintptr_t end)
 {
-    return (uint32_t)((host - od_window_page_begin(window->base)) / od_window_page());
+    return (od_page_range){od_page_of(window->base, begin), od_page_of(window->base, end - 1) + 1};
 }
 
 /* What was opened gradually before the page that comes next was used, too. */
 static void note_touched(od_touched_pages *pages, const od_touch *touch)
 {
-    uint32_t page = page_of(touch->window, touch->host);
-    od_page_range opened = {page_of(touch->window, touch->opened),
-                            page_of(touch->window, touch->opened + touch->size - 1) + 1};
+    uint32_t page = od_page_of(touch->window->base, touch->host);
+    od_page_range opened = pages_from(touch->window, touch->opened, touch->opened + touch->size);
     od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->read, page);
     pages->scattered += od_page_range_length(around) == 1;
     if (touch->write)
@@ -59,13 +58,12 @@ void od_runtime_note_fault(const od_task *task, const od_touch *touch)
     }
 }
 
-uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch)
+uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch, od_span within)
 {
     enum { MOST_SCATTERED = 64 };
     const od_job *job = task->user;
-    uint32_t most = 0, page = page_of(touch->window, touch->host);
-    uint32_t first = page_of(touch->window, touch->opened);
-    uint32_t end = page_of(touch->window, touch->opened + touch->size - 1) + 1;
+    uint32_t most = 0, page = od_page_of(touch->window->base, touch->host);
+    od_page_range bounds = pages_from(touch->window, within.begin, within.end);
     for (int32_t i = 0; i < job->launch.call.map.count && i < OD_TOUCHED_ARGUMENTS; i++) {
         const od_touched_pages *pages = is_argument(task, i, touch) ? pages_of(job, i) : NULL;
         if (!pages)
@@ -73,8 +71,8 @@ uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch)
         if (pages->scattered > MOST_SCATTERED)
             return UINT32_MAX;
         od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->read, page);
-        around.first = around.first > first ? around.first : first;
-        around.end = around.end < end ? around.end : end;
+        around.first = around.first > bounds.first ? around.first : bounds.first;
+        around.end = around.end < bounds.end ? around.end : bounds.end;
         most = od_page_range_length(around) > most ? od_page_range_length(around) : most;
     }
     return most;

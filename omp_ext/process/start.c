@@ -191,7 +191,7 @@ static const char *of_limit(char *text, size_t size)
 /* What our threads and the memory of our devices take the program lacks, and libraries do not survive that. */
 static bool has_space(void)
 {
-    const size_t least = (size_t)192 << 20;
+    const size_t least = (size_t)512 << 20;
     size_t left = od_space_left();
     if (left >= least)
         return true;

@@ -44,7 +44,7 @@ struct od_workers {
 
 enum {
     NAP_NS = 5000,           /* the shortest between two questions */
-    WORKER_SPACE = 16 << 20, /* bytes: its stack, and some for what its jobs call */
+    WORKER_SPACE = 64 << 20, /* bytes: its stack, and some for what its jobs call (OpenBLAS: up to 128 MB a caller) */
 };
 
 static void *work(void *arg);

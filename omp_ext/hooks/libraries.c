@@ -48,5 +48,6 @@ void __tgt_unregister_lib(od_bin_desc *desc)
         if (e.size)
             od_foreign_remove((uintptr_t)e.address);
     od_images_remove(desc);
-    REAL(__tgt_unregister_lib)(desc);
+    if (!od_runtime_was_left_inside()) /* or it could wait for ever; nothing of such a child's is worth giving back */
+        REAL(__tgt_unregister_lib)(desc);
 }

@@ -33,6 +33,8 @@ void od_runtime_settle_if_ended(void);
  * return, as od_runtime_settle_if_ended. */
 void od_runtime_enter_libomptarget(void);
 void od_runtime_leave_libomptarget(void);
+/* This is the child of a fork that found threads inside of libomptarget: what they held there stays locked in it. */
+bool od_runtime_was_left_inside(void);
 /* True once nothing is scheduled any more. */
 bool od_runtime_ended(void);
 /* Nothing in this program is to be scheduled; before the start. */
@@ -48,6 +50,7 @@ typedef struct od_process {
     atomic_int activity;  /* an od_activity; UNSTARTED once the library has been loaded with all it needs */
     atomic_bool ending;   /* exit() has been called */
     atomic_uint inside;   /* threads of the program that are inside of libomptarget */
+    bool left_inside;     /* others were, of the program's or ours, when this process was forked */
     void (*start)(void);  /* at the first construct; leaves OFF or ON */
     void (*revive)(void); /* likewise in the child of a fork */
 } od_process;

@@ -33,11 +33,18 @@ static void before(void)
     visit_locks(od_lock_take);
 }
 
+static bool others_are_inside(void)
+{
+    return od_runtime.busy > od_own_jobs || atomic_load(&od_process_self.inside) > od_own_inside;
+}
+
 static void after(bool child)
 {
     int on = OD_ON;
-    if (child)
+    if (child) {
+        od_process_self.left_inside |= others_are_inside();
         atomic_compare_exchange_strong(&od_process_self.activity, &on, OD_FORKED);
+    }
     visit_locks(od_lock_give);
     if (child)
         od_team_after_fork();

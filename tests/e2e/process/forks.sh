@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# usage: forks.sh WHEN
+# usage: forks.sh WHEN [SHIM]      SHIM: libfaulty_target.so
 #
 # fork(), system() and popen() in a program that offloads. Children end, with their exit code, whatever they do; one that offloads
 # gets right results, with the regions that were open when it was made; statistics and summary come once, from the parent.
@@ -58,6 +58,8 @@ for ((i = 0; i < repeats; i++)); do
             for act in exit _exit exec write; do
                 right 1 OMPDARTS_SEED=$i OMPDARTS_DEBUG=jitter=0.001 between $act
             done
+            # What a thread holds in libomptarget when the child is made stays locked in the child.
+            [ -n "$sanitizer" ] || right 1 FAULTY_LOCK_US=500 LD_PRELOAD="$E2E_LIBRARY:$2" OMPDARTS_SEED=$i between exit
             # With ThreadSanitizer libomp's allocator fails assertions in such programs, without the library and forks, too.
             [[ $sanitizer != *tsan* ]] || continue
             for act in exit _exit exec write; do

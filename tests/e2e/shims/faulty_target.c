@@ -4,6 +4,7 @@
  * From the environment:
  *   FAULTY_EVERY=n       each n-th kernel launch fails, without having touched any data
  *   FAULTY_COPY_EVERY=n  each n-th copy of a tile fails (the small ones that ask whether a device answers do not)
+ *   FAULTY_LOCK_US=n     kernels and __tgt_unregister_lib() are one at a time, each kernel at least n us: libomptarget's own lock, held long
  *   FAULTY_DEVICE=k      from its n-th launch or copy on, n being FAULTY_AFTER (0: at once), device k fails for good
  */
 #define _GNU_SOURCE
@@ -15,12 +16,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int launch(void *ident, int64_t device, int32_t teams, int32_t threads, void *kernel, void *args);
 typedef int copy(void *to, const void *from, size_t bytes, size_t to_offset, size_t from_offset, int to_device,
                  int from_device);
 
 launch __tgt_target_kernel;
+void __tgt_unregister_lib(void *desc);
 copy omp_target_memcpy;
 
 static unsigned setting(const char *name)
@@ -50,6 +53,24 @@ static void find(const char *name, void *function)
     memcpy(function, &symbol, sizeof symbol);
 }
 
+static pthread_mutex_t lock_of_all = PTHREAD_MUTEX_INITIALIZER;
+
+static bool take_lock(void)
+{
+    unsigned microseconds = setting("FAULTY_LOCK_US");
+    if (microseconds) {
+        pthread_mutex_lock(&lock_of_all);
+        usleep(microseconds);
+    }
+    return microseconds;
+}
+
+static void give_lock(bool taken)
+{
+    if (taken)
+        pthread_mutex_unlock(&lock_of_all);
+}
+
 int __tgt_target_kernel(void *ident, int64_t device, int32_t teams, int32_t threads, void *kernel, void *args)
 {
     static atomic_uint calls;
@@ -57,7 +78,19 @@ int __tgt_target_kernel(void *ident, int64_t device, int32_t teams, int32_t thre
         return 1;
     launch *real;
     find("__tgt_target_kernel", &real);
-    return real(ident, device, teams, threads, kernel, args);
+    bool locked = take_lock();
+    int result = real(ident, device, teams, threads, kernel, args);
+    give_lock(locked);
+    return result;
+}
+
+void __tgt_unregister_lib(void *desc)
+{
+    void (*real)(void *desc);
+    find("__tgt_unregister_lib", &real);
+    bool locked = take_lock();
+    real(desc);
+    give_lock(locked);
 }
 
 /* True where this copy has failed before: a second failure by chance, or on another thread, is not what is tried. */

@@ -9,6 +9,7 @@ typedef struct od_trace_format {
     void *(*open)(const char *path, const od_trace_run *run); /* NULL, with errno set */
     void (*event)(void *state, const od_event *event);
     void (*construct)(void *state, const od_trace_construct *construct); /* may be NULL */
+    void (*kernel)(void *state, const od_report_slicing *kernel);        /* may be NULL */
     od_status (*close)(void *state);
     void (*abandon)(void *state);
 } od_trace_format;

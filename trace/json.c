@@ -8,7 +8,7 @@
 #include "trace/format.h"
 
 #include "memmgr/data/transfer.h"
-#include "trace/json_choice.h"
+#include "trace/json_args.h"
 #include "trace/json_text.h"
 #include "trace/sink.h"
 #include "util/container/array.h"
@@ -501,7 +501,7 @@ static void json_event(void *state, const od_event *event)
     }
 }
 
-/* --- data constructs ------------------------------------------------------------ */
+/* --- data constructs, kernels ------------------------------------------------------------ */
 
 static void write_construct(void *state, const od_trace_construct *construct)
 {
@@ -510,14 +510,13 @@ static void write_construct(void *state, const od_trace_construct *construct)
     unsigned lane = take_lane(t, OD_HOST, OD_CONSTRUCTS, &from, &to);
     char *at = begin_span(t, OD_HOST, OD_CONSTRUCTS, lane, from, to);
     at = od_json_string(at, "name", construct->name);
-    at = od_put(at, ",\"cat\":\"construct\"");
-    at = od_put(od_json_args(at, "data"), "[");
-    for (unsigned i = 0; i < construct->nmaps && i < OD_JSON_MOST_RANGES; i++)
-        at = od_json_range(at, i == 0, &construct->maps[i]);
-    at = od_put(at, "]");
-    if (construct->source)
-        at = od_json_string(at, "source", construct->source);
-    end(t, od_put(at, "}"));
+    end(t, od_put(od_json_construct(od_put(at, ",\"cat\":\"construct\""), construct), "}"));
+}
+
+static void write_kernel(void *state, const od_report_slicing *kernel)
+{
+    json *t = state;
+    end(t, od_put(od_json_kernel(od_put(begin(t, "M", OD_HOST), ",\"name\":\"kernel\""), kernel), "}"));
 }
 
 /* --- a file ------------------------------------------------------------------------ */
@@ -594,4 +593,4 @@ static void json_abandon(void *state)
     free_trace(t);
 }
 
-const od_trace_format od_trace_json = {json_open, json_event, write_construct, json_close, json_abandon};
+const od_trace_format od_trace_json = {json_open, json_event, write_construct, write_kernel, json_close, json_abandon};

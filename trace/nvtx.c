@@ -203,4 +203,4 @@ static od_status nvtx_close(void *state)
     return OD_OK;
 }
 
-const od_trace_format od_trace_nvtx = {nvtx_open, nvtx_event, NULL, nvtx_close, nvtx_abandon};
+const od_trace_format od_trace_nvtx = {nvtx_open, nvtx_event, NULL, NULL, nvtx_close, nvtx_abandon};

@@ -66,6 +66,12 @@ void od_trace_add_construct(od_trace *t, const od_trace_construct *construct)
         t->format->construct(t->state, construct);
 }
 
+void od_trace_add_kernel(od_trace *t, const od_report_slicing *kernel)
+{
+    if (t->format->kernel)
+        t->format->kernel(t->state, kernel);
+}
+
 od_status od_trace_close(od_trace *t)
 {
     od_status status = t->format->close(t->state);

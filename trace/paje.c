@@ -340,4 +340,4 @@ static void paje_abandon(void *state)
     free_paje(p);
 }
 
-const od_trace_format od_trace_paje = {paje_open, paje_event, NULL, paje_close, paje_abandon};
+const od_trace_format od_trace_paje = {paje_open, paje_event, NULL, NULL, paje_close, paje_abandon};

@@ -11,6 +11,7 @@
 #define OD_TRACE_TRACE_H
 
 #include "sched/event.h"
+#include "sched/report/report.h"
 #include "util/status.h"
 
 #include <time.h>
@@ -85,6 +86,8 @@ od_trace *od_trace_profile(const od_trace_run *run);
 void od_trace_event(od_trace *trace, const od_event *event);
 /* Formats that have no place for it leave it out. */
 void od_trace_add_construct(od_trace *trace, const od_trace_construct *construct);
+/* Likewise. When the run ends. */
+void od_trace_add_kernel(od_trace *trace, const od_report_slicing *kernel);
 /* OD_EIO: something is missing in the file; a warning has said so. */
 od_status od_trace_close(od_trace *trace);
 /* In the child of a fork. */

@@ -3,9 +3,7 @@
 #define _GNU_SOURCE
 #include "omp_ext/services/summary.h"
 
-#include "omp_ext/services/source.h"
-#include "omp_ext/slices/kernels.h"
-#include "sched/report/report.h"
+#include "omp_ext/slices/figures.h"
 #include "util/clock.h"
 #include "util/file/plain_numbers.h"
 #include "util/log.h"
@@ -30,35 +28,9 @@ static void print(const od_report *r)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-enum { MOST_KERNELS = 256 };
-
-typedef struct kernels {
-    od_report_slicing all[MOST_KERNELS];
-    unsigned count;
-} kernels;
-
-static void add_kernel(const od_entry *entry, void *arg)
-{
-    kernels *k = arg;
-    const od_slicing *s = entry->slicing;
-    if (!s || entry->closed || k->count == MOST_KERNELS || !(s->whole_launches + s->sliced_launches))
-        return;
-    const od_source *source = od_source_of((od_entry *)(uintptr_t)entry); /* which it remembers */
-    k->all[k->count++] = (od_report_slicing){.name = source ? source->name : "?",
-                                             .sliced = s->sliced_launches,
-                                             .whole = s->whole_launches,
-                                             .slices = s->slices,
-                                             .reason = s->reason ? od_whole_text(s->reason) : NULL};
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const od_report_slicing *)a)->name, ((const od_report_slicing *)b)->name);
-}
-
 static void report(const od_run *run)
 {
-    kernels sliced = {.count = 0};
+    od_report_slicing kernels[OD_SLICING_MOST];
     char names[OD_MAX_DEVICES][OD_DEVICE_NAME];
     od_report_device devices[OD_MAX_DEVICES];
     const od_options *options = run->options;
@@ -79,10 +51,8 @@ static void report(const od_run *run)
         devices[k].name = od_devices_name(run->devices, k, names[k]);
         od_engine_device_stats(run->engine, k, &devices[k].stats);
     }
-    od_entry_visit(add_kernel, &sliced);
-    qsort(sliced.all, sliced.count, sizeof sliced.all[0], by_name);
-    r.kernels = sliced.all;
-    r.nkernels = sliced.count;
+    r.kernels = kernels;
+    r.nkernels = od_slicing_figures(kernels);
     locale_t programs = od_plain_numbers_begin();
     if (options->stats.file[0])
         od_report_write_json(&r, options->stats.file); /* which says what went wrong */

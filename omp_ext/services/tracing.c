@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/runtime/work.h"
 #include "omp_ext/services/source.h"
+#include "omp_ext/slices/figures.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -218,11 +219,21 @@ static void start(const od_run *run)
         od_log(OD_LOG_WARNING, "trace", "%s: %s; no trace is written", path, strerror(errno));
 }
 
+static void add_kernels(void)
+{
+    od_report_slicing kernels[OD_SLICING_MOST];
+    unsigned count = od_slicing_figures(kernels);
+    for (unsigned i = 0; i < count; i++)
+        od_trace_add_kernel(trace, &kernels[i]);
+}
+
 static void stop(const od_run *run)
 {
     (void)run;
-    if (trace)
+    if (trace) {
+        add_kernels();
         od_trace_close(trace);
+    }
     if (profile)
         od_trace_close(profile);
     trace = profile = NULL;

@@ -300,6 +300,28 @@ static void look_at_settings(finder *f)
          s->tried, s->tasks, s->adopted ? "took" : "kept", s->best, s->best_s, s->present_s, next, half);
 }
 
+/* Kernels that might have run in slices on all devices. */
+static void look_at_kernels(finder *f)
+{
+    enum { MOST_KERNELS = 6 };
+    static const double in_slices = 0.01, all_whole = 0.15; /* of the makespan, about */
+    const trace_file *t = f->trace;
+    for (size_t i = 0; i < t->nkernels && i < MOST_KERNELS; i++) {
+        const trace_kernel *k = &t->kernels[i];
+        char sliced[64] = "", whole[64] = "";
+        if (k->sliced)
+            snprintf(sliced, sizeof sliced, "%" PRIu64 " launch%s in %u slices%s", k->sliced,
+                     k->sliced == 1 ? "" : "es", k->slices, k->whole ? ", " : "");
+        if (k->whole)
+            snprintf(whole, sizeof whole, "%" PRIu64 "%s whole", k->whole, k->sliced ? "" : " launches, all");
+        find(f, k->sliced ? in_slices : all_whole, "kernel %s: %s%s%s%s", k->name, sliced, whole,
+             *k->reason ? "; it " : "", k->reason);
+    }
+    if (t->nkernels > MOST_KERNELS)
+        find(f, in_slices / 2, "%zu more kernels might have run in slices: see the statistics",
+             t->nkernels - MOST_KERNELS);
+}
+
 static void look(finder *f)
 {
     look_at_run(f);
@@ -308,6 +330,7 @@ static void look(finder *f)
     look_at_processors(f);
     look_at_rest(f);
     look_at_idle(f);
+    look_at_kernels(f);
     if (!f->count)
         find(f, 0, "found nothing to improve: no device waited for more than %.0f%% of the time",
              100 * worth_emitting);

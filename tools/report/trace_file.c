@@ -444,11 +444,20 @@ static bool read_counter(reader *r, const cJSON *event, const cJSON *args)
            APPEND(r->file, levels, nlevels, level);
 }
 
-static void read_name(reader *r, const cJSON *event, const cJSON *args)
+static bool read_kernel(reader *r, const cJSON *args)
+{
+    trace_kernel kernel = {"", "", count(args, "sliced"), count(args, "whole"), (unsigned)integer(args, "slices")};
+    snprintf(kernel.name, sizeof kernel.name, "%s", text(args, "kernel"));
+    snprintf(kernel.reason, sizeof kernel.reason, "%s", text(args, "reason"));
+    return APPEND(r->file, kernels, nkernels, kernel);
+}
+
+static bool read_name(reader *r, const cJSON *event, const cJSON *args)
 {
     int k = event_place(r, event);
     if (k >= 0 && strcmp(text(event, "name"), "process_name") == 0)
         snprintf(r->file->device[k], sizeof r->file->device[k], "%s", text(args, "name"));
+    return true;
 }
 
 /* False: out of memory. Events of other kinds are left out. */
@@ -463,8 +472,9 @@ static bool read_event(reader *r, const cJSON *event)
         r->file->end_us = end;
     switch (*phase) {
     case 'M':
-        read_name(r, event, args);
-        return true;
+        if (strcmp(text(event, "name"), "kernel") == 0)
+            return read_kernel(r, args);
+        return read_name(r, event, args);
     case 'C':
         return read_counter(r, event, args);
     case 'i':
@@ -585,5 +595,6 @@ void trace_file_free(trace_file *file)
     free(file->levels);
     free(file->waiting);
     free(file->idles);
+    free(file->kernels);
     *file = (trace_file){0};
 }

@@ -98,6 +98,13 @@ typedef struct trace_settings { /* tried by auto; seconds */
     uint64_t tasks, tried;
 } trace_settings;
 
+typedef struct trace_kernel { /* that might have run in slices */
+    char name[128];
+    char reason[128];       /* why its last launch was whole, after "it"; empty: it was not */
+    uint64_t sliced, whole; /* launches */
+    unsigned slices;        /* of the last one in slices */
+} trace_kernel;
+
 typedef struct trace_waiting { /* tasks created and not ready */
     double at_us;
     uint64_t tasks;
@@ -146,9 +153,10 @@ typedef struct trace_file {
     trace_level *levels;
     trace_waiting *waiting;
     trace_idle *idles;
+    trace_kernel *kernels;
     trace_settings settings; /* the last; tried 0: none */
     size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting,
-        nidles;
+        nidles, nkernels;
     uint64_t faults; /* of pages, and for how long kernels waited for them in all */
     double fault_us;
     size_t nvariables, nconstructs, nmaps, ndepends;

@@ -38,6 +38,16 @@ traced darts OMPDARTS_SCHED=darts
 traced dmdas OMPDARTS_SCHED=dmdas
 traced mhfp OMPDARTS_SCHED=mhfp
 
+# What of kernels that might run in slices.
+for variant in stencil whole; do
+    under 0 OMPDARTS_SLICE=4 OMPDARTS_TRACE="$work/$variant.json" "$E2E_PROGRAMS/slices" $variant
+    report "$work/$variant.json" || fail "report: $(cat "$work/errors")"
+    case $variant in
+        stencil) tells "^- kernel [^ ]+: 11 launches in 4 slices, 1 whole$" ;;
+        whole) tells "^- kernel [^ ]+: [0-9]+ launches, all whole; it has a reduction$" ;;
+    esac
+done
+
 # As text: the figures are those of the statistics.
 report "$work/eager.json" "$work/darts.json" || fail "report: $(cat "$work/errors")"
 tells "cholesky, eager \+ lru, seed 1: 120 tasks \(0 on the host\)" "cholesky, darts \+ luf, seed 1: 120 tasks" \

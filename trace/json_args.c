@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* See json_choice.h. */
-#include "trace/json_choice.h"
+/* See json_args.h. */
+#include "trace/json_args.h"
 
 #include "trace/json_text.h"
 
@@ -25,4 +25,23 @@ char *od_json_choice(char *at, const od_choice *choice)
         return at;
     at = od_put_number(od_json_member(at, "half_predicted_s"), choice->half_predicted);
     return od_put_number(od_json_member(at, "half_taken_s"), choice->half_taken);
+}
+
+char *od_json_construct(char *at, const od_trace_construct *construct)
+{
+    at = od_put(od_json_args(at, "data"), "[");
+    for (unsigned i = 0; i < construct->nmaps && i < OD_JSON_MOST_RANGES; i++)
+        at = od_json_range(at, i == 0, &construct->maps[i]);
+    at = od_put(at, "]");
+    return construct->source ? od_json_string(at, "source", construct->source) : at;
+}
+
+char *od_json_kernel(char *at, const od_report_slicing *kernel)
+{
+    at = od_put_string(od_json_args(at, "kernel"), kernel->name, OD_JSON_MOST_NAME);
+    at = od_json_number(at, "sliced", kernel->sliced);
+    at = od_json_number(at, "whole", kernel->whole);
+    if (kernel->sliced)
+        at = od_json_number(at, "slices", kernel->slices);
+    return kernel->reason ? od_json_string(at, "reason", kernel->reason) : at;
 }

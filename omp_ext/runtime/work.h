@@ -75,6 +75,7 @@ typedef struct od_touched_pages {
     od_page_set written;
     od_page_set opened;  /* to be written, with others */
     unsigned scattered;  /* faults beside no other page of theirs */
+    uintptr_t lowest;    /* address that was written; 0: none */
 } od_touched_pages;
 typedef struct od_touched {
     unsigned arguments, slices;

@@ -2,6 +2,7 @@
 /* See footprint.h. */
 #include "omp_ext/slices/footprint.h"
 
+#include "memmgr/window/window.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
@@ -70,11 +71,67 @@ static bool add(od_slice_pages *to, const od_touched_pages *from)
 void od_footprint_add(od_footprint *f, unsigned slice, const od_touched *touched)
 {
     static uint64_t stamps; /* od_runtime.lock */
-    for (unsigned i = 0; i < f->arguments && i < touched->arguments; i++)
+    for (unsigned i = 0; i < f->arguments && i < touched->arguments; i++) {
+        if (touched->learns)
+            f->pages[i * f->slices + slice].lowest = touched->pages[i].lowest;
         if (add(&f->pages[i * f->slices + slice], &touched->pages[i])) {
             f->stamp[i] = ++stamps;
             f->judged = false;
         }
+    }
+}
+
+/* --- grain ----------------------------------------------------------------------- */
+
+static uint64_t first_iteration(const od_footprint *f, uint64_t trip_count, unsigned slice)
+{
+    return od_slice_of(&(od_slice){.index = slice, .count = f->slices}, trip_count).first;
+}
+
+/* Bytes from what one iteration writes to what the next one does; 0: they are not always the same. The first slice may
+ * begin with iterations that write nothing. */
+static uint64_t stride_of(const od_footprint *f, unsigned argument, uint64_t trip_count)
+{
+    uint64_t stride = 0;
+    for (unsigned s = f->slices > 2 ? 1 : 0; s + 1 < f->slices; s++) {
+        uintptr_t here = at(f, argument, s)->lowest, next = at(f, argument, s + 1)->lowest;
+        uint64_t iterations = first_iteration(f, trip_count, s + 1) - first_iteration(f, trip_count, s);
+        if (!here || next <= here || !iterations || (next - here) % iterations)
+            return 0;
+        uint64_t found = (next - here) / iterations;
+        if (stride && found != stride)
+            return 0;
+        stride = found;
+    }
+    return stride;
+}
+
+/* The lowest address that the second slice writes is where its first iteration does. */
+static bool grain_of(const od_footprint *f, unsigned argument, uint64_t trip_count, od_grain *grain)
+{
+    uint64_t page = od_window_page(), stride = stride_of(f, argument, trip_count), every = page, more = 0;
+    if (!stride)
+        return false;
+    while (every % 2 == 0 && every / 2 * stride % page == 0)
+        every /= 2;
+    uintptr_t lowest = at(f, argument, 1)->lowest;
+    while (more < every && (lowest + more * stride) % page)
+        more++;
+    *grain = (od_grain){every, (first_iteration(f, trip_count, 1) + more) % every};
+    return more < every;
+}
+
+bool od_footprint_grain(const od_footprint *f, uint64_t trip_count, od_grain *grain)
+{
+    enum { GRAINS = 4 }; /* in a slice, at least */
+    bool found = false, is_so = true;
+    for (unsigned i = 0; i < f->arguments && f->slices > 1 && !found; i++)
+        found = grain_of(f, i, trip_count, grain);
+    if (!found || grain->every * GRAINS > trip_count / f->slices)
+        return false;
+    for (unsigned s = 1; s < f->slices; s++)
+        is_so &= first_iteration(f, trip_count, s) % grain->every == grain->phase;
+    return !is_so;
 }
 
 /* --- cuts ------------------------------------------------------------------------- */

@@ -12,12 +12,14 @@
 #define OD_OMP_EXT_SLICES_FOOTPRINT_H
 
 #include "omp_ext/runtime/work.h"
+#include "omp_ext/slices/slice.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct od_slice_pages {
-    od_page_set read, written, opened; /* as in od_touched_pages */
+    od_page_set read, written, opened; /* as in od_touched_pages, of all launches */
+    uintptr_t lowest;                  /* likewise, of the one that was to show what slices use */
 } od_slice_pages;
 
 typedef struct od_footprint {
@@ -36,6 +38,10 @@ od_footprint *od_footprint_create(unsigned arguments, unsigned slices);
 void od_footprint_destroy(od_footprint *footprint); /* may be NULL */
 /* What a run of a slice has touched is added. */
 void od_footprint_add(od_footprint *footprint, unsigned slice, const od_touched *touched);
+/* Neighbours write to one page where slices do not begin at the first byte of one. Where an argument is written at
+ * addresses that are linear in the iteration: how slices of so many iterations do. False: there is no such grain, or
+ * none but with slices of very different size, or they do already. */
+bool od_footprint_grain(const od_footprint *footprint, uint64_t trip_count, od_grain *grain);
 /* Cells are to begin and end where slices' ranges do. True: the cut is another one now. */
 bool od_footprint_divide(const od_footprint *footprint, unsigned argument, od_cut *cut);
 

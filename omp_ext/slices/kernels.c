@@ -81,10 +81,26 @@ void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *to
         od_footprint_add(s->footprint, slice, touched);
 }
 
+bool od_slicing_align(od_slicing *s, uint64_t trip_count)
+{
+    od_grain grain;
+    if (s->grain.every || !od_footprint_grain(s->footprint, trip_count, &grain))
+        return false;
+    od_footprint *again = od_footprint_create(s->footprint->arguments, s->footprint->slices);
+    if (!again)
+        return false;
+    od_footprint_destroy(s->footprint);
+    s->footprint = again;
+    s->grain = grain;
+    s->learnt = false;
+    return true;
+}
+
 bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices)
 {
     if (s->footprint && s->footprint->slices == slices)
         return true;
+    s->grain = (od_grain){0};
     od_footprint_destroy(s->footprint);
     s->footprint = od_footprint_create(arguments, slices);
     s->learnt = false;

@@ -38,6 +38,7 @@ typedef struct od_slicing {
     od_whole reason;   /* why the last launch was whole; those for good stay */
     od_footprint *footprint; /* malloc'ed, of so many slices as were planned last; or NULL */
     bool learnt;             /* there has been a launch to find it */
+    od_grain grain;          /* of these slices */
     uint64_t whole_launches, sliced_launches;
     unsigned slices;   /* of the last launch in slices */
     double whole_s;    /* the shortest launches of the last trial, seconds; 0: none */
@@ -54,6 +55,9 @@ void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds);
 void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched);
 /* The next launch is to be in so many slices. False: out of memory. */
 bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices);
+/* A launch of so many iterations has shown the footprint. True: slices are to begin elsewhere, where it is
+ * unknown again. */
+bool od_slicing_align(od_slicing *s, uint64_t trip_count);
 /* Its code is there no more. */
 void od_slicing_destroy(od_slicing *s); /* may be NULL */
 /* Whether the next launch should be in slices, as far as the kernel's code is concerned, and what trials have shown

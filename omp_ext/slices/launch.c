@@ -208,7 +208,8 @@ static od_job *make_slice(group *g, unsigned index)
     od_uses *uses = &g->uses[index];
     od_job *job = od_job_create(OD_JOB_KERNEL);
     od_expect_memory(job);
-    g->slice[index] = (od_slice){index, g->parts.count, call.args.trip_count, &g->slicing->seen};
+    g->slice[index] =
+        (od_slice){index, g->parts.count, call.args.trip_count, &g->slicing->seen, g->slicing->grain};
     call.slice = &g->slice[index];
     od_expect_memory(!od_launch_copy(&job->launch, &call));
     job->task.uses_spill = true;
@@ -321,6 +322,8 @@ static bool launch_slices(const od_kernel_call *call, od_slicing *s, unsigned co
     s->learnt &= done || !learns;
     if (done)
         od_slicing_note_sliced(s, count, learns ? 0 : seconds_since(start_ns));
+    if (done && learns)
+        od_slicing_align(s, call->args.trip_count);
     od_runtime_unlock();
     return done;
 }

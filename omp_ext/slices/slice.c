@@ -11,9 +11,18 @@ static uint64_t first_of(uint64_t n, uint64_t index, uint64_t count)
     return n / count * index + (index < more ? index : more);
 }
 
+static uint64_t begin_of(const od_slice *slice, uint64_t n, unsigned index)
+{
+    uint64_t first = first_of(n, index, slice->count), every = slice->grain.every;
+    if (!every || !index || index == slice->count)
+        return first;
+    uint64_t more = (slice->grain.phase + every - first % every) % every;
+    return more < n - first ? first + more : n;
+}
+
 od_iterations od_slice_of(const od_slice *slice, uint64_t n)
 {
-    uint64_t first = first_of(n, slice->index, slice->count), end = first_of(n, slice->index + 1, slice->count);
+    uint64_t first = begin_of(slice, n, slice->index), end = begin_of(slice, n, slice->index + 1);
     return end > first ? (od_iterations){first, end - 1} : (od_iterations){1, 0};
 }
 

@@ -29,10 +29,16 @@ typedef enum od_seen {
     OD_SEEN_LIBRARY = 32, /* it may call atomic operations of a library, which has a lock for each address */
 } od_seen;
 
+/* Slices but the first begin at iterations that are `phase` modulo `every`; every 0: anywhere. */
+typedef struct od_grain {
+    uint64_t every, phase;
+} od_grain;
+
 struct od_slice {
     unsigned index, count; /* this one of so many; count 1: all iterations, and it is watched */
     uint64_t trip_count;   /* of the launch */
     atomic_uint *seen;     /* od_seen */
+    od_grain grain;
 };
 
 /* A team's iterations, counted from 0; none where first > last. */

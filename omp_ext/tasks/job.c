@@ -326,14 +326,11 @@ static int run_watched(od_job *job, unsigned k)
  * end. */
 static od_status run_kernel(od_job *job, int place, void **handle)
 {
-    uint64_t start_ns = od_clock_ns(), times = od_runtime_backend()->kernels_slower;
     bool watched = od_runtime_guards_parts() && has_parts(&job->task);
     int failed = watched ? run_watched(job, (unsigned)place)
                          : od_launch_run(&job->launch, job->task.access, (unsigned)place, handle);
     if (failed)
         od_runtime_probe(place);
-    else if (times > 1)
-        od_clock_sleep_until(start_ns + times * (od_clock_ns() - start_ns));
     return failed ? OD_EDEVICE : OD_OK;
 }
 

@@ -18,6 +18,8 @@ static void note_touched(od_touched_pages *pages, const od_touch *touch)
     od_page_range opened = pages_from(touch->window, touch->opened, touch->opened + touch->size);
     od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->read, page);
     pages->scattered += od_page_range_length(around) == 1;
+    if (touch->write && (!pages->lowest || touch->host < pages->lowest))
+        pages->lowest = touch->host;
     if (touch->write)
         od_page_set_add(&pages->written, touch->gradually ? around : (od_page_range){page, page + 1});
     od_page_set_add(touch->write ? &pages->opened : &pages->read, opened);

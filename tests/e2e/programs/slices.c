@@ -92,6 +92,28 @@ static void rows(void)
     CHECK(same(a, expected_a, N) && same(b, expected_b, N));
 }
 
+/* Cell by cell, in arrays that begin anywhere in a page: so do slices of as many cells each. */
+static void cells(void)
+{
+    enum { OFFSET = 17, CELLS = N - OFFSET };
+    double *from = a + OFFSET, *to = b + OFFSET, *efrom = expected_a + OFFSET, *eto = expected_b + OFFSET;
+#pragma omp target data map(tofrom : a[OFFSET : CELLS], b[OFFSET : CELLS])
+    for (int r = 0; r < steps; r++) {
+#pragma omp target teams distribute parallel for
+        for (int i = 1; i < CELLS - 1; i++)
+            to[i] = 0.5 * from[i] + 0.25 * (from[i - 1] + from[i + 1]);
+        double *swap = from;
+        from = to, to = swap;
+    }
+    for (int r = 0; r < steps; r++) {
+        for (int i = 1; i < CELLS - 1; i++)
+            eto[i] = 0.5 * efrom[i] + 0.25 * (efrom[i - 1] + efrom[i + 1]);
+        double *swap = efrom;
+        efrom = eto, eto = swap;
+    }
+    CHECK(same(a, expected_a, N) && same(b, expected_b, N));
+}
+
 /* Each iteration reads anywhere in a table, which all devices need. */
 static void lookup(void)
 {
@@ -312,7 +334,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"stencil", stencil},         {"rows", rows},             {"lookup", lookup}, {"lastprivate", lastprivate},
+    } all[] = {{"stencil", stencil},         {"rows", rows},             {"cells", cells},   {"lookup", lookup}, {"lastprivate", lastprivate},
                {"teams", teams},             {"counters", counters},     {"nested", nested}, {"histogram", histogram},
                {"interleaved", interleaved}, {"between", between},       {"whole", whole}};
     if (argc > 2)

@@ -40,6 +40,28 @@ static void each_iteration_is_in_one_slice(void **state)
             }
 }
 
+/* Each iteration is in one slice, and all slices but the first begin where they are to. */
+static void slices_begin_at_their_grain(void **state)
+{
+    (void)state;
+    for (uint64_t every = 1; every < 9; every++)
+        for (uint64_t phase = 0; phase < every; phase++)
+            for (uint64_t n = 1; n < 60; n++)
+                for (unsigned count = 1; count < 9; count++) {
+                    uint64_t next = 0;
+                    for (unsigned s = 0; s < count; s++) {
+                        od_slice slice = {.index = s, .count = count, .grain = {every, phase}};
+                        od_iterations own = od_slice_of(&slice, n);
+                        if (own.first > own.last)
+                            continue;
+                        assert_int_equal(own.first, next);
+                        assert_true(s == 0 || own.first % every == phase);
+                        next = own.last + 1;
+                    }
+                    assert_int_equal(next, n);
+                }
+}
+
 static void slices_of_huge_loops_do_not_overflow(void **state)
 {
     uint64_t next = 0;
@@ -302,6 +324,65 @@ static void slices_that_use_what_others_write_clash(void **state)
 }
 
 /* What one slice reads of a table, whether or not another one reads some of it, too. */
+/* The lowest address that each slice of n iterations writes, iteration i at `from` + i * `stride`. */
+static od_footprint *written_from(uintptr_t from, uint64_t stride, uint64_t n)
+{
+    od_footprint *f = od_footprint_create(2, SLICES);
+    assert_non_null(f);
+    od_touched *touched = od_touched_create(f);
+    assert_non_null(touched);
+    for (unsigned s = 0; s < SLICES; s++) {
+        uint64_t first = od_slice_of(&(od_slice){.index = s, .count = SLICES}, n).first;
+        touched->pages[1].lowest = from + first * stride;
+        od_footprint_add(f, s, touched);
+    }
+    od_touched_destroy(touched);
+    return f;
+}
+
+static void slices_are_aligned_with_what_they_write(void **state)
+{
+    const size_t page = od_window_page(), n = 10000;
+    od_grain grain;
+    (void)state;
+    for (uint64_t stride = 1; stride < 40; stride++)
+        for (uintptr_t offset = 0; offset < 200; offset += stride > 1 ? 8 : 1) {
+            od_footprint *f = written_from(64 * page + offset, stride, n);
+            bool found = od_footprint_grain(f, n, &grain);
+            bool coarse = grain.every * SLICES * 4 > n;
+            for (unsigned s = 1; found && s < SLICES; s++) {
+                od_slice slice = {.index = s, .count = SLICES, .grain = grain};
+                assert_int_equal((offset + od_slice_of(&slice, n).first * stride) % page, 0);
+            }
+            assert_true(found || coarse || offset % (stride & -stride));
+            od_footprint_destroy(f);
+        }
+    const uint64_t iterations = 64 * 8 * SLICES;
+    od_footprint *aligned = written_from(64 * page, page / 64, iterations);
+    assert_false(od_footprint_grain(aligned, iterations, &grain));
+    od_footprint_destroy(aligned);
+    aligned = written_from(64 * page, page / 64, iterations + 1);
+    assert_true(od_footprint_grain(aligned, iterations + 1, &grain));
+    assert_true(grain.every == 64 && grain.phase == 0);
+    od_footprint_destroy(aligned);
+}
+
+static void what_is_not_written_in_order_has_no_grain(void **state)
+{
+    const size_t page = od_window_page(), n = 100000;
+    od_grain grain;
+    (void)state;
+    od_footprint *f = written_from(64 * page + 8, 8, n);
+    f->pages[SLICES + 2].lowest += 8;
+    assert_false(od_footprint_grain(f, n, &grain));
+    f->pages[SLICES + 2].lowest = 0;
+    assert_false(od_footprint_grain(f, n, &grain));
+    od_footprint_destroy(f);
+    f = written_from(64 * page + 8, page, n); /* no iteration begins a page */
+    assert_false(od_footprint_grain(f, n, &grain));
+    od_footprint_destroy(f);
+}
+
 static void what_nobody_writes_is_shared(void **state)
 {
     od_footprint *f = od_footprint_create(1, SLICES);
@@ -404,6 +485,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_iteration_is_in_one_slice),
+        cmocka_unit_test(slices_begin_at_their_grain),
         cmocka_unit_test(slices_of_huge_loops_do_not_overflow),
         cmocka_unit_test(shares_cover_an_array_in_pages),
         cmocka_unit_test(sets_of_pages_have_what_was_added),
@@ -415,6 +497,8 @@ int main(void)
         cmocka_unit_test(halos_are_cells_of_both_neighbours),
         cmocka_unit_test(shared_pages_have_one_owner),
         cmocka_unit_test(slices_that_use_what_others_write_clash),
+        cmocka_unit_test(slices_are_aligned_with_what_they_write),
+        cmocka_unit_test(what_is_not_written_in_order_has_no_grain),
         cmocka_unit_test(what_nobody_writes_is_shared),
         cmocka_unit_test(what_a_kernel_does_decides),
         cmocka_unit_test(slices_that_are_slower_are_given_up_for_a_while),

@@ -7,7 +7,8 @@
  * without, the order changing from pair to pair. Each pair gives two ratios, of the time that passed and of the
  * processor time (user and system), start and end of the process included. Printed are their medians and quartiles.
  * `overhead` has no device code at all; in `overhead-target`, the same program, there is a target region that never
- * runs, and further works are synchronous target regions on next to no data.
+ * runs, and further works are synchronous target regions on next to no data, and tiny host tasks beside a few target
+ * tasks.
  */
 #include "bench/common/clock.h"
 #include "bench/common/command.h"
@@ -30,7 +31,9 @@ enum {
     TASKS = 200000,
     TASK_LENGTH = 1 << 11,
     SYNCS = 100000,
-    SYNC_LENGTH = 16
+    SYNC_LENGTH = 16,
+    HOST_TASKS = 200000,
+    HOST_TASKS_PER_TARGET = 1000
 };
 
 static const char *const name = "overhead";
@@ -156,6 +159,37 @@ static double sync_present(double *x)
     add_ones(x);
     return (int)x[0] == SYNCS;
 }
+
+/* Host tasks on so many addresses; no target task is in any order with them. */
+static double host_tasks(double *x, int addresses)
+{
+    double *y = x + LENGTH / 2, sum = 0;
+#pragma omp parallel
+#pragma omp single
+    for (int t = 0; t < HOST_TASKS; t++) {
+        if (t % HOST_TASKS_PER_TARGET == 0) {
+#pragma omp target nowait depend(inout : y[0]) map(tofrom : y[0 : SYNC_LENGTH])
+            y[0] += 1;
+        }
+        double *own = x + t % addresses;
+#pragma omp task depend(inout : own[0])
+        own[0] += 1;
+    }
+    for (int i = 0; i < addresses; i++) {
+        sum += x[i];
+    }
+    return (int)sum == HOST_TASKS && (int)y[0] == HOST_TASKS / HOST_TASKS_PER_TARGET;
+}
+
+static double host_chain(double *x)
+{
+    return host_tasks(x, 1);
+}
+
+static double host_fan(double *x)
+{
+    return host_tasks(x, 1024);
+}
 #endif
 
 static const struct {
@@ -165,6 +199,7 @@ static const struct {
     {"loops", loops},    {"tasks", tasks},          {"depend", depend},      {"start", start},
 #ifdef BENCH_DEVICE_CODE
     {"none", sync_none}, {"present", sync_present}, {"mapped", sync_mapped},
+    {"chain", host_chain}, {"fan", host_fan},
 #endif
 };
 
@@ -288,12 +323,13 @@ static overhead_config parse(int argc, char **argv)
         {"work", "KIND", "only do the work, once, in this process", bench_take_text, .value = &config.work},
         {.name = NULL},
     };
-    char notes[512];
+    char notes[1024];
     snprintf(notes, sizeof notes,
              "Works: loops, tasks, depend, start: nothing is offloaded. In overhead-target also %d synchronous target\n"
-             "regions without data (none), on data of a data region (present), on data that each maps (mapped).\n\n"
+             "regions without data (none), on data of a data region (present), on data that each maps (mapped), and\n"
+             "%d tiny host tasks, %d for each target task, in a chain (chain) or on 1,024 addresses (fan).\n\n"
              "Exit code: 0 right, 1 wrong result, 2 bad command line, or a run failed.\n",
-             SYNCS);
+             SYNCS, HOST_TASKS, HOST_TASKS_PER_TARGET);
     const bench_command command = {
         .usage = "Usage: overhead [OPTION]... LIBRARY\n"
                  "Time of a program with LIBRARY (libompdarts.so) preloaded, over that without.\n",

@@ -94,14 +94,14 @@ od_member *od_member_begun(void)
 }
 
 /* Of each task another address, at no cost. */
-static const void *current_task(void)
+static const void *current_task(int32_t gtid)
 {
-    return REAL(__kmpc_omp_get_target_async_handle_ptr)(REAL(__kmpc_global_thread_num)(NULL));
+    return REAL(__kmpc_omp_get_target_async_handle_ptr)(gtid);
 }
 
 bool od_parent_runs(const od_parent *parent)
 {
-    return parent->task == current_task();
+    return parent->task == current_task(REAL(__kmpc_global_thread_num)(NULL));
 }
 
 bool od_detach_knows_region(void)
@@ -109,16 +109,19 @@ bool od_detach_knows_region(void)
     return REAL(omp_get_level)() == (od_member_self ? od_member_self->level : 0);
 }
 
+/* The innermost task of those that run on the calling thread of which we know, or NULL. */
+static od_parent *known_parent(void)
+{
+    od_member *member = od_self.family.parent ? NULL : od_member_now();
+    return member ? &member->implicit : od_self.family.parent;
+}
+
 /* The task that runs on the calling thread; NULL: it has no children of ours. */
 static od_parent *parent_now(void)
 {
-    od_parent *parent = od_self.family.parent;
-    if (parent)
-        return od_parent_runs(parent) ? parent : NULL;
-    if (REAL(omp_in_explicit_task)())
-        return NULL;
-    od_member *member = od_member_now();
-    return member ? &member->implicit : NULL;
+    od_parent *parent = known_parent();
+    bool runs = parent && (od_self.family.parent ? od_parent_runs(parent) : !REAL(omp_in_explicit_task)());
+    return runs ? parent : NULL;
 }
 
 /* --- detached tasks ------------------------------------------------------------- */
@@ -142,8 +145,26 @@ od_detached od_detached_join(void)
 
 bool od_detach_in_group(void)
 {
-    const od_parent *parent = parent_now();
-    return parent && parent->group;
+    const od_parent *parent = known_parent();
+    return parent && parent->group && parent_now();
+}
+
+static bool has_children(const od_parent *parent)
+{
+    return atomic_load_explicit(&parent->children.pending, memory_order_acquire) > 0;
+}
+
+bool od_detach_group_waits(void)
+{
+    const od_parent *parent = known_parent();
+    return parent && parent->group && has_children(parent) && parent_now();
+}
+
+/* Claimed tasks are libomp's to count, and with OMP_CANCELLATION nothing is counted. */
+bool od_detach_is_childless(void)
+{
+    const od_parent *parent = known_parent();
+    return parent && parent->member->counts && !has_children(parent) && !od_offered_table.complete && parent_now();
 }
 
 static bool is_of_my_team(const od_parent *parent)
@@ -208,11 +229,11 @@ static void await(od_ident *ident, od_member *member, const od_children *childre
         od_team_wait(member, ident, &goal);
 }
 
-void od_parent_begin(od_parent *parent)
+void od_parent_begin(od_parent *parent, int32_t gtid)
 {
     od_member *member = od_member_begun();
     bool elsewhere = member && od_member_is_elsewhere(member);
-    *parent = (od_parent){.member = member, .task = current_task(), .elsewhere = elsewhere};
+    *parent = (od_parent){.member = member, .task = current_task(gtid), .elsewhere = elsewhere};
 }
 
 void od_detach_await_children(od_ident *ident)

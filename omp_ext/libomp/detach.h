@@ -50,8 +50,12 @@ void od_detach_at_thread_end(void (*function)(void));
 bool od_detach_knows_region(void);
 /* The calling thread creates a detached task: by whom it is counted from now on. */
 od_detached od_detached_join(void);
-/* True inside of a taskgroup that the running task has begun. */
+/* True inside of a taskgroup that the running task has begun; where the task has children, too, that the library
+ * will complete. */
 bool od_detach_in_group(void);
+bool od_detach_group_waits(void);
+/* True where libomp counts no children of the running task for the library. */
+bool od_detach_is_childless(void);
 /* False where libomp would run what a completion releases at once, on top of what the calling thread is at: in a team
  * of one, with OMP_CANCELLATION. */
 bool od_detach_may_complete(void);
@@ -59,7 +63,7 @@ bool od_detach_may_complete(void);
 void od_detached_complete(od_detached task);
 
 /* An explicit task begins to run on the calling thread. */
-void od_parent_begin(od_parent *parent);
+void od_parent_begin(od_parent *parent, int32_t gtid);
 /* False where libomp has put another task on top of it, of which we know nothing: a later part of an untied one. */
 bool od_parent_runs(const od_parent *parent);
 /* Waits for the children of the task that runs on the calling thread, for those of its innermost taskgroup, and until

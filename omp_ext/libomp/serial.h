@@ -7,7 +7,9 @@
  * allocated and when they end: it fails assertions, frees a task that runs, or returns from a taskwait too early. And a
  * barrier fails one if detached tasks have been there before but not since the last barrier. So in a team of one:
  *
- *   - ordinary tasks are allocated as detachable, too: without an event they complete as usual
+ *   - ordinary tasks are allocated as detachable, too: without an event they complete as usual. Not so where the task
+ *     that creates them has no children that we are to complete, nor the program detached ones: then they end before
+ *     libomp's count of its children can change, and are in no order with anything
  *   - but not a taskloop's, whose copies libomp never counts: nothing else is under way when they run, and target tasks
  *     inside them are not detached
  *   - a detachable task that does nothing goes before each barrier

@@ -111,6 +111,9 @@ typedef struct od_libomp_counts {
     atomic_ullong detached; /* others, made detachable, with a trampoline */
     atomic_ullong waits;    /* of ours before one of libomp's */
     atomic_ullong posted;   /* completions left with a team */
+    atomic_ullong recorded;   /* host tasks with dependences to which something of the library's may apply, */
+    atomic_ullong unrecorded; /* and others, once it has been started */
+    atomic_ullong uncounted; /* tasks of threads that are alone, given to libomp as they are (serial.h) */
 } od_libomp_counts;
 
 extern od_libomp_counts od_libomp_counted __attribute__((visibility("hidden")));

@@ -29,6 +29,7 @@ typedef struct od_allocation {
     void *task;
     size_t size, shareds; /* bytes */
     int32_t flags;        /* as the program gave them */
+    bool is_uncounted;    /* given to libomp like that, by a thread that is alone (serial.h) */
 } od_allocation;
 
 /* An explicit task and the target tasks that it creates. */

@@ -107,8 +107,10 @@ static void say_who_ran_tasks(void)
     const od_libomp_counts *n = &od_libomp_counted;
     od_log(OD_LOG_INFO, "libomp",
            "%llu target tasks handed over by libomp, %llu made detachable; %llu waits before libomp's, %llu "
-           "completions left with a team",
-           atomic_load(&n->claimed), atomic_load(&n->detached), atomic_load(&n->waits), atomic_load(&n->posted));
+           "completions left with a team; of host tasks with depend %llu recorded, %llu left to libomp; %llu tasks of "
+           "lone threads left uncounted",
+           atomic_load(&n->claimed), atomic_load(&n->detached), atomic_load(&n->waits), atomic_load(&n->posted),
+           atomic_load(&n->recorded), atomic_load(&n->unrecorded), atomic_load(&n->uncounted));
 }
 
 /* Other threads may be in the middle of anything: nothing is torn down, the process ends with its threads. */

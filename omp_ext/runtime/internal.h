@@ -67,6 +67,9 @@ typedef struct od_runtime_state {
     bool deferred;        /* a thread counts the seconds of tasks that wait for what the program holds */
     bool must_reclaim;         /* the back-end has been notified of host memory that it must forget */
     unsigned reclaiming;       /* threads that wait until it has; none goes back to the program before */
+    /* Set when the lock is given back, to be looked at without it by those who come after what has changed them: */
+    atomic_bool settled; /* a synchronisation point would do nothing, */
+    atomic_bool quiet;   /* nor would the beginning of a wait */
 } od_runtime_state;
 
 extern od_runtime_state od_runtime;

@@ -226,6 +226,21 @@ od_engine *od_runtime_lock_inline(void)
     return engine;
 }
 
+static void set_if_other(atomic_bool *flag, bool value)
+{
+    if (atomic_load_explicit(flag, memory_order_relaxed) != value)
+        atomic_store_explicit(flag, value, memory_order_release);
+}
+
+/* Under the lock, which is about to be given back. */
+static void show_whether_settled(void)
+{
+    bool quiet = false;
+    bool settled = od_runtime.engine && od_engine_is_settled(od_runtime.engine, &quiet) && !od_runtime.reclaiming;
+    set_if_other(&od_runtime.settled, settled);
+    set_if_other(&od_runtime.quiet, settled && quiet);
+}
+
 /* Without the lock. */
 static void reclaim(void)
 {
@@ -233,6 +248,7 @@ static void reclaim(void)
     od_lock_take(&od_runtime.lock);
     if (--od_runtime.reclaiming == 0)
         pthread_cond_broadcast(&od_runtime.changed);
+    show_whether_settled();
     od_lock_give(&od_runtime.lock);
 }
 
@@ -247,6 +263,7 @@ void od_runtime_release(void)
         pthread_cond_broadcast(&od_runtime.changed);
     if (od_runtime.engine)
         od_check_update(od_engine_directory(od_runtime.engine));
+    show_whether_settled();
     od_lock_give(&od_runtime.lock);
     if (must_reclaim)
         reclaim();

@@ -95,10 +95,18 @@ void od_runtime_request_async(od_request *const *requests, size_t n, od_detached
     od_request_group_end(g);
 }
 
+/* A recording has all that the program asks for. */
+static bool is_without_lock(const atomic_bool *state)
+{
+    return atomic_load_explicit(state, memory_order_acquire) && !*od_runtime.options.record;
+}
+
 void od_runtime_await(bool begins)
 {
     static _Thread_local bool began;
     if (!od_runtime_started() || od_runtime.options.sched.write_back == OD_WRITE_BACK_LATE || (!begins && !began))
+        return;
+    if (begins && is_without_lock(&od_runtime.quiet)) /* the next task that is submitted ends it in any case */
         return;
     bool changed = od_engine_await(od_runtime_lock(), begins);
     began = begins && changed;
@@ -110,7 +118,7 @@ void od_runtime_await(bool begins)
 void od_runtime_synchronise(void)
 {
     od_request *request;
-    if (!od_runtime_started())
+    if (!od_runtime_started() || is_without_lock(&od_runtime.settled))
         return;
     od_engine *engine = od_runtime_lock();
     od_recorder_sync();

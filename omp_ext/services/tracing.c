@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 static od_trace *trace, *profile;
-static bool timed; /* a file is wanted; set when the run starts */
+static bool timed, on; /* a file is wanted, or anything; set when the run starts */
 
 static void describe(void *arg, const od_task *task, od_trace_task *about)
 {
@@ -77,6 +77,11 @@ static bool depend(void *arg, const od_task *task, uint32_t i, od_trace_depend *
 bool od_tracing_wanted(const char *path)
 {
     return path[0] || od_trace_is_profiled();
+}
+
+bool od_tracing_is_on(void)
+{
+    return on;
 }
 
 uint64_t od_tracing_creation(void)
@@ -211,6 +216,7 @@ static void start(const od_run *run)
     for (unsigned k = 0; k < about.ndevices; k++)
         shown[k] = od_devices_name(run->devices, k, text[k]);
     profile = od_trace_profile(&about);
+    on = profile || path[0];
     if (!path[0])
         return;
     timed = true;

@@ -13,6 +13,8 @@ extern const od_service od_tracing_service;
 
 /* Whether there will be anything to emit; `path` is empty where no file is wanted. */
 bool od_tracing_wanted(const char *path);
+/* Whether there is, since the run has started. Without the lock. */
+bool od_tracing_is_on(void);
 /* When a task is created: the time, or 0 where no file is wanted. Without the lock. */
 uint64_t od_tracing_creation(void);
 /* A copy of a task's depend items, malloc'ed, for the trace; NULL where no file is wanted. Without the lock. */

@@ -80,6 +80,30 @@ od_entry *od_entry_get(const void *code, size_t footprint)
     return entry;
 }
 
+enum { LAST = 8 };
+
+static atomic_uint nclosed; /* libraries */
+
+od_entry *od_entry_of_task(const void *code)
+{
+    static _Thread_local struct {
+        const void *code;
+        od_entry *entry;
+        unsigned nclosed; /* then */
+    } last[LAST];
+    size_t at = bucket_of(code, 0) % LAST;
+    unsigned now = atomic_load_explicit(&nclosed, memory_order_acquire);
+    if (last[at].code != code || last[at].nclosed != now) {
+        od_entry *entry = od_entry_get(code, 0);
+        if (!entry)
+            return NULL;
+        last[at].code = code;
+        last[at].entry = entry;
+        last[at].nclosed = now;
+    }
+    return last[at].entry;
+}
+
 od_entry *od_entry_numbered(int32_t number)
 {
     return numbered[number];
@@ -172,7 +196,7 @@ static void forget(od_entry *entry)
     entry->profile_read = false;
     entry->news = 0;
     entry->kind = OD_ENTRY_UNKNOWN;
-    entry->has_depends = false;
+    entry->has_depends = entry->has_none = entry->branches = false;
     memset(entry->depend, 0, sizeof entry->depend);
 }
 
@@ -181,6 +205,7 @@ void od_entry_forget_library(const void *inside)
     span s = {.inside = (uintptr_t)inside};
     dl_iterate_phdr(find_span, &s);
     od_lock_take(&lock);
+    atomic_fetch_add(&nclosed, 1);
     for (size_t i = 0; i < BUCKETS; i++)
         for (od_entry *entry = buckets[i]; entry; entry = entry->next)
             if ((uintptr_t)entry->code >= s.begin && (uintptr_t)entry->code < s.end)

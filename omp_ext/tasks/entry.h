@@ -45,6 +45,8 @@ struct od_entry {
     _Atomic od_entry_kind kind;
     _Atomic od_answer reduces; /* od_images_kernel_reduces() */
     atomic_bool has_depends; /* its tasks are submitted with depend clauses */
+    atomic_bool has_none;    /* or without any */
+    atomic_bool branches;    /* of OD_ENTRY_HOST: a run that went unrecorded has offloaded */
     od_learnt_depend depend[OD_MAX_LEARNT_DEPENDS];
     bool profile_read;          /* earlier runs have been looked at */
     bool is_data_construct;     /* omp_ext/tasks/constructs.h; under the runtime's lock */
@@ -59,6 +61,8 @@ typedef struct od_entry od_entry;
 /* The entry for this key, made at the first call. NULL: out of memory. */
 od_entry *od_entry_get(const void *code, size_t footprint);
 od_entry *od_entry_numbered(int32_t number);
+/* Without footprint, as for each task: the calling thread's last ones are found at once. */
+od_entry *od_entry_of_task(const void *code);
 /* A run on a device has taken so many seconds. */
 void od_entry_record(od_entry *entry, double seconds);
 /* What an earlier run has measured, in seconds; before the first run of this one. */

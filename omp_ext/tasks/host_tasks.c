@@ -78,11 +78,15 @@ int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *recor
 
 /* --- bodies --------------------------------------------------------------- */
 
-/* What a run has shown. Code that has not offloaded may do so in another branch. */
-static void conclude(od_entry *entry)
+/* What a run has shown. Code that has not offloaded may do so in another branch: its next instances are recorded, as
+ * what it uses is learnt from its depend items. */
+static void conclude(const od_record *record)
 {
+    od_entry *entry = record->code;
     od_entry_kind unknown = OD_ENTRY_UNKNOWN;
-    if (od_self.offloads)
+    if (od_self.offloads && !record->depends)
+        entry->branches = true;
+    else if (od_self.offloads)
         entry->kind = od_self.unsuited ? OD_ENTRY_IN_PLACE : OD_ENTRY_OFFLOADS;
     else
         atomic_compare_exchange_strong(&entry->kind, &unknown, OD_ENTRY_HOST);
@@ -107,7 +111,7 @@ static bool run(od_record *record, int32_t gtid)
     od_entry_kind kind = record->code->kind;
     bool learns = kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_HOST;
     od_recorder_resume();
-    od_parent_begin(&self);
+    od_parent_begin(&self, gtid);
     if (!record->gate)
         od_task_host_access(record->depends, record->ndepends);
     od_self = (od_thread){.mode = OD_PLAIN,
@@ -120,7 +124,7 @@ static bool run(od_record *record, int32_t gtid)
                           .own_default_device = saved.own_default_device};
     bool completed_later = call_body(record, gtid);
     if (learns)
-        conclude(record->code);
+        conclude(record);
     od_recorder_done(record->number);
     od_self = saved;
     return completed_later;
@@ -148,16 +152,48 @@ static int32_t host_trampoline(int32_t gtid, void *task)
     return 0;
 }
 
+/* part_id gives it the code (target_tasks.c). */
+static int32_t unrecorded_trampoline(int32_t gtid, void *task)
+{
+    OD_TSAN_ACQUIRE(task); /* its memory was another task's, which only libomp knows */
+    od_kmp_task *t = task;
+    od_entry *code = od_entry_numbered(t->part_id);
+    od_record record = {.task = task, .entry = (od_task_entry)(uintptr_t)code->code, .code = code, .is_host = true};
+    t->part_id = 0;
+    OD_TSAN_RELEASE(task);
+    od_detach_task_begins();
+    if (!od_runtime_ending())
+        run(&record, gtid);
+    return 0;
+}
+
 /* --- creation --------------------------------------------------------------- */
+
+/* What a record is for, apart from the scheduler: its depend items say what is to come home before it; the end of a
+ * taskgroup waits for it; instances may offload. */
+bool od_host_task_needs_record(const od_entry *code)
+{
+    return code->kind != OD_ENTRY_HOST || code->branches || od_runtime_options()->coherence == OD_COHERENCE_DEPEND ||
+           od_detach_group_waits() || od_runtime_ending();
+}
+
+void od_host_task_unrecorded(od_kmp_task *task)
+{
+    od_libomp_count(&od_libomp_counted.unrecorded);
+    od_tracing_take_name();
+    task->entry = unrecorded_trampoline;
+}
 
 od_record *od_host_task_record(od_kmp_task *task, int32_t flags, bool detachable)
 {
     od_record *record = od_alloc_zeroed(1, sizeof *record);
+    od_libomp_count(&od_libomp_counted.recorded);
     *record = (od_record){.task = task,
                           .entry = task->entry,
                           .code = od_task_code(task->entry),
                           .detachable = detachable,
                           .is_host = true,
+                          .is_uncounted = od_self.allocated.is_uncounted,
                           .at_end = od_runtime_ending(),
                           .flags = flags,
                           .created_ns = od_tracing_creation(),
@@ -178,6 +214,7 @@ bool od_host_task_is_gated(const od_record *record)
     const int32_t unfit = OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_PROXY | OD_TASK_MERGED_IF0;
     od_entry_kind kind = record->code->kind;
     bool fits = task->entry == host_trampoline && (record->flags & OD_TASK_TIED) && !(record->flags & unfit);
-    return fits && (kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS) && !od_self.serial_loops &&
-           od_runtime_started() && !od_cpu_are_alone() && od_task_is_awaited() && !record->at_end;
+    return fits && !record->is_uncounted && (kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS) &&
+           !od_self.serial_loops && od_runtime_started() && !od_cpu_are_alone() && od_task_is_awaited() &&
+           !record->at_end;
 }

@@ -60,7 +60,7 @@ static int32_t parent_trampoline(int32_t gtid, void *task)
     od_family outer = od_self.family;
     const od_entry *code = od_entry_numbered(t->part_id);
     od_detach_task_begins();
-    od_parent_begin(&self);
+    od_parent_begin(&self, gtid);
     od_self.family = (od_family){.parent = &self};
     t->part_id = 0;
     OD_TSAN_RELEASE(task);
@@ -106,7 +106,7 @@ void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
         return;
     od_undeferred *own = od_alloc(sizeof *own);
     own->outer = od_self.family;
-    od_parent_begin(&own->self);
+    od_parent_begin(&own->self, gtid);
     od_self.family = (od_family){.parent = &own->self, .undeferred = own};
 }
 
@@ -344,6 +344,31 @@ static bool may_detach(int32_t flags, const od_entry *code)
            !od_self.serial_loops && od_task_is_awaited() && !od_runtime_ending();
 }
 
+static atomic_bool program_detaches; /* it has tasks with a detach clause */
+
+/* Of a thread that is alone: see serial.h. */
+static bool goes_uncounted(const od_entry *code)
+{
+    bool is_known = code->kind == OD_ENTRY_HOST || atomic_load_explicit(&code->has_none, memory_order_relaxed);
+    return is_known && !atomic_load_explicit(&program_detaches, memory_order_relaxed) && od_detach_is_childless();
+}
+
+/* The flags that libomp gets. */
+static int32_t flags_given(od_allocation *made, const od_entry *code, bool detach)
+{
+    if (detach)
+        return od_task_detachable(made->flags);
+    if (made->flags & OD_TASK_DETACHABLE)
+        atomic_store_explicit(&program_detaches, true, memory_order_relaxed);
+    if (!od_serial_is_alone())
+        return made->flags;
+    made->is_uncounted = goes_uncounted(code);
+    if (!made->is_uncounted)
+        return od_serial_flags(made->flags);
+    od_libomp_count(&od_libomp_counted.uncounted);
+    return made->flags;
+}
+
 void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
                             od_task_entry entry)
 {
@@ -352,24 +377,17 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
     const od_entry *code = od_task_code(entry);
     bool detach = may_detach(flags, code);
-    int32_t given = detach ? od_task_detachable(flags) : od_serial_flags(flags);
-    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
+    od_allocation made = {NULL, size, shareds, flags, false};
+    int32_t given = flags_given(&made, code, detach);
+    void *task = made.task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
     forget_discarded(task);
     OD_TSAN_ACQUIRE(task); /* libomp has given out the memory of a task that has ended */
     od_self.detachable = detach ? task : NULL;
     od_self.family.has_children |= detach;
-    od_self.allocated = (od_allocation){task, size, shareds, flags};
+    od_self.allocated = made;
     if (flags & OD_TASK_TIED)
         track(task, code);
     return task;
-}
-
-/* Code that does not offload, before the first construct: no task that it could depend on has data on a device, as that
- * one would have been created before it. And libomp's own tasks without code (patches/llvm-19, taskwait nowait). */
-static bool needs_no_record(const od_kmp_task *task)
-{
-    return !task->entry || (!od_runtime_started() && task->entry == parent_trampoline &&
-                            od_entry_numbered(task->part_id)->kind == OD_ENTRY_HOST);
 }
 
 /* Clang's code has just allocated it through us. One of gcc's code (GOMP_task) is allocated within libomp, and
@@ -395,6 +413,14 @@ static void copy_depends(od_record *record, int32_t n, const od_depend *depends,
     if (n_noalias)
         memcpy(record->depends + n, noalias, (size_t)n_noalias * sizeof *noalias);
     record->ndepends = (int32_t)total;
+}
+
+static bool has_mutexinoutset(int32_t n, const od_depend *depends)
+{
+    for (int32_t j = 0; j < n; j++)
+        if (depends[j].flags == OD_DEPEND_MUTEXINOUTSET)
+            return true;
+    return false;
 }
 
 /* libomp excludes the tasks of a mutexinoutset from each other only while their bodies run, and not at all in a team of
@@ -440,10 +466,35 @@ static int32_t submit_unseen(od_ident *ident, int32_t gtid, const submission *s)
     return submit_as_written(ident, gtid, s);
 }
 
+static bool is_beside(int32_t n, const od_depend *depends)
+{
+    return od_task_is_beside(n, depends) && !has_mutexinoutset(n, depends);
+}
+
+/* A host task that libomp gets as it is written. Before the first construct, that is what code does that has not
+ * offloaded: no task that it could depend on has data on a device, as that one would have been created before it. */
+static bool goes_unrecorded(const submission *s)
+{
+    od_kmp_task *task = s->task;
+    const od_entry *code = task->entry == parent_trampoline ? od_entry_numbered(task->part_id) : NULL;
+    if (!code || od_self.detachable == task)
+        return false;
+    if (!od_runtime_started())
+        return code->kind == OD_ENTRY_HOST;
+    if (od_host_task_needs_record(code) || !is_beside(s->ndepends, s->depends) || !is_beside(s->n_noalias, s->noalias))
+        return false;
+    od_host_task_unrecorded(task);
+    return true;
+}
+
+/* Libomp's own tasks without code (patches/llvm-19, taskwait nowait) are not our concern. */
 static int32_t submit_task(od_ident *ident, int32_t gtid, const submission *s)
 {
+    bool depends = s->ndepends + s->n_noalias > 0;
+    if (depends && goes_unrecorded(s))
+        return submit_as_written(ident, gtid, s);
     od_record *record = od_task_table_find(s->task);
-    if (!record && s->ndepends + s->n_noalias > 0 && !needs_no_record(s->task)) {
+    if (!record && depends && ((od_kmp_task *)s->task)->entry) {
         if (!is_compiled_by_clang(s->task))
             return submit_unseen(ident, gtid, s);
         record = record_host_task(s->task);
@@ -470,12 +521,21 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
     return result;
 }
 
+/* Its code is known to be submitted without dependences. */
+static void note_none(const od_kmp_task *task)
+{
+    od_entry *code = task->entry == parent_trampoline ? od_entry_numbered(task->part_id) : NULL;
+    if (code && !atomic_load_explicit(&code->has_none, memory_order_relaxed))
+        atomic_store_explicit(&code->has_none, true, memory_order_relaxed);
+}
+
 int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
 {
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_task)(ident, gtid, task);
     OD_PROGRAM_CALL;
     od_self.allocated.task = NULL;
+    note_none(task);
     int32_t result = REAL(__kmpc_omp_task)(ident, gtid, task);
     if (!od_self.kernels)
         od_detach_note_task();

@@ -21,7 +21,9 @@ typedef struct od_record {
     uint64_t number;           /* in the recording of the run (omp_ext/services/record/record.h), or 0 */
     bool submitted;            /* the engine knows of it */
     bool is_host;              /* a host task */
-    bool schedules;            /* submitted, and what it has before it matters (tasks.c) */
+    bool is_uncounted;         /* od_allocation.is_uncounted */
+    bool schedules;            /* what it has before it matters, */
+    bool waits;                /* submitted and not ready (tasks.c) */
     uint64_t created_ns;       /* od_tracing_creation() */
     const char *name;          /* od_tracing_take_name() */
     od_submission *submission; /* as which the engine knows it; NULL once a job has it */

@@ -48,30 +48,74 @@ static od_level_use *scheduler_uses(const od_record *record, od_level_use *few)
     return uses;
 }
 
-static atomic_uint awaited; /* tasks that schedule something and are not ready */
+/* --- what waits before a task ------------------------------------------------ */
+
+enum { NAMED_BITS = 12 };
+
+static atomic_uint awaited;                /* tasks that schedule something and are not ready */
+static atomic_uint named[1 << NAMED_BITS]; /* depend items of submitted tasks that are not, by a hash of the address */
+static atomic_uint named_all;              /* those of them that name all memory */
+
+static atomic_uint *names_of(const od_depend *item)
+{
+    uint64_t hash = (uint64_t)item->base * UINT64_C(0x9e3779b97f4a7c15);
+    return item->flags & OD_DEPEND_ALL_MEMORY ? &named_all : &named[hash >> (64 - NAMED_BITS)];
+}
+
+static void count_names(const od_record *record, unsigned change)
+{
+    for (int32_t j = 0; j < record->ndepends; j++)
+        atomic_fetch_add_explicit(names_of(&record->depends[j]), change, memory_order_relaxed);
+}
 
 static bool schedules(const od_record *record)
 {
     return !record->is_host || record->code->kind != OD_ENTRY_HOST;
 }
 
-/* A host task with nothing to schedule before it that waits: no priority, and nothing that is planned, follows from
- * it. Long chains of host tasks are therefore cheap. Whoever wants to see the whole graph does. */
-static bool is_beside(const od_record *record)
+static bool is_whole_graph_wanted(void)
 {
     const od_options *options = od_runtime_options();
-    if (schedules(record) || atomic_load_explicit(&awaited, memory_order_relaxed))
-        return false;
-    return !options->sched.guard && !options->memory.spill_limit && !*options->record &&
-           !od_tracing_wanted(options->trace);
+    return options->sched.guard || options->memory.spill_limit || *options->record || od_tracing_is_on();
 }
+
+/* Its predecessors have been created by the thread that creates it, or before that was told to. */
+static bool comes_after_none(int32_t n, const od_depend *depends)
+{
+    if (!atomic_load_explicit(&awaited, memory_order_relaxed))
+        return true;
+    bool none = !atomic_load_explicit(&named_all, memory_order_relaxed);
+    for (int32_t j = 0; none && j < n; j++)
+        none = !(depends[j].flags & OD_DEPEND_ALL_MEMORY) &&
+               !atomic_load_explicit(names_of(&depends[j]), memory_order_relaxed);
+    return none;
+}
+
+/* Long chains of host tasks are cheap: they are beside whatever the scheduler has. */
+bool od_task_is_beside(int32_t ndepends, const od_depend *depends)
+{
+    return comes_after_none(ndepends, depends) && !is_whole_graph_wanted();
+}
+
+/* The task waits, or does not any more. */
+static void note_wait(od_record *record, bool waits)
+{
+    if (record->waits == waits)
+        return;
+    record->waits = waits;
+    count_names(record, waits ? 1u : -1u);
+    if (record->schedules)
+        atomic_fetch_add_explicit(&awaited, waits ? 1u : -1u, memory_order_relaxed);
+}
+
+/* --- submission -------------------------------------------------------------- */
 
 /* The scheduler does not see data constructs: no device needs data for them, so they are no reason to keep any
  * there. */
 void od_task_submit(od_record *record)
 {
     od_level_use few[USES_AT_ONCE];
-    if (!od_runtime_started() || is_beside(record))
+    if (!od_runtime_started() || (!schedules(record) && od_task_is_beside(record->ndepends, record->depends)))
         return;
     od_level_use *uses = scheduler_uses(record, few);
     od_engine *engine = od_runtime_lock();
@@ -79,9 +123,8 @@ void od_task_submit(od_record *record)
     double seconds = record->shares_nothing ? 0 : od_entry_weight(record->code);
     record->submitted = seconds > 0;
     record->number = od_recorder_create(seconds, record->depends, record->ndepends);
-    record->schedules = record->submitted && schedules(record);
-    if (record->schedules)
-        atomic_fetch_add_explicit(&awaited, 1, memory_order_relaxed);
+    record->schedules = schedules(record);
+    note_wait(record, record->submitted);
     if (record->submitted)
         record->submission = od_engine_submit(engine, record->code, seconds, uses, (uint32_t)record->ndepends);
     if (record->shares_nothing)
@@ -96,9 +139,7 @@ void od_task_unsubmit(od_record *record)
     od_construct_begin(record);
     if (!record->submitted)
         return;
-    if (record->schedules)
-        atomic_fetch_sub_explicit(&awaited, 1, memory_order_relaxed);
-    record->schedules = false; /* of a host task with a gate the second time */
+    note_wait(record, false);
     od_engine *engine = od_runtime_lock();
     record->bottom = od_engine_unsubmit(engine, &record->submission);
     od_runtime_unlock();
@@ -140,7 +181,7 @@ int32_t od_task_detachable(int32_t flags)
 
 od_entry *od_task_code(od_task_entry entry)
 {
-    od_entry *known = od_entry_get((const void *)(uintptr_t)entry, 0);
+    od_entry *known = od_entry_of_task((const void *)(uintptr_t)entry);
     od_expect_memory(known);
     return known;
 }

@@ -35,6 +35,14 @@ extern _Thread_local od_record *od_task_claims __attribute__((visibility("hidden
 /* What has been learnt about a compiled task. */
 od_entry *od_task_code(od_task_entry entry);
 
+/* True where no priority, and nothing that is planned, would follow from a task with these items that schedules
+ * nothing: no task that does waits before it, and nobody wants to see the whole graph. May be false without need. */
+bool od_task_is_beside(int32_t ndepends, const od_depend *depends);
+
+/* A host task of this code, tied and not detachable, is about to be submitted with dependences. False: where it is
+ * beside, too, it may go unrecorded, with its entry exchanged only. */
+bool od_host_task_needs_record(const od_entry *code);
+void od_host_task_unrecorded(od_kmp_task *task);
 /* A host task is about to be submitted with dependences: its entry becomes host_tasks.c's. `flags`: of its
  * allocation. */
 od_record *od_host_task_record(od_kmp_task *task, int32_t flags, bool detachable);

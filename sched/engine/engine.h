@@ -381,6 +381,9 @@ bool od_engine_await(od_engine *engine, bool begins);
  * about to use are only written back), and seals regions. NULL with OD_OK: nothing to do. */
 od_status od_engine_sync_request(od_engine *engine, od_request **request);
 
+/* True where a synchronisation point has nothing to do; and, for `quiet`, no task is known either. */
+bool od_engine_is_settled(const od_engine *engine, bool *quiet);
+
 /* --- looking at it ------------------------------------------------------- */
 
 void od_engine_device_stats(od_engine *engine, unsigned k, od_device_stats *stats);

@@ -178,10 +178,18 @@ static od_status materialise_unsealed(od_engine *e)
     return status;
 }
 
+bool od_engine_is_settled(const od_engine *e, bool *quiet)
+{
+    bool settled = !e->outside.count && !e->unsealed.count;
+    *quiet = settled && !e->unfinished && !e->submissions.count;
+    return settled;
+}
+
 od_status od_engine_sync_request(od_engine *e, od_request **request)
 {
+    bool quiet;
     *request = NULL;
-    if (!e->outside.count && !e->unsealed.count)
+    if (od_engine_is_settled(e, &quiet))
         return OD_OK;
     od_status status = materialise_unsealed(e);
     uint32_t n = add_unsealed(e, NULL, add_outside(e, NULL));

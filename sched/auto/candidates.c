@@ -9,6 +9,9 @@
 
 enum { ALL = OD_MAX_DEVICES, SLOW = 2000 }; /* tasks that slow policies can plan for */
 
+/* Plans like stationary where there is one device, or no task waits for another. */
+static const char owners[] = "stationary:owners";
+
 /* Roughly in the order of how often they are the best of random cases: where time is short the first ones are tried. */
 static const struct kind {
     const char *policy, *rule;
@@ -19,6 +22,7 @@ static const struct kind {
     {"darts", "luf", 0, 0, false},
     {"stationary", "belady", 0, 0, false},
     {"dmdas:bus", "luf", 0, 0, false},
+    {owners, "belady", 0, ALL, false},
     {"darts", "luf", 12, 0, false},
     {"stationary", "belady", 3, ALL, false},
     {"dmdas:bus", "luf", 12, 0, false},
@@ -83,6 +87,11 @@ void od_candidate_name(od_candidate *c)
              cpus);
 }
 
+static bool is_another(const char *policy, const od_work *work)
+{
+    return policy != owners || (work->ndevices > 1 && work->depends);
+}
+
 /* False: this one is not to be tried. */
 static bool complete(const struct kind *kind, const od_work *work, od_candidate *c)
 {
@@ -92,6 +101,7 @@ static bool complete(const struct kind *kind, const od_work *work, od_candidate 
     c->policy = kind->policy;
     if ((kind->slow && work->ntasks > SLOW) || (work->ndevices == 1 && kind->active) ||
         (given->active > 0 && kind->active) || (given->lookahead > 0 && kind->ahead > 0) ||
+        !is_another(kind->policy, work) ||
         od_policy_choose(kind->policy, &c->settings.policy, error, sizeof error))
         return false;
     if (leaves_rule(given))
@@ -141,7 +151,8 @@ static const char *const policies[POLICIES][2] = {
     {"darts", "luf"},       {"dmdas", "luf"},         {"dmdas", "lru"}, {"dmdas:bus", "luf"},
     {"dmdar", "luf"},       {"stationary", "belady"}, {"lws", "luf"},   {"darts:alg12", "luf"},
     {"dmdas:bus=3", "luf"}, {"dmdar", "lru"},         {"lws", "lru"},   {"ap", "luf"},
-    {"dmdar:bus", "luf"},   {"eager", "lru"},         {"ap", "lru"},    {"eager", "luf"}};
+    {"dmdar:bus", "luf"},   {"eager", "lru"},         {"ap", "lru"},    {"eager", "luf"},
+    {owners, "belady"}};
 
 /* As the first candidates say it. */
 static int all_or_chosen(const od_settings *s, bool all)

@@ -38,7 +38,7 @@ od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_
     const od_play_problem *p = &t->copy.problem;
     t->engine = engine;
     t->given = *given;
-    t->work = (od_work){.given = &t->given, p->ndevices, p->ntasks, mean_seconds(p), p->topology, p->lost};
+    t->work = (od_work){&t->given, p->ndevices, p->ntasks, mean_seconds(p), p->topology, p->lost, p->nafter > 0};
     t->now = *now;
     t->least = od_play_least(p);
     return t;

@@ -4,6 +4,7 @@
 
 #include "memmgr/data/datum.h"
 #include "sched/phase/impl.h"
+#include "sched/phase/owners.h"
 #include "util/container/heap.h"
 #include "util/memory.h"
 
@@ -36,6 +37,7 @@ struct list {
     const double *slowness; /* NULL: all are alike */
     const unsigned *which;
     double share_of_load, bus;
+    const uint32_t *owner; /* by task: its device, or OD_NO_OWNER; NULL: any */
     struct device *device;
     uint32_t *rings;
     double *own;             /* by task: seconds of the way that it was expected to take */
@@ -118,11 +120,12 @@ static double completion(const struct list *w, uint32_t task, unsigned k, double
     return computed + seconds_on(w, task, k);
 }
 
-static void place(struct list *w, uint32_t task, double now)
+static unsigned choose_place(const struct list *w, uint32_t task, double now)
 {
-    const od_phase_problem *p = w->p;
     unsigned best = 0;
     double earliest = (double)INFINITY;
+    if (w->owner && w->owner[task] != OD_NO_OWNER)
+        return w->owner[task];
     for (unsigned k = 0; k < w->n; k++) {
         double seconds = completion(w, task, k, now);
         if (seconds < earliest) {
@@ -130,6 +133,13 @@ static void place(struct list *w, uint32_t task, double now)
             earliest = seconds;
         }
     }
+    return best;
+}
+
+static void place(struct list *w, uint32_t task, double now)
+{
+    const od_phase_problem *p = w->p;
+    unsigned best = choose_place(w, task, now);
     w->own[task] = lacking(w, task, best);
     w->planned_loads += w->own[task];
     for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
@@ -251,10 +261,18 @@ static void simulate(struct list *w)
     }
 }
 
-static od_status make_with(const od_list_problem *problem, const od_phase_graph *g, unsigned devices, double bus,
+/* What is tried. */
+struct attempt {
+    unsigned devices;
+    double bus;
+    uint32_t *owner; /* by task, or NULL */
+};
+
+static od_status make_with(const od_list_problem *problem, const od_phase_graph *g, const struct attempt *attempt,
                            od_list_plan *plan)
 {
     const od_phase_problem *p = g->p;
+    unsigned devices = attempt->devices;
     size_t nt = p->ntasks + 1, ni = p->nitems + 1;
     struct list w = {.g = g,
                      .p = p,
@@ -263,7 +281,8 @@ static od_status make_with(const od_list_problem *problem, const od_phase_graph 
                      .slowness = problem->slowness,
                      .which = problem->which,
                      .share_of_load = 1.0 / problem->devices,
-                     .bus = bus,
+                     .bus = attempt->bus,
+                     .owner = attempt->owner,
                      .plan = plan};
     w.device = od_calloc(devices, sizeof *w.device);
     w.rings = od_malloc(devices * (size_t)w.window * sizeof *w.rings);
@@ -298,27 +317,67 @@ static od_status make_with(const od_list_problem *problem, const od_phase_graph 
     return ok ? OD_OK : OD_ENOMEM;
 }
 
-od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_list_plan *plan)
+static const double clearly = 0.99; /* a smaller weight, which loads more, or a device more must bring that */
+
+/* Tasks go where they complete first. */
+static od_status find_places(const od_list_problem *problem, const od_phase_graph *g, unsigned most,
+                             struct attempt *best, od_list_plan *plan)
 {
     static const double buses[] = {8, 6, 4, 3, 2, 1.5, 1, 0.5, 0.25, 0};
-    static const double clearly = 0.99; /* a smaller weight, which loads more, or a device more must bring that */
     enum { BUSES = sizeof buses / sizeof *buses };
-    unsigned best_devices = 1;
-    double best_bus = buses[0], least = (double)INFINITY;
-    od_phase_graph g = {.p = problem->tasks};
-    od_status status = od_phase_make_graph(&g) ? OD_OK : OD_ENOMEM;
+    double least = (double)INFINITY;
+    od_status status = OD_OK;
     for (unsigned n = 1; n <= most; n += 1 + n / 4) {
         for (unsigned i = 0; !status && i < BUSES; i++) {
-            status = make_with(problem, &g, n, buses[i], plan);
+            struct attempt attempt = {n, buses[i], NULL};
+            status = make_with(problem, g, &attempt, plan);
             if (status || plan->seconds >= clearly * least)
                 continue;
             least = plan->seconds;
-            best_devices = n;
-            best_bus = buses[i];
+            *best = attempt;
         }
     }
+    return status;
+}
+
+/* Tasks go where what they write is at home; a few devices more or less are compared with little effort. */
+static od_status find_owners(const od_list_problem *problem, const od_phase_graph *g, unsigned most,
+                             struct attempt *best, od_list_plan *plan)
+{
+    enum { LITTLE = 1000, MUCH = 4000 };
+    od_owners_problem owners = {g, 1, problem->which, problem->slowness, 1.0 / problem->devices, LITTLE};
+    struct attempt attempt = *best;
+    double least = (double)INFINITY;
+    od_status status = OD_OK;
+    for (unsigned n = 1; !status && n <= most; n += 1 + n / 4) {
+        attempt.devices = owners.devices = n;
+        status = od_owners_find(&owners, attempt.owner);
+        if (!status)
+            status = make_with(problem, g, &attempt, plan);
+        if (status || plan->seconds >= clearly * least)
+            continue;
+        least = plan->seconds;
+        best->devices = n;
+    }
+    owners.devices = best->devices;
+    owners.effort = MUCH;
+    return status ? status : od_owners_find(&owners, best->owner);
+}
+
+od_status od_list_plan_best(const od_list_problem *problem, unsigned most, od_list_plan *plan)
+{
+    od_phase_graph g = {.p = problem->tasks};
+    struct attempt best = {1, 1, NULL};
+    od_status status = od_phase_make_graph(&g) ? OD_OK : OD_ENOMEM;
+    if (problem->owners)
+        best.owner = od_malloc((problem->tasks->ntasks + 1) * sizeof *best.owner);
+    if (!status && problem->owners)
+        status = best.owner ? find_owners(problem, &g, most, &best, plan) : OD_ENOMEM;
+    else if (!status)
+        status = find_places(problem, &g, most, &best, plan);
     if (!status)
-        status = make_with(problem, &g, best_devices, best_bus, plan);
+        status = make_with(problem, &g, &best, plan);
+    free(best.owner);
     od_phase_free_graph(&g);
     return status;
 }

@@ -6,9 +6,9 @@
  * Time is simulated. A task that becomes ready goes to the device that would complete it first, as in dmdas (thesis,
  * Algorithm 6): after the work that it has been given, and after its inputs have come over the shared way, where they
  * queue behind what others will ask for; and what it takes of that way counts `bus` times more, because others need
- * it, too. A device takes the most urgent tasks that it has been given into its window, asks for their data and runs
- * them in that order; the data used least recently leave its memory. Several numbers of devices and values of `bus`
- * are tried.
+ * it, too. Or it goes to the owner of what it writes. A device takes the most urgent tasks that it has been given into
+ * its window, asks for their data and runs them in that order; the data used least recently leave its memory. Several
+ * numbers of devices and values of `bus` are tried.
  *
  * Deterministic. No threads, no engine: arrays in, arrays out.
  */
@@ -23,6 +23,7 @@ typedef struct od_list_problem {
     const double *slowness;        /* by device: times that a task takes there; NULL: once */
     const unsigned *which;         /* the numbers of the devices that may be used, in turn */
     unsigned devices; /* a load takes od_phase_problem.load while so many load at once, and less where fewer do */
+    bool owners; /* one device runs all tasks that write an item (sched/phase/owners.h), instead of the first to end */
 } od_list_problem;
 
 typedef struct od_list_plan {

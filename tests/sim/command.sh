@@ -91,6 +91,15 @@ python3 "$(dirname "$0")/../e2e/checks/check_trace.py" "$work/1.json" || fail "a
 sim --workload pairs:n=5 --repeat 3 --csv "$work/rows" --quiet && sim --workload pairs:n=5 --csv "$work/rows" --quiet
 [[ $(wc -l <"$work/rows") == 5 && $(grep -c ^workload, "$work/rows") == 1 ]] || fail "rows are not appended"
 
+# fast GFLOPS ARGUMENT… : it is as fast as that
+fast() {
+    local speed
+    speed=$(sim --csv - --quiet "${@:2}" | tail -1 | cut -d, -f11)
+    awk -v least="$1" -v speed="$speed" 'BEGIN { exit !(speed >= least) }' || fail "${*:2}: $speed GFlop/s"
+}
+fast 26000 --workload cholesky:n=20 --platform pcie --devices 8 --mem 2000Mi --sched auto
+fast 28000 --workload lu:n=20 --platform pcie --devices 8:4 --mem 2000Mi --sched stationary:owners
+
 # What deciding costs can be added to the simulated time: of one task, nothing can hide it.
 makespan() { sim --workload lu:n=1 --csv - --quiet "$@" | tail -1 | cut -d, -f10; }
 awk -v a="$(makespan)" -v b="$(makespan --sched-time add)" 'BEGIN { exit !(b > a) }' || fail "--sched-time add adds nothing"

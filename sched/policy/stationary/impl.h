@@ -8,7 +8,7 @@
 
 typedef struct od_stationary {
     od_policy_env env;
-    bool steals;             /* option */
+    bool steals, owners;     /* options */
     bool plans;              /* something is being planned; one at a time, for tasks are planned once */
     bool in_order;           /* the last plan was a joint one: each device follows its order, and takes nothing over */
     double planning_seconds; /* what the last one took */

@@ -84,7 +84,9 @@ static bool find_joint_plan(struct planning *planning)
     static const double little = 0.5; /* as the next, over the factorisations of docs/performance.md */
     enum { FEW = 3 };
     const od_list_problem problem = {&planning->snapshot.problem, planning->snapshot.copies, planning->s->env.slowness,
-                                     planning->which, planning->loading};
+                                     planning->which, planning->loading, planning->s->owners};
+    if (problem.owners)
+        return od_list_plan_best(&problem, planning->active, &planning->list) == OD_OK;
     double work = planning->work / planning->speed;
     double loads = od_active_loads(&planning->snapshot, planning->loading, planning->active);
     if ((planning->active <= FEW && loads > little * work) ||

@@ -22,10 +22,11 @@
 
 #include <stdlib.h>
 
-enum option { STEAL };
+enum option { STEAL, OWNERS };
 
 static const od_policy_option options[] = {
     [STEAL] = {"steal", "0: devices take nothing over from others", true, 1, 1},
+    [OWNERS] = {"owners", "a device runs all tasks that write one datum, planned for all devices at once", false, 1, 0},
     {0},
 };
 
@@ -38,6 +39,7 @@ static od_status stationary_create(const od_policy_env *env, void **state)
         return OD_ENOMEM;
     s->env = *env;
     s->steals = env->values[STEAL];
+    s->owners = env->values[OWNERS];
     for (unsigned k = 0; k < env->ndevices; k++)
         od_plan_init(&s->ready[k], env, k);
     *state = s;

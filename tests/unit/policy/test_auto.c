@@ -127,7 +127,7 @@ static void the_grid_has_every_combination(void **state)
     unsigned count = 0, looked_for = 0;
     (void)state;
     assert_int_equal(od_policy_choose("darts", &given.policy, error, sizeof error), OD_OK);
-    od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .mean_seconds = 0.001};
+    od_work work = {.given = &given, .ndevices = 4, .ntasks = 100, .mean_seconds = 0.001, .depends = true};
     od_candidate best = {.settings = given, .policy = "darts"};
     best.settings.devices = 5;
     best.settings.active = 2;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 
 #include "tests/unit/policy/model.h"
@@ -100,6 +101,27 @@ static void test_looks_ahead(void **unused)
     print_message("Cholesky, N = 20, M = 60: %.0f bytes moved, by darts %.0f\n", (double)ours.bytes,
                   (double)theirs.bytes);
     assert_true((double)ours.bytes <= 0.9 * (double)theirs.bytes);
+    model_free(&graph);
+}
+
+/* Where devices own what they write, a tile of a factorisation crosses to few others. */
+static void test_owners_send_each_other_little(void **unused)
+{
+    (void)unused;
+    enum { SIDE = 20, DEVICES = 3, BY_COLUMNS = SIDE * (SIDE + 1) / 2 + (DEVICES - 1) * SIDE * (SIDE - 1) / 2 };
+    model_graph graph = model_cholesky(SIDE);
+    model_machine machine = unit_machine("stationary:owners", DEVICES, 142);
+    machine.active = DEVICES;
+    machine.bandwidth = 1000; /* a load takes as long as a task */
+    model_result owners = model_run(&graph, &machine);
+    machine.policy = "stationary";
+    model_result phases = model_run(&graph, &machine);
+    print_message("Cholesky, N = 20, M = 142, 3 devices: %.0f loads with owners, %.0f without; columns in turn: %d\n",
+                  (double)owners.loads, (double)phases.loads, BY_COLUMNS);
+    print_message("%.3f s, %.3f s without\n", owners.makespan, phases.makespan);
+    assert_true((double)owners.loads <= 0.8 * BY_COLUMNS && owners.loads < phases.loads);
+    for (unsigned k = 0; k < DEVICES; k++)
+        assert_true(owners.tasks[k] >= 0.8 * graph.ntasks / DEVICES);
     model_free(&graph);
 }
 
@@ -305,10 +327,31 @@ static void check_list(const struct problem *q, unsigned devices, const od_list_
     assert_true(plan->seconds >= work / devices * (1 - 1e-9) && plan->seconds >= chain * (1 - 1e-9));
 }
 
+/* The last item that the task writes; TASKS: none. */
+static uint32_t written_item(const struct problem *q, uint32_t task)
+{
+    for (uint32_t u = q->p.first_use[task + 1]; u-- > q->p.first_use[task];)
+        if (q->p.writes[u])
+            return q->p.use[u];
+    return TASKS;
+}
+
+static void check_owners(const struct problem *q, const od_list_plan *plan)
+{
+    unsigned owner[TASKS + 1];
+    memset(owner, 0xff, sizeof owner);
+    for (uint32_t t = 0; t < q->p.ntasks; t++) {
+        unsigned *of = &owner[written_item(q, t)];
+        if (of != &owner[TASKS] && *of != UINT_MAX)
+            assert_int_equal(*of, plan->place[t]);
+        *of = plan->place[t];
+    }
+}
+
 static void test_joint_plans_are_plans(void **unused)
 {
     (void)unused;
-    enum { PROBLEMS = 2000 };
+    enum { PROBLEMS = 2000, WITH_OWNERS = 8 }; /* every so many */
     uint64_t random = 5;
     static struct problem q;
     for (int i = 0; i < PROBLEMS; i++) {
@@ -320,9 +363,12 @@ static void test_joint_plans_are_plans(void **unused)
         for (uint32_t item = 0; item < q.p.nitems; item++)
             copies[item] = random_below(&random, 2) ? random_below(&random, UINT64_C(1) << devices) : 0;
         od_list_plan plan = {place[0], order[0], 0}, again = {place[1], order[1], 0};
-        const od_list_problem problem = {&q.p, copies, NULL, (const unsigned[]){0, 1, 2, 3, 4, 5, 6, 7}, devices};
+        bool owners = i % WITH_OWNERS == 0;
+        const od_list_problem problem = {&q.p, copies, NULL, (const unsigned[]){0, 1, 2, 3, 4, 5, 6, 7}, devices, owners};
         assert_int_equal(od_list_plan_best(&problem, devices, &plan), OD_OK);
         check_list(&q, devices, &plan);
+        if (owners)
+            check_owners(&q, &plan);
         assert_int_equal(od_list_plan_best(&problem, devices, &again), OD_OK);
         assert_memory_equal(order[0], order[1], q.p.ntasks * sizeof order[0][0]);
         assert_memory_equal(place[0], place[1], q.p.ntasks * sizeof place[0][0]);
@@ -523,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_other_sizes),
         cmocka_unit_test(test_loads_on_several_devices),
         cmocka_unit_test(test_looks_ahead),
+        cmocka_unit_test(test_owners_send_each_other_little),
         cmocka_unit_test(test_devices_idle_under_every_policy),
         cmocka_unit_test(test_devices_rest),
         cmocka_unit_test(test_devices_work),

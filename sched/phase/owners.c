@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A device for each item that is written; see owners.h. */
+#include "sched/phase/owners.h"
+
+#include "memmgr/data/datum.h"
+#include "sched/phase/impl.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS = 8 }; /* of the run, in each of which all devices are to be busy */
+
+/* A vertex is an item that tasks write; a net is a version of an item, its pins the vertices of its readers and of the
+ * task that made it. */
+struct owners {
+    const od_phase_graph *g;
+    unsigned n;
+    uint32_t *vertex;               /* by item; OD_NO_OWNER: nobody writes it */
+    uint32_t *home;                 /* by task: the vertex that it writes */
+    uint32_t nvertices, nnets, npins;
+    uint32_t *first_pin, *pin;      /* by net */
+    double *cost;                   /* by net: seconds of the shared way for each further device */
+    uint32_t *first_net, *net;      /* by vertex */
+    uint32_t *count;                /* by net and device: pins there */
+    double (*work)[PARTS];          /* by vertex: seconds */
+    double (*load)[PARTS];          /* by device: seconds of what it owns */
+    double (*share)[PARTS];         /* by device: seconds that it should have */
+    double slowness[OD_MAX_DEVICES]; /* by device: times that a task takes there */
+    uint32_t *owner;                /* by vertex */
+    uint64_t random;
+};
+
+/* --- tasks and what they write ----------------------------------------------------------------- */
+
+/* The last item that the task writes. */
+static uint32_t main_item(const od_phase_problem *p, uint32_t task)
+{
+    for (uint32_t u = p->first_use[task + 1]; u-- > p->first_use[task];)
+        if (p->writes[u])
+            return p->use[u];
+    return OD_NO_ITEM;
+}
+
+static void find_vertices(struct owners *o)
+{
+    const od_phase_problem *p = o->g->p;
+    memset(o->vertex, 0xff, (p->nitems + 1) * sizeof *o->vertex);
+    for (uint32_t t = 0; t < p->ntasks; t++) {
+        uint32_t item = main_item(p, t);
+        if (item != OD_NO_ITEM && o->vertex[item] == OD_NO_OWNER)
+            o->vertex[item] = o->nvertices++;
+        o->home[t] = item == OD_NO_ITEM ? OD_NO_OWNER : o->vertex[item];
+    }
+}
+
+/* --- which versions who reads -------------------------------------------------------------------- */
+
+static bool writes_item(const od_phase_problem *p, uint32_t task, uint32_t item)
+{
+    for (uint32_t u = p->first_use[task]; u < p->first_use[task + 1]; u++)
+        if (p->use[u] == item && p->writes[u])
+            return true;
+    return false;
+}
+
+static void add_pin(struct owners *o, uint32_t *last_net, uint32_t vertex)
+{
+    if (vertex == OD_NO_OWNER || last_net[vertex] == o->nnets + 1)
+        return;
+    last_net[vertex] = o->nnets + 1;
+    o->pin[o->npins++] = vertex;
+}
+
+/* A version with one pin never moves. */
+static void end_net(struct owners *o, uint32_t *last_net, double cost)
+{
+    if (o->npins - o->first_pin[o->nnets] < 2 || cost <= 0) {
+        while (o->npins > o->first_pin[o->nnets])
+            last_net[o->pin[--o->npins]] = 0;
+        return;
+    }
+    o->cost[o->nnets++] = cost;
+    o->first_pin[o->nnets] = o->npins;
+}
+
+static void find_nets(struct owners *o, uint32_t *last_net, double share_of_load)
+{
+    const od_phase_problem *p = o->g->p;
+    for (uint32_t item = 0; item < p->nitems; item++) {
+        double cost = p->load[item] * share_of_load;
+        bool exists = !p->fresh[item];
+        for (uint32_t i = o->g->first_user[item]; i < o->g->first_user[item + 1]; i++) {
+            uint32_t task = o->g->user[i];
+            if (exists)
+                add_pin(o, last_net, o->home[task]);
+            if (!writes_item(p, task, item))
+                continue;
+            end_net(o, last_net, cost);
+            add_pin(o, last_net, o->home[task]);
+            exists = true;
+        }
+        end_net(o, last_net, cost);
+    }
+}
+
+static void list_nets(struct owners *o)
+{
+    for (uint32_t i = 0; i < o->npins; i++)
+        o->first_net[o->pin[i] + 2]++;
+    for (uint32_t v = 2; v < o->nvertices + 2; v++)
+        o->first_net[v] += o->first_net[v - 1];
+    for (uint32_t net = 0; net < o->nnets; net++)
+        for (uint32_t i = o->first_pin[net]; i < o->first_pin[net + 1]; i++)
+            o->net[o->first_net[o->pin[i] + 1]++] = net;
+}
+
+/* --- work ------------------------------------------------------------------------------------ */
+
+struct ranked {
+    double level;
+    uint32_t task;
+};
+
+static int first_first(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    return x->level != y->level ? (x->level < y->level) - (x->level > y->level)
+                                : (x->task > y->task) - (x->task < y->task);
+}
+
+/* The parts take equally long; tasks far from the end of the graph are in the first. */
+static void measure_work(struct owners *o, struct ranked *ranked)
+{
+    const od_phase_problem *p = o->g->p;
+    double total = 0, before = 0, part_of[PARTS] = {0}, speed = 0;
+    for (uint32_t t = 0; t < p->ntasks; t++) {
+        ranked[t] = (struct ranked){o->g->level[t], t};
+        total += p->seconds[t];
+    }
+    qsort(ranked, p->ntasks, sizeof *ranked, first_first);
+    for (uint32_t i = 0; i < p->ntasks; i++) {
+        uint32_t t = ranked[i].task;
+        unsigned part = (unsigned)fmin(PARTS - 1, PARTS * before / total);
+        before += p->seconds[t];
+        if (o->home[t] == OD_NO_OWNER)
+            continue;
+        o->work[o->home[t]][part] += p->seconds[t];
+        part_of[part] += p->seconds[t];
+    }
+    for (unsigned k = 0; k < o->n; k++)
+        speed += 1 / o->slowness[k];
+    for (unsigned k = 0; k < o->n; k++)
+        for (unsigned part = 0; part < PARTS; part++)
+            o->share[k][part] = part_of[part] / speed / o->slowness[k];
+}
+
+/* --- moves ------------------------------------------------------------------------------------- */
+
+/* The generator of Marsaglia, Xorshift RNGs, 2003. */
+static uint64_t next_random(struct owners *o)
+{
+    o->random ^= o->random << 13;
+    o->random ^= o->random >> 7;
+    o->random ^= o->random << 17;
+    return o->random;
+}
+
+static double random_fraction(struct owners *o)
+{
+    return (double)(next_random(o) >> 11) * 0x1p-53;
+}
+
+/* What a device costs whose work is not its share: seconds. */
+static double imbalance(const struct owners *o, unsigned k, unsigned part, double more)
+{
+    static const double weight = 2;
+    double share = o->share[k][part], off = o->load[k][part] + more - share;
+    return share > 0 ? weight * o->slowness[k] * off * off / share : 0;
+}
+
+static double change_of_balance(const struct owners *o, uint32_t v, unsigned from, unsigned to)
+{
+    double change = 0;
+    for (unsigned part = 0; part < PARTS; part++) {
+        double work = o->work[v][part];
+        if (work > 0)
+            change += imbalance(o, from, part, -work) - imbalance(o, from, part, 0) + imbalance(o, to, part, work) -
+                      imbalance(o, to, part, 0);
+    }
+    return change;
+}
+
+static double change_of_loads(const struct owners *o, uint32_t v, unsigned from, unsigned to)
+{
+    double change = 0;
+    for (uint32_t i = o->first_net[v]; i < o->first_net[v + 1]; i++) {
+        const uint32_t *count = &o->count[(size_t)o->net[i] * o->n];
+        change += o->cost[o->net[i]] * ((count[to] == 0) - (count[from] == 1));
+    }
+    return change;
+}
+
+static void give(struct owners *o, uint32_t v, unsigned k)
+{
+    o->owner[v] = k;
+    for (uint32_t i = o->first_net[v]; i < o->first_net[v + 1]; i++)
+        o->count[(size_t)o->net[i] * o->n + k]++;
+    for (unsigned part = 0; part < PARTS; part++)
+        o->load[k][part] += o->work[v][part];
+}
+
+static void move(struct owners *o, uint32_t v, unsigned k)
+{
+    unsigned from = o->owner[v];
+    for (uint32_t i = o->first_net[v]; i < o->first_net[v + 1]; i++)
+        o->count[(size_t)o->net[i] * o->n + from]--;
+    for (unsigned part = 0; part < PARTS; part++)
+        o->load[from][part] -= o->work[v][part];
+    give(o, v, k);
+}
+
+/* A move that costs `change` seconds more is made with probability exp(-change / heat). */
+static bool accepts(struct owners *o, double change, double heat)
+{
+    return change <= 0 || random_fraction(o) < exp(-change / heat);
+}
+
+/* Simulated annealing. */
+static void anneal(struct owners *o, unsigned effort)
+{
+    static const double hottest = 2, coldest = 0.02; /* in mean costs of a version */
+    enum { OFTEN = 64 };                             /* moves at one heat */
+    double mean = 0, heat = 0, steps = (double)effort * o->g->p->ntasks, step = 0;
+    for (uint32_t net = 0; net < o->nnets; net++)
+        mean += o->cost[net] / o->nnets;
+    for (uint32_t i = 0; step < steps; i++) {
+        if (i % OFTEN == 0)
+            heat = mean * hottest * pow(coldest / hottest, step / steps);
+        uint32_t v = (uint32_t)(next_random(o) % o->nvertices);
+        unsigned from = o->owner[v], to = (unsigned)(next_random(o) % (o->n - 1));
+        to += to >= from;
+        if (accepts(o, change_of_loads(o, v, from, to) + change_of_balance(o, v, from, to), heat))
+            move(o, v, to);
+        step += o->first_net[v + 1] - o->first_net[v] + PARTS;
+    }
+}
+
+/* --- all of it --------------------------------------------------------------------------------- */
+
+static bool make(struct owners *o)
+{
+    const od_phase_problem *p = o->g->p;
+    size_t nt = p->ntasks + 1, ni = p->nitems + 1, nu = p->first_use[p->ntasks];
+    o->vertex = od_malloc((ni + 1) * sizeof *o->vertex);
+    o->home = od_malloc(nt * sizeof *o->home);
+    o->first_pin = od_calloc(nu + ni + 1, sizeof *o->first_pin);
+    o->pin = od_malloc((2 * nu + 1) * sizeof *o->pin);
+    o->cost = od_malloc((nu + ni + 1) * sizeof *o->cost);
+    o->first_net = od_calloc(ni + 2, sizeof *o->first_net);
+    o->net = od_malloc((2 * nu + 1) * sizeof *o->net);
+    o->work = od_calloc(ni, sizeof *o->work);
+    o->load = od_calloc(o->n, sizeof *o->load);
+    o->share = od_calloc(o->n, sizeof *o->share);
+    o->owner = od_malloc(ni * sizeof *o->owner);
+    return o->vertex && o->home && o->first_pin && o->pin && o->cost && o->first_net && o->net && o->work && o->load &&
+           o->share && o->owner;
+}
+
+static void unmake(struct owners *o)
+{
+    free(o->vertex);
+    free(o->home);
+    free(o->first_pin);
+    free(o->pin);
+    free(o->cost);
+    free(o->first_net);
+    free(o->net);
+    free(o->count);
+    free(o->work);
+    free(o->load);
+    free(o->share);
+    free(o->owner);
+}
+
+static bool prepare(struct owners *o, double share_of_load)
+{
+    const od_phase_problem *p = o->g->p;
+    uint32_t *last_net = od_calloc(p->nitems + 1, sizeof *last_net);
+    struct ranked *ranked = od_malloc((p->ntasks + 1) * sizeof *ranked);
+    bool ok = last_net && ranked;
+    if (ok) {
+        find_vertices(o);
+        find_nets(o, last_net, share_of_load);
+        list_nets(o);
+        measure_work(o, ranked);
+        o->count = od_calloc((size_t)o->nnets * o->n + 1, sizeof *o->count);
+    }
+    free(last_net);
+    free(ranked);
+    return ok && o->count;
+}
+
+od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner)
+{
+    const od_phase_graph *g = problem->graph;
+    struct owners o = {.g = g, .n = problem->devices, .random = UINT64_C(0x9e3779b97f4a7c15)};
+    for (unsigned k = 0; k < o.n; k++)
+        o.slowness[k] = problem->slowness ? problem->slowness[problem->which[k]] : 1;
+    bool ok = make(&o) && prepare(&o, problem->share_of_load);
+    for (uint32_t v = 0; ok && v < o.nvertices; v++)
+        give(&o, v, v % o.n);
+    if (ok && o.n > 1 && o.nnets)
+        anneal(&o, problem->effort);
+    for (uint32_t t = 0; ok && t < g->p->ntasks; t++)
+        owner[t] = o.home[t] == OD_NO_OWNER ? OD_NO_OWNER : o.owner[o.home[t]];
+    unmake(&o);
+    return ok ? OD_OK : OD_ENOMEM;
+}

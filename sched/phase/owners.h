@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Owners: each item that tasks write gets a device, which runs all tasks that write it (owner computes).
+ *
+ * What devices then send each other is known: each version of an item goes once to each device that owns a result of
+ * its readers. Owners are found for which that is little, while in each part of the run all devices have as much to do
+ * as they are fast: by simulated annealing over moves of one item to another device. For the trailing matrices of
+ * factorisations what comes out is as good as block-cyclic distributions on a grid, and symmetric ones where the matrix
+ * is (Beaumont et al., Symmetric Block-Cyclic Distribution, SC 2022), without knowing of either.
+ *
+ * Deterministic. No threads, no engine: arrays in, arrays out.
+ */
+#ifndef OD_SCHED_PHASE_OWNERS_H
+#define OD_SCHED_PHASE_OWNERS_H
+
+#include "sched/phase/phase.h"
+
+#define OD_NO_OWNER UINT32_MAX
+
+struct od_phase_graph;
+
+typedef struct od_owners_problem {
+    const struct od_phase_graph *graph;
+    unsigned devices;
+    const unsigned *which;  /* their numbers */
+    const double *slowness; /* by number: times that a task takes there; NULL: once */
+    double share_of_load;   /* times od_phase_problem.load that the way is busy with a load */
+    unsigned effort;        /* time to take: versions looked at for each task, some thousands */
+} od_owners_problem;
+
+/* By task: its device, below problem->devices, or OD_NO_OWNER where it writes nothing. OD_ENOMEM: the array is
+ * undefined. */
+od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner);
+
+#endif

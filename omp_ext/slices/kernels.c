@@ -81,19 +81,18 @@ void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *to
         od_footprint_add(s->footprint, slice, touched);
 }
 
-bool od_slicing_align(od_slicing *s, uint64_t trip_count)
+void od_slicing_align(od_slicing *s, uint64_t trip_count)
 {
     od_grain grain;
     if (s->grain.every || !od_footprint_grain(s->footprint, trip_count, &grain))
-        return false;
+        return;
     od_footprint *again = od_footprint_create(s->footprint->arguments, s->footprint->slices);
     if (!again)
-        return false;
+        return;
     od_footprint_destroy(s->footprint);
     s->footprint = again;
     s->grain = grain;
     s->learnt = false;
-    return true;
 }
 
 bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices)

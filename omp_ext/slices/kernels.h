@@ -55,9 +55,9 @@ void od_slicing_note_sliced(od_slicing *s, unsigned slices, double seconds);
 void od_slicing_note_touched(od_slicing *s, unsigned slice, const od_touched *touched);
 /* The next launch is to be in so many slices. False: out of memory. */
 bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices);
-/* A launch of so many iterations has shown the footprint. True: slices are to begin elsewhere, where it is
- * unknown again. */
-bool od_slicing_align(od_slicing *s, uint64_t trip_count);
+/* A launch of so many iterations has shown the footprint, one slice after the other: slices are made to begin where the
+ * pages do that they write, once. Their footprint is unknown then, and the next launch is to show it. */
+void od_slicing_align(od_slicing *s, uint64_t trip_count);
 /* Its code is there no more. */
 void od_slicing_destroy(od_slicing *s); /* may be NULL */
 /* Whether the next launch should be in slices, as far as the kernel's code is concerned, and what trials have shown

@@ -4,9 +4,8 @@
  *
  * What devices then send each other is known: each version of an item goes once to each device that owns a result of
  * its readers. Owners are found for which that is little, while in each part of the run all devices have as much to do
- * as they are fast: by simulated annealing over moves of one item to another device. For the trailing matrices of
- * factorisations what comes out is as good as block-cyclic distributions on a grid, and symmetric ones where the matrix
- * is (Beaumont et al., Symmetric Block-Cyclic Distribution, SC 2022), without knowing of either.
+ * as they are fast: by simulated annealing over moves of one item to another device. For factorisations what comes out
+ * resembles block-cyclic distributions on a grid (docs/policies.md has figures), without knowing of any.
  *
  * Deterministic. No threads, no engine: arrays in, arrays out.
  */
@@ -28,7 +27,7 @@ typedef struct od_owners_problem {
     unsigned effort;        /* time to take: versions looked at for each task, some thousands */
 } od_owners_problem;
 
-/* By task: its device, below problem->devices, or OD_NO_OWNER where it writes nothing. OD_ENOMEM: the array is
+/* By task: its device, an index into problem->which, or OD_NO_OWNER where it writes nothing. OD_ENOMEM: the array is
  * undefined. */
 od_status od_owners_find(const od_owners_problem *problem, uint32_t *owner);
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { ALL = OD_MAX_DEVICES, SLOW = 2000 }; /* tasks that slow policies can plan for */
+enum { ALL = OD_MAX_DEVICES, SLOW = 4000 }; /* tasks that slow policies can plan for */
 
 /* Plans like stationary where there is one device, or no task waits for another. */
 static const char owners[] = "stationary:owners";

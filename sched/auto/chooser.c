@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_TASKS = 16, FEWEST_AWAITED = 3, MOST_TASKS = 200000 };
+enum { FEWEST_TASKS = 16, FEWEST_AWAITED = 1, MOST_TASKS = 200000 };
 
 struct chooser {
     od_engine *e;

@@ -229,6 +229,22 @@ static void test_cpu_fetches(void **unused)
     sim_graph_free(&graph);
 }
 
+/* However little the program waits for, it goes where it ends first: the second device computes eight times as fast. */
+static void test_unequal_devices(void **unused)
+{
+    (void)unused;
+    for (uint32_t count = 1; count <= 2; count++) {
+        sim_graph graph = {0};
+        add_tasks(&graph, "gemm", count);
+        world_outcome o = run(&graph, (world_setting){.platform = SIM_DATA "/unequal.xml",
+                                                      .policy = "auto",
+                                                      .devices = 2,
+                                                      .memory = 200 * MEGA});
+        expect_time(&o, 0.5 * count);
+        sim_graph_free(&graph);
+    }
+}
+
 static void test_platform_without_kernel(void **unused)
 {
     (void)unused;
@@ -301,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_slots),
         cmocka_unit_test(test_cpu_helps),
         cmocka_unit_test(test_cpu_fetches),
+        cmocka_unit_test(test_unequal_devices),
         cmocka_unit_test(test_platform_without_kernel),
         cmocka_unit_test(test_generic),
     };

@@ -82,6 +82,7 @@ typedef struct od_region {
     od_window *window; /* where parts of it are, or NULL: it is in none; one use is the region's */
     bool wanted;       /* several tasks have wanted it at once that might as well only read it */
     uintptr_t named;   /* the place in it that a task has named last; 0: none has */
+    bool named_inside; /* a task has named another place than its first byte */
     bool crowded;      /* such places are too close to each other for parts */
     uint32_t joins;    /* how often its parts have been joined again, since a construct needed all of it in one piece */
     const void *user;  /* the one thread whose constructs use sections of it (omp_ext/maps/parts); NULL: none has yet */

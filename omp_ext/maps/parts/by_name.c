@@ -28,6 +28,7 @@ static bool is_crowded(od_region *region, const od_parts_named *named)
             continue;
         region->crowded = region->named && are_close(region->named, named->depends[i].base);
         region->named = named->depends[i].base;
+        region->named_inside |= region->named != region->base;
     }
     return region->crowded;
 }

@@ -225,9 +225,17 @@ static od_status watch_input(od_engine *engine, const od_map_args *args, const o
 
 /* --- names ------------------------------------------------------------------------ */
 
+/* All tasks so far have named its first byte: it is a tile itself, on a device or on another one. */
+static bool is_one_tile(const od_region *region)
+{
+    return !region->named_inside && region->size + od_window_page() <= od_runtime_backend()->pool_bytes[0];
+}
+
 /* Nothing is lost where one device has all of it, and nobody else wants it. */
 static bool is_worth_dividing(od_engine *engine, const od_map_args *args, od_region *region, bool input)
 {
+    if (is_one_tile(region))
+        return false;
     return !region_fits(engine, args, region) || (!input && is_wanted(engine, region));
 }
 

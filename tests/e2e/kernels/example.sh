@@ -91,6 +91,10 @@ case $1 in
         stats "stats.host_tasks == 0"
         says "in the order of the program, data that live on devices only need"
         says "spill areas take"
+        # Each front is a tile: there is nothing to be learnt by page faults about what it is a part of.
+        under 0 OMPDARTS_DEVICES=1 OMPDARTS_MEM=40000 "$program" --depth 5 --order 48 --pivots 16
+        same_checksum
+        stats "stats.host_tasks == 0" "totals.faults == 0"
         # One after the other, in the order of the program: nothing is spilled. A device has some room to spare, for what
         # comes and goes in other sizes leaves gaps.
         plain 0 "$program" --depth 5 --order 48 --pivots 16

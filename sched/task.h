@@ -50,8 +50,11 @@ typedef struct od_task {
     bool shows;        /* its data are bound to the device that it is given, see od_engine_bind() */
     bool advisory;     /* a reservation, which saves time: completed at once, as failed, where no device has room */
     bool needs_device; /* its host version would not do what the program means: it waits for a device, in reason */
-    bool uses_spill;   /* where no device has room it uses data of regions in their spill area; the driver resets it if
-                        * the host version had to run on the program's memory */
+    bool uses_spill;   /* where no device has room it uses data of regions in their spill area, not the program's
+                        * memory */
+    bool by_pages;     /* on the host: what it wrote to parts is where the contents were, brought there by page faults;
+                        * set by the driver before the end of the run */
+    bool undone;       /* likewise: it has done nothing there, and the driver makes another task of it */
     bool pure;         /* run again with what it reads as it was, it writes the same, and does nothing else */
     uint32_t naccess;
     od_access *access; /* distinct data */

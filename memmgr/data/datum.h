@@ -118,6 +118,7 @@ struct od_datum {
     uint32_t writers;    /* committed or running tasks that write it */
     uint64_t written;    /* tasks that have been committed to that on a device */
     uint32_t host_users; /* of users, those that run on the host */
+    bool exclusive;      /* in a region, and one of these writes it in the program's memory: it is the only user */
     uint32_t transfers;  /* under way, to or from any place */
     uint32_t stores;     /* of transfers, those that bring all of it to the host or to the spill area */
     uint32_t nreplicas;  /* not absent */

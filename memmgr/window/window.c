@@ -6,45 +6,64 @@
 
 #include <stdlib.h>
 
+enum { VIEWS = 2 }; /* of each device */
+
 /* The array's first byte lies in its page as it does in the host's. */
 static size_t phase(const od_window *window)
 {
     return window->base - od_window_page_begin(window->base);
 }
 
-static void give_back(const od_window *window, unsigned ndevices)
+static void give_back(const od_window *window, unsigned nviews)
 {
     size_t bytes = od_window_span(window->base, window->size);
-    for (unsigned k = 0; k < ndevices; k++) {
+    for (unsigned k = 0; k < nviews; k++) {
         od_window_view view = window->view[k];
+        if (!view.kernel)
+            continue;
         view.kernel -= phase(window);
         view.copies -= phase(window);
         window->ops->give_back(window->state, k, bytes, &view);
     }
 }
 
+static od_status reserve(od_window *w, unsigned k)
+{
+    od_window_view view;
+    od_status status = w->ops->reserve(w->state, k, od_window_span(w->base, w->size), &view);
+    if (status)
+        return status;
+    w->view[k] = (od_window_view){view.kernel + phase(w), view.copies + phase(w)};
+    return OD_OK;
+}
+
 od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
                            od_window **window)
 {
-    const size_t views = 2;
-    if (!od_space_admits(views * ndevices * od_window_span(base, size)))
+    if (!od_space_admits(VIEWS * ndevices * od_window_span(base, size)))
         return OD_EDEVICE;
-    od_window *w = od_calloc(1, sizeof *w + ndevices * sizeof w->view[0]);
+    od_window *w = od_calloc(1, sizeof *w + (ndevices + 1) * sizeof w->view[0]);
     if (!w)
         return OD_ENOMEM;
     *w = (od_window){.base = base, .size = size, .users = 1, .ndevices = ndevices, .ops = ops, .state = state};
     for (unsigned k = 0; k < ndevices; k++) {
-        od_status status = ops->reserve(state, k, od_window_span(base, size), &w->view[k]);
+        od_status status = reserve(w, k);
         if (status) {
             give_back(w, k);
             free(w);
             return status;
         }
-        w->view[k].kernel += phase(w);
-        w->view[k].copies += phase(w);
     }
     *window = w;
     return OD_OK;
+}
+
+od_status od_window_reserve_outside(od_window *window)
+{
+    if (window->view[window->ndevices].kernel)
+        return OD_OK;
+    return od_space_admits(VIEWS * od_window_span(window->base, window->size)) ? reserve(window, window->ndevices)
+                                                                               : OD_EDEVICE;
 }
 
 od_window *od_window_hold(od_window *window)
@@ -58,7 +77,7 @@ void od_window_release(od_window *window)
 {
     if (!window || --window->users)
         return;
-    give_back(window, window->ndevices);
+    give_back(window, window->ndevices + 1);
     free(window->cut);
     free(window);
 }

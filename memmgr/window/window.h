@@ -8,8 +8,9 @@
  * counts those pages (od_window_span), by a block of its pool of which only the size is used.
  *
  * Pages begin where the array's own do in host memory. Each device has two views of a window's memory: kernels use one,
- * whose pages may be protected; copies and the library use the other. Sizes in bytes; the caller holds the engine's
- * lock.
+ * whose pages may be protected; copies and the library use the other. What has the number of devices as its own is no
+ * device: kernels that no device has room for see the array there, in memory that no limit counts. Sizes in bytes; the
+ * caller holds the engine's lock.
  */
 #ifndef OD_MEMMGR_WINDOW_WINDOW_H
 #define OD_MEMMGR_WINDOW_WINDOW_H
@@ -51,12 +52,14 @@ typedef struct od_window {
     const od_window_ops *ops;
     void *state;        /* the back-end's */
     struct od_cut *cut; /* how kernels in slices divide it (cut.h): malloc'ed, or NULL */
-    od_window_view view[];
+    od_window_view view[]; /* of each device, and outside; NULL: not reserved */
 } od_window;
 
 /* With one user. OD_ENOMEM, or what reserve() answers. */
 od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
                            od_window **window);
+/* Likewise the views outside of the devices, unless they are there. */
+od_status od_window_reserve_outside(od_window *window);
 od_window *od_window_hold(od_window *window); /* may be NULL; returns it */
 /* The last user frees it. */
 void od_window_release(od_window *window); /* may be NULL */

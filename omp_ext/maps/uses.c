@@ -333,7 +333,7 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
     return resolve(args, (depend_items){depends, ndepends}, NULL, uses, access_of);
 }
 
-/* Parts that no device has memory for. In one piece they are used all the same (run_outside_pool() in job.c). */
+/* Parts that no device has memory for. In one piece they are used all the same (od_launch_outside()). */
 static bool are_too_many(const od_uses *uses)
 {
     size_t bytes = 0;
@@ -361,6 +361,12 @@ od_status od_launch_resolve(od_launch *launch, const od_depend *depends, int32_t
         return status;
     od_uses_release(uses);
     return resolve(&call->map, items, NULL, uses, launch->access_of);
+}
+
+od_status od_launch_resolve_whole(od_launch *launch, od_uses *uses)
+{
+    forget_names(launch);
+    return resolve(&launch->call.map, (depend_items){0}, NULL, uses, launch->access_of);
 }
 
 od_status od_launch_resolve_slice(od_launch *launch, const od_parts_slice *slice, od_uses *uses)

@@ -26,6 +26,8 @@ od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int
  * uses, in a window; launch->access_of is one of them, and says where the array is. `user`: as in od_parts_named. */
 od_status od_launch_resolve(od_launch *launch, const od_depend *depends, int32_t ndepends, const void *user,
                             od_uses *uses);
+/* Likewise with all arrays in one piece. */
+od_status od_launch_resolve_whole(od_launch *launch, od_uses *uses);
 /* Likewise of a slice of a kernel without structs. OD_EBUSY: others use the arrays in other parts. */
 struct od_parts_slice;
 od_status od_launch_resolve_slice(od_launch *launch, const struct od_parts_slice *slice, od_uses *uses);

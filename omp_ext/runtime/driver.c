@@ -44,7 +44,8 @@ static void complete_task(void *driver, od_task *task)
 {
     (void)driver;
     od_job *job = task->user;
-    od_recorder_ran(job);
+    if (!task->undone)
+        od_recorder_ran(job);
     if (job->kind == OD_JOB_RESERVATION && !job->granted)
         od_runtime_open_gate(job); /* it was declined */
     else if (job->detached.event)

@@ -9,6 +9,7 @@
  *   parts/learnt.c  what faults have shown of kernels
  *   parts/names.c   likewise, around the addresses by which tasks name what they use
  *   parts/touched.c faults of kernels, and what they show
+ *   parts/kernels.c kernels with parts that run
  *   parts/pages.c   what kernels touch of arrays in parts
  *   parts/windows.c arrays in parts
  *   reservations.c  what is granted to host tasks before they run
@@ -158,6 +159,26 @@ void od_runtime_note_fault(const od_task *task, const od_touch *touch);
 /* How many pages around the address, of those in a range of host addresses, a slice is known to use in the same way.
  * UINT32_MAX: pages here and there. */
 uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch, od_span within);
+
+/* --- kernels.c, under the lock --- */
+
+/* Kernels that no device has room for run in memory that no limit counts, as if on one more device, which has parts of
+ * nothing: page faults bring all that they touch. Its number: */
+unsigned od_runtime_outside(void);
+enum { OD_MOST_KERNELS = 64, OD_RUNTIME_VIEWS = OD_MAX_DEVICES + 1 };
+typedef struct od_running_kernels {
+    od_task *task[OD_MOST_KERNELS];
+    unsigned count;
+} od_running_kernels;
+extern od_running_kernels od_runtime_kernels[OD_RUNTIME_VIEWS];
+void od_runtime_begin_kernel(od_task *task, unsigned k);
+void od_runtime_end_kernel(const od_task *task, unsigned k);
+/* What the kernels that run on a device may do with a datum, by what their tasks have named. */
+od_window_access od_runtime_granted(const od_datum *datum, unsigned k);
+/* The window and the device on which a running kernel's fault may be. NULL: there is none. */
+od_window *od_runtime_find_window(uintptr_t at, unsigned *k, uintptr_t *host);
+/* Of all kernels that run there: which one it was is not known. */
+void od_runtime_note_faults(unsigned k, const od_datum *part, uint64_t since_ns, const od_touch *touch);
 
 /* --- pages.c, under the lock --- */
 

@@ -51,7 +51,7 @@ static od_status run_job(od_job *job, int place)
 static void job_done(od_job *job, od_status status)
 {
     od_runtime.busy--;
-    if (!status)
+    if (!status && !job->task.undone)
         od_runtime_note_duration(job);
     od_engine_task_done(od_runtime.engine, &job->task, status);
     od_runtime_unlock();

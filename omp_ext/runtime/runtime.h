@@ -133,6 +133,11 @@ void od_runtime_free_names(od_names *names); /* may be NULL */
 /* A kernel that uses parts is about to run on device k; it has ended. */
 void od_runtime_open_parts(od_task *task, unsigned k);
 void od_runtime_close_parts(const od_task *task, unsigned k);
+/* Likewise of a task on the host whose kernel runs in memory that no device's limit counts, at these addresses.
+ * OD_EDEVICE: there are none. What it writes is where the parts' contents are when it has been closed. */
+od_status od_runtime_open_outside(od_task *task);
+void od_runtime_close_outside(od_task *task);
+void *od_runtime_address_outside(const od_datum *datum);
 /* The program has device globals: only device 0 is used from now on. */
 void od_runtime_single_device(void);
 /* The one device that new tasks may use, or OD_NOWHERE: any. */

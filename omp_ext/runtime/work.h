@@ -97,6 +97,7 @@ typedef struct od_job {
     od_entry *code;           /* and where as that of its compiled task, or NULL */
     bool granted;             /* SYNC, RESERVATION: the engine has started it */
     bool completed;           /* SYNC: the engine is done with it */
+    bool again;               /* KERNEL, SYNC: it has not been able to run, and is submitted once more */
     bool offered;             /* RESERVATION: nothing uses it just now, it may be revoked (od_runtime.offered) */
     bool shown;               /* RESERVATION: the program holds device addresses of its data, or a queue: it stays */
     bool blocked;             /* RESERVATION: shown, and it keeps no other task from running meanwhile */

@@ -19,6 +19,7 @@
 #include "omp_ext/tasks/queue.h"
 #include "util/clock.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +87,47 @@ void od_job_destroy(od_job *job)
     free(job);
 }
 
+static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *code);
+
+/* The same task with its arrays in one piece, in the program's memory where no device can run it. */
+static void resolve_again(od_job *job, od_uses *uses)
+{
+    const od_task *before = &job->task;
+    od_task task = {.bound = before->bound,
+                    .priority = before->priority,
+                    .kind = before->kind,
+                    .external = before->external,
+                    .outer = before->outer,
+                    .created_ns = before->created_ns,
+                    .user = job};
+    free(before->access);
+    job->task = task;
+    job->again = job->granted = job->completed = false;
+    od_expect_memory(!od_launch_resolve_whole(&job->launch, uses));
+    od_structs_relocate(job->launch.call.structs, job->launch.access_of, uses->access);
+    od_runtime_lock();
+    od_uses_trust(uses, NULL, 0, true);
+    od_runtime_unlock();
+}
+
+/* A thread of its own: it waits for others that use parts of the arrays. */
+static void *submit_again(void *arg)
+{
+    od_job *job = arg;
+    od_uses uses = {0};
+    resolve_again(job, &uses);
+    submit(od_runtime_lock(), job, &uses, job->launch.call.kernel);
+    od_runtime_unlock();
+    return NULL;
+}
+
 static void finish(od_job *job)
 {
+    if (job->again) {
+        if (od_thread_start(NULL, "od-again", submit_again, job))
+            od_fatal("a thread could not be started");
+        return;
+    }
     if (job->ended) {
         job->ended(job);
         return;
@@ -156,159 +196,6 @@ void od_jobs_run(od_job **jobs, od_uses *uses, unsigned count, const bool *done)
     od_runtime_unlock();
 }
 
-/* --- too large for every device ---------------------------------------- */
-
-static bool is_bound(const od_task *task)
-{
-    for (uint32_t i = 0; i < task->naccess; i++)
-        if (task->access[i].datum->bound)
-            return true;
-    return false;
-}
-
-static bool is_spilled(const od_task *task)
-{
-    for (uint32_t i = 0; i < task->naccess; i++)
-        if (od_datum_is_spilled(task->access[i].datum))
-            return true;
-    return false;
-}
-
-/* libomptarget maps what is in one piece. */
-static bool has_parts(const od_task *task)
-{
-    for (uint32_t i = 0; i < task->naccess; i++)
-        if (task->access[i].datum->window)
-            return true;
-    return false;
-}
-
-/* The host version could not run with right results: it knows neither device memory nor spill areas, and what it writes
- * after our return would not reach a copy whose device address the program holds. */
-static bool needs_device(od_job *job)
-{
-    od_runtime_lock();
-    bool needs =
-        job->task.bound != OD_NOWHERE || is_bound(&job->task) || (job->task.uses_spill && is_spilled(&job->task));
-    od_runtime_unlock();
-    return needs && job->launch.storage;
-}
-
-static unsigned device_outside_pool(const od_job *job)
-{
-    int device = job->task.bound;
-    for (uint32_t i = 0; i < job->task.naccess && device == OD_NOWHERE; i++)
-        if (job->task.access[i].datum->bound)
-            device = job->task.access[i].datum->home;
-    return device == OD_NOWHERE ? 0 : (unsigned)device;
-}
-
-/* A launch for which there is no memory ends the process, by libomptarget's rules. */
-static bool has_memory(const od_job *job, int device)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < job->task.naccess; i++)
-        bytes += od_launch_reaches(job->task.access[i].datum) ? 0 : job->task.access[i].datum->size;
-    void *probe = bytes ? od_runtime_target_alloc(bytes, device) : NULL;
-    if (probe)
-        REAL(omp_target_free)(probe, device);
-    return probe || !bytes;
-}
-
-static int initial_device(void)
-{
-    return REAL(omp_get_initial_device)();
-}
-
-static char *host_contents(const od_datum *d)
-{
-    od_runtime_lock();
-    char *contents = od_launch_host_contents(d);
-    od_runtime_unlock();
-    return contents;
-}
-
-/* In memory beside the pool. NULL: there is none. */
-static void *copy_to_device(const od_access *access, int device)
-{
-    const od_datum *d = access->datum;
-    void *copy = od_runtime_target_alloc(d->size, device);
-    int failed = copy ? REAL(omp_target_memcpy)(copy, host_contents(d), d->size, 0, 0, device, initial_device()) : 0;
-    if (failed)
-        REAL(omp_target_free)(copy, device);
-    return failed ? NULL : copy;
-}
-
-/* Attached pointers keep the host's values; in a spill area nobody looks at them. */
-static void copy_home(const od_datum *d, const void *copy, int device)
-{
-    od_runtime_lock();
-    bool lands = !od_datum_is_spilled(d) && od_attachments_overlap(od_datum_attachments(d), d->base, d->size);
-    od_runtime_unlock();
-    char *to = lands ? od_alloc(d->size) : host_contents(d);
-    if (REAL(omp_target_memcpy)(to, copy, d->size, 0, 0, initial_device(), device))
-        od_fatal("a copy from a device has failed");
-    if (!lands)
-        return;
-    od_runtime_lock();
-    od_attachments_deliver(od_datum_attachments(d), d->base, d->size, to);
-    od_runtime_unlock();
-    free(to);
-}
-
-static void drop_copy(const od_access *access, void *copy, int device, bool done)
-{
-    if (done && (access->mode & OD_WRITE))
-        copy_home(access->datum, copy, device);
-    REAL(omp_target_free)(copy, device);
-}
-
-/* Structs lead to other data: with copies of all of them. False: there is no memory, or the kernel has failed. */
-static bool run_copies(const od_job *job, int device)
-{
-    uint32_t n = job->task.naccess, made = 0;
-    void **copy = od_calloc(n + 1, sizeof *copy);
-    while (copy && made < n && (copy[made] = copy_to_device(&job->task.access[made], device)))
-        made++;
-    bool done = copy && made == n && !od_launch_run_copies(&job->launch, job->task.access, copy, device);
-    for (uint32_t i = 0; i < made; i++)
-        drop_copy(&job->task.access[i], copy[i], device, done);
-    free(copy);
-    return done;
-}
-
-static bool run_on(const od_job *job, int device)
-{
-    if (has_parts(&job->task))
-        return false;
-    if (job->launch.call.structs)
-        return run_copies(job, device);
-    return has_memory(job, device) && !od_launch_as_written(&job->launch, job->task.access, device);
-}
-
-/* A task that fits on no device beside what is there. Its data are in host memory, and the kernel runs on a device all
- * the same: libomptarget finds memory for it outside of the pool. False: there is none, or no need; the host version
- * can run. */
-static bool run_outside_pool(od_job *job)
-{
-    if (has_parts(&job->task) && od_runtime_guards_parts())
-        od_fatal("no device can run a task that uses parts of an array, and on the host nobody sees what it touches "
-                 "besides: set OMPDARTS_COHERENCE=depend if its depend clause says all");
-    if (!needs_device(job))
-        return false;
-    int device = od_runtime_device_number(device_outside_pool(job));
-    bool done = run_on(job, device);
-    if (!od_runtime_options()->cpu.workers) /* else it may have been given to one of these */
-        od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
-               done ? "libomptarget ran it in memory beyond the limit"
-                    : "its host version runs on the program's memory");
-    if (!done && job->task.uses_spill) {
-        od_launch_unspill(job->task.access, job->task.naccess);
-        job->task.uses_spill = false;
-    }
-    return done;
-}
-
 /* --- on a worker -------------------------------------------------------- */
 
 static int run_watched(od_job *job, unsigned k)
@@ -326,7 +213,7 @@ static int run_watched(od_job *job, unsigned k)
  * end. */
 static od_status run_kernel(od_job *job, int place, void **handle)
 {
-    bool watched = od_runtime_guards_parts() && has_parts(&job->task);
+    bool watched = od_runtime_guards_parts() && od_launch_has_parts(&job->task);
     int failed = watched ? run_watched(job, (unsigned)place)
                          : od_launch_run(&job->launch, job->task.access, (unsigned)place, handle);
     if (failed)
@@ -433,7 +320,7 @@ static od_status run(od_job *job, int place)
     od_status status = OD_OK;
     job->start_ns = od_clock_ns();
     job->running_on = place;
-    if (place == OD_HOST && job->kind == OD_JOB_KERNEL && run_outside_pool(job)) {
+    if (place == OD_HOST && job->kind == OD_JOB_KERNEL && od_launch_outside(job)) {
         status = OD_OK;
     } else if (place == OD_HOST) {
         call_host_version(job);
@@ -567,6 +454,18 @@ static od_status run_kernel_here(od_job *job, int place)
     return status;
 }
 
+/* Not 0: its data are on the host, where the caller goes on. */
+static int run_sync(od_job *job, int place)
+{
+    while (place != OD_HOST && run_kernel_here(job, place)) { /* it is granted another place, at last the host */
+        od_job_end_sync(job, OD_EDEVICE);
+        place = job->granted_place;
+    }
+    int failed = place == OD_HOST && !od_launch_outside(job);
+    od_job_end_sync(job, OD_OK);
+    return failed;
+}
+
 int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
 {
     od_uses uses = {0};
@@ -583,13 +482,11 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     od_runtime_unlock();
     job->task.bound = od_launch_bound(&job->launch);
     job->task.outer = outer ? &outer->task : NULL;
-    int place = od_job_acquire(job, &uses, call->kernel);
-    while (place != OD_HOST && run_kernel_here(job, place)) { /* it is granted another place, at last the host */
-        od_job_end_sync(job, OD_EDEVICE);
-        place = job->granted_place;
+    int failed = run_sync(job, od_job_acquire(job, &uses, call->kernel));
+    while (job->again) {
+        resolve_again(job, &uses);
+        failed = run_sync(job, od_job_acquire(job, &uses, call->kernel));
     }
-    int failed = place == OD_HOST && !run_outside_pool(job); /* data are there: the caller goes on there */
-    od_job_end_sync(job, OD_OK);
     od_runtime_request(after);
     leave_structs(job->launch.call.structs);
     od_job_destroy(job);

@@ -26,8 +26,6 @@ int od_launch_as_written(const od_launch *launch, const od_access *access, int64
 int od_launch_run_copies(const od_launch *launch, const od_access *access, void *const *copy, int device);
 /* Where the contents of a datum are while it is on no device. Locked. */
 char *od_launch_host_contents(const od_datum *d);
-/* The program's memory gets what is spilled of a launch's data: its host version will run. */
-void od_launch_unspill(const od_access *access, uint32_t naccess);
 /* Internal control variables of a task that a kernel on a host device may set. */
 typedef struct od_icvs {
     int threads, thread_limit, dynamic, active_levels, schedule, chunk; /* all 0: none are kept */
@@ -39,5 +37,12 @@ od_icvs od_launch_begin_code(int thread_limit);
 void od_launch_end_code(const od_icvs *before);
 /* Calls libomptarget, which leaves the kernel running where it can if `handle` is not NULL. */
 int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_args *args, void **handle);
+
+/* Some of its data are parts of arrays. */
+bool od_launch_has_parts(const od_task *task);
+/* A task that fits on no device beside what is there. Its data are in host memory, and the kernel runs on a device all
+ * the same: libomptarget finds memory for it outside of the pool. False: there is none, or no need; the host version
+ * can run. True with job->again: nothing has been done, and the same must be submitted once more. */
+bool od_launch_outside(od_job *job);
 
 #endif

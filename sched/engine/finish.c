@@ -28,7 +28,7 @@ void od_finish_complete(od_engine *e, od_task *t)
     e->unfinished--;
     if (t->outer && t->outer->place != OD_HOST)
         e->device[t->outer->place].blocked--;
-    e->stats.tasks += !t->failed;
+    e->stats.tasks += !t->failed && !t->undone;
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
         d->pending--;
@@ -103,6 +103,11 @@ void od_finish_wrote(od_engine *e, const od_task *t, od_datum *d, int place)
 {
     bool spilled = place == OD_HOST && t->uses_spill && od_datum_is_spilled(d);
     od_recipe_changed(e, d);
+    if (t->undone || (t->by_pages && d->window)) {
+        if (d->valid & OD_BIT(OD_HOST))
+            od_seal_undo(e, d);
+        return;
+    }
     d->valid = spilled ? OD_BIT(OD_SPILL) : OD_BIT(place);
     if (place == OD_HOST && !spilled)
         od_seal_undo(e, d);
@@ -120,6 +125,8 @@ void od_finish_run(od_engine *e, od_task *t, int place)
 {
     if (place == OD_HOST) {
         od_stats_host_end(e, t);
+        if (t->undone)
+            return;
         e->stats.host_tasks++;
         if (t->device != OD_NOWHERE)
             e->device[t->device].stats.host_tasks++;

@@ -12,10 +12,17 @@ static uint32_t users_at(const od_datum *d, int place)
     return place == OD_HOST ? d->host_users : d->replica[place].users;
 }
 
-static bool has_right(const od_access *a, int place)
+/* In a region: host tasks may share the spill area as kernels do a replica, but what one of them writes to the
+ * program's memory would be lost if others went on in the spill area. */
+static bool is_exclusive(const od_engine *e, const od_task *t, const od_access *a, int place)
+{
+    return place == OD_HOST && (a->mode & OD_WRITE) && a->datum->region && e->config.spill && !t->uses_spill;
+}
+
+static bool has_right(const od_engine *e, const od_task *t, const od_access *a, int place)
 {
     const od_datum *d = a->datum;
-    if (d->lent)
+    if (d->lent || d->exclusive || (d->users && is_exclusive(e, t, a, place)))
         return false;
     bool renewable = place == OD_HOST && d->bound && !d->writers; /* that copy is loaded anew afterwards */
     if (d->home != OD_NOWHERE && d->home != place && !renewable)
@@ -64,7 +71,7 @@ bool od_rights_may_use_all(od_engine *e, od_task *t, int place)
         return true;
     bool ok = t->outer || t->remakes || !overtakes(e, t);
     for (uint32_t i = 0; ok && i < t->naccess; i++)
-        ok = has_right(&t->access[i], place);
+        ok = has_right(e, t, &t->access[i], place);
     if (!ok && !t->wait_seq)
         t->wait_seq = ++e->wait_seq;
     e->stats.waited |= !ok && place != OD_HOST;
@@ -95,6 +102,7 @@ void od_rights_take(od_engine *e, od_task *t, int place)
         }
         if (t->access[i].mode & OD_WRITE) {
             d->writers++;
+            d->exclusive |= is_exclusive(e, t, &t->access[i], place);
             if (place != OD_HOST)
                 count_writer(e, d);
         }
@@ -131,6 +139,7 @@ void od_rights_leave(od_task *t, int place)
         }
         if (t->access[i].mode & OD_WRITE)
             d->writers--;
+        d->exclusive &= d->writers > 0;
         if (!d->writers && !d->bound)
             d->home = OD_NOWHERE;
     }

@@ -239,13 +239,12 @@ static bool is_worth_dividing(od_engine *engine, const od_map_args *args, od_reg
     return !region_fits(engine, args, region) || (!input && is_wanted(engine, region));
 }
 
-/* OD_EDEVICE: it does not say what it uses in this way, or there is no need to know. Where data may have to stay on
- * devices for want of a place to evict them to, a task may fit nowhere, and host versions use no parts. */
+/* OD_EDEVICE: it does not say what it uses in this way, or there is no need to know. */
 static od_status find_named(od_engine *engine, const od_map_args *args, const od_reference *reference,
                             const od_parts_named *named, od_parts *parts)
 {
     od_region *region = reference->region;
-    if (!od_parts_are_named(region, named) || !od_runtime_guards_parts() || od_runtime_options()->memory.spill_limit ||
+    if (!od_parts_are_named(region, named) || !od_runtime_guards_parts() ||
         !od_runtime_names_its_parts(named->launch->call.kernel, named->argument) ||
         !is_worth_dividing(engine, args, region, may_be_input(args, reference, named)))
         return OD_EDEVICE;

@@ -46,30 +46,14 @@ static od_tree by_address;
 
 static od_turns turns; /* for pages that move often */
 
-enum { MOST_TASKS = 64 }; /* open on a device */
 enum { MANY_MOVES = 8 };
 
 static struct {
-    od_task *task[MOST_TASKS];
-    unsigned count;
     unsigned beside; /* pages that it has beside its parts */
     unsigned taken;  /* how often one was taken from kernels that are still open */
-} device[OD_MAX_DEVICES];
+} device[OD_RUNTIME_VIEWS];
 
 /* --- what kernels may do ------------------------------------------------------- */
-
-static od_window_access granted(const od_datum *d, unsigned k)
-{
-    od_window_access access = OD_WINDOW_CLOSED;
-    for (unsigned t = 0; t < device[k].count; t++)
-        for (uint32_t i = 0; i < device[k].task[t]->naccess; i++) {
-            const od_access *a = &device[k].task[t]->access[i];
-            od_window_access own = (a->mode & OD_WRITE) ? OD_WINDOW_OPEN : OD_WINDOW_READABLE;
-            if (a->datum == d && own > access)
-                access = own;
-        }
-    return access;
-}
 
 static void protect(const od_window *window, unsigned k, uintptr_t base, size_t size, od_window_access access)
 {
@@ -122,7 +106,8 @@ static void copy(const page *p, unsigned k, char *to, const char *from)
     if (to == from)
         return;
     memcpy(to, from, p->size);
-    od_engine_count_page(od_runtime.engine, k, p->size);
+    if (k != od_runtime_outside())
+        od_engine_count_page(od_runtime.engine, k, p->size);
 }
 
 /* Where it is current, while it has no writer; NULL: its contents may be any. */
@@ -178,7 +163,7 @@ static unsigned may_exceed(unsigned k)
 
 static void take_memory(page *p, unsigned k)
 {
-    if ((p->counted & OD_BIT(k)) || has_it_in_its_part(p, k))
+    if (k == od_runtime_outside() || (p->counted & OD_BIT(k)) || has_it_in_its_part(p, k))
         return;
     page *victim;
     bool taken = false;
@@ -195,6 +180,8 @@ static void take_memory(page *p, unsigned k)
 
 static void give_memory(page *p, unsigned k)
 {
+    if (k == od_runtime_outside())
+        od_window_discard(p->window, k, p->base, p->size);
     if (!(p->counted & OD_BIT(k)))
         return;
     p->counted &= ~OD_BIT(k);
@@ -230,7 +217,7 @@ static void leave(page *p, unsigned k)
 static void find_users(page *p)
 {
     for (unsigned k = 0; k < od_runtime.backend.ndevices; k++)
-        if (p->part->window == p->window && granted(p->part, k) != OD_WINDOW_CLOSED) {
+        if (p->part->window == p->window && od_runtime_granted(p->part, k) != OD_WINDOW_CLOSED) {
             p->readers |= OD_BIT(k);
             set_access(p, k);
         }
@@ -317,7 +304,7 @@ static void grant_write(page *p, unsigned k)
         return;
     stop_writer(p);
     bring(p, k);
-    for (unsigned j = 0; j < od_runtime.backend.ndevices; j++)
+    for (unsigned j = 0; j <= od_runtime_outside(); j++)
         if (j != k && ((p->readers & OD_BIT(j)) || p->writer == (int)j))
             revoke(p, j);
     p->readers = OD_BIT(k);
@@ -327,36 +314,13 @@ static void grant_write(page *p, unsigned k)
     set_access(p, k);
 }
 
-/* The window and the device on which an open kernel's fault may be. */
-static od_window *find_window(uintptr_t at, unsigned *k, uintptr_t *host)
-{
-    for (*k = 0; *k < od_runtime.backend.ndevices; ++*k)
-        for (unsigned t = 0; t < device[*k].count; t++)
-            for (uint32_t i = 0; i < device[*k].task[t]->naccess; i++) {
-                od_window *window = device[*k].task[t]->access[i].datum->window;
-                if (window && at - (uintptr_t)window->view[*k].kernel < window->size) {
-                    *host = window->base + (at - (uintptr_t)window->view[*k].kernel);
-                    return window;
-                }
-            }
-    return NULL;
-}
-
-/* Of all kernels that run there: which one it was is not known. */
-static void note_fault(unsigned k, const od_datum *part, const od_fault *fault, const od_touch *touch)
-{
-    od_engine_count_fault(od_runtime.engine, k, part, fault->since_ns);
-    for (unsigned t = 0; t < device[k].count; t++)
-        od_runtime_note_fault(device[k].task[t], touch);
-}
-
 /* A datum that the kernels only seemed to read: where no other device uses it they are its writers from now on. NULL:
  * there is none, or another one does. */
 static const od_datum *open_for_writing(od_window *window, uintptr_t host, unsigned k)
 {
     const od_datum *opened = NULL;
-    for (unsigned t = 0; t < device[k].count; t++) {
-        od_task *task = device[k].task[t];
+    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++) {
+        od_task *task = od_runtime_kernels[k].task[t];
         for (uint32_t i = 0; i < task->naccess; i++) {
             od_datum *d = task->access[i].datum;
             if (d->window != window || !od_datum_contains(d, host))
@@ -405,8 +369,8 @@ static void open_around(const od_task *task, const od_datum *d, unsigned k, od_t
 
 static bool open_for_learning(unsigned k, od_touch *touch)
 {
-    for (unsigned t = 0; t < device[k].count; t++) {
-        const od_task *task = device[k].task[t];
+    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++) {
+        const od_task *task = od_runtime_kernels[k].task[t];
         for (uint32_t i = 0; learns(task) && i < task->naccess; i++) {
             if (!may_open(&task->access[i], touch))
                 continue;
@@ -422,17 +386,17 @@ static od_status serve_locked(const od_fault *fault)
     unsigned k;
     uintptr_t host;
     page *p;
-    od_window *window = find_window(fault->address, &k, &host);
+    od_window *window = od_runtime_find_window(fault->address, &k, &host);
     if (!window)
         return OD_EINVAL;
     od_touch touch = {.window = window, .host = host, .write = fault->write};
-    if (open_for_learning(k, &touch))
+    if (k != od_runtime_outside() && open_for_learning(k, &touch))
         return OD_OK;
-    const od_datum *opened = fault->write ? open_for_writing(window, host, k) : NULL;
+    const od_datum *opened = fault->write && k != od_runtime_outside() ? open_for_writing(window, host, k) : NULL;
     if (opened) {
         touch.opened = opened->base;
         touch.size = opened->size;
-        note_fault(k, opened, fault, &touch);
+        od_runtime_note_faults(k, opened, fault->since_ns, &touch);
         return OD_OK;
     }
     uintptr_t base = od_window_page_begin(host), end = base + od_window_page();
@@ -449,7 +413,7 @@ static od_status serve_locked(const od_fault *fault)
         grant_read(p, k);
     touch.opened = base;
     touch.size = end - base;
-    note_fault(k, p->part, fault, &touch);
+    od_runtime_note_faults(k, p->part, fault->since_ns, &touch);
     return OD_OK;
 }
 
@@ -478,7 +442,7 @@ static void update_around_pages(const od_datum *d, unsigned k, od_piece piece)
         next = od_window_page_begin(at) + od_window_page();
         next = next < end ? next : end;
         if (!find_page(d->window, at))
-            protect(d->window, k, at, next - at, granted(d, k));
+            protect(d->window, k, at, next - at, od_runtime_granted(d, k));
     }
 }
 
@@ -491,7 +455,7 @@ static void update_lent(const od_datum *d, unsigned k)
 
 void od_runtime_hide_part(od_datum *d, unsigned k)
 {
-    if ((d->visible & OD_BIT(k)) && granted(d, k) == OD_WINDOW_CLOSED)
+    if ((d->visible & OD_BIT(k)) && od_runtime_granted(d, k) == OD_WINDOW_CLOSED)
         protect_part(d, k, OD_WINDOW_CLOSED);
     d->visible &= ~OD_BIT(k);
 }
@@ -499,7 +463,7 @@ void od_runtime_hide_part(od_datum *d, unsigned k)
 /* What is current there may as well be read by all, as long as it is: to protect many pages takes time. */
 static od_window_access left(od_datum *d, unsigned k)
 {
-    od_window_access access = granted(d, k);
+    od_window_access access = od_runtime_granted(d, k);
     bool current = (d->valid & OD_BIT(k)) && d->replica[k].state == OD_PRESENT && !d->writers;
     d->visible &= ~OD_BIT(k);
     if (access == OD_WINDOW_OPEN || !current || d->pieces) /* the system keeps a list of what is protected apart */
@@ -517,22 +481,6 @@ static void update(const od_task *task, unsigned k)
         else if (d->window)
             protect_part(d, k, left(d, k));
     }
-}
-
-void od_runtime_open_parts(od_task *task, unsigned k)
-{
-    od_runtime_lock();
-    if (device[k].count == MOST_TASKS)
-        od_fatal("too many kernels run on one device at once");
-    device[k].task[device[k].count++] = task;
-    update(task, k);
-    od_runtime_begin_to_learn(task);
-    for (unsigned t = 0; device[k].count > 1 && t < device[k].count; t++)
-        od_runtime_disturb_learning(device[k].task[t]);
-    for (uint32_t i = 0; learns(task) && i < task->naccess; i++)
-        if (task->access[i].datum->window)
-            protect_part(task->access[i].datum, k, OD_WINDOW_CLOSED);
-    od_runtime_unlock();
 }
 
 static void drop_page(page *p)
@@ -556,19 +504,62 @@ static void settle_pages(unsigned k)
     }
 }
 
+/* What was written there goes to where the contents are; then there is nothing left of it. */
+static void settle(unsigned k)
+{
+    settle_pages(k);
+    if (od_runtime_kernels[k].count)
+        return;
+    device[k].taken = 0;
+    od_turns_end(&turns, k, od_clock_ns());
+}
+
+od_status od_runtime_open_outside(od_task *task)
+{
+    od_status status = OD_OK;
+    od_runtime_lock();
+    for (uint32_t i = 0; i < task->naccess && !status; i++) {
+        od_window *window = task->access[i].datum->window;
+        status = window ? od_window_reserve_outside(window) : OD_OK;
+        if (window && !status)
+            od_faults_add((uintptr_t)window->view[od_runtime_outside()].kernel,
+                          (uintptr_t)window->view[od_runtime_outside()].kernel + window->size);
+    }
+    if (!status)
+        od_runtime_begin_kernel(task, od_runtime_outside());
+    od_runtime_unlock();
+    return status;
+}
+
+void od_runtime_close_outside(od_task *task)
+{
+    od_runtime_lock();
+    od_runtime_end_kernel(task, od_runtime_outside());
+    settle(od_runtime_outside());
+    task->by_pages = true;
+    od_runtime_unlock();
+}
+
+void od_runtime_open_parts(od_task *task, unsigned k)
+{
+    od_runtime_lock();
+    od_runtime_begin_kernel(task, k);
+    update(task, k);
+    od_runtime_begin_to_learn(task);
+    for (unsigned t = 0; od_runtime_kernels[k].count > 1 && t < od_runtime_kernels[k].count; t++)
+        od_runtime_disturb_learning(od_runtime_kernels[k].task[t]);
+    for (uint32_t i = 0; learns(task) && i < task->naccess; i++)
+        if (task->access[i].datum->window)
+            protect_part(task->access[i].datum, k, OD_WINDOW_CLOSED);
+    od_runtime_unlock();
+}
+
 void od_runtime_close_parts(const od_task *task, unsigned k)
 {
     od_runtime_lock();
-    unsigned i = 0;
-    while (device[k].task[i] != task)
-        i++;
-    device[k].task[i] = device[k].task[--device[k].count];
+    od_runtime_end_kernel(task, k);
     update(task, k);
     od_runtime_end_to_learn(task);
-    settle_pages(k);
-    if (device[k].count == 0) {
-        device[k].taken = 0;
-        od_turns_end(&turns, k, od_clock_ns());
-    }
+    settle(k);
     od_runtime_unlock();
 }

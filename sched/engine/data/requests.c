@@ -167,9 +167,19 @@ static bool serve_push(od_engine *e, od_request_item *item)
     return write_into(e, item, holder(e, d));
 }
 
+/* A host task's request is this one, or comes behind it: that task has not begun. */
+static bool precedes_task(const od_request_item *item)
+{
+    while (item && !item->request->task)
+        item = item->next;
+    return item;
+}
+
 static bool serve_settle(od_engine *e, od_request_item *item)
 {
     od_datum *d = item->datum;
+    if (d->exclusive && !precedes_task(item)) /* a copy of what is just being written would be none */
+        return false;
     if (!od_memory_spill(e, d) || d->transfers || in_use(item))
         return false;
     if (!d->bound && d->users == d->host_users)

@@ -25,6 +25,14 @@ for every in 5 2 1; do
         same_output
         stats "stats.host_tasks >= $((every == 1))"
     done
+    for program in array_by_name array_in_parts; do # parts of arrays larger than the memory, by names and by sections
+        plain 0 "$E2E_PROGRAMS/$program"
+        for devices in 1 4; do
+            under 0 FAULTY_EVERY=$every OMPDARTS_MEM=800Ki OMPDARTS_DEVICES=$devices "$E2E_PROGRAMS/$program"
+            same_output
+            stats "stats.host_tasks >= 1" "stats.tasks == totals.tasks + stats.host_tasks"
+        done
+    done
     plain 0 "$E2E_BENCH/sync" --loops 20 1000
     under 0 FAULTY_EVERY=$every "$E2E_BENCH/sync" --loops 20 1000
     same_checksum

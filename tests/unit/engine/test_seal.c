@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { SIZE = 64, BASE = 0x10000, MOST = 16 };
+enum { SIZE = 64, BASE = 0x10000, MOST = 16, LARGE = 128 /* tiles: more than a device has memory for */ };
 
 typedef struct world {
     od_engine *engine;
@@ -289,6 +289,62 @@ static void host_versions_are_waited_for(void **state)
     close_region(0, 1);
 }
 
+static od_task large_task(od_access *access, bool uses_spill)
+{
+    *access = (od_access){.mode = OD_READ_WRITE};
+    assert_int_equal(od_engine_datum(w.engine, BASE, LARGE * (size_t)SIZE, &access->datum), OD_OK);
+    return (od_task){.bound = OD_NOWHERE, .naccess = 1, .access = access, .uses_spill = uses_spill};
+}
+
+/* No device has room for either. What one task did in the spill area while the other one writes the program's memory
+ * would be lost, and a copy that is made meanwhile would count as the contents after the end. */
+static void host_versions_share_nothing(void **state)
+{
+    od_access one_use, other_use;
+    (void)state;
+    open_region(0, LARGE, false);
+    ask(0, LARGE * SIZE, OD_REQUEST_SNAPSHOT);
+    od_task one = large_task(&one_use, false), other = large_task(&other_use, true);
+    od_engine_task_ready(w.engine, &one);
+    settle();
+    assert_ptr_equal(w.started, &one);
+    assert_int_equal(one_use.datum->valid, OD_BIT(OD_HOST));
+    w.ncopied = 0;
+    od_engine_task_ready(w.engine, &other);
+    ask(0, LARGE * SIZE, OD_REQUEST_SETTLE);
+    assert_ptr_equal(w.started, &one);
+    assert_int_equal(w.ncopied, 0);
+    od_engine_task_done(w.engine, &one, OD_OK);
+    settle();
+    assert_ptr_equal(w.started, &other);
+    assert_int_equal(w.ncopied, 1);
+    od_engine_task_done(w.engine, &other, OD_OK);
+    settle();
+    assert_int_equal(other_use.datum->valid, OD_BIT(OD_SPILL));
+    close_region(0, LARGE);
+}
+
+/* It has brought what it needs and done nothing: the contents are where they were. */
+static void what_is_undone_changes_nothing(void **state)
+{
+    (void)state;
+    open_region(0, 1, false);
+    ask(0, SIZE, OD_REQUEST_SNAPSHOT);
+    begin_task(0, OD_READ_WRITE);
+    settle();
+    od_engine_task_done(w.engine, &task, OD_EDEVICE);
+    settle();
+    uint64_t valid = task.access[0].datum->valid;
+    task.undone = true;
+    od_engine_task_done(w.engine, &task, OD_OK);
+    assert_int_equal(tile(0)->valid, valid);
+    od_engine_stats stats;
+    od_engine_stats_get(w.engine, &stats);
+    assert_int_equal(stats.tasks + stats.host_tasks, 0);
+    settle();
+    close_region(0, 1);
+}
+
 static int make_engine(void **state)
 {
     (void)state;
@@ -321,7 +377,8 @@ int main(void)
         TEST(a_load_that_is_under_way_is_waited_for), TEST(nobody_goes_on_before_it_is_sealed),
         TEST(a_region_may_close_meanwhile),           TEST(undefined_contents_need_no_copy),
         TEST(pushes_go_where_the_contents_are),       TEST(contents_that_come_home_are_sealed_again),
-        TEST(host_versions_are_waited_for),
+        TEST(host_versions_are_waited_for),           TEST(host_versions_share_nothing),
+        TEST(what_is_undone_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,6 +125,25 @@ static void spans_count_whole_pages(void **state)
     od_window_release(w);
 }
 
+static void there_is_one_view_outside_of_the_devices(void **state)
+{
+    size_t page = od_window_page();
+    uintptr_t base = 16 * page + 24;
+    od_window *w = make(base, 3 * page);
+    (void)state;
+    assert_null(w->view[NDEVICES].kernel);
+    assert_int_equal(od_window_reserve_outside(w), OD_OK);
+    char *kernel = w->view[NDEVICES].kernel;
+    assert_int_equal(od_window_reserve_outside(w), OD_OK);
+    assert_ptr_equal(kernel, w->view[NDEVICES].kernel);
+    assert_ptr_equal(kernel + page, od_window_kernel(w, NDEVICES, base + page));
+    assert_false(is_readable(kernel));
+    *od_window_copies(w, NDEVICES, base) = 7;
+    assert_int_equal(od_window_protect(w, NDEVICES, base, 1, OD_WINDOW_READABLE), OD_OK);
+    assert_int_equal(*kernel, 7);
+    od_window_release(w);
+}
+
 static od_status refuse_second(void *state, unsigned k, size_t bytes, od_window_view *view)
 {
     return k ? OD_EDEVICE : od_host_windows.reserve(state, k, bytes, view);
@@ -148,6 +167,7 @@ int main(void)
         cmocka_unit_test(only_touched_pages_are_protected),
         cmocka_unit_test(discarded_pages_are_empty),
         cmocka_unit_test(spans_count_whole_pages),
+        cmocka_unit_test(there_is_one_view_outside_of_the_devices),
         cmocka_unit_test(a_window_that_one_device_refuses_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The kernels that run with parts of arrays, by device, and outside of all. Under the lock. */
+#include "omp_ext/runtime/internal.h"
+
+#include "omp_ext/process/fatal.h"
+
+od_running_kernels od_runtime_kernels[OD_RUNTIME_VIEWS];
+
+unsigned od_runtime_outside(void)
+{
+    return od_runtime.backend.ndevices;
+}
+
+void od_runtime_begin_kernel(od_task *task, unsigned k)
+{
+    if (od_runtime_kernels[k].count == OD_MOST_KERNELS)
+        od_fatal("too many kernels run on one device at once");
+    od_runtime_kernels[k].task[od_runtime_kernels[k].count++] = task;
+}
+
+void od_runtime_end_kernel(const od_task *task, unsigned k)
+{
+    unsigned i = 0;
+    while (od_runtime_kernels[k].task[i] != task)
+        i++;
+    od_runtime_kernels[k].task[i] = od_runtime_kernels[k].task[--od_runtime_kernels[k].count];
+}
+
+od_window_access od_runtime_granted(const od_datum *d, unsigned k)
+{
+    od_window_access access = OD_WINDOW_CLOSED;
+    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++)
+        for (uint32_t i = 0; i < od_runtime_kernels[k].task[t]->naccess; i++) {
+            const od_access *a = &od_runtime_kernels[k].task[t]->access[i];
+            od_window_access own = (a->mode & OD_WRITE) ? OD_WINDOW_OPEN : OD_WINDOW_READABLE;
+            if (a->datum == d && own > access)
+                access = own;
+        }
+    return access;
+}
+
+od_window *od_runtime_find_window(uintptr_t at, unsigned *k, uintptr_t *host)
+{
+    for (*k = 0; *k <= od_runtime_outside(); ++*k)
+        for (unsigned t = 0; t < od_runtime_kernels[*k].count; t++)
+            for (uint32_t i = 0; i < od_runtime_kernels[*k].task[t]->naccess; i++) {
+                od_window *window = od_runtime_kernels[*k].task[t]->access[i].datum->window;
+                if (window && at - (uintptr_t)window->view[*k].kernel < window->size) {
+                    *host = window->base + (at - (uintptr_t)window->view[*k].kernel);
+                    return window;
+                }
+            }
+    return NULL;
+}
+
+void od_runtime_note_faults(unsigned k, const od_datum *part, uint64_t since_ns, const od_touch *touch)
+{
+    if (k == od_runtime_outside())
+        return;
+    od_engine_count_fault(od_runtime.engine, k, part, since_ns);
+    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++)
+        od_runtime_note_fault(od_runtime_kernels[k].task[t], touch);
+}

@@ -134,6 +134,8 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
     } else if (t->failed && place != OD_HOST) { /* devices cannot run it, with or without room */
         t->uses_spill = false;
         od_host_wait(e, t);
+        for (uint32_t i = 0; i < t->naccess; i++) /* requests have waited for its use of the replicas */
+            od_request_advance(e, t->access[i].datum);
     } else {
         if (place != OD_HOST)
             od_recipe_note(e, t);

@@ -200,7 +200,7 @@ static bool serve_snapshot(od_engine *e, od_request_item *item)
         d->valid &= ~host;
         return true;
     }
-    if (d->writers) /* it is about to count elsewhere, or the program's memory is being written by a host version */
+    if (d->writers && !precedes_task(item)) /* it is about to count elsewhere, or a host version writes it just now */
         return item->request->inside;
     if (!od_memory_spill(e, d) || d->transfers)
         return false;

@@ -324,6 +324,29 @@ static void host_versions_share_nothing(void **state)
     close_region(0, LARGE);
 }
 
+/* A request of the program's is under way when the task begins to wait for its data, behind the request that seals
+ * them: neither waits for the other. */
+static void tasks_that_have_not_begun_are_not_waited_for(void **state)
+{
+    od_access access;
+    od_request *settles, *seals;
+    (void)state;
+    open_region(0, LARGE, false);
+    ask(0, LARGE * SIZE, OD_REQUEST_SNAPSHOT);
+    assert_int_equal(od_engine_range_request(w.engine, BASE, LARGE * SIZE, OD_REQUEST_WRITE, &settles), OD_OK);
+    od_engine_request(w.engine, settles);
+    assert_int_equal(w.ntransfers, 1); /* to the program's memory */
+    assert_int_equal(od_engine_range_request(w.engine, BASE, LARGE * SIZE, OD_REQUEST_SNAPSHOT, &seals), OD_OK);
+    od_engine_request(w.engine, seals);
+    od_task one = large_task(&access, false);
+    od_engine_task_ready(w.engine, &one);
+    settle();
+    assert_ptr_equal(w.started, &one);
+    od_engine_task_done(w.engine, &one, OD_OK);
+    settle();
+    close_region(0, LARGE);
+}
+
 /* It has brought what it needs and done nothing: the contents are where they were. */
 static void what_is_undone_changes_nothing(void **state)
 {
@@ -343,6 +366,35 @@ static void what_is_undone_changes_nothing(void **state)
     assert_int_equal(stats.tasks + stats.host_tasks, 0);
     settle();
     close_region(0, 1);
+}
+
+/* It waits for another task before it can run on the host; requests that have waited for its replicas do not. */
+static void requests_go_on_when_a_launch_fails(void **state)
+{
+    od_access uses[2] = {{.mode = OD_READ}, {.mode = OD_READ_WRITE}};
+    od_request *writes;
+    (void)state;
+    open_region(0, 2, false);
+    ask(0, 2 * SIZE, OD_REQUEST_SNAPSHOT);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(od_engine_datum(w.engine, BASE + i * (uintptr_t)SIZE, SIZE, &uses[i].datum), OD_OK);
+    od_task fails = {.bound = OD_NOWHERE, .duration = 1, .naccess = 2, .access = uses};
+    od_engine_task_ready(w.engine, &fails);
+    settle();
+    assert_ptr_equal(w.started, &fails);
+    begin_task(1, OD_READ_WRITE); /* beside it, on the same replica */
+    assert_int_equal(od_engine_range_request(w.engine, BASE, SIZE, OD_REQUEST_WRITE, &writes), OD_OK);
+    od_engine_request(w.engine, writes);
+    settle();
+    unsigned before = w.nrequests;
+    od_engine_task_done(w.engine, &fails, OD_EDEVICE);
+    settle();
+    assert_ptr_equal(w.started, &task);
+    assert_int_equal(w.nrequests, before + 1);
+    end_task();
+    assert_ptr_equal(w.started, &fails);
+    od_engine_task_done(w.engine, &fails, OD_OK);
+    close_region(0, 2);
 }
 
 static int make_engine(void **state)
@@ -378,7 +430,8 @@ int main(void)
         TEST(a_region_may_close_meanwhile),           TEST(undefined_contents_need_no_copy),
         TEST(pushes_go_where_the_contents_are),       TEST(contents_that_come_home_are_sealed_again),
         TEST(host_versions_are_waited_for),           TEST(host_versions_share_nothing),
-        TEST(what_is_undone_changes_nothing),
+        TEST(what_is_undone_changes_nothing),         TEST(tasks_that_have_not_begun_are_not_waited_for),
+        TEST(requests_go_on_when_a_launch_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

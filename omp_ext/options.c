@@ -212,7 +212,7 @@ static const od_option_spec rows[] = {
      "the longest path of tasks that wait for this one; none ignores them.",
      NULL, od_option_choice, MEMBER(priority)},
     {OD_OPTION_PREFIX "SLICE", "slice", "choice", "off", "slices", "off, auto, or a whole number from 2 to 64",
-     "Synchronous kernels inside data regions, cut into slices of their iterations that run on several devices at once "
+     "Synchronous kernels over whole arrays, cut into slices of their iterations that run on several devices at once "
      "(docs/openmp.md): into so many, or, with auto, as many as there are devices, where that has been measured to be "
      "faster. Twice, three times ... as many where a slice would not fit on a device.",
      NULL, parse_slice, MEMBER(slice)},

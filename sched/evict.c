@@ -53,7 +53,7 @@ bool od_victim_has_no_place(const od_evict_query *query, const od_datum *datum)
 bool od_victim_allowed(const od_evict_query *query, const od_replica *replica)
 {
     const od_datum *datum = replica->datum;
-    if (replica->state != OD_PRESENT || replica->pins > 0 || datum->lent > 0)
+    if (replica->state != OD_PRESENT || replica->pins > 0 || od_datum_is_held(datum))
         return false;
     if ((datum->bound > 0 && datum->home == (int)query->k) || od_victim_has_no_place(query, datum))
         return false;

@@ -190,9 +190,16 @@ long od_nap_until_asked(double left_ns, long least)
     return nap_ns < (double)least ? least : (long)(nap_ns < most ? nap_ns : most);
 }
 
-void od_thread_nap_short(void)
+int od_thread_nap_short(void)
 {
+    int before = prctl(PR_GET_TIMERSLACK);
     prctl(PR_SET_TIMERSLACK, 1000);
+    return before;
+}
+
+void od_thread_nap_as_before(int slack)
+{
+    prctl(PR_SET_TIMERSLACK, (unsigned long)slack);
 }
 
 /* --- the order of locks ------------------------------------------------------- */

@@ -47,7 +47,8 @@ void od_thread_admit_cancellation(int before);
 /* Waits for it, for `ns` (below a second) at most; a thread that does so often calls od_thread_nap_short() first: by
  * default a wait takes 50 us longer. */
 void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns);
-void od_thread_nap_short(void);
+int od_thread_nap_short(void); /* returns what the other one takes, for a thread of the program */
+void od_thread_nap_as_before(int slack);
 /* How long to nap before asking whether something has ended that is predicted to do so in `left_ns`: half of that, so
  * that the questions become more frequent towards its end. What is late is asked more and more seldom. `least` ns at
  * least. */

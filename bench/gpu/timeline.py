@@ -18,6 +18,8 @@ import sys
 import tempfile
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2]
+PRODUCT = ("kernels/program.c", "common/check.c", "common/command.c", "common/memory.c", "common/random.c", "gpu/cuda.c",
+           "gpu/device.c", "kernels/gpu_blas.c")
 TILE = 192  # its bytes are above what is copied through small buffers; the time they take is given
 
 
@@ -28,11 +30,11 @@ def cached(build, name):
     return found.group(1) if found else None
 
 
-def compile_program(options, folder):
-    build, program = options.build, folder / "gemm3d"
+def compile_program(options, folder, name="kernels/gemm3d.c", more=PRODUCT):
+    """A source of bench/, and others of which it needs."""
+    build, program = options.build, folder / pathlib.Path(name).stem
     llvm, openblas = options.llvm or cached(build, "OMPDARTS_LLVM_ROOT") or "/usr/lib/llvm-19", cached(build, "OMPDARTS_OPENBLAS")
-    files = [SOURCES / "bench" / name for name in ("kernels/gemm3d.c", "kernels/program.c", "common/check.c",
-                                                  "common/command.c", "common/memory.c", "common/random.c", "gpu/cuda.c", "gpu/device.c", "kernels/gpu_blas.c")]
+    files = [SOURCES / "bench" / source for source in (name, *more)]
     folders = [word for path in (f"{llvm}/lib", options.libomp or f"{llvm}/lib") for word in (f"-L{path}", f"-Wl,-rpath,{path}")]
     subprocess.run([f"{llvm}/bin/clang", "-O2", "-fopenmp", "-w", "--offload-arch=sm_90", "-nogpulib", "-DBENCH_GPU",
                     f"--cuda-path={build}/cuda_toolkit", f"-I{SOURCES}", f"-I{SOURCES}/omp_ext/hooks",
@@ -71,12 +73,17 @@ def busy(options, program, sched, kernel, part, cache, measures=False):
     return options.n ** 3 * kernel_s / line["seconds"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def add_common_options(parser):
     parser.add_argument("--build", type=lambda text: pathlib.Path(text).resolve(), default=SOURCES / "build",
                         help="default: build/")
     parser.add_argument("--llvm", metavar="FOLDER", help="whose clang and plug-in (default: the build's)")
     parser.add_argument("--libomp", metavar="FOLDER", help="with libomp (default: of that LLVM)")
+    parser.add_argument("--ordinary", action="store_true", help="no real-time priority")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_common_options(parser)
     parser.add_argument("--n", type=int, default=16, help="tiles per side (default: 16)")
     parser.add_argument("--load", type=float, default=0.305, help="of a tile, ms (default: 0.305)")
     parser.add_argument("--pin", type=float, default=0.15, help="speed of pinning, in that of the link (default: 0.15)")
@@ -85,7 +92,6 @@ def main():
     parser.add_argument("--parts", default="1,2,4,8,16", help="of the data that fit into memory (default: 1,2,4,8,16)")
     parser.add_argument("--scheds", default="darts,stationary", help="policies (default: darts,stationary)")
     parser.add_argument("--slow", type=float, default=1, metavar="N")
-    parser.add_argument("--ordinary", action="store_true", help="no real-time priority")
     parser.add_argument("--trace", metavar="FOLDER")
     options = parser.parse_args()
     if options.trace:

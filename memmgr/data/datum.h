@@ -67,6 +67,7 @@ typedef struct od_replica {
     uint32_t loads;         /* how often it was loaded here, so that reloads can be counted */
     od_patches *patches;    /* what tasks have had written to its words (memmgr/data/relocation.h), or NULL; owned */
     od_replica_state state;
+    od_window_access shown; /* the driver's, of a part: what kernels can do with it (omp_ext/runtime/parts/shown.c) */
 } od_replica;
 
 typedef struct od_region {
@@ -124,10 +125,12 @@ struct od_datum {
     uint32_t nreplicas;  /* not absent */
     uint32_t nawaiting;  /* replicas with awaits_source */
     uint32_t lent;       /* pages that running kernels touch without having named it (sched/engine/data/pages.c) */
-    uint64_t visible;    /* devices whose kernels can read it in its window without using it */
+    uint64_t visible;    /* the driver's: devices on which it is not closed in its window */
+    od_node shown;       /* in the driver's list of such parts */
     uint32_t bound;      /* device addresses of it that the program holds */
     int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
     bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses are incomplete: copy in and out */
+    bool updating;       /* part of it goes from the program's memory into its copies: nobody begins to use it */
     bool used;           /* again, since it was made or looked at in the list of idle ones */
     bool touched;        /* the driver may keep something about its host memory (od_driver_ops.release_host) */
     bool discarding;     /* its region has closed without `from`: the host's contents count, nothing is written back */
@@ -163,6 +166,12 @@ static inline bool od_datum_is_expected(const od_datum *datum, unsigned k)
 static inline bool od_datum_is_dirty(const od_datum *datum, unsigned k)
 {
     return datum->valid == OD_BIT(k);
+}
+
+/* True while none may begin to use it, and its replicas stay. */
+static inline bool od_datum_is_held(const od_datum *datum)
+{
+    return datum->lent || datum->updating;
 }
 
 /* True where its contents are nowhere, and are made again when somebody needs them. */

@@ -145,12 +145,12 @@ static od_status take_keep(const char *text, void *value)
 
 static const od_option_word words[] = {{"pin", take_pin}, {"loads", take_loads}, {"keep", take_keep}, {0}};
 
-/* Half of the machine's memory, unless the user says how much. */
-static size_t pin_budget(const cuda_settings *settings)
+/* Of the machine's memory, which virtual machines get more of while they run. */
+static size_t half_of_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t physical = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
-    return settings->pin == PIN_AUTO ? physical / 2 : settings->pin;
+    return physical / 2;
 }
 
 /* --- opening ---------------------------------------------------------------- */
@@ -198,6 +198,7 @@ static od_status check_reach(od_backend *backend, const od_backend_request *requ
 static od_status open_cuda(od_backend *backend, const od_backend_request *request, char *error, size_t size)
 {
     const cuda_settings *settings = request->settings;
+    bool share = settings->pin == PIN_AUTO; /* the user has not said how much */
     module m;
     gpus found;
     unsigned count;
@@ -209,7 +210,8 @@ static od_status open_cuda(od_backend *backend, const od_backend_request *reques
     od_cuda_config config = {.interface_version = OD_BACKEND_INTERFACE,
                              .ndevices = request->ndevices,
                              .ordinals = found.ordinals,
-                             .pin_budget = pin_budget(settings),
+                             .pin_budget = share ? half_of_memory() : settings->pin,
+                             .pin_budget_now = share ? half_of_memory : NULL,
                              .pin_first = settings->loads,
                              .pin_wanted = settings->pin > 0,
                              .pin_keep = settings->keep,

@@ -7,6 +7,7 @@
 #include "memmgr/window/host.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -55,5 +56,23 @@ static od_status host_discard(void *state, unsigned k, char *copies, size_t byte
     return madvise(copies, bytes, MADV_REMOVE) ? OD_EDEVICE : OD_OK;
 }
 
-const od_window_ops od_host_windows = {
-    .reserve = host_reserve, .give_back = host_give_back, .protect = host_protect, .discard = host_discard};
+/* The system's limit of mappings, but for what the rest of the process may need: a range that is protected apart is
+ * one, and what is behind it another one. */
+static size_t host_most_ranges(void *state)
+{
+    enum { USUAL = 65530 };
+    unsigned long most = USUAL;
+    (void)state;
+    FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
+    if (file && fscanf(file, "%lu", &most) != 1)
+        most = USUAL;
+    if (file)
+        fclose(file);
+    return (most - most / 8) / 2;
+}
+
+const od_window_ops od_host_windows = {.reserve = host_reserve,
+                                       .give_back = host_give_back,
+                                       .protect = host_protect,
+                                       .discard = host_discard,
+                                       .most_ranges = host_most_ranges};

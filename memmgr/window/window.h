@@ -29,7 +29,12 @@ typedef struct od_window_view {
     char *copies;
 } od_window_view;
 
-typedef enum od_window_access { OD_WINDOW_CLOSED, OD_WINDOW_READABLE, OD_WINDOW_OPEN } od_window_access;
+typedef enum od_window_access {
+    OD_WINDOW_CLOSED,
+    OD_WINDOW_READABLE,
+    OD_WINDOW_OPEN,
+    OD_WINDOW_MIXED, /* page by page, as far as anybody knows; nothing to ask for */
+} od_window_access;
 
 /* A back-end's part of it. */
 typedef struct od_window_ops {
@@ -41,6 +46,8 @@ typedef struct od_window_ops {
      * more. */
     od_status (*protect)(void *state, unsigned k, char *kernel, size_t bytes, od_window_access access);
     od_status (*discard)(void *state, unsigned k, char *copies, size_t bytes);
+    /* How many ranges, of all windows and devices together, may be protected in another way than what is around. */
+    size_t (*most_ranges)(void *state);
 } od_window_ops;
 
 typedef struct od_window {

@@ -323,6 +323,12 @@ void od_data_begin(const od_map_args *args, const od_structs *structs)
     finish_pending(&p);
 }
 
+void od_data_hold(const od_map_args *args)
+{
+    od_reservation_give_up();
+    free(open_regions(args).wish);
+}
+
 void od_data_end(const od_map_args *args)
 {
     if (od_self.shown && od_shows_own_data(args)) {

@@ -10,6 +10,9 @@
 #include "omp_ext/maps/structs/structs.h"
 
 void od_data_begin(const od_map_args *args, const od_structs *structs);
+/* Likewise for the time of a construct whose thread waits for it: the host writes nothing meanwhile, so its contents
+ * are not kept apart. */
+void od_data_hold(const od_map_args *args);
 void od_data_end(const od_map_args *args);
 void od_data_update(const od_map_args *args);
 

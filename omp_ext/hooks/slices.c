@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What kernels that run in slices ask libomp: which iterations are theirs, and to be alone. See slice.h. */
+#include "omp_ext/hooks/sync/scope.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/slices/slice.h"
 
@@ -17,6 +18,8 @@ static bool see_loop(const od_slice *slice, int32_t schedule, bool plain, uint64
 {
     bool chunks = (schedule & ~MODIFIERS) == DISTRIBUTE_CHUNKED;
     bool known = !chunks && plain && n == slice->trip_count;
+    if (slice->teams)
+        atomic_fetch_add_explicit(slice->teams, 1, memory_order_relaxed);
     od_slice_see(chunks ? OD_SEEN_CHUNKS : known ? OD_SEEN_LOOP : OD_SEEN_OTHER);
     return !chunks && plain;
 }
@@ -60,39 +63,56 @@ STATIC_INIT(__kmpc_for_static_init_8u, uint64_t, int64_t)
 
 /* --- critical sections ----------------------------------------------------------- */
 
-static void before_section(void)
-{
-    od_slice_see(OD_SEEN_CRITICAL);
-    od_slice_lock();
-}
-
 void __kmpc_critical(od_ident *ident, int32_t gtid, void *lock)
 {
-    if (od_slice_concerns())
-        before_section();
+    od_slice_begin_section();
     REAL(__kmpc_critical)(ident, gtid, lock);
 }
 
 void __kmpc_critical_with_hint(od_ident *ident, int32_t gtid, void *lock, uint32_t hint)
 {
-    if (od_slice_concerns())
-        before_section();
+    od_slice_begin_section();
     REAL(__kmpc_critical_with_hint)(ident, gtid, lock, hint);
 }
 
-/* Ours, too, is open until the end of the outermost section that has begun in slices. */
 void __kmpc_end_critical(od_ident *ident, int32_t gtid, void *lock)
 {
-    if (!od_self.slice_locks) {
-        REAL(__kmpc_end_critical)(ident, gtid, lock);
-        return;
-    }
     REAL(__kmpc_end_critical)(ident, gtid, lock);
-    od_slice_unlock();
+    od_slice_end_section();
 }
 
 void __kmpc_end_reduce_nowait(od_ident *ident, int32_t gtid, void *lock)
 {
-    od_slice_unlock();
+    od_slice_has_reduced();
     REAL(__kmpc_end_reduce_nowait)(ident, gtid, lock);
+}
+
+/* --- numbers --------------------------------------------------------------------- */
+
+/* Of gcc's runtime for callers that use that one. */
+static int ask(od_scoped *entry, const void *caller)
+{
+    od_slice_asks_number();
+    int (*real)(void) = (int (*)(void))(uintptr_t)od_scope_recall(entry, caller);
+    return real ? real() : 0;
+}
+
+int omp_get_team_num(void)
+{
+    static od_scoped self = {.name = "omp_get_team_num"};
+    return ask(&self, __builtin_return_address(0));
+}
+
+int omp_get_thread_num(void)
+{
+    static od_scoped self = {.name = "omp_get_thread_num"};
+    return ask(&self, __builtin_return_address(0));
+}
+
+int omp_get_ancestor_thread_num(int level)
+{
+    static od_scoped self = {.name = "omp_get_ancestor_thread_num"};
+    od_slice_asks_number();
+    int (*real)(int) = (int (*)(int))(uintptr_t)od_scope_recall(&self, __builtin_return_address(0));
+    return real ? real(level) : level ? -1 : 0;
 }

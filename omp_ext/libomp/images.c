@@ -17,6 +17,7 @@
 typedef struct image {
     struct image *next;
     od_bin_desc *desc;
+    uint64_t build; /* of its device code, a hash; 0: not asked for yet */
 } image;
 
 static od_lock lock = OD_LOCK_OF(OD_LOCK_IMAGES); /* protects the list; nothing is allocated under it */
@@ -69,6 +70,34 @@ const char *od_images_kernel_name(const void *kernel)
         continue;
     od_lock_give(&lock);
     return name;
+}
+
+/* FNV-1a. */
+static uint64_t hash_of(const od_bin_desc *desc)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (int32_t n = 0; n < desc->count; n++) {
+        const unsigned char *at = desc->images[n].image_start, *end = desc->images[n].image_end;
+        while (at < end)
+            hash = (hash ^ *at++) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+uint64_t od_images_kernel_build(const void *kernel)
+{
+    const char *name = NULL;
+    uint64_t build = 0;
+    od_lock_take(&lock);
+    image *i = images;
+    while (i && !od_image_names_kernel(i->desc, kernel, &name))
+        i = i->next;
+    if (i && !i->build)
+        i->build = hash_of(i->desc);
+    if (i)
+        build = i->build;
+    od_lock_give(&lock);
+    return build;
 }
 
 /* Of what clang writes into an image beside each kernel: its ConfigurationEnvironmentTy. */

@@ -33,6 +33,9 @@ bool od_images_are_only(const od_bin_desc *desc);
  * called from a signal handler that interrupts the program's own code. */
 const char *od_images_kernel_name(const void *kernel);
 
+/* Tells the device code that has the kernel from what it was before it was compiled anew. 0: there is none. */
+uint64_t od_images_kernel_build(const void *kernel);
+
 /* Calls visit with the name of every target region. */
 void od_images_visit_kernels(void (*visit)(const char *name, void *arg), void *arg);
 

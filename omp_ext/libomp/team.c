@@ -309,9 +309,14 @@ static void take_out(od_team *team, od_member *member, od_sleeper *s)
 
 /* One sleeper of a team that has tasks is the keeper: it looks itself now and then. Nothing needs that, unless a task
  * comes into a queue in a way that we do not see. */
-static void sleep_locked(od_team *team, od_sleeper *s)
+static void sleep_locked(od_team *team, od_sleeper *s, long nap_ns)
 {
     bool keeps = !team->has_keeper && atomic_load(&team->has_tasks);
+    if (nap_ns) {
+        od_condition_nap(&s->wake, &team->lock, nap_ns);
+        s->woken = true;
+        return;
+    }
     if (!keeps) {
         od_condition_wait(&s->wake, &team->lock);
         return;
@@ -322,7 +327,8 @@ static void sleep_locked(od_team *team, od_sleeper *s)
     s->woken = true;
 }
 
-static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t news)
+/* `nap_ns` not 0: no longer than that. */
+static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t news, long nap_ns)
 {
     od_team *team = member->team;
     od_sleeper s = {.woken = false};
@@ -331,7 +337,7 @@ static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t ne
     od_lock_take(&team->lock);
     link_in(team, member, &s);
     while (!s.woken && !has_posted_for(member) && !goal->reached(goal) && atomic_load(&team->news) == news)
-        sleep_locked(team, &s);
+        sleep_locked(team, &s, nap_ns);
     take_out(team, member, &s);
     od_lock_give(&team->lock);
     pthread_cond_destroy(&s.wake);
@@ -350,6 +356,13 @@ static bool pass_on_between(od_member *member)
     return any;
 }
 
+static const od_team_duty *duty;
+
+void od_team_set_duty(const od_team_duty *of_threads)
+{
+    duty = of_threads;
+}
+
 static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
 {
     uint64_t since_ns = 0;
@@ -362,13 +375,14 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
         }
         if (goal->reached(goal))
             return;
+        long nap_ns = member->counts ? duty->ask() : 0;
         uint64_t now = od_clock_ns();
         since_ns = since_ns ? since_ns : now;
-        if (now - since_ns < SPIN_NS || !od_runtime_offloads()) {
+        if (nap_ns ? nap_ns == 1 : now - since_ns < SPIN_NS || !od_runtime_offloads()) {
             sched_yield();
             continue;
         }
-        sleep_until_told(member, goal, news);
+        sleep_until_told(member, goal, news, nap_ns);
         since_ns = 0;
     }
 }
@@ -377,7 +391,9 @@ void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
 {
     od_libomp_count(&od_libomp_counted.waits);
     atomic_fetch_add(&member->team->waiting, 1);
+    duty->begin();
     wait_for(member, ident, goal);
+    duty->end();
     atomic_fetch_sub(&member->team->waiting, 1);
     while (od_team_pass_on(member)) /* of what the program has fulfilled since the last look */
         continue;

@@ -93,6 +93,15 @@ typedef struct od_goal {
     const atomic_bool *flag;
 } od_goal;
 
+/* What threads do for the devices while they wait. Set once, before the first wait. */
+typedef struct od_team_duty {
+    void (*begin)(void);
+    /* Returns the nanoseconds after which it is to be called again; 1: at once; 0: there is nothing to do. */
+    long (*ask)(void);
+    void (*end)(void);
+} od_team_duty;
+void od_team_set_duty(const od_team_duty *duty);
+
 /* An unused team. Never fails. */
 od_team *od_team_take(void);
 void od_team_give_back(od_team *team);

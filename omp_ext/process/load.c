@@ -117,6 +117,7 @@ static void configure(void)
         od_process_self.start = od_runtime_start;
         od_process_self.revive = od_runtime_revive;
         od_detach_at_thread_end(od_runtime_synchronise);
+        od_team_set_duty(&od_runtime_duty);
         atomic_store(&od_process_self.activity, OD_UNSTARTED);
         atomic_store(&od_runtime_watches, true);
     }

@@ -144,8 +144,11 @@ void od_runtime_begin_to_end(int status, void *arg)
 {
     bool idle;
     (void)arg;
-    if (getpid() != od_runtime.process || atomic_load(&od_process_self.activity) != OD_ON ||
-        atomic_exchange(&od_process_self.ending, true))
+    if (getpid() != od_runtime.process)
+        return;
+    if (atomic_load(&od_process_self.activity) == OD_UNSTARTED)
+        od_team_abandon_all(); /* of the program's own detached tasks, for which libomp waits when it ends */
+    if (atomic_load(&od_process_self.activity) != OD_ON || atomic_exchange(&od_process_self.ending, true))
         return;
     od_lock_take(&od_runtime.lock);
     od_runtime.onlookers++;

@@ -10,6 +10,7 @@
  *   parts/names.c   likewise, around the addresses by which tasks name what they use
  *   parts/touched.c faults of kernels, and what they show
  *   parts/kernels.c kernels with parts that run
+ *   parts/shown.c   what kernels can do with parts
  *   parts/pages.c   what kernels touch of arrays in parts
  *   parts/windows.c arrays in parts
  *   reservations.c  what is granted to host tasks before they run
@@ -180,11 +181,29 @@ od_window *od_runtime_find_window(uintptr_t at, unsigned *k, uintptr_t *host);
 /* Of all kernels that run there: which one it was is not known. */
 void od_runtime_note_faults(unsigned k, const od_datum *part, uint64_t since_ns, const od_touch *touch);
 
+/* --- shown.c, under the lock --- */
+
+/* The pages that the host range touches; ends the program where the system cannot. */
+void od_runtime_protect(const od_window *window, unsigned k, uintptr_t base, size_t size, od_window_access access);
+/* Kernels on device k can do this with it from now on; ends the program where the system cannot. The part is not lent,
+ * here and below. */
+void od_runtime_show(od_datum *datum, unsigned k, od_window_access access);
+/* They can already. */
+void od_runtime_note_shown(od_datum *datum, unsigned k, od_window_access access);
+/* A kernel that has used it, and may have written it, has ended. */
+void od_runtime_leave_part(od_datum *datum, unsigned k, bool written);
+/* It is about to be copied to or from there: nobody writes to it unnoticed. */
+void od_runtime_share_part(od_datum *datum, unsigned k);
+/* It is not there any more: kernels that do not use it cannot read it either. */
+void od_runtime_hide_part(od_datum *datum, unsigned k);
+/* Kernels that do not use it have to ask: on all devices; on one, for all parts of a window, as far as the
+ * system permits. */
+void od_runtime_hide_unused(od_datum *datum);
+void od_runtime_hide_window(const od_window *window, unsigned k);
+
 /* --- pages.c, under the lock --- */
 
 od_status od_runtime_watch_pages(void);
-/* It is not there any more: kernels that do not use it cannot read it either. */
-void od_runtime_hide_part(od_datum *datum, unsigned k);
 
 /* --- reservations.c, under the lock --- */
 
@@ -199,6 +218,8 @@ bool od_runtime_start_retries(void);
 
 /* --- wait.c, under the lock but the first --- */
 
+/* Of threads that wait in their team: they ask for the ends of kernels. Without the lock. */
+extern const od_team_duty od_runtime_duty;
 /* The calling thread will wait for the flag, alone. */
 void od_runtime_prepare_to_wait(const bool *flag);
 /* The calling thread is about to go back to the program: it waits for those that reclaim. */

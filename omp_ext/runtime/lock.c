@@ -48,13 +48,30 @@ static od_status run_job(od_job *job, int place)
     return status;
 }
 
+/* Jobs that the calling thread is to run itself, because its event started them and they do not keep it for long. */
+static _Thread_local struct {
+    bool allowed, running;
+    od_job *first, **last;
+} inline_jobs __attribute__((tls_model("initial-exec")));
+
+static void allow_inline(void)
+{
+    if (inline_jobs.running || inline_jobs.allowed)
+        return;
+    inline_jobs.allowed = true;
+    inline_jobs.first = NULL;
+    inline_jobs.last = &inline_jobs.first;
+}
+
+/* What this starts is begun by the calling thread where it would have to wake another one. */
 static void job_done(od_job *job, od_status status)
 {
     od_runtime.busy--;
+    if (!od_workers_have_me())
+        allow_inline();
     if (!status && !job->task.undone)
         od_runtime_note_duration(job);
     od_engine_task_done(od_runtime.engine, &job->task, status);
-    od_runtime_unlock();
 }
 
 static od_status poll_job(od_job *job)
@@ -67,16 +84,14 @@ static bool job_blocks(const od_job *job, int place)
     return od_runtime.jobs->blocks(job, place);
 }
 
-const od_workers_ops od_runtime_workers_ops = {
-    .blocks = job_blocks, .run = run_job, .poll = poll_job, .done = job_done};
+const od_workers_ops od_runtime_workers_ops = {.blocks = job_blocks,
+                                               .run = run_job,
+                                               .poll = poll_job,
+                                               .done = job_done,
+                                               .release = od_runtime_release,
+                                               .unlock = od_runtime_unlock};
 
 /* --- jobs that the calling thread runs itself ------------------------------- */
-
-/* Jobs that the calling thread is to run itself, because its event started them and they do not keep it for long. */
-static _Thread_local struct {
-    bool allowed, running;
-    od_job *first, **last;
-} inline_jobs __attribute__((tls_model("initial-exec")));
 
 enum { SHORT_RUNS = 8 }; /* so many runs before a kernel's duration is believed */
 static const double short_seconds = 20e-6;
@@ -109,11 +124,9 @@ static void run_inline(od_job *job)
     while (status == OD_EBUSY && is_short(job))
         status = od_runtime.jobs->poll(job);
     od_runtime_lock();
-    if (status != OD_EBUSY) {
+    if (status != OD_EBUSY)
         job_done(job, status);
-        return;
-    }
-    if (od_workers_watch(od_runtime.workers, job))
+    else if (od_workers_watch(od_runtime.workers, job))
         od_fatal("a worker thread could not be started");
     od_runtime_unlock();
 }
@@ -218,11 +231,7 @@ od_engine *od_runtime_lock(void)
 od_engine *od_runtime_lock_inline(void)
 {
     od_engine *engine = od_runtime_lock();
-    if (!inline_jobs.running) {
-        inline_jobs.allowed = true;
-        inline_jobs.first = NULL;
-        inline_jobs.last = &inline_jobs.first;
-    }
+    allow_inline();
     return engine;
 }
 

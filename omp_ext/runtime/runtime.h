@@ -130,9 +130,9 @@ bool od_runtime_may_only_read(const void *kernel, int32_t argument);
  * that, count 0: nothing yet. What its kernel touches will be learnt. Under the lock. */
 od_strides od_runtime_strides(od_launch *launch, const od_window *window, int32_t argument, uintptr_t name);
 void od_runtime_free_names(od_names *names); /* may be NULL */
-/* A kernel that uses parts is about to run on device k; it has ended. */
+/* A kernel that uses parts is about to run on device k; it has ended, or has `failed` to be launched. */
 void od_runtime_open_parts(od_task *task, unsigned k);
-void od_runtime_close_parts(const od_task *task, unsigned k);
+void od_runtime_close_parts(const od_task *task, unsigned k, bool failed);
 /* Likewise of a task on the host whose kernel runs in memory that no device's limit counts, at these addresses.
  * OD_EDEVICE: there are none. What it writes is where the parts' contents are when it has been closed. */
 od_status od_runtime_open_outside(od_task *task);

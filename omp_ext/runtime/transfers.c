@@ -34,12 +34,24 @@ void od_runtime_submit_transfer(od_transfer *transfer)
         od_transfer_submit(od_runtime.transfers, transfer);
 }
 
+/* Contents that are in two places stay the same. */
+static void share(const od_transfer *transfer)
+{
+    if (!transfer->datum->window)
+        return;
+    if (transfer->from < OD_SPILL)
+        od_runtime_share_part(transfer->datum, (unsigned)transfer->from);
+    if (transfer->to < OD_SPILL)
+        od_runtime_share_part(transfer->datum, (unsigned)transfer->to);
+}
+
 void od_runtime_start_transfer(void *driver, od_transfer *transfer)
 {
     (void)driver;
     if (od_runtime.stopping)
         return;
     od_runtime.busy++;
+    share(transfer);
     if (transfer->to == OD_HOST) {
         od_check_before_store(transfer->datum);
         prepare_landing(transfer);

@@ -108,6 +108,35 @@ void od_runtime_wait(const bool *flag)
     od_thread_note_grant(false);
 }
 
+/* --- while libomp's waits are waited for --------------------------------------- */
+
+/* Not where the thread is in the middle of something on a device; in the child of a fork nothing is under way. */
+static bool may_ask(void)
+{
+    bool is_on = atomic_load_explicit(&od_process_self.activity, memory_order_acquire) == OD_ON;
+    return is_on && od_workers_have_jobs_going(od_runtime.workers) && od_self.mode == OD_PLAIN && !od_self.entered;
+}
+
+/* What has completed is left with the teams. */
+static long ask(void)
+{
+    if (!may_ask())
+        return 0;
+    bool was = od_thread_at_scheduling_point(false);
+    od_runtime_enter_libomptarget();
+    long nap_ns = od_workers_ask(od_runtime.workers);
+    od_runtime_leave_libomptarget();
+    od_thread_at_scheduling_point(was);
+    return nap_ns;
+}
+
+static void end_wait(void)
+{
+    od_workers_end_wait(od_runtime.workers);
+}
+
+const od_team_duty od_runtime_duty = {.begin = od_workers_begin_wait, .ask = ask, .end = end_wait};
+
 /* Seconds are the process's own: what has not had its turn yet is waited for. */
 bool od_runtime_wait_patiently(bool (*condition)(const void *arg), const void *arg)
 {

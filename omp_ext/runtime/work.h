@@ -71,9 +71,9 @@ typedef enum od_job_kind {
 /* What page faults have shown of one run of a slice (omp_ext/slices/footprint.h). */
 enum { OD_TOUCHED_ARGUMENTS = 32, OD_FEW_PAGES = 16 };
 typedef struct od_touched_pages {
-    od_page_set read;    /* or opened to be read, with others */
-    od_page_set written;
-    od_page_set opened;  /* to be written, with others */
+    od_page_set read, written;
+    od_page_set ahead;   /* opened to be read, with others, which it may do without */
+    od_page_set opened;  /* likewise to be written */
     unsigned scattered;  /* faults beside no other page of theirs */
     uintptr_t lowest;    /* address that was written; 0: none */
 } od_touched_pages;

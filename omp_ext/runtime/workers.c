@@ -18,7 +18,9 @@ typedef struct queue {
     od_job *first, **last;
     od_job *under_way; /* that go on by themselves, the oldest first; while a thread asks them it has them to itself */
     unsigned idle;     /* threads that will look at the queue before they sleep */
-    unsigned asking;   /* of these, threads that will ask the jobs under way */
+    unsigned asking;   /* of these, one that will ask the jobs under way, or look whether they are asked */
+    const void *asker; /* a thread that waits and will ask them until this time, or NULL */
+    uint64_t asks_until_ns;
     uint64_t end_ns;   /* of the last one of these jobs: the next one begins then */
     pthread_cond_t wake;
     int place;
@@ -37,13 +39,16 @@ struct od_workers {
     bool ends;          /* those that have nothing to do are to end */
     pthread_cond_t ended_one;
     const od_workers_ops *ops;
-    uint64_t wakes; /* bit i: queue i has a new job */
+    atomic_uint going; /* jobs under way, of all queues */
+    uint64_t wakes;    /* bit i: queue i has a new job */
     unsigned nplaces;
     queue queue[];
 };
 
 enum {
     NAP_NS = 5000,           /* the shortest between two questions */
+    NEAR_NS = 20000,         /* about what it takes to wake a thread */
+    PROMISE_NS = 300000,     /* a thread that waits and has not asked for so long is in a task of the program's */
     WORKER_SPACE = 64 << 20, /* bytes: its stack, and some for what its jobs call (OpenBLAS: up to 128 MB a caller) */
 };
 
@@ -85,6 +90,12 @@ static void append(od_job **list, od_job *jobs)
     *list = jobs;
 }
 
+static void add_under_way(queue *q, od_job *job)
+{
+    append(&q->under_way, job);
+    atomic_fetch_add_explicit(&q->workers->going, 1, memory_order_relaxed);
+}
+
 /* The calling thread may be away until others' jobs have ended: another one has to look after these. Where no more
  * threads can be had they wait for it. */
 static void leave_to_others(queue *q)
@@ -111,15 +122,16 @@ static void run(queue *q, od_job *job)
     od_lock_take(w->lock);
     q->idle += blocks; /* before the next job is started: it may be for this thread */
     if (status == OD_EBUSY) {
-        append(&q->under_way, job);
+        add_under_way(q, job);
         return;
     }
     w->ops->done(job, status);
+    w->ops->unlock();
     od_lock_take(w->lock);
 }
 
-/* Asks each job under way whether it has ended. Without the lock between the answers. */
-static void poll_all(queue *q)
+/* Asks each job under way whether it has ended. `unlock` gives the lock back between the answers. */
+static void poll_all(queue *q, void (*unlock)(void))
 {
     od_workers *w = q->workers;
     od_job *jobs = q->under_way;
@@ -133,34 +145,128 @@ static void poll_all(queue *q)
             continue;
         }
         *at = job->next;
+        atomic_fetch_sub_explicit(&w->going, 1, memory_order_relaxed);
         od_lock_take(w->lock);
         q->end_ns = od_clock_ns();
         w->ops->done(job, status);
+        unlock();
     }
     od_lock_take(w->lock);
     append(&jobs, q->under_way); /* others have started these meanwhile */
     q->under_way = jobs;
 }
 
-/* Until the oldest job is asked again. */
-static long nap_of(const queue *q)
+/* Until the oldest job is to end, as predicted. */
+static double left_ns(const queue *q)
 {
     const od_job *job = q->under_way;
     uint64_t start_ns = job->start_ns > q->end_ns ? job->start_ns : q->end_ns;
-    double end_ns = (double)start_ns + job->task.duration * (double)OD_NS_PER_S;
-    return od_nap_until_asked(end_ns - (double)od_clock_ns(), NAP_NS);
+    return (double)start_ns + job->task.duration * (double)OD_NS_PER_S - (double)od_clock_ns();
 }
 
-/* Until there is something to do: one thread asks the jobs under way now and then. */
+/* Until it is asked again. */
+static long nap_of(const queue *q)
+{
+    return od_nap_until_asked(left_ns(q), NAP_NS);
+}
+
+/* --- threads that wait --------------------------------------------------------- */
+
+static _Thread_local struct {
+    unsigned waits;   /* that the thread is in, one inside of the other */
+    bool promised;    /* to ask some queue */
+    int slack_before; /* of its naps; 0: it has not had any */
+} waiting;
+
+static bool is_promised(const queue *q)
+{
+    return q->asker && q->asks_until_ns > od_clock_ns();
+}
+
+/* True: the calling thread waits, and will ask. */
+static bool promise(queue *q)
+{
+    if (!waiting.waits || (q->asker != &waiting && is_promised(q)))
+        return false;
+    q->asker = &waiting;
+    q->asks_until_ns = od_clock_ns() + PROMISE_NS;
+    return waiting.promised = true;
+}
+
+void od_workers_begin_wait(void)
+{
+    waiting.waits++;
+}
+
+/* Nanoseconds until the next question, without a nap where the end is near: it would be seen as late as a thread takes
+ * to wake up. 0: none is needed. */
+static long ask(queue *q)
+{
+    if (!q->under_way || !promise(q))
+        return 0;
+    poll_all(q, q->workers->ops->release); /* what may follow it could be waiting for the other jobs */
+    promise(q);
+    if (!q->under_way)
+        return 0;
+    double left = left_ns(q);
+    return left < NEAR_NS && left > -NEAR_NS ? 1 : nap_of(q);
+}
+
+bool od_workers_have_jobs_going(const od_workers *w)
+{
+    return atomic_load_explicit(&w->going, memory_order_relaxed) > 0;
+}
+
+long od_workers_ask(od_workers *w)
+{
+    long nap_ns = 0;
+    od_lock_take(w->lock);
+    for (unsigned i = 0; i < w->nplaces; i++) {
+        long own_ns = ask(&w->queue[i]);
+        if (own_ns && (!nap_ns || own_ns < nap_ns))
+            nap_ns = own_ns;
+    }
+    w->ops->unlock();
+    if (nap_ns && !waiting.slack_before)
+        waiting.slack_before = od_thread_nap_short();
+    return nap_ns;
+}
+
+void od_workers_end_wait(od_workers *w)
+{
+    waiting.waits--;
+    if (waiting.slack_before)
+        od_thread_nap_as_before(waiting.slack_before);
+    waiting.slack_before = 0;
+    if (!waiting.promised)
+        return;
+    waiting.promised = false;
+    od_lock_take(w->lock);
+    for (unsigned i = 0; i < w->nplaces; i++) {
+        queue *q = &w->queue[i];
+        if (q->asker != &waiting)
+            continue;
+        q->asker = NULL;
+        if (q->under_way)
+            pthread_cond_signal(&q->wake);
+    }
+    od_lock_give(w->lock);
+}
+
+/* --- workers --------------------------------------------------------------------- */
+
+/* Until there is something to do: one thread asks the jobs under way now and then, or looks whether one that waits
+ * does. */
 static void rest(queue *q)
 {
     od_workers *w = q->workers;
-    if (!q->under_way || q->asking) {
+    bool promised = is_promised(q);
+    if ((!q->under_way && !promised) || q->asking) {
         pthread_cond_wait(&q->wake, &w->lock->mutex);
         return;
     }
     q->asking++;
-    od_condition_nap(&q->wake, w->lock, nap_of(q));
+    od_condition_nap(&q->wake, w->lock, promised ? PROMISE_NS : nap_of(q));
     q->asking--;
 }
 
@@ -181,8 +287,8 @@ static void *work(void *arg)
             run(q, take(q));
         else
             rest(q);
-        if (q->under_way)
-            poll_all(q);
+        if (q->under_way && !is_promised(q))
+            poll_all(q, w->ops->unlock);
     }
     q->idle--;
     od_list_remove(&w->all, &self->node);
@@ -311,9 +417,10 @@ od_status od_workers_watch(od_workers *w, od_job *job)
 {
     queue *q = find_queue(w, job->granted_place);
     job->next = NULL;
-    if (q)
-        append(&q->under_way, job);
-    return give(w, q);
+    if (!q)
+        return OD_ENOMEM;
+    add_under_way(q, job);
+    return promise(q) && q->asking ? OD_OK : give(w, q);
 }
 
 uint64_t od_workers_take_wakes(od_workers *w)

@@ -4,9 +4,9 @@
  *
  * A thread is made when none is idle that could run a job, so that a worker which itself waits inside a job never keeps
  * another started job from running or from ending. A job that its device goes on with by itself occupies no thread: one
- * thread of the queue takes the next and asks for the ends in between. The engine's slots bound the threads' number.
- * The first thread is made at once: where no others can be had, or address space is scarce, those that there are run
- * all places' jobs.
+ * thread of the queue takes the next and asks for the ends in between, unless a thread of the program does. The
+ * engine's slots bound the threads' number. The first thread is made at once: where no others can be had, or address
+ * space is scarce, those that there are run all places' jobs.
  * All functions are called under the runtime's lock.
  */
 #ifndef OD_OMP_EXT_WORKERS_H
@@ -22,7 +22,9 @@ typedef struct od_workers_ops {
     bool (*blocks)(const od_job *job, int place); /* whether running it may take long */
     od_status (*run)(od_job *job, int place);     /* without the lock. OD_EBUSY: it goes on by itself */
     od_status (*poll)(od_job *job);               /* likewise: whether it has ended */
-    void (*done)(od_job *job, od_status status);  /* under the lock, which it releases */
+    void (*done)(od_job *job, od_status status);  /* under the lock */
+    void (*release)(void);                        /* gives the lock back, */
+    void (*unlock)(void);                         /* and carries out what has been noted */
 } od_workers_ops;
 
 /* `nplaces`: the devices, then the host as the last. NULL: there is no memory, or no thread. */
@@ -42,6 +44,15 @@ bool od_workers_have_me(void);
 int od_workers_place(void);
 /* A job that goes on by itself on its granted device is to be asked for its end. */
 od_status od_workers_watch(od_workers *workers, od_job *job);
+/* Threads of the program that wait ask for the ends of such jobs themselves: what an end releases is mostly theirs to
+ * begin, and no other thread need be woken in between. A worker takes that over when they do not for a while, since
+ * they run a task of the program's in their wait. Without the lock: */
+void od_workers_begin_wait(void);
+bool od_workers_have_jobs_going(const od_workers *workers);
+/* In a wait. Returns the nanoseconds after which it is to be called again; 1: at once; 0: there is nothing to ask, or
+ * another thread does. */
+long od_workers_ask(od_workers *workers);
+void od_workers_end_wait(od_workers *workers);
 /* Which queues have been given jobs since the last call, one bit each. */
 uint64_t od_workers_take_wakes(od_workers *workers);
 /* Wakes a thread of each of these queues. Without the lock. */

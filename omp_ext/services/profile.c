@@ -4,6 +4,7 @@
 #include "omp_ext/services/profile.h"
 
 #include "omp_ext/libomp/images.h"
+#include "omp_ext/slices/kernels.h"
 #include "util/file/history.h"
 #include "util/log.h"
 
@@ -98,11 +99,59 @@ static void put_cost(const od_entry *entry, void *arg)
         put_row(name, entry, &entry->host);
 }
 
+/* --- slices -------------------------------------------------------------------- */
+
+static const od_whole verdicts[] = {OD_WHOLE_CLASHES, OD_WHOLE_SLOWER};
+enum { VERDICTS = sizeof verdicts / sizeof *verdicts };
+
+/* Of the code as it is compiled now, a row's size. False: there is no such kernel. */
+static bool name_verdict(char name[1024], uint64_t *build, const od_entry *entry, od_whole verdict)
+{
+    const char *kernel = od_images_kernel_name(entry->code);
+    *build = od_images_kernel_build(entry->code);
+    return kernel && snprintf(name, 1024, "slices of kernel %s on machine %u: it %s", kernel, od_images_machine(),
+                              od_whole_text(verdict)) < 1024;
+}
+
+void od_profile_slices(const od_entry *entry)
+{
+    for (int i = 0; history && i < VERDICTS; i++) {
+        char name[1024];
+        uint64_t build;
+        const od_history_row *row =
+            name_verdict(name, &build, entry, verdicts[i]) ? od_history_find(history, name, build) : NULL;
+        if (row && row->count)
+            od_slicing_recall(entry->slicing, verdicts[i]);
+    }
+}
+
+/* A row that is not so any more stays, with no launches. */
+static void put_verdicts(const od_entry *entry)
+{
+    const od_slicing *s = entry->slicing;
+    for (int i = 0; i < VERDICTS; i++) {
+        char name[1024];
+        uint64_t build;
+        if (!name_verdict(name, &build, entry, verdicts[i]))
+            continue;
+        uint64_t launches = od_slicing_verdict(s) == verdicts[i] ? s->sliced_launches : 0;
+        if (s->sliced_launches && (launches || od_history_find(history, name, build)))
+            od_history_put(history, &(od_history_row){.size = build, .count = launches, .name = name});
+    }
+}
+
+static void put_entry(const od_entry *entry, void *arg)
+{
+    put_cost(entry, arg);
+    if (entry->slicing && !entry->closed)
+        put_verdicts(entry);
+}
+
 void od_profile_save(void)
 {
     if (!history)
         return;
-    od_entry_visit(put_cost, NULL);
+    od_entry_visit(put_entry, NULL);
     od_history_save(history);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What earlier runs have measured on this machine (OMPDARTS_CACHE): costs of code, and the links to the devices.
+ * What earlier runs have measured on this machine (OMPDARTS_CACHE): costs of code, which kernels are better off in one
+ * piece, and the links to the devices.
  *
  * Kernels are known by the name that clang gives to their region, other code by its file, offset and date. All
  * functions are called under the runtime's lock, or before the runtime has started.
@@ -17,6 +18,9 @@ void od_profile_start(unsigned cores_per_worker);
 
 /* The cost of an entry that has not run yet, if an earlier run has measured it. Cheap after the first call. */
 void od_profile_cost(od_entry *entry);
+
+/* What earlier runs have found of a kernel in slices: its entry's slicing is told, before its first launch. */
+void od_profile_slices(const od_entry *entry);
 
 /* Measurements of links (omp_ext/services/links.h). Only where they are kept: */
 bool od_profile_is_on(void);

@@ -25,6 +25,7 @@ void od_touched_destroy(od_touched *touched)
     for (unsigned i = 0; touched && i < touched->arguments; i++) {
         od_page_set_free(&touched->pages[i].read);
         od_page_set_free(&touched->pages[i].written);
+        od_page_set_free(&touched->pages[i].ahead);
         od_page_set_free(&touched->pages[i].opened);
     }
     free(touched);

@@ -15,11 +15,11 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_WATCHED] = "has run once",
         [OD_WHOLE_NO_LOOP] = "is more than one distribute loop",
         [OD_WHOLE_CHUNKS] = "has a dist_schedule with chunks",
-        [OD_WHOLE_REDUCTION] = "has a reduction",
-        [OD_WHOLE_CRITICAL] = "has critical sections",
         [OD_WHOLE_LIBRARY] = "is in a program with atomic operations that processors do not have",
         [OD_WHOLE_CLASHES] = "writes to the same pages in all slices",
+        [OD_WHOLE_CLASHED] = "wrote to the same pages in all slices of an earlier run",
         [OD_WHOLE_FEW] = "has fewer iterations than slices, or none that are known before it runs",
+        [OD_WHOLE_TEAMS] = "has one team, by its num_teams clause or in a kernel that asks for the numbers of threads",
         [OD_WHOLE_NO_WINDOWS] = "runs on devices where page faults are not seen",
         [OD_WHOLE_NO_REGION] = "uses data outside of data regions",
         [OD_WHOLE_SECTION] = "maps sections of what is entered, or with always",
@@ -28,26 +28,28 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_LARGE] = "needs more than a device's memory, in its slices or to find out what these use",
         [OD_WHOLE_SHORT] = "takes less than 100 microseconds",
         [OD_WHOLE_SLOWER] = "was not faster in slices",
+        [OD_WHOLE_WAS_SLOWER] = "was not faster in slices in an earlier run",
     };
     return texts[reason] ? texts[reason] : "";
 }
 
 static bool is_for_good(od_whole reason)
 {
-    return reason >= OD_WHOLE_NO_LOOP && reason <= OD_WHOLE_CLASHES;
+    return reason >= OD_WHOLE_NO_LOOP && reason <= OD_WHOLE_CLASHED;
 }
 
 static od_whole judge(unsigned seen)
 {
-    if (seen & OD_SEEN_REDUCTION)
-        return OD_WHOLE_REDUCTION;
-    if (seen & OD_SEEN_CRITICAL)
-        return OD_WHOLE_CRITICAL;
     if (seen & OD_SEEN_LIBRARY)
         return OD_WHOLE_LIBRARY;
     if (seen & OD_SEEN_CHUNKS)
         return OD_WHOLE_CHUNKS;
-    return seen == OD_SEEN_LOOP ? OD_WHOLE_NOT : OD_WHOLE_NO_LOOP;
+    return (seen & ~(unsigned)OD_SEEN_NUMBERS) == OD_SEEN_LOOP ? OD_WHOLE_NOT : OD_WHOLE_NO_LOOP;
+}
+
+bool od_slicing_has_numbers(const od_slicing *s)
+{
+    return atomic_load_explicit(&s->seen, memory_order_relaxed) & OD_SEEN_NUMBERS;
 }
 
 static void shorten(double *shortest, double seconds)
@@ -97,8 +99,10 @@ void od_slicing_align(od_slicing *s, uint64_t trip_count)
 
 bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices)
 {
-    if (s->footprint && s->footprint->slices == slices)
+    bool together = od_slicing_has_numbers(s);
+    if (s->footprint && s->footprint->slices == slices && s->together == together)
         return true;
+    s->together = together;
     s->grain = (od_grain){0};
     od_footprint_destroy(s->footprint);
     s->footprint = od_footprint_create(arguments, slices);
@@ -127,24 +131,43 @@ static od_whole decide_by_time(od_slicing *s)
 {
     if (s->wait) {
         s->wait--;
-        return OD_WHOLE_SLOWER;
+        return s->sliced_launches ? OD_WHOLE_SLOWER : OD_WHOLE_WAS_SLOWER;
     }
     if (s->whole_launches < WATCHED || s->whole_s <= 0)
         return OD_WHOLE_WATCHED;
     if (s->whole_s < shortest_s)
         return OD_WHOLE_SHORT;
-    if (s->trial < TRIAL || s->sliced_s < s->whole_s)
+    if (s->trial < TRIAL)
         return OD_WHOLE_NOT;
+    if (s->sliced_s < s->whole_s) {
+        s->pause = 0;
+        return OD_WHOLE_NOT;
+    }
     pause_trials(s);
     return OD_WHOLE_SLOWER;
 }
 
+od_whole od_slicing_verdict(const od_slicing *s)
+{
+    if (s->reason == OD_WHOLE_CLASHES || s->reason == OD_WHOLE_CLASHED)
+        return OD_WHOLE_CLASHES;
+    return s->pause ? OD_WHOLE_SLOWER : OD_WHOLE_NOT;
+}
+
+void od_slicing_recall(od_slicing *s, od_whole verdict)
+{
+    if (verdict == OD_WHOLE_CLASHES)
+        s->reason = OD_WHOLE_CLASHED;
+    else
+        pause_trials(s);
+}
+
 od_whole od_slicing_decide(od_slicing *s, bool try)
 {
-    if (!s->watched)
-        return OD_WHOLE_WATCHED;
     if (is_for_good(s->reason))
         return s->reason;
+    if (!s->watched)
+        return OD_WHOLE_WATCHED;
     od_whole reason = judge(atomic_load_explicit(&s->seen, memory_order_relaxed));
     return reason || !try ? reason : decide_by_time(s);
 }

@@ -13,11 +13,11 @@ typedef enum od_whole {
     OD_WHOLE_WATCHED,
     OD_WHOLE_NO_LOOP, /* the first of those that are for good */
     OD_WHOLE_CHUNKS,
-    OD_WHOLE_REDUCTION,
-    OD_WHOLE_CRITICAL,
     OD_WHOLE_LIBRARY,
-    OD_WHOLE_CLASHES, /* the last of them */
+    OD_WHOLE_CLASHES,
+    OD_WHOLE_CLASHED, /* in an earlier run; the last of them */
     OD_WHOLE_FEW,
+    OD_WHOLE_TEAMS,
     OD_WHOLE_NO_WINDOWS,
     OD_WHOLE_NO_REGION,
     OD_WHOLE_SECTION,
@@ -26,6 +26,7 @@ typedef enum od_whole {
     OD_WHOLE_LARGE,
     OD_WHOLE_SHORT,
     OD_WHOLE_SLOWER,
+    OD_WHOLE_WAS_SLOWER, /* in an earlier run */
     OD_WHOLE_REASONS
 } od_whole;
 
@@ -34,10 +35,12 @@ const char *od_whole_text(od_whole reason);
 
 typedef struct od_slicing {
     atomic_uint seen;  /* od_seen; compiled code's threads add to it */
+    atomic_uint teams; /* of the last whole launch */
     bool watched;      /* it has run whole, and has been */
     od_whole reason;   /* why the last launch was whole; those for good stay */
     od_footprint *footprint; /* malloc'ed, of so many slices as were planned last; or NULL */
     bool learnt;             /* there has been a launch to find it */
+    bool together;           /* teams are in one of these slices each */
     od_grain grain;          /* of these slices */
     uint64_t whole_launches, sliced_launches;
     unsigned slices;   /* of the last launch in slices */
@@ -58,8 +61,15 @@ bool od_slicing_plan(od_slicing *s, unsigned arguments, unsigned slices);
 /* A launch of so many iterations has shown the footprint, one slice after the other: slices are made to begin where the
  * pages do that they write, once. Their footprint is unknown then, and the next launch is to show it. */
 void od_slicing_align(od_slicing *s, uint64_t trip_count);
+/* What runs of the program need not find out again: OD_WHOLE_CLASHES, OD_WHOLE_SLOWER, or that there is nothing against
+ * slices. */
+od_whole od_slicing_verdict(const od_slicing *s);
+/* An earlier run has come to one of the first two. Before the first launch. */
+void od_slicing_recall(od_slicing *s, od_whole verdict);
 /* Its code is there no more. */
 void od_slicing_destroy(od_slicing *s); /* may be NULL */
+/* It asks for numbers of teams or threads. */
+bool od_slicing_has_numbers(const od_slicing *s);
 /* Whether the next launch should be in slices, as far as the kernel's code is concerned, and what trials have shown
  * where it is to pay (`try`). OD_WHOLE_NOT: it should. */
 od_whole od_slicing_decide(od_slicing *s, bool try);

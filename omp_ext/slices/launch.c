@@ -2,12 +2,15 @@
 /* Launches of the program's thread, in slices or whole. See slices.h. */
 #include "omp_ext/slices/slices.h"
 
+#include "omp_ext/hooks/regions.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/libomp/thread.h"
-#include "omp_ext/slices/slice.h"
+#include "omp_ext/maps/list.h"
 #include "omp_ext/maps/parts/by_share.h"
+#include "omp_ext/slices/slice.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
@@ -39,6 +42,8 @@ static od_slicing *find_slicing(const od_kernel_call *call)
     bool is_new = !entry->slicing;
     if (is_new)
         entry->slicing = od_calloc(1, sizeof *entry->slicing);
+    if (is_new && entry->slicing)
+        od_profile_slices(entry);
     if (!entry->source)
         entry->source = call->ident;
     od_runtime_unlock();
@@ -66,7 +71,14 @@ static bool is_bound(const od_kernel_call *call)
     return od_self.holds || od_launch_bound(&(od_launch){.call = *call}) != OD_NOWHERE;
 }
 
-static od_whole judge_data(const od_kernel_call *call)
+/* What is in no region gets one for the time of the launch. False: that is not enough. */
+static bool may_hold(const od_map_args *args, int32_t i)
+{
+    return args->sizes[i] > 0 && !(args->types[i] & OD_MAP_ALWAYS);
+}
+
+/* With `held` nothing may be outside of regions any more. */
+static od_whole judge_data(const od_kernel_call *call, bool held)
 {
     od_whole reason = OD_WHOLE_NOT;
     if (call->structs || is_bound(call))
@@ -74,8 +86,11 @@ static od_whole judge_data(const od_kernel_call *call)
     if (!od_serial_user())
         return OD_WHOLE_SHARED;
     od_engine *engine = od_runtime_lock();
-    for (int32_t i = 0; i < call->map.count && !reason; i++)
+    for (int32_t i = 0; i < call->map.count && !reason; i++) {
         reason = judge_argument(engine, &call->map, i);
+        if (reason == OD_WHOLE_NO_REGION && !held && may_hold(&call->map, i))
+            reason = OD_WHOLE_NOT;
+    }
     od_runtime_unlock();
     return reason;
 }
@@ -135,14 +150,23 @@ static bool can_learn(const od_kernel_call *call, unsigned count)
     return fits(call, (od_parts_slice){.count = count, .learns = true});
 }
 
-/* How many slices; 0: *reason says why the launch is whole. */
+static od_whole judge(const od_kernel_call *call, od_slicing *s)
+{
+    od_whole reason = od_slicing_decide(s, wants_to_pay());
+    if (!reason)
+        reason = judge_data(call, false);
+    if (!reason && (od_runtime_ndevices() < 2 || call->args.trip_count < 2))
+        reason = OD_WHOLE_FEW;
+    bool has_one_team = od_slicing_has_numbers(s) && atomic_load(&s->teams) < 2;
+    if (!reason && (call->teams == 1 || has_one_team)) /* then the program may count on the order of iterations */
+        reason = OD_WHOLE_TEAMS;
+    return reason;
+}
+
+/* How many slices, with all data in regions; 0: *reason says why the launch is whole. */
 static unsigned decide(const od_kernel_call *call, od_slicing *s, od_whole *reason)
 {
-    *reason = od_slicing_decide(s, wants_to_pay());
-    if (!*reason)
-        *reason = judge_data(call);
-    if (!*reason && (od_runtime_ndevices() < 2 || call->args.trip_count < 2))
-        *reason = OD_WHOLE_FEW;
+    *reason = judge_data(call, true);
     unsigned count = *reason ? 0 : plan_slices(call, s);
     if (count && wants_to_pay() && !s->learnt && !can_learn(call, count))
         count = 0;
@@ -155,10 +179,11 @@ static unsigned decide(const od_kernel_call *call, od_slicing *s, od_whole *reas
 
 static int launch_whole(const od_kernel_call *call, od_slicing *s, od_whole reason)
 {
-    od_slice all = {.count = 1, .trip_count = call->args.trip_count, .seen = &s->seen};
+    od_slice all = {.count = 1, .trip_count = call->args.trip_count, .seen = &s->seen, .teams = &s->teams};
     od_kernel_call watched = *call;
     uint64_t start_ns = od_clock_ns();
     watched.slice = &all;
+    atomic_store(&s->teams, 0);
     int failed = od_job_launch_sync(&watched, NULL);
     od_runtime_lock();
     s->reason = reason;
@@ -208,8 +233,12 @@ static od_job *make_slice(group *g, unsigned index)
     od_uses *uses = &g->uses[index];
     od_job *job = od_job_create(OD_JOB_KERNEL);
     od_expect_memory(job);
-    g->slice[index] =
-        (od_slice){index, g->parts.count, call.args.trip_count, &g->slicing->seen, g->slicing->grain};
+    g->slice[index] = (od_slice){.index = index,
+                                 .count = g->parts.count,
+                                 .trip_count = call.args.trip_count,
+                                 .seen = &g->slicing->seen,
+                                 .grain = g->slicing->grain,
+                                 .together = g->slicing->together};
     call.slice = &g->slice[index];
     od_expect_memory(!od_launch_copy(&job->launch, &call));
     job->task.uses_spill = true;
@@ -312,7 +341,7 @@ static bool should_learn(const od_kernel_call *call, od_slicing *s, unsigned cou
 /* False: not now. */
 static bool launch_slices(const od_kernel_call *call, od_slicing *s, unsigned count)
 {
-    bool learns = should_learn(call, s, count);
+    bool learns = should_learn(call, s, count), is_first = !od_footprint_is_known(s->footprint);
     group g = {.call = call,
                .slicing = s,
                .parts = {.count = count, .footprint = s->footprint, .learns = learns}};
@@ -322,20 +351,48 @@ static bool launch_slices(const od_kernel_call *call, od_slicing *s, unsigned co
     s->learnt &= done || !learns;
     if (done)
         od_slicing_note_sliced(s, count, learns ? 0 : seconds_since(start_ns));
-    if (done && learns)
+    if (done && is_first)
         od_slicing_align(s, call->args.trip_count);
     od_runtime_unlock();
     return done;
 }
 
-int od_slices_launch(const od_kernel_call *call)
+static int launch_held(const od_kernel_call *call, od_slicing *s)
 {
-    od_slicing *s = find_slicing(call);
     od_whole reason;
-    if (!s)
-        return od_job_launch_sync(call, NULL);
     unsigned count = decide(call, s, &reason);
     if (count && launch_slices(call, s, count))
         return 0;
     return launch_whole(call, s, count ? OD_WHOLE_SHARED : reason);
+}
+
+/* The entries of the list that are in no region; args.count is 0 where all are. */
+static od_map_list outside(const od_map_args *args)
+{
+    od_map_list list = {0};
+    for (int32_t i = 0; i < args->count; i++) {
+        bool is_datum = od_arg_classify(args, i) == OD_ARG_DATUM && args->sizes[i] > 0;
+        if (is_datum && !od_range_is_in_region(od_entry_begin(args, i), (size_t)args->sizes[i]))
+            od_map_list_add(&list, args->bases[i], args->begins[i], args->sizes[i],
+                            args->types[i] & (OD_MAP_TO | OD_MAP_FROM));
+    }
+    return list;
+}
+
+int od_slices_launch(const od_kernel_call *call)
+{
+    od_slicing *s = find_slicing(call);
+    if (!s)
+        return od_job_launch_sync(call, NULL);
+    od_whole reason = judge(call, s);
+    if (reason)
+        return launch_whole(call, s, reason);
+    od_map_list own = outside(&call->map);
+    if (own.args.count)
+        od_data_hold(&own.args);
+    int failed = launch_held(call, s);
+    if (own.args.count)
+        od_data_end(&own.args);
+    od_map_list_free(&own);
+    return failed;
 }

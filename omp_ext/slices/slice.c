@@ -29,6 +29,10 @@ od_iterations od_slice_of(const od_slice *slice, uint64_t n)
 od_iterations od_slice_cut(const od_slice *slice, uint64_t n, od_iterations team)
 {
     od_iterations own = od_slice_of(slice, n);
+    if (slice->together && team.first >= own.first && team.first <= own.last)
+        return team;
+    if (slice->together)
+        return (od_iterations){1, 0};
     own.first = own.first > team.first ? own.first : team.first;
     own.last = own.last < team.last ? own.last : team.last;
     return own.first <= own.last && team.first <= team.last ? own : (od_iterations){1, 0};
@@ -40,25 +44,19 @@ void od_slice_see(od_seen what)
         atomic_fetch_or_explicit(od_self.slice->seen, what, memory_order_relaxed);
 }
 
-/* --- critical sections ------------------------------------------------------- */
+/* --- critical sections and numbers ------------------------------------------- */
 
-static atomic_uint launches; /* in slices, under way */
-static pthread_mutex_t sections;
-static pthread_once_t made = PTHREAD_ONCE_INIT;
-
-/* Sections of different names may be inside each other. */
-static void make(void)
-{
-    pthread_mutexattr_t recursive;
-    pthread_mutexattr_init(&recursive);
-    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&sections, &recursive);
-    pthread_mutexattr_destroy(&recursive);
-}
+/* Who is in a section, and which slice goes on alone among those that ask for numbers: sections of others are not
+ * entered meanwhile, and nobody goes on alone while somebody else is in a section. So whoever waits for one of them
+ * has not got the other. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static const od_thread *inside; /* in a section, or in several; under `lock`, as the next */
+static const od_slice *alone;
+static atomic_uint launches;    /* in slices, under way */
 
 void od_slices_begin(void)
 {
-    pthread_once(&made, make);
     atomic_fetch_add(&launches, 1);
 }
 
@@ -73,37 +71,89 @@ static bool are_under_way(void)
     return atomic_load_explicit(&launches, memory_order_relaxed);
 }
 
-bool od_slice_concerns(void)
-{
-    return od_self.slice || are_under_way();
-}
-
 bool od_slice_may_reduce(void)
 {
-    return od_self.kernels && od_slice_concerns();
+    return od_self.kernels && are_under_way();
 }
 
-void od_slice_lock(void)
+static bool is_kept_out(void)
 {
-    if (!are_under_way())
-        return;
-    pthread_mutex_lock(&sections);
-    od_self.slice_locks++;
+    return inside || (alone && od_self.slice && alone != od_self.slice);
 }
 
-void od_slice_unlock(void)
+/* Whoever is in a section that began before slices did is waited for by those that want that one. */
+static void enter(void)
 {
-    if (!od_self.slice_locks)
+    if (od_self.sections || (!od_self.slice_locks && !are_under_way()) || od_self.slice_locks++)
         return;
-    od_self.slice_locks--;
-    pthread_mutex_unlock(&sections);
+    pthread_mutex_lock(&lock);
+    while (is_kept_out())
+        pthread_cond_wait(&changed, &lock);
+    inside = &od_self;
+    pthread_mutex_unlock(&lock);
+}
+
+static void leave(void)
+{
+    if (!od_self.slice_locks || --od_self.slice_locks)
+        return;
+    pthread_mutex_lock(&lock);
+    inside = NULL;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+void od_slice_begin_section(void)
+{
+    enter();
+    od_self.sections += !od_self.slice_locks;
+}
+
+void od_slice_end_section(void)
+{
+    od_self.sections -= !od_self.slice_locks;
+    leave();
 }
 
 int32_t od_slice_reduces(int32_t method)
 {
     enum { COMBINES = 1 };
-    od_slice_see(OD_SEEN_REDUCTION);
     if (method == COMBINES)
-        od_slice_lock();
+        enter();
     return method;
+}
+
+void od_slice_has_reduced(void)
+{
+    leave();
+}
+
+static bool is_shared(const od_slice *slice)
+{
+    return slice && slice->count > 1 && !slice->together;
+}
+
+void od_slice_asks_number(void)
+{
+    const od_slice *slice = od_self.slice;
+    if (slice)
+        od_slice_see(OD_SEEN_NUMBERS);
+    if (!is_shared(slice))
+        return;
+    pthread_mutex_lock(&lock);
+    while (alone != slice && (alone || (inside && inside != &od_self)))
+        pthread_cond_wait(&changed, &lock);
+    alone = slice;
+    pthread_mutex_unlock(&lock);
+}
+
+void od_slice_leave(const od_slice *slice)
+{
+    if (!is_shared(slice))
+        return;
+    pthread_mutex_lock(&lock);
+    if (alone == slice)
+        alone = NULL;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
 }

@@ -5,12 +5,17 @@
  * A kernel whose target region is nothing but a (teams) distribute loop asks libomp in each team which iterations are
  * the team's. A slice answers with those of them that are the slice's: so teams have the numbers, and the iterations,
  * that they have in the whole launch, and each iteration runs in one slice. OpenMP has no synchronisation between
- * teams, so slices need not run at once, nor in any order. What teams share all the same, atomics and critical
- * sections, works across slices: memory is coherent (omp_ext/runtime/parts/pages.c), and a lock of ours excludes the
- * critical sections of others, whose own locks are variables of each device's image.
+ * teams, so slices need not run at once, nor in any order. What teams share all the same, atomics, reductions and
+ * critical sections, works across slices: memory is coherent (omp_ext/runtime/parts/pages.c), and a lock of ours
+ * excludes the critical sections of others, whose own locks are variables of each device's image.
+ *
+ * A team whose iterations are in several slices is there several times at once, so a kernel that asks for the number of
+ * its team or thread, to have memory of its own, must not be cut inside of teams: a slice has the teams that begin in
+ * it. Code may ask under conditions. Where it has not been seen to before, the slice that asks first goes on alone
+ * among those that ask, to its end.
  *
  * Whoever decides which kernels run like this (omp_ext/slices) watches their first run: what they ask libomp for is
- * part of their code, the same in each run.
+ * part of their code, mostly the same in each run.
  */
 #ifndef OD_OMP_EXT_SLICES_SLICE_H
 #define OD_OMP_EXT_SLICES_SLICE_H
@@ -24,9 +29,8 @@ typedef enum od_seen {
     OD_SEEN_LOOP = 1,      /* a distribute loop over all iterations of the launch, divided evenly between the teams */
     OD_SEEN_CHUNKS = 2,    /* one with dist_schedule(static, chunk): compiled code finds the next chunk by itself */
     OD_SEEN_OTHER = 4,     /* one over other iterations */
-    OD_SEEN_REDUCTION = 8,
-    OD_SEEN_CRITICAL = 16,
-    OD_SEEN_LIBRARY = 32, /* it may call atomic operations of a library, which has a lock for each address */
+    OD_SEEN_LIBRARY = 8,   /* it may call atomic operations of a library, which has a lock for each address */
+    OD_SEEN_NUMBERS = 16,  /* the number of a team or a thread */
 } od_seen;
 
 /* Slices but the first begin at iterations that are `phase` modulo `every`; every 0: anywhere. */
@@ -38,7 +42,9 @@ struct od_slice {
     unsigned index, count; /* this one of so many; count 1: all iterations, and it is watched */
     uint64_t trip_count;   /* of the launch */
     atomic_uint *seen;     /* od_seen */
+    atomic_uint *teams;    /* that have begun the loop where all iterations are watched; else NULL */
     od_grain grain;
+    bool together;         /* teams are in one slice each */
 };
 
 /* A team's iterations, counted from 0; none where first > last. */
@@ -56,14 +62,18 @@ void od_slice_see(od_seen what);
 /* A launch in slices begins, and has ended. */
 void od_slices_begin(void);
 void od_slices_end(void);
-/* The calling thread's critical sections exclude those of other slices, or are noted. */
-bool od_slice_concerns(void);
-/* Likewise of a reduction: it is a kernel's. */
+/* Around a critical section, which then excludes those of other slices. Sections may be inside each other. */
+void od_slice_begin_section(void);
+void od_slice_end_section(void);
+/* The calling thread is in a kernel, whose reduction may be one of several slices. */
 bool od_slice_may_reduce(void);
-/* Around such a section. */
-void od_slice_lock(void);
-void od_slice_unlock(void);
 /* What __kmpc_reduce has answered: 1, the calling thread combines now, and then says that it has. */
 int32_t od_slice_reduces(int32_t method);
+void od_slice_has_reduced(void);
+
+/* The kernel that runs on the calling thread asks for the number of its team or thread. */
+void od_slice_asks_number(void);
+/* A run of the slice has ended. */
+void od_slice_leave(const od_slice *slice);
 
 #endif

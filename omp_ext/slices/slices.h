@@ -8,9 +8,9 @@
  * see is coherent, as that of a device's teams is. What faults show becomes what the next launch is given: arrays that
  * are written, arrays that each slice reads beyond its share.
  *
- * Each kernel runs whole first, and is watched. It stays whole where its code asks for more than iterations
- * (reductions, critical sections, chunks), where its data are in no region or can be in no parts, where its slices
- * write to each other's shares, and, with `auto`, where slices were not faster. The reason is in the summary.
+ * Each kernel runs whole first, and is watched. It stays whole where its code does more than one loop (or in chunks),
+ * where its data can be in no parts, where its slices write to each other's shares, and, with `auto`, where slices were
+ * not faster. The reason is in the summary. Data that are in no region are in one for the time of the launch.
  */
 #ifndef OD_OMP_EXT_SLICES_H
 #define OD_OMP_EXT_SLICES_H

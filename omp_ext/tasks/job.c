@@ -205,7 +205,7 @@ static int run_watched(od_job *job, unsigned k)
     od_faults_begin_kernel(&mask);
     int failed = od_launch_run(&job->launch, job->task.access, k, NULL);
     od_faults_end_kernel(&mask);
-    od_runtime_close_parts(&job->task, k);
+    od_runtime_close_parts(&job->task, k, failed);
     return failed;
 }
 

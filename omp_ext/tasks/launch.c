@@ -10,6 +10,7 @@
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/serial.h"
+#include "omp_ext/slices/slice.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/faults.h"
@@ -263,6 +264,7 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     od_self.launching = false;
     od_self.kernels--;
     od_self.slice = around;
+    od_slice_leave(call->slice);
     od_serial_end_kernel(own);
     od_launch_end_code(&icvs);
     if (k != OD_NOWHERE)

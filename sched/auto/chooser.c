@@ -75,11 +75,17 @@ static double need(const struct chooser *c, uint64_t tasks)
     return (double)tasks * (c->copy_ns + 2 * c->play_ns);
 }
 
+/* Of less, most is not what grows with the tasks. */
+static bool shows_costs(uint64_t tasks)
+{
+    return tasks >= 500;
+}
+
 static void account(struct chooser *c, const od_trial *trial)
 {
     double played = (double)trial->ntried * trial->work.ntasks;
     c->choices.processor_ns += trial->cost_ns;
-    if (played > 0 && trial->cost_ns)
+    if (played > 0 && trial->cost_ns && shows_costs(trial->work.ntasks))
         c->play_ns = (double)trial->cost_ns / played;
 }
 
@@ -201,7 +207,8 @@ static struct choice *make_choice(struct chooser *c, uint64_t tasks, double allo
         return NULL;
     }
     uint64_t cost_ns = od_engine_processor_ns(c->e, true) - begun_ns;
-    c->copy_ns = (double)cost_ns / (double)tasks;
+    if (shows_costs(tasks))
+        c->copy_ns = (double)cost_ns / (double)tasks;
     c->choices.processor_ns += cost_ns;
     allowed = fmax(allowed - (double)cost_ns, 0);
     *choice = (struct choice){.job = {.run = run_choice, .done = end_choice},

@@ -223,7 +223,7 @@ static bool prefetch_task(od_engine *e, od_task *t, unsigned k)
         od_datum *d = t->access[i].datum;
         if (!(t->access[i].mode & OD_READ) || d->replica[k].state != OD_ABSENT)
             continue;
-        if (d->writers || d->home != OD_NOWHERE || d->lent || od_datum_is_dropped(d))
+        if (d->writers || d->home != OD_NOWHERE || od_datum_is_held(d) || od_datum_is_dropped(d))
             continue;
         if (!od_memory_take(e, k, d, NULL))
             return false;

@@ -57,6 +57,8 @@ struct od_request_item {
     od_request_kind kind;
     bool started;         /* its own transfer has been asked for */
     bool moved;           /* and has ended */
+    int place;            /* to which it goes, for PUSH */
+    uint64_t written;     /* for PUSH, the places that have got the part */
     size_t offset, bytes; /* the part, for PULL and PUSH */
 };
 

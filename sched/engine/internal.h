@@ -420,10 +420,10 @@ static inline bool od_datum_can_be_forgotten(const od_datum *d)
 }
 
 /* Kernels elsewhere use pages of what is here, which stays until they end (data/pages.c). */
-static inline bool od_device_keeps_lent(const od_device *device)
+static inline bool od_device_keeps_held(const od_device *device)
 {
     od_list_each(node, &device->resident)
-        if (od_container_of(node, od_replica, lru)->datum->lent)
+        if (od_datum_is_held(od_container_of(node, od_replica, lru)->datum))
             return true;
     return false;
 }
@@ -432,7 +432,7 @@ static inline bool od_device_keeps_lent(const od_device *device)
 static inline bool od_device_is_quiet(const od_device *device)
 {
     return device->running <= device->blocked && !device->committed.count && !device->transfers && !device->awaiting &&
-           !od_device_keeps_lent(device);
+           !od_device_keeps_held(device);
 }
 
 static inline bool od_device_is_lost(const od_engine *e, int place)

@@ -22,7 +22,7 @@ static bool is_exclusive(const od_engine *e, const od_task *t, const od_access *
 static bool has_right(const od_engine *e, const od_task *t, const od_access *a, int place)
 {
     const od_datum *d = a->datum;
-    if (d->lent || d->exclusive || (d->users && is_exclusive(e, t, a, place)))
+    if (od_datum_is_held(d) || d->exclusive || (d->users && is_exclusive(e, t, a, place)))
         return false;
     bool renewable = place == OD_HOST && d->bound && !d->writers; /* that copy is loaded anew afterwards */
     if (d->home != OD_NOWHERE && d->home != place && !renewable)

@@ -330,12 +330,17 @@ ompdarts history 1
 1 1 5.5e+09 0 86400 link between host and device of machine 62
 1 1 5.5e+09 0 86400 link at once host and device both ways of machine 62
 1 1 1.1e+10 0 86400 link at once host to two devices of machine 62
-rows 6
+77 5 0 0 86400 slices of kernel __omp_offloading_fd00_1a2b3_count_l34 on machine 62: it writes to the same pages in all slices
+77 0 0 0 86400 slices of kernel __omp_offloading_fd00_1a2b3_count_l56 on machine 62: it was not faster in slices
+rows 8
 EOF
 TZ=UTC expect 0 history show
 grep -qE '^1970-01-02 +12 +12.5 ms +250.0 us +64.0 KiB +host +program\+0x53a0$' "$work/out" || fail "history: $(cat "$work/out")"
 grep -qE '^1970-01-02 +100 +2.5 us .* 4.0 KiB +NVIDIA +two_parts, line 12$' "$work/out" || fail "history: $(cat "$work/out")"
 grep -qE '^1970-01-02 +5.5 GB/s +host +between host and device$' "$work/out" || fail "history: $(cat "$work/out")"
+grep -qE '^1970-01-02 +5 +host +count, line 34: it writes to the same pages in all slices$' "$work/out" ||
+    fail "history: $(cat "$work/out")"
+! grep -q "line 56" "$work/out" || fail "history shows what is so no more: $(cat "$work/out")"
 expect 0 history show two_parts
 [ "$(grep -c '^1970' "$work/out")" -eq 1 ] || fail "history show TEXT: $(cat "$work/out")"
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 expect 0 info --svg
@@ -355,6 +360,8 @@ if grep -q "host device" "$work/out"; then
 fi
 expect 0 history clear link
 grep -qx "4 measurements cleared" "$work/out" || fail "history clear TEXT: $(cat "$work/out")"
+expect 0 history clear slices
+grep -qx "2 measurements cleared" "$work/out" || fail "history clear slices: $(cat "$work/out")"
 expect 0 history clear
 grep -qx "2 measurements cleared" "$work/out" || fail "history clear: $(cat "$work/out")"
 expect 0 history

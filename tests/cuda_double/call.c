@@ -118,7 +118,7 @@ void cd_stats_print(FILE *out)
     print_copies(out);
     print_leaks(out);
     fprintf(out, ", \"kernels\": %lu, \"empty_kernels\": %lu", cd.stats.kernels, cd.stats.empty_kernels);
-    fprintf(out, ", \"main_launches\": %lu", cd.stats.main_launches);
+    fprintf(out, ", \"main_launches\": %lu, \"main_ends\": %lu", cd.stats.main_launches, cd.stats.main_ends);
     fprintf(out, ", \"misuses\": %lu}\n", cd.stats.misuses);
 }
 

@@ -187,6 +187,7 @@ struct od_cu_stream_st {
     unsigned magic;
     cd_context *context;
     bool alive, has_worker;
+    bool was_busy; /* when it was last asked */
     cd_op *first, *last; /* the first one is being executed */
     uint64_t submitted, finished;
     uint64_t end_ns;        /* of the operations so far, as a device would have had them */
@@ -240,6 +241,7 @@ typedef struct cd_stats {
     unsigned long copies[CD_NDIRECTIONS], pageable_copies, staged_peer_copies;
     unsigned long kernels, empty_kernels;     /* executed; those of them that took only time */
     unsigned long launches, main_launches;    /* of kernels; those of them by the process's first thread */
+    unsigned long main_ends;                  /* of streams' work, seen by that thread, which had asked before */
     unsigned long without_context[CD_NCALLS]; /* refused because no context was current, or another one */
     atomic_ulong misuses;                     /* cuBLAS's double counts without the lock */
     unsigned long long bytes[CD_NDIRECTIONS]; /* copied */

@@ -13,7 +13,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { STREAM_MAGIC = 0xc0de0002, IN = 0, OUT = 1 };
 
@@ -188,6 +190,7 @@ static void *work(void *arg)
 {
     cd_stream *stream = arg;
     pthread_setname_np(pthread_self(), "cuda-double"); /* not that of the thread which has begun it */
+    prctl(PR_SET_TIMERSLACK, 1); /* what has taken its time is over */
     pthread_mutex_lock(&cd.lock);
     for (;;) {
         while (!stream->first && stream->alive)
@@ -374,6 +377,8 @@ od_cu_result cuStreamQuery(od_cu_stream handle)
     result = cd_context_health(stream->context);
     if (!result && stream->finished < stream->submitted)
         result = OD_CU_NOT_READY;
+    cd.stats.main_ends += !result && stream->was_busy && getpid() == gettid();
+    stream->was_busy = result == OD_CU_NOT_READY;
     return cd_leave(result);
 }
 

@@ -7,7 +7,8 @@ Statements are proposed in grammar_data.py and grammar_tasks.py, from parts draw
 import random
 
 import scene
-import scene_regions  # each registers its kinds
+import scene_arrays  # each registers its kinds
+import scene_regions
 import scene_static
 import scene_structs
 import scene_tasks

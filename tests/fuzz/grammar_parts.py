@@ -94,6 +94,8 @@ class Parts:
             item = Item(section, alias=again or self.use_alias(section))
             if array.kind != "device":
                 self.spell(world, item, role)
+            if again and not item.alias:
+                continue  # what a clause names is not mapped by OpenMP's rules as well
             chosen.append((item, role))
         if not any("w" in role for _, role in chosen):
             item, _ = chosen[-1]

@@ -26,7 +26,8 @@ from model_state import Context, Copies, Created, Footprint, Invalid, mask, requ
 from program import Associate, Cancelled, Data, Host, Loop, Parallel, Roots, Task, Taskgroup, Taskloop, Taskwait
 
 
-HOST_WRITES = ("script", "wrong", "struct", "reference", "class")  # scenes in which the host writes what is present
+# Scenes in which the host writes what is present.
+HOST_WRITES = ("script", "wrong", "struct", "reference", "class", "whole arrays")
 
 
 class World(DataState):

@@ -344,7 +344,7 @@ class Scene(Statement):
 
     `last` ends the program, mostly in a way that the runtime must report. `place` is where its code is: the program, or a
     shared library that is linked or opened. `devices` says whether it names devices. `cost`: steps of other statements
-    that take as long."""
+    that take as long. `memory`: of a device, bytes that are enough for it."""
 
     kind: str = ""
     top: list = field(default_factory=list)
@@ -355,6 +355,7 @@ class Scene(Statement):
     place: str = ""
     devices: bool = False
     cost: int = 20
+    memory: int = 1 << 20
     uses: list = field(default_factory=list)  # names of what was drawn, for the report
 
 

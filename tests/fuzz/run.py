@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from emit import sources
-from program import PLACES, Associate, Cancelled, Data, Motion, Target
+from program import PLACES, Associate, Cancelled, Data, Motion, Scene, Target
 
 # Programs take a fraction of a second of their own. What takes eight is asked where it is, before the watchdog ends it
 # after ten.
@@ -299,7 +299,8 @@ class Settings:
         """From just enough for one section to ample (0). What is too large for a device runs on the host, which the
         model permits unless a kernel's writes are to be discarded."""
         if world.scenes:
-            return rng.choice((1 << 20, 0, 0))
+            only_scenes = all(isinstance(statement, Scene) for statement in world.program.body)
+            return rng.choice((max(scene.memory for scene in world.program.scenes()) if only_scenes else 1 << 20, 0, 0))
         if world.binds:
             return 0
         if world.discards:

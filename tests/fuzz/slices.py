@@ -5,10 +5,11 @@
 usage: slices.py --clang CLANG --library LIBRARY [--kernels N] [--seed S] [--keep FOLDER]
 
 Each program has ten kernels on four arrays in one data region, run several rounds in random order. Kernels read and
-write their own elements, neighbours, elements backwards, by an index array, and with atomics; with collapse,
-lastprivate, firstprivate, num_teams, thread_limit, dist_schedule, reductions, critical sections, and parallel regions
-inside. None has a race, and integers do not round, so the program without the library is the reference; with it, under
-several settings of OMPDARTS_SLICE, it must print the same.
+write their own elements, neighbours, elements backwards, by an index array, with atomics, in memory of their team's or
+thread's own, and in one team whose iterations depend on each other; with collapse, private, lastprivate, firstprivate,
+num_teams, thread_limit, dist_schedule, reductions of all operators and of the program's own, inside and outside of
+data regions, critical sections, continue, and parallel regions inside. None has a race, and nothing rounds, so the
+program without the library is the reference; with it, under several settings of OMPDARTS_SLICE, it must print the same.
 """
 import argparse
 import os
@@ -23,12 +24,25 @@ SETTINGS = ["OMPDARTS_SLICE=4", "OMPDARTS_SLICE=auto", "OMPDARTS_SLICE=3 OMPDART
             "OMPDARTS_SLICE=4 OMPDARTS_CPU=1",
             "OMPDARTS_SLICE=3 OMPDARTS_CPU=auto OMPDARTS_MEM={memory} OMPDARTS_BACKEND=omptarget:slow=3"]
 
-HEAD = """#include <stdint.h>
+HEAD = """#include <omp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 enum {{ N = {n}, W = {w}, ROUNDS = {rounds} }};
 static int64_t a[N], b[N], c[N], few[{few}];
 static int32_t at[N];
+enum {{ TEAMS = 64, THREADS = 256 }};
+static volatile int64_t own[TEAMS * THREADS];
+static uint64_t reduced;
+typedef struct best {{
+    int64_t value, index;
+}} best;
+#pragma omp declare reduction(least : best : omp_out = omp_in.value < omp_out.value || (omp_in.value == omp_out.value && \
+    omp_in.index < omp_out.index) ? omp_in : omp_out) initializer(omp_priv = (best){{INT64_MAX, INT64_MAX}})
+#pragma omp declare reduction(more : best : omp_out.value += omp_in.value, omp_out.index ^= omp_in.index) \
+    initializer(omp_priv = (best){{0, 0}})
+#pragma omp declare reduction(longest : double : omp_out = omp_in > omp_out ? omp_in : omp_out) \
+    initializer(omp_priv = omp_orig)
 static uint64_t sum(const int64_t *x, int n)
 {{
     uint64_t s = 0;
@@ -43,14 +57,29 @@ MAIN = """int main(void)
         a[i] = i % 1009, b[i] = i % 31, c[i] = 0;
         at[i] = (int32_t)((uint32_t)i * 2654435761u % N);
     }}
-#pragma omp target data map(to : at) map(tofrom : a, b, c, few)
+#pragma omp target data map(to : at) map(tofrom : a, b, c, few) map(alloc : own)
     for (int64_t r = 0; r < ROUNDS; r++) {{
 {calls}    }}
-    printf("%llx %llx %llx %llx\\n", (unsigned long long)sum(a, N), (unsigned long long)sum(b, N),
-           (unsigned long long)sum(c, N), (unsigned long long)sum(few, {few}));
+    printf("%llx %llx %llx %llx %llx\\n", (unsigned long long)sum(a, N), (unsigned long long)sum(b, N),
+           (unsigned long long)sum(c, N), (unsigned long long)sum(few, {few}), (unsigned long long)reduced);
     return 0;
 }}
 """
+
+
+# Operator, type, initial value, what an iteration does (V is a value of its own), what of the result is compared.
+REDUCTIONS = [
+    ("+", "int64_t", "r", "total += V;", "total"), ("+", "double", "0.5", "total += V;", "total * 2"),
+    ("+", "int16_t", "3", "total += V;", "total"), ("-", "int64_t", "r", "total -= V;", "total"), ("*", "uint64_t", "5", "total *= 2 * V + 1;", "total"),
+    ("&", "uint32_t", "~0u", "total &= ~(V & 0x1250u);", "total"), ("|", "uint8_t", "1", "total |= V & 0x5a;", "total"),
+    ("^", "uint64_t", "r", "total ^= V * 2654435761u;", "total"), ("&&", "int", "1", "total = total && V != 77;", "total"),
+    ("||", "int", "0", "total = total || V == 500;", "total"), ("min", "float", "900", "if (V < total) total = V;", "total"),
+    ("max", "int32_t", "-5", "total = total > V ? total : V;", "total"),
+    ("least", "best", "{990, 0}", "if (V < total.value || (V == total.value && i < total.index)) total = (best){V, i};",
+     "total.value * N + total.index"),
+    ("more", "best", "{r, r}", "total.value += V; total.index ^= i * 31;", "total.value * N + total.index"),
+    ("longest", "double", "2.5", "if (V > total) total = V;", "total * 2"),
+]
 
 
 class Kernel:
@@ -71,8 +100,19 @@ class Kernel:
 
     def body(self, x, y):
         rnd = self.rnd
-        kind = rnd.choice(["own"] * 5 + ["mirror", "stride", "atomic", "both", "branch", "inner"])
+        kind = rnd.choice(["own"] * 5 + ["mirror", "stride", "atomic", "both", "branch", "inner", "continue", "numbers",
+                           "scan"])
+        self.scan = kind == "scan"
         value = self.read(y)
+        if kind == "continue":
+            return f"if ({y}[i] % 5 == 0) continue; {x}[i] = {value};"
+        if kind == "scan":
+            return f"{x}[i] = (i ? {x}[i - 1] : r) * 3 % 1000003 + {y}[i] % 7;"
+        if kind == "numbers":
+            when = rnd.choice(["1", "r > 2", "i % 3 == 0"])
+            return (f"if ({when}) {{ int team = omp_get_team_num() % TEAMS, thread = omp_get_thread_num() % THREADS; "
+                    f"own[team * THREADS + thread] = i; for (int64_t j = 0; j < 20; j++) own[team * THREADS + thread] += r; "
+                    f"{x}[i] = own[team * THREADS + thread]; }}")
         if kind == "mirror":
             return f"{x}[N - 1 - i] = {value} + {x}[N - 1 - i] % 7;"
         if kind == "stride":
@@ -93,27 +133,44 @@ class Kernel:
         rare = rnd.random()
         if rare < 0.06:
             self.clauses.append("dist_schedule(static, %d)" % rnd.choice([1, 10, 1000]))
-        elif rare < 0.12:
-            self.clauses.append("reduction(+ : total) map(tofrom : total)")
-            self.extra = "    few[0] += 0;\n    if (total != N) abort();\n"
-            return "    int64_t total = 0;\n"
         elif rare < 0.3:
+            return self.reduce()
+        elif rare < 0.36:
+            self.clauses.append("private(own_value)")
+            return "    int64_t own_value = 0;\n"
+        elif rare < 0.46:
             self.clauses.append("firstprivate(shift)")
             return "    int64_t shift[3] = {r, 2 * r, 3};\n"
-        elif rare < 0.42:
+        elif rare < 0.58:
             self.clauses.append("lastprivate(last) map(tofrom : last)")
             self.extra = "    if (last != N - 1 + r) abort();\n"
             return "    int64_t last = -1;\n"
         return ""
 
+    def reduce(self):
+        operator, kind, initial, self.step, result = self.rnd.choice(REDUCTIONS)
+        name, mapped = "total", "total"
+        before = f"    {kind} total = {initial};\n"
+        if self.rnd.random() < 0.2 and operator == "+":
+            name, mapped = "total[0 : 5]", "total"
+            before = f"    {kind} total[5] = {{1, 2, 3, 4, 5}};\n"
+            self.step, result = "total[V % 5] += V;", "total[0] * 3 + total[1] * 5 + total[2] * 7 + total[3] * 9 + total[4]"
+        self.clauses.append(f"reduction({operator} : {name}) map(tofrom : {mapped})")
+        self.extra = f"    reduced = reduced * 31 + (uint64_t)(int64_t)({result});\n"
+        if self.rnd.random() < 0.3:
+            before += f"#pragma omp target data map(tofrom : {mapped})\n"
+        return before
+
     def statements(self, body):
         text = body
-        if any("reduction" in c for c in self.clauses):
-            text += " total++;"
+        if any("reduction" in c for c in self.clauses): # first: it does not depend on whether the body goes on
+            text = self.step.replace("V", "(at[i] % 1000 + r)") + " " + text
+        if any("private(own" in c for c in self.clauses):
+            text = "own_value = i; " + text.replace("continue;", "{ if (own_value != i) few[3] = 1; continue; }")
         if any("firstprivate" in c for c in self.clauses):
             text += " if (shift[1] != 2 * r) few[1] = 1;"
         if any("lastprivate" in c for c in self.clauses):
-            text += " last = i + r;"
+            text = "last = i + r; " + text
         return text
 
     def loop(self, body):
@@ -130,19 +187,26 @@ class Kernel:
         body = self.statements(self.pending_body)
         form = rnd.choice(["teams distribute parallel for"] * 3 + ["teams distribute parallel for simd", "teams loop",
                                                                     "teams distribute"])
-        special = any(c.startswith(("lastprivate", "reduction", "dist_schedule")) for c in self.clauses)
-        if special or "atomic" in body:
+        special = any(c.startswith(("lastprivate", "dist_schedule")) for c in self.clauses)
+        if any("total[" in c for c in self.clauses) and "simd" in form: # clang 19 loses updates of one element
             form = "teams distribute parallel for"
+        reduces = any(c.startswith("reduction") for c in self.clauses)
+        if special or "atomic" in body or ("omp_get" in body and form != "teams distribute"):
+            form = "teams distribute parallel for"
+        if self.scan: # in the order of the iterations, in the one team's initial thread
+            form, special = "teams distribute", True
+            self.clauses = [c for c in self.clauses if not c.startswith("num_teams")] + ["num_teams(1)"]
         shape = rnd.choice(["for (int64_t i = 0; i < N; i++)"] * 2 + ["for (int i = 0; i < N; i++)",
                            "for (uint32_t i = 0; i < N; i++)", "for (uint64_t i = 0; i < N; i++)"])
         if not special and rnd.random() < 0.2:
             lines = "for (int64_t p = 0; p < N / W; p++)\n    for (int64_t q = 0; q < W; q++) { int64_t i = p * W + q;"
             return f"#pragma omp target {form} collapse(2) {' '.join(self.clauses)}\n    {lines} {body} }}\n"
-        if not special and rnd.random() < 0.1:
+        alone = "continue" in body or "own_value" in body
+        if not special and not reduces and not alone and rnd.random() < 0.1:
             return (f"#pragma omp target teams distribute {' '.join(self.clauses)}\n"
                     "    for (int64_t p = 0; p < N / W; p++) {\n#pragma omp parallel for num_threads(2)\n"
                     f"        for (int64_t i = p * W; i < (p + 1) * W; i++) {{ {body} }}\n    }}\n")
-        if rnd.random() < 0.04 and not special and "simd" not in form:
+        if rnd.random() < 0.04 and not special and form not in ("teams loop", "teams distribute parallel for simd"):
             body += "\n#pragma omp critical\n    few[2] += i % 2;\n"
         return f"#pragma omp target {form} {' '.join(self.clauses)}\n    {shape} {{ {body} }}\n"
 

@@ -14,7 +14,8 @@
 static const char usage[] =
     "Usage: ompdarts history [show | clear] [TEXT]\n"
     "\n"
-    "Shows or clears the kernel times and links that earlier runs on this machine have measured, and later ones use.\n"
+    "Shows or clears what earlier runs on this machine have measured, and later ones use: links, kernel times, and\n"
+    "kernels that are better off in one piece than in slices (OMPDARTS_SLICE).\n"
     "TEXT: only those with it in their name.\n"
     "\n"
     "  -h, --help  this text\n"
@@ -51,11 +52,22 @@ static void put_time(double seconds)
     printf(" %7.1f %-2s", seconds, units[unit]);
 }
 
+typedef enum kind { LINKS, KERNELS, SLICES, KINDS } kind;
+
 typedef struct listing {
     const char *text; /* to be in the names */
-    bool links;       /* or kernels */
+    kind kind;
     unsigned shown;
 } listing;
+
+static const char slices_of[] = "slices of ";
+
+static kind kind_of(const od_history_row *row)
+{
+    if (strncmp(row->name, "link ", 5) == 0)
+        return LINKS;
+    return strncmp(row->name, slices_of, strlen(slices_of)) == 0 ? SLICES : KERNELS;
+}
 
 static void show_link(const od_history_row *row, const char *name)
 {
@@ -77,30 +89,46 @@ static void show_code(const od_history_row *row, const char *name)
     printf(" %11s  %-8s %s\n", info_bytes(row->size, bytes), kind_of_device(row->name), name);
 }
 
+/* Why the kernel stays whole. */
+static void show_slices(const od_history_row *row, const char *name)
+{
+    const char *why = strstr(row->name, ": it ");
+    printf(" %8" PRIu64 "  %-8s %s%s\n", row->count, kind_of_device(row->name), name, why ? why : "");
+}
+
 static void show_row(const od_history_row *row, void *arg)
 {
+    static const char *const titles[KINDS] = {
+        [LINKS] = "last        measured  devices  link",
+        [KERNELS] = "last           runs       mean  deviation        data  devices  code",
+        [SLICES] = "last       launches  devices  kernels that are not to run in slices"};
+    static void (*const show_one[KINDS])(const od_history_row *, const char *) = {
+        [LINKS] = show_link, [KERNELS] = show_code, [SLICES] = show_slices};
     listing *l = arg;
     char name[200], date[16];
     time_t when = (time_t)row->date;
     struct tm day;
-    readable(row->name, name, sizeof name);
-    if (l->links != (strncmp(row->name, "link ", 5) == 0) || (!strstr(row->name, l->text) && !strstr(name, l->text)))
+    bool is_over = kind_of(row) == SLICES && !row->count;
+    readable(row->name + (kind_of(row) == SLICES ? strlen(slices_of) : 0), name, sizeof name);
+    if (l->kind != kind_of(row) || is_over || (!strstr(row->name, l->text) && !strstr(name, l->text)))
         return;
     if (!l->shown++)
-        puts(l->links ? "last        measured  devices  link"
-                      : "last           runs       mean  deviation        data  devices  code");
+        puts(titles[l->kind]);
     strftime(date, sizeof date, "%Y-%m-%d", localtime_r(&when, &day));
     printf("%-10s", date);
-    (l->links ? show_link : show_code)(row, name);
+    show_one[l->kind](row, name);
 }
 
 static int show(const od_history *history, const char *path, const char *text)
 {
-    listing kernels = {.text = text}, links = {.text = text, .links = true};
+    unsigned shown = 0;
     printf("%s\n", path);
-    od_history_visit(history, show_row, &links);
-    od_history_visit(history, show_row, &kernels);
-    if (!kernels.shown && !links.shown)
+    for (kind k = LINKS; k < KINDS; k++) {
+        listing l = {.text = text, .kind = k};
+        od_history_visit(history, show_row, &l);
+        shown += l.shown;
+    }
+    if (!shown)
         printf("nothing%s%s\n", *text ? " with " : " yet", text);
     return 0;
 }

@@ -343,6 +343,7 @@ od_status ompdarts_cuda_v1_backend(od_backend *backend, const od_cuda_config *co
     if (config->pin_keep && config->pin_budget && !od_pins_keep(&cuda->pins))
         od_log(OD_LOG_WARNING, "cuda",
                "memory cannot stay pinned over synchronisation: the system has no userfaultfd for it");
+    cuda->pins.budget_now = config->pin_budget_now;
     open_topology(cuda);
     for (unsigned k = 0; k < config->ndevices && !status; k++)
         status = open_device(cuda, k, config->ordinals[k]);

@@ -19,6 +19,7 @@ typedef struct od_cuda_config {
     unsigned ndevices;
     const int *ordinals; /* per device CUDA's number of the GPU; equal ones are logical devices of one GPU */
     size_t pin_budget;   /* bytes of host memory that may be pinned; 0: none */
+    size_t (*pin_budget_now)(void); /* the machine may get more memory; NULL: it stays */
     unsigned pin_first;  /* the large load of a range at which it is pinned */
     bool pin_keep;       /* pins outlast synchronisation, where the system tells what becomes of the memory */
     bool pin_wanted;     /* the user has not switched pinning off: unpinned transfers are a finding */

@@ -346,10 +346,13 @@ static bool has_room(od_pins *pins, uintptr_t begin, uintptr_t end)
     const struct od_pin_history *h = history_of(pins, begin);
     if (h && h->refused)
         return false;
-    bool fits = pins->bytes + (end - begin) <= pins->budget;
-    if (!fits)
+    size_t bytes = pins->bytes + (end - begin);
+    size_t now = bytes > pins->budget && pins->budget_now ? pins->budget_now() : 0;
+    if (now > pins->budget)
+        pins->budget = now;
+    if (bytes > pins->budget)
         give_up_doubtful(pins);
-    return fits;
+    return bytes <= pins->budget;
 }
 
 bool od_pins_want(od_pins *pins, uintptr_t begin, uintptr_t end, bool now)

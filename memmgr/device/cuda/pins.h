@@ -53,6 +53,7 @@ typedef struct od_pins {
     size_t count;
     uint32_t capacity;
     size_t bytes, budget;           /* pinned by us, at most; budget 0: nothing is pinned */
+    size_t (*budget_now)(void);     /* it may have grown; NULL: it stays */
     uint64_t refused;               /* ranges that the driver would not pin */
     struct od_pin_history *history; /* 2^bits, by address */
     unsigned bits;

@@ -32,14 +32,11 @@ static void *find_near(const char *name, const void *caller)
     void *symbol = library ? dlsym(library, name) : NULL;
     if (library)
         dlclose(library);
-    if (!symbol) {
-        fprintf(stderr, "ompdarts: %s was called, but no OpenMP runtime that has it can be found\n", name);
-        abort();
-    }
     return symbol;
 }
 
-void *od_scope_find(od_scoped *entry, const void *caller, bool *is_libomp)
+/* NULL: there is none. */
+static void *seek(od_scoped *entry, const void *caller, bool *is_libomp)
 {
     void *symbol = atomic_load_explicit(&entry->real, memory_order_acquire);
     if (symbol) {
@@ -55,5 +52,33 @@ void *od_scope_find(od_scoped *entry, const void *caller, bool *is_libomp)
     *is_libomp = is_of_libomp(symbol);
     atomic_store_explicit(&entry->is_libomp, *is_libomp, memory_order_relaxed);
     atomic_store_explicit(&entry->real, symbol, memory_order_release);
+    return symbol;
+}
+
+void *od_scope_find(od_scoped *entry, const void *caller, bool *is_libomp)
+{
+    void *symbol = seek(entry, caller, is_libomp);
+    if (!symbol) {
+        fprintf(stderr, "ompdarts: %s was called, but no OpenMP runtime that has it can be found\n", entry->name);
+        abort();
+    }
+    return symbol;
+}
+
+void *od_scope_recall(od_scoped *entry, const void *caller)
+{
+    static _Thread_local struct {
+        const void *caller;
+        const od_scoped *entry;
+        void *symbol;
+    } last; /* runtimes stay when they are closed */
+    bool is_libomp;
+    void *symbol = atomic_load_explicit(&entry->real, memory_order_acquire);
+    if (symbol || (last.caller == caller && last.entry == entry))
+        return symbol ? symbol : last.symbol;
+    symbol = seek(entry, caller, &is_libomp);
+    last.caller = caller;
+    last.entry = entry;
+    last.symbol = symbol;
     return symbol;
 }

@@ -153,7 +153,7 @@ void __kmpc_end_reduce(od_ident *ident, int32_t gtid, void *lock)
         REAL(__kmpc_end_reduce)(ident, gtid, lock);
         return;
     }
-    od_slice_unlock();
+    od_slice_has_reduced();
     {
         OD_PROGRAM_CALL;
         REAL(__kmpc_end_reduce)(ident, gtid, lock);

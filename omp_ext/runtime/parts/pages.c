@@ -55,27 +55,11 @@ static struct {
 
 /* --- what kernels may do ------------------------------------------------------- */
 
-static void protect(const od_window *window, unsigned k, uintptr_t base, size_t size, od_window_access access)
-{
-    if (od_window_protect(window, k, base, size, access))
-        od_fatal("the system cannot protect the pages of so many parts of arrays one by one: use fewer of them, or "
-                 "OMPDARTS_COHERENCE=depend");
-}
-
-static void protect_part(const od_datum *d, unsigned k, od_window_access access)
-{
-    od_shape shape = od_datum_shape(d);
-    for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++) {
-        od_piece piece = od_shape_piece(shape, i);
-        protect(d->window, k, piece.begin, piece.size, access);
-    }
-}
-
 static void set_access(const page *p, unsigned k)
 {
     bool reads = p->readers & OD_BIT(k);
-    protect(p->window, k, p->base, p->size,
-            p->writer == (int)k ? OD_WINDOW_OPEN : reads ? OD_WINDOW_READABLE : OD_WINDOW_CLOSED);
+    od_runtime_protect(p->window, k, p->base, p->size,
+                       p->writer == (int)k ? OD_WINDOW_OPEN : reads ? OD_WINDOW_READABLE : OD_WINDOW_CLOSED);
 }
 
 /* --- contents ------------------------------------------------------------------- */
@@ -205,7 +189,7 @@ static void revoke(page *p, unsigned k)
 /* The device does without it. */
 static void leave(page *p, unsigned k)
 {
-    protect(p->window, k, p->base, p->size, OD_WINDOW_CLOSED); /* other kernels may be at it */
+    od_runtime_protect(p->window, k, p->base, p->size, OD_WINDOW_CLOSED); /* other kernels may be at it */
     if (p->dirty)
         publish(p, k);
     revoke(p, k);
@@ -220,6 +204,7 @@ static void find_users(page *p)
         if (p->part->window == p->window && od_runtime_granted(p->part, k) != OD_WINDOW_CLOSED) {
             p->readers |= OD_BIT(k);
             set_access(p, k);
+            od_runtime_note_shown(p->part, k, OD_WINDOW_MIXED);
         }
 }
 
@@ -234,13 +219,6 @@ static page *find_page(const od_window *window, uintptr_t base)
     return node ? od_container_of(node, page, node) : NULL;
 }
 
-/* Kernels that do not use it have to ask from now on. */
-static void hide(od_datum *d)
-{
-    for (unsigned k = 0; d->visible >> k; k++)
-        od_runtime_hide_part(d, k);
-}
-
 static page *add_page(od_window *window, uintptr_t base, size_t size, od_datum *part)
 {
     page *p = od_calloc(1, sizeof *p + od_runtime.backend.ndevices * sizeof p->account[0]);
@@ -250,7 +228,7 @@ static page *add_page(od_window *window, uintptr_t base, size_t size, od_datum *
     p->size = size;
     p->part = part;
     p->writer = OD_NOWHERE;
-    hide(part);
+    od_runtime_hide_unused(part);
     od_list_push_back(&pages, &p->link);
     od_tree_insert(&by_address, &p->node, key_of(window, base));
     find_users(p);
@@ -327,7 +305,7 @@ static const od_datum *open_for_writing(od_window *window, uintptr_t host, unsig
                 continue;
             if (!od_engine_write_too(od_runtime.engine, task, i))
                 return NULL;
-            protect_part(d, k, OD_WINDOW_OPEN);
+            od_runtime_show(d, k, OD_WINDOW_OPEN);
             opened = d;
         }
     }
@@ -350,7 +328,7 @@ static bool may_open(const od_access *access, const od_touch *touch)
 
 /* Of what is the task's, but closed in order to see how much of it the kernel uses: page by page at first, then more
  * and more at once, so that whoever goes through all of it has few faults; and all for whoever goes anywhere. */
-static void open_around(const od_task *task, const od_datum *d, unsigned k, od_touch *touch)
+static void open_around(const od_task *task, od_datum *d, unsigned k, od_touch *touch)
 {
     enum { OPENED_AT_ONCE = 4 }; /* a fraction of what is in use */
     od_span piece;
@@ -364,7 +342,9 @@ static void open_around(const od_task *task, const od_datum *d, unsigned k, od_t
     touch->size = end - touch->opened;
     touch->gradually = true;
     od_runtime_note_fault(task, touch);
-    protect(touch->window, k, touch->opened, touch->size, touch->write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
+    od_runtime_protect(touch->window, k, touch->opened, touch->size,
+                       touch->write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
+    od_runtime_note_shown(d, k, OD_WINDOW_MIXED);
 }
 
 static bool open_for_learning(unsigned k, od_touch *touch)
@@ -435,51 +415,45 @@ od_status od_runtime_watch_pages(void)
 }
 
 /* Of a part with pages that others want, all but those: who may use them has been decided. */
-static void update_around_pages(const od_datum *d, unsigned k, od_piece piece)
+static void update_around_pages(const od_datum *d, unsigned k, od_piece piece, od_window_access access)
 {
     uintptr_t end = piece.begin + piece.size, next;
     for (uintptr_t at = piece.begin; at < end; at = next) {
         next = od_window_page_begin(at) + od_window_page();
         next = next < end ? next : end;
         if (!find_page(d->window, at))
-            protect(d->window, k, at, next - at, od_runtime_granted(d, k));
+            od_runtime_protect(d->window, k, at, next - at, access);
     }
 }
 
-static void update_lent(const od_datum *d, unsigned k)
+static void update_lent(od_datum *d, unsigned k)
 {
     od_shape shape = od_datum_shape(d);
-    for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++)
-        update_around_pages(d, k, od_shape_piece(shape, i));
-}
-
-void od_runtime_hide_part(od_datum *d, unsigned k)
-{
-    if ((d->visible & OD_BIT(k)) && od_runtime_granted(d, k) == OD_WINDOW_CLOSED)
-        protect_part(d, k, OD_WINDOW_CLOSED);
-    d->visible &= ~OD_BIT(k);
-}
-
-/* What is current there may as well be read by all, as long as it is: to protect many pages takes time. */
-static od_window_access left(od_datum *d, unsigned k)
-{
     od_window_access access = od_runtime_granted(d, k);
-    bool current = (d->valid & OD_BIT(k)) && d->replica[k].state == OD_PRESENT && !d->writers;
-    d->visible &= ~OD_BIT(k);
-    if (access == OD_WINDOW_OPEN || !current || d->pieces) /* the system keeps a list of what is protected apart */
-        return access;
-    d->visible |= OD_BIT(k);
-    return OD_WINDOW_READABLE;
+    for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++)
+        update_around_pages(d, k, od_shape_piece(shape, i), access);
+    od_runtime_note_shown(d, k, access == OD_WINDOW_CLOSED ? OD_WINDOW_CLOSED : OD_WINDOW_MIXED);
 }
 
-static void update(const od_task *task, unsigned k)
+static void show_used(const od_task *task, unsigned k)
 {
     for (uint32_t i = 0; i < task->naccess; i++) {
         od_datum *d = task->access[i].datum;
         if (d->window && d->lent)
             update_lent(d, k);
         else if (d->window)
-            protect_part(d, k, left(d, k));
+            od_runtime_show(d, k, od_runtime_granted(d, k));
+    }
+}
+
+static void leave_used(const od_task *task, unsigned k, bool failed)
+{
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        od_datum *d = task->access[i].datum;
+        if (d->window && d->lent)
+            update_lent(d, k);
+        else if (d->window)
+            od_runtime_leave_part(d, k, !failed && (task->access[i].mode & OD_WRITE));
     }
 }
 
@@ -540,25 +514,35 @@ void od_runtime_close_outside(od_task *task)
     od_runtime_unlock();
 }
 
+/* All that its kernel touches shows. */
+static void close_to_learn(const od_task *task, unsigned k)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (task->access[i].datum->window) {
+            od_runtime_hide_window(task->access[i].datum->window, k);
+            od_runtime_show(task->access[i].datum, k, OD_WINDOW_CLOSED);
+        }
+}
+
 void od_runtime_open_parts(od_task *task, unsigned k)
 {
     od_runtime_lock();
     od_runtime_begin_kernel(task, k);
-    update(task, k);
     od_runtime_begin_to_learn(task);
     for (unsigned t = 0; od_runtime_kernels[k].count > 1 && t < od_runtime_kernels[k].count; t++)
         od_runtime_disturb_learning(od_runtime_kernels[k].task[t]);
-    for (uint32_t i = 0; learns(task) && i < task->naccess; i++)
-        if (task->access[i].datum->window)
-            protect_part(task->access[i].datum, k, OD_WINDOW_CLOSED);
+    if (learns(task))
+        close_to_learn(task, k);
+    else
+        show_used(task, k);
     od_runtime_unlock();
 }
 
-void od_runtime_close_parts(const od_task *task, unsigned k)
+void od_runtime_close_parts(const od_task *task, unsigned k, bool failed)
 {
     od_runtime_lock();
     od_runtime_end_kernel(task, k);
-    update(task, k);
+    leave_used(task, k, failed);
     od_runtime_end_to_learn(task);
     settle(k);
     od_runtime_unlock();

@@ -11,18 +11,23 @@ static od_page_range pages_from(const od_window *window, uintptr_t begin, uintpt
     return (od_page_range){od_page_of(window->base, begin), od_page_of(window->base, end - 1) + 1};
 }
 
+enum { MOST_SCATTERED = 64 }; /* whoever has more faults beside no other page of theirs goes anywhere */
+
 /* What was opened gradually before the page that comes next was used, too. */
 static void note_touched(od_touched_pages *pages, const od_touch *touch)
 {
     uint32_t page = od_page_of(touch->window->base, touch->host);
     od_page_range opened = pages_from(touch->window, touch->opened, touch->opened + touch->size);
-    od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->read, page);
+    od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->ahead, page);
+    bool anywhere = !touch->write && pages->scattered > MOST_SCATTERED;
     pages->scattered += od_page_range_length(around) == 1;
     if (touch->write && (!pages->lowest || touch->host < pages->lowest))
         pages->lowest = touch->host;
-    if (touch->write)
-        od_page_set_add(&pages->written, touch->gradually ? around : (od_page_range){page, page + 1});
-    od_page_set_add(touch->write ? &pages->opened : &pages->read, opened);
+    od_page_set_add(touch->write ? &pages->written : &pages->read,
+                    anywhere           ? opened
+                    : touch->gradually ? around
+                                       : (od_page_range){page, page + 1});
+    od_page_set_add(touch->write ? &pages->opened : &pages->ahead, opened);
 }
 
 /* NULL: the argument is not looked at. */
@@ -62,7 +67,6 @@ void od_runtime_note_fault(const od_task *task, const od_touch *touch)
 
 uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch, od_span within)
 {
-    enum { MOST_SCATTERED = 64 };
     const od_job *job = task->user;
     uint32_t most = 0, page = od_page_of(touch->window->base, touch->host);
     od_page_range bounds = pages_from(touch->window, within.begin, within.end);
@@ -72,7 +76,7 @@ uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch, od_
             continue;
         if (pages->scattered > MOST_SCATTERED)
             return UINT32_MAX;
-        od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->read, page);
+        od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->ahead, page);
         around.first = around.first > bounds.first ? around.first : bounds.first;
         around.end = around.end < bounds.end ? around.end : bounds.end;
         most = od_page_range_length(around) > most ? od_page_range_length(around) : most;

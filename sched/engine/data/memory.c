@@ -235,7 +235,7 @@ static bool clear_own(od_engine *e, unsigned k, od_task *head)
     for (uint32_t i = 0; i < head->naccess; i++) {
         const od_replica *r = &head->access[i].datum->replica[k];
         od_evict_query query = query_of(e, k, head);
-        if (r->state != OD_PRESENT || r->pins || r->datum->lent || od_victim_has_no_place(&query, r->datum))
+        if (r->state != OD_PRESENT || r->pins || od_datum_is_held(r->datum) || od_victim_has_no_place(&query, r->datum))
             continue;
         emit_eviction(e, k, r, OD_EVICT_COMPACTION, NULL);
         if (!od_datum_is_dropped(r->datum))

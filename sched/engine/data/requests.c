@@ -17,6 +17,12 @@
 
 /* --- items -------------------------------------------------------------- */
 
+/* Something has been moved for it, or is on its way. */
+static bool has_begun(const od_request_item *item)
+{
+    return item->started || item->written;
+}
+
 /* True while tasks on devices use the datum and the asker is none of them. */
 static bool in_use(const od_request_item *item)
 {
@@ -27,7 +33,7 @@ static bool in_use(const od_request_item *item)
 static bool being_written(const od_request_item *item)
 {
     const od_datum *d = item->datum;
-    return d->writers && d->home != OD_HOST && !item->request->inside;
+    return d->writers && d->home != OD_HOST && !item->request->inside && !has_begun(item);
 }
 
 /* Only the program's memory holds it from now on. */
@@ -105,14 +111,52 @@ static bool move_part(od_engine *e, od_request_item *item, int from, int to)
     return item->moved;
 }
 
-/* From the program's memory into the place, which alone holds the datum afterwards. False: under way. */
-static bool write_into(od_engine *e, od_request_item *item, int place)
+/* The copy that counts: that of a writer or of addresses that the program holds, or any that is current. */
+static int counting(const od_engine *e, const od_datum *d)
+{
+    return d->home >= 0 && d->home < OD_SPILL ? d->home : holder(e, d);
+}
+
+/* Into which copy the part goes next: the one that counts, then those that tasks read. OD_NOWHERE: into no more. */
+static int next_copy(const od_engine *e, const od_datum *d, uint64_t written)
+{
+    if (!written)
+        return counting(e, d);
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if (d->replica[k].pins && !(written & OD_BIT(k)))
+            return (int)k;
+    return d->host_users && (d->valid & ~written & OD_BIT(OD_SPILL)) ? OD_SPILL : OD_NOWHERE;
+}
+
+/*
+ * From the program's memory into the copies that tasks read just now (tasks beside the asker use other parts of them),
+ * or into one; all others are dropped. Meanwhile nobody begins to use the datum: what would be loaded for it might lack
+ * the part. False: under way.
+ */
+static bool write_into_copies(od_engine *e, od_request_item *item)
 {
     od_datum *d = item->datum;
-    if (!move_part(e, item, OD_HOST, place))
+    int place = OD_NOWHERE;
+    d->updating = true;
+    do {
+        if (item->moved) {
+            item->written |= OD_BIT(item->place);
+            item->started = item->moved = false;
+        }
+        if (d->transfers)
+            return false;
+        item->written &= ~e->lost;
+        place = next_copy(e, d, item->written);
+        item->place = place;
+    } while (place != OD_NOWHERE && move_part(e, item, OD_HOST, place));
+    if (place != OD_NOWHERE)
         return false;
-    od_memory_drop_all(e, d, place);
-    d->valid = OD_BIT(place);
+    for (unsigned k = 0; k < e->config.ndevices; k++)
+        if (d->replica[k].state != OD_ABSENT && !(item->written & OD_BIT(k)))
+            od_memory_drop(e, d, k);
+    d->valid = item->written;
+    d->updating = false;
+    e->todo = OD_BIT(e->config.ndevices) - 1; /* who has waited for it, or for its memory */
     return true;
 }
 
@@ -126,12 +170,12 @@ static bool serve_pull(od_engine *e, od_request_item *item)
     return d->transfers ? false : move_part(e, item, d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : holder(e, d), OD_HOST);
 }
 
-/* The host writes to it just now, or the asker itself reads it: that copy stays as it is. */
+/* The host writes to it just now in the program's memory, or the asker itself reads it: that copy stays as it is. */
 static bool keeps_its_copy(const od_request_item *item)
 {
     const od_datum *d = item->datum;
     bool whole = item->offset == 0 && item->bytes == d->size;
-    return d->home == OD_HOST || (whole && d->users > d->host_users && d->home == OD_NOWHERE);
+    return d->exclusive || (whole && d->users > d->host_users && d->home == OD_NOWHERE);
 }
 
 /* Inside a region: to where the contents are, so that what the host writes next is not seen. What only the program's
@@ -140,6 +184,8 @@ static bool push_into_region(od_engine *e, od_request_item *item)
 {
     od_datum *d = item->datum;
     bool elsewhere = d->valid & ~OD_BIT(OD_HOST);
+    if (d->updating)
+        return write_into_copies(e, item);
     if (!item->started && (d->transfers || in_use(item)))
         return false;
     if (!item->started && keeps_its_copy(item))
@@ -148,7 +194,7 @@ static bool push_into_region(od_engine *e, od_request_item *item)
         return false;
     if (!(d->valid & ~OD_BIT(OD_HOST))) /* there is no spill area */
         return renew(e, item);
-    return write_into(e, item, d->bound ? d->home : holder(e, d));
+    return write_into_copies(e, item);
 }
 
 static bool serve_push(od_engine *e, od_request_item *item)
@@ -157,6 +203,8 @@ static bool serve_push(od_engine *e, od_request_item *item)
     bool whole = item->offset == 0 && item->bytes == d->size;
     if (e->config.spill && d->region)
         return push_into_region(e, item);
+    if (d->updating)
+        return write_into_copies(e, item);
     if (!item->started && (d->transfers || in_use(item)))
         return false;
     bool in_program = d->valid & OD_BIT(OD_HOST);
@@ -164,7 +212,7 @@ static bool serve_push(od_engine *e, od_request_item *item)
         return renew(e, item);
     if (item->started && d->bound && (whole || in_program))
         return renew(e, item);
-    return write_into(e, item, holder(e, d));
+    return write_into_copies(e, item);
 }
 
 /* A host task's request is this one, or comes behind it: that task has not begun. */
@@ -319,14 +367,20 @@ void od_request_destroy(od_request *request)
     free(request);
 }
 
+/* Those of running tasks come before what may wait for these tasks; all that waits is unordered with them. */
 static void enqueue(od_request *request, od_request_item *item)
 {
     od_datum *d = item->datum;
+    od_request_item **place = d->items ? &d->last_item->next : &d->items;
+    if (request->inside)
+        for (place = &d->items; *place && (has_begun(*place) || (*place)->request->inside);)
+            place = &(*place)->next;
     item->request = request;
-    item->next = NULL;
+    item->next = *place;
     d->requested++;
-    *(d->items ? &d->last_item->next : &d->items) = item;
-    d->last_item = item;
+    *place = item;
+    if (!item->next)
+        d->last_item = item;
 }
 
 void od_request_begin(od_engine *e, od_request *request)

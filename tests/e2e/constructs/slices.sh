@@ -29,12 +29,13 @@ fi
 case $variant in
     interleaved) reason "same pages" ;;
     whole)
-        for text in reduction dist_schedule critical "outside of data regions" "one distribute loop"; do
+        for text in "one team" dist_schedule "outside of data regions" "one distribute loop"; do
             reason "$text"
         done
         stats "all(k.sliced == 0 for k in stats.kernels)"
         ;;
     histogram) stats "sum(k.sliced for k in stats.kernels) > 0" ;;
+    teams | numbers) [ "$(nproc)" = 1 ] || stats "all(k.sliced == 11 for k in stats.kernels)" ;; # whose teams stay together
     *)
         stats "sum(k.sliced for k in stats.kernels) >= 11" "all(d.tasks >= 9 for d in devices)" # the first one or two in slices are all on one device
         [ "$variant" = between ] || stats "all(k.sliced == 11 and k.whole == 1 and k.slices == 4 for k in stats.kernels)"

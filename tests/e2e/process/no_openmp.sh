@@ -112,6 +112,34 @@ for compiler in "${E2E_CLANG:-clang}" gcc; do
 done
 [ $compiled -gt 0 ] || fail "no compiler for OpenMP"
 
+# gcc's runtime, which only the library sees that uses it; and none, of which a program asks whether it is there.
+cat >"$work/threads.c" <<'CODE'
+#include <omp.h>
+int numbers(void)
+{
+    int sum = 0;
+#pragma omp parallel num_threads(3) reduction(+ : sum)
+    for (int i = 0; i < 1000; i++)
+        sum += omp_get_thread_num() + 10 * omp_get_ancestor_thread_num(1);
+    return sum;
+}
+CODE
+cat >"$work/opens.c" <<'CODE'
+#include <dlfcn.h>
+#include <stdio.h>
+extern int omp_get_thread_num(void) __attribute__((weak));
+int main(int argc, char **argv)
+{
+    void *library = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL);
+    int (*numbers)(void) = library ? (int (*)(void))dlsym(library, "numbers") : NULL;
+    return printf("%d %d\n", numbers ? numbers() : -1, omp_get_thread_num ? omp_get_thread_num() : 0) < 0;
+}
+CODE
+if gcc -fopenmp -shared -fPIC "$work/threads.c" -o "$work/threads.so" 2>"$work/err" && gcc "$work/opens.c" -o "$work/opens" -ldl; then
+    untouched "$work/opens" "$work/threads.so"
+    grep -qx "33000 0" "$work/plain" || fail "numbers of gcc's threads: $(cat "$work/plain")"
+fi
+
 plain 0 "$E2E_PROGRAMS/no_construct"
 under 0 OMPDARTS_STATS=summary "$E2E_PROGRAMS/no_construct"
 same_output

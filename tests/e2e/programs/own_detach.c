@@ -3,7 +3,7 @@
  * The program's own detachable host tasks, and undeferred, final and untied ones, among target tasks on the same tiles.
  * Events are fulfilled by the task itself, by a task beside it, in a final task as well, and, with the argument
  * `elsewhere`, by a thread that is none of OpenMP's, for a team of one thread; libomp alone aborts at that now and
- * then.
+ * then. With `alone` the program ends right after such a task, and nothing has been offloaded.
  *
  * memory: 24Ki
  */
@@ -126,11 +126,26 @@ static void in_final_task(double *x)
     x[1] = x[2] = x[3] = 0;
 }
 
+static void by_itself(double *x)
+{
+    omp_event_handle_t event = 0;
+#pragma omp task detach(event) shared(x)
+    {
+        x[0] += 1;
+        omp_fulfill_event(event);
+    }
+    CHECK(x[0] == 1); /* in a team of one, tasks run where they are created */
+}
+
 int main(int argc, char **argv)
 {
     double *x = make_tiles(COUNT, 0), *y = make_tiles(COUNT, 0);
     if (argc > 1 && strcmp(argv[1], "elsewhere") == 0) {
         by_another_thread(y);
+        return check_result();
+    }
+    if (argc > 1 && strcmp(argv[1], "alone") == 0) {
+        by_itself(x);
         return check_result();
     }
     in_final_task(x);

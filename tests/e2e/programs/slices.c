@@ -173,6 +173,73 @@ static void teams(void)
     printf("%d and %d teams, sum %lld\n", count[0], count[N - 1], (long long)sum);
 }
 
+/* What all slices compute together, where it is mapped for the launch alone, and where it is in a region. */
+typedef struct least {
+    int64_t value, index;
+} least;
+#pragma omp declare reduction(least : least : omp_out = omp_in.value < omp_out.value || \
+    (omp_in.value == omp_out.value && omp_in.index < omp_out.index) ? omp_in : omp_out) \
+    initializer(omp_priv = (least){INT64_MAX, INT64_MAX})
+
+static void reductions(void)
+{
+    enum { BINS = 7 };
+    int64_t total = 0, expected_total = 0, bins[BINS] = {0}, expected_bins[BINS] = {0};
+    double largest = -1, expected_largest = -1;
+    least first = {500, N}, expected_first = {500, N};
+#pragma omp target data map(to : a, index_of)
+    for (int r = 0; r < ROUNDS; r++) {
+#pragma omp target teams distribute parallel for reduction(+ : total) reduction(max : largest) map(tofrom : total, largest)
+        for (int i = 0; i < N; i++) {
+            total += index_of[i] % 1000 - r;
+            largest = largest > a[i] + i + r ? largest : a[i] + i + r;
+        }
+#pragma omp target data map(tofrom : first, bins)
+#pragma omp target teams distribute parallel for num_teams(2) reduction(least : first) reduction(+ : bins)
+        for (int i = 0; i < N; i++) {
+            bins[i % BINS] += index_of[i];
+            int64_t value = 499 + index_of[i] - r;
+            if (value < first.value || (value == first.value && i < first.index))
+                first = (least){value, i};
+        }
+        for (int i = 0; i < N; i++) {
+            int64_t value = 499 + index_of[i] - r;
+            expected_total += index_of[i] % 1000 - r;
+            expected_largest = expected_largest > a[i] + i + r ? expected_largest : a[i] + i + r;
+            expected_bins[i % BINS] += index_of[i];
+            if (value < expected_first.value || (value == expected_first.value && i < expected_first.index))
+                expected_first = (least){value, i};
+        }
+    }
+    CHECK(total == expected_total && largest == expected_largest);
+    CHECK(first.value == expected_first.value && first.index == expected_first.index);
+    CHECK(memcmp(bins, expected_bins, sizeof bins) == 0);
+}
+
+/* Memory that a team, or a thread, has by its number: for the first time when slices run already. */
+static void numbers(void)
+{
+    enum { TEAMS = 64, THREADS = 256, TIMES = 4000 };
+    static volatile int64_t own[TEAMS * THREADS];
+    static int64_t result[N];
+#pragma omp target data map(alloc : own) map(tofrom : result)
+    for (int r = 0; r < ROUNDS; r++)
+#pragma omp target teams distribute parallel for num_teams(2)
+        for (int i = 0; i < N; i++) {
+            int64_t value = i;
+            if (r % 4 == 3 && i % 16 == 0) {
+                volatile int64_t *mine = &own[omp_get_team_num() % TEAMS * THREADS + omp_get_thread_num() % THREADS];
+                *mine = 0;
+                for (int k = 0; k < TIMES; k++)
+                    *mine += i;
+                value = *mine;
+            }
+            result[i] += value;
+        }
+    for (int i = 0; i < N; i++)
+        CHECK(result[i] == (int64_t)i * (i % 16 ? ROUNDS : ROUNDS * 3 / 4 + TIMES * ROUNDS / 4));
+}
+
 /* Private copies, values that differ from launch to launch, and loops of unsigned and of long counters. */
 static void counters(void)
 {
@@ -216,11 +283,12 @@ static void nested(void)
     CHECK(same(b, expected_b, N));
 }
 
-/* All slices count in the same few pages. */
+/* All slices count in the same few pages, and find what is the largest one after the other. */
 static void histogram(void)
 {
     enum { BINS = 3000, FEW = 4000 };
     static int64_t bins[BINS], one[1];
+    int64_t largest = 0;
     static int64_t expected[BINS];
 #pragma omp target data map(to : index_of) map(tofrom : bins, one)
     for (int r = 0; r < ROUNDS; r++) {
@@ -231,9 +299,14 @@ static void histogram(void)
 #pragma omp atomic
             one[0]++;
         }
+#pragma omp target teams distribute parallel for map(tofrom : largest)
+        for (int i = 0; i < 500; i++)
+#pragma omp critical
+            largest = largest > i + r ? largest : i + r;
         for (int i = 0; i < FEW; i++)
             expected[index_of[i] % BINS] += i;
     }
+    CHECK(largest == 499 + ROUNDS - 1);
     CHECK(one[0] == (int64_t)ROUNDS * FEW);
     CHECK(memcmp(bins, expected, sizeof bins) == 0);
 }
@@ -291,22 +364,17 @@ static void between(void)
 /* What stays whole. */
 static void whole(void)
 {
-    int64_t total = 0, expected = 0, largest = 0;
+    static double sum[N];
     double outside[16] = {0};
 #pragma omp target data map(tofrom : a, b)
     for (int r = 0; r < ROUNDS; r++) {
-#pragma omp target teams distribute parallel for reduction(+ : total) map(tofrom : total)
+#pragma omp target teams distribute num_teams(1) map(tofrom : sum) /* in order */
         for (int i = 0; i < N; i++)
-            total += (int64_t)a[i];
+            sum[i] = (i ? sum[i - 1] : 0) * 0.5 + a[i];
 #pragma omp target teams distribute parallel for dist_schedule(static, 100)
         for (int i = 0; i < N; i++)
             a[i] += 1;
-#pragma omp target data map(tofrom : largest)
-#pragma omp target teams distribute parallel for map(tofrom : largest)
-        for (int i = 0; i < 500; i++)
-#pragma omp critical
-            largest = largest > i + r ? largest : i + r;
-#pragma omp target teams distribute parallel for map(tofrom : outside)
+#pragma omp target teams distribute parallel for map(always, tofrom : outside)
         for (int i = 0; i < 16; i++)
             outside[i] += a[i];
 #pragma omp target teams
@@ -318,14 +386,14 @@ static void whole(void)
             for (int i = N / 2; i < N; i++)
                 b[i] += 2;
         }
+        double before = 0;
         for (int i = 0; i < N; i++) {
-            expected += (int64_t)expected_a[i];
+            before = before * 0.5 + expected_a[i];
+            CHECK(sum[i] == before);
             expected_a[i] += 1;
             expected_b[i] += i < N / 2 ? 1 : 2;
         }
     }
-    CHECK(total == expected);
-    CHECK(largest == 499 + ROUNDS - 1);
     CHECK(same(a, expected_a, N) && same(b, expected_b, N));
 }
 
@@ -335,6 +403,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } all[] = {{"stencil", stencil},         {"rows", rows},             {"cells", cells},   {"lookup", lookup}, {"lastprivate", lastprivate},
+        {"reductions", reductions},  {"numbers", numbers},
                {"teams", teams},             {"counters", counters},     {"nested", nested}, {"histogram", histogram},
                {"interleaved", interleaved}, {"between", between},       {"whole", whole}};
     if (argc > 2)

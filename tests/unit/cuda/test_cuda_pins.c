@@ -186,6 +186,31 @@ static void test_wanted_is_not_there(void **state)
     end_pins(&pins);
 }
 
+static size_t memory;
+
+static size_t budget_now(void)
+{
+    return memory;
+}
+
+/* A machine gets more memory, gives some back, and has as much as before. */
+static void test_memory_grows(void **state)
+{
+    (void)state;
+    const uintptr_t middle = base + (uintptr_t)PAGES / 2 * OD_PAGE, end = base + (uintptr_t)PAGES * OD_PAGE;
+    od_pins pins = make_pins();
+    pins.budget_now = budget_now;
+    pins.budget = memory = (size_t)PAGES / 2 * OD_PAGE;
+    assert_true(od_pins_want(&pins, base, middle, true));
+    assert_false(od_pins_want(&pins, middle, end, true));
+    memory = (size_t)PAGES * OD_PAGE;
+    assert_true(od_pins_want(&pins, middle, end, true));
+    memory /= 4;
+    assert_false(od_pins_want(&pins, end, end + OD_PAGE, true));
+    assert_int_equal(pins.budget, PAGES * OD_PAGE);
+    end_pins(&pins);
+}
+
 /* --- a thread in the driver ------------------------------------------------------ */
 
 typedef struct helper {
@@ -343,7 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_pays_is_pinned), cmocka_unit_test(test_wanted_is_not_there),
         cmocka_unit_test(test_range_being_pinned),  cmocka_unit_test(test_range_being_unpinned),
-        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_many_threads),        cmocka_unit_test(test_memory_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,6 +159,14 @@ static void a_window_that_one_device_refuses_is_none(void **state)
     assert_int_equal(od_window_create(&od_host_windows, NULL, NDEVICES, 0, SIZE_MAX / 2, &w), OD_EDEVICE);
 }
 
+/* At least those of a few tiles; more than the system's limit would be none. */
+static void ranges_are_limited(void **state)
+{
+    size_t most = od_host_windows.most_ranges(NULL);
+    (void)state;
+    assert_in_range(most, 1000, INT32_MAX / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +177,7 @@ int main(void)
         cmocka_unit_test(spans_count_whole_pages),
         cmocka_unit_test(there_is_one_view_outside_of_the_devices),
         cmocka_unit_test(a_window_that_one_device_refuses_is_none),
+        cmocka_unit_test(ranges_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

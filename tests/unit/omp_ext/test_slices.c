@@ -6,6 +6,7 @@
 #include "omp_ext/runtime/parts/turns.h"
 #include "omp_ext/slices/kernels.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,23 +18,27 @@
 
 _Thread_local od_thread od_self;
 
-/* Teams as libomp divides them, evenly or in any other way: each iteration is in one team of one slice. */
+/* Teams as libomp divides them, evenly or in any other way: each iteration is in one team of one slice, and all of a
+ * team's are where teams stay together. */
 static void each_iteration_is_in_one_slice(void **state)
 {
     (void)state;
     for (unsigned n = 1; n < 40; n++)
         for (unsigned count = 1; count < 12; count++)
-            for (unsigned teams = 1; teams < 7; teams++) {
+            for (unsigned teams = 1; teams < 14; teams++) {
                 unsigned seen[40] = {0};
+                bool together = teams > 6;
                 for (unsigned s = 0; s < count; s++)
                     for (unsigned t = 0; t < teams; t++) {
-                        od_slice slice = {.index = s, .count = count};
+                        od_slice slice = {.index = s, .count = count, .together = together};
                         od_iterations team = {1, 0};
                         if (n * t / teams < n * (t + 1) / teams)
                             team = (od_iterations){n * t / teams, n * (t + 1) / teams - 1};
                         od_iterations own = od_slice_cut(&slice, n, team);
                         for (uint64_t i = own.first; i <= own.last; i++)
                             seen[i]++;
+                        if (together && own.first <= own.last)
+                            assert_true(own.first == team.first && own.last == team.last);
                     }
                 for (unsigned i = 0; i < n; i++)
                     assert_int_equal(seen[i], 1);
@@ -72,6 +77,95 @@ static void slices_of_huge_loops_do_not_overflow(void **state)
         next = own.last + 1;
     }
     assert_true(next == UINT64_MAX);
+}
+
+/* --- sections and numbers ---------------------------------------------------------- */
+
+enum { THREADS = 4, TIMES = 20000 };
+static atomic_uint in_section, by_number; /* threads; by_number: of slices */
+static atomic_bool clashed;
+static pthread_barrier_t together_now;
+
+/* A slice that asks for a number now and then, in sections and outside of them, at random. */
+static void *run_slice(void *arg)
+{
+    const od_slice *slice = arg;
+    unsigned random = slice->index + 1;
+    bool asked = false;
+    pthread_barrier_wait(&together_now);
+    for (int i = 0; i < TIMES; i++) {
+        od_self.slice = slice;
+        random = random * 1103515245 + 12345;
+        unsigned depth = random / 65536 % 3;
+        for (unsigned d = 0; d < depth; d++)
+            od_slice_begin_section();
+        if (depth && atomic_fetch_add(&in_section, 1))
+            clashed = true;
+        if (random / 1024 % 4 == 0) {
+            od_slice_asks_number();
+            if (!asked && atomic_fetch_add(&by_number, 1))
+                clashed = true;
+            asked = true;
+        }
+        if (depth)
+            atomic_fetch_sub(&in_section, 1);
+        for (unsigned d = 0; d < depth; d++)
+            od_slice_end_section();
+        if (random / 4096 % 8 == 0) { /* its run has ended, and the next one begins */
+            if (asked)
+                atomic_fetch_sub(&by_number, 1);
+            asked = false;
+            od_slice_leave(slice);
+        }
+    }
+    if (asked)
+        atomic_fetch_sub(&by_number, 1);
+    od_slice_leave(slice);
+    if (od_self.slice_locks || od_self.sections)
+        clashed = true;
+    return NULL;
+}
+
+/* None waits for ever, in whatever order sections are entered and numbers asked for. */
+static void sections_and_numbers_exclude_others(void **state)
+{
+    static atomic_uint seen;
+    od_slice slice[THREADS];
+    pthread_t thread[THREADS];
+    (void)state;
+    pthread_barrier_init(&together_now, NULL, THREADS);
+    od_slices_begin();
+    for (unsigned s = 0; s < THREADS; s++) {
+        slice[s] = (od_slice){.index = s, .count = THREADS, .seen = &seen};
+        pthread_create(&thread[s], NULL, run_slice, &slice[s]);
+    }
+    for (unsigned s = 0; s < THREADS; s++)
+        pthread_join(thread[s], NULL);
+    od_slices_end();
+    pthread_barrier_destroy(&together_now);
+    assert_false(clashed);
+    assert_int_equal(seen, OD_SEEN_NUMBERS);
+}
+
+/* A section that began before slices did excludes nobody, nor do those inside it; whoever is in it goes on. */
+static void sections_from_before_slices_go_on(void **state)
+{
+    (void)state;
+    od_slice_begin_section();
+    od_slices_begin();
+    od_slice_begin_section();
+    assert_int_equal(od_self.slice_locks, 0);
+    od_slice_end_section();
+    od_slice_end_section();
+    assert_int_equal(od_self.sections, 0);
+    od_slice_begin_section();
+    assert_int_equal(od_self.slice_locks, 1);
+    od_slices_end();
+    od_slice_begin_section();
+    od_slice_end_section();
+    assert_int_equal(od_self.slice_locks, 1);
+    od_slice_end_section();
+    assert_true(od_self.slice_locks == 0 && od_self.sections == 0);
 }
 
 static void shares_cover_an_array_in_pages(void **state)
@@ -418,8 +512,7 @@ static void what_a_kernel_does_decides(void **state)
     expect_decision(OD_SEEN_LOOP, OD_WHOLE_NOT);
     expect_decision(0, OD_WHOLE_NO_LOOP);
     expect_decision(OD_SEEN_LOOP | OD_SEEN_OTHER, OD_WHOLE_NO_LOOP);
-    expect_decision(OD_SEEN_LOOP | OD_SEEN_REDUCTION, OD_WHOLE_REDUCTION);
-    expect_decision(OD_SEEN_LOOP | OD_SEEN_CRITICAL, OD_WHOLE_CRITICAL);
+    expect_decision(OD_SEEN_LOOP | OD_SEEN_NUMBERS, OD_WHOLE_NOT);
     expect_decision(OD_SEEN_LOOP | OD_SEEN_LIBRARY, OD_WHOLE_LIBRARY);
     expect_decision(OD_SEEN_CHUNKS, OD_WHOLE_CHUNKS);
 }
@@ -447,6 +540,32 @@ static void slices_that_are_slower_are_given_up_for_a_while(void **state)
     od_slicing_note_sliced(&s, SLICES, 0.005);
     od_slicing_note_sliced(&s, SLICES, 0.005);
     assert_int_equal(od_slicing_decide(&s, true), OD_WHOLE_NOT);
+}
+
+/* What one run has come to the next one need not find out; with slices that were not faster it tries again later. */
+static void verdicts_are_recalled(void **state)
+{
+    od_slicing clashes = {0}, slower = {.watched = true};
+    unsigned whole = 0;
+    (void)state;
+    atomic_init(&clashes.seen, OD_SEEN_LOOP);
+    atomic_init(&slower.seen, OD_SEEN_LOOP);
+    assert_int_equal(od_slicing_verdict(&clashes), OD_WHOLE_NOT);
+    od_slicing_recall(&clashes, OD_WHOLE_CLASHES);
+    assert_int_equal(od_slicing_decide(&clashes, false), OD_WHOLE_CLASHED);
+    assert_int_equal(od_slicing_verdict(&clashes), OD_WHOLE_CLASHES);
+    od_slicing_recall(&slower, OD_WHOLE_SLOWER);
+    assert_int_equal(od_slicing_decide(&slower, false), OD_WHOLE_NOT);
+    assert_int_equal(od_slicing_verdict(&slower), OD_WHOLE_SLOWER);
+    while (od_slicing_decide(&slower, true) == OD_WHOLE_WAS_SLOWER && whole < 1000) {
+        od_slicing_note_whole(&slower, 0.01);
+        whole++;
+    }
+    assert_in_range(whole, 16, 18);
+    for (int i = 0; i < 3; i++)
+        od_slicing_note_sliced(&slower, SLICES, 0.005);
+    assert_int_equal(od_slicing_decide(&slower, true), OD_WHOLE_NOT);
+    assert_int_equal(od_slicing_verdict(&slower), OD_WHOLE_NOT);
 }
 
 static void short_kernels_stay_whole(void **state)
@@ -487,6 +606,8 @@ int main(void)
         cmocka_unit_test(each_iteration_is_in_one_slice),
         cmocka_unit_test(slices_begin_at_their_grain),
         cmocka_unit_test(slices_of_huge_loops_do_not_overflow),
+        cmocka_unit_test(sections_and_numbers_exclude_others),
+        cmocka_unit_test(sections_from_before_slices_go_on),
         cmocka_unit_test(shares_cover_an_array_in_pages),
         cmocka_unit_test(sets_of_pages_have_what_was_added),
         cmocka_unit_test(cells_are_what_lies_between_the_pages_added),
@@ -502,6 +623,7 @@ int main(void)
         cmocka_unit_test(what_nobody_writes_is_shared),
         cmocka_unit_test(what_a_kernel_does_decides),
         cmocka_unit_test(slices_that_are_slower_are_given_up_for_a_while),
+        cmocka_unit_test(verdicts_are_recalled),
         cmocka_unit_test(short_kernels_stay_whole),
         cmocka_unit_test(devices_take_turns_in_the_order_in_which_they_wait),
     };

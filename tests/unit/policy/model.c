@@ -462,6 +462,15 @@ static model_result result_of(struct world *w)
     return result;
 }
 
+static void run_tasks(struct world *w, const uint32_t *waits_for, uint32_t from, uint32_t to)
+{
+    for (uint32_t t = from; t < to; t++)
+        if (waits_for[t] == 0)
+            submit(w, t);
+    while (w->nevents > 0)
+        next_event(w);
+}
+
 /* All tasks of the graph, each waiting for so many. */
 static void run_round(struct world *w, const uint32_t *waits_for)
 {
@@ -469,11 +478,8 @@ static void run_round(struct world *w, const uint32_t *waits_for)
     memcpy(w->edges.indegree, waits_for, n * sizeof *waits_for);
     for (uint32_t t = 0; w->graph->dependences && t < n; t++)
         announce(w, t);
-    for (uint32_t t = 0; t < n; t++)
-        if (waits_for[t] == 0)
-            submit(w, t);
-    while (w->nevents > 0)
-        next_event(w);
+    run_tasks(w, waits_for, 0, w->machine->first);
+    run_tasks(w, waits_for, w->machine->first, n);
 }
 
 static void run_rounds(struct world *w)

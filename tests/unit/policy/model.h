@@ -39,6 +39,7 @@ typedef struct model_machine {
     uint64_t seed;
     unsigned rounds;   /* so many times the graph, one after the other; 0: once */
     double *round_s;   /* seconds that each takes, the caller's; NULL: not asked for */
+    uint32_t first;    /* so many tasks come before all others; 0: all come at once. Not where they have dependences */
     unsigned lost;     /* this device is lost, after so many tasks; 0: none is */
     uint32_t lost_after;
     unsigned processors; /* as in od_engine_config */

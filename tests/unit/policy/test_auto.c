@@ -73,6 +73,28 @@ static void at_most_a_hundredth_of_the_processor_time(void **state)
     }
 }
 
+/* What a choice among few tasks has taken says little of what one among many will. */
+static void costs_are_those_of_many_tasks(void **state)
+{
+    enum { FIRST = 40, ALL = 32 * 32 };
+    model_graph graph = graph_of(32, 1e-3);
+    model_machine m = machine;
+    od_choices choices;
+    uint64_t most = 0;
+    (void)state;
+    m.ndevices = 1;
+    m.bandwidth = 1000;
+    m.first = FIRST;
+    m.tick = 50000;
+    m.choices = &choices;
+    model_run(&graph, &m);
+    assert_in_range(choices.kept[0].tasks, FIRST / 2, FIRST);
+    for (unsigned i = 0; i < od_choices_kept(&choices); i++)
+        most = choices.kept[i].tasks > most ? choices.kept[i].tasks : most;
+    assert_in_range(most, ALL - 2 * FIRST, ALL);
+    model_free(&graph);
+}
+
 /* Where there is little time few settings are tried, and none where there is none. */
 static void tries_what_it_can_afford(void **state)
 {
@@ -251,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_most_a_hundredth_of_the_processor_time),
         cmocka_unit_test(idle_processors_count),
+        cmocka_unit_test(costs_are_those_of_many_tasks),
         cmocka_unit_test(tries_what_it_can_afford),
         cmocka_unit_test(says_what_it_expects),
         cmocka_unit_test(goes_on_without_a_lost_device),

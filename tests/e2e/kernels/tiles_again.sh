@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# usage: tiles_again.sh SHIM
+#
+# Tiles of a column-major matrix that stay on their devices, task after task: their pages, 64 ranges each, are protected
+# as they come and go, not around each kernel; where the system permits fewer ranges than they are, more often; and a call
+# that the system refuses is made again.
+. "$(dirname "$0")/../common.sh"
+preload=$preload:$1
+
+# calls TIMES [VAR=VALUE]: of mprotect(), with so many tasks of each of four tiles
+calls() {
+    plain 0 "$E2E_PROGRAMS/tiles_again" "$1"
+    under 0 OMPDARTS_DEVICES=2 OMPDARTS_MEM=768Ki "${@:2}" "$E2E_PROGRAMS/tiles_again" "$1"
+    same_output
+    stats "stats.host_tasks == 0"
+    calls=$(sed -n 's/^mprotect: //p' "$work/err")
+}
+
+calls 20
+few=$calls
+calls 120
+tasks=$((4 * 100))
+[ $((calls - few)) -le $((16 * tasks)) ] || fail "$tasks tasks more, and $((calls - few)) calls of mprotect more"
+calls 120 PROTECTIONS_LIMIT=400
+[ "$calls" -ge $((16 * tasks)) ] || fail "$calls calls of mprotect, where not all tiles can be left as they are"
+calls 20 PROTECTIONS_REFUSED=900
+finish

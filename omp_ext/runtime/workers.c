@@ -170,6 +170,13 @@ static long nap_of(const queue *q)
     return od_nap_until_asked(left_ns(q), NAP_NS);
 }
 
+static od_status give(od_workers *w, queue *q)
+{
+    if (q)
+        w->wakes |= UINT64_C(1) << (q - w->queue);
+    return q ? OD_OK : OD_ENOMEM;
+}
+
 /* --- threads that wait --------------------------------------------------------- */
 
 static _Thread_local struct {
@@ -208,6 +215,8 @@ static long ask(queue *q)
     promise(q);
     if (!q->under_way)
         return 0;
+    if (!q->asking) /* meanwhile the jobs were out of sight, perhaps for longer than the promise */
+        give(q->workers, q);
     double left = left_ns(q);
     return left < NEAR_NS && left > -NEAR_NS ? 1 : nap_of(q);
 }
@@ -393,13 +402,6 @@ static queue *find_queue(od_workers *w, int place)
             break;
     }
     return other;
-}
-
-static od_status give(od_workers *w, queue *q)
-{
-    if (q)
-        w->wakes |= UINT64_C(1) << (q - w->queue);
-    return q ? OD_OK : OD_ENOMEM;
 }
 
 od_status od_workers_submit(od_workers *w, od_job *job)

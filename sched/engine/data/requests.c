@@ -63,6 +63,7 @@ static bool renew(od_engine *e, od_request_item *item)
     }
     if (!item->started) {
         item->started = true;
+        item->place = d->home;
         od_memory_drop_all(e, d, d->home);
         od_transfer_start(e, &(od_transfer){.datum = d,
                                              .kind = OD_UPDATE,
@@ -114,7 +115,8 @@ static bool move_part(od_engine *e, od_request_item *item, int from, int to)
 /* The copy that counts: that of a writer or of addresses that the program holds, or any that is current. */
 static int counting(const od_engine *e, const od_datum *d)
 {
-    return d->home >= 0 && d->home < OD_SPILL ? d->home : holder(e, d);
+    bool is_there = d->home >= 0 && d->home < OD_SPILL && !od_device_is_lost(e, d->home);
+    return is_there ? d->home : holder(e, d);
 }
 
 /* Into which copy the part goes next: the one that counts, then those that tasks read. OD_NOWHERE: into no more. */
@@ -123,7 +125,7 @@ static int next_copy(const od_engine *e, const od_datum *d, uint64_t written)
     if (!written)
         return counting(e, d);
     for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (d->replica[k].pins && !(written & OD_BIT(k)))
+        if (d->replica[k].pins && !((written | e->lost) & OD_BIT(k)))
             return (int)k;
     return d->host_users && (d->valid & ~written & OD_BIT(OD_SPILL)) ? OD_SPILL : OD_NOWHERE;
 }
@@ -152,7 +154,7 @@ static bool write_into_copies(od_engine *e, od_request_item *item)
     if (place != OD_NOWHERE)
         return false;
     for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (d->replica[k].state != OD_ABSENT && !(item->written & OD_BIT(k)))
+        if (d->replica[k].state != OD_ABSENT && !((item->written | e->lost) & OD_BIT(k)))
             od_memory_drop(e, d, k);
     d->valid = item->written;
     d->updating = false;

@@ -57,6 +57,7 @@ typedef struct world {
     section section[ARRAYS][SECTIONS];
     work work[AT_ONCE];
     update update[AT_ONCE];
+    bool spills; /* else contents come home at any moment, over what the host writes: they say nothing */
     uint64_t random;
 } world;
 
@@ -102,6 +103,8 @@ static unsigned char *copy_for(const work *one, uint32_t i)
 
 static void check_reads(const work *one)
 {
+    if (!w.spills)
+        return;
     for (uint32_t i = 0; i < one->task.naccess; i++) {
         const unsigned char *copy = one->copy[i];
         int a = one->array[i];
@@ -136,7 +139,8 @@ static void complete_request(void *driver, od_request *request)
             unsigned char *contents = &w.expected[u->array][u->section], *own = &w.array[u->array][u->section];
             if (u->kind == OD_REQUEST_PUSH)
                 *contents = *own;
-            assert_int_equal(*own, *contents);
+            if (w.spills)
+                assert_int_equal(*own, *contents);
             w.section[u->array][u->section].written = false;
             u->is_free = true;
             u->request = NULL;
@@ -282,13 +286,14 @@ static void run(uint64_t seed)
 {
     static const char *const policies[] = {"eager", "darts", "dmdas", "lws", "stationary"};
     w = (world){.random = seed};
+    w.spills = below(4);
     od_engine_config config = {.ndevices = NDEVICES,
                                .memory = MEMORY / (1 + below(2)), /* of the largest task, or of the smallest */
                                .alignment = 1,
                                .buffer = 1 + below(3),
                                .slots = 1 + below(2),
                                .peer = below(2),
-                               .spill = true,
+                               .spill = w.spills,
                                .in_process = true,
                                .policy = od_policy_find(policies[below(sizeof policies / sizeof *policies)]),
                                .evict = od_evict_find(below(2) ? "lru" : "luf"),
@@ -318,7 +323,8 @@ static void run(uint64_t seed)
         od_engine_request(w.engine, request);
     while (w.ntransfers)
         end_transfer(0);
-    assert_memory_equal(w.array, w.expected, sizeof w.array);
+    if (w.spills)
+        assert_memory_equal(w.array, w.expected, sizeof w.array);
     od_engine_destroy(w.engine);
 }
 

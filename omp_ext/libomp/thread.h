@@ -71,6 +71,7 @@ typedef struct od_thread {
     const od_slice *slice;   /* of the kernel that runs here, of whose iterations it is a part, or which is watched */
     unsigned slice_locks;    /* critical sections open here that exclude those of other slices */
     unsigned sections;       /* and those that do not */
+    unsigned slice_reductions; /* of slice_locks, reductions */
     int thread_limit;        /* CAPTURE: what the task's clause says, or 0 */
     bool own_default_device; /* this thread called omp_set_default_device */
 } od_thread;

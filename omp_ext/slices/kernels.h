@@ -14,6 +14,7 @@ typedef enum od_whole {
     OD_WHOLE_NO_LOOP, /* the first of those that are for good */
     OD_WHOLE_CHUNKS,
     OD_WHOLE_LIBRARY,
+    OD_WHOLE_TASKS,
     OD_WHOLE_CLASHES,
     OD_WHOLE_CLASHED, /* in an earlier run; the last of them */
     OD_WHOLE_FEW,

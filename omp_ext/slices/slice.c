@@ -52,6 +52,7 @@ void od_slice_see(od_seen what)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static const od_thread *inside; /* in a section, or in several; under `lock`, as the next */
+static const od_slice *inside_of; /* whose thread that is; NULL: not known */
 static const od_slice *alone;
 static atomic_uint launches;    /* in slices, under way */
 
@@ -90,6 +91,7 @@ static void enter(void)
     while (is_kept_out())
         pthread_cond_wait(&changed, &lock);
     inside = &od_self;
+    inside_of = od_self.slice;
     pthread_mutex_unlock(&lock);
 }
 
@@ -115,16 +117,38 @@ void od_slice_end_section(void)
     leave();
 }
 
+bool od_slice_in_section(void)
+{
+    return od_self.slice_locks || od_self.sections;
+}
+
+bool od_slice_join_section(bool in_section)
+{
+    bool joins = in_section && !od_slice_in_section();
+    od_self.sections += joins;
+    return joins;
+}
+
+void od_slice_part_from_section(bool joined)
+{
+    od_self.sections -= joined;
+}
+
 int32_t od_slice_reduces(int32_t method)
 {
     enum { COMBINES = 1 };
+    unsigned before = od_self.slice_locks;
     if (method == COMBINES)
         enter();
+    od_self.slice_reductions += od_self.slice_locks != before;
     return method;
 }
 
 void od_slice_has_reduced(void)
 {
+    if (!od_self.slice_reductions)
+        return;
+    od_self.slice_reductions--;
     leave();
 }
 
@@ -141,10 +165,16 @@ void od_slice_asks_number(void)
     if (!is_shared(slice))
         return;
     pthread_mutex_lock(&lock);
-    while (alone != slice && (alone || (inside && inside != &od_self)))
+    while (alone != slice && (alone || (inside && inside != &od_self && inside_of != slice)))
         pthread_cond_wait(&changed, &lock);
     alone = slice;
     pthread_mutex_unlock(&lock);
+}
+
+void od_slice_makes_task(void)
+{
+    od_slice_see(OD_SEEN_TASKS);
+    od_slice_asks_number(); /* on which thread it runs, nothing says whose kernel asks */
 }
 
 void od_slice_leave(const od_slice *slice)

@@ -31,6 +31,7 @@ typedef enum od_seen {
     OD_SEEN_OTHER = 4,     /* one over other iterations */
     OD_SEEN_LIBRARY = 8,   /* it may call atomic operations of a library, which has a lock for each address */
     OD_SEEN_NUMBERS = 16,  /* the number of a team or a thread */
+    OD_SEEN_TASKS = 32,    /* explicit tasks, whose sections a thread may wait for in one of its own */
 } od_seen;
 
 /* Slices but the first begin at iterations that are `phase` modulo `every`; every 0: anywhere. */
@@ -65,14 +66,23 @@ void od_slices_end(void);
 /* Around a critical section, which then excludes those of other slices. Sections may be inside each other. */
 void od_slice_begin_section(void);
 void od_slice_end_section(void);
+/* The calling thread is in a section; so is a parallel region that it begins. */
+bool od_slice_in_section(void);
+/* Around what a thread does in such a region: the section of the thread that has begun it excludes others already.
+ * True: it is another thread. */
+bool od_slice_join_section(bool in_section);
+void od_slice_part_from_section(bool joined);
 /* The calling thread is in a kernel, whose reduction may be one of several slices. */
 bool od_slice_may_reduce(void);
-/* What __kmpc_reduce has answered: 1, the calling thread combines now, and then says that it has. */
+/* What __kmpc_reduce has answered: 1, the calling thread combines now, and then says that it has. It says so, too,
+ * where it has combined by atomic operations. */
 int32_t od_slice_reduces(int32_t method);
 void od_slice_has_reduced(void);
 
 /* The kernel that runs on the calling thread asks for the number of its team or thread. */
 void od_slice_asks_number(void);
+/* Likewise: it creates an explicit task. */
+void od_slice_makes_task(void);
 /* A run of the slice has ended. */
 void od_slice_leave(const od_slice *slice);
 

@@ -24,6 +24,7 @@
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/tasks/tasks.h"
 #include "omp_ext/services/tracing.h"
+#include "omp_ext/slices/slice.h"
 #include "util/tsan.h"
 
 #include <stdatomic.h>
@@ -372,6 +373,8 @@ static int32_t flags_given(od_allocation *made, const od_entry *code, bool detac
 void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
                             od_task_entry entry)
 {
+    if (od_self.kernels)
+        od_slice_makes_task();
     if (od_runtime_is_idle() || !od_runtime_offloads() || od_self.kernels)
         return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
     od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */

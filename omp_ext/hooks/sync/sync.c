@@ -244,6 +244,7 @@ typedef struct region {
     void *const *args; /* `count` */
     od_team *team;
     const od_slice *slice; /* of the kernel that it belongs to */
+    bool in_section;       /* and of a critical section there */
     const void *from;      /* of the program, where it is called */
 } region;
 
@@ -295,7 +296,9 @@ static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
     const od_slice *before = od_self.slice;
     od_self.slice = r->slice;
     od_self.kernels++;
+    bool joined = od_slice_join_section(r->in_section);
     call_outlined(r, gtid, tid);
+    od_slice_part_from_section(joined);
     od_self.kernels--;
     od_self.slice = before;
 }
@@ -314,6 +317,7 @@ static void fork_threads(region *r)
 {
     fork_call real = (fork_call)REAL(__kmpc_fork_call);
     OD_PROGRAM_CALL_FROM(r->from);
+    r->in_section = od_slice_in_section();
     if (od_self.kernels)
         real(r->ident, 1, (void *)run_region_of_kernel, r);
     else if (od_runtime_offloads() || od_member_self)

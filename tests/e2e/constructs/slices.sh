@@ -34,6 +34,10 @@ case $variant in
         done
         stats "all(k.sliced == 0 for k in stats.kernels)"
         ;;
+    sections)
+        reason "creates tasks"
+        stats "sum(k.sliced for k in stats.kernels) > 0"
+        ;;
     histogram) stats "sum(k.sliced for k in stats.kernels) > 0" ;;
     teams | numbers) [ "$(nproc)" = 1 ] || stats "all(k.sliced == 11 for k in stats.kernels)" ;; # whose teams stay together
     *)

@@ -311,6 +311,50 @@ static void histogram(void)
     CHECK(memcmp(bins, expected, sizeof bins) == 0);
 }
 
+/* Sections in which there are regions, whose threads have sections and reductions of their own, and tasks. */
+static void regions_in_sections(void)
+{
+    enum { FEW = 40, TEAM = 2, COUNTED = 4 };
+    const int64_t indices = FEW * (FEW - 1) / 2;
+    int64_t *sum = calloc(COUNTED, sizeof *sum);
+#pragma omp target data map(tofrom : sum[0 : COUNTED])
+    for (int r = 0; r < ROUNDS; r++) {
+#pragma omp target teams distribute thread_limit(TEAM)
+        for (int i = 0; i < FEW; i++)
+#pragma omp critical(outer)
+        {
+#pragma omp parallel num_threads(TEAM)
+#pragma omp critical(inner)
+            sum[0] += i;
+            sum[1] += i;
+        }
+#pragma omp target teams distribute thread_limit(TEAM)
+        for (int i = 0; i < FEW; i++)
+#pragma omp critical(outer)
+        {
+            int64_t own = 0;
+#pragma omp parallel for num_threads(TEAM) reduction(+ : own)
+            for (int j = 0; j < 10; j++)
+                own += i + j;
+            sum[2] += own;
+        }
+#pragma omp target teams distribute parallel for
+        for (int i = 0; i < FEW; i++)
+#pragma omp critical(outer)
+        {
+#pragma omp task
+#pragma omp critical(inner)
+            sum[3] += i;
+#pragma omp taskwait
+        }
+    }
+    CHECK(sum[0] == ROUNDS * indices * TEAM);
+    CHECK(sum[1] == ROUNDS * indices);
+    CHECK(sum[2] == ROUNDS * (10 * indices + 45 * FEW));
+    CHECK(sum[3] == ROUNDS * indices);
+    free(sum);
+}
+
 /* All slices write to all pages, each to its own elements. */
 static void interleaved(void)
 {
@@ -402,10 +446,14 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"stencil", stencil},         {"rows", rows},             {"cells", cells},   {"lookup", lookup}, {"lastprivate", lastprivate},
-        {"reductions", reductions},  {"numbers", numbers},
-               {"teams", teams},             {"counters", counters},     {"nested", nested}, {"histogram", histogram},
-               {"interleaved", interleaved}, {"between", between},       {"whole", whole}};
+    } all[] = {{"stencil", stencil},         {"rows", rows},
+               {"cells", cells},             {"lookup", lookup},
+               {"lastprivate", lastprivate}, {"reductions", reductions},
+               {"numbers", numbers},         {"teams", teams},
+               {"counters", counters},       {"nested", nested},
+               {"histogram", histogram},     {"sections", regions_in_sections},
+               {"interleaved", interleaved}, {"between", between},
+               {"whole", whole}};
     if (argc > 2)
         steps = (int)strtol(argv[2], NULL, 10);
     for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)

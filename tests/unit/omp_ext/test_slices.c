@@ -86,6 +86,29 @@ static atomic_uint in_section, by_number; /* threads; by_number: of slices */
 static atomic_bool clashed;
 static pthread_barrier_t together_now;
 
+/* Of a parallel region that a thread has begun in a section. */
+static void *run_inside(void *arg)
+{
+    od_self.slice = arg;
+    bool joined = od_slice_join_section(true);
+    od_slice_begin_section();
+    od_slice_asks_number();
+    od_slice_end_section();
+    od_slice_part_from_section(joined);
+    if (!joined || od_slice_in_section())
+        clashed = true;
+    return NULL;
+}
+
+static void run_region(const od_slice *slice)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, run_inside, (void *)(uintptr_t)slice);
+    if (od_slice_join_section(true))
+        clashed = true;
+    pthread_join(thread, NULL);
+}
+
 /* A slice that asks for a number now and then, in sections and outside of them, at random. */
 static void *run_slice(void *arg)
 {
@@ -101,7 +124,10 @@ static void *run_slice(void *arg)
             od_slice_begin_section();
         if (depth && atomic_fetch_add(&in_section, 1))
             clashed = true;
-        if (random / 1024 % 4 == 0) {
+        bool region = depth && random / 32768 % 128 == 0;
+        if (region)
+            run_region(slice);
+        if (region || random / 1024 % 4 == 0) {
             od_slice_asks_number();
             if (!asked && atomic_fetch_add(&by_number, 1))
                 clashed = true;
@@ -166,6 +192,27 @@ static void sections_from_before_slices_go_on(void **state)
     assert_int_equal(od_self.slice_locks, 1);
     od_slice_end_section();
     assert_true(od_self.slice_locks == 0 && od_self.sections == 0);
+}
+
+/* A reduction by atomic operations is said to have ended, too; it has not begun. */
+static void reductions_end_what_they_have_begun(void **state)
+{
+    enum { COMBINES = 1, ATOMIC = 2 };
+    (void)state;
+    od_slices_begin();
+    od_slice_begin_section();
+    assert_int_equal(od_slice_reduces(ATOMIC), ATOMIC);
+    od_slice_has_reduced();
+    assert_int_equal(od_self.slice_locks, 1);
+    assert_int_equal(od_slice_reduces(COMBINES), COMBINES);
+    assert_int_equal(od_self.slice_locks, 2);
+    od_slice_has_reduced();
+    assert_int_equal(od_self.slice_locks, 1);
+    od_slice_end_section();
+    assert_false(od_slice_in_section());
+    od_slice_has_reduced();
+    assert_false(od_slice_in_section());
+    od_slices_end();
 }
 
 static void shares_cover_an_array_in_pages(void **state)
@@ -608,6 +655,7 @@ int main(void)
         cmocka_unit_test(slices_of_huge_loops_do_not_overflow),
         cmocka_unit_test(sections_and_numbers_exclude_others),
         cmocka_unit_test(sections_from_before_slices_go_on),
+        cmocka_unit_test(reductions_end_what_they_have_begun),
         cmocka_unit_test(shares_cover_an_array_in_pages),
         cmocka_unit_test(sets_of_pages_have_what_was_added),
         cmocka_unit_test(cells_are_what_lies_between_the_pages_added),

@@ -278,8 +278,10 @@ static void grant_read(page *p, unsigned k)
 
 static void grant_write(page *p, unsigned k)
 {
-    if (p->writer == (int)k)
+    if (p->writer == (int)k) {
+        set_access(p, k); /* it has been closed so that a kernel shows what it touches */
         return;
+    }
     stop_writer(p);
     bring(p, k);
     for (unsigned j = 0; j <= od_runtime_outside(); j++)

@@ -64,6 +64,14 @@ void od_runtime_note_shown(od_datum *d, unsigned k, od_window_access access)
         od_list_push_back(&shown, &d->shown);
 }
 
+static void note_use(od_datum *d)
+{
+    if (!od_list_contains(&d->shown))
+        return;
+    od_list_remove(&shown, &d->shown);
+    od_list_push_back(&shown, &d->shown);
+}
+
 /* As far as the system permits. Parts that kernels use stay. */
 static void try_to_close(od_datum *d, unsigned k)
 {
@@ -102,8 +110,10 @@ void od_runtime_protect(const od_window *window, unsigned k, uintptr_t base, siz
 
 void od_runtime_show(od_datum *d, unsigned k, od_window_access access)
 {
-    if (d->replica[k].shown == access)
+    if (d->replica[k].shown == access) {
+        note_use(d);
         return;
+    }
     if (!protect_part(d, k, access)) {
         close_oldest(0);
         if (!protect_part(d, k, access))
@@ -153,8 +163,10 @@ void od_runtime_leave_part(od_datum *d, unsigned k, bool written)
 
 void od_runtime_share_part(od_datum *d, unsigned k)
 {
+    od_window_access access = d->replica[k].shown;
+    bool may_be_open = access == OD_WINDOW_OPEN || access == OD_WINDOW_MIXED;
     if (d->replica[k].state == OD_LEAVING)
         od_runtime_hide_part(d, k);
-    else if (d->replica[k].shown == OD_WINDOW_OPEN && od_runtime_granted(d, k) != OD_WINDOW_OPEN)
+    else if (may_be_open && od_runtime_granted(d, k) != OD_WINDOW_OPEN)
         od_runtime_show(d, k, OD_WINDOW_READABLE);
 }

@@ -391,9 +391,12 @@ void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
 {
     od_libomp_count(&od_libomp_counted.waits);
     atomic_fetch_add(&member->team->waiting, 1);
-    duty->begin();
+    bool asks = member->counts;
+    if (asks)
+        duty->begin();
     wait_for(member, ident, goal);
-    duty->end();
+    if (asks)
+        duty->end();
     atomic_fetch_sub(&member->team->waiting, 1);
     while (od_team_pass_on(member)) /* of what the program has fulfilled since the last look */
         continue;

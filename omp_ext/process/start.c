@@ -412,6 +412,7 @@ void od_runtime_revive(void)
     od_lock_take(&od_runtime.lock);
     if (atomic_load(&od_process_self.activity) == OD_FORKED) {
         od_workers_abandon(od_runtime.workers);
+        od_runtime.workers = NULL;
         od_planner_abandon(od_runtime.planner);
         od_engine_abandon_background(od_runtime.engine);
         od_transfer_queues_abandon(od_runtime.transfers);

@@ -9,6 +9,7 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/services/check/check.h"
 #include "omp_ext/tasks/entry.h"
+#include "util/clock.h"
 #include "util/thread.h"
 
 od_runtime_state od_runtime = {.lock = OD_LOCK_OF(OD_LOCK_RUNTIME), .changed = PTHREAD_COND_INITIALIZER};
@@ -93,13 +94,17 @@ const od_workers_ops od_runtime_workers_ops = {.blocks = job_blocks,
 
 /* --- jobs that the calling thread runs itself ------------------------------- */
 
-enum { SHORT_RUNS = 8 }; /* so many runs before a kernel's duration is believed */
-static const double short_seconds = 20e-6;
+enum {
+    SHORT_RUNS = 8,    /* so many runs before a kernel's duration is believed */
+    SHORT_NS = 20000,
+    PATIENCE_NS = 2 * SHORT_NS, /* others may be before it on its device */
+    IN_A_ROW = 16,
+};
 
 static bool is_short(const od_job *job)
 {
     return job->kind == OD_JOB_KERNEL && job->task.place != OD_HOST && job->cost &&
-           job->cost->cost.runs >= SHORT_RUNS && job->cost->cost.mean < short_seconds;
+           job->cost->cost.runs >= SHORT_RUNS && job->cost->cost.mean < SHORT_NS * 1e-9;
 }
 
 /* On a device that is at work by itself no thread need be woken to begin it. */
@@ -118,33 +123,56 @@ bool od_runtime_run_inline(od_job *job)
     return true;
 }
 
+static od_job *take_inline(void)
+{
+    od_job *job = inline_jobs.first;
+    inline_jobs.first = job->next;
+    if (!inline_jobs.first)
+        inline_jobs.last = &inline_jobs.first;
+    return job;
+}
+
+/* Nothing is reported meanwhile: libomp could run a task of the program's here, which might wait for jobs in the list. */
 static void run_inline(od_job *job)
 {
     od_status status = run_job(job, job->task.place);
-    while (status == OD_EBUSY && is_short(job))
+    while (status == OD_EBUSY && is_short(job) && od_clock_ns() - job->start_ns < PATIENCE_NS)
         status = od_runtime.jobs->poll(job);
     od_runtime_lock();
     if (status != OD_EBUSY)
         job_done(job, status);
     else if (od_workers_watch(od_runtime.workers, job))
         od_fatal("a worker thread could not be started");
-    od_runtime_unlock();
+    od_runtime_release();
 }
 
-/* What one may be started while another runs is added to the list and run here too. */
+/* Under the lock. */
+static void leave_to_workers(void)
+{
+    while (inline_jobs.first)
+        if (od_workers_submit(od_runtime.workers, take_inline()))
+            od_fatal("a worker thread could not be started");
+}
+
+/* What one may be started while another runs is added to the list and run here too; there is no end to that where many
+ * are ready, and nothing is reported before. */
 static void run_inline_jobs(void)
 {
     if (!inline_jobs.allowed || inline_jobs.running)
         return;
     inline_jobs.running = true;
-    while (inline_jobs.first) {
-        od_job *job = inline_jobs.first;
-        inline_jobs.first = job->next;
-        if (!inline_jobs.first)
-            inline_jobs.last = &inline_jobs.first;
-        run_inline(job);
+    bool any = inline_jobs.first;
+    int cancellation = any ? od_thread_defer_cancellation() : 0;
+    for (unsigned i = 0; inline_jobs.first && i < IN_A_ROW; i++)
+        run_inline(take_inline());
+    if (any) {
+        od_runtime_lock();
+        leave_to_workers();
+        od_thread_admit_cancellation(cancellation);
     }
     inline_jobs.running = inline_jobs.allowed = false;
+    if (any)
+        od_runtime_unlock();
 }
 
 /* --- what is carried out without the lock ----------------------------------- */
@@ -284,6 +312,6 @@ void od_runtime_unlock(void)
 {
     outbox out = take_outbox();
     od_runtime_release();
-    carry_out(out);
     run_inline_jobs();
+    carry_out(out);
 }

@@ -205,6 +205,14 @@ void od_workers_begin_wait(void)
     waiting.waits++;
 }
 
+static void have_looked_after(queue *q)
+{
+    if (q->idle)
+        give(q->workers, q);
+    else
+        spawn(q);
+}
+
 /* Nanoseconds until the next question, without a nap where the end is near: it would be seen as late as a thread takes
  * to wake up. 0: none is needed. */
 static long ask(queue *q)
@@ -216,7 +224,7 @@ static long ask(queue *q)
     if (!q->under_way)
         return 0;
     if (!q->asking) /* meanwhile the jobs were out of sight, perhaps for longer than the promise */
-        give(q->workers, q);
+        have_looked_after(q);
     double left = left_ns(q);
     return left < NEAR_NS && left > -NEAR_NS ? 1 : nap_of(q);
 }
@@ -250,6 +258,8 @@ void od_workers_end_wait(od_workers *w)
     if (!waiting.promised)
         return;
     waiting.promised = false;
+    if (!w) /* the child of a fork in this wait goes on without */
+        return;
     od_lock_take(w->lock);
     for (unsigned i = 0; i < w->nplaces; i++) {
         queue *q = &w->queue[i];
@@ -300,6 +310,7 @@ static void *work(void *arg)
             poll_all(q, w->ops->unlock);
     }
     q->idle--;
+    pthread_cond_broadcast(&q->wake); /* of others, who have seen jobs that were still under way */
     od_list_remove(&w->all, &self->node);
     od_list_push_back(&w->ended, &self->node);
     pthread_cond_signal(&w->ended_one);

@@ -132,7 +132,7 @@ static od_job *take_inline(void)
     return job;
 }
 
-/* Nothing is reported meanwhile: libomp could run a task of the program's here, which might wait for jobs in the list. */
+/* Nothing is reported meanwhile: libomp could run a task of the program here, which might wait for jobs in the list. */
 static void run_inline(od_job *job)
 {
     od_status status = run_job(job, job->task.place);

@@ -129,6 +129,7 @@ struct od_datum {
     od_node shown;       /* in the driver's list of such parts */
     uint32_t bound;      /* device addresses of it that the program holds */
     int home;            /* the one device that may use it while writers or bound is not 0, else OD_NOWHERE */
+    bool written_through; /* one of these: kernels may write to it at any moment, of which nobody tells */
     bool untrusted;      /* OMPDARTS_COHERENCE=auto: its depend clauses are incomplete: copy in and out */
     bool updating;       /* part of it goes from the program's memory into its copies: nobody begins to use it */
     bool used;           /* again, since it was made or looked at in the list of idle ones */
@@ -172,6 +173,12 @@ static inline bool od_datum_is_dirty(const od_datum *datum, unsigned k)
 static inline bool od_datum_is_held(const od_datum *datum)
 {
     return datum->lent || datum->updating;
+}
+
+/* True where nothing of its contents on devices is wanted any more: what is to be copied out of them has been. */
+static inline bool od_datum_is_discarded(const od_datum *datum)
+{
+    return datum->discarding && datum->pending <= 1;
 }
 
 /* True where its contents are nowhere, and are made again when somebody needs them. */

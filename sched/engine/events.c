@@ -239,6 +239,7 @@ void od_engine_bind(od_engine *e, od_datum *d, unsigned k, bool write)
 {
     (void)e;
     assert(d->replica[k].state == OD_PRESENT && (d->home == OD_NOWHERE || d->home == (int)k));
+    d->written_through |= write;
     if (write)
         d->valid = OD_BIT(k);
 }
@@ -253,7 +254,9 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
         d->valid = OD_BIT(k);
     }
     d->replica[k].pins--;
-    if (--d->bound == 0 && !d->writers)
+    if (--d->bound == 0)
+        d->written_through = false;
+    if (!d->bound && !d->writers)
         d->home = OD_NOWHERE;
     e->todo |= OD_BIT(k) | e->rights_waiters;
     e->retries = true;

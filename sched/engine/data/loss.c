@@ -27,7 +27,7 @@ static void report_lost_contents(od_engine *e, const od_datum *d, unsigned k, co
 /* The contents on k do not count any more. */
 static void lose_contents(od_engine *e, od_datum *d, unsigned k)
 {
-    if (od_datum_is_dirty(d, k) && d->discarding)
+    if (od_datum_is_dirty(d, k) && od_datum_is_discarded(d))
         d->valid = OD_BIT(OD_HOST);
     else if (od_datum_is_stranded(e, d))
         report_lost_contents(e, d, k, "");

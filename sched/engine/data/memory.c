@@ -110,7 +110,7 @@ bool od_memory_make_area(od_engine *e, od_region *region)
 /* Where contents go that must leave a device without the program having asked for them. */
 static int refuge(od_engine *e, od_datum *d)
 {
-    if (d->needed && d->spill)
+    if ((d->needed || d->discarding) && d->spill)
         return OD_SPILL;
     return e->config.spill && d->region && od_memory_make_area(e, d->region) ? OD_SPILL : OD_HOST;
 }
@@ -139,7 +139,7 @@ static void evict(od_engine *e, od_datum *d, unsigned k)
         od_memory_drop(e, d, k);
         return;
     }
-    if (d->discarding) {
+    if (od_datum_is_discarded(d)) {
         od_memory_drop(e, d, k);
         d->valid = OD_BIT(OD_HOST);
         return;

@@ -22,7 +22,7 @@ static bool is_stale_on_host(const od_datum *d)
 static bool find_straddling(od_datum *d, void *arg)
 {
     straddling *s = arg;
-    if (d->base < s->base || od_shape_end(od_datum_shape(d)) > s->end || is_stale_on_host(d))
+    if (d->base < s->base || od_shape_end(od_datum_shape(d)) > s->end || is_stale_on_host(d) || d->discarding)
         s->found = d;
     return !s->found;
 }
@@ -119,11 +119,13 @@ static od_status close_request(od_engine *e, const od_region *region, uintptr_t 
     return OD_OK;
 }
 
-/* Contents that something will be made from first may go to the spill area even when the region has closed. */
+/* Contents that something will be made from first, or of which a part will be copied out first, may go to the spill area
+ * even when the region has closed. */
 static bool keep_evictable(od_datum *d, void *arg)
 {
-    if (d->needed && d->region)
-        od_memory_make_area(arg, d->region);
+    od_engine *e = arg;
+    if (d->region && (d->needed || (d->pending > 1 && e->config.spill)))
+        od_memory_make_area(e, d->region);
     return true;
 }
 

@@ -385,14 +385,27 @@ static void enqueue(od_request *request, od_request_item *item)
         d->last_item = item;
 }
 
+/* What kernels of the program's own have written through an address that it holds is nowhere else. A host task's own
+ * request comes after its rights. */
+static void distrust_copies(od_engine *e, od_datum *d, const od_request *request)
+{
+    bool may_differ = d->written_through && d->home >= 0 && d->home < OD_SPILL && (d->valid & OD_BIT(d->home));
+    if (!may_differ || d->host_users > (request->task != NULL))
+        return;
+    od_memory_outdate(e, d);
+    d->valid = OD_BIT(d->home);
+}
+
 void od_request_begin(od_engine *e, od_request *request)
 {
     uint32_t nitems = request->nitems;
     e->events++;
     e->requests++;
     request->pending = nitems + 1; /* one for this function: it still reads the items */
-    for (uint32_t i = 0; i < nitems; i++)
+    for (uint32_t i = 0; i < nitems; i++) {
         enqueue(request, &request->items[i]);
+        distrust_copies(e, request->items[i].datum, request);
+    }
     for (uint32_t i = 0; i < nitems; i++) /* what is discarded need not be made again because of the others */
         if (od_datum_is_dropped(request->items[i].datum))
             od_request_advance(e, request->items[i].datum);

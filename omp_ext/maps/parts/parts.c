@@ -111,12 +111,13 @@ static bool region_fits(od_engine *engine, const od_map_args *args, const od_reg
     return bytes + (size_t)args->count * od_window_page() < room; /* the pool rounds */
 }
 
-/* No two constructs on sections of it run side by side: nothing is lost if each uses all of it. */
-static bool is_for_one(od_region *region, const void *user)
+/* No two constructs on sections of it run side by side: nothing is lost if each uses all of it. Not while the program is
+ * shown the address of one. */
+static bool is_for_one(od_engine *engine, od_region *region, const void *user)
 {
     region->divided |= !user || (region->user && region->user != user);
     region->user = user;
-    return !region->divided;
+    return !region->divided && !od_engine_range_is_bound(engine, region->base, region->size);
 }
 
 static bool is_mapped(const od_map_args *args, uintptr_t address)
@@ -163,7 +164,7 @@ static od_status find_around(od_engine *engine, const od_map_args *args, const o
                              const od_parts_named *named, od_parts *parts)
 {
     od_region *region = reference->region;
-    bool more = names_more(args, region, named), one = is_for_one(region, named->user);
+    bool more = names_more(args, region, named), one = is_for_one(engine, region, named->user);
     bool all = (more || one) && region_fits(engine, args, region), small = region->size <= od_window_page();
     if ((more || one) && !small && !(one && all) && od_runtime_guards_parts()) {
         od_status status = od_runtime_divide(engine, region);

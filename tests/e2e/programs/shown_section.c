@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * While the program is shown the device address of one section of an array, kernels use another one of it, by its name and
+ * by another pointer, and through the address; and a kernel reaches what its construct maps through another pointer alone.
+ *
+ * memory: 40Ki
+ */
+#include "check.h"
+
+enum { ROUNDS = 4 };
+
+static bool are(const double *x, double value)
+{
+    for (int i = 0; i < TILE; i++)
+        if (x[i] != value)
+            return false;
+    return true;
+}
+
+static void other_half(double *x)
+{
+    double *same = x;
+#pragma omp target enter data map(to : x[0 : 2 * TILE])
+    for (int round = 1; round <= ROUNDS; round++) {
+#pragma omp target data map(tofrom : x[0 : TILE]) use_device_ptr(x)
+        {
+#pragma omp target map(tofrom : same[TILE : TILE])
+            for (int i = TILE; i < 2 * TILE; i++)
+                same[i] += 1;
+#pragma omp target is_device_ptr(x)
+            for (int i = 0; i < TILE; i++)
+                x[i] += 2;
+        }
+#pragma omp target map(tofrom : same[0 : 2 * TILE])
+        for (int i = 0; i < 2 * TILE; i++)
+            same[i] += 10;
+    }
+#pragma omp target exit data map(from : same[0 : 2 * TILE])
+    CHECK(are(same, 12 * ROUNDS) && are(same + TILE, 11 * ROUNDS));
+}
+
+static void another_pointer(double *x)
+{
+    double *same = x;
+#pragma omp target map(tofrom : x[0 : TILE])
+    for (int i = 0; i < TILE; i++)
+        same[i] += 1;
+    for (int round = 1; round <= ROUNDS; round++) {
+#pragma omp target nowait map(tofrom : x[0 : TILE]) depend(inout : x[0 : TILE])
+        for (int i = 0; i < TILE; i++)
+            same[i] += 1;
+    }
+#pragma omp taskwait
+    CHECK(are(x, 1 + ROUNDS));
+}
+
+int main(void)
+{
+    double *x = make_tiles(2, 0), *y = make_tiles(1, 0);
+    other_half(x);
+    another_pointer(y);
+    free(x);
+    free(y);
+    return check_result();
+}

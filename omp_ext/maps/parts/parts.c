@@ -111,8 +111,8 @@ static bool region_fits(od_engine *engine, const od_map_args *args, const od_reg
     return bytes + (size_t)args->count * od_window_page() < room; /* the pool rounds */
 }
 
-/* No two constructs on sections of it run side by side: nothing is lost if each uses all of it. Not while the program is
- * shown the address of one. */
+/* No two constructs on sections of it run side by side: nothing is lost if each uses all of it. Not while the program
+ * is shown the address of one. */
 static bool is_for_one(od_engine *engine, od_region *region, const void *user)
 {
     region->divided |= !user || (region->user && region->user != user);

@@ -119,8 +119,8 @@ static od_status close_request(od_engine *e, const od_region *region, uintptr_t 
     return OD_OK;
 }
 
-/* Contents that something will be made from first, or of which a part will be copied out first, may go to the spill area
- * even when the region has closed. */
+/* Contents that something will be made from first, or of which a part will be copied out first, may go to the spill
+ * area even when the region has closed. */
 static bool keep_evictable(od_datum *d, void *arg)
 {
     od_engine *e = arg;

@@ -4,6 +4,7 @@
 #include "omp_ext/hooks/shown.h"
 
 #include "memmgr/data/spill.h"
+#include "omp_ext/hooks/virtual.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/foreign.h"
@@ -311,7 +312,7 @@ bool od_shows_own_data(const od_map_args *args)
 static bool is_ours(const void *address, int device)
 {
     od_self.unsuited = true;
-    if (!od_runtime_started() || device != od_runtime_virtual_number())
+    if (!od_runtime_started() || !od_is_virtual_number(device))
         return false;
     od_engine *engine = od_runtime_lock();
     bool in_region = od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0) != NULL;

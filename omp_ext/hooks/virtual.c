@@ -43,6 +43,18 @@ int omp_get_default_device(void)
     return k == OD_NOWHERE ? REAL(omp_get_default_device)() : od_runtime_device_number((unsigned)k);
 }
 
+/* Another one than the virtual device's own. */
+static bool is_shown_number(int device)
+{
+    int k = od_runtime_started() ? shown_device() : OD_NOWHERE;
+    return k != OD_NOWHERE && device == od_runtime_device_number((unsigned)k) && device != od_runtime_virtual_number();
+}
+
+bool od_is_virtual_number(int device)
+{
+    return device == od_runtime_virtual_number() || is_shown_number(device);
+}
+
 static bool is_in_region(const od_map_args *given)
 {
     bool inside = false;
@@ -65,6 +77,8 @@ static bool is_named_virtual(int device, od_device_clause clause, const od_map_a
 {
     if (clause == OD_DEVICE_CLAUSE_HINT)
         return od_runtime_device_index(device) != OD_NOWHERE;
+    if (is_shown_number(device))
+        return true;
     if (device != od_runtime_virtual_number()) {
         if (device < REAL(omp_get_num_devices)())
             atomic_store(&names_another, true);

@@ -11,8 +11,8 @@
  * number that libomptarget is to be called with. */
 bool od_is_virtual(int64_t *device, const od_map_args *args);
 
-/* The number of the virtual device; or that of the device whose addresses the calling thread is shown, which it is told is
- * the default one. */
+/* The number of the virtual device; or that of the device whose addresses the calling thread is shown, which it is told
+ * is the default one. */
 bool od_is_virtual_number(int device);
 
 /* True where a target task is captured after the process has begun to end: its construct is not carried out any

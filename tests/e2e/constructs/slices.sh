@@ -41,7 +41,9 @@ case $variant in
     histogram) stats "sum(k.sliced for k in stats.kernels) > 0" ;;
     teams | numbers) [ "$(nproc)" = 1 ] || stats "all(k.sliced == 11 for k in stats.kernels)" ;; # whose teams stay together
     *)
-        stats "sum(k.sliced for k in stats.kernels) >= 11" "all(d.tasks >= 9 for d in devices)" # the first one or two in slices are all on one device
+        least=9 # the first one or two in slices are all on one device
+        [ "$variant" != between ] || least=5 # what comes between changes where slices are
+        stats "sum(k.sliced for k in stats.kernels) >= 11" "all(d.tasks >= $least for d in devices)"
         [ "$variant" = between ] || stats "all(k.sliced == 11 and k.whole == 1 and k.slices == 4 for k in stats.kernels)"
         ;;
 esac

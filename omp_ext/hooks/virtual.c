@@ -32,6 +32,8 @@ void omp_set_default_device(int device)
 /* The device whose addresses the calling code is shown: it may name that to the device's libraries. */
 static int shown_device(void)
 {
+    if (!od_runtime_started())
+        return OD_NOWHERE;
     if (od_self.mode == OD_ON_DEVICE && od_self.shown)
         return od_self.place;
     return od_self.mode == OD_PLAIN && od_self.holds && !(od_self.shown_host & 1) ? od_self.held_place : OD_NOWHERE;
@@ -39,14 +41,14 @@ static int shown_device(void)
 
 int omp_get_default_device(void)
 {
-    int k = od_runtime_started() ? shown_device() : OD_NOWHERE;
+    int k = shown_device();
     return k == OD_NOWHERE ? REAL(omp_get_default_device)() : od_runtime_device_number((unsigned)k);
 }
 
 /* Another one than the virtual device's own. */
 static bool is_shown_number(int device)
 {
-    int k = od_runtime_started() ? shown_device() : OD_NOWHERE;
+    int k = shown_device();
     return k != OD_NOWHERE && device == od_runtime_device_number((unsigned)k) && device != od_runtime_virtual_number();
 }
 

@@ -5,6 +5,7 @@
 
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/memory.h"
+#include "util/container/hash.h"
 #include "util/file/elf.h"
 #include "util/lock.h"
 
@@ -72,14 +73,12 @@ const char *od_images_kernel_name(const void *kernel)
     return name;
 }
 
-/* FNV-1a. */
 static uint64_t hash_of(const od_bin_desc *desc)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
+    uint64_t hash = OD_HASH_START;
     for (int32_t n = 0; n < desc->count; n++) {
-        const unsigned char *at = desc->images[n].image_start, *end = desc->images[n].image_end;
-        while (at < end)
-            hash = (hash ^ *at++) * UINT64_C(1099511628211);
+        const char *start = desc->images[n].image_start, *end = desc->images[n].image_end;
+        hash = od_hash(hash, start, (size_t)(end - start));
     }
     return hash;
 }

@@ -244,6 +244,13 @@ void od_engine_bind(od_engine *e, od_datum *d, unsigned k, bool write)
         d->valid = OD_BIT(k);
 }
 
+static void end_binding(od_datum *d, unsigned k)
+{
+    d->replica[k].pins--;
+    if (--d->bound == 0)
+        d->written_through = false;
+}
+
 void od_engine_unbind(od_engine *e, od_datum *d, bool write)
 {
     unsigned k = (unsigned)d->home;
@@ -253,9 +260,7 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
         od_memory_outdate(e, d);
         d->valid = OD_BIT(k);
     }
-    d->replica[k].pins--;
-    if (--d->bound == 0)
-        d->written_through = false;
+    end_binding(d, k);
     if (!d->bound && !d->writers)
         d->home = OD_NOWHERE;
     e->todo |= OD_BIT(k) | e->rights_waiters;
@@ -279,10 +284,8 @@ void od_engine_background_done(od_engine *e, od_background *job)
 /* A task that shows addresses was to bind its data when it starts: it does so elsewhere. */
 static void unbind(od_task *t, unsigned k)
 {
-    for (uint32_t i = 0; t->shows && i < t->naccess; i++) {
-        t->access[i].datum->bound--;
-        t->access[i].datum->replica[k].pins--;
-    }
+    for (uint32_t i = 0; t->shows && i < t->naccess; i++)
+        end_binding(t->access[i].datum, k);
 }
 
 /* Takes all tasks off the device that have not started. */

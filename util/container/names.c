@@ -2,15 +2,14 @@
 #include "util/container/names.h"
 
 #include "util/container/array.h"
+#include "util/container/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static uint32_t hash_of(const char *word)
 {
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-    for (; *word; word++)
-        hash = (hash ^ (unsigned char)*word) * UINT64_C(1099511628211);
+    uint64_t hash = od_hash(OD_HASH_START, word, strlen(word));
     return (uint32_t)(hash ^ (hash >> 32));
 }
 

@@ -49,6 +49,15 @@ static void fail(void)
 
 /* --- the list ---------------------------------------------------------------------- */
 
+/* It is the most recently used one, or none of them any more. */
+static void note_use(od_datum *d)
+{
+    if (od_list_contains(&d->shown))
+        od_list_remove(&shown, &d->shown);
+    if (d->visible)
+        od_list_push_back(&shown, &d->shown);
+}
+
 void od_runtime_note_shown(od_datum *d, unsigned k, od_window_access access)
 {
     uint32_t n = od_shape_count(od_datum_shape(d));
@@ -57,19 +66,8 @@ void od_runtime_note_shown(od_datum *d, unsigned k, od_window_access access)
     d->visible &= ~OD_BIT(k);
     d->visible |= access != OD_WINDOW_CLOSED ? OD_BIT(k) : 0;
     d->replica[k].shown = access;
-    bool stays = d->visible && access == OD_WINDOW_CLOSED;
-    if (od_list_contains(&d->shown) && !stays)
-        od_list_remove(&shown, &d->shown);
-    if (d->visible && !stays)
-        od_list_push_back(&shown, &d->shown);
-}
-
-static void note_use(od_datum *d)
-{
-    if (!od_list_contains(&d->shown))
-        return;
-    od_list_remove(&shown, &d->shown);
-    od_list_push_back(&shown, &d->shown);
+    if (access != OD_WINDOW_CLOSED || !d->visible)
+        note_use(d);
 }
 
 /* As far as the system permits. Parts that kernels use stay. */

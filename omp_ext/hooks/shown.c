@@ -8,6 +8,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/foreign.h"
+#include "omp_ext/maps/parts/parts.h"
 #include "omp_ext/maps/reach.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
@@ -103,11 +104,38 @@ static unsigned own_attempts(void)
     return od_self.holds - (unsigned)__builtin_popcountll(od_self.shown_host);
 }
 
+/* In serial code kernels may use all of an array while the program is shown the address of a section: all of it is
+ * shown then, if a device has room. Returns the list's types in memory of their own; NULL: as they are. */
+static int64_t *show_whole_regions(od_map_args *args)
+{
+    int64_t *types = NULL;
+    if (od_self.mode != OD_PLAIN || REAL(omp_get_num_threads)() > 1 || REAL(omp_in_explicit_task)())
+        return NULL;
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++) {
+        od_reference r = od_refer_to_regions(engine, args, i);
+        if (!r.region || r.size == r.region->size || !od_parts_region_fits(engine, args, r.region))
+            continue;
+        if (!types)
+            types = memcpy(od_alloc((size_t)args->count * sizeof *types), args->types,
+                           (size_t)args->count * sizeof *types);
+        types[i] |= OD_MAP_WHOLE;
+    }
+    od_runtime_unlock();
+    if (types) {
+        args->types = types;
+        args->any |= OD_MAP_WHOLE;
+    }
+    return types;
+}
+
 /* Brings the list's data to one device (`bound`, or any) and binds and shows them there. Returns the place. `reach`:
  * the list is its; or NULL. */
-static int acquire(const od_map_args *args, od_reach *reach, int bound)
+static int acquire(const od_map_args *given, od_reach *reach, int bound)
 {
     od_uses uses = {0};
+    od_map_args list = *given, *args = &list;
+    int64_t *types = show_whole_regions(args);
     od_job *job = od_job_create(OD_JOB_SYNC);
     int32_t *access_of = od_alloc(((size_t)args->count + 1) * sizeof *access_of);
     od_expect_memory(job && !od_args_resolve(args, NULL, 0, &uses, access_of));
@@ -133,6 +161,7 @@ static int acquire(const od_map_args *args, od_reach *reach, int bound)
     od_job_end_sync(job, OD_OK);
     od_job_destroy(job);
     free(access_of);
+    free(types);
     return place;
 }
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* gettid */
 #include "omp_ext/libomp/detach.h"
 
+#include "omp_ext/libomp/events.h"
 #include "omp_ext/process/activity.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
@@ -126,21 +127,21 @@ static od_parent *parent_now(void)
 
 /* --- detached tasks ------------------------------------------------------------- */
 
-od_detached od_detached_join(void)
+od_detached od_detached_join(bool programs)
 {
     od_member_begun();
     od_parent *parent = parent_now();
     if (!parent || !parent->member->counts)
         return (od_detached){0};
     od_team *team = parent->member->team;
-    atomic_fetch_add_explicit(&parent->children.pending, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(od_children_count(&parent->children, programs), 1, memory_order_relaxed);
     if (parent->group)
-        atomic_fetch_add_explicit(&parent->group->children.pending, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(od_children_count(&parent->group->children, programs), 1, memory_order_relaxed);
     if (!atomic_load_explicit(&team->detaches, memory_order_relaxed)) {
         atomic_store(&team->has_tasks, true);
         atomic_store(&team->detaches, true);
     }
-    return (od_detached){.creator = parent, .group = parent->group};
+    return (od_detached){.creator = parent, .group = parent->group, .is_programs = programs};
 }
 
 bool od_detach_in_group(void)
@@ -149,9 +150,15 @@ bool od_detach_in_group(void)
     return parent && parent->group && parent_now();
 }
 
+static bool are_complete(const od_children *children)
+{
+    return !atomic_load_explicit(&children->pending, memory_order_acquire) &&
+           !atomic_load_explicit(&children->events, memory_order_acquire);
+}
+
 static bool has_children(const od_parent *parent)
 {
-    return atomic_load_explicit(&parent->children.pending, memory_order_acquire) > 0;
+    return !are_complete(&parent->children);
 }
 
 bool od_detach_group_waits(void)
@@ -208,6 +215,11 @@ void od_detached_complete(od_detached task)
 
 static bool have_left(const od_goal *goal)
 {
+    return are_complete(goal->children);
+}
+
+static bool have_ours_left(const od_goal *goal)
+{
     return atomic_load_explicit(&goal->children->pending, memory_order_acquire) == 0;
 }
 
@@ -241,6 +253,19 @@ void od_detach_await_children(od_ident *ident)
     od_parent *parent = parent_now();
     if (parent && !od_self.kernels)
         await(ident, parent->member, &parent->children);
+}
+
+void od_detach_finish_children(od_ident *ident, int32_t gtid)
+{
+    od_parent *parent = parent_now();
+    bool counts = parent && parent->member->counts;
+    if (parent && !od_self.kernels) {
+        od_goal goal = {.reached = have_ours_left, .children = &parent->children};
+        if (!have_ours_left(&goal))
+            od_team_wait(parent->member, ident, &goal);
+    }
+    if (counts ? !has_children(parent) : !od_events_are_expected())
+        REAL(__kmpc_omp_taskwait)(ident, gtid);
 }
 
 void od_detach_await_group(od_ident *ident)
@@ -300,7 +325,7 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
     atomic_bool reached = false;
     od_goal goal = {.reached = is_set, .flag = &reached};
     od_parent *parent = parent_now();
-    if (od_self.kernels || !parent || !atomic_load_explicit(&parent->children.pending, memory_order_acquire))
+    if (od_self.kernels || !parent || !has_children(parent))
         return;
     od_member *member = parent->member;
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
@@ -385,16 +410,21 @@ void od_member_end(od_ident *ident, od_member *member)
     od_member_self = member->outer;
 }
 
+/* Until libomp has released what depends on the children of the task that runs here, which are not counted. */
+static void await_released(od_ident *ident, int32_t gtid)
+{
+    od_depend all = {.flags = OD_DEPEND_ALL_MEMORY};
+    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
+}
+
 /* Of a team of one thread: until the children of the task that runs there have ended. */
 static void finish_alone(od_ident *ident, int32_t gtid, const od_member *member)
 {
     od_detach_await_children(ident);
     if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         REAL(__kmpc_omp_taskwait)(ident, gtid);
-    if (member->counts)
-        return;
-    od_depend all = {.flags = OD_DEPEND_ALL_MEMORY}; /* and until libomp has released what depends on them */
-    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
+    if (!member->counts)
+        await_released(ident, gtid);
 }
 
 void od_detach_before_region(od_ident *ident)
@@ -405,7 +435,10 @@ void od_detach_before_region(od_ident *ident)
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
     if (od_offered_table.complete && od_runtime_offloads())
         REAL(__kmpc_omp_taskwait)(ident, gtid);
-    finish_alone(ident, gtid, member);
+    if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
+        od_detach_finish_children(ident, gtid);
+    if (!member->counts && !od_events_are_expected())
+        await_released(ident, gtid);
 }
 
 void od_serialized_begin(void)

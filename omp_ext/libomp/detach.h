@@ -48,8 +48,9 @@ void od_detach_at_thread_end(void (*function)(void));
 /* False in a region that has begun without us: one that gcc has compiled (GOMP_parallel), or from which the program has
  * opened its first library with device code. Nobody waits for detached tasks there before libomp does. */
 bool od_detach_knows_region(void);
-/* The calling thread creates a detached task: by whom it is counted from now on. */
-od_detached od_detached_join(void);
+/* The calling thread creates a detached task, whose event the program fulfils or we do: by whom it is counted from now
+ * on. */
+od_detached od_detached_join(bool programs);
 /* True inside of a taskgroup that the running task has begun; where the task has children, too, that the library
  * will complete. */
 bool od_detach_in_group(void);
@@ -69,6 +70,9 @@ bool od_parent_runs(const od_parent *parent);
 /* Waits for the children of the task that runs on the calling thread, for those of its innermost taskgroup, and until
  * what the items name is released. Libomp's wait follows. */
 void od_detach_await_children(od_ident *ident);
+/* Likewise, but not for those whose events the program fulfils, which it may do later on: then, unless there are some,
+ * libomp's wait, too. */
+void od_detach_finish_children(od_ident *ident, int32_t gtid);
 void od_detach_await_group(od_ident *ident);
 void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias,
                            od_depend *noalias);

@@ -39,7 +39,7 @@ static void add(void *handle)
     event *e = od_alloc(sizeof *e);
     *e = (event){.team = od_member_begun()->team};
     if (!REAL(omp_in_explicit_task)())
-        e->task = od_detached_join();
+        e->task = od_detached_join(true);
     e->task.event = handle;
     od_lock_take(&lock);
     event **bucket = bucket_of(handle);
@@ -73,6 +73,11 @@ void *__kmpc_task_allow_completion_event(od_ident *ident, int32_t gtid, void *ta
     if (!od_runtime_is_idle() && od_runtime_offloads() && !od_self.kernels)
         add(handle);
     return handle;
+}
+
+bool od_events_are_expected(void)
+{
+    return atomic_load(&nevents) > 0;
 }
 
 static void complete(const event *e)

@@ -35,13 +35,11 @@ void od_serial_before_barrier(od_ident *ident, int32_t gtid)
     (ident, gtid, REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof(od_kmp_task), 0, do_nothing));
 }
 
-/* --- kernels ---------------------------------------------------------------- */
+/* --- tasks of our own --------------------------------------------------------- */
 
-od_kernel_task od_serial_begin_kernel(void)
+od_own_task od_serial_begin_task(void)
 {
-    od_kernel_task own = {0};
-    if (!od_self.family.parent || !od_self.family.has_children || !od_serial_is_alone())
-        return own;
+    od_own_task own;
     int32_t gtid = REAL(__kmpc_global_thread_num)(NULL), flags = OD_TASK_TIED | OD_TASK_DETACHABLE;
     own.task = REAL(__kmpc_omp_task_alloc)(NULL, gtid, flags, sizeof(od_kmp_task), 0, do_nothing);
     own.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, own.task);
@@ -50,10 +48,16 @@ od_kernel_task od_serial_begin_kernel(void)
 }
 
 /* Detached at its very end: in teams of one libomp frees the parents of no others. */
-void od_serial_end_kernel(od_kernel_task own)
+void od_serial_end_task(od_own_task own)
 {
     if (!own.task)
         return;
     REAL(__kmpc_omp_task_complete_if0)(NULL, REAL(__kmpc_global_thread_num)(NULL), own.task);
     REAL(omp_fulfill_event)(own.event);
+}
+
+od_own_task od_serial_begin_kernel(void)
+{
+    bool needs = od_self.family.parent && od_self.family.has_children && od_serial_is_alone();
+    return needs ? od_serial_begin_task() : (od_own_task){0};
 }

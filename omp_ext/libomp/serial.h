@@ -10,8 +10,8 @@
  *   - ordinary tasks are allocated as detachable, too: without an event they complete as usual. Not so where the task
  *     that creates them has no children that we are to complete, nor the program detached ones: then they end before
  *     libomp's count of its children can change, and are in no order with anything
- *   - but not a taskloop's, whose copies libomp never counts: nothing else is under way when they run, and target tasks
- *     inside them are not detached
+ *   - but not a taskloop's, whose copies libomp never counts: they run in a task of their own, which has no other
+ *     children, and target tasks inside them are not detached
  *   - a detachable task that does nothing goes before each barrier
  *   - a kernel on the program's thread gets its own task in an explicit task that has target tasks: libomp runs a
  *     league of teams as a part of the enclosing task, which it then marks as complete, for good if children of it with
@@ -35,13 +35,16 @@ const void *od_serial_user(void);
 
 void od_serial_before_barrier(od_ident *ident, int32_t gtid);
 
-/* The task of a kernel; NULL: it needs none. */
-typedef struct od_kernel_task {
+/* A task of the library's; NULL: none. */
+typedef struct od_own_task {
     void *task, *event;
-} od_kernel_task;
+} od_own_task;
 
-/* Around a kernel on a host device, on any thread. */
-od_kernel_task od_serial_begin_kernel(void);
-void od_serial_end_kernel(od_kernel_task own);
+/* What follows on the calling thread, alone in its team, is inside of a task of its own. */
+od_own_task od_serial_begin_task(void);
+void od_serial_end_task(od_own_task own);
+
+/* Likewise a kernel on a host device, on any thread, where it needs one. */
+od_own_task od_serial_begin_kernel(void);
 
 #endif

@@ -118,15 +118,15 @@ void od_team_pass_news(od_team *team)
 }
 
 /* The last one under the lock: with it, what is counted may end. */
-void od_children_leave(od_children *children, od_member *member)
+void od_children_leave(atomic_uint *count, od_member *member)
 {
     od_team *team = member->team;
-    unsigned n = atomic_load_explicit(&children->pending, memory_order_relaxed);
+    unsigned n = atomic_load_explicit(count, memory_order_relaxed);
     while (n > 1)
-        if (atomic_compare_exchange_weak(&children->pending, &n, n - 1))
+        if (atomic_compare_exchange_weak(count, &n, n - 1))
             return;
     od_lock_take(&team->lock);
-    atomic_fetch_sub(&children->pending, 1);
+    atomic_fetch_sub(count, 1);
     od_member_wake(member);
     od_lock_give(&team->lock);
 }
@@ -137,8 +137,9 @@ void od_detached_leave(od_detached task)
         return;
     od_member *member = task.creator->member;
     if (task.group)
-        od_children_leave(&task.group->children, member);
-    od_children_leave(&task.creator->children, member); /* last: the member may end now */
+        od_children_leave(od_children_count(&task.group->children, task.is_programs), member);
+    /* last: the member may end now */
+    od_children_leave(od_children_count(&task.creator->children, task.is_programs), member);
 }
 
 void od_detached_report(od_detached task)

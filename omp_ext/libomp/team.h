@@ -29,7 +29,13 @@ typedef struct od_sleeper od_sleeper;
 
 typedef struct od_children {
     atomic_uint pending; /* that we are to complete, and have not */
+    atomic_uint events;  /* whose events the program has not fulfilled */
 } od_children;
+
+static inline atomic_uint *od_children_count(od_children *children, bool programs)
+{
+    return programs ? &children->events : &children->pending;
+}
 
 typedef struct od_taskgroup {
     od_children children; /* of the task that has begun it, created since */
@@ -50,6 +56,7 @@ typedef struct od_detached {
     od_parent *creator;  /* that counts it, or NULL */
     od_taskgroup *group; /* that counts it, or NULL */
     struct od_team *team; /* of a claimed task, which libomp counts: its creator's; `event` is the task */
+    bool is_programs;     /* event */
 } od_detached;
 
 typedef struct od_team {
@@ -150,7 +157,7 @@ void od_team_pass_news(od_team *team);
 /* The goal of everybody may have been reached. */
 void od_team_wake_all(od_team *team);
 /* One less; whoever waits for the last one is woken. The member must not end before. */
-void od_children_leave(od_children *children, od_member *member);
+void od_children_leave(atomic_uint *count, od_member *member);
 /* Until all who have notified the member are out of the team's lock. */
 void od_team_settle(od_team *team);
 

@@ -245,13 +245,15 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
 }
 
 enum { MANY_TRIES = 10 }; /* at places for parts, before all is used in one piece */
-enum { BOUND_TRIES = 10000 }; /* a tenth of a millisecond each: another thread may be about to let it go */
+/* A tenth of a millisecond each: another thread may be about to let it go, or work with it for long. One that is shown
+ * something itself may be what that one waits for. */
+enum { BOUND_TRIES_SHOWN = 10000, BOUND_TRIES = 600000 };
 
 static void wait_for_overlap(uintptr_t base, size_t size, unsigned tries)
 {
     bool bound = od_engine_range_is_bound(od_runtime_lock(), base, size);
     od_runtime_unlock();
-    if (bound && tries > BOUND_TRIES)
+    if (bound && tries > (od_self.holds ? BOUND_TRIES_SHOWN : BOUND_TRIES))
         od_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
     od_runtime_revoke_all();
     od_runtime_host_range(base, size, OD_REQUEST_SETTLE);

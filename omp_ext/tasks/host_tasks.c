@@ -68,7 +68,7 @@ int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *recor
     od_depend *token = record->depends + record->ndepends;
     gate_task *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof *task, 0, gate_trampoline);
     task->gate = gate;
-    gate->detached = od_detached_join();
+    gate->detached = od_detached_join(false);
     od_self.family.has_children = true;
     *token = (od_depend){.base = (uintptr_t)gate, .length = 1, .flags = OD_DEPEND_OUT};
     REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, record->ndepends + tokens, record->depends, 0, NULL);
@@ -200,7 +200,7 @@ od_record *od_host_task_record(od_kmp_task *task, int32_t flags, bool detachable
                           .name = od_tracing_take_name()};
     /* The end of a taskgroup waits for it, which may come after a task from before the group. */
     if (detachable || od_detach_in_group())
-        record->detached = od_detached_join();
+        record->detached = od_detached_join(false);
     record->code->has_depends = true;
     task->entry = host_trampoline;
     od_task_table_add(record);

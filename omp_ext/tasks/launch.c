@@ -252,7 +252,7 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     if (k != OD_NOWHERE)
         make_room((unsigned)k, device, args);
     od_icvs icvs = od_launch_begin_code(call->thread_limit);
-    od_kernel_task own = od_serial_begin_kernel();
+    od_own_task own = od_serial_begin_kernel();
     const od_slice *around = od_self.slice;
     od_self.slice = call->slice;
     od_self.kernels++;
@@ -265,7 +265,7 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     od_self.kernels--;
     od_self.slice = around;
     od_slice_leave(call->slice);
-    od_serial_end_kernel(own);
+    od_serial_end_task(own);
     od_launch_end_code(&icvs);
     if (k != OD_NOWHERE)
         od_queue_leave_device((unsigned)k);

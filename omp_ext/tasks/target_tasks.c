@@ -329,7 +329,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
     record->task = task;
     forget_discarded(task);
     if (!record->in_place && !record->detached.team)
-        record->detached = od_detached_join();
+        record->detached = od_detached_join(false);
     od_task_table_add(record);
     return task;
 }

@@ -13,9 +13,6 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
 
-/* Ours (sync.c). */
-int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid);
-
 static int32_t number(void)
 {
     return REAL(__kmpc_global_thread_num)(NULL);
@@ -123,17 +120,20 @@ void GOMP_single_copy_end(void *data)
 
 /* --- tasks in teams of one thread ------------------------------------------------- */
 
-/* Libomp allocates and runs them inside, in a way that we do not see: so nothing else is under way then, and target
- * tasks inside them are not detached (omp_ext/libomp/serial.h). Returns 1 there, else 0. */
-static unsigned begin_tasks(bool is_libomp)
+/* Libomp allocates and runs them inside, in a way that we do not see: so they run in a task of their own, of which no
+ * others are under way, and target tasks inside them are not detached (omp_ext/libomp/serial.h). */
+static od_own_task begin_tasks(bool is_libomp)
 {
-    if (!is_libomp || od_runtime_is_idle())
-        return 0;
-    unsigned serial = od_serial_is_alone();
-    if (serial && od_member_now())
-        __kmpc_omp_taskwait(NULL, number());
-    od_self.serial_loops += serial;
-    return serial;
+    if (!is_libomp || od_runtime_is_idle() || !od_serial_is_alone())
+        return (od_own_task){0};
+    od_self.serial_loops++;
+    return od_serial_begin_task();
+}
+
+static void end_tasks(od_own_task own)
+{
+    od_self.serial_loops -= own.task != NULL;
+    od_serial_end_task(own);
 }
 
 typedef void (*task_body)(void *);
@@ -150,10 +150,10 @@ typedef void (*task_copy)(void *, void *);
         bool is_libomp;                                                                                                \
         void *symbol = od_scope_find(&self, __builtin_return_address(0), &is_libomp);                                  \
         __typeof__(&entry) real = (__typeof__(real))(uintptr_t)symbol;                                                 \
-        unsigned serial = begin_tasks(is_libomp);                                                                      \
+        od_own_task own = begin_tasks(is_libomp);                                                                      \
         OD_PROGRAM_CALL;                                                                                               \
         real(body, data, copy, size, alignment, flags, tasks, priority, start, end, step);                             \
-        od_self.serial_loops -= serial;                                                                                \
+        end_tasks(own);                                                                                                \
     }
 
 PASS_TASKLOOP(GOMP_taskloop, long)

@@ -6,13 +6,8 @@
 #include "omp_ext/libomp/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
-#include "omp_ext/process/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* Ours (sync.c): libomp's would not learn of the detached tasks that end meanwhile. */
-int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid);
 
 static int32_t do_nothing(int32_t gtid, void *task)
 {
@@ -21,55 +16,60 @@ static int32_t do_nothing(int32_t gtid, void *task)
     return 0;
 }
 
-/* The pattern of the copies, allocated anew with the program's own flags while nothing is under way; the first one ends
- * without having done anything. */
-static void *uncounted_pattern(od_ident *ident, int32_t gtid, od_kmp_task *pattern)
-{
-    od_allocation made = od_self.allocated;
-    char *contents = od_alloc(made.size + made.shareds);
-    memcpy(contents, pattern, made.size);
-    if (made.shareds)
-        memcpy(contents + made.size, pattern->shareds, made.shareds);
-    od_task_entry entry = pattern->entry;
-    pattern->entry = do_nothing;
-    if (made.flags & OD_TASK_DESTRUCTORS)
-        pattern->destructor = (void *)(uintptr_t)do_nothing;
-    REAL(__kmpc_omp_task)(ident, gtid, pattern);
-    __kmpc_omp_taskwait(ident, gtid);
-
-    od_kmp_task *copy = REAL(__kmpc_omp_task_alloc)(ident, gtid, made.flags, made.size, made.shareds, entry);
-    void *shareds = copy->shareds;
-    memcpy(copy, contents, made.size);
-    copy->entry = entry;
-    copy->shareds = shareds;
-    if (made.shareds)
-        memcpy(shareds, contents + made.size, made.shareds);
-    free(contents);
-    return copy;
-}
-
 static uint64_t *moved(uint64_t *bound, const void *from, void *to)
 {
     return (uint64_t *)(void *)((char *)to + ((char *)bound - (const char *)from));
 }
 
+/* What compiled code makes of a task's contents; libomp copies them bytewise before. */
+typedef void (*duplicator)(void *to, void *from, int32_t last);
+
 typedef struct loop {
-    void *task;
-    uint64_t *lower, *upper; /* in the task */
-    unsigned serial;         /* 1: its team has one thread; 0 */
+    od_kmp_task *pattern;    /* of its tasks */
+    uint64_t *lower, *upper; /* in it */
+    od_kmp_task *given;      /* by the program, where that is another one; or NULL */
+    od_own_task own;         /* around the loop then */
 } loop;
 
+/* Another pattern, as the program wanted it allocated, in a task of which no others are under way. */
+static loop uncounted(od_ident *ident, int32_t gtid, loop l, duplicator duplicate)
+{
+    od_allocation made = od_self.allocated;
+    od_kmp_task *given = l.pattern;
+    od_own_task own = od_serial_begin_task();
+    od_kmp_task *copy = REAL(__kmpc_omp_task_alloc)(ident, gtid, made.flags, made.size, made.shareds, given->entry);
+    void *shareds = copy->shareds;
+    memcpy(copy, given, made.size);
+    copy->shareds = shareds;
+    if (made.shareds)
+        memcpy(shareds, given->shareds, made.shareds);
+    if (duplicate)
+        duplicate(copy, given, 0);
+    else if (made.flags & OD_TASK_DESTRUCTORS)
+        given->destructor = (void *)(uintptr_t)do_nothing;
+    given->entry = do_nothing;
+    return (loop){copy, moved(l.lower, given, copy), moved(l.upper, given, copy), given, own};
+}
+
 /* A taskloop begins; a team of one gets another pattern. */
-static loop begin_loop(od_ident *ident, int32_t gtid, loop l)
+static loop begin_loop(od_ident *ident, int32_t gtid, loop l, duplicator duplicate)
 {
     const od_allocation *made = &od_self.allocated;
-    if (od_serial_is_alone() && made->task == l.task && !(made->flags & OD_TASK_DETACHABLE)) {
-        void *task = uncounted_pattern(ident, gtid, l.task);
-        l = (loop){task, moved(l.lower, l.task, task), moved(l.upper, l.task, task), 1};
+    if (od_serial_is_alone() && made->task == l.pattern && !(made->flags & OD_TASK_DETACHABLE)) {
+        l = uncounted(ident, gtid, l, duplicate);
+        od_self.serial_loops++;
     }
     od_detach_note_task();
-    od_self.serial_loops += l.serial;
     return l;
+}
+
+static void end_loop(od_ident *ident, int32_t gtid, const loop *l)
+{
+    if (!l->given)
+        return;
+    od_self.serial_loops--;
+    od_serial_end_task(l->own);
+    REAL(__kmpc_omp_task)(ident, gtid, l->given);
 }
 
 void __kmpc_taskloop(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
@@ -80,11 +80,12 @@ void __kmpc_taskloop(od_ident *ident, int32_t gtid, void *task, int32_t conditio
         (ident, gtid, task, condition, lower, upper, stride, nogroup, schedule, grain, duplicate);
         return;
     }
-    loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
+    loop given = {.pattern = task, .lower = lower, .upper = upper};
+    loop l = begin_loop(ident, gtid, given, (duplicator)(uintptr_t)duplicate);
     OD_PROGRAM_CALL;
     REAL(__kmpc_taskloop)
-    (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, duplicate);
-    od_self.serial_loops -= l.serial;
+    (ident, gtid, l.pattern, condition, l.lower, l.upper, stride, nogroup, schedule, grain, duplicate);
+    end_loop(ident, gtid, &l);
 }
 
 void __kmpc_taskloop_5(od_ident *ident, int32_t gtid, void *task, int32_t condition, uint64_t *lower, uint64_t *upper,
@@ -96,9 +97,10 @@ void __kmpc_taskloop_5(od_ident *ident, int32_t gtid, void *task, int32_t condit
         (ident, gtid, task, condition, lower, upper, stride, nogroup, schedule, grain, modifier, duplicate);
         return;
     }
-    loop l = begin_loop(ident, gtid, (loop){task, lower, upper, 0});
+    loop given = {.pattern = task, .lower = lower, .upper = upper};
+    loop l = begin_loop(ident, gtid, given, (duplicator)(uintptr_t)duplicate);
     OD_PROGRAM_CALL;
     REAL(__kmpc_taskloop_5)
-    (ident, gtid, l.task, condition, l.lower, l.upper, stride, nogroup, schedule, grain, modifier, duplicate);
-    od_self.serial_loops -= l.serial;
+    (ident, gtid, l.pattern, condition, l.lower, l.upper, stride, nogroup, schedule, grain, modifier, duplicate);
+    end_loop(ident, gtid, &l);
 }

@@ -96,8 +96,7 @@ static bool fits_a_device(const od_parts *parts)
 
 /* --- sections of kernels that may use more ---------------------------------------- */
 
-/* Beside all else that the kernel maps. */
-static bool region_fits(od_engine *engine, const od_map_args *args, const od_region *region)
+bool od_parts_region_fits(od_engine *engine, const od_map_args *args, const od_region *region)
 {
     enum { MOST_ENTRIES = 64 };
     size_t bytes = region->size, room = od_runtime_backend()->pool_bytes[0];
@@ -154,7 +153,8 @@ static od_status find_in_window(od_engine *engine, const od_map_args *args, cons
                                 const od_parts_named *named, od_parts *parts)
 {
     const od_region *region = reference->region;
-    if (!od_runtime_names_its_parts(named->launch->call.kernel, named->argument) && region_fits(engine, args, region))
+    bool names = od_runtime_names_its_parts(named->launch->call.kernel, named->argument);
+    if (!names && od_parts_region_fits(engine, args, region))
         return add_all(engine, parts, region, OD_READ_WRITE);
     od_status status = add_section(parts, region, reference->base, reference->size, OD_READ_WRITE);
     return status || !named->all ? status : add_more(parts, args, region, named);
@@ -165,7 +165,7 @@ static od_status find_around(od_engine *engine, const od_map_args *args, const o
 {
     od_region *region = reference->region;
     bool more = names_more(args, region, named), one = is_for_one(engine, region, named->user);
-    bool all = (more || one) && region_fits(engine, args, region), small = region->size <= od_window_page();
+    bool all = (more || one) && od_parts_region_fits(engine, args, region), small = region->size <= od_window_page();
     if ((more || one) && !small && !(one && all) && od_runtime_guards_parts()) {
         od_status status = od_runtime_divide(engine, region);
         if (status && status != OD_EDEVICE)
@@ -237,7 +237,7 @@ static bool is_worth_dividing(od_engine *engine, const od_map_args *args, od_reg
 {
     if (is_one_tile(region))
         return false;
-    return !region_fits(engine, args, region) || (!input && is_wanted(engine, region));
+    return !od_parts_region_fits(engine, args, region) || (!input && is_wanted(engine, region));
 }
 
 /* OD_EDEVICE: it does not say what it uses in this way, or there is no need to know. */

@@ -29,6 +29,8 @@
  * region and retry. Locked. */
 od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_reference *reference,
                         const od_parts_named *named, od_parts *parts);
+/* A device has memory for all of the region beside all else that the construct maps. Locked. */
+bool od_parts_region_fits(od_engine *engine, const od_map_args *args, const od_region *region);
 /* The region is one datum again, if it was in parts. Locked. */
 void od_parts_join(od_engine *engine, od_region *region);
 

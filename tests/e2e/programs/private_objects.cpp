@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Firstprivate objects with constructors and destructors live as long as their task's body: of host tasks that offload
- * from inside, and of target tasks of which the host version runs.
+ * from inside, and of target tasks of which the host version runs. Those of a taskloop's tasks are copied as the program
+ * copies them: an object may hold its own address.
  *
  * memory: 24Ki
  */
+/* Said of clang's own counters of a taskloop. */
+#pragma clang diagnostic ignored "-Wsign-conversion"
+#pragma clang diagnostic ignored "-Wshorten-64-to-32"
 #include "check.h"
 
 enum { COUNT = 8, ROUNDS = 10 };
@@ -41,6 +45,24 @@ class counted
     static constexpr int ALIVE = 0x5afe, DEAD = 0xdead;
     int value, state;
     counts *all; /* outlives the object */
+};
+
+class pointing : public counted
+{
+  public:
+    pointing(int v, counts *in) : counted(v, in), self(this)
+    {
+    }
+    pointing(const pointing &other) : counted(*other.self), self(this)
+    {
+    }
+    int get() const
+    {
+        return self->counted::get() + (self != this);
+    }
+
+  private:
+    const counted *self;
 };
 
 static void offload_and_add(double *x, const counted &one)
@@ -103,6 +125,26 @@ static void check_large_target_tasks(counts *all)
     free(x);
 }
 
+/* In a team of one thread. */
+static void check_taskloop(counts *all)
+{
+    enum { LENGTH = 32 };
+    double *x = make_tiles(1, 0);
+    pointing one(1, all);
+    int sum = 0;
+#pragma omp target nowait map(tofrom : x [0:TILE])
+    for (int i = 0; i < TILE; i++)
+        x[i] += 1;
+#pragma omp taskwait /* or libomp fails an assertion, without the library */
+#pragma omp taskloop grainsize(4) firstprivate(one) shared(sum)
+    for (int i = 0; i < LENGTH; i++)
+#pragma omp atomic
+        sum += one.get();
+#pragma omp taskwait
+    CHECK(sum == LENGTH && all_are(x, TILE, 1));
+    free(x);
+}
+
 int main()
 {
     counts all = {};
@@ -110,6 +152,7 @@ int main()
     check_host_tasks(&all, true);
     check_target_tasks(&all, false);
     check_large_target_tasks(&all);
+    check_taskloop(&all);
     CHECK(all.dead_uses == 0);
     CHECK(all.alive == 0);
     return check_result();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * While the program is shown the device address of one section of an array, kernels use another one of it, by its name and
- * by another pointer, and through the address; and a kernel reaches what its construct maps through another pointer alone.
+ * by another pointer, and through the address, or all of it; and a kernel reaches what its construct maps through another
+ * pointer alone.
  *
  * memory: 40Ki
  */
@@ -39,6 +40,42 @@ static void other_half(double *x)
     CHECK(are(same, 12 * ROUNDS) && are(same + TILE, 11 * ROUNDS));
 }
 
+static void all_of_it(double *x)
+{
+    double *same = x;
+#pragma omp target enter data map(to : x[0 : 2 * TILE])
+    for (int round = 1; round <= ROUNDS; round++) {
+#pragma omp target data map(tofrom : x[0 : TILE]) use_device_ptr(x)
+        {
+#pragma omp target is_device_ptr(x)
+            for (int i = 0; i < TILE; i++)
+                x[i] += 1;
+#pragma omp target map(tofrom : same[0 : 2 * TILE])
+            for (int i = 0; i < 2 * TILE; i++)
+                same[i] *= 2;
+#pragma omp target is_device_ptr(x)
+            for (int i = 0; i < TILE; i++)
+                x[i] += 1;
+        }
+#pragma omp target data map(tofrom : x[TILE : TILE]) use_device_ptr(x)
+        {
+#pragma omp target is_device_ptr(x)
+            for (int i = TILE; i < 2 * TILE; i++)
+                x[i] += 1;
+#pragma omp target
+            for (int i = 0; i < 2 * TILE; i++)
+                same[i] += 1;
+        }
+    }
+#pragma omp target exit data map(from : same[0 : 2 * TILE])
+    double first = 0, second = 0;
+    for (int round = 1; round <= ROUNDS; round++) {
+        first = 2 * (first + 1) + 1 + 1;
+        second = 2 * second + 1 + 1;
+    }
+    CHECK(are(same, first) && are(same + TILE, second));
+}
+
 static void another_pointer(double *x)
 {
     double *same = x;
@@ -56,10 +93,12 @@ static void another_pointer(double *x)
 
 int main(void)
 {
-    double *x = make_tiles(2, 0), *y = make_tiles(1, 0);
+    double *x = make_tiles(2, 0), *y = make_tiles(1, 0), *z = make_tiles(2, 0);
     other_half(x);
+    all_of_it(z);
     another_pointer(y);
     free(x);
     free(y);
+    free(z);
     return check_result();
 }

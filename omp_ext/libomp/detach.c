@@ -3,7 +3,6 @@
 #define _GNU_SOURCE /* gettid */
 #include "omp_ext/libomp/detach.h"
 
-#include "omp_ext/libomp/events.h"
 #include "omp_ext/process/activity.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 _Thread_local od_member *od_member_self;
+atomic_uint od_events_expected;
 static _Thread_local od_member root; /* of a thread outside of regions, from its first detached task on */
 /* Threads of libomp's own, and the initial thread, do not end before the process. */
 static _Thread_local enum { NOT_KNOWN, STAYS, MAY_END } lifetime;
@@ -264,7 +264,7 @@ void od_detach_finish_children(od_ident *ident, int32_t gtid)
         if (!have_ours_left(&goal))
             od_team_wait(parent->member, ident, &goal);
     }
-    if (counts ? !has_children(parent) : !od_events_are_expected())
+    if (counts ? !has_children(parent) : !atomic_load(&od_events_expected))
         REAL(__kmpc_omp_taskwait)(ident, gtid);
 }
 
@@ -437,7 +437,7 @@ void od_detach_before_region(od_ident *ident)
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         od_detach_finish_children(ident, gtid);
-    if (!member->counts && !od_events_are_expected())
+    if (!member->counts && !atomic_load(&od_events_expected))
         await_released(ident, gtid);
 }
 

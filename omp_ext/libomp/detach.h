@@ -35,6 +35,9 @@ void od_detach_load(void);
  * task that runs here. */
 extern _Thread_local od_member *od_member_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* Of the program's own detached tasks, not fulfilled yet (events.c). */
+extern atomic_uint od_events_expected __attribute__((visibility("hidden")));
+
 /* The calling thread's, in a region or outside of any; NULL: it has not offloaded yet. */
 od_member *od_member_now(void);
 

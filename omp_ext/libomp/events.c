@@ -27,7 +27,6 @@ enum { BUCKETS = 256 };
 
 static od_lock lock = OD_LOCK_OF(OD_LOCK_EVENTS); /* protects the buckets */
 static event *buckets[BUCKETS];
-static atomic_uint nevents;
 
 static event **bucket_of(const void *handle)
 {
@@ -46,13 +45,13 @@ static void add(void *handle)
     e->next = *bucket;
     *bucket = e;
     od_lock_give(&lock);
-    atomic_fetch_add(&nevents, 1);
+    atomic_fetch_add(&od_events_expected, 1);
 }
 
 /* The event, which is forgotten and the caller's to free, or NULL. */
 static event *take(const void *handle)
 {
-    if (!atomic_load(&nevents))
+    if (!atomic_load(&od_events_expected))
         return NULL;
     od_lock_take(&lock);
     event **at = bucket_of(handle), *e;
@@ -63,7 +62,7 @@ static event *take(const void *handle)
         *at = e->next;
     od_lock_give(&lock);
     if (e)
-        atomic_fetch_sub(&nevents, 1);
+        atomic_fetch_sub(&od_events_expected, 1);
     return e;
 }
 
@@ -73,11 +72,6 @@ void *__kmpc_task_allow_completion_event(od_ident *ident, int32_t gtid, void *ta
     if (!od_runtime_is_idle() && od_runtime_offloads() && !od_self.kernels)
         add(handle);
     return handle;
-}
-
-bool od_events_are_expected(void)
-{
-    return atomic_load(&nevents) > 0;
 }
 
 static void complete(const event *e)

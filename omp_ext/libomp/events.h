@@ -5,11 +5,6 @@
 
 #include "util/lock.h"
 
-#include <stdbool.h>
-
-/* The program has not fulfilled all events. */
-bool od_events_are_expected(void);
-
 /* For a fork. */
 void od_events_locks(void (*visit)(od_lock *lock));
 

@@ -441,6 +441,15 @@ void od_detach_before_region(od_ident *ident)
         await_released(ident, gtid);
 }
 
+/* To libomp, teams of one inside each other are one team, for which its barriers wait: what has been left with those
+ * around the calling thread's, too, such as events that the program has fulfilled inside. */
+static void pass_on_around(void)
+{
+    for (od_member *m = od_member_now(); m && m->nthreads == 1; m = m->outer ? m->outer : m != &root ? &root : NULL)
+        while (m->team && od_team_pass_on(m))
+            continue;
+}
+
 void od_serialized_begin(void)
 {
     od_member *member = od_alloc(sizeof *member);
@@ -483,6 +492,7 @@ static bool await_own(od_ident *ident, int32_t gtid)
     if (od_serial_is_alone()) {
         if (od_member_now()) /* also outside of all regions */
             finish_alone(ident, gtid, od_member_now());
+        pass_on_around();
         od_serial_before_barrier(ident, gtid);
         return false;
     }

@@ -167,6 +167,24 @@ static bool move_to_room(od_engine *e, od_task *t, unsigned k)
     return true;
 }
 
+/* The head waits until the program lets go of what it has been shown, which may wait for what is behind: this goes
+ * first. */
+static bool let_pass(od_engine *e, const od_task *head, unsigned k)
+{
+    od_list *buffer = &e->device[k].buffer;
+    if (!od_rights_await_program(head, k))
+        return false;
+    od_list_each(node, buffer) {
+        od_task *t = od_container_of(node, od_task, link);
+        if (t == head || od_engine_tasks_conflict(head, t) || !od_rights_may_use_all(e, t, (int)k))
+            continue;
+        od_list_remove(buffer, node);
+        od_list_push_front(buffer, node);
+        return true;
+    }
+    return false;
+}
+
 static bool commit_head(od_engine *e, unsigned k)
 {
     od_device *device = &e->device[k];
@@ -182,7 +200,7 @@ static bool commit_head(od_engine *e, unsigned k)
         if (!t->outer && t->bound == OD_NOWHERE && move_to_bound(e, t, k))
             return true;
         e->rights_waiters |= OD_BIT(k);
-        return false;
+        return let_pass(e, t, k);
     }
     e->rights_waiters &= ~OD_BIT(k);
     if (take_memory(e, t, k)) {

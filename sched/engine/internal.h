@@ -334,6 +334,8 @@ void od_request_advance(od_engine *e, od_datum *d);
 /* rights.c */
 /* False: the task has a place in the order of those that wait. */
 bool od_rights_may_use_all(od_engine *e, od_task *t, int place);
+/* On device k the task waits, first of all, until the program lets go of what it has been shown elsewhere. */
+bool od_rights_await_program(const od_task *t, unsigned k);
 void od_rights_take(od_engine *e, od_task *t, int place);
 /* A task that runs writes, too, to what it was to read. */
 void od_rights_write_too(od_engine *e, od_task *t, uint32_t access);

@@ -47,14 +47,23 @@ bool od_engine_tasks_conflict(const od_task *a, const od_task *b)
     return false;
 }
 
-/* First come, first served: a task that has waited longer for one of these data goes first. */
+bool od_rights_await_program(const od_task *t, unsigned k)
+{
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if (t->access[i].datum->bound && t->access[i].datum->home != (int)k)
+            return true;
+    return false;
+}
+
+/* First come, first served: a task that has waited longer for one of these data goes first. Not so one that the program
+ * keeps waiting: this may be what the program waits for before it lets go. */
 static bool overtakes(const od_engine *e, const od_task *t)
 {
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         od_node *node = (e->rights_waiters & OD_BIT(k)) ? od_list_first(&e->device[k].buffer) : NULL;
         const od_task *head = node ? od_container_of(node, od_task, link) : NULL;
         if (head && head != t && head->wait_seq && (!t->wait_seq || head->wait_seq < t->wait_seq) &&
-            od_engine_tasks_conflict(head, t))
+            od_engine_tasks_conflict(head, t) && !od_rights_await_program(head, k))
             return true;
     }
     od_list_each(node, &e->host_waiting) {

@@ -9,6 +9,7 @@ import random
 import scene
 import scene_arrays  # each registers its kinds
 import scene_regions
+import scene_shown
 import scene_static
 import scene_structs
 import scene_tasks

@@ -196,6 +196,7 @@ class World(DataState):
         """It uses nothing of the program's, but memory on the devices, whose shape nobody tells the model."""
         self.shows = self.binds = self.scenes = True
         self.overwrites = self.overwrites or scene.kind in HOST_WRITES
+        self.discards = self.discards or scene.discards
         self.depend_mode = False
 
     def run_host(self, host):

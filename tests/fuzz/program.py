@@ -344,7 +344,8 @@ class Scene(Statement):
 
     `last` ends the program, mostly in a way that the runtime must report. `place` is where its code is: the program, or a
     shared library that is linked or opened. `devices` says whether it names devices. `cost`: steps of other statements
-    that take as long. `memory`: of a device, bytes that are enough for it."""
+    that take as long. `memory`: of a device, bytes that are enough for it. `discards`: the host is to keep values that
+    kernels have replaced on devices."""
 
     kind: str = ""
     top: list = field(default_factory=list)
@@ -356,6 +357,7 @@ class Scene(Statement):
     devices: bool = False
     cost: int = 20
     memory: int = 1 << 20
+    discards: bool = False
     uses: list = field(default_factory=list)  # names of what was drawn, for the report
 
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A task that needs a device, whose data the program has been shown on different devices: it waits until one of them
- * goes, or for some seconds; then its host version runs. And what the program writes through an address that it has been
- * shown, while the datum is being copied elsewhere.
+ * goes, or for some seconds; then its host version runs. What waits for the program keeps nothing waiting that the
+ * program may wait for. And what the program writes through an address that it has been shown, while the datum is being
+ * copied elsewhere.
  */
 #include "tests/unit/engine/plain_driver.h"
 
@@ -235,6 +236,53 @@ static void what_changes_while_it_is_copied_is_copied_again(void **state)
     assert_int_equal(d->valid, OD_BIT(0) | OD_BIT(OD_HOST));
 }
 
+static od_task *begin(od_task *t, int bound, uint32_t naccess, od_access *accesses, bool shows)
+{
+    *t = (od_task){.bound = bound, .duration = 1, .external = shows, .naccess = naccess, .access = accesses};
+    t->user = (void *)(uintptr_t)MOST - 1;
+    t->shows = shows;
+    od_engine_task_ready(w.engine, t);
+    settle();
+    return t;
+}
+
+static void ends(od_task *t, int place)
+{
+    assert_int_equal(w.nstarted, 1);
+    assert_ptr_equal(w.started[0], t);
+    assert_int_equal(w.place[0], place);
+    w.nstarted = 0;
+    od_engine_task_done(w.engine, t, OD_OK);
+    settle();
+}
+
+/* Two want a datum on different devices; one is shown it, and goes on using it. */
+static void what_waits_for_the_program_lets_others_pass(void **state)
+{
+    enum { LARGE = 5 };
+    od_access all[LARGE], own[4];
+    od_task large, shown, waits, also, other, empty;
+    (void)state;
+    for (unsigned i = 0; i < LARGE; i++)
+        all[i] = (od_access){.datum = datum(THIRD + i), .mode = OD_READ_WRITE};
+    for (unsigned i = 0; i < 3; i++)
+        own[i] = (od_access){.datum = datum(THIRD), .mode = OD_READ_WRITE};
+    own[3] = (od_access){.datum = datum(THIRD + 1), .mode = OD_READ_WRITE};
+    begin(&large, OD_NOWHERE, LARGE, all, false); /* too much for a device */
+    begin(&shown, 0, 1, &own[0], true);
+    begin(&waits, 1, 1, &own[1], false);
+    ends(&large, OD_HOST);
+    assert_int_equal(w.nstarted, 1);
+    od_engine_bind(w.engine, own[0].datum, 0, true);
+    ends(&shown, 0);
+    ends(begin(&also, 0, 1, &own[2], false), 0);
+    ends(begin(&empty, 1, 0, NULL, false), 1);
+    ends(begin(&other, 1, 1, &own[3], false), 1);
+    od_engine_unbind(w.engine, own[0].datum, true);
+    settle();
+    ends(&waits, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +290,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(runs_on_the_host_in_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(others_do_not_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(does_not_wait_for_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_waits_for_the_program_lets_others_pass, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_changes_while_it_is_copied_is_copied_again, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,7 @@ static void resolve_again(od_job *job, od_uses *uses)
     job->again = job->granted = job->completed = false;
     od_expect_memory(!od_launch_resolve_whole(&job->launch, uses));
     od_structs_relocate(job->launch.call.structs, job->launch.access_of, uses->access);
+    job->task.bound = od_launch_place(&job->launch, uses->access, uses->count);
     od_runtime_lock();
     od_uses_trust(uses, NULL, 0, true);
     od_runtime_unlock();
@@ -480,7 +481,7 @@ int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
     if (after)
         after->inside = outer != NULL;
     od_runtime_unlock();
-    job->task.bound = od_launch_bound(&job->launch);
+    job->task.bound = od_launch_place(&job->launch, uses.access, uses.count);
     job->task.outer = outer ? &outer->task : NULL;
     int failed = run_sync(job, od_job_acquire(job, &uses, call->kernel));
     while (job->again) {

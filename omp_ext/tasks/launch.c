@@ -138,6 +138,49 @@ int od_launch_bound(const od_launch *launch)
     return od_runtime_required_device();
 }
 
+/* Literal addresses are of memory of our pools, or of nothing that has a device. */
+static bool are_ours(const od_map_args *args)
+{
+    for (int32_t i = 0; i < args->count; i++)
+        if ((args->types[i] & OD_MAP_LITERAL) && od_device_of_address(od_entry_begin(args, i)) >= 0)
+            return false;
+    return !(args->any & OD_MAP_FOREIGN) && od_runtime_required_device() == OD_NOWHERE;
+}
+
+/* Kernels on one device use the memory of the other one. */
+static bool reaches(int device, int other)
+{
+    const od_backend *backend = od_runtime_backend();
+    bool asks = backend->ops->is_peer != NULL;
+    return device == other || od_devices_are_in_process() ||
+           (asks && backend->ops->is_peer(backend->state, (unsigned)device, (unsigned)other));
+}
+
+/* The device where the program is shown the data; OD_NOWHERE: it is not, or on several. Locked. */
+static int shown_on(const od_access *access, uint32_t naccess)
+{
+    int device = OD_NOWHERE;
+    for (uint32_t i = 0; i < naccess; i++) {
+        const od_datum *d = access[i].datum;
+        if (d->bound && device != OD_NOWHERE && d->home != device)
+            return OD_NOWHERE;
+        if (d->bound)
+            device = d->home;
+    }
+    return device;
+}
+
+int od_launch_place(const od_launch *launch, const od_access *access, uint32_t naccess)
+{
+    int bound = od_launch_bound(launch);
+    if (bound == OD_NOWHERE || !are_ours(&launch->call.map))
+        return bound;
+    od_runtime_lock();
+    int device = shown_on(access, naccess);
+    od_runtime_unlock();
+    return device != OD_NOWHERE && reaches(device, bound) ? device : bound;
+}
+
 static void make_literal(od_kernel_args *args, uint32_t i, uintptr_t address)
 {
     args->bases[i] = args->begins[i] = (void *)address;
@@ -534,8 +577,17 @@ static bool leave_for_later(od_job *job)
     return true;
 }
 
+/* While it waited, the program was shown its data on another device than its addresses are of. */
+static bool is_misplaced(const od_job *job)
+{
+    return job->task.bound != OD_NOWHERE && !job->ended &&
+           od_launch_place(&job->launch, job->task.access, job->task.naccess) != job->task.bound;
+}
+
 bool od_launch_outside(od_job *job)
 {
+    if (is_misplaced(job))
+        return leave_for_later(job);
     bool by_pages = od_launch_has_parts(&job->task) && od_runtime_guards_parts();
     if (!by_pages && !needs_device(job))
         return false;

@@ -180,7 +180,7 @@ static void submit_launch(od_record *record, od_launch *launch)
     od_expect_memory(!od_launch_resolve(&job->launch, record->depends, record->ndepends, NULL, &uses));
     od_structs_relocate(launch->call.structs, job->launch.access_of, uses.access);
     od_uses_save(&uses, record->depends, record->ndepends);
-    job->task.bound = od_launch_bound(&job->launch);
+    job->task.bound = od_launch_place(&job->launch, uses.access, uses.count);
     od_runtime_lock();
     od_uses_trust(&uses, record->depends, record->ndepends, false);
     uint64_t owner = od_recorder_own(job->number);

@@ -218,11 +218,6 @@ static bool have_left(const od_goal *goal)
     return are_complete(goal->children);
 }
 
-static bool have_ours_left(const od_goal *goal)
-{
-    return atomic_load_explicit(&goal->children->pending, memory_order_acquire) == 0;
-}
-
 static bool have_arrived(const od_goal *goal)
 {
     return atomic_load_explicit(&goal->team->arrivals, memory_order_acquire) >= goal->arrivals ||
@@ -253,19 +248,6 @@ void od_detach_await_children(od_ident *ident)
     od_parent *parent = parent_now();
     if (parent && !od_self.kernels)
         await(ident, parent->member, &parent->children);
-}
-
-void od_detach_finish_children(od_ident *ident, int32_t gtid)
-{
-    od_parent *parent = parent_now();
-    bool counts = parent && parent->member->counts;
-    if (parent && !od_self.kernels) {
-        od_goal goal = {.reached = have_ours_left, .children = &parent->children};
-        if (!have_ours_left(&goal))
-            od_team_wait(parent->member, ident, &goal);
-    }
-    if (counts ? !has_children(parent) : !atomic_load(&od_events_expected))
-        REAL(__kmpc_omp_taskwait)(ident, gtid);
 }
 
 void od_detach_await_group(od_ident *ident)
@@ -410,44 +392,52 @@ void od_member_end(od_ident *ident, od_member *member)
     od_member_self = member->outer;
 }
 
-/* Until libomp has released what depends on the children of the task that runs here, which are not counted. */
-static void await_released(od_ident *ident, int32_t gtid)
-{
-    od_depend all = {.flags = OD_DEPEND_ALL_MEMORY};
-    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
-}
-
 /* Of a team of one thread: until the children of the task that runs there have ended. */
 static void finish_alone(od_ident *ident, int32_t gtid, const od_member *member)
 {
     od_detach_await_children(ident);
     if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         REAL(__kmpc_omp_taskwait)(ident, gtid);
-    if (!member->counts)
-        await_released(ident, gtid);
+    if (member->counts)
+        return;
+    od_depend all = {.flags = OD_DEPEND_ALL_MEMORY}; /* and until libomp has released what depends on them */
+    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
+}
+
+/* Children of the task that runs here may wait for an event that the program will fulfil. */
+static bool expects_events(const od_member *member)
+{
+    const od_parent *parent = parent_now();
+    return parent && member->counts ? atomic_load(&parent->children.events) > 0 : atomic_load(&od_events_expected) > 0;
 }
 
 void od_detach_before_region(od_ident *ident)
 {
     od_member *member = od_member_self;
-    if (od_self.kernels || !member || member->nthreads > 1)
+    if (od_self.kernels || !member || member->nthreads > 1 || expects_events(member))
         return;
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
     if (od_offered_table.complete && od_runtime_offloads())
         REAL(__kmpc_omp_taskwait)(ident, gtid);
-    if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
-        od_detach_finish_children(ident, gtid);
-    if (!member->counts && !atomic_load(&od_events_expected))
-        await_released(ident, gtid);
+    finish_alone(ident, gtid, member);
 }
 
-/* To libomp, teams of one inside each other are one team, for which its barriers wait: what has been left with those
- * around the calling thread's, too, such as events that the program has fulfilled inside. */
-static void pass_on_around(void)
+/* To libomp, teams of one inside each other are one team, for which its barriers wait: for the children of the tasks
+ * around the calling thread's, too, unless they wait for the program. */
+static void finish_around(od_ident *ident)
 {
-    for (od_member *m = od_member_now(); m && m->nthreads == 1; m = m->outer ? m->outer : m != &root ? &root : NULL)
-        while (m->team && od_team_pass_on(m))
-            continue;
+    for (od_member *m = od_member_now(), *outer; m && m->nthreads == 1; m = outer) {
+        outer = m->outer ? m->outer : m != &root ? &root : NULL;
+        od_parent *around[] = {m->interrupted, outer && outer->team ? &outer->implicit : NULL};
+        for (int i = 0; i < 2; i++) {
+            if (!around[i] || around[i]->member->nthreads > 1)
+                continue;
+            while (od_team_pass_on(around[i]->member))
+                continue;
+            if (!atomic_load(&around[i]->children.events))
+                await(ident, around[i]->member, &around[i]->children);
+        }
+    }
 }
 
 void od_serialized_begin(void)
@@ -492,7 +482,7 @@ static bool await_own(od_ident *ident, int32_t gtid)
     if (od_serial_is_alone()) {
         if (od_member_now()) /* also outside of all regions */
             finish_alone(ident, gtid, od_member_now());
-        pass_on_around();
+        finish_around(ident);
         od_serial_before_barrier(ident, gtid);
         return false;
     }

@@ -73,9 +73,6 @@ bool od_parent_runs(const od_parent *parent);
 /* Waits for the children of the task that runs on the calling thread, for those of its innermost taskgroup, and until
  * what the items name is released. Libomp's wait follows. */
 void od_detach_await_children(od_ident *ident);
-/* Likewise, but not for those whose events the program fulfils, which it may do later on: then, unless there are some,
- * libomp's wait, too. */
-void od_detach_finish_children(od_ident *ident, int32_t gtid);
 void od_detach_await_group(od_ident *ident);
 void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias,
                            od_depend *noalias);
@@ -100,7 +97,7 @@ void od_serialized_begin(void);
 void od_serialized_end(od_ident *ident);
 /* The calling thread is about to begin a parallel region. Where that has one thread, inside another such region,
  * libomp 19 counts the tasks of both together, and orders them by their dependences, but only runs those of the inner
- * one: so this waits for the outer one's. */
+ * one: so this waits for the outer one's, unless they may wait for an event that the program fulfils. */
 void od_detach_before_region(od_ident *ident);
 /* The calling thread is about to enter a barrier, which all threads of its team do. Nothing in a kernel. */
 void od_detach_before_barrier(od_ident *ident, int32_t gtid);

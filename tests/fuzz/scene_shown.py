@@ -114,7 +114,7 @@ def kept(rng):
                     f"REMEMBER(HASH_OF(c@, {m}));"}[step])
     text.step(f"#pragma omp target exit data map(from: a@[0:{size}], b@[0:{size}])")
     setup, tear = made("abc", size)
-    memory = rng.choice((1, 2, 3)) * 8 * size + (8 << 10)
+    memory = rng.choice((2, 3)) * 8 * size + (32 << 10)  # more than half full, a GPU would not keep it
     return Scene(setup=["int64_t *p@ = NULL;"] + setup, steps=text.steps, tear=tear, uses=sorted(set(uses)), memory=memory, discards=True)
 
 

@@ -422,15 +422,14 @@ void od_detach_before_region(od_ident *ident)
     finish_alone(ident, gtid, member);
 }
 
-/* To libomp, teams of one inside each other are one team, for which its barriers wait: for the children of the tasks
- * around the calling thread's, too, unless they wait for the program. */
+/* To libomp, regions of one thread inside each other have one team, for which its barriers wait: for the children of
+ * the tasks around the calling thread's, too, unless they wait for the program. */
 static void finish_around(od_ident *ident)
 {
-    for (od_member *m = od_member_now(), *outer; m && m->nthreads == 1; m = outer) {
-        outer = m->outer ? m->outer : m != &root ? &root : NULL;
-        od_parent *around[] = {m->interrupted, outer && outer->team ? &outer->implicit : NULL};
+    for (const od_member *m = od_member_self; m && m->nthreads == 1; m = m->outer) {
+        od_parent *around[] = {m->interrupted, m->outer ? &m->outer->implicit : NULL};
         for (int i = 0; i < 2; i++) {
-            if (!around[i] || around[i]->member->nthreads > 1)
+            if (!around[i] || around[i]->member->nthreads > 1 || around[i]->member == &root)
                 continue;
             while (od_team_pass_on(around[i]->member))
                 continue;

@@ -54,22 +54,25 @@ static void fulfils_an_event(double *x)
     CHECK(sum == 100 + LENGTH && all_are(x, TILE, 1));
 }
 
-static void fulfilled_in_a_region(double *x)
+static void fulfilled_in_a_region(double *x, int threads)
 {
     int sum = 0, after = 0;
     omp_event_handle_t event = 0;
 #pragma omp target nowait depend(inout : x[0]) map(tofrom : x[0 : TILE])
     for (int i = 0; i < TILE; i++)
         x[i] += 1;
-#pragma omp task detach(event) depend(out : sum) shared(sum)
+#pragma omp task detach(event) depend(out : sum) depend(inout : x[0]) shared(sum)
     sum += 100;
 #pragma omp task depend(in : sum) shared(sum, after)
     after = sum;
-#pragma omp parallel num_threads(2)
+#pragma omp target nowait depend(inout : x[0]) map(tofrom : x[0 : TILE])
+    for (int i = 0; i < TILE; i++)
+        x[i] += 1;
+#pragma omp parallel num_threads(threads)
 #pragma omp single
     omp_fulfill_event(event);
 #pragma omp taskwait
-    CHECK(after == 100 && all_are(x, TILE, 2));
+    CHECK(after == 100);
 }
 
 int main(void)
@@ -90,7 +93,12 @@ int main(void)
     CHECK(all_are(x, COUNT * TILE, 1 + 3 * ROUNDS));
     double *y = make_tiles(1, 0);
     fulfils_an_event(y);
-    fulfilled_in_a_region(y);
+    for (int threads = 1; threads <= 2; threads++) {
+        fulfilled_in_a_region(y, threads);
+#pragma omp parallel num_threads(1)
+        fulfilled_in_a_region(y, threads);
+    }
+    CHECK(all_are(y, TILE, 1 + 8));
     free(x);
     free(y);
     return check_result();

@@ -224,7 +224,8 @@ def events(rng):
     text.step(f"#pragma omp task detach(event) shared(x@, z@){depend}\n{body}")
     if rng.random() < 0.6 and not (threads <= 1 and how == "taskloop"):
         text.step(kernel(rng.choice("xy")))
-    text.step(FULFIL[how].format(k=rng.randrange(12), threads=rng.choice((1, 2, 3))))
+    inner = rng.choice((2, 3) if threads == 1 else (1, 2, 3))  # one in one: hangs with OMP_CANCELLATION, a known fault
+    text.step(FULFIL[how].format(k=rng.randrange(12), threads=inner))
     if rng.random() < 0.5:
         text.step(kernel("x"))
     text.step("#pragma omp taskwait")

@@ -104,28 +104,25 @@ static unsigned own_attempts(void)
     return od_self.holds - (unsigned)__builtin_popcountll(od_self.shown_host);
 }
 
+static bool is_serial(void)
+{
+    return REAL(omp_get_num_threads)() == 1 && !REAL(omp_in_explicit_task)();
+}
+
 /* In serial code kernels may use all of an array while the program is shown the address of a section: all of it is
  * shown then, if a device has room. Returns the list's types in memory of their own; NULL: as they are. */
 static int64_t *show_whole_regions(od_map_args *args)
 {
     int64_t *types = NULL;
-    if (od_self.mode != OD_PLAIN || REAL(omp_get_num_threads)() > 1 || REAL(omp_in_explicit_task)())
+    if (od_self.mode != OD_PLAIN || !is_serial())
         return NULL;
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; i < args->count; i++) {
         od_reference r = od_refer_to_regions(engine, args, i);
-        if (!r.region || r.size == r.region->size || !od_parts_region_fits(engine, args, r.region))
-            continue;
-        if (!types)
-            types = memcpy(od_alloc((size_t)args->count * sizeof *types), args->types,
-                           (size_t)args->count * sizeof *types);
-        types[i] |= OD_MAP_WHOLE;
+        if (r.region && r.size != r.region->size && od_parts_region_fits(engine, args, r.region))
+            od_list_mark_whole(args, i, &types);
     }
     od_runtime_unlock();
-    if (types) {
-        args->types = types;
-        args->any |= OD_MAP_WHOLE;
-    }
     return types;
 }
 
@@ -187,8 +184,7 @@ static int acquire_where_shown(const od_map_args *args, od_reach *reach, int dev
 static bool may_keep(void)
 {
     bool first = od_self.mode == OD_PLAIN && getpid() == gettid();
-    return first && od_runtime_options()->coherence != OD_COHERENCE_DEPEND && REAL(omp_get_num_threads)() == 1 &&
-           !REAL(omp_in_explicit_task)();
+    return first && od_runtime_options()->coherence != OD_COHERENCE_DEPEND && is_serial();
 }
 
 /* What one thread keeps it can use together: all on the default device, if there is room. */

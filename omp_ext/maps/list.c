@@ -23,21 +23,23 @@ static bool continues(const od_map_args *args, int32_t i)
            ((type & OD_MAP_PTR_AND_OBJ) || !(type & OD_MAP_MEMBER_OF));
 }
 
+void od_list_mark_whole(od_map_args *args, int32_t i, int64_t **types)
+{
+    size_t bytes = (size_t)args->count * sizeof **types;
+    if (!*types)
+        args->types = *types = memcpy(od_alloc(bytes), args->types, bytes);
+    (*types)[i] |= OD_MAP_WHOLE;
+    args->any |= OD_MAP_WHOLE;
+}
+
 int64_t *od_list_mark_shared(od_map_args *args)
 {
     int64_t *types = NULL;
     for (int32_t i = 0; i + 1 < args->count; i++) {
         if (!continues(args, i))
             continue;
-        if (!types)
-            types = memcpy(od_alloc((size_t)args->count * sizeof *types), args->types,
-                           (size_t)args->count * sizeof *types);
-        types[i] |= OD_MAP_WHOLE;
-        types[i + 1] |= OD_MAP_WHOLE;
-    }
-    if (types) {
-        args->types = types;
-        args->any |= OD_MAP_WHOLE;
+        od_list_mark_whole(args, i, &types);
+        od_list_mark_whole(args, i + 1, &types);
     }
     return types;
 }

@@ -42,6 +42,9 @@ static inline bool od_entry_maps(const od_map_args *args, int32_t i)
 
 /* --- lists --- */
 
+/* Marks entry i with OD_MAP_WHOLE. `*types`: NULL before the first one; then the list's types, copied, the caller's to
+ * free. */
+void od_list_mark_whole(od_map_args *args, int32_t i, int64_t **types);
 /* Marks, with OD_MAP_WHOLE, the sections of a kernel's list that share one base: the kernel gets one pointer for all of
  * them. Returns the list's new types, malloc'ed, or NULL: there are none. */
 int64_t *od_list_mark_shared(od_map_args *args);

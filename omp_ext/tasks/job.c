@@ -89,12 +89,12 @@ void od_job_destroy(od_job *job)
 
 static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *code);
 
-/* The same task with its arrays in one piece, in the program's memory where no device can run it. */
+/* The same task with its arrays in one piece, in the program's memory where no device can run it, or where the program
+ * is shown its data by now. */
 static void resolve_again(od_job *job, od_uses *uses)
 {
     const od_task *before = &job->task;
-    od_task task = {.bound = before->bound,
-                    .priority = before->priority,
+    od_task task = {.priority = before->priority,
                     .kind = before->kind,
                     .external = before->external,
                     .outer = before->outer,

@@ -567,8 +567,8 @@ static bool run_by_pages(od_job *job)
     return done;
 }
 
-/* No device can run its kernel, and the host version sees nothing but the program's memory: there it is to find all of
- * its arrays, and nobody else who uses them where regions have their contents. Nothing has been done so far. */
+/* Nothing has been done, and the job is made anew: where the program is shown its data by now; or no device can run its
+ * kernel, and the host version is to find all of its arrays in the program's memory, used by nobody else. */
 static bool leave_for_later(od_job *job)
 {
     if (job->ended)

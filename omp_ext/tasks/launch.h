@@ -16,7 +16,7 @@ int od_launch_run(const od_launch *launch, const od_access *access, unsigned k, 
 /* The device of an argument that is no datum of ours, else the only one in use, as our index, or OD_NOWHERE. */
 int od_launch_bound(const od_launch *launch);
 /* Likewise, where its kernel can also use its data: it reaches addresses of ours from a neighbour, but not data that
- * the program is shown elsewhere. */
+ * the program is shown elsewhere. Takes the runtime's lock. */
 int od_launch_place(const od_launch *launch, const od_access *access, uint32_t naccess);
 
 /* The device's kernels can use the datum's contents where they are in host memory: it is in a region, so nothing else

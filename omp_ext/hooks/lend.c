@@ -10,7 +10,7 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/reservation.h"
-#include "omp_ext/tasks/launch.h"
+#include "omp_ext/tasks/launch/launch.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/shown.h"

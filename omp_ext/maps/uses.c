@@ -15,6 +15,7 @@
 #include "util/thread.h"
 
 #include <stdlib.h>
+#include <stdnoreturn.h>
 
 /* --- the data of a construct ------------------------------------------------ */
 
@@ -245,19 +246,31 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
 }
 
 enum { MANY_TRIES = 10 }; /* at places for parts, before all is used in one piece */
-/* A tenth of a millisecond each: another thread may be about to let it go, or work with it for long. One that is shown
- * something itself may be what that one waits for. */
-enum { BOUND_TRIES_SHOWN = 10000, BOUND_TRIES = 600000 };
+/* A tenth of a millisecond each, for data that the program is shown: another thread may be about to let them go, or
+ * work with them for long. One that is shown something itself may be what that one waits for. */
+enum { SHOWN_TRIES_FEW = 20, SHOWN_TRIES_OWN = 10000, SHOWN_TRIES = 600000 };
 
-static void wait_for_overlap(uintptr_t base, size_t size, unsigned tries)
+/* False: the program has been shown data there for that long. */
+static bool wait_for_overlap(uintptr_t base, size_t size, unsigned tries, unsigned shown_tries)
 {
     bool bound = od_engine_range_is_bound(od_runtime_lock(), base, size);
     od_runtime_unlock();
-    if (bound && tries > (od_self.holds ? BOUND_TRIES_SHOWN : BOUND_TRIES))
-        od_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
+    if (bound && tries > shown_tries)
+        return false;
     od_runtime_revoke_all();
     od_runtime_host_range(base, size, OD_REQUEST_SETTLE);
     od_thread_nap(100 * 1000); /* tasks that are ready but have not run hold it still */
+    return true;
+}
+
+static unsigned patience(void)
+{
+    return od_self.holds ? SHOWN_TRIES_OWN : SHOWN_TRIES;
+}
+
+static noreturn void end_if_shown(void)
+{
+    od_fatal("a mapped range overlaps another one whose device address the program holds (use_device_ptr)");
 }
 
 void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries)
@@ -268,7 +281,8 @@ void od_args_wait_for_overlap(const od_map_args *args, int32_t i, unsigned tries
     if (od_arg_range(engine, args, i, &base, &size))
         widen(engine, args, &base, &size);
     od_runtime_unlock();
-    wait_for_overlap(base, size, tries);
+    if (!wait_for_overlap(base, size, tries, patience()))
+        end_if_shown();
 }
 
 /* OD_EFULL: r->found is in use in another way. */
@@ -308,9 +322,9 @@ static void forget_names(od_launch *launch)
     launch->names = NULL;
 }
 
-/* `launch`: whose arguments they are, or NULL. */
-static od_status resolve(const od_map_args *args, depend_items depends, const od_parts_named *named, od_uses *uses,
-                         int32_t *access_of)
+/* `launch`: whose arguments they are, or NULL. OD_EBUSY: `shown_tries` have not been enough. */
+static od_status resolve(const od_map_args *args, depend_items depends, const od_parts_named *named,
+                         unsigned shown_tries, od_uses *uses, int32_t *access_of)
 {
     od_launch *launch = named ? named->launch : NULL;
     for (unsigned tries = 0;; tries++) {
@@ -325,14 +339,29 @@ static od_status resolve(const od_map_args *args, depend_items depends, const od
         od_uses_release(uses);
         if (status != OD_EFULL)
             return status;
-        wait_for_overlap(r.found.begin, r.found.end - r.found.begin, tries);
+        if (!wait_for_overlap(r.found.begin, r.found.end - r.found.begin, tries, shown_tries))
+            return OD_EBUSY;
     }
 }
 
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
                           int32_t *access_of)
 {
-    return resolve(args, (depend_items){depends, ndepends}, NULL, uses, access_of);
+    od_status status = resolve(args, (depend_items){depends, ndepends}, NULL, patience(), uses, access_of);
+    if (status == OD_EBUSY)
+        end_if_shown();
+    return status;
+}
+
+od_status od_range_resolve(uintptr_t base, size_t size, od_mode mode, od_uses *uses)
+{
+    void *address = (void *)base;
+    int64_t bytes = (int64_t)size, type = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
+    const od_map_args args = {1, &address, &address, &bytes, &type, NULL, NULL, type};
+    od_status status = resolve(&args, (depend_items){0}, NULL, SHOWN_TRIES_FEW, uses, NULL);
+    if (!status)
+        uses->access[0].mode = mode;
+    return status;
 }
 
 /* Parts that no device has memory for. In one piece they are used all the same (od_launch_outside()). */
@@ -347,28 +376,39 @@ static bool are_too_many(const od_uses *uses)
     return parts && bytes + od_window_page() > od_runtime_backend()->pool_bytes[0]; /* the pool rounds */
 }
 
+/* Kernels without structs can run beside what is shown (od_launch_beside()). */
+static od_status resolve_launch(const od_launch *launch, depend_items depends, const od_parts_named *named,
+                                od_uses *uses)
+{
+    const od_kernel_call *call = &launch->call;
+    unsigned shown_tries = call->structs ? patience() : SHOWN_TRIES_FEW;
+    od_status status = resolve(&call->map, depends, named, shown_tries, uses, launch->access_of);
+    if (status == OD_EBUSY && call->structs)
+        end_if_shown();
+    return status;
+}
+
 od_status od_launch_resolve(od_launch *launch, const od_depend *depends, int32_t ndepends, const void *user,
                             od_uses *uses)
 {
-    const od_kernel_call *call = &launch->call;
     depend_items items = {depends, ndepends};
     od_parts_named named = {depends, ndepends, launch, user, .all = true};
-    od_status status = resolve(&call->map, items, call->structs ? NULL : &named, uses, launch->access_of);
+    od_status status = resolve_launch(launch, items, launch->call.structs ? NULL : &named, uses);
     if (!status && are_too_many(uses)) {
         od_uses_release(uses);
         named.all = false;
-        status = resolve(&call->map, items, &named, uses, launch->access_of);
+        status = resolve_launch(launch, items, &named, uses);
     }
     if (status || !are_too_many(uses))
         return status;
     od_uses_release(uses);
-    return resolve(&call->map, items, NULL, uses, launch->access_of);
+    return resolve_launch(launch, items, NULL, uses);
 }
 
 od_status od_launch_resolve_whole(od_launch *launch, od_uses *uses)
 {
     forget_names(launch);
-    return resolve(&launch->call.map, (depend_items){0}, NULL, uses, launch->access_of);
+    return resolve_launch(launch, (depend_items){0}, NULL, uses);
 }
 
 od_status od_launch_resolve_slice(od_launch *launch, const od_parts_slice *slice, od_uses *uses)

@@ -22,8 +22,11 @@ void od_args_write_back_foreign(const od_map_args *args);
  * Blocks where ranges overlap in another way than before. Not locked. */
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,
                           int32_t *access_of);
+/* Likewise a range alone, in a region. OD_EBUSY: it is not all of it in one datum, and the program is shown a part. */
+od_status od_range_resolve(uintptr_t base, size_t size, od_mode mode, od_uses *uses);
 /* Likewise of a kernel. Where it has no structs, arrays may be in parts: such an argument stands for several of the
- * uses, in a window; launch->access_of is one of them, and says where the array is. `user`: as in od_parts_named. */
+ * uses, in a window; launch->access_of is one of them, and says where the array is. `user`: as in od_parts_named.
+ * OD_EBUSY, where it has none: the program is shown a part of what overlaps. */
 od_status od_launch_resolve(od_launch *launch, const od_depend *depends, int32_t ndepends, const void *user,
                             od_uses *uses);
 /* Likewise with all arrays in one piece. */

@@ -90,8 +90,8 @@ void od_job_destroy(od_job *job)
 static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *code);
 
 /* The same task with its arrays in one piece, in the program's memory where no device can run it, or where the program
- * is shown its data by now. */
-static void resolve_again(od_job *job, od_uses *uses)
+ * is shown its data by now. OD_EBUSY: it is shown a part of them. */
+static od_status resolve_again(od_job *job, od_uses *uses)
 {
     const od_task *before = &job->task;
     od_task task = {.priority = before->priority,
@@ -103,12 +103,16 @@ static void resolve_again(od_job *job, od_uses *uses)
     free(before->access);
     job->task = task;
     job->again = job->granted = job->completed = false;
-    od_expect_memory(!od_launch_resolve_whole(&job->launch, uses));
+    od_status status = od_launch_resolve_whole(&job->launch, uses);
+    if (status == OD_EBUSY)
+        return status;
+    od_expect_memory(!status);
     od_structs_relocate(job->launch.call.structs, job->launch.access_of, uses->access);
     job->task.bound = od_launch_place(&job->launch, uses->access, uses->count);
     od_runtime_lock();
     od_uses_trust(uses, NULL, 0, true);
     od_runtime_unlock();
+    return OD_OK;
 }
 
 /* A thread of its own: it waits for others that use parts of the arrays. */
@@ -116,7 +120,10 @@ static void *submit_again(void *arg)
 {
     od_job *job = arg;
     od_uses uses = {0};
-    resolve_again(job, &uses);
+    if (resolve_again(job, &uses)) {
+        od_job_run_beside(job);
+        return NULL;
+    }
     submit(od_runtime_lock(), job, &uses, job->launch.call.kernel);
     od_runtime_unlock();
     return NULL;
@@ -152,6 +159,41 @@ static void finish(od_job *job)
         od_request_group_end(g);
     else
         od_detached_complete(task);
+}
+
+static bool use_range(const od_range_use *range, od_job *outer, void (*function)(const od_datum *, int, void *),
+                      void *arg)
+{
+    od_uses uses = {0};
+    od_status status = od_range_resolve(range->base, range->size, range->mode, &uses);
+    if (status == OD_EBUSY)
+        return false;
+    od_job *job = od_job_create(OD_JOB_SYNC);
+    od_expect_memory(job && !status);
+    od_runtime_lock();
+    od_uses_trust(&uses, NULL, 0, true);
+    od_runtime_unlock();
+    job->task.uses_spill = job->task.needs_device = true;
+    job->task.outer = outer ? &outer->task : NULL;
+    int place = od_job_acquire(job, &uses, "a range");
+    function(job->task.access[0].datum, place, arg);
+    od_job_end_sync(job, OD_OK);
+    od_job_destroy(job);
+    return true;
+}
+
+/* What cannot be named is not the engine's. */
+static void run_beside(od_job *job, od_job *outer)
+{
+    od_launch_beside(&job->launch, use_range, outer);
+    od_args_fetch_always(&job->launch.call.map);
+    od_recorder_done(job->number);
+}
+
+void od_job_run_beside(od_job *job)
+{
+    run_beside(job, NULL);
+    finish(job);
 }
 
 static size_t total_bytes(const od_uses *uses)
@@ -416,11 +458,12 @@ void od_job_end_sync(od_job *job, od_status status)
     od_runtime_unlock();
 }
 
-static od_job *make_sync_job(const od_kernel_call *call, od_uses *uses)
+/* OD_EBUSY: its data cannot be named now. OD_ENOMEM: there is no job. */
+static od_status make_sync_job(const od_kernel_call *call, od_uses *uses, od_job **made)
 {
-    od_job *job = od_job_create(OD_JOB_SYNC);
+    od_job *job = *made = od_job_create(OD_JOB_SYNC);
     if (!job)
-        return NULL;
+        return OD_ENOMEM;
     od_status status = od_launch_copy(&job->launch, call);
     job->task.uses_spill = true;
     if (!status) {
@@ -429,11 +472,7 @@ static od_job *make_sync_job(const od_kernel_call *call, od_uses *uses)
     }
     if (!status)
         od_structs_relocate(job->launch.call.structs, job->launch.access_of, uses->access);
-    if (status) {
-        od_job_destroy(job);
-        return NULL;
-    }
-    return job;
+    return status;
 }
 
 static void leave_structs(od_structs *structs)
@@ -467,28 +506,44 @@ static int run_sync(od_job *job, int place)
     return failed;
 }
 
-int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
+/* Its data have been named. As run_sync(). */
+static int launch_named(od_job *job, od_uses *uses, od_job *outer)
 {
-    od_uses uses = {0};
-    od_job *job = make_sync_job(call, &uses);
-    od_expect_memory(job);
+    const void *code = job->launch.call.kernel;
     job->number = od_recorder_create(0, NULL, 0);
     od_runtime_lock();
-    od_uses_trust(&uses, NULL, 0, true);
+    od_uses_trust(uses, NULL, 0, true);
     uint64_t owner = od_recorder_own(job->number);
-    od_request *after = od_args_pull_always(&job->launch.call.map, &uses, job->launch.access_of);
+    od_request *after = od_args_pull_always(&job->launch.call.map, uses, job->launch.access_of);
     od_recorder_own(owner);
     if (after)
         after->inside = outer != NULL;
     od_runtime_unlock();
-    job->task.bound = od_launch_place(&job->launch, uses.access, uses.count);
+    job->task.bound = od_launch_place(&job->launch, uses->access, uses->count);
     job->task.outer = outer ? &outer->task : NULL;
-    int failed = run_sync(job, od_job_acquire(job, &uses, call->kernel));
-    while (job->again) {
-        resolve_again(job, &uses);
-        failed = run_sync(job, od_job_acquire(job, &uses, call->kernel));
+    int failed = run_sync(job, od_job_acquire(job, uses, code));
+    bool beside = false;
+    while (job->again && !beside) {
+        beside = resolve_again(job, uses) == OD_EBUSY;
+        failed = beside ? 0 : run_sync(job, od_job_acquire(job, uses, code));
     }
+    if (beside)
+        od_launch_beside(&job->launch, use_range, outer);
     od_runtime_request(after);
+    return failed;
+}
+
+int od_job_launch_sync(const od_kernel_call *call, od_job *outer)
+{
+    od_uses uses = {0};
+    od_job *job;
+    int failed = 0;
+    od_status status = make_sync_job(call, &uses, &job);
+    od_expect_memory(!status || status == OD_EBUSY);
+    if (status == OD_EBUSY)
+        run_beside(job, outer);
+    else
+        failed = launch_named(job, &uses, outer);
     leave_structs(job->launch.call.structs);
     od_job_destroy(job);
     return failed;

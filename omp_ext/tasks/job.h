@@ -3,7 +3,7 @@
 #ifndef OD_OMP_EXT_JOB_H
 #define OD_OMP_EXT_JOB_H
 
-#include "omp_ext/tasks/launch.h"
+#include "omp_ext/tasks/launch/launch.h"
 #include "omp_ext/tasks/task_table.h"
 
 /* For the driver. */
@@ -26,6 +26,9 @@ void od_jobs_run(od_job **jobs, od_uses *uses, unsigned count, const bool *done)
 int od_job_acquire(od_job *job, od_uses *uses, const void *code);
 /* Ends the run of a SYNC job and waits until its results are where coherence wants them. */
 void od_job_end_sync(od_job *job, od_status status);
+
+/* A job whose data cannot be named, because the program is shown a part of them: runs it here, and ends it. */
+void od_job_run_beside(od_job *job);
 
 /* Runs a launch on the calling thread, scheduled: what `target` without nowait means. `outer`: a job that the thread is
  * running, or NULL. 0: done on a device; else the caller runs the host version. */

@@ -22,7 +22,7 @@
 #ifndef OD_OMP_EXT_RESERVATION_H
 #define OD_OMP_EXT_RESERVATION_H
 
-#include "omp_ext/tasks/launch.h"
+#include "omp_ext/tasks/launch/launch.h"
 #include "omp_ext/tasks/task_table.h"
 
 /* What the task is expected to use goes to the engine; the gate's completion has been asked for (detached). False:

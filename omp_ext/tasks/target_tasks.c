@@ -177,7 +177,12 @@ static void submit_launch(od_record *record, od_launch *launch)
     job->destructor = take_destructor(record);
     const od_map_args *map = &job->launch.call.map;
     od_args_push_always(map);
-    od_expect_memory(!od_launch_resolve(&job->launch, record->depends, record->ndepends, NULL, &uses));
+    od_status status = od_launch_resolve(&job->launch, record->depends, record->ndepends, NULL, &uses);
+    if (status == OD_EBUSY) {
+        od_job_run_beside(job);
+        return;
+    }
+    od_expect_memory(!status);
     od_structs_relocate(launch->call.structs, job->launch.access_of, uses.access);
     od_uses_save(&uses, record->depends, record->ndepends);
     job->task.bound = od_launch_place(&job->launch, uses.access, uses.count);

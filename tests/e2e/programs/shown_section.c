@@ -8,6 +8,8 @@
  */
 #include "check.h"
 
+#include <omp.h>
+
 enum { ROUNDS = 4 };
 
 static bool are(const double *x, double value)
@@ -76,6 +78,67 @@ static void all_of_it(double *x)
     CHECK(are(same, first) && are(same + TILE, second));
 }
 
+/* In a team the rest of the array is not shown with the section: a kernel on all of it has a copy. */
+static void all_of_it_in_a_team(double *x)
+{
+    double *same = x;
+#pragma omp target enter data map(to : x[0 : 2 * TILE])
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    for (int round = 0; round < ROUNDS; round++) {
+        double *d = x + round % 2 * TILE;
+#pragma omp target data map(tofrom : d[0 : TILE]) use_device_ptr(d)
+        {
+#pragma omp target is_device_ptr(d)
+            for (int i = 0; i < TILE; i++)
+                d[i] += 1;
+#pragma omp target map(tofrom : same[0 : 2 * TILE])
+            for (int i = 0; i < 2 * TILE; i++)
+                same[i] *= 2;
+#pragma omp target nowait map(tofrom : same[0 : 2 * TILE]) is_device_ptr(d)
+            for (int i = 0; i < 2 * TILE; i++)
+                same[i] += 1;
+#pragma omp taskwait
+#pragma omp target is_device_ptr(d)
+            for (int i = 0; i < TILE; i++)
+                d[i] += 1;
+        }
+    }
+#pragma omp target exit data map(from : same[0 : 2 * TILE])
+    double want[2] = {0, 0};
+    for (int round = 0; round < ROUNDS; round++) {
+        want[round % 2] = 2 * (want[round % 2] + 1) + 2;
+        want[(round + 1) % 2] = 2 * want[(round + 1) % 2] + 1;
+    }
+    CHECK(are(same, want[0]) && are(same + TILE, want[1]));
+}
+
+enum { THREADS = 4, PART = TILE / THREADS };
+
+/* Each thread is shown a section, and adds to a sum that lies in the same array beside what others write meanwhile. */
+static void all_of_it_by_threads(double *x)
+{
+#pragma omp target data map(tofrom : x[0 : 2 * TILE])
+#pragma omp parallel num_threads(THREADS)
+    for (int round = 0; round < ROUNDS; round++) {
+        int from = omp_get_thread_num() * PART;
+        double *d = x + from;
+#pragma omp target data map(tofrom : d[0 : PART]) use_device_ptr(d)
+        {
+#pragma omp target is_device_ptr(d)
+            for (int i = 0; i < PART; i++)
+                d[i] += 1;
+#pragma omp target map(tofrom : x[0 : 2 * TILE])
+            for (int i = from; i < from + PART; i++) {
+                x[i] += 1;
+#pragma omp atomic
+                x[TILE] += 1;
+            }
+        }
+    }
+    CHECK(are(x, 2 * ROUNDS) && x[TILE] == TILE * ROUNDS);
+}
+
 static void another_pointer(double *x)
 {
     double *same = x;
@@ -94,11 +157,16 @@ static void another_pointer(double *x)
 int main(void)
 {
     double *x = make_tiles(2, 0), *y = make_tiles(1, 0), *z = make_tiles(2, 0);
+    double *u = make_tiles(2, 0), *v = make_tiles(2, 0);
     other_half(x);
     all_of_it(z);
+    all_of_it_in_a_team(u);
+    all_of_it_by_threads(v);
     another_pointer(y);
     free(x);
     free(y);
     free(z);
+    free(u);
+    free(v);
     return check_result();
 }

@@ -27,6 +27,8 @@ bool od_launch_reaches(const od_datum *d);
 int od_launch_as_written(const od_launch *launch, const od_access *access, int64_t device);
 /* Likewise on copies of the data that are on OpenMP's device already, copy[i] of access[i]. */
 int od_launch_run_copies(const od_launch *launch, const od_access *access, void *const *copy, int device);
+/* Likewise without structs: access i is moved[i] behind where it is in the program's memory. */
+int od_launch_run_moved(const od_launch *launch, const uintptr_t *moved, int device);
 /* Where the contents of a datum are while it is on no device. Locked. */
 char *od_launch_host_contents(const od_datum *d);
 /* Internal control variables of a task that a kernel on a host device may set. */
@@ -47,5 +49,20 @@ bool od_launch_has_parts(const od_task *task);
  * the same: libomptarget finds memory for it outside of the pool. False: there is none, or no need; the host version
  * can run. True with job->again: nothing has been done, and the same must be submitted once more. */
 bool od_launch_outside(od_job *job);
+
+/* Uses a range as a kernel would whose only datum it is: `function` gets the datum, and the place where it lies. False:
+ * the program is shown a part of it, and it has not been called. `outer`: a job that the thread is running, or NULL.
+ * Blocks. */
+typedef struct od_range_use {
+    uintptr_t base;
+    size_t size;
+    od_mode mode;
+} od_range_use;
+typedef bool (*od_use_range)(const od_range_use *range, od_job *outer,
+                             void (*function)(const od_datum *datum, int place, void *arg), void *arg);
+
+/* A launch without structs whose data cannot be named, because the program is shown sections of them (OD_EBUSY of
+ * od_launch_resolve()): on copies, merged afterwards. Blocks. */
+void od_launch_beside(od_launch *launch, od_use_range use, od_job *outer);
 
 #endif

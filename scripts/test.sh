@@ -4,7 +4,8 @@
 # usage: scripts/test.sh [CMAKE-OPTION…]
 #
 # Installs what is missing, fetches the other LLVMs of the tests, builds into build/, tries the patches for LLVM if they are
-# new, runs all tests. Options go to cmake, for example -DOMPDARTS_WERROR=ON.
+# new, runs all tests. Options go to cmake, for example -DOMPDARTS_WERROR=ON. With E2E_THOROUGH=1 in the environment tests
+# leave nothing out: twice as long.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

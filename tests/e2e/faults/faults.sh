@@ -7,6 +7,7 @@
 #   copies   each n-th copy fails, now and then or always
 #   device   a device is lost in the middle
 #   memory   the n-th allocation of host memory fails, or the n-th and the one after it, for every n
+#            (with E2E_THOROUGH; else for every third)
 #   devices  the n-th allocation of device memory fails, for every n
 #   threads  the n-th thread cannot be started, or none from there on, for every n
 . "$(dirname "$0")/../common.sh"
@@ -116,16 +117,18 @@ fi
 case $kind in
 copies | device) $kind ;;
 memory)
+    step=3
+    [ -z "${E2E_THOROUGH-}" ] || step=1
     # One request that fails is met from the reserve.
     for style in task region blas; do
-        every_nth 1 FAULTY_MALLOC "memory" "$E2E_BENCH/cholesky" --style $style 3 32
+        every_nth $step FAULTY_MALLOC "memory" "$E2E_BENCH/cholesky" --style $style 3 32
     done
-    every_nth 5 FAULTY_MALLOC "memory" "$E2E_PROGRAMS/structs"
+    every_nth $((5 * step)) FAULTY_MALLOC "memory" "$E2E_PROGRAMS/structs"
     [ $ended -eq 0 ] || fail "$ended runs ended for want of memory, of which there was some in reserve"
     # The reserve is used up at once.
     export FAULTY_IN_A_ROW=2
-    every_nth 3 FAULTY_MALLOC "memory" "$E2E_BENCH/cholesky" --style region 3 32
-    every_nth 11 FAULTY_MALLOC "memory" "$E2E_PROGRAMS/structs"
+    every_nth $((3 * step)) FAULTY_MALLOC "memory" "$E2E_BENCH/cholesky" --style region 3 32
+    every_nth $((11 * step)) FAULTY_MALLOC "memory" "$E2E_PROGRAMS/structs"
     ;;
 devices) every_nth 1 FAULTY_MMAP "memory" "$E2E_BENCH/cholesky" 3 32 ;;
 threads)

@@ -61,25 +61,7 @@ STATIC_INIT(__kmpc_for_static_init_4u, uint32_t, int32_t)
 STATIC_INIT(__kmpc_for_static_init_8, int64_t, int64_t)
 STATIC_INIT(__kmpc_for_static_init_8u, uint64_t, int64_t)
 
-/* --- critical sections ----------------------------------------------------------- */
-
-void __kmpc_critical(od_ident *ident, int32_t gtid, void *lock)
-{
-    od_slice_begin_section();
-    REAL(__kmpc_critical)(ident, gtid, lock);
-}
-
-void __kmpc_critical_with_hint(od_ident *ident, int32_t gtid, void *lock, uint32_t hint)
-{
-    od_slice_begin_section();
-    REAL(__kmpc_critical_with_hint)(ident, gtid, lock, hint);
-}
-
-void __kmpc_end_critical(od_ident *ident, int32_t gtid, void *lock)
-{
-    REAL(__kmpc_end_critical)(ident, gtid, lock);
-    od_slice_end_section();
-}
+/* --- reductions ------------------------------------------------------------------- */
 
 void __kmpc_end_reduce_nowait(od_ident *ident, int32_t gtid, void *lock)
 {

@@ -4,6 +4,7 @@
 
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
 #include "util/clock.h"
 #include "util/lock.h"
@@ -281,6 +282,7 @@ static bool run_tasks(const od_member *member, od_ident *ident, int32_t gtid)
     unsigned looks = nthreads * 2 < LOOKS ? nthreads * 2 : LOOKS, before = od_tasks_begun;
     if (nthreads == 1 || !atomic_load_explicit(&team->has_tasks, memory_order_acquire))
         return false;
+    OD_CONSTRAINED;
     atomic_fetch_sub(&team->waiting, 1);
     for (unsigned i = 0; i < looks && before == od_tasks_begun && !atomic_load(&team->nposted); i++)
         REAL(__kmpc_omp_taskyield)(ident, gtid, 0);
@@ -370,7 +372,9 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
     while (!od_runtime_ended()) {
         uint64_t news = atomic_load(&member->team->news);
-        if (pass_on_between(member) || run_tasks(member, ident, gtid)) {
+        bool own_first = od_thread_holds_locks(); /* what is passed on may release tasks that hide the thread's own */
+        if ((own_first && run_tasks(member, ident, gtid)) || pass_on_between(member) ||
+            run_tasks(member, ident, gtid)) {
             since_ns = 0;
             continue;
         }

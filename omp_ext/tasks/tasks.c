@@ -162,7 +162,10 @@ void od_task_end_family(int32_t gtid)
     if (!od_self.family.has_children)
         return;
     od_detach_await_children(NULL);
-    REAL(__kmpc_omp_taskwait)(NULL, gtid);
+    if (od_detach_is_childless())
+        return;
+    OD_CONSTRAINED;
+    REAL(__kmpc_omp_taskwait)(NULL, gtid); /* for those that only libomp counts */
 }
 
 bool od_task_is_awaited(void)

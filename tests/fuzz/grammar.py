@@ -7,7 +7,8 @@ Statements are proposed in grammar_data.py and grammar_tasks.py, from parts draw
 import random
 
 import scene
-import scene_arrays  # each registers its kinds
+import scene_api  # each registers its kinds
+import scene_arrays
 import scene_regions
 import scene_shown
 import scene_static

@@ -125,7 +125,8 @@ def sections(rng):
     tiles, n, uses, text = rng.choice((2, 3, 4)), rng.choice((16, PAGE, PAGE)), ["shown sections"], Text()
     size, who = tiles * n, rng.choice(("serial", "serial", "threads", "tasks"))
     uses.append(who)
-    text.begin(f"#pragma omp target data map(tofrom: x@[0:{size}], y@[0:{size}])" + "\n{")
+    full = size + (who != "serial")  # the last element is a sum of all
+    text.begin(f"#pragma omp target data map(tofrom: x@[0:{full}], y@[0:{size}])" + "\n{")
     mine, k = f"(x@ + t * {n})", rng.randint(1, 9)
     clause = rng.choice(("", f" map(tofrom: d[0:{n}])"))
     steps = ["#pragma omp target is_device_ptr(d)\n" + loop("d", n, k),
@@ -141,6 +142,9 @@ def sections(rng):
                   f"{{ int64_t *same = x@;\n#pragma omp target\n" + loop("same", size, 7) + "\n}",
                   f"#pragma omp target update from(x@[t * {n}:{n}])",
                   f"#pragma omp target nowait map(tofrom: x@[0:{size}])\n" + loop("x@", size, 4) + "\n#pragma omp taskwait"]
+    else:
+        steps += [f"#pragma omp target map(tofrom: x@[0:{full}])\nfor (int64_t j = t * {n}; j < (t + 1) * {n}; j++) {{\n"
+                  f"x@[j] = x@[j] * 3 % 10007 + 8;\n#pragma omp atomic\nx@[{size}] += x@[j];\n}}"]
     body = "\n".join([steps[0]] + rng.choices(steps, k=rng.randint(1, 4)))
     shown = (f"{{ int64_t *d = {mine};\n#pragma omp target data{clause} use_device_ptr(d)\n{{\n{body}\n}}\n}}")
     rounds = rng.choice((1, 2, 4))
@@ -156,7 +160,7 @@ def sections(rng):
         text.step("#pragma omp taskwait")
     while text.open:
         text.end()
-    setup, tear = made("xy", size)
+    setup, tear = made("xy", full)
     return Scene(setup=setup, steps=text.steps, tear=tear, uses=uses, memory=2 * 8 * size + (40 << 10))
 
 

@@ -37,6 +37,7 @@ int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
     od_detach_await_children(ident);
     {
         OD_PROGRAM_CALL;
+        OD_CONSTRAINED;
         result = REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
     note_wait(false);
@@ -51,6 +52,7 @@ int32_t __kmpc_omp_taskyield(od_ident *ident, int32_t gtid, int32_t end_part)
     if (!od_self.kernels)
         od_detach_pass_on();
     OD_PROGRAM_CALL;
+    OD_CONSTRAINED;
     return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
 }
 
@@ -83,6 +85,7 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
     od_detach_await_group(ident);
     {
         OD_PROGRAM_CALL;
+        OD_CONSTRAINED;
         REAL(__kmpc_end_taskgroup)(ident, gtid);
     }
     if (!od_self.kernels)

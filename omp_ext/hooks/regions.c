@@ -307,7 +307,6 @@ void od_data_begin(const od_map_args *args, const od_structs *structs)
         od_args_push_always(args);
         od_show_own_addresses(args);
         od_self.job->used = true;
-        od_self.shown++;
         return;
     }
     od_reservation_give_up();
@@ -331,9 +330,9 @@ void od_data_hold(const od_map_args *args)
 
 void od_data_end(const od_map_args *args)
 {
-    if (od_self.shown && od_shows_own_data(args)) {
+    if (od_has_shown_own(args)) {
         od_args_fetch_always(args);
-        od_self.shown--;
+        od_hide_own_addresses();
         return;
     }
     od_reservation_give_up();

@@ -240,7 +240,7 @@ void od_show_addresses(const od_map_args *args)
     od_self.shown_host = od_self.shown_host << 1 | (place == OD_HOST);
     if (!reach)
         return;
-    reach->depth = od_self.holds;
+    reach->depth = od_self.holds + od_self.shown;
     reach->outer = od_self.reach;
     od_self.reach = reach;
 }
@@ -249,7 +249,7 @@ void od_show_addresses(const od_map_args *args)
 static od_reach *take_reach(void)
 {
     od_reach *reach = od_self.reach;
-    if (!reach || reach->depth != od_self.holds)
+    if (!reach || reach->depth != od_self.holds + od_self.shown)
         return NULL;
     od_self.reach = reach->outer;
     return reach;
@@ -281,17 +281,22 @@ static void unbind(od_engine *engine, const od_map_args *args, int32_t i)
         od_engine_unbind(engine, d, writes);
 }
 
+static void end_hold(void)
+{
+    od_self.holds -= od_self.holds > 0;
+    if (od_self.holds || od_self.mode != OD_PLAIN)
+        od_queue_drain();
+    else if (od_queue_leave())
+        od_runtime_probe(od_self.held_place);
+}
+
 void od_hide_addresses(const od_map_args *args)
 {
     bool on_host = od_self.shown_host & 1;
     od_reach *reach = take_reach();
     const od_map_args *all = reach ? &reach->list.args : args;
     od_self.shown_host >>= 1;
-    od_self.holds -= od_self.holds > 0;
-    if (od_self.holds || od_self.mode != OD_PLAIN)
-        od_queue_drain();
-    else if (od_queue_leave())
-        od_runtime_probe(od_self.held_place);
+    end_hold();
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; !on_host && i < all->count; i++)
         unbind(engine, all, i);
@@ -301,22 +306,78 @@ void od_hide_addresses(const od_map_args *args)
         od_rivals_end();
 }
 
-void od_show_own_addresses(const od_map_args *args)
+/* --- the data of a host task's reservation --------------------------------------- */
+
+struct od_shown_own {
+    struct od_shown_own *outer;
+    unsigned depth; /* of its construct, among those that show addresses */
+    int place;
+    uint32_t count;
+    od_access access[];
+};
+
+/* The access of the reservation whose address argument i shows, or NULL. Locked. */
+static const od_access *own_access(od_engine *engine, const od_map_args *args, int32_t i)
 {
     const od_task *task = &od_self.job->task;
+    uintptr_t base;
+    size_t size;
+    if (!(args->types[i] & OD_MAP_RETURN) || !od_arg_range(engine, args, i, &base, &size))
+        return NULL;
+    for (uint32_t j = 0; j < task->naccess; j++)
+        if (od_datum_covers(task->access[j].datum, base, size))
+            return &task->access[j];
+    return NULL;
+}
+
+/* The body may go on without its reservation (od_reservation_leave()): the data stay where they are all the same. */
+void od_show_own_addresses(const od_map_args *args)
+{
+    size_t n = (size_t)args->count;
+    struct od_shown_own *own = od_alloc(sizeof *own + n * sizeof own->access[0]);
+    *own = (struct od_shown_own){.outer = od_self.shown_own, .place = od_self.place};
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; i < args->count; i++) {
-        uintptr_t base;
-        size_t size;
-        if (!(args->types[i] & OD_MAP_RETURN) || !od_arg_range(engine, args, i, &base, &size))
+        const od_access *access = own_access(engine, args, i);
+        if (!access)
             continue;
-        for (uint32_t j = 0; j < task->naccess; j++) {
-            const od_datum *d = task->access[j].datum;
-            if (od_datum_covers(d, base, size))
-                show(args, i, d, (unsigned)od_self.place);
-        }
+        od_engine_keep_shown(engine, access->datum, (unsigned)own->place, access->mode);
+        access->datum->pending++;
+        own->access[own->count++] = *access;
+        show(args, i, access->datum, (unsigned)own->place);
     }
     od_runtime_unlock();
+    od_self.shown_own = own;
+    od_self.shown++;
+    own->depth = od_self.holds + od_self.shown;
+    od_self.shown_host <<= 1;
+}
+
+bool od_has_shown_own(const od_map_args *args)
+{
+    const struct od_shown_own *own = od_self.shown_own;
+    return own && own->depth == od_self.holds + od_self.shown && od_shows_addresses(args);
+}
+
+void od_hide_own_addresses(void)
+{
+    struct od_shown_own *own = od_self.shown_own;
+    bool left = od_self.mode != OD_ON_DEVICE; /* the reservation, meanwhile */
+    od_self.shown_own = own->outer;
+    od_self.shown_host >>= 1;
+    if (left)
+        end_hold();
+    else
+        od_self.shown--;
+    od_engine *engine = od_runtime_lock();
+    for (uint32_t i = 0; i < own->count; i++) {
+        od_engine_let_go_shown(engine, own->access[i].datum, (unsigned)own->place, own->access[i].mode);
+        od_engine_release(engine, own->access[i].datum);
+    }
+    od_runtime_unlock();
+    free(own);
+    if (left)
+        od_rivals_end();
 }
 
 bool od_shows_own_data(const od_map_args *args)

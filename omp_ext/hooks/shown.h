@@ -23,6 +23,9 @@ void od_hide_addresses(const od_map_args *args);
 bool od_shows_own_data(const od_map_args *args);
 /* Inside a job: its own data are on its device. */
 void od_show_own_addresses(const od_map_args *args);
+/* The construct that ends has shown them: true also where the body goes on without its reservation. */
+bool od_has_shown_own(const od_map_args *args);
+void od_hide_own_addresses(void);
 
 /* The address on our device k of what a region holds, which stays there as one datum until it closes. If it fits on no
  * device (*on_device is false), where its contents are in host memory: in the spill area or the program's. Blocks. */

@@ -79,8 +79,8 @@ int od_job_launch_inside(const od_kernel_call *call)
     bool all = (bound == OD_NOWHERE || bound == od_self.place) && own(job, &launch.call.map, launch.access_of);
     od_queue_drain();
     int failed = all ? launch_on_own(job, &launch) : 1;
-    if (failed) { /* as a separate task it may use other data, or fail */
-        od_reservation_give_up();
+    if (failed) { /* as a separate task it may use other data, those of other reservations among them, or fail */
+        od_reservation_leave();
         failed = od_job_launch_sync(call, od_self.job);
     }
     od_launch_free(&launch);

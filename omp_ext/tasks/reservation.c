@@ -147,6 +147,21 @@ void od_reservation_give_up(void)
     od_runtime_give_up_reservation(od_self.gate);
 }
 
+void od_reservation_leave(void)
+{
+    od_reservation_give_up();
+    if (od_self.mode != OD_ON_DEVICE)
+        return;
+    od_queue_drain();
+    for (; od_self.shown; od_self.shown--) {
+        od_self.holds++;
+        od_rivals_begin();
+    }
+    od_self.held_place = od_self.place;
+    leave();
+    od_runtime_give_up_reservation(od_self.gate);
+}
+
 void od_reservation_before_wait(void)
 {
     od_reservation_give_up();

@@ -38,6 +38,8 @@ bool od_reservation_end(int32_t gtid, od_record *record);
 /* The body needs other data, or waits for other tasks: it goes on without its reservation. Nothing where it has none,
  * or while addresses of its data are shown. */
 void od_reservation_give_up(void);
+/* Likewise while addresses are shown, too: their data stay bound to the device, where others may use them. */
+void od_reservation_leave(void);
 /* The body begins to wait for other tasks: it holds no data that they may need, except those whose addresses are shown,
  * and keeps no device from running them. */
 void od_reservation_before_wait(void);

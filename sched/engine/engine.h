@@ -272,6 +272,10 @@ void od_engine_construct_done(od_engine *engine, od_banker_step construct);
  * and they stay there until unbound. `write`: the program may write the datum there at any time; only that copy
  * counts. */
 void od_engine_bind(od_engine *engine, od_datum *datum, unsigned k, bool write);
+/* Likewise a datum of another task that runs on device k, which may go on or end meanwhile. What the task only reads
+ * is not bound, others may read it elsewhere, but stays there, too. */
+void od_engine_keep_shown(od_engine *engine, od_datum *datum, unsigned k, od_mode mode);
+void od_engine_let_go_shown(od_engine *engine, od_datum *datum, unsigned k, od_mode mode);
 void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
 /* Instead: the program may have kept the address, which is good as long as the region is open. False, and nothing is
  * done, where the datum is not all of its region, that has been asked for before, or the device is more than half full:

@@ -270,6 +270,30 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
     progress(e);
 }
 
+void od_engine_keep_shown(od_engine *e, od_datum *d, unsigned k, od_mode mode)
+{
+    d->replica[k].pins++;
+    if (!(mode & OD_WRITE))
+        return;
+    d->bound++;
+    if (d->home == OD_NOWHERE)
+        d->home = (int)k;
+    od_engine_bind(e, d, k, true);
+}
+
+void od_engine_let_go_shown(od_engine *e, od_datum *d, unsigned k, od_mode mode)
+{
+    if (mode & OD_WRITE) {
+        od_engine_unbind(e, d, true);
+        return;
+    }
+    e->events++;
+    d->replica[k].pins--;
+    e->todo |= OD_BIT(k);
+    od_idle_settle(e, d);
+    progress(e);
+}
+
 void od_engine_background_done(od_engine *e, od_background *job)
 {
     e->events++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Critical sections and locks of the program: who is in one runs no task that may want it (thread.h), and no other slice
- * of its kernel is in one (slice.h). */
+/* Critical sections and locks of the program: who is in one runs no task that may want it (thread.h), and no other
+ * slice of its kernel is in one (slice.h). */
 #include "omp_ext/hooks/sync/scope.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"

@@ -94,6 +94,7 @@ static void leave_program(od_engine *e, od_datum *d)
 
 uint64_t od_engine_part_holders(od_engine *e, od_datum *d)
 {
+    bool any = !d->valid; /* contents will do: those of a replica are as good as those of the refuge */
     leave_program(e, d);
     if (!d->valid)
         d->valid = OD_BIT(OD_HOST);
@@ -101,6 +102,7 @@ uint64_t od_engine_part_holders(od_engine *e, od_datum *d)
     for (unsigned k = 0; k < e->config.ndevices; k++)
         if (d->replica[k].state == OD_PRESENT)
             holders |= OD_BIT(k);
+    d->valid |= any ? holders : 0;
     return holders;
 }
 

@@ -139,6 +139,38 @@ static void all_of_it_by_threads(double *x)
     CHECK(are(x, 2 * ROUNDS) && x[TILE] == TILE * ROUNDS);
 }
 
+/* Likewise by host tasks, for which the scheduler keeps their sections once it has learnt what they use. */
+static void all_of_it_by_tasks(double *x)
+{
+#pragma omp target data map(tofrom : x[0 : 2 * TILE])
+#pragma omp parallel num_threads(THREADS)
+#pragma omp single
+    for (int round = 0; round < ROUNDS; round++)
+        for (int part = 0; part < THREADS; part++) {
+            int from = part * PART;
+#pragma omp task firstprivate(from) depend(inout : x[from])
+            {
+                double *d = x + from;
+#pragma omp target data map(tofrom : d[0 : PART]) use_device_ptr(d)
+                {
+#pragma omp target is_device_ptr(d)
+                    for (int i = 0; i < PART; i++)
+                        d[i] += 1;
+#pragma omp target map(tofrom : x[0 : 2 * TILE])
+                    for (int i = from; i < from + PART; i++) {
+                        x[i] += 1;
+#pragma omp atomic
+                        x[TILE] += 1;
+                    }
+#pragma omp target is_device_ptr(d)
+                    for (int i = 0; i < PART; i++)
+                        d[i] += 1;
+                }
+            }
+        }
+    CHECK(are(x, 3 * ROUNDS) && x[TILE] == TILE * ROUNDS);
+}
+
 static void another_pointer(double *x)
 {
     double *same = x;
@@ -157,16 +189,18 @@ static void another_pointer(double *x)
 int main(void)
 {
     double *x = make_tiles(2, 0), *y = make_tiles(1, 0), *z = make_tiles(2, 0);
-    double *u = make_tiles(2, 0), *v = make_tiles(2, 0);
+    double *u = make_tiles(2, 0), *v = make_tiles(2, 0), *w = make_tiles(2, 0);
     other_half(x);
     all_of_it(z);
     all_of_it_in_a_team(u);
     all_of_it_by_threads(v);
+    all_of_it_by_tasks(w);
     another_pointer(y);
     free(x);
     free(y);
     free(z);
     free(u);
     free(v);
+    free(w);
     return check_result();
 }

@@ -60,7 +60,7 @@ typedef struct od_thread {
     unsigned serial_loops;   /* taskloops of teams of one thread that run here (serial.h) */
     unsigned holds;          /* PLAIN: constructs open in which the program was shown device addresses */
     int held_place;          /* and the device of these */
-    uint64_t shown_host;     /* one bit per construct that shows addresses, the innermost lowest: it was shown host ones */
+    uint64_t shown_host;     /* one bit per construct that shows addresses, the innermost lowest: of host memory */
     struct od_shown_own *shown_own; /* what the innermost construct shows that shows the job's data (hooks/shown.c) */
     struct od_reach *reach;  /* of the innermost such construct in whose data pointers are attached, or NULL */
     bool entered;            /* a device is current on the thread (queue.h) */

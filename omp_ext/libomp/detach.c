@@ -422,20 +422,21 @@ void od_detach_before_region(od_ident *ident)
     finish_alone(ident, gtid, member);
 }
 
-/* To libomp, regions of one thread inside each other have one team, for which its barriers wait: for the children of
- * the tasks around the calling thread's, too, unless they wait for the program. */
+/* To libomp, regions of one thread inside each other have one task, for whose children its barriers wait: for those of
+ * the tasks around the calling thread's, too, unless they wait for the program. No further out than an explicit task:
+ * children of what is around that may wait for it. */
 static void finish_around(od_ident *ident)
 {
-    for (const od_member *m = od_member_self; m && m->nthreads == 1; m = m->outer) {
-        od_parent *around[] = {m->interrupted, m->outer ? &m->outer->implicit : NULL};
-        for (int i = 0; i < 2; i++) {
-            if (!around[i] || around[i]->member->nthreads > 1 || around[i]->member == &root)
-                continue;
-            while (od_team_pass_on(around[i]->member))
-                continue;
-            if (!atomic_load(&around[i]->children.events))
-                await(ident, around[i]->member, &around[i]->children);
-        }
+    bool explicit = false;
+    for (const od_member *m = od_member_self; m && m->nthreads == 1 && !explicit; m = m->outer) {
+        od_parent *around = m->interrupted ? m->interrupted : m->outer ? &m->outer->implicit : NULL;
+        explicit = m->interrupted != NULL;
+        if (!around || around->member->nthreads > 1 || around->member == &root)
+            continue;
+        while (od_team_pass_on(around->member))
+            continue;
+        if (!atomic_load(&around->children.events))
+            await(ident, around->member, &around->children);
     }
 }
 

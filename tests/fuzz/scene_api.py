@@ -48,7 +48,7 @@ def memory(rng):
         "rectangle from": rect.format(to="y@", of="p@", td=host, fd=device, **sizes),
         "asynchronous": f"{{ omp_depend_t behind;\n#pragma omp depobj(behind) depend(inout: x@[0])\n"
                         f"omp_target_memcpy_async(y@, p@, {8 * n}, 0, 0, {host}, {device}, 1, &behind);\n"
-                        f"#pragma omp taskwait\n#pragma omp depobj(behind) destroy(behind)\n}}",
+                        "#pragma omp taskwait\n}",
     }
     if region:
         steps["mapped"] = (f"{{ int64_t *there = (int64_t *)omp_get_mapped_ptr(x@, {device});\n"

@@ -221,3 +221,40 @@ class Arrays:
 def whole_arrays(rng):
     """Arrays entered once; tasks that touch parts of them, whatever their depend clauses say."""
     return Arrays(rng).scene()
+
+
+@scene("parts in sweeps", weight=1.2)
+def sweeps(rng):
+    """Two arrays, one of them without contents at first, in equal parts that end anywhere; each sweep's tasks read a part
+    of one, and what of its neighbours they name, and write a part of the other. All are named by first elements."""
+    parts, uses, text = rng.choice((2, 3, 4, 8, 13)), ["parts in sweeps"], Text()
+    n = rng.choice((PAGE // 2, PAGE, 2 * PAGE, 5 * PAGE)) + rng.choice((0, 0, rng.randrange(1, PAGE)))
+    size, halo = parts * n, rng.choice((0, 0, 1, 1, 7))
+    entered = rng.choice(("alloc", "alloc", "to"))
+    uses += [f"entered {entered}", f"halo of {halo}"]
+    text.step(f"#pragma omp target enter data map(to: u@[0:{size}]) map({entered}: v@[0:{size}])")
+    threads = rng.choice((0, 0, 2, 4))
+    if threads:
+        text.begin(f"#pragma omp parallel num_threads({threads})\n#pragma omp single\n{{")
+    x, y = "u@", "v@"
+    for _ in range(rng.choice((1, 1, 2, 3, 5))):
+        near = ("p > 0 ? p - 1 : 0", "p", f"p < {parts - 1} ? p + 1 : p") if halo else ("p",)
+        reads = ", ".join(f"{x}[({at}) * {n}]" for at in near)
+        left, right = f"{x}[j < {halo} ? 0 : j - {halo}]", f"{x}[j + {halo} < {size} ? j + {halo} : {size - 1}]"
+        text.step(f"for (int p = 0; p < {parts}; p++) {{\n#pragma omp {rng.choice(FORMS[:3])} nowait depend(in: {reads}) "
+                  f"depend(out: {y}[p * {n}])\nfor (int64_t j = p * {n}; j < (p + 1) * {n}; j++)\n"
+                  f"{y}[j] = ({left} + {x}[j] * 3 + {right} + {rng.randint(1, 9)}) % 1000003;\n}}")
+        if rng.random() < 0.3:
+            text.step("#pragma omp taskwait")
+            if rng.random() < 0.5:
+                lo = rng.randrange(size)
+                text.step(f"#pragma omp target update from({y}[{lo}:{rng.randint(1, size - lo)}])")
+        x, y = y, x
+    text.step("#pragma omp taskwait")
+    while text.open:
+        text.end()
+    text.step(f"#pragma omp target exit data map(from: {x}[0:{size}]) map({rng.choice(('delete', 'release'))}: {y}[0:{size}])")
+    setup = [f"int64_t *u@ = (int64_t *)malloc({size} * 8), *v@ = (int64_t *)malloc({size} * 8);",
+             f"for (int64_t j = 0; j < {size}; j++) {{ u@[j] = j * 7 % 1009; v@[j] = 1; }}"]
+    tear = [f"REMEMBER(HASH_OF({x}, {size}));", "free(u@); free(v@);"]
+    return Scene(setup=setup, steps=text.steps, tear=tear, uses=uses, memory=8 * 4 * n + (48 << 10), cost=parts * 8, discards=True)

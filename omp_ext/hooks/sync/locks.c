@@ -70,6 +70,12 @@ int omp_test_lock(void *lock);
 int omp_test_nest_lock(void *lock);
 void omp_unset_lock(void *lock);
 void omp_unset_nest_lock(void *lock);
+void omp_set_lock_(void *lock);
+void omp_set_nest_lock_(void *lock);
+int omp_test_lock_(void *lock);
+int omp_test_nest_lock_(void *lock);
+void omp_unset_lock_(void *lock);
+void omp_unset_nest_lock_(void *lock);
 
 TAKE(omp_set_lock)
 TAKE(omp_set_nest_lock)
@@ -77,3 +83,10 @@ TRY(omp_test_lock)
 TRY(omp_test_nest_lock)
 GIVE(omp_unset_lock)
 GIVE(omp_unset_nest_lock)
+/* Fortran's */
+TAKE(omp_set_lock_)
+TAKE(omp_set_nest_lock_)
+TRY(omp_test_lock_)
+TRY(omp_test_nest_lock_)
+GIVE(omp_unset_lock_)
+GIVE(omp_unset_nest_lock_)

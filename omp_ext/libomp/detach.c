@@ -372,6 +372,8 @@ void od_region_end(od_team *team, const void *outlined)
     od_team_give_back(team);
 }
 
+static _Thread_local bool begins_in_task; /* the region that the thread is about to begin */
+
 void od_member_begin(od_member *member, od_team *team, int32_t number)
 {
     unsigned nthreads = (unsigned)REAL(omp_get_num_threads)();
@@ -379,6 +381,7 @@ void od_member_begin(od_member *member, od_team *team, int32_t number)
         lifetime = STAYS;
     begin(member, team, nthreads);
     member->interrupted = od_self.family.parent;
+    member->in_task = number <= 0 && begins_in_task;
     od_self.family.parent = NULL;
     od_member_self = member;
 }
@@ -414,6 +417,7 @@ static bool expects_events(const od_member *member)
 void od_detach_before_region(od_ident *ident)
 {
     od_member *member = od_member_self;
+    begins_in_task = REAL(omp_in_explicit_task)();
     if (od_self.kernels || !member || member->nthreads > 1 || expects_events(member))
         return;
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
@@ -427,10 +431,11 @@ void od_detach_before_region(od_ident *ident)
  * children of what is around that may wait for it. */
 static void finish_around(od_ident *ident)
 {
-    bool explicit = false;
-    for (const od_member *m = od_member_self; m && m->nthreads == 1 && !explicit; m = m->outer) {
-        od_parent *around = m->interrupted ? m->interrupted : m->outer ? &m->outer->implicit : NULL;
-        explicit = m->interrupted != NULL;
+    bool in_task = false;
+    for (const od_member *m = od_member_self; m && m->nthreads == 1 && !in_task; m = m->outer) {
+        od_parent *implicit = m->outer && !m->in_task ? &m->outer->implicit : NULL;
+        od_parent *around = m->interrupted ? m->interrupted : implicit;
+        in_task = m->interrupted || m->in_task;
         if (!around || around->member->nthreads > 1 || around->member == &root)
             continue;
         while (od_team_pass_on(around->member))

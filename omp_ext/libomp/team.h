@@ -88,6 +88,7 @@ struct od_member {
     bool serialized;        /* of __kmpc_serialized_parallel; malloc'ed */
     od_parent implicit;     /* the implicit task */
     od_parent *interrupted; /* the explicit task of the thread around the region, or NULL */
+    bool in_task;           /* there is one, whether known or not */
     od_sleeper *sleeper;    /* under the team's lock: the thread sleeps; else NULL */
 };
 

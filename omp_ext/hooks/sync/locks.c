@@ -39,6 +39,7 @@ static void *real_of(od_scoped *entry, const void *caller)
 }
 
 #define TAKE(call)                                                                                                     \
+    void call(void *lock);                                                                                             \
     void call(void *lock)                                                                                              \
     {                                                                                                                  \
         static od_scoped self = {.name = #call};                                                                       \
@@ -47,6 +48,7 @@ static void *real_of(od_scoped *entry, const void *caller)
     }
 
 #define TRY(call)                                                                                                      \
+    int call(void *lock);                                                                                              \
     int call(void *lock)                                                                                               \
     {                                                                                                                  \
         static od_scoped self = {.name = #call};                                                                       \
@@ -57,25 +59,13 @@ static void *real_of(od_scoped *entry, const void *caller)
     }
 
 #define GIVE(call)                                                                                                     \
+    void call(void *lock);                                                                                             \
     void call(void *lock)                                                                                              \
     {                                                                                                                  \
         static od_scoped self = {.name = #call};                                                                       \
         od_thread_note_lock(false);                                                                                    \
         ((void (*)(void *))(uintptr_t)real_of(&self, __builtin_return_address(0)))(lock);                              \
     }
-
-void omp_set_lock(void *lock);
-void omp_set_nest_lock(void *lock);
-int omp_test_lock(void *lock);
-int omp_test_nest_lock(void *lock);
-void omp_unset_lock(void *lock);
-void omp_unset_nest_lock(void *lock);
-void omp_set_lock_(void *lock);
-void omp_set_nest_lock_(void *lock);
-int omp_test_lock_(void *lock);
-int omp_test_nest_lock_(void *lock);
-void omp_unset_lock_(void *lock);
-void omp_unset_nest_lock_(void *lock);
 
 TAKE(omp_set_lock)
 TAKE(omp_set_nest_lock)

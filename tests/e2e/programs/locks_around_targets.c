@@ -11,6 +11,9 @@
 
 enum { TASKS = 12, ROUNDS = 4, N = 256 };
 
+static omp_lock_t lock;
+static omp_nest_lock_t nest_lock;
+
 static void add(double *y)
 {
 #pragma omp target nowait depend(inout : y[0]) map(tofrom : y[0 : N])
@@ -43,11 +46,6 @@ static void behind_own_task(double *y, int *n)
 
 static void under_lock(double *y, int *n)
 {
-    static omp_lock_t lock;
-    static int made;
-#pragma omp critical(make)
-    if (!made++)
-        omp_init_lock(&lock);
     omp_set_lock(&lock);
 #pragma omp target enter data map(to : y[0 : N])
     add(y);
@@ -58,21 +56,16 @@ static void under_lock(double *y, int *n)
 
 static void under_nested_lock(double *y, int *n)
 {
-    static omp_nest_lock_t lock;
-    static int made;
-#pragma omp critical(make)
-    if (!made++)
-        omp_init_nest_lock(&lock);
-    omp_set_nest_lock(&lock);
-    while (!omp_test_nest_lock(&lock))
+    omp_set_nest_lock(&nest_lock);
+    while (!omp_test_nest_lock(&nest_lock))
         continue;
     add(y);
 #pragma omp taskwait
-    omp_unset_nest_lock(&lock);
+    omp_unset_nest_lock(&nest_lock);
     add(y);
 #pragma omp taskwait depend(in : y[0])
     ++*n;
-    omp_unset_nest_lock(&lock);
+    omp_unset_nest_lock(&nest_lock);
 }
 
 static void try(void (*body)(double *, int *), int adds, int threads)
@@ -115,6 +108,8 @@ static void left_behind(void)
 
 int main(void)
 {
+    omp_init_lock(&lock);
+    omp_init_nest_lock(&nest_lock);
     for (int threads = 1; threads <= 4; threads *= 2) {
         try(in_undeferred_task, 1, threads);
         try(behind_own_task, 2, threads);

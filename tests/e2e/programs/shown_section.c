@@ -115,6 +115,16 @@ static void all_of_it_in_a_team(double *x)
 
 enum { THREADS = 4, PART = TILE / THREADS };
 
+static void add_to_part_and_sum(double *x, int from)
+{
+#pragma omp target map(tofrom : x[0 : 2 * TILE])
+    for (int i = from; i < from + PART; i++) {
+        x[i] += 1;
+#pragma omp atomic
+        x[TILE] += 1;
+    }
+}
+
 /* Each thread is shown a section, and adds to a sum that lies in the same array beside what others write meanwhile. */
 static void all_of_it_by_threads(double *x)
 {
@@ -128,12 +138,7 @@ static void all_of_it_by_threads(double *x)
 #pragma omp target is_device_ptr(d)
             for (int i = 0; i < PART; i++)
                 d[i] += 1;
-#pragma omp target map(tofrom : x[0 : 2 * TILE])
-            for (int i = from; i < from + PART; i++) {
-                x[i] += 1;
-#pragma omp atomic
-                x[TILE] += 1;
-            }
+            add_to_part_and_sum(x, from);
         }
     }
     CHECK(are(x, 2 * ROUNDS) && x[TILE] == TILE * ROUNDS);
@@ -156,12 +161,7 @@ static void all_of_it_by_tasks(double *x)
 #pragma omp target is_device_ptr(d)
                     for (int i = 0; i < PART; i++)
                         d[i] += 1;
-#pragma omp target map(tofrom : x[0 : 2 * TILE])
-                    for (int i = from; i < from + PART; i++) {
-                        x[i] += 1;
-#pragma omp atomic
-                        x[TILE] += 1;
-                    }
+                    add_to_part_and_sum(x, from);
 #pragma omp target is_device_ptr(d)
                     for (int i = 0; i < PART; i++)
                         d[i] += 1;

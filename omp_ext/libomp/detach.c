@@ -236,6 +236,59 @@ static void await(od_ident *ident, od_member *member, const od_children *childre
         od_team_wait(member, ident, &goal);
 }
 
+/* To libomp, regions of one thread inside each other have one task. The task around a region, where it is of one of
+ * these and we know it; no further out than an explicit task: children of what is around that may wait for it. */
+static od_parent *parent_around(const od_member *member)
+{
+    od_member *outer = member->outer;
+    od_parent *implicit = outer && !member->in_task ? &outer->implicit : NULL;
+    od_parent *around = member->interrupted ? member->interrupted : implicit;
+    return around && around->member->nthreads == 1 && around->member != &root ? around : NULL;
+}
+
+static bool is_in_task(const od_member *member)
+{
+    return member->interrupted || member->in_task;
+}
+
+/* For the children of these libomp waits, too; `all`: also for those that wait for the program. */
+static void finish_around(od_ident *ident, bool all)
+{
+    bool in_task = false;
+    for (const od_member *m = od_member_self; m && m->nthreads == 1 && !in_task; m = m->outer) {
+        od_parent *around = parent_around(m);
+        in_task = is_in_task(m);
+        if (!around)
+            continue;
+        while (od_team_pass_on(around->member))
+            continue;
+        if (all || !atomic_load(&around->children.events))
+            await(ident, around->member, &around->children);
+    }
+}
+
+/* Children of the task that runs here, or of one that libomp takes for it, may wait for an event that the program will
+ * fulfil. */
+static bool expects_events(const od_member *member)
+{
+    const od_parent *parent = parent_now();
+    if (!parent || !member->counts)
+        return atomic_load(&od_events_expected) > 0;
+    bool any = atomic_load(&parent->children.events) > 0, in_task = false;
+    for (const od_member *m = member; m && m->nthreads == 1 && !in_task && !any; m = m->outer) {
+        const od_parent *around = parent_around(m);
+        in_task = is_in_task(m);
+        any = around && atomic_load(&around->children.events);
+    }
+    return any;
+}
+
+static bool is_in_implicit_task(void)
+{
+    const od_member *member = od_member_self;
+    return member && !od_self.family.parent && (member->in_task || !REAL(omp_in_explicit_task)());
+}
+
 void od_parent_begin(od_parent *parent, int32_t gtid)
 {
     od_member *member = od_member_begun();
@@ -243,11 +296,18 @@ void od_parent_begin(od_parent *parent, int32_t gtid)
     *parent = (od_parent){.member = member, .task = current_task(gtid), .elsewhere = elsewhere};
 }
 
-void od_detach_await_children(od_ident *ident)
+static void await_children(od_ident *ident)
 {
     od_parent *parent = parent_now();
     if (parent && !od_self.kernels)
         await(ident, parent->member, &parent->children);
+}
+
+void od_detach_await_children(od_ident *ident)
+{
+    await_children(ident);
+    if (!od_self.kernels && is_in_implicit_task())
+        finish_around(ident, true);
 }
 
 void od_detach_await_group(od_ident *ident)
@@ -307,6 +367,8 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
     atomic_bool reached = false;
     od_goal goal = {.reached = is_set, .flag = &reached};
     od_parent *parent = parent_now();
+    if (!od_self.kernels && is_in_implicit_task())
+        finish_around(ident, false);
     if (od_self.kernels || !parent || !has_children(parent))
         return;
     od_member *member = parent->member;
@@ -398,7 +460,7 @@ void od_member_end(od_ident *ident, od_member *member)
 /* Of a team of one thread: until the children of the task that runs there have ended. */
 static void finish_alone(od_ident *ident, int32_t gtid, const od_member *member)
 {
-    od_detach_await_children(ident);
+    await_children(ident);
     if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     if (member->counts)
@@ -407,42 +469,19 @@ static void finish_alone(od_ident *ident, int32_t gtid, const od_member *member)
     REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
 }
 
-/* Children of the task that runs here may wait for an event that the program will fulfil. */
-static bool expects_events(const od_member *member)
-{
-    const od_parent *parent = parent_now();
-    return parent && member->counts ? atomic_load(&parent->children.events) > 0 : atomic_load(&od_events_expected) > 0;
-}
-
 void od_detach_before_region(od_ident *ident)
 {
     od_member *member = od_member_self;
     begins_in_task = REAL(omp_in_explicit_task)();
-    if (od_self.kernels || !member || member->nthreads > 1 || expects_events(member))
+    if (od_self.kernels || !member || member->nthreads > 1)
+        return;
+    od_detach_pass_on();
+    if (expects_events(member))
         return;
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
     if (od_offered_table.complete && od_runtime_offloads())
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     finish_alone(ident, gtid, member);
-}
-
-/* To libomp, regions of one thread inside each other have one task, for whose children its barriers wait: for those of
- * the tasks around the calling thread's, too, unless they wait for the program. No further out than an explicit task:
- * children of what is around that may wait for it. */
-static void finish_around(od_ident *ident)
-{
-    bool in_task = false;
-    for (const od_member *m = od_member_self; m && m->nthreads == 1 && !in_task; m = m->outer) {
-        od_parent *implicit = m->outer && !m->in_task ? &m->outer->implicit : NULL;
-        od_parent *around = m->interrupted ? m->interrupted : implicit;
-        in_task = m->interrupted || m->in_task;
-        if (!around || around->member->nthreads > 1 || around->member == &root)
-            continue;
-        while (od_team_pass_on(around->member))
-            continue;
-        if (!atomic_load(&around->children.events))
-            await(ident, around->member, &around->children);
-    }
 }
 
 void od_serialized_begin(void)
@@ -485,10 +524,11 @@ static bool await_own(od_ident *ident, int32_t gtid)
     if (od_self.kernels || !od_detach_knows_region())
         return false;
     if (od_serial_is_alone()) {
+        finish_around(ident, false);
         if (od_member_now()) /* also outside of all regions */
             finish_alone(ident, gtid, od_member_now());
-        finish_around(ident);
-        od_serial_before_barrier(ident, gtid);
+        if (!od_member_self || !expects_events(od_member_self))
+            od_serial_before_barrier(ident, gtid);
         return false;
     }
     if (!member)

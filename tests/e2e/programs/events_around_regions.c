@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Regions of one thread inside each other, with a task around them whose event is fulfilled inside the innermost or
+ * before it: to libomp all of these have one task, and nothing waits for an event that it keeps from being fulfilled.
+ *
+ * run: OMP_NUM_THREADS=1
+ */
+#include "check.h"
+
+#include <omp.h>
+
+enum { INNER = 1, MIDDLE = 2, BARRIER = 4, IN_TASK = 8, TASKWAIT = 16, ITEM = 32, BEFORE = 64, ALL = 128 };
+
+static void fulfil(omp_event_handle_t event, int kind)
+{
+    if (kind & IN_TASK)
+#pragma omp task
+        omp_fulfill_event(event);
+    else
+        omp_fulfill_event(event);
+}
+
+static void innermost(omp_event_handle_t event, double *x, int kind)
+{
+#pragma omp parallel num_threads(1)
+    {
+        if (kind & INNER) {
+#pragma omp target nowait depend(inout : x[1]) map(tofrom : x[1 : 1])
+            x[1] += 1;
+        }
+        if (!(kind & BEFORE))
+            fulfil(event, kind);
+        if (kind & TASKWAIT) {
+#pragma omp taskwait
+        }
+        if (kind & ITEM) {
+#pragma omp taskwait depend(in : x[4])
+            CHECK(x[4] == 21);
+        }
+    }
+}
+
+static void regions(double *x, int kind)
+{
+#pragma omp parallel num_threads(1)
+    {
+        omp_event_handle_t event;
+#pragma omp task detach(event) depend(out : x[4])
+        x[4] = 3;
+#pragma omp target nowait depend(inout : x[4]) map(tofrom : x[4 : 4])
+        x[4] *= 7;
+        if (kind & BEFORE)
+            fulfil(event, kind);
+#pragma omp parallel num_threads(1)
+        {
+            if (kind & MIDDLE) {
+#pragma omp target nowait depend(inout : x[0]) map(tofrom : x[0 : 1])
+                x[0] += 1;
+            }
+            if (kind & BARRIER) {
+#pragma omp barrier
+            }
+            innermost(event, x, kind);
+        }
+    }
+    CHECK(x[4] == 21);
+}
+
+int main(void)
+{
+    int inner = 0, middle = 0;
+    double *x = make_tiles(1, 0);
+    for (int kind = 0; kind < ALL; kind++) {
+        if ((kind & BARRIER) && (kind & MIDDLE) && !(kind & BEFORE))
+            continue; /* libomp's barrier waits for the event, too */
+        inner += (kind & INNER) != 0;
+        middle += (kind & MIDDLE) != 0;
+        regions(x, kind);
+    }
+    CHECK(x[0] == middle && x[1] == inner);
+    free(x);
+    return check_result();
+}

@@ -60,6 +60,7 @@ typedef struct od_capture {
     od_request **requests; /* REQUESTS: malloc'ed, to be carried out before the task completes */
     size_t nrequests;
     const struct od_thread *outside; /* the thread as it was before */
+    bool has_turn;                   /* among tasks with in_reduction */
 } od_capture;
 
 typedef enum od_job_kind {

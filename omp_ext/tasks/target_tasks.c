@@ -246,6 +246,7 @@ void od_target_task_begin(int32_t gtid, od_record *record)
     od_self = (od_thread){.mode = OD_CAPTURE, .capture = &capture, .own_default_device = saved.own_default_device};
     uint64_t owner = od_recorder_own(record->number);
     run_entry(gtid, record);
+    od_reduction_end_turn(&capture);
     od_recorder_own(owner);
     od_self = saved;
     record->code->kind = capture.what == OD_CAPTURED_NOTHING ? OD_ENTRY_HOST : OD_ENTRY_OFFLOADS;
@@ -256,17 +257,6 @@ void od_target_task_begin(int32_t gtid, od_record *record)
     od_task_withdraw(record);
     od_thread_at_scheduling_point(was);
     od_record_free(record);
-}
-
-/* in_reduction: what the kernel gets is the calling thread's own copy, to which its other tasks add as soon as this one
- * has left the thread. So it does not: the construct is carried out here. */
-void *__kmpc_task_reduction_get_th_data(int32_t gtid, void *taskgroup, void *data)
-{
-    if (!od_runtime_is_idle() && od_self.mode == OD_CAPTURE) {
-        od_self.capture->what = OD_CAPTURED_DONE;
-        od_self = *od_self.capture->outside;
-    }
-    return REAL(__kmpc_task_reduction_get_th_data)(gtid, taskgroup, data);
 }
 
 static int32_t target_trampoline(int32_t gtid, void *task)

@@ -3,6 +3,7 @@
 #ifndef OD_OMP_EXT_TASKS_H
 #define OD_OMP_EXT_TASKS_H
 
+#include "omp_ext/runtime/work.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/task_table.h"
 
@@ -29,6 +30,8 @@ void od_task_end_family(int32_t gtid);
 void od_target_task_begin(int32_t gtid, od_record *record);
 /* It never will be. */
 void od_target_task_discard(od_record *record);
+/* Its entry has run (reduction.c). */
+void od_reduction_end_turn(const od_capture *capture);
 /* The target task that the calling thread creates just now and wants libomp to hand over (claimed.c), or NULL. */
 extern _Thread_local od_record *od_task_claims __attribute__((visibility("hidden"), tls_model("initial-exec")));
 

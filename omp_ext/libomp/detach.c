@@ -35,7 +35,6 @@ static void begin(od_member *member, od_team *team, unsigned nthreads)
                           .team = team,
                           .nthreads = nthreads,
                           .level = REAL(omp_get_level)(),
-                          .counts = !REAL(omp_get_cancellation)(),
                           .keeps = may_end()};
     member->implicit.member = member;
 }
@@ -131,7 +130,7 @@ od_detached od_detached_join(bool programs)
 {
     od_member_begun();
     od_parent *parent = parent_now();
-    if (!parent || !parent->member->counts)
+    if (!parent)
         return (od_detached){0};
     od_team *team = parent->member->team;
     atomic_fetch_add_explicit(od_children_count(&parent->children, programs), 1, memory_order_relaxed);
@@ -167,11 +166,11 @@ bool od_detach_group_waits(void)
     return parent && parent->group && has_children(parent) && parent_now();
 }
 
-/* Claimed tasks are libomp's to count, and with OMP_CANCELLATION nothing is counted. */
+/* Claimed tasks are libomp's to count. */
 bool od_detach_is_childless(void)
 {
     const od_parent *parent = known_parent();
-    return parent && parent->member->counts && !has_children(parent) && !od_offered_table.complete && parent_now();
+    return parent && !has_children(parent) && !od_offered_table.complete && parent_now();
 }
 
 static bool is_of_my_team(const od_parent *parent)
@@ -179,16 +178,6 @@ static bool is_of_my_team(const od_parent *parent)
     const od_member *self = od_member_now(), *creator = parent->member;
     return self && (self == creator || (self->team == creator->team && !creator->keeps)) &&
            parent->elsewhere == od_member_is_elsewhere(self);
-}
-
-/* Now and then not even where it could: libomp runs what is released on top of the task that has ended, and so on along
- * a chain of tasks, until the stack ends. */
-bool od_detach_may_complete(void)
-{
-    enum { IN_A_ROW = 256 };
-    static _Thread_local unsigned completed;
-    const od_member *self = od_member_now();
-    return !self || self->counts || self->nthreads > 1 || (od_thread_may_run_tasks() && ++completed % IN_A_ROW);
 }
 
 /* Not on top of another report, for the same reason. */
@@ -272,7 +261,7 @@ static void finish_around(od_ident *ident, bool all)
 static bool expects_events(const od_member *member)
 {
     const od_parent *parent = parent_now();
-    if (!parent || !member->counts)
+    if (!parent)
         return atomic_load(&od_events_expected) > 0;
     bool any = atomic_load(&parent->children.events) > 0, in_task = false;
     for (const od_member *m = member; m && m->nthreads == 1 && !in_task && !any; m = m->outer) {
@@ -347,6 +336,14 @@ typedef struct marker {
     atomic_bool *reached;
 } marker;
 
+static int32_t do_nothing(int32_t gtid, void *task)
+{
+    (void)gtid;
+    (void)task;
+    return 0;
+}
+
+/* Its destructor, as libomp may discard it. */
 static int32_t reach(int32_t gtid, void *task)
 {
     const marker *m = task;
@@ -373,7 +370,9 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
         return;
     od_member *member = parent->member;
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
-    marker *m = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_serial_flags(OD_TASK_TIED), sizeof *m, 0, reach);
+    int32_t flags = od_serial_flags(OD_TASK_TIED | OD_TASK_DESTRUCTORS);
+    marker *m = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof *m, 0, do_nothing);
+    m->task.destructor = (void *)(uintptr_t)reach;
     m->member = member;
     m->reached = &reached;
     REAL(__kmpc_omp_task_with_deps)(ident, gtid, m, ndepends, depends, n_noalias, noalias);
@@ -461,12 +460,8 @@ void od_member_end(od_ident *ident, od_member *member)
 static void finish_alone(od_ident *ident, int32_t gtid, const od_member *member)
 {
     await_children(ident);
-    if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
+    if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         REAL(__kmpc_omp_taskwait)(ident, gtid);
-    if (member->counts)
-        return;
-    od_depend all = {.flags = OD_DEPEND_ALL_MEMORY}; /* and until libomp has released what depends on them */
-    REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, 1, &all, 0, NULL, 0);
 }
 
 void od_detach_before_region(od_ident *ident)
@@ -533,7 +528,7 @@ static bool await_own(od_ident *ident, int32_t gtid)
     }
     if (!member)
         return false;
-    if (!member->counts || atomic_load_explicit(&member->team->detaches, memory_order_relaxed)) {
+    if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed)) {
         await(ident, member, &member->implicit.children);
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     }

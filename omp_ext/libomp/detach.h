@@ -60,9 +60,6 @@ bool od_detach_in_group(void);
 bool od_detach_group_waits(void);
 /* True where libomp counts no children of the running task for the library. */
 bool od_detach_is_childless(void);
-/* False where libomp would run what a completion releases at once, on top of what the calling thread is at: in a team
- * of one, with OMP_CANCELLATION. */
-bool od_detach_may_complete(void);
 /* The task is complete. By any thread for which the above holds, not under the runtime's lock. */
 void od_detached_complete(od_detached task);
 

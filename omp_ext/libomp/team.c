@@ -380,7 +380,7 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
         }
         if (goal->reached(goal))
             return;
-        long nap_ns = member->counts ? duty->ask() : 0;
+        long nap_ns = duty->ask();
         uint64_t now = od_clock_ns();
         since_ns = since_ns ? since_ns : now;
         if (nap_ns ? nap_ns == 1 : now - since_ns < SPIN_NS || !od_runtime_offloads()) {
@@ -396,12 +396,9 @@ void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
 {
     od_libomp_count(&od_libomp_counted.waits);
     atomic_fetch_add(&member->team->waiting, 1);
-    bool asks = member->counts;
-    if (asks)
-        duty->begin();
+    duty->begin();
     wait_for(member, ident, goal);
-    if (asks)
-        duty->end();
+    duty->end();
     atomic_fetch_sub(&member->team->waiting, 1);
     while (od_team_pass_on(member)) /* of what the program has fulfilled since the last look */
         continue;

@@ -82,8 +82,6 @@ struct od_member {
     od_team *team;
     unsigned nthreads; /* of the team */
     int level;         /* of its region: how deep it is in others */
-    /* children are counted; not where libomp may discard tasks without a word (OMP_CANCELLATION) */
-    bool counts;
     bool keeps;             /* completes its own tasks, as no other thread may free their memory */
     bool serialized;        /* of __kmpc_serialized_parallel; malloc'ed */
     od_parent implicit;     /* the implicit task */

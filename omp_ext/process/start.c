@@ -421,7 +421,6 @@ void od_runtime_revive(void)
         od_runtime.onlookers = 0;
         od_runtime.reclaiming = 0;
         atomic_store(&od_runtime.reporting, 0);
-        od_runtime.relayed = false;
         atomic_store(&od_process_self.inside, od_own_inside);
         od_runtime.deferred = false;
         od_runtime.inherited = true;

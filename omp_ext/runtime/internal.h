@@ -64,7 +64,6 @@ typedef struct od_runtime_state {
     unsigned onlookers;  /* threads that wait for `changed` and want to look after each event */
     bool stopping;       /* and nothing new is started */
     bool abandoned;      /* libomp is ending, and gets no more reports */
-    bool relayed;          /* a thread is about to report to libomp what has completed */
     atomic_uint reporting; /* threads that report to libomp, without the lock, what has completed */
     bool deferred;        /* a thread counts the seconds of tasks that wait for what the program holds */
     bool must_reclaim;         /* the back-end has been notified of host memory that it must forget */

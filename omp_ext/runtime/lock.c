@@ -188,34 +188,11 @@ static bool is_empty(const outbox *out)
     return !out->jobs && !out->waiters && !out->gates;
 }
 
-/* A thread of no team, for a thread that must not report to libomp what it has caused to complete. */
-static void *relay(void *arg)
-{
-    (void)arg;
-    od_runtime_lock();
-    od_runtime.relayed = false;
-    od_runtime_unlock();
-    atomic_fetch_sub_explicit(&od_runtime.reporting, 1, memory_order_release);
-    return NULL;
-}
-
-/* Under the lock. False: no thread can be had. */
-static bool leave_to_relay(void)
-{
-    if (od_runtime.relayed)
-        return true;
-    atomic_fetch_add_explicit(&od_runtime.reporting, 1, memory_order_relaxed);
-    od_runtime.relayed = od_thread_start(NULL, "od-relay", relay, NULL) == OD_OK;
-    if (!od_runtime.relayed)
-        atomic_fetch_sub_explicit(&od_runtime.reporting, 1, memory_order_relaxed);
-    return od_runtime.relayed;
-}
-
 /* Under the lock. Once libomp is ending, what completes stays where it is. */
 static outbox take_outbox(void)
 {
     outbox out = {od_runtime.jobs_done, od_runtime.requests_done, od_runtime.gates};
-    if (od_runtime.abandoned || is_empty(&out) || (!od_detach_may_complete() && leave_to_relay()))
+    if (od_runtime.abandoned || is_empty(&out))
         return (outbox){0};
     od_runtime.jobs_done = NULL;
     od_runtime.jobs_done_end = &od_runtime.jobs_done;

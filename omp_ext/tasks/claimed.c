@@ -26,6 +26,7 @@ static int ready(void *task, void *own)
         return 0;
     od_record *record = own;
     od_task_table_take(task);
+    od_task_begins(record);
     od_detach_task_begins();
     od_target_task_begin(REAL(__kmpc_global_thread_num)(NULL), record);
     return 1;
@@ -33,7 +34,9 @@ static int ready(void *task, void *own)
 
 static void discard(void *task, void *own)
 {
-    od_task_table_take(task);
+    if (!od_task_table_take(task))
+        return;
+    od_task_begins(own);
     od_target_task_discard(own);
 }
 

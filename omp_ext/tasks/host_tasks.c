@@ -28,12 +28,20 @@ typedef struct gate_task {
     od_gate *gate;
 } gate_task;
 
+static int32_t gate_discarded(int32_t gtid, void *task)
+{
+    (void)gtid;
+    od_detached_leave(((gate_task *)task)->gate->detached);
+    return 0;
+}
+
 /* All that the host task comes after is complete. */
 static int32_t gate_trampoline(int32_t gtid, void *task)
 {
     od_uses uses = {0};
     od_gate *gate = ((gate_task *)task)->gate;
     od_record *record = gate->record;
+    od_task_set_destructor(task, od_destroy_nothing);
     od_detach_task_begins();
     if (od_runtime_ending()) {
         od_detached_leave(gate->detached);
@@ -66,7 +74,9 @@ int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *recor
     od_gate *gate = record->gate = od_gate_create(record);
     int32_t flags = od_task_detachable(OD_TASK_TIED), tokens = needs_token(record);
     od_depend *token = record->depends + record->ndepends;
-    gate_task *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof *task, 0, gate_trampoline);
+    gate_task *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(flags), sizeof *task, 0,
+                                                  gate_trampoline);
+    od_task_set_destructor(&task->task, gate_discarded);
     task->gate = gate;
     gate->detached = od_detached_join(false);
     od_self.family.has_children = true;
@@ -133,6 +143,7 @@ static bool run(od_record *record, int32_t gtid)
 static int32_t host_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_task_table_take(task);
+    od_task_begins(record);
     od_detach_task_begins();
     ((od_kmp_task *)task)->entry = record->entry; /* an untied task comes in parts: the next ones run as they are */
     OD_TSAN_RELEASE(task);

@@ -31,22 +31,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libomp has discarded a task (cancel taskgroup) and gives its memory to a new one: its record is still there. */
-static void forget_discarded(const void *task)
-{
-    od_record *stale = REAL(omp_get_cancellation)() ? od_task_table_take(task) : NULL;
-    if (stale)
-        od_target_task_discard(stale);
-}
-
-void od_target_task_discard(od_record *record)
-{
-    od_task_unsubmit(record);
-    od_task_withdraw(record);
-    od_recorder_done(record->number);
-    od_record_free(record);
-}
-
 /* --- explicit tasks that create target tasks ------------------------------ */
 
 /* libomp's barriers wait for a detached task only if its parent is an implicit task. So an explicit task that has
@@ -129,13 +113,6 @@ void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
 
 /* --- target tasks ------------------------------------------------------- */
 
-static int32_t destroy_nothing(int32_t gtid, void *task)
-{
-    (void)gtid;
-    (void)task;
-    return 0;
-}
-
 /* libomp would destroy the task's private objects at the end of the trampoline, before the kernel or the host version
  * uses them. Returns what does it, or NULL: there is nothing to destroy. */
 static od_task_entry take_destructor(const od_record *record)
@@ -144,7 +121,7 @@ static od_task_entry take_destructor(const od_record *record)
     if (!(record->flags & OD_TASK_DESTRUCTORS))
         return NULL;
     od_task_entry destructor = (od_task_entry)(uintptr_t)task->destructor;
-    task->destructor = (void *)(uintptr_t)destroy_nothing;
+    od_task_set_destructor(task, od_destroy_nothing);
     return destructor;
 }
 
@@ -262,6 +239,7 @@ void od_target_task_begin(int32_t gtid, od_record *record)
 static int32_t target_trampoline(int32_t gtid, void *task)
 {
     od_record *record = od_task_table_take(task);
+    od_task_begins(record);
     od_detach_task_begins();
     if (!record->in_place) {
         record->detached.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, task);
@@ -300,7 +278,7 @@ static void *create(od_record *record, od_ident *ident, int32_t gtid, size_t siz
     if (task)
         return task;
     od_libomp_count(&od_libomp_counted.detached);
-    task = REAL(__kmpc_omp_task_alloc)(ident, gtid, ordinary, size, shareds, target_trampoline);
+    task = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(ordinary), size, shareds, target_trampoline);
     record->in_place = od_self.serial_loops > 0 || !od_task_is_awaited() || od_runtime_ending();
     return task;
 }
@@ -322,7 +300,6 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
                           .name = od_tracing_take_name()};
     void *task = create(record, ident, gtid, size, shareds, device);
     record->task = task;
-    forget_discarded(task);
     if (!record->in_place && !record->detached.team)
         record->detached = od_detached_join(false);
     od_task_table_add(record);
@@ -377,8 +354,10 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     bool detach = may_detach(flags, code);
     od_allocation made = {NULL, size, shareds, flags, false};
     int32_t given = flags_given(&made, code, detach);
-    void *task = made.task = REAL(__kmpc_omp_task_alloc)(ident, gtid, given, size, shareds, entry);
-    forget_discarded(task);
+    int32_t destroyed = od_task_destroyed(given);
+    void *task = made.task = REAL(__kmpc_omp_task_alloc)(ident, gtid, destroyed, size, shareds, entry);
+    if (destroyed != given)
+        od_task_set_destructor(task, od_destroy_nothing);
     OD_TSAN_ACQUIRE(task); /* libomp has given out the memory of a task that has ended */
     od_self.detachable = detach ? task : NULL;
     od_self.family.has_children |= detach;
@@ -434,6 +413,7 @@ static void order_mutexinoutset(od_record *record)
 /* A record that has got the task's dependences; libomp reads these before it may run the task. */
 static int32_t give_to_libomp(od_ident *ident, int32_t gtid, od_record *record, int32_t ndepends, const void *from)
 {
+    od_task_watch(record);
     int32_t noalias = record->ndepends - ndepends;
     if (od_host_task_is_gated(record))
         noalias += od_host_task_submit_gate(ident, gtid, record);
@@ -527,6 +507,13 @@ static void note_none(const od_kmp_task *task)
         atomic_store_explicit(&code->has_none, true, memory_order_relaxed);
 }
 
+static void watch_discarded(const od_kmp_task *task)
+{
+    od_record *record = REAL(omp_get_cancellation)() ? od_task_table_find(task) : NULL;
+    if (record)
+        od_task_watch(record);
+}
+
 int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
 {
     if (od_runtime_is_idle())
@@ -534,6 +521,7 @@ int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
     OD_PROGRAM_CALL;
     od_self.allocated.task = NULL;
     note_none(task);
+    watch_discarded(task);
     int32_t result = REAL(__kmpc_omp_task)(ident, gtid, task);
     if (!od_self.kernels)
         od_detach_note_task();

@@ -4,6 +4,7 @@
  * before it: to libomp all of these have one task, and nothing waits for an event that it keeps from being fulfilled.
  *
  * run: OMP_NUM_THREADS=1
+ * run: OMP_NUM_THREADS=1 OMP_CANCELLATION=true
  */
 #include "check.h"
 

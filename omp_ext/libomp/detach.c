@@ -420,8 +420,7 @@ static _Atomic uintptr_t *plain_region(const void *outlined)
 od_team *od_region_begin(const void *outlined)
 {
     od_team *team = od_team_take();
-    bool is_plain = atomic_load_explicit(plain_region(outlined), memory_order_relaxed) == (uintptr_t)outlined;
-    team->gathers = !is_plain || REAL(omp_get_cancellation)();
+    team->gathers = atomic_load_explicit(plain_region(outlined), memory_order_relaxed) != (uintptr_t)outlined;
     return team;
 }
 

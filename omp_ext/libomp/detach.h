@@ -13,10 +13,8 @@
  * So a completion is reported to libomp by a thread of the task's team, which carries out all of it at once. A
  * device leaves it with the team (omp_ext/libomp/team.h), and every wait of libomp's for a detached task is preceded by
  * one of ours, in which the thread passes on what devices leave. No libomp wait begins before all that it would wait
- * for is complete as far as devices are concerned. Only with OMP_CANCELLATION, where libomp may discard tasks
- * silently, they cannot be counted: there devices report to libomp themselves (in teams of one, whose threads would run
- * what is released then and there, through a thread of the library), and no thread enters a barrier before
- * all threads of the team have arrived.
+ * for is complete as far as devices are concerned. What libomp discards (OMP_CANCELLATION) ends by its destructor
+ * (omp_ext/tasks/discarded.c).
  *
  * Before a barrier a thread waits for its own tasks. Then it could go in; but libomp's waits keep a processor busy,
  * which devices may need. So it waits for the other threads of the team first, blocked, except in regions whose code

@@ -7,6 +7,7 @@
 #include "omp_ext/tasks/tasks.h"
 
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/record/record.h"
 
 int32_t od_destroy_nothing(int32_t gtid, void *task)
@@ -41,6 +42,8 @@ static int32_t destroy(int32_t gtid, void *task)
         return 0;
     od_task_entry programs = record->destructor;
     od_detached detached = record->detached;
+    if (record->gate)
+        od_runtime_give_up_reservation(record->gate);
     od_target_task_discard(record);
     if (!detached.team)
         od_detached_leave(detached);

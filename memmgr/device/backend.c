@@ -9,6 +9,7 @@
 #include "memmgr/data/transfer.h"
 #include "util/log.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { PROBE_BYTES = 64 }; /* behind each pool, used by nobody else */
@@ -36,7 +37,9 @@ od_status od_backend_take_pools(od_backend *backend, unsigned ndevices, size_t b
         return OD_EINVAL;
     }
     for (unsigned k = 0; k < ndevices; k++) {
-        od_status status = backend->ops->alloc(backend->state, k, bytes + PROBE_BYTES, &backend->pool_address[k]);
+        od_status status = OD_ENOMEM;
+        if (bytes <= PTRDIFF_MAX - PROBE_BYTES)
+            status = backend->ops->alloc(backend->state, k, bytes + PROBE_BYTES, &backend->pool_address[k]);
         if (status) {
             give_pools_back(backend);
             return status;

@@ -93,13 +93,20 @@ static void add_range(pending *p, const od_map_args *args, int32_t i, od_request
 
 /* --- regions ------------------------------------------------------------ */
 
-static od_status open_region(const od_map_args *args, int32_t i)
+static bool has_one_reference(const od_region *region)
+{
+    return region && region->references + region->holds == 1;
+}
+
+/* `fresh`: it was not open before, whoever else may open it meanwhile. */
+static od_status open_region(const od_map_args *args, int32_t i, bool *fresh)
 {
     od_section section = od_arg_section(args, i);
     for (unsigned tries = 0;; tries++) {
         od_engine *engine = od_runtime_lock();
         od_status status = od_engine_region_open(engine, &section, !(args->types[i] & OD_MAP_TO));
         od_region *region = status ? NULL : od_arg_region(engine, OD_NAMING_ENTER, args, i);
+        *fresh = has_one_reference(region);
         if (region && od_arg_is_always(args, i, OD_MAP_TO)) /* what was opened without contents has some now */
             region->undefined = false;
         if (region)
@@ -130,13 +137,13 @@ static void seal(wishes *w, const od_map_args *args, int32_t i)
     }
 }
 
-static bool is_new(const od_map_args *args, int32_t i)
+/* The struct that the part lies in. */
+static bool is_in_fresh(const od_map_args *args, int32_t i)
 {
     od_engine *engine = od_runtime_lock();
-    const od_region *region = od_arg_region(engine, OD_NAMING_ENTER, args, i);
-    bool opened = region && region->references + region->holds == 1;
+    bool fresh = has_one_reference(od_arg_region(engine, OD_NAMING_ENTER, args, i));
     od_runtime_unlock();
-    return opened;
+    return fresh;
 }
 
 /* A member: its struct, which stands before it, has been opened, and counts the references. */
@@ -147,7 +154,7 @@ static bool is_part(const od_map_args *args, int32_t i)
 
 static void open_part(const od_map_args *args, int32_t i, wishes *w)
 {
-    bool fresh = is_new(args, i);
+    bool fresh = is_in_fresh(args, i);
     if (!is_mapped(args, i) || !(args->types[i] & OD_MAP_TO) || !(fresh || (args->types[i] & OD_MAP_ALWAYS)))
         return;
     od_engine *engine = od_runtime_lock();
@@ -173,14 +180,15 @@ static wishes open_regions(const od_map_args *args)
         }
         if (!is_counted(args, i))
             continue;
-        od_status status = open_region(args, i);
+        bool fresh = false;
+        od_status status = open_region(args, i, &fresh);
         if (status) /* od_find_refused() has found nothing: another thread has entered it meanwhile */
             od_log(OD_LOG_ERROR, "omp",
                    "mapping %lld bytes at %p would extend data that are already mapped: not possible in OpenMP",
                    (long long)args->sizes[i], args->begins[i]);
         else if (od_arg_is_always(args, i, OD_MAP_TO))
             add_wish(&w, i, OD_REQUEST_PUSH);
-        if (!status && is_mapped(args, i) && (args->types[i] & OD_MAP_TO) && is_new(args, i))
+        if (!status && is_mapped(args, i) && (args->types[i] & OD_MAP_TO) && fresh)
             seal(&w, args, i);
     }
     return w;

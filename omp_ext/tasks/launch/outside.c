@@ -3,6 +3,7 @@
 #include "omp_ext/tasks/launch/launch.h"
 
 #include "memmgr/data/attach.h"
+#include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/faults.h"
@@ -36,15 +37,15 @@ static bool is_spilled(const od_task *task)
     return false;
 }
 
-/* The host version could not run with right results: it knows neither device memory nor spill areas, and what it writes
- * after our return would not reach a copy whose device address the program holds. */
+/* The host version could not run with right results: it knows neither device memory nor spill areas nor a device's own
+ * variables, and what it writes after our return would not reach a copy whose device address the program holds. */
 static bool needs_device(od_job *job)
 {
     od_runtime_lock();
     bool needs =
         job->task.bound != OD_NOWHERE || is_bound(&job->task) || (job->task.uses_spill && is_spilled(&job->task));
     od_runtime_unlock();
-    return needs && job->launch.storage;
+    return (needs || od_images_have_variables()) && job->launch.storage;
 }
 
 static unsigned device_outside_pool(const od_job *job)

@@ -44,6 +44,7 @@ typedef struct resolution {
     od_span found;  /* what was asked for last: where that is not to be had, it overlaps what is in use */
     bool in_pieces; /* and is a part whose pieces lie in it */
     bool is_long;
+    unsigned tries;
     od_index index; /* of the uses */
     od_span *spans; /* of what overlaps; malloc'ed */
     size_t nspans;
@@ -208,6 +209,8 @@ static od_span span_of(const od_reference *r)
     return region ? (od_span){region->base, region->base + region->size} : (od_span){r->base, r->base + r->size};
 }
 
+enum { JOIN_TRIES = 200 }; /* a tenth of a millisecond and more each, for tasks with parts of a region */
+
 static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t i, depend_items depends, resolution *r,
                              od_uses *uses, int32_t *index)
 {
@@ -224,9 +227,10 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
     if (r->named) {
         od_parts_named named = *r->named;
         named.argument = i;
+        named.at_once = r->tries >= JOIN_TRIES;
         status = od_parts_find(engine, args, &reference, &named, &parts);
     } else {
-        od_parts_join(engine, reference.region);
+        status = od_parts_join(engine, reference.region, r->tries >= JOIN_TRIES);
     }
     if (!status && parts.count)
         status = add_parts(engine, r, uses, &parts, index);
@@ -328,7 +332,7 @@ static od_status resolve(const od_map_args *args, depend_items depends, const od
 {
     od_launch *launch = named ? named->launch : NULL;
     for (unsigned tries = 0;; tries++) {
-        resolution r = {.named = named};
+        resolution r = {.named = named, .tries = tries};
         if (launch)
             forget_names(launch);
         od_status status = resolve_all(args, depends, &r, uses, access_of);

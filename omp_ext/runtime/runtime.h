@@ -118,6 +118,7 @@ void *od_runtime_address(const od_datum *datum, unsigned k); /* device address o
 /* Data of the region are parts from now on (memmgr/window/window.h). OD_EDEVICE: not with these devices, or not any
  * more; OD_EFULL: settle the region and retry. Under the lock. */
 od_status od_runtime_divide(od_engine *engine, od_region *region);
+bool od_runtime_runs_in(const od_window *window); /* a kernel does. Under the lock */
 /* Whether that may be tried. Under the lock. */
 bool od_runtime_may_divide(const od_region *region);
 /* What a kernel touches is looked at, and not only what its task names (parts/pages.c): parts end where pages do. */

@@ -32,6 +32,7 @@ typedef struct od_parts_named {
     od_launch *launch;
     const void *user; /* the thread, where that is alone in its team and waits for the kernel; else NULL */
     bool all; /* what depend items name beside a section that is mapped, too; else page faults bring it */
+    bool at_once; /* parts are joined beside tasks that have not begun */
     int32_t argument;
     const od_parts_slice *slice; /* nothing but this; NULL: it is no slice */
 } od_parts_named;

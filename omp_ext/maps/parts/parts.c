@@ -255,12 +255,30 @@ static od_status find_named(od_engine *engine, const od_map_args *args, const od
 
 /* --- all ----------------------------------------------------------------------- */
 
-void od_parts_join(od_engine *engine, od_region *region)
+/* Not those that the program is shown: it may be the calling thread that would let go of them. */
+static bool is_awaited(od_datum *d, void *arg)
+{
+    bool *any = arg;
+    *any |= d->window && d->pending && !d->bound;
+    return !*any;
+}
+
+static bool may_touch_more(od_engine *engine, const od_region *region, bool at_once)
+{
+    bool any = od_runtime_runs_in(region->window);
+    if (!any && !at_once)
+        od_directory_visit(od_engine_directory(engine), region->base, region->size, is_awaited, &any);
+    return any;
+}
+
+od_status od_parts_join(od_engine *engine, od_region *region, bool at_once)
 {
     if (!region || !region->window)
-        return;
+        return OD_OK;
+    if (od_runtime_guards_parts() && may_touch_more(engine, region, at_once))
+        return OD_EFULL;
     region->joins++;
-    od_engine_divide(engine, region, NULL, false);
+    return od_engine_divide(engine, region, NULL, false);
 }
 
 static od_status find_all(od_engine *engine, const od_map_args *args, const od_reference *reference,
@@ -273,18 +291,15 @@ static od_status find_all(od_engine *engine, const od_map_args *args, const od_r
     if (status || fits_a_device(parts))
         return status;
     od_parts_free(parts);
-    od_parts_join(engine, reference->region);
-    return OD_OK;
+    return od_parts_join(engine, reference->region, named->at_once);
 }
 
 od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_reference *reference,
                         const od_parts_named *named, od_parts *parts)
 {
     od_region *region = reference->region;
-    if (!od_parts_are_possible(args, region)) {
-        od_parts_join(engine, region);
-        return OD_OK;
-    }
+    if (!od_parts_are_possible(args, region))
+        return od_parts_join(engine, region, named->at_once);
     if (named->slice && od_parts_are_of_all(reference))
         return od_parts_by_share(engine, region, named, parts);
     if (!od_parts_are_of_all(reference))

@@ -53,6 +53,16 @@ od_window *od_runtime_find_window(uintptr_t at, unsigned *k, uintptr_t *host)
     return NULL;
 }
 
+bool od_runtime_runs_in(const od_window *window)
+{
+    for (unsigned k = 0; k <= od_runtime_outside(); k++)
+        for (unsigned t = 0; t < od_runtime_kernels[k].count; t++)
+            for (uint32_t i = 0; i < od_runtime_kernels[k].task[t]->naccess; i++)
+                if (od_runtime_kernels[k].task[t]->access[i].datum->window == window)
+                    return true;
+    return false;
+}
+
 void od_runtime_note_faults(unsigned k, const od_datum *part, uint64_t since_ns, const od_touch *touch)
 {
     if (k == od_runtime_outside())

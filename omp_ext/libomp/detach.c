@@ -240,8 +240,8 @@ static bool is_in_task(const od_member *member)
     return member->interrupted || member->in_task;
 }
 
-/* For the children of these libomp waits, too; `all`: also for those that wait for the program. */
-static void finish_around(od_ident *ident, bool all)
+/* For the children of these libomp waits, too: unless they wait for the program. */
+static void finish_around(od_ident *ident)
 {
     bool in_task = false;
     for (const od_member *m = od_member_self; m && m->nthreads == 1 && !in_task; m = m->outer) {
@@ -251,9 +251,20 @@ static void finish_around(od_ident *ident, bool all)
             continue;
         while (od_team_pass_on(around->member))
             continue;
-        if (all || !atomic_load(&around->children.events))
+        if (!atomic_load(&around->children.events))
             await(ident, around->member, &around->children);
     }
+}
+
+static bool expects_around(const od_member *member)
+{
+    bool any = false, in_task = false;
+    for (const od_member *m = member; m && m->nthreads == 1 && !in_task && !any; m = m->outer) {
+        const od_parent *around = parent_around(m);
+        in_task = is_in_task(m);
+        any = around && atomic_load(&around->children.events);
+    }
+    return any;
 }
 
 /* Children of the task that runs here, or of one that libomp takes for it, may wait for an event that the program will
@@ -263,13 +274,7 @@ static bool expects_events(const od_member *member)
     const od_parent *parent = parent_now();
     if (!parent)
         return atomic_load(&od_events_expected) > 0;
-    bool any = atomic_load(&parent->children.events) > 0, in_task = false;
-    for (const od_member *m = member; m && m->nthreads == 1 && !in_task && !any; m = m->outer) {
-        const od_parent *around = parent_around(m);
-        in_task = is_in_task(m);
-        any = around && atomic_load(&around->children.events);
-    }
-    return any;
+    return atomic_load(&parent->children.events) || expects_around(member);
 }
 
 static bool is_in_implicit_task(void)
@@ -296,7 +301,12 @@ void od_detach_await_children(od_ident *ident)
 {
     await_children(ident);
     if (!od_self.kernels && is_in_implicit_task())
-        finish_around(ident, true);
+        finish_around(ident);
+}
+
+bool od_detach_is_beside_events(void)
+{
+    return !od_self.kernels && is_in_implicit_task() && expects_around(od_member_self);
 }
 
 void od_detach_await_group(od_ident *ident)
@@ -365,7 +375,7 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
     od_goal goal = {.reached = is_set, .flag = &reached};
     od_parent *parent = parent_now();
     if (!od_self.kernels && is_in_implicit_task())
-        finish_around(ident, false);
+        finish_around(ident);
     if (od_self.kernels || !parent || !has_children(parent))
         return;
     od_member *member = parent->member;
@@ -459,7 +469,7 @@ void od_member_end(od_ident *ident, od_member *member)
 static void finish_alone(od_ident *ident, int32_t gtid, const od_member *member)
 {
     await_children(ident);
-    if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
+    if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed) && !expects_around(member))
         REAL(__kmpc_omp_taskwait)(ident, gtid);
 }
 
@@ -518,7 +528,7 @@ static bool await_own(od_ident *ident, int32_t gtid)
     if (od_self.kernels || !od_detach_knows_region())
         return false;
     if (od_serial_is_alone()) {
-        finish_around(ident, false);
+        finish_around(ident);
         if (od_member_now()) /* also outside of all regions */
             finish_alone(ident, gtid, od_member_now());
         if (!od_member_self || !expects_events(od_member_self))

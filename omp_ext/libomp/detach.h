@@ -68,6 +68,8 @@ bool od_parent_runs(const od_parent *parent);
 /* Waits for the children of the task that runs on the calling thread, for those of its innermost taskgroup, and until
  * what the items name is released. Libomp's wait follows. */
 void od_detach_await_children(od_ident *ident);
+/* libomp's waits here would be for children of a task around the calling thread's region that wait for the program. */
+bool od_detach_is_beside_events(void);
 void od_detach_await_group(od_ident *ident);
 void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias,
                            od_depend *noalias);

@@ -70,6 +70,11 @@ bool od_runtime_ending(void)
     return atomic_load_explicit(&od_process_self.ending, memory_order_acquire);
 }
 
+bool od_runtime_drops_tasks(void)
+{
+    return od_runtime_ending() && current() != OD_ON;
+}
+
 bool od_runtime_was_left_inside(void)
 {
     return od_process_self.left_inside;

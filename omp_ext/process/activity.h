@@ -23,9 +23,11 @@ bool od_runtime_active(void);
 bool od_runtime_offloads(void);
 /* True once started, until the process ends. */
 bool od_runtime_started(void);
-/* True once exit() has been called: tasks that libomp still has are not carried out any more, and constructs that the
- * program meets nevertheless are carried out by the thread that meets them. */
+/* True once exit() has been called: constructs that the program meets, and tasks that become ready because it waits for
+ * them in an exit handler, are carried out by the thread that meets them. */
 bool od_runtime_ending(void);
+/* Device code may have gone: tasks that libomp still has are not carried out any more. */
+bool od_runtime_drops_tasks(void);
 /* Once the process unloads its device code, threads other than the one that ends it do not return from here: what they
  * are about to call is being torn down. They end with the process. */
 void od_runtime_settle_if_ended(void);

@@ -147,7 +147,7 @@ static int32_t host_trampoline(int32_t gtid, void *task)
     od_detach_task_begins();
     ((od_kmp_task *)task)->entry = record->entry; /* an untied task comes in parts: the next ones run as they are */
     OD_TSAN_RELEASE(task);
-    if (od_runtime_ending() && !record->at_end) {
+    if (od_runtime_drops_tasks() && !record->at_end) {
         od_detached_leave(record->detached);
         od_record_free(record);
         return 0;
@@ -173,7 +173,7 @@ static int32_t unrecorded_trampoline(int32_t gtid, void *task)
     t->part_id = 0;
     OD_TSAN_RELEASE(task);
     od_detach_task_begins();
-    if (!od_runtime_ending())
+    if (!od_runtime_drops_tasks())
         run(&record, gtid);
     return 0;
 }

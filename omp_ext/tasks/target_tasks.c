@@ -204,12 +204,31 @@ static void run_entry(int32_t gtid, const od_record *record)
         record->entry(gtid, task);
 }
 
+/* It may be the host branch of an if clause. */
+static void run_in_place(int32_t gtid, od_record *record)
+{
+    od_task_unsubmit(record);
+    od_task_host_access(record->depends, record->ndepends);
+    run_entry(gtid, record);
+}
+
+static void begin_at_end(int32_t gtid, od_record *record)
+{
+    od_detached detached = record->detached;
+    od_construct_begin(record);
+    if (od_runtime_drops_tasks()) {
+        od_record_free(record);
+    } else {
+        run_in_place(gtid, record);
+        od_target_task_discard(record);
+    }
+    od_detached_report(detached);
+}
+
 void od_target_task_begin(int32_t gtid, od_record *record)
 {
     if (od_runtime_ending()) {
-        od_construct_begin(record);
-        od_detached_report(record->detached);
-        od_record_free(record);
+        begin_at_end(gtid, record);
         return;
     }
     od_task_unsubmit(record);
@@ -246,9 +265,7 @@ static int32_t target_trampoline(int32_t gtid, void *task)
         od_target_task_begin(gtid, record);
         return 0;
     }
-    od_task_unsubmit(record);
-    od_task_host_access(record->depends, record->ndepends); /* it may be the host branch of an if clause */
-    record->entry(gtid, task);
+    run_in_place(gtid, record);
     od_target_task_discard(record);
     return 0;
 }

@@ -30,12 +30,12 @@ static void note_wait(bool waits)
 
 int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
 {
-    int32_t result;
+    int32_t result = 0;
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskwait)(ident, gtid);
     note_wait(true);
     od_detach_await_children(ident);
-    {
+    if (!od_detach_is_beside_events()) {
         OD_PROGRAM_CALL;
         OD_CONSTRAINED;
         result = REAL(__kmpc_omp_taskwait)(ident, gtid);

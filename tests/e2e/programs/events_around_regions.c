@@ -67,6 +67,25 @@ static void regions(double *x, int kind)
     CHECK(x[4] == 21);
 }
 
+/* A taskwait binds to its own region's task, which has no children. */
+static void later(double *x)
+{
+#pragma omp parallel num_threads(1)
+    {
+        omp_event_handle_t event;
+#pragma omp task detach(event) depend(out : x[4])
+        x[4] = 3;
+#pragma omp target nowait depend(inout : x[4]) map(tofrom : x[4 : 4])
+        x[4] *= 7;
+#pragma omp parallel num_threads(1)
+        {
+#pragma omp taskwait
+        }
+        omp_fulfill_event(event);
+    }
+    CHECK(x[4] == 21);
+}
+
 int main(void)
 {
     int inner = 0, middle = 0;
@@ -79,6 +98,7 @@ int main(void)
         regions(x, kind);
     }
     CHECK(x[0] == middle && x[1] == inner);
+    later(x);
     free(x);
     return check_result();
 }

@@ -252,12 +252,16 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
 enum { MANY_TRIES = 10 }; /* at places for parts, before all is used in one piece */
 /* A tenth of a millisecond each, for data that the program is shown: another thread may be about to let them go, or
  * work with them for long. One that is shown something itself may be what that one waits for. */
+enum { HELD_TRIES = 100 }; /* likewise, for tasks that the guard holds back */
 enum { SHOWN_TRIES_FEW = 20, SHOWN_TRIES_OWN = 10000, SHOWN_TRIES = 600000 };
 
 /* False: the program has been shown data there for that long. */
 static bool wait_for_overlap(uintptr_t base, size_t size, unsigned tries, unsigned shown_tries)
 {
-    bool bound = od_engine_range_is_bound(od_runtime_lock(), base, size);
+    od_engine *engine = od_runtime_lock();
+    bool bound = od_engine_range_is_bound(engine, base, size);
+    if (tries >= HELD_TRIES && od_engine_holds_all(engine)) /* these have the range, and the thread creates no others */
+        od_engine_let_go(engine);
     od_runtime_unlock();
     if (bound && tries > shown_tries)
         return false;

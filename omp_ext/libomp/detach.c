@@ -272,7 +272,7 @@ static bool expects_around(const od_member *member)
 static bool expects_events(const od_member *member)
 {
     const od_parent *parent = parent_now();
-    if (!parent)
+    if (!parent || parent->task) /* explicit tasks do not count theirs (events.c) */
         return atomic_load(&od_events_expected) > 0;
     return atomic_load(&parent->children.events) || expects_around(member);
 }

@@ -86,6 +86,28 @@ static void later(double *x)
     CHECK(x[4] == 21);
 }
 
+/* The task around the region is an explicit one. */
+static void in_task(double *x)
+{
+    double sum = 0;
+#pragma omp parallel num_threads(1)
+    {
+#pragma omp target nowait depend(inout : x[2]) map(tofrom : x[2 : 1])
+        x[2] += 1;
+#pragma omp taskloop grainsize(1) nogroup shared(sum)
+        for (int i = 0; i < 3; i++) {
+            omp_event_handle_t event;
+#pragma omp task detach(event) shared(sum)
+            sum += 5;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+            omp_fulfill_event(event);
+#pragma omp taskwait
+        }
+    }
+    CHECK(x[2] == 1 && sum == 15);
+}
+
 int main(void)
 {
     int inner = 0, middle = 0;
@@ -99,6 +121,7 @@ int main(void)
     }
     CHECK(x[0] == middle && x[1] == inner);
     later(x);
+    in_task(x);
     free(x);
     return check_result();
 }

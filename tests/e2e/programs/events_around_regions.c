@@ -94,7 +94,7 @@ static void in_task(double *x)
     {
 #pragma omp target nowait depend(inout : x[2]) map(tofrom : x[2 : 1])
         x[2] += 1;
-#pragma omp taskloop grainsize(1) nogroup shared(sum)
+#pragma omp task shared(sum)
         for (int i = 0; i < 3; i++) {
             omp_event_handle_t event;
 #pragma omp task detach(event) shared(sum)

@@ -180,7 +180,8 @@ static bool is_of_my_team(const od_parent *parent)
            parent->elsewhere == od_member_is_elsewhere(self);
 }
 
-/* Not on top of another report, for the same reason. */
+/* Not on top of another report: libomp runs what is released on top of the task that has ended, and so on along a chain
+ * of tasks, until the stack ends. */
 static bool may_report_now(void)
 {
     return od_thread_may_run_tasks() && !od_detached_reporting;
@@ -346,13 +347,6 @@ typedef struct marker {
     atomic_bool *reached;
 } marker;
 
-static int32_t do_nothing(int32_t gtid, void *task)
-{
-    (void)gtid;
-    (void)task;
-    return 0;
-}
-
 /* Its destructor, as libomp may discard it. */
 static int32_t reach(int32_t gtid, void *task)
 {
@@ -381,7 +375,7 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
     od_member *member = parent->member;
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
     int32_t flags = od_serial_flags(OD_TASK_TIED | OD_TASK_DESTRUCTORS);
-    marker *m = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof *m, 0, do_nothing);
+    marker *m = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof *m, 0, od_do_nothing);
     m->task.destructor = (void *)(uintptr_t)reach;
     m->member = member;
     m->reached = &reached;

@@ -21,7 +21,7 @@ int32_t od_serial_flags(int32_t flags)
     return od_serial_is_alone() ? flags | OD_TASK_DETACHABLE : flags;
 }
 
-static int32_t do_nothing(int32_t gtid, void *task)
+int32_t od_do_nothing(int32_t gtid, void *task)
 {
     (void)gtid;
     (void)task;
@@ -32,7 +32,7 @@ void od_serial_before_barrier(od_ident *ident, int32_t gtid)
 {
     int32_t flags = OD_TASK_TIED | OD_TASK_DETACHABLE;
     REAL(__kmpc_omp_task)
-    (ident, gtid, REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof(od_kmp_task), 0, do_nothing));
+    (ident, gtid, REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof(od_kmp_task), 0, od_do_nothing));
 }
 
 /* --- tasks of our own --------------------------------------------------------- */
@@ -41,7 +41,7 @@ od_own_task od_serial_begin_task(void)
 {
     od_own_task own;
     int32_t gtid = REAL(__kmpc_global_thread_num)(NULL), flags = OD_TASK_TIED | OD_TASK_DETACHABLE;
-    own.task = REAL(__kmpc_omp_task_alloc)(NULL, gtid, flags, sizeof(od_kmp_task), 0, do_nothing);
+    own.task = REAL(__kmpc_omp_task_alloc)(NULL, gtid, flags, sizeof(od_kmp_task), 0, od_do_nothing);
     own.event = REAL(__kmpc_task_allow_completion_event)(NULL, gtid, own.task);
     REAL(__kmpc_omp_task_begin_if0)(NULL, gtid, own.task);
     return own;

@@ -33,6 +33,9 @@ bool od_serial_is_alone(void);
  * construct of its own. Else NULL. */
 const void *od_serial_user(void);
 
+/* A task's entry, or its destructor. */
+int32_t od_do_nothing(int32_t gtid, void *task);
+
 void od_serial_before_barrier(od_ident *ident, int32_t gtid);
 
 /* A task of the library's; NULL: none. */

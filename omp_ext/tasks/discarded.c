@@ -7,15 +7,9 @@
 #include "omp_ext/tasks/tasks.h"
 
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/serial.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/record/record.h"
-
-int32_t od_destroy_nothing(int32_t gtid, void *task)
-{
-    (void)gtid;
-    (void)task;
-    return 0;
-}
 
 int32_t od_task_destroyed(int32_t flags)
 {
@@ -47,7 +41,7 @@ static int32_t destroy(int32_t gtid, void *task)
     od_target_task_discard(record);
     if (!detached.team)
         od_detached_leave(detached);
-    return programs ? programs(gtid, task) : 0;
+    return programs(gtid, task);
 }
 
 void od_task_watch(od_record *record)
@@ -55,15 +49,13 @@ void od_task_watch(od_record *record)
     od_kmp_task *task = (void *)(uintptr_t)record->task;
     if (!REAL(omp_get_cancellation)())
         return;
-    if (record->flags & OD_TASK_DESTRUCTORS)
-        record->destructor = (od_task_entry)(uintptr_t)task->destructor;
+    bool has_own = record->flags & OD_TASK_DESTRUCTORS;
+    record->destructor = has_own ? (od_task_entry)(uintptr_t)task->destructor : od_do_nothing;
     od_task_set_destructor(task, destroy);
-    record->watched = true;
 }
 
 void od_task_begins(const od_record *record)
 {
-    od_kmp_task *task = (void *)(uintptr_t)record->task;
-    if (record->watched)
-        od_task_set_destructor(task, record->destructor ? record->destructor : od_destroy_nothing);
+    if (record->destructor)
+        od_task_set_destructor((void *)(uintptr_t)record->task, record->destructor);
 }

@@ -41,7 +41,7 @@ static int32_t gate_trampoline(int32_t gtid, void *task)
     od_uses uses = {0};
     od_gate *gate = ((gate_task *)task)->gate;
     od_record *record = gate->record;
-    od_task_set_destructor(task, od_destroy_nothing);
+    od_task_set_destructor(task, od_do_nothing);
     od_detach_task_begins();
     if (od_runtime_ending()) {
         od_detached_leave(gate->detached);

@@ -121,7 +121,7 @@ static od_task_entry take_destructor(const od_record *record)
     if (!(record->flags & OD_TASK_DESTRUCTORS))
         return NULL;
     od_task_entry destructor = (od_task_entry)(uintptr_t)task->destructor;
-    od_task_set_destructor(task, od_destroy_nothing);
+    od_task_set_destructor(task, od_do_nothing);
     return destructor;
 }
 
@@ -374,7 +374,7 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
     int32_t destroyed = od_task_destroyed(given);
     void *task = made.task = REAL(__kmpc_omp_task_alloc)(ident, gtid, destroyed, size, shareds, entry);
     if (destroyed != given)
-        od_task_set_destructor(task, od_destroy_nothing);
+        od_task_set_destructor(task, od_do_nothing);
     OD_TSAN_ACQUIRE(task); /* libomp has given out the memory of a task that has ended */
     od_self.detachable = detach ? task : NULL;
     od_self.family.has_children |= detach;

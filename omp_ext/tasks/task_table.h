@@ -37,8 +37,7 @@ typedef struct od_record {
     od_node pending;           /* in the list of those that have not run */
     struct od_gate *gate;      /* of a host task that is given a reservation (reservation.h), or NULL */
     int32_t flags;             /* of its allocation, as the program has asked for it */
-    bool watched;              /* it has a destructor of ours (discarded.c), */
-    od_task_entry destructor;  /* and this one of the program's, or NULL */
+    od_task_entry destructor;  /* the program's, or none that does anything, while it has ours (discarded.c); or NULL */
     od_depend *depends;        /* malloc'ed copy, with room for one more */
     int32_t ndepends;
     struct od_record *next;

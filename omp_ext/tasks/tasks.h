@@ -21,7 +21,6 @@ void od_task_host_access(const od_depend *depends, int32_t ndepends);
 
 /* Where libomp may discard tasks (discarded.c): the flags with which one is allocated; it needs a destructor then. */
 int32_t od_task_destroyed(int32_t flags);
-int32_t od_destroy_nothing(int32_t gtid, void *task);
 void od_task_set_destructor(od_kmp_task *task, od_task_entry destructor);
 /* The task is about to be given to libomp: its record is discarded with it. */
 void od_task_watch(od_record *record);

@@ -9,13 +9,6 @@
 
 #include <string.h>
 
-static int32_t do_nothing(int32_t gtid, void *task)
-{
-    (void)gtid;
-    (void)task;
-    return 0;
-}
-
 static uint64_t *moved(uint64_t *bound, const void *from, void *to)
 {
     return (uint64_t *)(void *)((char *)to + ((char *)bound - (const char *)from));
@@ -46,8 +39,8 @@ static loop uncounted(od_ident *ident, int32_t gtid, loop l, duplicator duplicat
     if (duplicate)
         duplicate(copy, given, 0);
     else if (made.flags & OD_TASK_DESTRUCTORS)
-        given->destructor = (void *)(uintptr_t)do_nothing;
-    given->entry = do_nothing;
+        given->destructor = (void *)(uintptr_t)od_do_nothing;
+    given->entry = od_do_nothing;
     return (loop){copy, moved(l.lower, given, copy), moved(l.upper, given, copy), given, own};
 }
 

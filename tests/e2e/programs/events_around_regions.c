@@ -21,6 +21,17 @@ static void fulfil(omp_event_handle_t event, int kind)
         omp_fulfill_event(event);
 }
 
+/* A task that waits for the event, and a target task behind it. */
+static omp_event_handle_t expect(double *x)
+{
+    omp_event_handle_t event = (omp_event_handle_t)0;
+#pragma omp task detach(event) depend(out : x[4])
+    x[4] = 3;
+#pragma omp target nowait depend(inout : x[4]) map(tofrom : x[4 : 4])
+    x[4] *= 7;
+    return event;
+}
+
 static void innermost(omp_event_handle_t event, double *x, int kind)
 {
 #pragma omp parallel num_threads(1)
@@ -45,11 +56,7 @@ static void regions(double *x, int kind)
 {
 #pragma omp parallel num_threads(1)
     {
-        omp_event_handle_t event;
-#pragma omp task detach(event) depend(out : x[4])
-        x[4] = 3;
-#pragma omp target nowait depend(inout : x[4]) map(tofrom : x[4 : 4])
-        x[4] *= 7;
+        omp_event_handle_t event = expect(x);
         if (kind & BEFORE)
             fulfil(event, kind);
 #pragma omp parallel num_threads(1)
@@ -72,11 +79,7 @@ static void later(double *x)
 {
 #pragma omp parallel num_threads(1)
     {
-        omp_event_handle_t event;
-#pragma omp task detach(event) depend(out : x[4])
-        x[4] = 3;
-#pragma omp target nowait depend(inout : x[4]) map(tofrom : x[4 : 4])
-        x[4] *= 7;
+        omp_event_handle_t event = expect(x);
 #pragma omp parallel num_threads(1)
         {
 #pragma omp taskwait

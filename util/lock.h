@@ -17,6 +17,7 @@
 typedef enum od_lock_rank {
     /* Held while libomptarget is called, or bytes are copied: */
     OD_LOCK_REDUCTION, /* omp_ext/tasks/reduction.c: one kernel at a time adds to a reduction */
+    OD_LOCK_COPIES,    /* omp_ext/tasks/launch/outside.c: one kernel at a time uses copies */
     OD_LOCK_LENDING,   /* omp_ext/hooks/lend.c: one construct at a time borrows replicas */
     OD_LOCK_RELOCATE,  /* omp_ext/maps/structs/relocate.c: pointers are written on one device */
     OD_LOCK_ASKING,    /* omp_ext/runtime/transfers.c: one device is asked whether it answers */

@@ -22,10 +22,16 @@
 /* libomptarget knows one association per address: one construct at a time. Held while it runs. */
 static od_lock lending = OD_LOCK_OF(OD_LOCK_LENDING);
 
+/* An access of the job. */
+typedef struct replica {
+    void *at;     /* on the construct's device */
+    char *before; /* malloc'ed: `at` is a copy, which began as this */
+} replica;
+
 struct od_lent {
     od_job *job;
     int place, device; /* the data's, OpenMP's number of the construct's */
-    void *address[];   /* of each of the job's accesses on `device` */
+    replica replica[];
 };
 
 /* --- what the list names -------------------------------------------------- */
@@ -104,30 +110,42 @@ static void *source_of(const od_lent *lent, uint32_t i, int *device)
     return address;
 }
 
+static replica copy_of(void *source, int from, size_t size, int device)
+{
+    const int host = REAL(omp_get_initial_device)();
+    replica copy = {od_runtime_target_alloc(size, device), od_alloc(size)};
+    od_launch_copy_bytes(copy.before, host, source, from, size);
+    if (copy.at)
+        od_launch_copy_bytes(copy.at, device, copy.before, host, size);
+    return copy;
+}
+
 static void lend(od_lent *lent, uint32_t i)
 {
     const od_datum *d = lent->job->task.access[i].datum;
     int from;
-    void *source = source_of(lent, i, &from), *address = source;
-    if (from != lent->device)
-        address = od_runtime_target_alloc(d->size, lent->device);
-    bool there = address == source ||
-                 (address && !REAL(omp_target_memcpy)(address, source, d->size, 0, 0, lent->device, from));
-    if (!there || REAL(omp_target_associate_ptr)((void *)d->base, address, d->size, 0, lent->device))
+    void *source = source_of(lent, i, &from);
+    replica r = from == lent->device ? (replica){source, NULL} : copy_of(source, from, d->size, lent->device);
+    if (!r.at || REAL(omp_target_associate_ptr)((void *)d->base, r.at, d->size, 0, lent->device))
         od_fatal("no device memory for the data of a region beside others that are libomptarget's");
-    lent->address[i] = address;
+    lent->replica[i] = r;
 }
 
 static void take_back(od_lent *lent, uint32_t i)
 {
     const od_datum *d = lent->job->task.access[i].datum;
+    const replica *r = &lent->replica[i];
     int from;
     void *source = source_of(lent, i, &from);
     REAL(omp_target_disassociate_ptr)((void *)d->base, lent->device);
-    if (source == lent->address[i])
+    if (!r->before)
         return;
-    REAL(omp_target_memcpy)(source, lent->address[i], d->size, 0, 0, from, lent->device);
-    REAL(omp_target_free)(lent->address[i], lent->device);
+    char *after = od_alloc(d->size);
+    od_launch_copy_bytes(after, REAL(omp_get_initial_device)(), r->at, lent->device, d->size);
+    od_launch_merge(source, from, r->before, after, d->size);
+    REAL(omp_target_free)(r->at, lent->device);
+    free(r->before);
+    free(after);
 }
 
 static bool is_in_region(uintptr_t address, bool *shown)
@@ -159,7 +177,7 @@ static od_lent *lend_all(const od_map_args *ranges, int device)
 {
     int place;
     od_job *job = acquire(ranges, device, &place);
-    od_lent *lent = od_alloc(sizeof *lent + job->task.naccess * sizeof *lent->address);
+    od_lent *lent = od_alloc(sizeof *lent + job->task.naccess * sizeof *lent->replica);
     *lent = (od_lent){job, place, device};
     od_lock_take(&lending);
     for (uint32_t i = 0; i < job->task.naccess; i++)

@@ -123,24 +123,6 @@ static char *address_of(const od_datum *d, int place, uintptr_t begin, int *devi
     return base + (begin - d->base);
 }
 
-static void copy(void *to, int to_device, const void *from, int from_device, size_t bytes)
-{
-    if (REAL(omp_target_memcpy)(to, from, bytes, 0, 0, to_device, from_device))
-        od_fatal("a copy between devices has failed");
-}
-
-static void copy_changes(char *to, int device, const char *before, const char *after, size_t bytes)
-{
-    for (size_t from = 0, end; from < bytes; from = end) {
-        while (from < bytes && before[from] == after[from])
-            from++;
-        for (end = from; end < bytes && before[end] != after[end];)
-            end++;
-        if (from < end)
-            copy(to + from, device, after + from, REAL(omp_get_initial_device)(), end - from);
-    }
-}
-
 typedef struct visit {
     const image *image;
     od_span piece; /* of it */
@@ -155,9 +137,9 @@ static void move_piece(const od_datum *d, int place, void *arg)
     int device;
     char *there = address_of(d, place, v->piece.begin, &device);
     if (v->mode & OD_WRITE)
-        copy_changes(there, device, m->before + at, m->after + at, bytes);
+        od_launch_merge(there, device, m->before + at, m->after + at, bytes);
     else
-        copy(m->before + at, REAL(omp_get_initial_device)(), there, device, bytes);
+        od_launch_copy_bytes(m->before + at, REAL(omp_get_initial_device)(), there, device, bytes);
 }
 
 /* False: it lies in other data by now. */
@@ -213,7 +195,7 @@ static bool run_kernel(const beside *b, int device)
     bool done = !od_launch_run_moved(b->launch, moved, device);
     for (size_t j = 0; j < b->nimages && done; j++) {
         const image *m = &b->images[j];
-        copy(m->after, REAL(omp_get_initial_device)(), m->copy, device, bytes_of(m));
+        od_launch_copy_bytes(m->after, REAL(omp_get_initial_device)(), m->copy, device, bytes_of(m));
     }
     free(moved);
     return done;

@@ -358,43 +358,18 @@ bool od_launch_reaches(const od_datum *d)
     return d->region && od_devices_are_in_process();
 }
 
-/* What is named may be a part of the datum, or nothing but the pointer. */
-static void map_whole(od_kernel_args *args, uint32_t i, const od_access *access)
+int od_launch_run_at(const od_launch *launch, const od_access *access, void *const *at, int device)
 {
-    char *contents = od_launch_host_contents(access->datum);
-    args->bases[i] = contents + ((uintptr_t)args->bases[i] - access->datum->base);
-    args->begins[i] = contents;
-    args->sizes[i] = (int64_t)access->datum->size;
-    args->types[i] &= ~(OD_MAP_FROM | OD_MAP_ALWAYS | OD_MAP_PRESENT | OD_MAP_HOLD);
-    args->types[i] |= OD_MAP_TO | ((access->mode & OD_WRITE) ? OD_MAP_FROM : 0);
-}
-
-/* Data of regions, where their contents are in host memory; parts, where page faults bring them. */
-static void map_regions_data(od_kernel_args *args, const int32_t *access_of, const od_access *access)
-{
-    od_runtime_lock();
-    for (uint32_t i = 0; i < args->count; i++) {
-        const od_access *a = access_of[i] >= 0 ? &access[access_of[i]] : NULL;
-        if (!a || !a->datum->region)
-            continue;
-        if (a->datum->window) {
-            uintptr_t shift = (uintptr_t)args->bases[i] - a->datum->base;
-            make_literal(args, i, (uintptr_t)od_runtime_address_outside(a->datum) + shift);
-            continue;
-        }
-        map_whole(args, i, a);
-        if (od_launch_reaches(a->datum))
-            make_literal(args, i, (uintptr_t)args->bases[i]);
-    }
-    od_runtime_unlock();
-}
-
-int od_launch_as_written(const od_launch *launch, const od_access *access, int64_t device)
-{
+    const od_structs *structs = launch->call.structs;
     od_kernel_args args = copy_to_rewrite(launch);
-    args.count -= launch->hidden;
+    for (uint32_t i = 0; i < args.count; i++) {
+        int32_t j = launch->access_of[i];
+        if (j >= 0 && at[j])
+            make_literal(&args, i, (uintptr_t)at[j] + ((uintptr_t)args.bases[i] - access[j].datum->base));
+    }
+    od_structs_fill_copies(structs, &args, launch->access_of, access, at, device);
+    args.count -= launch->hidden + od_structs_hidden(structs);
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    map_regions_data(&args, launch->access_of, access);
     return od_launch_carry_out(&launch->call, device, &args, NULL);
 }
 
@@ -405,21 +380,6 @@ int od_launch_run_moved(const od_launch *launch, const uintptr_t *moved, int dev
         if (launch->access_of[i] >= 0)
             make_literal(&args, i, (uintptr_t)args.bases[i] + moved[launch->access_of[i]]);
     args.count -= launch->hidden;
-    args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
-    return od_launch_carry_out(&launch->call, device, &args, NULL);
-}
-
-int od_launch_run_copies(const od_launch *launch, const od_access *access, void *const *copy, int device)
-{
-    const od_structs *structs = launch->call.structs;
-    od_kernel_args args = copy_to_rewrite(launch);
-    for (uint32_t i = 0; i < args.count; i++) {
-        int32_t j = launch->access_of[i];
-        if (j >= 0)
-            make_literal(&args, i, (uintptr_t)copy[j] + ((uintptr_t)args.bases[i] - access[j].datum->base));
-    }
-    od_structs_fill_copies(structs, &args, launch->access_of, access, copy, device);
-    args.count -= launch->hidden + od_structs_hidden(structs);
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
     return od_launch_carry_out(&launch->call, device, &args, NULL);
 }

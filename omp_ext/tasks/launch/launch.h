@@ -22,15 +22,22 @@ int od_launch_place(const od_launch *launch, const od_access *access, uint32_t n
 /* The device's kernels can use the datum's contents where they are in host memory: it is in a region, so nothing else
  * does, and the device's memory is the process's own. */
 bool od_launch_reaches(const od_datum *d);
-/* Carries out a launch whose data are on no device on OpenMP's device: libomptarget copies, data of regions from and to
- * where they are spilled, but for those that the kernel reaches there. */
-int od_launch_as_written(const od_launch *launch, const od_access *access, int64_t device);
-/* Likewise on copies of the data that are on OpenMP's device already, copy[i] of access[i]. */
-int od_launch_run_copies(const od_launch *launch, const od_access *access, void *const *copy, int device);
+/* Carries out a launch whose data are on no device of ours on OpenMP's device, where at[i] is what its kernel uses as
+ * access[i]; NULL: what libomptarget makes of the map list. */
+int od_launch_run_at(const od_launch *launch, const od_access *access, void *const *at, int device);
 /* Likewise without structs: access i is moved[i] behind where it is in the program's memory. */
 int od_launch_run_moved(const od_launch *launch, const uintptr_t *moved, int device);
 /* Where the contents of a datum are while it is on no device. Locked. */
 char *od_launch_host_contents(const od_datum *d);
+
+/* Copies between devices, by OpenMP's numbers. */
+void od_launch_copy_bytes(void *to, int to_device, const void *from, int from_device, size_t bytes);
+/* What has been done to a copy goes to where it was made from, byte by byte: others may have written to the rest
+ * meanwhile. `before`, `after`: host memory. */
+void od_launch_merge(char *to, int device, const char *before, const char *after, size_t bytes);
+/* The next bytes that differ, as offsets; empty, at the end: there are none. */
+od_span od_launch_next_change(const char *before, const char *after, od_span range);
+
 /* Internal control variables of a task that a kernel on a host device may set. */
 typedef struct od_icvs {
     int threads, thread_limit, dynamic, active_levels, schedule, chunk; /* all 0: none are kept */

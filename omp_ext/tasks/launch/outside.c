@@ -8,10 +8,12 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/faults.h"
 #include "omp_ext/process/memory.h"
+#include "util/lock.h"
 #include "util/log.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool od_launch_has_parts(const od_task *task)
 {
@@ -57,21 +59,24 @@ static unsigned device_outside_pool(const od_job *job)
     return device == OD_NOWHERE ? 0 : (unsigned)device;
 }
 
-/* A launch for which there is no memory ends the process, by libomptarget's rules. */
-static bool has_memory(const od_job *job, int device)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < job->task.naccess; i++)
-        bytes += od_launch_reaches(job->task.access[i].datum) ? 0 : job->task.access[i].datum->size;
-    void *probe = bytes ? od_runtime_target_alloc(bytes, device) : NULL;
-    if (probe)
-        REAL(omp_target_free)(probe, device);
-    return probe || !bytes;
-}
+/* --- what its kernel uses as its data ------------------------------------------- */
 
-static int initial_device(void)
+/* Of each access. All malloc'ed. */
+typedef struct stand_ins {
+    bool *copies;  /* it is a copy */
+    char **before; /* what that began as, malloc'ed */
+    void **at;     /* on the kernel's device; NULL: libomptarget maps it */
+} stand_ins;
+
+/* Pointers in them lead to each other, and nobody looks at those in a spill area. */
+static bool reaches_all(const od_task *task)
 {
-    return REAL(omp_get_initial_device)();
+    bool all = true;
+    od_runtime_lock();
+    for (uint32_t i = 0; i < task->naccess; i++)
+        all &= od_launch_reaches(task->access[i].datum) && od_datum_is_spilled(task->access[i].datum);
+    od_runtime_unlock();
+    return all;
 }
 
 static char *host_contents(const od_datum *d)
@@ -82,66 +87,132 @@ static char *host_contents(const od_datum *d)
     return contents;
 }
 
-/* In memory beside the pool; parts are there already. NULL: there is none. */
-static void *copy_to_device(const od_access *access, int device)
+static int initial_device(void)
 {
-    const od_datum *d = access->datum;
-    if (d->window)
-        return od_runtime_address_outside(d);
-    void *copy = od_runtime_target_alloc(d->size, device);
-    int failed = copy ? REAL(omp_target_memcpy)(copy, host_contents(d), d->size, 0, 0, device, initial_device()) : 0;
-    if (failed)
-        REAL(omp_target_free)(copy, device);
-    return failed ? NULL : copy;
+    return REAL(omp_get_initial_device)();
+}
+
+/* False: there is no memory. */
+static bool make_copy(const stand_ins *s, uint32_t i, const od_datum *d, int device)
+{
+    s->before[i] = od_malloc(d->size);
+    s->at[i] = s->before[i] ? od_runtime_target_alloc(d->size, device) : NULL;
+    if (!s->at[i])
+        return false;
+    memcpy(s->before[i], host_contents(d), d->size);
+    return !REAL(omp_target_memcpy)(s->at[i], s->before[i], d->size, 0, 0, device, initial_device());
+}
+
+/* In memory beside the pool; parts are there already. */
+static bool find(const stand_ins *s, const od_job *job, int device)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < job->task.naccess; i++) {
+        const od_datum *d = job->task.access[i].datum;
+        if (s->copies[i])
+            ok = make_copy(s, i, d, device);
+        else if (d->window)
+            s->at[i] = od_runtime_address_outside(d);
+        else if (od_launch_reaches(d))
+            s->at[i] = host_contents(d);
+    }
+    return ok;
 }
 
 /* Attached pointers keep the host's values; in a spill area nobody looks at them. */
-static void copy_home(const od_datum *d, const void *copy, int device)
+static void deliver(const od_datum *d, const char *before, const char *after)
 {
     od_runtime_lock();
-    bool lands = !od_datum_is_spilled(d) && od_attachments_overlap(od_datum_attachments(d), d->base, d->size);
+    char *to = od_launch_host_contents(d);
+    const od_attachments *attached = od_datum_is_spilled(d) ? NULL : od_datum_attachments(d);
+    bool around = od_attachments_overlap(attached, d->base, d->size);
+    od_span changed = {around ? 0 : d->size, d->size};
+    while ((changed = od_launch_next_change(before, after, (od_span){changed.begin, d->size})).begin < d->size) {
+        size_t bytes = changed.end - changed.begin;
+        od_attachments_deliver(attached, d->base + changed.begin, bytes, after + changed.begin);
+        changed.begin = changed.end;
+    }
     od_runtime_unlock();
-    char *to = lands ? od_alloc(d->size) : host_contents(d);
-    if (REAL(omp_target_memcpy)(to, copy, d->size, 0, 0, initial_device(), device))
-        od_fatal("a copy from a device has failed");
-    if (!lands)
-        return;
-    od_runtime_lock();
-    od_attachments_deliver(od_datum_attachments(d), d->base, d->size, to);
-    od_runtime_unlock();
-    free(to);
+    if (!around)
+        od_launch_merge(to, initial_device(), before, after, d->size);
 }
 
-static void drop_copy(const od_access *access, void *copy, int device, bool done)
+static void copy_home(const stand_ins *s, uint32_t i, const od_datum *d, int device)
 {
-    if (access->datum->window)
-        return;
-    if (done && (access->mode & OD_WRITE))
-        copy_home(access->datum, copy, device);
-    REAL(omp_target_free)(copy, device);
+    char *after = od_alloc(d->size);
+    od_launch_copy_bytes(after, initial_device(), s->at[i], device, d->size);
+    deliver(d, s->before[i], after);
+    free(after);
 }
 
-/* Structs lead to other data: with copies of all of them. False: there is no memory, or the kernel has failed. */
-static bool run_copies(const od_job *job, int device)
+static void let_go(const stand_ins *s, uint32_t i, int device)
 {
-    uint32_t n = job->task.naccess, made = 0;
-    void **copy = od_calloc(n + 1, sizeof *copy);
-    while (copy && made < n && (copy[made] = copy_to_device(&job->task.access[made], device)))
-        made++;
-    bool done = copy && made == n && !od_launch_run_copies(&job->launch, job->task.access, copy, device);
-    for (uint32_t i = 0; i < made; i++)
-        drop_copy(&job->task.access[i], copy[i], device, done);
-    free(copy);
+    if (s->before[i] && s->at[i])
+        REAL(omp_target_free)(s->at[i], device);
+    free(s->before[i]);
+}
+
+/* A launch for which there is no memory ends the process, by libomptarget's rules. */
+static bool has_memory(const stand_ins *s, const od_job *job, int device)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < job->task.naccess; i++)
+        bytes += s->at[i] ? 0 : job->task.access[i].datum->size;
+    void *probe = bytes ? od_runtime_target_alloc(bytes, device) : NULL;
+    if (probe)
+        REAL(omp_target_free)(probe, device);
+    return probe || !bytes;
+}
+
+/* --- the kernel ------------------------------------------------------------------ */
+
+/* Two that use copies may add to the same sum: one after the other. */
+static od_lock turn = OD_LOCK_OF(OD_LOCK_COPIES);
+
+/* Whether any of them is a copy. */
+static bool choose_copies(const stand_ins *s, const od_job *job)
+{
+    bool structs = job->launch.call.structs, in_place = !structs || reaches_all(&job->task), any = false;
+    for (uint32_t i = 0; i < job->task.naccess; i++) {
+        const od_datum *d = job->task.access[i].datum;
+        bool is_there = d->window || (in_place && od_launch_reaches(d));
+        s->copies[i] = !is_there && (structs || d->region);
+        any |= s->copies[i];
+    }
+    return any;
+}
+
+/* False: there is no memory, or the kernel has failed. */
+static bool run_with(const stand_ins *s, const od_job *job, int device)
+{
+    const od_access *access = job->task.access;
+    bool done = find(s, job, device) && has_memory(s, job, device) &&
+                !od_launch_run_at(&job->launch, access, s->at, device);
+    for (uint32_t i = 0; i < job->task.naccess; i++) {
+        if (done && s->copies[i] && (access[i].mode & OD_WRITE))
+            copy_home(s, i, access[i].datum, device);
+        let_go(s, i, device);
+    }
     return done;
 }
 
 static bool run_on(const od_job *job, int device)
 {
+    uint32_t n = job->task.naccess;
     if (od_launch_has_parts(&job->task) && !od_runtime_guards_parts())
         return false;
-    if (job->launch.call.structs)
-        return run_copies(job, device);
-    return has_memory(job, device) && !od_launch_as_written(&job->launch, job->task.access, device);
+    stand_ins s = {od_alloc_zeroed(n + 1, sizeof *s.copies), od_alloc_zeroed(n + 1, sizeof *s.before),
+                   od_alloc_zeroed(n + 1, sizeof *s.at)};
+    bool has_copies = choose_copies(&s, job);
+    if (has_copies)
+        od_lock_take(&turn);
+    bool done = run_with(&s, job, device);
+    if (has_copies)
+        od_lock_give(&turn);
+    free(s.copies);
+    free(s.before);
+    free(s.at);
+    return done;
 }
 
 /* Of its parts page faults bring what it touches. Which device it is does not matter, where one still runs kernels. */

@@ -40,6 +40,7 @@ static void begin(od_member *member, od_team *team, unsigned nthreads)
 }
 
 static void (*synchronise)(void);
+static void await_orphans(od_ident *ident, od_member *member, unsigned orphaning);
 
 void od_detach_at_thread_end(void (*function)(void))
 {
@@ -53,6 +54,7 @@ static void end_root(void *arg)
     if (!root.team || od_runtime_ended())
         return;
     od_detach_await_children(NULL);
+    await_orphans(NULL, &root, 0);
     REAL(__kmpc_omp_taskwait)(NULL, REAL(__kmpc_global_thread_num)(NULL));
     synchronise();
     od_team_settle(root.team);
@@ -133,6 +135,7 @@ od_detached od_detached_join(bool programs)
     if (!parent)
         return (od_detached){0};
     od_team *team = parent->member->team;
+    parent->has_had_any = true;
     atomic_fetch_add_explicit(od_children_count(&parent->children, programs), 1, memory_order_relaxed);
     if (parent->group)
         atomic_fetch_add_explicit(od_children_count(&parent->group->children, programs), 1, memory_order_relaxed);
@@ -149,15 +152,9 @@ bool od_detach_in_group(void)
     return parent && parent->group && parent_now();
 }
 
-static bool are_complete(const od_children *children)
-{
-    return !atomic_load_explicit(&children->pending, memory_order_acquire) &&
-           !atomic_load_explicit(&children->events, memory_order_acquire);
-}
-
 static bool has_children(const od_parent *parent)
 {
-    return !are_complete(&parent->children);
+    return !od_children_are_complete(&parent->children);
 }
 
 bool od_detach_group_waits(void)
@@ -192,10 +189,8 @@ void od_detached_complete(od_detached task)
 {
     od_member *creator = task.creator ? task.creator->member : NULL;
     bool may_emit = !creator || (is_of_my_team(task.creator) && may_report_now());
-    if (creator && task.event && !od_runtime_ended() && !may_emit) {
-        od_team_post(creator, task);
+    if (creator && task.event && !od_runtime_ended() && !may_emit && od_team_post(creator, task))
         return;
-    }
     bool was = od_thread_at_scheduling_point(false);
     od_detached_report(task);
     od_thread_at_scheduling_point(was);
@@ -205,7 +200,12 @@ void od_detached_complete(od_detached task)
 
 static bool have_left(const od_goal *goal)
 {
-    return are_complete(goal->children);
+    return od_children_are_complete(goal->children);
+}
+
+static bool have_no_more_orphans(const od_goal *goal)
+{
+    return atomic_load(&goal->member->orphaning) <= goal->orphaning;
 }
 
 static bool have_arrived(const od_goal *goal)
@@ -226,8 +226,16 @@ static void await(od_ident *ident, od_member *member, const od_children *childre
         od_team_wait(member, ident, &goal);
 }
 
+/* Until of the member's explicit tasks at most so many have ended before their children. */
+static void await_orphans(od_ident *ident, od_member *member, unsigned orphaning)
+{
+    od_goal goal = {.reached = have_no_more_orphans, .member = member, .orphaning = orphaning};
+    if (!have_no_more_orphans(&goal))
+        od_team_wait(member, ident, &goal);
+}
+
 /* To libomp, regions of one thread inside each other have one task. The task around a region, where it is of one of
- * these and we know it; no further out than an explicit task: children of what is around that may wait for it. */
+ * these and we know it. */
 static od_parent *parent_around(const od_member *member)
 {
     od_member *outer = member->outer;
@@ -236,20 +244,30 @@ static od_parent *parent_around(const od_member *member)
     return around && around->member->nthreads == 1 && around->member != &root ? around : NULL;
 }
 
-static bool is_in_task(const od_member *member)
+/* An explicit task around it that is around no region outside of it: children of what is further out may wait for that
+ * task. */
+static bool is_first_in_task(const od_member *member)
 {
-    return member->interrupted || member->in_task;
+    return member->interrupted || (member->in_task && !(member->outer && member->outer->in_task));
+}
+
+/* The next of these tasks, from the region's member outwards; NULL: there are no more. */
+static od_parent *next_around(const od_member **at)
+{
+    od_parent *around = NULL;
+    while (*at && (*at)->nthreads == 1 && !around) {
+        const od_member *m = *at;
+        around = parent_around(m);
+        *at = is_first_in_task(m) ? NULL : m->outer;
+    }
+    return around;
 }
 
 /* For the children of these libomp waits, too: unless they wait for the program. */
 static void finish_around(od_ident *ident)
 {
-    bool in_task = false;
-    for (const od_member *m = od_member_self; m && m->nthreads == 1 && !in_task; m = m->outer) {
-        od_parent *around = parent_around(m);
-        in_task = is_in_task(m);
-        if (!around)
-            continue;
+    const od_member *at = od_member_self;
+    for (od_parent *around; (around = next_around(&at));) {
         while (od_team_pass_on(around->member))
             continue;
         if (!atomic_load(&around->children.events))
@@ -259,12 +277,9 @@ static void finish_around(od_ident *ident)
 
 static bool expects_around(const od_member *member)
 {
-    bool any = false, in_task = false;
-    for (const od_member *m = member; m && m->nthreads == 1 && !in_task && !any; m = m->outer) {
-        const od_parent *around = parent_around(m);
-        in_task = is_in_task(m);
-        any = around && atomic_load(&around->children.events);
-    }
+    bool any = false;
+    for (od_parent *around; !any && (around = next_around(&member));)
+        any = atomic_load(&around->children.events);
     return any;
 }
 
@@ -273,7 +288,7 @@ static bool expects_around(const od_member *member)
 static bool expects_events(const od_member *member)
 {
     const od_parent *parent = parent_now();
-    if (!parent || parent->task) /* explicit tasks do not count theirs (events.c) */
+    if (!parent) /* nobody counts them */
         return atomic_load(&od_events_expected) > 0;
     return atomic_load(&parent->children.events) || expects_around(member);
 }
@@ -284,11 +299,22 @@ static bool is_in_implicit_task(void)
     return member && !od_self.family.parent && (member->in_task || !REAL(omp_in_explicit_task)());
 }
 
-void od_parent_begin(od_parent *parent, int32_t gtid)
+od_parent *od_parent_begin(int32_t gtid)
 {
     od_member *member = od_member_begun();
-    bool elsewhere = member && od_member_is_elsewhere(member);
-    *parent = (od_parent){.member = member, .task = current_task(gtid), .elsewhere = elsewhere};
+    od_parent *parent = od_alloc(sizeof *parent);
+    *parent = (od_parent){.member = member,
+                          .task = current_task(gtid),
+                          .elsewhere = od_member_is_elsewhere(member),
+                          .was_inside = atomic_load(&member->inside)};
+    od_member_go_inside(member, false);
+    return parent;
+}
+
+bool od_parent_awaits_program(void)
+{
+    const od_parent *parent = parent_now();
+    return parent && atomic_load(&parent->children.events);
 }
 
 static void await_children(od_ident *ident)
@@ -313,8 +339,10 @@ bool od_detach_is_beside_events(void)
 void od_detach_await_group(od_ident *ident)
 {
     od_parent *parent = parent_now();
-    if (parent && parent->group && !od_self.kernels)
-        await(ident, parent->member, &parent->group->children);
+    if (!parent || !parent->group || od_self.kernels)
+        return;
+    await(ident, parent->member, &parent->group->children);
+    await_orphans(ident, parent->member, parent->group->orphaning);
 }
 
 void od_detach_begin_group(void)
@@ -325,6 +353,7 @@ void od_detach_begin_group(void)
         return;
     od_taskgroup *group = od_alloc_zeroed(1, sizeof *group);
     group->outer = parent->group;
+    group->orphaning = atomic_load(&parent->member->orphaning);
     parent->group = group;
 }
 
@@ -409,6 +438,14 @@ void od_detach_pass_on(void)
         continue;
 }
 
+od_member *od_detach_go_inside(void)
+{
+    od_member *member = od_self.kernels ? NULL : od_member_now();
+    if (member)
+        od_member_go_inside(member, true);
+    return member;
+}
+
 /* --- regions ---------------------------------------------------------------------- */
 
 enum { KNOWN_REGIONS = 1024 };
@@ -453,6 +490,7 @@ void od_member_begin(od_member *member, od_team *team, int32_t number)
 void od_member_end(od_ident *ident, od_member *member)
 {
     await(ident, member, &member->implicit.children);
+    await_orphans(ident, member, 0);
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         od_team_settle(member->team);
     od_self.family.parent = member->interrupted;
@@ -523,8 +561,11 @@ static bool await_own(od_ident *ident, int32_t gtid)
         return false;
     if (od_serial_is_alone()) {
         finish_around(ident);
-        if (od_member_now()) /* also outside of all regions */
-            finish_alone(ident, gtid, od_member_now());
+        od_member *now = od_member_now(); /* also outside of all regions */
+        if (now) {
+            finish_alone(ident, gtid, now);
+            await_orphans(ident, now, 0);
+        }
         if (!od_member_self || !expects_events(od_member_self))
             od_serial_before_barrier(ident, gtid);
         return false;
@@ -533,6 +574,7 @@ static bool await_own(od_ident *ident, int32_t gtid)
         return false;
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed)) {
         await(ident, member, &member->implicit.children);
+        await_orphans(ident, member, 0);
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
     return true;

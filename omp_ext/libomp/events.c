@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Events of the program's own detached tasks. A thread that waits in omp_ext/libomp/team.h does not look into the
- * queues where libomp puts the rest of such a task's completion when another thread fulfils its event. So children of
- * implicit tasks are counted and completed like ours (detach.h). A child of an explicit task may have to outlive it:
- * its event goes to whoever waits in the team, or else to libomp, and then the team is notified that there is something
- * to look for.
+ * queues where libomp puts the rest of such a task's completion when another thread fulfils its event. So these tasks
+ * are counted and completed like ours (detach.h). Where the task that creates one is not known, its event goes to
+ * whoever waits in the team, or else to libomp, and then the team is notified that there is something to look for.
  */
 #include "omp_ext/libomp/events.h"
 
@@ -36,9 +35,7 @@ static event **bucket_of(const void *handle)
 static void add(void *handle)
 {
     event *e = od_alloc(sizeof *e);
-    *e = (event){.team = od_member_begun()->team};
-    if (!REAL(omp_in_explicit_task)())
-        e->task = od_detached_join(true);
+    *e = (event){.team = od_member_begun()->team, .task = od_detached_join(true)};
     e->task.event = handle;
     od_lock_take(&lock);
     event **bucket = bucket_of(handle);

@@ -118,8 +118,9 @@ void od_team_pass_news(od_team *team)
         od_team_note_task(team);
 }
 
-/* The last one under the lock: with it, what is counted may end. */
-void od_children_leave(atomic_uint *count, od_member *member)
+/* One less; whoever waits for the last one is woken. That one under the lock: with it, what is counted may end.
+ * `parent`: frees itself with it where it has ended before; or NULL. */
+static void leave(atomic_uint *count, od_member *member, od_parent *parent)
 {
     od_team *team = member->team;
     unsigned n = atomic_load_explicit(count, memory_order_relaxed);
@@ -128,19 +129,23 @@ void od_children_leave(atomic_uint *count, od_member *member)
             return;
     od_lock_take(&team->lock);
     atomic_fetch_sub(count, 1);
+    bool is_orphans = parent && parent->has_ended && od_children_are_complete(&parent->children);
+    if (is_orphans)
+        atomic_fetch_sub(&member->orphaning, 1);
     od_member_wake(member);
     od_lock_give(&team->lock);
+    if (is_orphans)
+        free(parent);
 }
 
 void od_detached_leave(od_detached task)
 {
     if (!task.creator)
         return;
-    od_member *member = task.creator->member;
+    od_parent *parent = task.creator;
     if (task.group)
-        od_children_leave(od_children_count(&task.group->children, task.is_programs), member);
-    /* last: the member may end now */
-    od_children_leave(od_children_count(&task.creator->children, task.is_programs), member);
+        leave(od_children_count(&task.group->children, task.is_programs), parent->member, NULL);
+    leave(od_children_count(&parent->children, task.is_programs), parent->member, parent); /* then the member may end */
 }
 
 void od_detached_report(od_detached task)
@@ -192,18 +197,40 @@ static void push(od_team *team, od_detached task)
     atomic_store(&team->nposted, n + 1);
 }
 
-void od_team_post(od_member *creator, od_detached task)
+/* Tasks wait for their children here, not in libomp, but for orphans libomp's waits may be. */
+static bool nobody_looks(const od_member *creator, const od_detached *task)
+{
+    return task->creator->has_ended && atomic_load(&creator->inside) && !atomic_load(&creator->team->waiting);
+}
+
+bool od_team_post(od_member *creator, od_detached task)
 {
     od_team *team = creator->team;
     od_libomp_count(&od_libomp_counted.posted);
     bool keeps = creator->keeps; /* it may end as soon as the task is posted */
     od_lock_take(&team->lock);
-    push(team, task);
+    bool posted = !nobody_looks(creator, &task);
+    if (posted)
+        push(team, task);
     if (keeps)
         od_member_wake(creator);
     else
         wake_one(team);
     od_lock_give(&team->lock);
+    return posted;
+}
+
+void od_member_go_inside(od_member *member, bool inside)
+{
+    if (!inside || !atomic_load(&member->orphaning)) {
+        atomic_store(&member->inside, inside);
+        return;
+    }
+    od_lock_take(&member->team->lock);
+    atomic_store(&member->inside, true);
+    od_lock_give(&member->team->lock);
+    while (od_team_pass_on(member))
+        continue;
 }
 
 /* Who ceases to wait counts itself out before it looks for the last time: it sees the event, or is seen. */
@@ -262,6 +289,31 @@ static bool has_posted_for(const od_member *member)
         if (may_take(member, &team->posted[i]))
             return true;
     return false;
+}
+
+/* --- explicit tasks --------------------------------------------------------------- */
+
+/* False: before its children, the last of which frees it. */
+static bool has_left(od_parent *parent)
+{
+    od_team *team = parent->member->team;
+    od_lock_take(&team->lock);
+    bool complete = od_children_are_complete(&parent->children);
+    parent->has_ended = !complete;
+    if (!complete)
+        atomic_fetch_add(&parent->member->orphaning, 1);
+    od_lock_give(&team->lock);
+    return complete;
+}
+
+void od_parent_end(od_parent *parent)
+{
+    od_member *member = parent->member;
+    bool was_inside = parent->was_inside;
+    if (!parent->has_had_any || has_left(parent))
+        free(parent);
+    if (was_inside)
+        od_member_go_inside(member, true);
 }
 
 /* --- waiting ------------------------------------------------------------------ */

@@ -116,12 +116,11 @@ static bool call_body(od_record *record, int32_t gtid)
 /* True: its completion is the engine's. */
 static bool run(od_record *record, int32_t gtid)
 {
-    od_parent self;
     od_thread saved = od_self;
     od_entry_kind kind = record->code->kind;
     bool learns = kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_HOST;
     od_recorder_resume();
-    od_parent_begin(&self, gtid);
+    od_parent *self = od_parent_begin(gtid);
     if (!record->gate)
         od_task_host_access(record->depends, record->ndepends);
     od_self = (od_thread){.mode = OD_PLAIN,
@@ -129,7 +128,7 @@ static bool run(od_record *record, int32_t gtid)
                           .depends = record->depends,
                           .ndepends = record->ndepends,
                           .body_name = record->name,
-                          .family = {.parent = &self},
+                          .family = {.parent = self},
                           .serial_loops = saved.serial_loops,
                           .own_default_device = saved.own_default_device};
     bool completed_later = call_body(record, gtid);
@@ -137,6 +136,7 @@ static bool run(od_record *record, int32_t gtid)
         conclude(record);
     od_recorder_done(record->number);
     od_self = saved;
+    od_parent_end(self);
     return completed_later;
 }
 

@@ -41,17 +41,17 @@ static int32_t parent_trampoline(int32_t gtid, void *task)
 {
     OD_TSAN_ACQUIRE(task); /* its memory was another task's, which only libomp knows */
     od_kmp_task *t = task;
-    od_parent self;
     od_family outer = od_self.family;
     const od_entry *code = od_entry_numbered(t->part_id);
     od_detach_task_begins();
-    od_parent_begin(&self, gtid);
-    od_self.family = (od_family){.parent = &self};
+    od_parent *self = od_parent_begin(gtid);
+    od_self.family = (od_family){.parent = self};
     t->part_id = 0;
     OD_TSAN_RELEASE(task);
     ((od_task_entry)(uintptr_t)code->code)(gtid, task);
     od_task_end_family(gtid);
     od_self.family = outer;
+    od_parent_end(self);
     return 0;
 }
 
@@ -73,7 +73,6 @@ static void untrack(od_kmp_task *task)
 
 typedef struct od_undeferred {
     od_family outer; /* of the task around it */
-    od_parent self;
 } od_undeferred;
 
 /* Compiled code calls an undeferred task's entry itself. */
@@ -91,8 +90,7 @@ void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
         return;
     od_undeferred *own = od_alloc(sizeof *own);
     own->outer = od_self.family;
-    od_parent_begin(&own->self, gtid);
-    od_self.family = (od_family){.parent = &own->self, .undeferred = own};
+    od_self.family = (od_family){.parent = od_parent_begin(gtid), .undeferred = own};
 }
 
 void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
@@ -103,8 +101,10 @@ void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
     }
     od_undeferred *own = od_self.kernels ? NULL : od_self.family.undeferred;
     if (own) {
+        od_parent *self = od_self.family.parent;
         od_task_end_family(gtid);
         od_self.family = own->outer;
+        od_parent_end(self);
         free(own);
     }
     OD_PROGRAM_CALL;

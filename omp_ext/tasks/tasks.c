@@ -161,6 +161,9 @@ void od_task_end_family(int32_t gtid)
 {
     if (!od_self.family.has_children)
         return;
+    od_detach_pass_on();
+    if (od_parent_awaits_program())
+        return;
     od_detach_await_children(NULL);
     if (od_detach_is_childless())
         return;

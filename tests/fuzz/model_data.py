@@ -50,7 +50,8 @@ class DataState:
         if entry is None and item.zero:
             below = temporary or all(other[0] < lo for other in copies.entries)
             require(below, "LIMIT: libomptarget counts an empty section in the entry behind it")
-            footprint.add("presence", array, writes=bits)  # nor may a kernel map it for a moment
+            behind = mask(lo, self.program.arrays[array].size - lo)
+            footprint.add("presence", array, writes=behind)  # nor may another thread map something there for a moment
             return
         copy_in = map_ in ("to", "tofrom") and (entry is None or item.always) and not item.zero
         if entry is None:

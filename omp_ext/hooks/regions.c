@@ -5,7 +5,7 @@
 #include "omp_ext/hooks/shown.h"
 #include "omp_ext/hooks/virtual.h"
 #include "omp_ext/libomp/thread.h"
-#include "omp_ext/maps/uses.h"
+#include "omp_ext/maps/uses/uses.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/record/record.h"

@@ -10,7 +10,7 @@
 #include "memmgr/data/attach.h"
 #include "memmgr/data/relocation.h"
 #include "omp_ext/maps/list.h"
-#include "omp_ext/maps/uses.h"
+#include "omp_ext/maps/uses/uses.h"
 
 typedef struct od_reach {
     od_map_list list; /* the construct's entries, and then one for what each pointer leads to */

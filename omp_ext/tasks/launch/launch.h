@@ -5,7 +5,7 @@
 
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/runtime/runtime.h"
-#include "omp_ext/maps/uses.h"
+#include "omp_ext/maps/uses/uses.h"
 
 /* Copies a call with everything that its arrays point to; takes its structs. */
 od_status od_launch_copy(od_launch *launch, const od_kernel_call *call);

@@ -88,6 +88,7 @@ typedef struct od_region {
     uint32_t joins;    /* how often its parts have been joined again, since a construct needed all of it in one piece */
     const void *user;  /* the one thread whose constructs use sections of it (omp_ext/maps/parts); NULL: none has yet */
     bool divided;      /* several threads, or tasks, use sections of it */
+    uint32_t uses;     /* how often constructs have been given data in it */
     uint32_t launches; /* of references and holds, those of kernels for their time; the others are the program's */
     uint64_t seen;     /* whoever walks from region to region: its number of the walk */
     od_node unsealed; /* in the engine's list of regions that the host could still change (sched/engine/data/seal.c) */

@@ -97,6 +97,12 @@ static bool waits_for_program(void *driver, const od_task *task)
     return true;
 }
 
+static void keeps_tasks(void *driver)
+{
+    (void)driver;
+    od_runtime_start_retries();
+}
+
 static void release_host(void *driver, uintptr_t base, size_t size)
 {
     (void)driver;
@@ -140,6 +146,7 @@ od_driver_ops od_runtime_driver_ops = {
     .now_ns = now_ns,
     .processor_ns = processor_ns,
     .waits_for_program = waits_for_program,
+    .keeps_tasks = keeps_tasks,
     .release_host = release_host,
     .discard = od_runtime_discard_part,
     .fatal = fatal,

@@ -57,6 +57,7 @@ struct od_request_item {
     od_request_kind kind;
     bool started;         /* its own transfer has been asked for */
     bool moved;           /* and has ended */
+    uint64_t since_ns;    /* when it was asked for */
     int place;            /* to which it goes, for PUSH */
     uint64_t written;     /* for PUSH, the places that have got the part */
     size_t offset, bytes; /* the part, for PULL and PUSH */
@@ -94,6 +95,8 @@ typedef struct od_driver_ops {
     /* Whether a task that needs a device is to wait for what the program holds on devices by its address. Then
      * od_engine_retry() is to be called now and then until it is false. NULL: such tasks do not wait. */
     bool (*waits_for_program)(void *driver, const od_task *task);
+    /* Tasks are kept waiting for a request: od_engine_retry() is to be called now and then until it is false. */
+    void (*keeps_tasks)(void *driver);
     /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
     void (*release_host)(void *driver, uintptr_t base, size_t size);
     /* A part (od_datum.window) has no memory on device k any more. Called where there are windows. */

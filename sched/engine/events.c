@@ -149,8 +149,11 @@ bool od_engine_retry(od_engine *e)
     e->admission.changed = e->admission.held.count > 0;
     e->events += e->deferred.count > 0;
     e->retries = true;
+    if (e->keeps_tasks)
+        e->todo |= e->rights_waiters;
+    e->keeps_tasks = false;
     progress(e);
-    return e->deferred.count > 0 || e->admission.lifetimes;
+    return e->deferred.count > 0 || e->admission.lifetimes || e->keeps_tasks;
 }
 
 void od_engine_let_go(od_engine *e)

@@ -127,6 +127,7 @@ struct od_engine {
     od_list submissions;  /* od_submission.link */
     od_list deferred;      /* tasks that need a device and wait for what the program holds on devices */
     bool retries;     /* something of that has gone */
+    bool keeps_tasks; /* waiting, for requests that have their turn */
     od_list host_waiting; /* tasks for the host that wait for rights */
     od_list host_ready;    /* tasks whose data are on the host, waiting for their turn */
     unsigned host_given;   /* tasks that the host has been given and that have not ended */
@@ -330,6 +331,9 @@ void od_request_set_item(od_request *request, uint32_t i, od_request_kind kind, 
 void od_request_begin(od_engine *e, od_request *request);
 /* Takes the first item of the datum as far as it can go now. */
 void od_request_advance(od_engine *e, od_datum *d);
+/* Tasks have kept the first request for the datum waiting for long, one after the other: none begins to use it. Not for
+ * ever, as running ones may wait for these; but for longer each time. */
+bool od_request_has_turn(const od_engine *e, const od_datum *d);
 
 /* rights.c */
 /* False: the task has a place in the order of those that wait. */

@@ -74,11 +74,22 @@ static bool overtakes(const od_engine *e, const od_task *t)
     return false;
 }
 
+static bool gives_way_to_requests(od_engine *e, const od_task *t)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < t->naccess && !any; i++)
+        any = od_request_has_turn(e, t->access[i].datum);
+    if (any && !e->keeps_tasks && e->config.driver_ops->keeps_tasks)
+        e->config.driver_ops->keeps_tasks(e->config.driver);
+    e->keeps_tasks |= any;
+    return any;
+}
+
 bool od_rights_may_use_all(od_engine *e, od_task *t, int place)
 {
     if (t->outer && place == OD_HOST) /* nested in a task that holds a device: it cannot wait for that one */
         return true;
-    bool ok = t->outer || t->remakes || !overtakes(e, t);
+    bool ok = t->outer || t->remakes || (!overtakes(e, t) && !gives_way_to_requests(e, t));
     for (uint32_t i = 0; ok && i < t->naccess; i++)
         ok = has_right(e, t, &t->access[i], place);
     if (!ok && !t->wait_seq)

@@ -6,6 +6,7 @@
 #include "memmgr/extent/spans.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/parts/parts.h"
+#include "omp_ext/maps/uses/hunger.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/runtime.h"
@@ -40,6 +41,8 @@ static od_status grow(od_uses *uses)
 /* What helps to resolve a long list. */
 typedef struct resolution {
     const od_parts_named *named; /* may be parts of a region; NULL: it may not */
+    const od_hunger *hunger;     /* NULL: it gives way to nobody */
+    bool gave_way;
     od_span found;  /* what was asked for last: where that is not to be had, it overlaps what is in use */
     bool in_pieces; /* and is a part whose pieces lie in it */
     bool is_long;
@@ -223,6 +226,9 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
     od_parts parts = {0};
     od_status status = OD_OK;
     r->found = span_of(&reference);
+    r->gave_way = r->hunger && od_hunger_gives_way(r->hunger, r->found);
+    if (r->gave_way)
+        return OD_EFULL;
     if (r->named) {
         od_parts_named named = *r->named;
         named.argument = i;
@@ -334,21 +340,30 @@ static od_status resolve(const od_map_args *args, depend_items depends, const od
                          unsigned shown_tries, od_uses *uses, int32_t *access_of)
 {
     od_launch *launch = named ? named->launch : NULL;
+    bool holds = od_self.holds || od_self.mode == OD_ON_DEVICE; /* what others may wait for */
+    od_hunger hunger = {0};
+    od_status status = OD_OK;
     for (unsigned tries = 0;; tries++) {
-        resolution r = {.named = named, .tries = tries};
+        resolution r = {.named = named, .hunger = holds ? NULL : &hunger, .tries = tries};
         if (launch)
             forget_names(launch);
-        od_status status = resolve_all(args, depends, &r, uses, access_of);
+        status = resolve_all(args, depends, &r, uses, access_of);
         if (!status)
-            return OD_OK;
+            break;
         if (r.in_pieces ? tries >= MANY_TRIES : is_own(uses, r.found))
             named = NULL; /* all in one piece */
         od_uses_release(uses);
         if (status != OD_EFULL)
-            return status;
-        if (!wait_for_overlap(r.found.begin, r.found.end - r.found.begin, tries, shown_tries))
-            return OD_EBUSY;
+            break;
+        od_hunger_note(&hunger, r.found);
+        status = OD_EBUSY;
+        if (r.gave_way)
+            od_thread_nap(100 * 1000);
+        else if (!wait_for_overlap(r.found.begin, r.found.end - r.found.begin, tries, shown_tries))
+            break;
     }
+    od_hunger_end(&hunger);
+    return status;
 }
 
 od_status od_args_resolve(const od_map_args *args, const od_depend *depends, int32_t ndepends, od_uses *uses,

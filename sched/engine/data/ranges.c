@@ -254,6 +254,14 @@ static od_status forget_shape(od_engine *e, od_shape shape)
     return status;
 }
 
+/* A construct is given the datum. */
+static void give(od_datum *d)
+{
+    d->pending++;
+    if (d->region)
+        d->region->uses++;
+}
+
 static void begin(od_engine *e, od_datum *d)
 {
     d->forecast = od_forecast_get(e->forecast, d->base);
@@ -289,7 +297,7 @@ od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **
     } else {
         (*datum)->used = true;
     }
-    (*datum)->pending++;
+    give(*datum);
     return OD_OK;
 }
 
@@ -310,7 +318,7 @@ od_status od_engine_part(od_engine *e, od_pieces *pieces, od_datum **datum)
         }
         begin(e, d);
     }
-    d->pending++;
+    give(d);
     *datum = d;
     return OD_OK;
 }

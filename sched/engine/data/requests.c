@@ -23,17 +23,27 @@ static bool has_begun(const od_request_item *item)
     return item->started || item->written;
 }
 
-/* True while tasks on devices use the datum and the asker is none of them. */
-static bool in_use(const od_request_item *item)
+/* An update of a part of a region's datum: kernels beside it use other bytes, in a replica that has all of it. */
+static bool is_beside_kernels(const od_engine *e, const od_request_item *item)
 {
     const od_datum *d = item->datum;
-    return d->users > d->host_users && !d->bound && !item->request->inside;
+    bool is_update = item->kind == OD_REQUEST_PUSH || item->kind == OD_REQUEST_PULL;
+    bool has_contents = d->home == OD_NOWHERE || (d->valid & OD_BIT(d->home));
+    return is_update && e->config.spill && d->region && item->bytes < d->size && has_contents;
 }
 
-static bool being_written(const od_request_item *item)
+/* True while tasks on devices use what it concerns and the asker is none of them. */
+static bool in_use(const od_engine *e, const od_request_item *item)
 {
     const od_datum *d = item->datum;
-    return d->writers && d->home != OD_HOST && !item->request->inside && !has_begun(item);
+    return d->users > d->host_users && !d->bound && !item->request->inside && !is_beside_kernels(e, item);
+}
+
+static bool being_written(const od_engine *e, const od_request_item *item)
+{
+    const od_datum *d = item->datum;
+    return d->writers && d->home != OD_HOST && !item->request->inside && !has_begun(item) &&
+           !is_beside_kernels(e, item);
 }
 
 /* Only the program's memory holds it from now on. */
@@ -79,7 +89,7 @@ static bool renew(od_engine *e, od_request_item *item)
 static bool serve_write(od_engine *e, od_request_item *item)
 {
     od_datum *d = item->datum;
-    if (!od_memory_store(e, d) || d->transfers || in_use(item))
+    if (!od_memory_store(e, d) || d->transfers || in_use(e, item))
         return false;
     if (d->bound || d->users > d->host_users) /* pinned: loaded anew when the host has written */
         return true;
@@ -188,7 +198,7 @@ static bool push_into_region(od_engine *e, od_request_item *item)
     bool elsewhere = d->valid & ~OD_BIT(OD_HOST);
     if (d->updating)
         return write_into_copies(e, item);
-    if (!item->started && (d->transfers || in_use(item)))
+    if (!item->started && (d->transfers || in_use(e, item)))
         return false;
     if (!item->started && keeps_its_copy(item))
         return true;
@@ -207,7 +217,7 @@ static bool serve_push(od_engine *e, od_request_item *item)
         return push_into_region(e, item);
     if (d->updating)
         return write_into_copies(e, item);
-    if (!item->started && (d->transfers || in_use(item)))
+    if (!item->started && (d->transfers || in_use(e, item)))
         return false;
     bool in_program = d->valid & OD_BIT(OD_HOST);
     if (!item->started && (whole || d->valid == 0 || in_program))
@@ -230,7 +240,7 @@ static bool serve_settle(od_engine *e, od_request_item *item)
     od_datum *d = item->datum;
     if (d->exclusive && !precedes_task(item)) /* a copy of what is just being written would be none */
         return false;
-    if (!od_memory_spill(e, d) || d->transfers || in_use(item))
+    if (!od_memory_spill(e, d) || d->transfers || in_use(e, item))
         return false;
     if (!d->bound && d->users == d->host_users)
         od_memory_drop_all(e, d, OD_NOWHERE);
@@ -282,7 +292,7 @@ static bool waits_for_rerun(od_engine *e, const od_request_item *item)
 /* True once the item has been served. */
 static bool serve(od_engine *e, od_request_item *item)
 {
-    if (item->datum->lent || (item->kind != OD_REQUEST_SNAPSHOT && being_written(item)) || waits_for_rerun(e, item))
+    if (item->datum->lent || (item->kind != OD_REQUEST_SNAPSHOT && being_written(e, item)) || waits_for_rerun(e, item))
         return false;
     if (changes(item->kind))
         od_recipe_changed(e, item->datum);
@@ -302,7 +312,7 @@ static bool serve(od_engine *e, od_request_item *item)
     case OD_REQUEST_SETTLE:
         return serve_settle(e, item);
     case OD_REQUEST_DISCARD:
-        if (item->started != item->moved || item->datum->transfers || in_use(item) || !renew(e, item))
+        if (item->started != item->moved || item->datum->transfers || in_use(e, item) || !renew(e, item))
             return false;
         item->datum->discarding = false;
         return true;
@@ -354,6 +364,23 @@ void od_request_advance(od_engine *e, od_datum *d)
     }
 }
 
+static const uint64_t patience_ns = UINT64_C(200000000);
+static const uint64_t first_turn_ns = UINT64_C(1000000000), between_ns = UINT64_C(700000000);
+
+bool od_request_has_turn(const od_engine *e, const od_datum *d)
+{
+    const od_request_item *item = d->items;
+    if (!item || item->request->inside)
+        return false;
+    uint64_t waited_ns = od_engine_now(e) - item->since_ns, turn_ns = first_turn_ns;
+    if (waited_ns < patience_ns)
+        return false;
+    waited_ns -= patience_ns;
+    for (; waited_ns >= turn_ns + between_ns; turn_ns *= 2)
+        waited_ns -= turn_ns + between_ns;
+    return waited_ns < turn_ns;
+}
+
 /* --- requests ----------------------------------------------------------- */
 
 od_request *od_request_create(uint32_t nitems)
@@ -370,7 +397,7 @@ void od_request_destroy(od_request *request)
 }
 
 /* Those of running tasks come before what may wait for these tasks; all that waits is unordered with them. */
-static void enqueue(od_request *request, od_request_item *item)
+static void enqueue(od_engine *e, od_request *request, od_request_item *item)
 {
     od_datum *d = item->datum;
     od_request_item **place = d->items ? &d->last_item->next : &d->items;
@@ -378,6 +405,7 @@ static void enqueue(od_request *request, od_request_item *item)
         for (place = &d->items; *place && (has_begun(*place) || (*place)->request->inside);)
             place = &(*place)->next;
     item->request = request;
+    item->since_ns = od_engine_now(e);
     item->next = *place;
     d->requested++;
     *place = item;
@@ -403,7 +431,7 @@ void od_request_begin(od_engine *e, od_request *request)
     e->requests++;
     request->pending = nitems + 1; /* one for this function: it still reads the items */
     for (uint32_t i = 0; i < nitems; i++) {
-        enqueue(request, &request->items[i]);
+        enqueue(e, request, &request->items[i]);
         distrust_copies(e, request->items[i].datum, request);
     }
     for (uint32_t i = 0; i < nitems; i++) /* what is discarded need not be made again because of the others */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * An explicit task creates one with a detach clause, and target tasks behind it. The event is fulfilled inside a region
- * in the explicit task, by another thread, or when the explicit task has ended: taskwaits, taskgroups and the ends of
- * regions pass on what it releases. Libomp alone does so only in taskgroups of several threads.
+ * in the explicit task, by another thread, or when the explicit task has ended, also by a successor of that: taskwaits,
+ * taskgroups and the ends of regions pass on what it releases. Libomp alone does so only in taskgroups of several threads.
  *
- * run: OMP_NUM_THREADS=1
  * run: OMP_NUM_THREADS=3
  * run: OMP_CANCELLATION=true
  */
@@ -15,9 +14,9 @@
 #include <unistd.h>
 
 enum { BETWEEN = 1, AFTER = 2, WAIT = 4, UNDEFERRED = 8, GROUP = 16, ALL = 32 };
-typedef enum how { IN_REGION, IN_TEAM, BY_THREAD, DURING_WAIT, IN_REGIONS, IN_TASK, NEXT_TASK, AT_END, HOWS } how;
+typedef enum how { IN_REGION, IN_TEAM, BY_THREAD, DURING_WAIT, IN_REGIONS, IN_TASK, NEXT_TASK, SUCCESSOR, AT_END, HOWS } how;
 
-static int x[4];
+static int x[4], order;
 static omp_event_handle_t event;
 
 static void *fulfil(void *delayed)
@@ -88,7 +87,7 @@ static void work(how h, int kind)
 #pragma omp target nowait depend(inout : x) map(tofrom : x)
         x[0] = x[0] * 5 + 2;
     }
-    if ((kind & WAIT) && h != AT_END) {
+    if ((kind & WAIT) && h < SUCCESSOR) {
 #pragma omp taskwait
     }
     if (thread)
@@ -97,8 +96,11 @@ static void work(how h, int kind)
 
 static void task_of(how h, int kind)
 {
-#pragma omp task if (!(kind & UNDEFERRED))
+#pragma omp task if (!(kind & UNDEFERRED)) depend(out : order)
     work(h, kind);
+    if (h == SUCCESSOR)
+#pragma omp task depend(in : order)
+        omp_fulfill_event(event);
     if (h != AT_END)
         return;
     if (!(kind & UNDEFERRED)) {

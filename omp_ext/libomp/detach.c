@@ -40,7 +40,7 @@ static void begin(od_member *member, od_team *team, unsigned nthreads)
 }
 
 static void (*synchronise)(void);
-static void await_orphans(od_ident *ident, od_member *member, unsigned orphaning);
+static void await_orphans(od_ident *ident, od_member *member);
 
 void od_detach_at_thread_end(void (*function)(void))
 {
@@ -54,7 +54,7 @@ static void end_root(void *arg)
     if (!root.team || od_runtime_ended())
         return;
     od_detach_await_children(NULL);
-    await_orphans(NULL, &root, 0);
+    await_orphans(NULL, &root);
     REAL(__kmpc_omp_taskwait)(NULL, REAL(__kmpc_global_thread_num)(NULL));
     synchronise();
     od_team_settle(root.team);
@@ -189,11 +189,14 @@ void od_detached_complete(od_detached task)
 {
     od_member *creator = task.creator ? task.creator->member : NULL;
     bool may_emit = !creator || (is_of_my_team(task.creator) && may_report_now());
-    if (creator && task.event && !od_runtime_ended() && !may_emit && od_team_post(creator, task))
+    od_team *team = creator && task.event && !od_runtime_ended() && !may_emit ? creator->team : NULL;
+    if (team && od_team_post(creator, task))
         return;
     bool was = od_thread_at_scheduling_point(false);
     od_detached_report(task);
     od_thread_at_scheduling_point(was);
+    if (team)
+        od_team_note_task(team); /* it may have ended, then it is another one, which does no harm */
 }
 
 /* --- waiting -------------------------------------------------------------------- */
@@ -203,9 +206,9 @@ static bool have_left(const od_goal *goal)
     return od_children_are_complete(goal->children);
 }
 
-static bool have_no_more_orphans(const od_goal *goal)
+static bool has_no_orphans(const od_goal *goal)
 {
-    return atomic_load(&goal->member->orphaning) <= goal->orphaning;
+    return !atomic_load(&goal->member->orphaning);
 }
 
 static bool have_arrived(const od_goal *goal)
@@ -226,11 +229,11 @@ static void await(od_ident *ident, od_member *member, const od_children *childre
         od_team_wait(member, ident, &goal);
 }
 
-/* Until of the member's explicit tasks at most so many have ended before their children. */
-static void await_orphans(od_ident *ident, od_member *member, unsigned orphaning)
+/* Children that explicit tasks of the thread have left. */
+static void await_orphans(od_ident *ident, od_member *member)
 {
-    od_goal goal = {.reached = have_no_more_orphans, .member = member, .orphaning = orphaning};
-    if (!have_no_more_orphans(&goal))
+    od_goal goal = {.reached = has_no_orphans, .member = member};
+    if (!has_no_orphans(&goal))
         od_team_wait(member, ident, &goal);
 }
 
@@ -311,10 +314,10 @@ od_parent *od_parent_begin(int32_t gtid)
     return parent;
 }
 
-bool od_parent_awaits_program(void)
+od_parent *od_parent_awaits_program(void)
 {
-    const od_parent *parent = parent_now();
-    return parent && atomic_load(&parent->children.events);
+    od_parent *parent = parent_now();
+    return parent && atomic_load(&parent->children.events) ? parent : NULL;
 }
 
 static void await_children(od_ident *ident)
@@ -339,10 +342,8 @@ bool od_detach_is_beside_events(void)
 void od_detach_await_group(od_ident *ident)
 {
     od_parent *parent = parent_now();
-    if (!parent || !parent->group || od_self.kernels)
-        return;
-    await(ident, parent->member, &parent->group->children);
-    await_orphans(ident, parent->member, parent->group->orphaning);
+    if (parent && parent->group && !od_self.kernels)
+        await(ident, parent->member, &parent->group->children);
 }
 
 void od_detach_begin_group(void)
@@ -353,7 +354,6 @@ void od_detach_begin_group(void)
         return;
     od_taskgroup *group = od_alloc_zeroed(1, sizeof *group);
     group->outer = parent->group;
-    group->orphaning = atomic_load(&parent->member->orphaning);
     parent->group = group;
 }
 
@@ -438,12 +438,13 @@ void od_detach_pass_on(void)
         continue;
 }
 
-od_member *od_detach_go_inside(void)
+od_inside od_detach_go_inside(void)
 {
     od_member *member = od_self.kernels ? NULL : od_member_now();
+    od_inside before = {member, member && atomic_load(&member->inside)};
     if (member)
         od_member_go_inside(member, true);
-    return member;
+    return before;
 }
 
 /* --- regions ---------------------------------------------------------------------- */
@@ -490,7 +491,7 @@ void od_member_begin(od_member *member, od_team *team, int32_t number)
 void od_member_end(od_ident *ident, od_member *member)
 {
     await(ident, member, &member->implicit.children);
-    await_orphans(ident, member, 0);
+    await_orphans(ident, member);
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         od_team_settle(member->team);
     od_self.family.parent = member->interrupted;
@@ -562,10 +563,8 @@ static bool await_own(od_ident *ident, int32_t gtid)
     if (od_serial_is_alone()) {
         finish_around(ident);
         od_member *now = od_member_now(); /* also outside of all regions */
-        if (now) {
+        if (now)
             finish_alone(ident, gtid, now);
-            await_orphans(ident, now, 0);
-        }
         if (!od_member_self || !expects_events(od_member_self))
             od_serial_before_barrier(ident, gtid);
         return false;
@@ -574,7 +573,6 @@ static bool await_own(od_ident *ident, int32_t gtid)
         return false;
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed)) {
         await(ident, member, &member->implicit.children);
-        await_orphans(ident, member, 0);
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
     return true;
@@ -589,6 +587,8 @@ void od_detach_before_barrier(od_ident *ident, int32_t gtid)
 {
     if (await_own(ident, gtid) && od_member_self->team->gathers)
         gather(ident, od_member_self);
+    if (!od_self.kernels && od_detach_knows_region() && od_member_now())
+        await_orphans(ident, od_member_now());
 }
 
 /* libomp reduces teams of more than four threads along a tree, smaller ones where it is told to. */

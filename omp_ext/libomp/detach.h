@@ -63,8 +63,8 @@ void od_detached_complete(od_detached task);
 
 /* An explicit task begins to run on the calling thread, until od_parent_end(). */
 od_parent *od_parent_begin(int32_t gtid);
-/* Children of the task that runs there may wait for events that the program fulfils. */
-bool od_parent_awaits_program(void);
+/* The task that runs there, where children of it may wait for events that the program fulfils, else NULL. */
+od_parent *od_parent_awaits_program(void);
 /* False where libomp has put another task on top of it, of which we know nothing: a later part of an untied one. */
 bool od_parent_runs(const od_parent *parent);
 /* Waits for the children of the task that runs on the calling thread, for those of its innermost taskgroup, and until
@@ -84,12 +84,16 @@ void od_detach_note_task(void);
 void od_detach_task_begins(void);
 /* Until the end of the block the calling thread waits in libomp. */
 #define OD_WAITS_INSIDE                                                                                                \
-    __attribute__((cleanup(od_detach_come_out), unused)) od_member *const od_inside = od_detach_go_inside()
-od_member *od_detach_go_inside(void);
-static inline void od_detach_come_out(od_member *const *member)
+    __attribute__((cleanup(od_detach_come_out), unused)) const od_inside od_waits_inside = od_detach_go_inside()
+typedef struct od_inside {
+    od_member *member; /* or NULL */
+    bool was;
+} od_inside;
+od_inside od_detach_go_inside(void);
+static inline void od_detach_come_out(const od_inside *before)
 {
-    if (*member)
-        od_member_go_inside(*member, false);
+    if (before->member)
+        od_member_go_inside(before->member, before->was);
 }
 /* A taskyield of the program: completions that others have left are passed on. */
 void od_detach_pass_on(void);

@@ -63,6 +63,29 @@ static event *take(const void *handle)
     return e;
 }
 
+/* Takes the next of them out of its task's count. False: there is none. */
+static bool disown_one(const od_parent *parent, od_detached *counted)
+{
+    od_lock_take(&lock);
+    event *found = NULL;
+    for (unsigned i = 0; i < BUCKETS && !found; i++)
+        for (found = buckets[i]; found && found->task.creator != parent;)
+            found = found->next;
+    if (found) {
+        *counted = found->task;
+        found->task = (od_detached){.event = counted->event};
+    }
+    od_lock_give(&lock);
+    return found;
+}
+
+void od_events_disown(const od_parent *parent)
+{
+    od_detached counted;
+    while (disown_one(parent, &counted))
+        od_detached_leave(counted);
+}
+
 void *__kmpc_task_allow_completion_event(od_ident *ident, int32_t gtid, void *task)
 {
     void *handle = REAL(__kmpc_task_allow_completion_event)(ident, gtid, task);

@@ -3,8 +3,11 @@
 #ifndef OD_OMP_EXT_EVENTS_H
 #define OD_OMP_EXT_EVENTS_H
 
-#include "util/lock.h"
+#include "omp_ext/libomp/team.h"
 
+/* Those that have not been fulfilled are libomp's alone from now on: the task, which has created theirs, waits for them
+ * no more. */
+void od_events_disown(const od_parent *parent);
 /* For a fork. */
 void od_events_locks(void (*visit)(od_lock *lock));
 

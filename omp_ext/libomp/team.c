@@ -129,12 +129,14 @@ static void leave(atomic_uint *count, od_member *member, od_parent *parent)
             return;
     od_lock_take(&team->lock);
     atomic_fetch_sub(count, 1);
-    bool is_orphans = parent && parent->has_ended && od_children_are_complete(&parent->children);
-    if (is_orphans)
+    if (parent && parent->is_orphaning && !atomic_load(&parent->children.pending)) {
+        parent->is_orphaning = false;
         atomic_fetch_sub(&member->orphaning, 1);
+    }
+    bool last = parent && parent->has_ended && od_children_are_complete(&parent->children);
     od_member_wake(member);
     od_lock_give(&team->lock);
-    if (is_orphans)
+    if (last)
         free(parent);
 }
 
@@ -197,10 +199,15 @@ static void push(od_team *team, od_detached task)
     atomic_store(&team->nposted, n + 1);
 }
 
-/* Tasks wait for their children here, not in libomp, but for orphans libomp's waits may be. */
-static bool nobody_looks(const od_member *creator, const od_detached *task)
+/* Whoever has created it waits for it here, not in libomp; but for orphans libomp's waits may be. Threads that wait
+ * here look there, too, but for those that are alone: these pass on what is posted before they wait in libomp. */
+static bool somebody_looks(const od_member *creator, const od_detached *task)
 {
-    return task->creator->has_ended && atomic_load(&creator->inside) && !atomic_load(&creator->team->waiting);
+    if (!task->creator->has_ended)
+        return true;
+    if (creator->nthreads == 1)
+        return !atomic_load(&creator->inside);
+    return atomic_load(creator->keeps ? &creator->waits : &creator->team->waiting);
 }
 
 bool od_team_post(od_member *creator, od_detached task)
@@ -209,10 +216,11 @@ bool od_team_post(od_member *creator, od_detached task)
     od_libomp_count(&od_libomp_counted.posted);
     bool keeps = creator->keeps; /* it may end as soon as the task is posted */
     od_lock_take(&team->lock);
-    bool posted = !nobody_looks(creator, &task);
-    if (posted)
-        push(team, task);
-    if (keeps)
+    push(team, task);
+    bool posted = somebody_looks(creator, &task); /* as in od_team_offer() */
+    if (!posted)
+        atomic_fetch_sub(&team->nposted, 1);
+    else if (keeps)
         od_member_wake(creator);
     else
         wake_one(team);
@@ -222,7 +230,7 @@ bool od_team_post(od_member *creator, od_detached task)
 
 void od_member_go_inside(od_member *member, bool inside)
 {
-    if (!inside || !atomic_load(&member->orphaning)) {
+    if (!inside || (!atomic_load(&member->orphaning) && !atomic_load(&member->team->nposted))) {
         atomic_store(&member->inside, inside);
         return;
     }
@@ -293,6 +301,11 @@ static bool has_posted_for(const od_member *member)
 
 /* --- explicit tasks --------------------------------------------------------------- */
 
+bool od_parent_may_leave(const od_parent *parent)
+{
+    return atomic_load(&parent->children.pending) && !parent->elsewhere;
+}
+
 /* False: before its children, the last of which frees it. */
 static bool has_left(od_parent *parent)
 {
@@ -300,8 +313,8 @@ static bool has_left(od_parent *parent)
     od_lock_take(&team->lock);
     bool complete = od_children_are_complete(&parent->children);
     parent->has_ended = !complete;
-    if (!complete)
-        atomic_fetch_add(&parent->member->orphaning, 1);
+    parent->is_orphaning = atomic_load(&parent->children.pending);
+    atomic_fetch_add(&parent->member->orphaning, parent->is_orphaning);
     od_lock_give(&team->lock);
     return complete;
 }
@@ -324,10 +337,22 @@ enum {
     KEEPER_NS = 20 * 1000 * 1000, /* after which one sleeper looks for unannounced tasks */
 };
 
+static void begin_waiting(od_member *member)
+{
+    atomic_fetch_add(&member->waits, 1);
+    atomic_fetch_add(&member->team->waiting, 1);
+}
+
+static void end_waiting(od_member *member)
+{
+    atomic_fetch_sub(&member->team->waiting, 1);
+    atomic_fetch_sub(&member->waits, 1);
+}
+
 /* Runs tasks of the team that others may have given libomp. These may wait inside of libomp: the thread is not counted
  * among the waiting meanwhile. A task that runs in the barrier at the end of a region has the member around that
  * region, which may be alone. */
-static bool run_tasks(const od_member *member, od_ident *ident, int32_t gtid)
+static bool run_tasks(od_member *member, od_ident *ident, int32_t gtid)
 {
     od_team *team = member->team;
     unsigned nthreads = member->nthreads > 1 ? member->nthreads : (unsigned)REAL(omp_get_num_threads)();
@@ -335,10 +360,10 @@ static bool run_tasks(const od_member *member, od_ident *ident, int32_t gtid)
     if (nthreads == 1 || !atomic_load_explicit(&team->has_tasks, memory_order_acquire))
         return false;
     OD_CONSTRAINED;
-    atomic_fetch_sub(&team->waiting, 1);
+    end_waiting(member);
     for (unsigned i = 0; i < looks && before == od_tasks_begun && !atomic_load(&team->nposted); i++)
         REAL(__kmpc_omp_taskyield)(ident, gtid, 0);
-    atomic_fetch_add(&team->waiting, 1);
+    begin_waiting(member);
     return before != od_tasks_begun;
 }
 
@@ -402,12 +427,11 @@ static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t ne
  * libomp. */
 static bool pass_on_between(od_member *member)
 {
-    od_team *team = member->team;
-    if (!atomic_load(&team->nposted))
+    if (!atomic_load(&member->team->nposted))
         return false;
-    atomic_fetch_sub(&team->waiting, 1);
+    end_waiting(member);
     bool any = od_team_pass_on(member);
-    atomic_fetch_add(&team->waiting, 1);
+    begin_waiting(member);
     return any;
 }
 
@@ -447,11 +471,11 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
 {
     od_libomp_count(&od_libomp_counted.waits);
-    atomic_fetch_add(&member->team->waiting, 1);
+    begin_waiting(member);
     duty->begin();
     wait_for(member, ident, goal);
     duty->end();
-    atomic_fetch_sub(&member->team->waiting, 1);
+    end_waiting(member);
     while (od_team_pass_on(member)) /* of what the program has fulfilled since the last look */
         continue;
 }

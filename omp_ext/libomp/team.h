@@ -39,7 +39,6 @@ static inline atomic_uint *od_children_count(od_children *children, bool program
 
 typedef struct od_taskgroup {
     od_children children; /* of the task that has begun it, created since */
-    unsigned orphaning;   /* of the thread's tasks when it began (od_member) */
     struct od_taskgroup *outer;
 } od_taskgroup;
 
@@ -49,6 +48,7 @@ typedef struct od_parent {
     bool elsewhere;    /* it runs where od_member_is_elsewhere() */
     bool has_had_any;  /* children */
     bool has_ended;    /* before them, which wait for the program; the last one frees it. Under the team's lock */
+    bool is_orphaning; /* and some of them are ours to complete: its member counts it. Likewise */
     bool was_inside;   /* where it began (od_member) */
     od_children children;
     od_taskgroup *group; /* the innermost that it has begun, or NULL */
@@ -88,8 +88,9 @@ struct od_member {
     int level;         /* of its region: how deep it is in others */
     bool keeps;             /* completes its own tasks, as no other thread may free their memory */
     bool serialized;        /* of __kmpc_serialized_parallel; malloc'ed */
-    atomic_bool inside;     /* the thread waits in libomp, and runs no task there. Set under the team's lock */
-    atomic_uint orphaning;  /* explicit tasks of the thread that have ended before their children. Under the same */
+    atomic_uint waits;      /* the thread is in od_team_wait() and runs no task there */
+    atomic_bool inside;     /* likewise in libomp. Set under the team's lock, where there are such ones: */
+    atomic_uint orphaning;  /* explicit tasks of the thread that have ended before children of ours. Under that lock */
     od_parent implicit;     /* the implicit task */
     od_parent *interrupted; /* the explicit task of the thread around the region, or NULL */
     bool in_task;           /* there is one, whether known or not */
@@ -104,7 +105,6 @@ typedef struct od_goal {
     uint64_t arrivals;
     const atomic_bool *flag;
     const od_member *member;
-    unsigned orphaning; /* at most */
 } od_goal;
 
 /* What threads do for the devices while they wait. Set once, before the first wait. */
@@ -146,8 +146,8 @@ static inline void od_libomp_count(atomic_ullong *of)
     atomic_fetch_add_explicit(of, 1, memory_order_relaxed);
 }
 
-/* A completion for the team: any thread of it passes it on, or only the one that keeps it. By any thread. False: all
- * who might are inside of libomp, which must be notified at once. */
+/* A completion for the team: any thread of it passes it on, or only the one that keeps it. By any thread. False: nobody
+ * who might waits here, and libomp must be notified at once. */
 bool od_team_post(od_member *creator, od_detached task);
 /* An event that the program fulfils. False: no thread of the team waits here, and libomp must be notified at once. */
 bool od_team_offer(od_team *team, void *event);
@@ -169,8 +169,10 @@ static inline bool od_children_are_complete(const od_children *children)
     return !atomic_load_explicit(&children->pending, memory_order_acquire) &&
            !atomic_load_explicit(&children->events, memory_order_acquire);
 }
-/* An explicit task ends. Children that wait for the program may be left: the ends of barriers wait for them. */
+/* An explicit task ends. Children that wait for the program may be left: barriers wait for them. */
 void od_parent_end(od_parent *parent);
+/* Such a one: children of it are to be completed here, behind an event of the program's, perhaps. */
+bool od_parent_may_leave(const od_parent *parent);
 /* The member's thread is about to wait in libomp, or has. */
 void od_member_go_inside(od_member *member, bool inside);
 /* Until all who have notified the member are out of the team's lock. */

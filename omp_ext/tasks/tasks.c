@@ -3,6 +3,7 @@
 #include "omp_ext/tasks/tasks.h"
 
 #include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/events.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"
@@ -157,15 +158,26 @@ void od_task_withdraw(od_record *record)
 
 /* --- families and flags ------------------------------------------------------ */
 
+/* Behind events of the program's, which may be fulfilled after the task. Those that are before nothing of ours are
+ * libomp's alone from then on. */
+static bool leaves_children(void)
+{
+    od_detach_pass_on();
+    od_parent *parent = od_parent_awaits_program();
+    if (parent && od_parent_may_leave(parent))
+        return true;
+    if (parent)
+        od_events_disown(parent);
+    return false;
+}
+
 void od_task_end_family(int32_t gtid)
 {
-    if (!od_self.family.has_children)
-        return;
-    od_detach_pass_on();
-    if (od_parent_awaits_program())
+    bool awaits_program = od_parent_awaits_program();
+    if ((!od_self.family.has_children && !awaits_program) || (awaits_program && leaves_children()))
         return;
     od_detach_await_children(NULL);
-    if (od_detach_is_childless())
+    if (!od_self.family.has_children || od_detach_is_childless())
         return;
     OD_CONSTRAINED;
     REAL(__kmpc_omp_taskwait)(NULL, gtid); /* for those that only libomp counts */

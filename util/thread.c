@@ -41,6 +41,20 @@ unsigned od_thread_processors(void)
     return n > 0 ? (unsigned)n : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+uintptr_t od_thread_stack_end(void)
+{
+    static _Thread_local uintptr_t end;
+    pthread_attr_t attributes;
+    void *base;
+    size_t size;
+    if (end || pthread_getattr_np(pthread_self(), &attributes))
+        return end;
+    if (!pthread_attr_getstack(&attributes, &base, &size))
+        end = (uintptr_t)base + size;
+    pthread_attr_destroy(&attributes);
+    return end;
+}
+
 const void *od_thread_places(size_t *bytes)
 {
     *bytes = places.size;

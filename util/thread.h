@@ -10,6 +10,7 @@
 #include "util/status.h"
 
 #include <pthread.h>
+#include <stdint.h>
 
 /* Notes where the process may run: when the library is loaded, before anybody binds a thread. */
 void od_thread_note_places(void);
@@ -22,6 +23,8 @@ void od_thread_go_anywhere(void);
 
 /* Processors that the caller may use. */
 unsigned od_thread_processors(void);
+/* Where the calling thread's stack ends, which grows downwards from there; 0: not known. */
+uintptr_t od_thread_stack_end(void);
 
 /* Starts a thread that debuggers show by `name` (at most 15 characters count, the prefix among them). `thread` NULL: it
  * is detached and ends with the process. Its stack is small where the address space is limited. OD_ENOMEM: out of

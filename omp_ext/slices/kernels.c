@@ -17,6 +17,7 @@ const char *od_whole_text(od_whole reason)
         [OD_WHOLE_CHUNKS] = "has a dist_schedule with chunks",
         [OD_WHOLE_LIBRARY] = "is in a program with atomic operations that processors do not have",
         [OD_WHOLE_TASKS] = "creates tasks",
+        [OD_WHOLE_PRIVATE] = "has teams that share a variable that is private to the target region",
         [OD_WHOLE_CLASHES] = "writes to the same pages in all slices",
         [OD_WHOLE_CLASHED] = "wrote to the same pages in all slices of an earlier run",
         [OD_WHOLE_FEW] = "has fewer iterations than slices, or none that are known before it runs",
@@ -47,6 +48,8 @@ static od_whole judge(unsigned seen)
         return OD_WHOLE_CHUNKS;
     if (seen & OD_SEEN_TASKS)
         return OD_WHOLE_TASKS;
+    if (seen & OD_SEEN_PRIVATE)
+        return OD_WHOLE_PRIVATE;
     return (seen & ~(unsigned)OD_SEEN_NUMBERS) == OD_SEEN_LOOP ? OD_WHOLE_NOT : OD_WHOLE_NO_LOOP;
 }
 

@@ -15,6 +15,7 @@ typedef enum od_whole {
     OD_WHOLE_CHUNKS,
     OD_WHOLE_LIBRARY,
     OD_WHOLE_TASKS,
+    OD_WHOLE_PRIVATE,
     OD_WHOLE_CLASHES,
     OD_WHOLE_CLASHED, /* in an earlier run; the last of them */
     OD_WHOLE_FEW,
@@ -38,6 +39,7 @@ typedef struct od_slicing {
     atomic_uint seen;  /* od_seen; compiled code's threads add to it */
     atomic_uint teams; /* of the last whole launch */
     bool watched;      /* it has run whole, and has been */
+    atomic_flag busy;  /* a thread launches it */
     od_whole reason;   /* why the last launch was whole; those for good stay */
     od_footprint *footprint; /* malloc'ed, of so many slices as were planned last; or NULL */
     bool learnt;             /* there has been a launch to find it */

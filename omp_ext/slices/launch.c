@@ -261,26 +261,30 @@ static od_job *make_slice(group *g, unsigned index)
     return job;
 }
 
-/* What there is of the arrays makes way for their shares, while nothing else of the launch is in use. */
-static void prepare(const group *g)
+/* What there is of the arrays makes way for their shares, while nothing else of the launch is in use. False: others go
+ * on using it in other parts. */
+static bool prepare(const group *g)
 {
+    enum { TRIES = 200 }; /* a tenth of a millisecond and more each */
     const od_map_args *args = &g->call->map;
-    for (int32_t i = 0; i < args->count; i++) {
-        od_status status = OD_EFULL;
-        for (unsigned tries = 0; od_arg_classify(args, i) == OD_ARG_DATUM && status == OD_EFULL; tries++) {
+    od_status status = OD_OK;
+    for (int32_t i = 0; i < args->count && status != OD_EFULL; i++)
+        for (unsigned tries = 0; od_arg_classify(args, i) == OD_ARG_DATUM && tries < TRIES; tries++) {
             status = od_parts_prepare(od_runtime_lock(), args, i, &g->parts);
             od_runtime_unlock();
-            if (status == OD_EFULL)
-                od_args_wait_for_overlap(args, i, tries);
+            if (status != OD_EFULL)
+                break;
+            od_args_wait_for_overlap(args, i, tries);
         }
-    }
+    return status != OD_EFULL;
 }
 
 /* False, and nothing is held: others use the arrays in other parts just now. */
 static bool make_slices(group *g)
 {
     unsigned made = 0;
-    prepare(g);
+    if (!prepare(g))
+        return false;
     while (made < g->parts.count && (g->job[made] = make_slice(g, made)))
         made++;
     if (made == g->parts.count)
@@ -366,24 +370,30 @@ static int launch_held(const od_kernel_call *call, od_slicing *s)
     return launch_whole(call, s, count ? OD_WHOLE_SHARED : reason);
 }
 
+static bool is_present_in_part(const od_map_args *args, int32_t i)
+{
+    const od_region *region = od_refer_to_regions(od_runtime_lock(), args, i).region;
+    od_runtime_unlock();
+    return region;
+}
+
 /* The entries of the list that are in no region; args.count is 0 where all are. */
 static od_map_list outside(const od_map_args *args)
 {
     od_map_list list = {0};
     for (int32_t i = 0; i < args->count; i++) {
         bool is_datum = od_arg_classify(args, i) == OD_ARG_DATUM && args->sizes[i] > 0;
-        if (is_datum && !od_range_is_in_region(od_entry_begin(args, i), (size_t)args->sizes[i]))
+        if (is_datum && !od_range_is_in_region(od_entry_begin(args, i), (size_t)args->sizes[i]) &&
+            !is_present_in_part(args, i))
             od_map_list_add(&list, args->bases[i], args->begins[i], args->sizes[i],
                             args->types[i] & (OD_MAP_TO | OD_MAP_FROM));
     }
     return list;
 }
 
-int od_slices_launch(const od_kernel_call *call)
+/* The calling thread alone launches the kernel. */
+static int launch(const od_kernel_call *call, od_slicing *s)
 {
-    od_slicing *s = find_slicing(call);
-    if (!s)
-        return od_job_launch_sync(call, NULL);
     od_whole reason = judge(call, s);
     if (reason)
         return launch_whole(call, s, reason);
@@ -394,5 +404,15 @@ int od_slices_launch(const od_kernel_call *call)
     if (own.args.count)
         od_data_end(&own.args);
     od_map_list_free(&own);
+    return failed;
+}
+
+int od_slices_launch(const od_kernel_call *call)
+{
+    od_slicing *s = find_slicing(call);
+    if (!s || atomic_flag_test_and_set(&s->busy)) /* another root thread's launch may change what is known of it */
+        return od_job_launch_sync(call, NULL);
+    int failed = launch(call, s);
+    atomic_flag_clear(&s->busy);
     return failed;
 }

@@ -2,7 +2,12 @@
 /* See slice.h. */
 #include "omp_ext/slices/slice.h"
 
+#include "util/memory.h"
+#include "util/thread.h"
+
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The remainder is spread over the first ones. */
 static uint64_t first_of(uint64_t n, uint64_t index, uint64_t count)
@@ -44,6 +49,40 @@ void od_slice_see(od_seen what)
         atomic_fetch_or_explicit(od_self.slice->seen, what, memory_order_relaxed);
 }
 
+/* --- variables that are private to the target region ---------------------------- */
+
+/* Each slice has its own, so a kernel whose teams write to them is no sum of its slices. What teams get by reference
+ * are variables on the stack of whoever begins the league: nobody else writes there meanwhile. */
+od_private_look od_slice_before_league(void *const *args, size_t count)
+{
+    enum { BEHIND = 256, MOST = 1 << 20 }; /* bytes: of the last variable, and that are looked at */
+    od_private_look look = {.begin = (uintptr_t)__builtin_frame_address(0)};
+    const od_slice *slice = od_self.slice;
+    uintptr_t top = slice && slice->count == 1 ? od_thread_stack_end() : 0, last = 0;
+    for (size_t i = 0; i < count; i++)
+        if ((uintptr_t)args[i] > look.begin && (uintptr_t)args[i] < top)
+            last = (uintptr_t)args[i] > last ? (uintptr_t)args[i] : last;
+    if (!last || last - look.begin > MOST)
+        return look;
+    uintptr_t first = last;
+    for (size_t i = 0; i < count; i++)
+        if ((uintptr_t)args[i] > look.begin && (uintptr_t)args[i] < first)
+            first = (uintptr_t)args[i];
+    look.begin = first;
+    look.size = (top - last < BEHIND ? top : last + BEHIND) - first;
+    look.before = od_malloc(look.size);
+    if (look.before)
+        memcpy(look.before, (const void *)look.begin, look.size);
+    return look;
+}
+
+void od_slice_after_league(const od_private_look *look)
+{
+    if (look->before && memcmp(look->before, (const void *)look->begin, look->size))
+        od_slice_see(OD_SEEN_PRIVATE);
+    free(look->before);
+}
+
 /* --- critical sections and numbers ------------------------------------------- */
 
 /* Who is in a section, and which slice goes on alone among those that ask for numbers: sections of others are not
@@ -82,6 +121,20 @@ static bool is_kept_out(void)
     return inside || (alone && od_self.slice && alone != od_self.slice);
 }
 
+/* Of threads that belong to no kernel's launch: the last region was one's. Sections of the program are none of ours:
+ * kernels do not exclude those. */
+static _Thread_local bool region_was_kernels;
+
+void od_slice_note_region(bool of_kernel)
+{
+    region_was_kernels = of_kernel;
+}
+
+static bool is_of_kernel(void)
+{
+    return od_self.kernels || region_was_kernels;
+}
+
 /* Whoever is in a section that began before slices did is waited for by those that want that one. */
 static void enter(void)
 {
@@ -107,12 +160,16 @@ static void leave(void)
 
 void od_slice_begin_section(void)
 {
+    if (!is_of_kernel())
+        return;
     enter();
     od_self.sections += !od_self.slice_locks;
 }
 
 void od_slice_end_section(void)
 {
+    if (!is_of_kernel())
+        return;
     od_self.sections -= !od_self.slice_locks;
     leave();
 }

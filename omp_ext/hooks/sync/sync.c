@@ -281,6 +281,7 @@ static void fork_as_written(const region *r, void *real)
 static void run_region(int32_t *gtid, int32_t *tid, region *r)
 {
     od_member member;
+    od_slice_note_region(false);
     od_member_begin(&member, r->team, *tid);
     call_outlined(r, gtid, tid);
     od_watchdog_note_wait(true);
@@ -296,8 +297,10 @@ static void run_region(int32_t *gtid, int32_t *tid, region *r)
 /* A parallel region of a kernel, or a league: its barriers and tasks are the kernel's own. */
 static void run_region_of_kernel(int32_t *gtid, int32_t *tid, region *r)
 {
-    if (!od_self.kernels)
+    if (!od_self.kernels) {
         od_faults_join_kernel();
+        od_slice_note_region(true);
+    }
     const od_slice *before = od_self.slice;
     od_self.slice = r->slice;
     od_self.kernels++;
@@ -374,9 +377,11 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
     va_end(list);
     od_kernel_before_league(ident);
     OD_PROGRAM_CALL;
-    if (od_self.kernels)
+    if (od_self.kernels) {
+        od_private_look look = od_slice_before_league(args, r.count);
         ((fork_call)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_region_of_kernel, &r);
-    else
+        od_slice_after_league(&look);
+    } else
         fork_as_written(&r, REAL(__kmpc_fork_teams));
 }
 

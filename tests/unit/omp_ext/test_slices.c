@@ -89,6 +89,7 @@ static pthread_barrier_t together_now;
 /* Of a parallel region that a thread has begun in a section. */
 static void *run_inside(void *arg)
 {
+    od_self.kernels = 1;
     od_self.slice = arg;
     bool joined = od_slice_join_section(true);
     od_slice_begin_section();
@@ -118,6 +119,7 @@ static void *run_slice(void *arg)
     pthread_barrier_wait(&together_now);
     for (int i = 0; i < TIMES; i++) {
         od_self.slice = slice;
+        od_self.kernels = 1;
         random = random * 1103515245 + 12345;
         unsigned depth = random / 65536 % 3;
         for (unsigned d = 0; d < depth; d++)
@@ -177,6 +179,7 @@ static void sections_and_numbers_exclude_others(void **state)
 static void sections_from_before_slices_go_on(void **state)
 {
     (void)state;
+    od_self.kernels = 1;
     od_slice_begin_section();
     od_slices_begin();
     od_slice_begin_section();
@@ -199,6 +202,7 @@ static void reductions_end_what_they_have_begun(void **state)
 {
     enum { COMBINES = 1, ATOMIC = 2 };
     (void)state;
+    od_self.kernels = 1;
     od_slices_begin();
     od_slice_begin_section();
     assert_int_equal(od_slice_reduces(ATOMIC), ATOMIC);

@@ -22,6 +22,7 @@ typedef struct od_access {
     od_datum *datum;
     od_mode mode;
     const od_relocations *relocations; /* what words of it must hold on a device, or NULL; the driver's */
+    uint32_t commit; /* the engine's: its number among the datum's */
 } od_access;
 
 typedef enum od_task_state {

@@ -105,6 +105,7 @@ struct od_datum {
     uint32_t tie;      /* what random choices tell it by: its id, or that of the datum which it stands for in a play */
     uintptr_t base;    /* host address of its first byte */
     size_t size;       /* bytes, of all its pieces */
+    bool is_aligned;   /* on devices as on the host (od_datum_phase) */
     od_pieces *pieces; /* NULL: it is one; only parts have several, in one region; owned */
     uint64_t valid;    /* bit p: place p holds the current contents */
     od_region *region; /* the open region that it lies in, or NULL */
@@ -118,6 +119,7 @@ struct od_datum {
     uint32_t requested;  /* of pending, host requests that wait for it */
     uint32_t users;      /* committed or running tasks that use it */
     uint32_t writers;    /* committed or running tasks that write it */
+    uint32_t commits;    /* of tasks that use it, ever */
     uint64_t written;    /* tasks that have been committed to that on a device */
     uint32_t host_users; /* of users, those that run on the host */
     bool exclusive;      /* in a region, and one of these writes it in the program's memory: it is the only user */
@@ -200,12 +202,21 @@ static inline bool od_datum_is_home(const od_datum *datum)
     return datum->valid == 0 || (datum->valid & (OD_BIT(OD_HOST) | OD_BIT(OD_SPILL)));
 }
 
+/* Bytes that a replica begins behind where its memory does. Part of a struct may begin at any member: those behind it
+ * are aligned on devices as they are on the host, as libomptarget has it. */
+static inline size_t od_datum_phase(const od_datum *datum)
+{
+    enum { MEMBER = 8, MOST = 16 }; /* alignments, bytes */
+    bool keeps = datum->is_aligned && !datum->window && datum->base % MEMBER;
+    return keeps ? datum->base % MOST : 0;
+}
+
 /* Bytes that a replica takes of a device's memory, before the pool rounds them. */
 static inline size_t od_datum_occupies(const od_datum *datum)
 {
     if (datum->pieces)
         return datum->pieces->span;
-    return datum->window ? od_window_span(datum->base, datum->size) : datum->size;
+    return datum->window ? od_window_span(datum->base, datum->size) : od_datum_phase(datum) + datum->size;
 }
 
 static inline od_shape od_datum_shape(const od_datum *datum)

@@ -48,6 +48,7 @@ struct od_directory {
     uint32_t id_limit, ids_capacity;
     uint32_t first_free; /* head of the chain of free ids, or NO_ID */
     size_t count;        /* of data */
+    bool keeps_alignment;
 };
 
 /* --- sets of disjoint ranges ---------------------------------------------- */
@@ -241,6 +242,11 @@ static void id_give_back(od_directory *dir, uint32_t id)
 
 /* --- data ------------------------------------------------------------------ */
 
+void od_directory_keep_alignment(od_directory *dir)
+{
+    dir->keeps_alignment = true;
+}
+
 od_directory *od_directory_create(unsigned ndevices)
 {
     assert(ndevices <= OD_MAX_DEVICES);
@@ -385,6 +391,8 @@ static od_status add(od_directory *dir, od_shape shape, od_datum **datum)
     if (status)
         return status;
     od_datum *added = new_datum(dir, shape);
+    if (added)
+        added->is_aligned = dir->keeps_alignment;
     status = added ? insert_pieces(dir, added, shape) : OD_ENOMEM;
     if (!status)
         status = take_spilled(dir, added, shape);

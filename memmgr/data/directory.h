@@ -19,6 +19,8 @@ typedef struct od_directory od_directory;
 /* `ndevices` replicas per datum. NULL: out of memory. */
 od_directory *od_directory_create(unsigned ndevices);
 void od_directory_destroy(od_directory *dir);
+/* Data that are added from now on are aligned on devices as on the host: see od_datum_phase(). */
+void od_directory_keep_alignment(od_directory *dir);
 
 /* The datum that contains all of [base, base+size), or NULL. size 0 asks for the address alone. */
 od_datum *od_directory_find(const od_directory *dir, uintptr_t base, size_t size);

@@ -110,13 +110,14 @@ static void *source_of(const od_lent *lent, uint32_t i, int *device)
     return address;
 }
 
-static replica copy_of(void *source, int from, size_t size, int device)
+static replica copy_of(const od_datum *d, const void *source, int from, int device)
 {
     const int host = REAL(omp_get_initial_device)();
-    replica copy = {od_runtime_target_alloc(size, device), od_alloc(size)};
-    od_launch_copy_bytes(copy.before, host, source, from, size);
+    char *memory = od_runtime_target_alloc(od_datum_occupies(d), device);
+    replica copy = {memory ? memory + od_datum_phase(d) : NULL, od_alloc(d->size)};
+    od_launch_copy_bytes(copy.before, host, source, from, d->size);
     if (copy.at)
-        od_launch_copy_bytes(copy.at, device, copy.before, host, size);
+        od_launch_copy_bytes(copy.at, device, copy.before, host, d->size);
     return copy;
 }
 
@@ -125,7 +126,7 @@ static void lend(od_lent *lent, uint32_t i)
     const od_datum *d = lent->job->task.access[i].datum;
     int from;
     void *source = source_of(lent, i, &from);
-    replica r = from == lent->device ? (replica){source, NULL} : copy_of(source, from, d->size, lent->device);
+    replica r = from == lent->device ? (replica){source, NULL} : copy_of(d, source, from, lent->device);
     if (!r.at || REAL(omp_target_associate_ptr)((void *)d->base, r.at, d->size, 0, lent->device))
         od_fatal("no device memory for the data of a region beside others that are libomptarget's");
     lent->replica[i] = r;
@@ -143,7 +144,7 @@ static void take_back(od_lent *lent, uint32_t i)
     char *after = od_alloc(d->size);
     od_launch_copy_bytes(after, REAL(omp_get_initial_device)(), r->at, lent->device, d->size);
     od_launch_merge(source, from, r->before, after, d->size);
-    REAL(omp_target_free)(r->at, lent->device);
+    REAL(omp_target_free)((char *)r->at - od_datum_phase(d), lent->device);
     free(r->before);
     free(after);
 }

@@ -130,6 +130,8 @@ static od_status start_engine(void)
         .driver_ops = &od_runtime_driver_ops,
     };
     od_status status = od_engine_create(&config, &od_runtime.engine);
+    if (!status)
+        od_directory_keep_alignment(od_engine_directory(od_runtime.engine));
     if (!status && od_cpu_are_alone())
         od_engine_device_lost(od_runtime.engine, 0);
     return status;

@@ -58,6 +58,8 @@ struct od_request_item {
     bool started;         /* its own transfer has been asked for */
     bool moved;           /* and has ended */
     uint64_t since_ns;    /* when it was asked for */
+    uint32_t commits;     /* of the datum then */
+    uint32_t before;      /* of its users, those that were there then */
     int place;            /* to which it goes, for PUSH */
     uint64_t written;     /* for PUSH, the places that have got the part */
     size_t offset, bytes; /* the part, for PULL and PUSH */

@@ -331,8 +331,10 @@ void od_request_set_item(od_request *request, uint32_t i, od_request_kind kind, 
 void od_request_begin(od_engine *e, od_request *request);
 /* Takes the first item of the datum as far as it can go now. */
 void od_request_advance(od_engine *e, od_datum *d);
-/* Tasks have kept the first request for the datum waiting for long, one after the other: none begins to use it. Not for
- * ever, as running ones may wait for these; but for longer each time. */
+/* A task with that commit uses the datum no more. */
+void od_request_note_left(od_datum *d, uint32_t commit);
+/* Tasks that have begun to use the datum since have kept the first request for it waiting for long: no more begin. Not
+ * for ever, as running ones may wait for these; but for longer each time. */
 bool od_request_has_turn(const od_engine *e, const od_datum *d);
 
 /* rights.c */

@@ -112,6 +112,7 @@ void od_rights_take(od_engine *e, od_task *t, int place)
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
         d->users++;
+        t->access[i].commit = ++d->commits;
         if (place == OD_HOST) {
             d->host_users++;
         } else {
@@ -149,6 +150,7 @@ void od_rights_leave(od_task *t, int place)
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
         d->users--;
+        od_request_note_left(d, t->access[i].commit);
         if (place == OD_HOST) {
             d->host_users--;
         } else {

@@ -272,7 +272,7 @@ static bool replica_is_valid(const od_datum *d, unsigned k, census *c)
     EXPECT(!r->awaits_source || r->state == OD_LOADING);
     if (r->state == OD_ABSENT)
         return true;
-    EXPECT(r->offset + od_datum_occupies(d) <= od_pool_end(c->e->device[k].pool));
+    EXPECT(r->offset - od_datum_phase(d) + od_datum_occupies(d) <= od_pool_end(c->e->device[k].pool));
     c->used[k] += rounded;
     c->resident[k]++;
     c->leaving[k] += r->state == OD_LEAVING ? rounded : 0;

@@ -226,7 +226,7 @@ static od_status resolve_arg(od_engine *engine, const od_map_args *args, int32_t
     od_parts parts = {0};
     od_status status = OD_OK;
     r->found = span_of(&reference);
-    r->gave_way = r->hunger && od_hunger_gives_way(r->hunger, r->found);
+    r->gave_way = r->hunger && od_hunger_gives_way(r->hunger, (od_span){base, base + size});
     if (r->gave_way)
         return OD_EFULL;
     if (r->named) {

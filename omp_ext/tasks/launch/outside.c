@@ -96,9 +96,10 @@ static int initial_device(void)
 static bool make_copy(const stand_ins *s, uint32_t i, const od_datum *d, int device)
 {
     s->before[i] = od_malloc(d->size);
-    s->at[i] = s->before[i] ? od_runtime_target_alloc(d->size, device) : NULL;
-    if (!s->at[i])
+    char *memory = s->before[i] ? od_runtime_target_alloc(od_datum_occupies(d), device) : NULL;
+    if (!memory)
         return false;
+    s->at[i] = memory + od_datum_phase(d);
     memcpy(s->before[i], host_contents(d), d->size);
     return !REAL(omp_target_memcpy)(s->at[i], s->before[i], d->size, 0, 0, device, initial_device());
 }
@@ -145,10 +146,10 @@ static void copy_home(const stand_ins *s, uint32_t i, const od_datum *d, int dev
     free(after);
 }
 
-static void let_go(const stand_ins *s, uint32_t i, int device)
+static void let_go(const stand_ins *s, uint32_t i, const od_datum *d, int device)
 {
     if (s->before[i] && s->at[i])
-        REAL(omp_target_free)(s->at[i], device);
+        REAL(omp_target_free)((char *)s->at[i] - od_datum_phase(d), device);
     free(s->before[i]);
 }
 
@@ -191,7 +192,7 @@ static bool run_with(const stand_ins *s, const od_job *job, int device)
     for (uint32_t i = 0; i < job->task.naccess; i++) {
         if (done && s->copies[i] && (access[i].mode & OD_WRITE))
             copy_home(s, i, access[i].datum, device);
-        let_go(s, i, device);
+        let_go(s, i, access[i].datum, device);
     }
     return done;
 }

@@ -68,7 +68,7 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
 {
     od_replica *r = &d->replica[k];
     assert(r->pins == 0);
-    od_pool_free(e->device[k].pool, r->offset);
+    od_pool_free(e->device[k].pool, r->offset - od_datum_phase(d));
     od_list_remove(&e->device[k].resident, &r->lru);
     stop_awaiting(e, d, k);
     r->state = OD_ABSENT;
@@ -272,6 +272,7 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
         e->config.driver_ops->fatal(e->config.driver, "out of host memory for a device's pool");
         return false;
     }
+    r->offset += od_datum_phase(d);
     r->state = OD_PRESENT;
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
@@ -291,7 +292,7 @@ void od_memory_clear_end(od_engine *e, unsigned k)
     od_evict_query query = query_of(e, k, first ? od_container_of(first, od_task, link) : NULL);
     od_list_each(it, &device->resident) {
         od_replica *r = od_container_of(it, od_replica, lru);
-        size_t end = r->offset + od_pool_rounded(device->pool, od_datum_occupies(r->datum));
+        size_t end = r->offset - od_datum_phase(r->datum) + od_pool_rounded(device->pool, od_datum_occupies(r->datum));
         if (end <= capacity || !od_victim_allowed(&query, r))
             continue;
         emit_eviction(e, k, r, OD_EVICT_TO_SHRINK, NULL);

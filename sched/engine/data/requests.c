@@ -367,10 +367,16 @@ void od_request_advance(od_engine *e, od_datum *d)
 static const uint64_t patience_ns = UINT64_C(200000000);
 static const uint64_t first_turn_ns = UINT64_C(1000000000), between_ns = UINT64_C(700000000);
 
+void od_request_note_left(od_datum *d, uint32_t commit)
+{
+    for (od_request_item *item = d->items; item; item = item->next)
+        item->before -= (int32_t)(commit - item->commits) <= 0; /* however often it has wrapped around */
+}
+
 bool od_request_has_turn(const od_engine *e, const od_datum *d)
 {
     const od_request_item *item = d->items;
-    if (!item || item->request->inside)
+    if (!item || item->request->inside || item->before)
         return false;
     uint64_t waited_ns = od_engine_now(e) - item->since_ns, turn_ns = first_turn_ns;
     if (waited_ns < patience_ns)
@@ -406,6 +412,8 @@ static void enqueue(od_engine *e, od_request *request, od_request_item *item)
             place = &(*place)->next;
     item->request = request;
     item->since_ns = od_engine_now(e);
+    item->commits = d->commits;
+    item->before = d->users;
     item->next = *place;
     d->requested++;
     *place = item;

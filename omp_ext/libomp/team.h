@@ -171,7 +171,7 @@ static inline bool od_children_are_complete(const od_children *children)
 }
 /* An explicit task ends. Children that wait for the program may be left: barriers wait for them. */
 void od_parent_end(od_parent *parent);
-/* Such a one: children of it are to be completed here, behind an event of the program's, perhaps. */
+/* Children of it are ours to complete, and may be behind an event of the program's; barriers can wait for them. */
 bool od_parent_may_leave(const od_parent *parent);
 /* The member's thread is about to wait in libomp, or has. */
 void od_member_go_inside(od_member *member, bool inside);

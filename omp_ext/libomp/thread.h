@@ -36,8 +36,8 @@ typedef struct od_allocation {
 /* An explicit task and the target tasks that it creates. */
 typedef struct od_family {
     bool has_children;       /* there are some */
-    od_parent *parent;       /* the task, whose end will wait for them; NULL: an implicit one, whose member has it */
-    struct od_undeferred *undeferred; /* it is one; malloc'ed */
+    od_parent *parent;       /* the task, whose end waits for them or leaves them; NULL: an implicit one (od_member) */
+    struct od_family *outer; /* it is undeferred: of the task around it; malloc'ed */
 } od_family;
 
 typedef struct od_thread {

@@ -71,10 +71,6 @@ static void untrack(od_kmp_task *task)
     task->part_id = 0;
 }
 
-typedef struct od_undeferred {
-    od_family outer; /* of the task around it */
-} od_undeferred;
-
 /* Compiled code calls an undeferred task's entry itself. */
 void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
 {
@@ -88,9 +84,9 @@ void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
     }
     if (!od_runtime_offloads() || od_self.kernels)
         return;
-    od_undeferred *own = od_alloc(sizeof *own);
-    own->outer = od_self.family;
-    od_self.family = (od_family){.parent = od_parent_begin(gtid), .undeferred = own};
+    od_family *outer = od_alloc(sizeof *outer);
+    *outer = od_self.family;
+    od_self.family = (od_family){.parent = od_parent_begin(gtid), .outer = outer};
 }
 
 void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
@@ -99,13 +95,13 @@ void __kmpc_omp_task_complete_if0(od_ident *ident, int32_t gtid, void *task)
         REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);
         return;
     }
-    od_undeferred *own = od_self.kernels ? NULL : od_self.family.undeferred;
-    if (own) {
+    od_family *outer = od_self.kernels ? NULL : od_self.family.outer;
+    if (outer) {
         od_parent *self = od_self.family.parent;
         od_task_end_family(gtid);
-        od_self.family = own->outer;
+        od_self.family = *outer;
         od_parent_end(self);
-        free(own);
+        free(outer);
     }
     OD_PROGRAM_CALL;
     REAL(__kmpc_omp_task_complete_if0)(ident, gtid, task);

@@ -381,8 +381,9 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
         od_private_look look = od_slice_before_league(args, r.count);
         ((fork_call)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_region_of_kernel, &r);
         od_slice_after_league(&look);
-    } else
+    } else {
         fork_as_written(&r, REAL(__kmpc_fork_teams));
+    }
 }
 
 /* With `args` NULL the region shares nothing, else it gets that one pointer. */

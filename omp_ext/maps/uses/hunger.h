@@ -19,7 +19,7 @@ typedef struct od_hunger {
     od_span range; /* that it wants then */
 } od_hunger;
 
-/* It has not got what overlaps the range. */
+/* It has not got what overlaps the range. Takes the runtime's lock, as the next. */
 void od_hunger_note(od_hunger *hunger, od_span range);
 /* It has got it, or does without. */
 void od_hunger_end(const od_hunger *hunger);

@@ -2,11 +2,10 @@
 /*
  * Requests: what the host asks for, one item per datum.
  *
- * The items of a datum form a queue, served first
- * come, first served; od_request_advance() takes the first one as far as it can go
- * now and is called whenever something about the datum has changed. Items wait
- * for tasks that write the datum, never for tasks that have not committed: those were made ready after, or beside,
- * whoever asks, and OpenMP's dependences order the rest.
+ * The items of a datum form a queue, served first come, first served; od_request_advance() takes the first one as far
+ * as it can go now and is called whenever something about the datum has changed. Items wait for tasks that write the
+ * datum, but for updates of a part of it, and never for tasks that have not committed: those were made ready after, or
+ * beside, whoever asks, and OpenMP's dependences order the rest. Where such ones never end it has a turn of its own.
  */
 #include "memmgr/data/attach.h"
 #include "memmgr/data/spill.h"

@@ -26,9 +26,9 @@ typedef enum od_lock_rank {
     /* Each protects what its file says, for a few instructions: */
     OD_LOCK_GUARD,       /* memmgr/data/guard.c */
     OD_LOCK_RECORDING,   /* omp_ext/services/record/record.c */
-    OD_LOCK_TEAM_POOL,   /* omp_ext/libomp/team.c */
-    OD_LOCK_TEAM,        /* omp_ext/libomp/team.h */
-    OD_LOCK_EVENTS,      /* omp_ext/libomp/events.c */
+    OD_LOCK_TEAM_POOL,   /* omp_ext/libomp/teams/team.c */
+    OD_LOCK_TEAM,        /* omp_ext/libomp/teams/team.h */
+    OD_LOCK_EVENTS,      /* omp_ext/libomp/teams/events.c */
     OD_LOCK_ENTRIES,     /* omp_ext/tasks/entry.c */
     OD_LOCK_RECORDS,     /* omp_ext/tasks/task_table.c: one per shard */
     OD_LOCK_ALLOCATED,   /* omp_ext/maps/device_memory.c */

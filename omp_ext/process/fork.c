@@ -6,8 +6,8 @@
  */
 #include "omp_ext/maps/device_memory.h"
 #include "omp_ext/tasks/entry.h"
-#include "omp_ext/libomp/detach.h"
-#include "omp_ext/libomp/events.h"
+#include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/teams/events.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/task_table.h"

@@ -3,7 +3,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/call.h"
-#include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"

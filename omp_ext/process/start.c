@@ -7,7 +7,7 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/libomp/team.h"
+#include "omp_ext/libomp/teams/team.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/interrupt.h"
 #include "omp_ext/process/why.h"

@@ -5,7 +5,7 @@
  */
 #include "omp_ext/runtime/internal.h"
 
-#include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/services/check/check.h"
 #include "omp_ext/tasks/entry.h"

@@ -2,7 +2,7 @@
 /* Requests: what the program asks of its data, waited for or not. */
 #include "omp_ext/runtime/internal.h"
 
-#include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/services/record/record.h"

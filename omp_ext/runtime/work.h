@@ -14,7 +14,7 @@
 #include "memmgr/device/backend.h"
 #include "memmgr/window/cut.h"
 #include "omp_ext/libomp/abi.h"
-#include "omp_ext/libomp/team.h"
+#include "omp_ext/libomp/teams/team.h"
 #include "omp_ext/libomp/thread.h"
 #include "sched/engine/engine.h"
 

@@ -4,7 +4,7 @@
 
 #include "omp_ext/hooks/regions.h"
 #include "omp_ext/libomp/images.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/list.h"
 #include "omp_ext/maps/parts/by_share.h"

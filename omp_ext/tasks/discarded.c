@@ -7,7 +7,7 @@
 #include "omp_ext/tasks/tasks.h"
 
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/services/record/record.h"
 

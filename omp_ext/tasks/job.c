@@ -7,7 +7,7 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/faults.h"

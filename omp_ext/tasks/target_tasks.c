@@ -20,7 +20,7 @@
 #include "omp_ext/tasks/constructs.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/tasks/task_table.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/tasks/tasks.h"
 #include "omp_ext/services/tracing.h"
@@ -63,9 +63,14 @@ static void track(od_kmp_task *task, const od_entry *code)
     task->entry = parent_trampoline;
 }
 
+static bool is_tracked(const od_kmp_task *task)
+{
+    return task->entry == parent_trampoline;
+}
+
 static void untrack(od_kmp_task *task)
 {
-    if (task->entry != parent_trampoline)
+    if (!is_tracked(task))
         return;
     task->entry = (od_task_entry)(uintptr_t)od_entry_numbered(task->part_id)->code;
     task->part_id = 0;
@@ -467,7 +472,7 @@ static bool is_beside(int32_t n, const od_depend *depends)
 static bool goes_unrecorded(const submission *s)
 {
     od_kmp_task *task = s->task;
-    const od_entry *code = task->entry == parent_trampoline ? od_entry_numbered(task->part_id) : NULL;
+    const od_entry *code = is_tracked(task) ? od_entry_numbered(task->part_id) : NULL;
     if (!code || od_self.detachable == task)
         return false;
     if (!od_runtime_started())
@@ -506,16 +511,17 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
     submission s = {task, depends, noalias, ndepends, n_noalias, __builtin_return_address(0)};
     if (!od_runtime_offloads() || od_self.kernels)
         return submit_as_written(ident, gtid, &s);
+    bool is_host = is_tracked(task); /* until it is recorded */
     int32_t result = submit_task(ident, gtid, &s);
     od_self.allocated.task = NULL;
-    od_detach_note_task();
+    od_detach_note_task(is_host);
     return result;
 }
 
 /* Its code is known to be submitted without dependences. */
 static void note_none(const od_kmp_task *task)
 {
-    od_entry *code = task->entry == parent_trampoline ? od_entry_numbered(task->part_id) : NULL;
+    od_entry *code = is_tracked(task) ? od_entry_numbered(task->part_id) : NULL;
     if (code && !atomic_load_explicit(&code->has_none, memory_order_relaxed))
         atomic_store_explicit(&code->has_none, true, memory_order_relaxed);
 }
@@ -535,9 +541,10 @@ int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
     od_self.allocated.task = NULL;
     note_none(task);
     watch_discarded(task);
+    bool is_host = is_tracked(task);
     int32_t result = REAL(__kmpc_omp_task)(ident, gtid, task);
     if (!od_self.kernels)
-        od_detach_note_task();
+        od_detach_note_task(is_host);
     return result;
 }
 

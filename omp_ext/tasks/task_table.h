@@ -7,7 +7,7 @@
 #define OD_OMP_EXT_RECORDS_H
 
 #include "omp_ext/libomp/abi.h"
-#include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/teams/detach.h"
 #include "sched/engine/engine.h"
 
 #include "util/lock.h"

@@ -2,8 +2,8 @@
 /* What target tasks and host tasks have in common. See tasks.h. */
 #include "omp_ext/tasks/tasks.h"
 
-#include "omp_ext/libomp/detach.h"
-#include "omp_ext/libomp/events.h"
+#include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/teams/events.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"

@@ -2,7 +2,7 @@
 /* What surrounds barriers. See barrier.h. */
 #include "omp_ext/hooks/sync/barrier.h"
 
-#include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
 #include "omp_ext/runtime/runtime.h"

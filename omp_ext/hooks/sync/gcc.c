@@ -5,11 +5,11 @@
  * entry points, where we are already.) In regions that gcc has compiled nothing is to be waited for.
  */
 #include "omp_ext/hooks/sync/barrier.h"
-#include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/hooks/sync/scope.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
 
@@ -121,7 +121,7 @@ void GOMP_single_copy_end(void *data)
 /* --- tasks in teams of one thread ------------------------------------------------- */
 
 /* Libomp allocates and runs them inside, in a way that we do not see: so they run in a task of their own, of which no
- * others are under way, and target tasks inside them are not detached (omp_ext/libomp/serial.h). */
+ * others are under way, and target tasks inside them are not detached (omp_ext/libomp/teams/serial.h). */
 static od_own_task begin_tasks(bool is_libomp)
 {
     if (!is_libomp || od_runtime_is_idle() || !od_serial_is_alone())

@@ -10,7 +10,7 @@
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/reservation.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/services/watchdog.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Taskloops, whose copies libomp 19 miscounts in teams of one thread. See omp_ext/libomp/serial.h. */
-#include "omp_ext/libomp/detach.h"
+/* Taskloops, whose copies libomp 19 miscounts in teams of one thread. See omp_ext/libomp/teams/serial.h. */
+#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
 
@@ -52,7 +52,7 @@ static loop begin_loop(od_ident *ident, int32_t gtid, loop l, duplicator duplica
         l = uncounted(ident, gtid, l, duplicate);
         od_self.serial_loops++;
     }
-    od_detach_note_task();
+    od_detach_note_task(true);
     return l;
 }
 

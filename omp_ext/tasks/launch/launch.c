@@ -8,7 +8,7 @@
 #include "omp_ext/maps/foreign.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/slices/slice.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/runtime/cpu/alone.h"

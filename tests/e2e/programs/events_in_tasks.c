@@ -2,7 +2,8 @@
 /*
  * An explicit task creates one with a detach clause, and target tasks behind it. The event is fulfilled inside a region
  * in the explicit task, by another thread, or when the explicit task has ended, also by a successor of that: taskwaits,
- * taskgroups and the ends of regions pass on what it releases. Libomp alone does so only in taskgroups of several threads.
+ * taskgroups and barriers pass on what it releases, also where libomp runs the explicit task in the barrier. Libomp alone
+ * does so only in taskgroups of several threads.
  *
  * run: OMP_NUM_THREADS=3
  * run: OMP_CANCELLATION=true
@@ -13,7 +14,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-enum { BETWEEN = 1, AFTER = 2, WAIT = 4, UNDEFERRED = 8, GROUP = 16, ALL = 32 };
+enum { BETWEEN = 1, AFTER = 2, WAIT = 4, UNDEFERRED = 8, NESTED = 16, GROUP = 32, ALL = 64 };
 typedef enum how { IN_REGION, IN_TEAM, BY_THREAD, DURING_WAIT, IN_REGIONS, IN_TASK, NEXT_TASK, SUCCESSOR, AT_END, HOWS } how;
 
 static int x[4], order;
@@ -109,20 +110,34 @@ static void task_of(how h, int kind)
     omp_fulfill_event(event);
 }
 
-static void shape(how h, int kind)
+static void nest(how h, int kind)
 {
-    if (kind & GROUP)
-#pragma omp taskgroup
+    if (kind & NESTED)
+#pragma omp task
         task_of(h, kind);
     else
         task_of(h, kind);
 }
 
-static void check(int region, how h, int kind)
+static void shape(how h, int kind)
+{
+    if (kind & GROUP)
+#pragma omp taskgroup
+        nest(h, kind);
+    else
+        nest(h, kind);
+}
+
+static int wanted(int kind)
 {
     int want = 5;
     want = kind & BETWEEN ? want * 3 + 1 : want;
-    want = kind & AFTER ? want * 5 + 2 : want;
+    return kind & AFTER ? want * 5 + 2 : want;
+}
+
+static void check(int region, how h, int kind)
+{
+    int want = wanted(kind);
     if (x[0] != want)
         printf("in %d threads, fulfilled in way %d, kind %d: %d, not %d\n", region, (int)h, kind, x[0], want);
     CHECK(x[0] == want);
@@ -132,8 +147,11 @@ static void check(int region, how h, int kind)
 static void in_region(int nthreads, how h, int kind)
 {
 #pragma omp parallel num_threads(nthreads)
+    {
 #pragma omp single
-    shape(h, kind);
+        shape(h, kind);
+        CHECK(x[0] == wanted(kind));
+    }
     check(nthreads, h, kind);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Waiting in a team. See team.h. */
-#include "omp_ext/libomp/team.h"
+#include "omp_ext/libomp/teams/team.h"
 
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
@@ -48,10 +48,14 @@ od_team *od_team_take(void)
         team = make();
     od_lock_give(&pool_lock);
     atomic_store_explicit(&team->arrivals, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->released, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->settles, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->unsettled, false, memory_order_relaxed);
     atomic_store_explicit(&team->cancelled, false, memory_order_relaxed);
     atomic_store_explicit(&team->has_tasks, false, memory_order_relaxed);
     atomic_store_explicit(&team->detaches, false, memory_order_relaxed);
     team->gathers = false;
+    team->is_settling = false;
     return team;
 }
 
@@ -89,13 +93,30 @@ void od_member_wake(const od_member *member)
         wake(member->sleeper);
 }
 
+static void wake_all(const od_team *team)
+{
+    for (od_sleeper *s = team->sleepers; s; s = s->next)
+        wake(s);
+}
+
 void od_team_wake_all(od_team *team)
 {
     if (!atomic_load(&team->sleeping))
         return;
     od_lock_take(&team->lock);
-    for (od_sleeper *s = team->sleepers; s; s = s->next)
-        wake(s);
+    wake_all(team);
+    od_lock_give(&team->lock);
+}
+
+void od_team_release(od_team *team, uint64_t arrivals)
+{
+    od_lock_take(&team->lock);
+    bool goes_on = atomic_load(&team->cancelled) || !od_runtime_offloads();
+    team->is_settling = atomic_exchange(&team->unsettled, false) && !goes_on;
+    if (team->is_settling)
+        atomic_store(&team->settles, arrivals);
+    atomic_store_explicit(&team->released, arrivals, memory_order_release);
+    wake_all(team);
     od_lock_give(&team->lock);
 }
 
@@ -131,7 +152,8 @@ static void leave(atomic_uint *count, od_member *member, od_parent *parent)
     atomic_fetch_sub(count, 1);
     if (parent && parent->is_orphaning && !atomic_load(&parent->children.pending)) {
         parent->is_orphaning = false;
-        atomic_fetch_sub(&member->orphaning, 1);
+        atomic_fetch_sub(&team->orphaning, 1);
+        wake_all(team);
     }
     bool last = parent && parent->has_ended && od_children_are_complete(&parent->children);
     od_member_wake(member);
@@ -207,6 +229,8 @@ static bool somebody_looks(const od_member *creator, const od_detached *task)
         return true;
     if (creator->nthreads == 1)
         return !atomic_load(&creator->inside);
+    if (creator->team->is_settling && !atomic_load(&creator->team->inside))
+        return true;
     return atomic_load(creator->keeps ? &creator->waits : &creator->team->waiting);
 }
 
@@ -228,15 +252,22 @@ bool od_team_post(od_member *creator, od_detached task)
     return posted;
 }
 
+static void set_inside(od_member *member, bool inside)
+{
+    if (atomic_exchange(&member->inside, inside) != inside)
+        atomic_fetch_add(&member->team->inside, inside ? 1u : -1u);
+}
+
 void od_member_go_inside(od_member *member, bool inside)
 {
-    if (!inside || (!atomic_load(&member->orphaning) && !atomic_load(&member->team->nposted))) {
-        atomic_store(&member->inside, inside);
+    od_team *team = member->team;
+    if (!inside || (!atomic_load(&team->orphaning) && !atomic_load(&team->nposted) && !team->is_settling)) {
+        set_inside(member, inside);
         return;
     }
-    od_lock_take(&member->team->lock);
-    atomic_store(&member->inside, true);
-    od_lock_give(&member->team->lock);
+    od_lock_take(&team->lock);
+    set_inside(member, true);
+    od_lock_give(&team->lock);
     while (od_team_pass_on(member))
         continue;
 }
@@ -314,7 +345,9 @@ static bool has_left(od_parent *parent)
     bool complete = od_children_are_complete(&parent->children);
     parent->has_ended = !complete;
     parent->is_orphaning = atomic_load(&parent->children.pending);
-    atomic_fetch_add(&parent->member->orphaning, parent->is_orphaning);
+    atomic_fetch_add(&team->orphaning, parent->is_orphaning);
+    if (parent->is_orphaning)
+        atomic_store(&team->unsettled, true);
     od_lock_give(&team->lock);
     return complete;
 }
@@ -478,6 +511,18 @@ void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
     end_waiting(member);
     while (od_team_pass_on(member)) /* of what the program has fulfilled since the last look */
         continue;
+}
+
+static bool are_complete(const od_goal *goal)
+{
+    return od_children_are_complete(goal->children);
+}
+
+void od_team_await(od_ident *ident, od_member *member, const od_children *children)
+{
+    od_goal goal = {.reached = are_complete, .children = children};
+    if (!are_complete(&goal))
+        od_team_wait(member, ident, &goal);
 }
 
 void od_team_let_all_go(void)

@@ -11,19 +11,20 @@
  * remembers it when that one has long ended.
  *
  * So a completion is reported to libomp by a thread of the task's team, which carries out all of it at once. A
- * device leaves it with the team (omp_ext/libomp/team.h), and every wait of libomp's for a detached task is preceded by
- * one of ours, in which the thread passes on what devices leave. No libomp wait begins before all that it would wait
- * for is complete as far as devices are concerned. What libomp discards (OMP_CANCELLATION) ends by its destructor
- * (omp_ext/tasks/discarded.c).
+ * device leaves it with the team (omp_ext/libomp/teams/team.h), and every wait of libomp's for a detached task is
+ * preceded by one of ours, in which the thread passes on what devices leave. No libomp wait begins before all that it
+ * would wait for is complete as far as devices are concerned. What libomp discards (OMP_CANCELLATION) ends by its
+ * destructor (omp_ext/tasks/discarded.c).
  *
  * Before a barrier a thread waits for its own tasks. Then it could go in; but libomp's waits keep a processor busy,
  * which devices may need. So it waits for the other threads of the team first, blocked, except in regions whose code
- * is known to detach no tasks.
+ * is known to detach no tasks. Where the team has created host tasks, that is repeated after one barrier of libomp's in
+ * which all of these run: they may leave children behind, which wait for the program, and for which libomp's does not.
  */
 #ifndef OD_OMP_EXT_DETACH_H
 #define OD_OMP_EXT_DETACH_H
 
-#include "omp_ext/libomp/team.h"
+#include "omp_ext/libomp/teams/team.h"
 
 /* Once, before libomp makes its own thread-specific key, whose destructor waits for tasks, too: destructors run in the
  * order of their keys. */
@@ -78,8 +79,8 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
 /* Around a taskgroup. */
 void od_detach_begin_group(void);
 void od_detach_end_group(void);
-/* The calling thread has given libomp a task that others may run. */
-void od_detach_note_task(void);
+/* The calling thread has given libomp a task that others may run, and whose code the program has written. */
+void od_detach_note_task(bool has_code);
 /* A task begins to run on it. */
 void od_detach_task_begins(void);
 /* Until the end of the block the calling thread waits in libomp. */

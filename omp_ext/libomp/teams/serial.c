@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Around libomp's count of tasks in teams of one thread. See serial.h. */
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/serial.h"
 
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"

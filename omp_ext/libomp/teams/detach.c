@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Detached tasks, and waiting for them. See detach.h. */
 #define _GNU_SOURCE /* gettid */
-#include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/teams/detach.h"
 
 #include "omp_ext/process/activity.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/libomp/serial.h"
+#include "omp_ext/libomp/teams/around.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 
 #include "util/lock.h"
@@ -201,19 +202,14 @@ void od_detached_complete(od_detached task)
 
 /* --- waiting -------------------------------------------------------------------- */
 
-static bool have_left(const od_goal *goal)
-{
-    return od_children_are_complete(goal->children);
-}
-
 static bool has_no_orphans(const od_goal *goal)
 {
-    return !atomic_load(&goal->member->orphaning);
+    return !atomic_load(&goal->member->team->orphaning);
 }
 
 static bool have_arrived(const od_goal *goal)
 {
-    return atomic_load_explicit(&goal->team->arrivals, memory_order_acquire) >= goal->arrivals ||
+    return atomic_load_explicit(&goal->team->released, memory_order_acquire) >= goal->arrivals ||
            atomic_load_explicit(&goal->team->cancelled, memory_order_relaxed) || !od_runtime_offloads();
 }
 
@@ -222,68 +218,12 @@ static bool is_set(const od_goal *goal)
     return atomic_load_explicit(goal->flag, memory_order_acquire);
 }
 
-static void await(od_ident *ident, od_member *member, const od_children *children)
-{
-    od_goal goal = {.reached = have_left, .children = children};
-    if (!have_left(&goal))
-        od_team_wait(member, ident, &goal);
-}
-
-/* Children that explicit tasks of the thread have left. */
+/* Children that explicit tasks of the team have left. */
 static void await_orphans(od_ident *ident, od_member *member)
 {
     od_goal goal = {.reached = has_no_orphans, .member = member};
     if (!has_no_orphans(&goal))
         od_team_wait(member, ident, &goal);
-}
-
-/* To libomp, regions of one thread inside each other have one task. The task around a region, where it is of one of
- * these and we know it. */
-static od_parent *parent_around(const od_member *member)
-{
-    od_member *outer = member->outer;
-    od_parent *implicit = outer && !member->in_task ? &outer->implicit : NULL;
-    od_parent *around = member->interrupted ? member->interrupted : implicit;
-    return around && around->member->nthreads == 1 && around->member != &root ? around : NULL;
-}
-
-/* An explicit task around it that is around no region outside of it: children of what is further out may wait for that
- * task. */
-static bool is_first_in_task(const od_member *member)
-{
-    return member->interrupted || (member->in_task && !(member->outer && member->outer->in_task));
-}
-
-/* The next of these tasks, from the region's member outwards; NULL: there are no more. */
-static od_parent *next_around(const od_member **at)
-{
-    od_parent *around = NULL;
-    while (*at && (*at)->nthreads == 1 && !around) {
-        const od_member *m = *at;
-        around = parent_around(m);
-        *at = is_first_in_task(m) ? NULL : m->outer;
-    }
-    return around;
-}
-
-/* For the children of these libomp waits, too: unless they wait for the program. */
-static void finish_around(od_ident *ident)
-{
-    const od_member *at = od_member_self;
-    for (od_parent *around; (around = next_around(&at));) {
-        while (od_team_pass_on(around->member))
-            continue;
-        if (!atomic_load(&around->children.events))
-            await(ident, around->member, &around->children);
-    }
-}
-
-static bool expects_around(const od_member *member)
-{
-    bool any = false;
-    for (od_parent *around; !any && (around = next_around(&member));)
-        any = atomic_load(&around->children.events);
-    return any;
 }
 
 /* Children of the task that runs here, or of one that libomp takes for it, may wait for an event that the program will
@@ -293,7 +233,7 @@ static bool expects_events(const od_member *member)
     const od_parent *parent = parent_now();
     if (!parent) /* nobody counts them */
         return atomic_load(&od_events_expected) > 0;
-    return atomic_load(&parent->children.events) || expects_around(member);
+    return atomic_load(&parent->children.events) || od_around_expects_events(member);
 }
 
 static bool is_in_implicit_task(void)
@@ -324,26 +264,26 @@ static void await_children(od_ident *ident)
 {
     od_parent *parent = parent_now();
     if (parent && !od_self.kernels)
-        await(ident, parent->member, &parent->children);
+        od_team_await(ident, parent->member, &parent->children);
 }
 
 void od_detach_await_children(od_ident *ident)
 {
     await_children(ident);
     if (!od_self.kernels && is_in_implicit_task())
-        finish_around(ident);
+        od_around_finish(ident, od_member_self);
 }
 
 bool od_detach_is_beside_events(void)
 {
-    return !od_self.kernels && is_in_implicit_task() && expects_around(od_member_self);
+    return !od_self.kernels && is_in_implicit_task() && od_around_expects_events(od_member_self);
 }
 
 void od_detach_await_group(od_ident *ident)
 {
     od_parent *parent = parent_now();
     if (parent && parent->group && !od_self.kernels)
-        await(ident, parent->member, &parent->group->children);
+        od_team_await(ident, parent->member, &parent->group->children);
 }
 
 void od_detach_begin_group(void)
@@ -398,7 +338,7 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
     od_goal goal = {.reached = is_set, .flag = &reached};
     od_parent *parent = parent_now();
     if (!od_self.kernels && is_in_implicit_task())
-        finish_around(ident);
+        od_around_finish(ident, od_member_self);
     if (od_self.kernels || !parent || !has_children(parent))
         return;
     od_member *member = parent->member;
@@ -416,11 +356,14 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
 
 /* --- tasks that threads may run -------------------------------------------------- */
 
-void od_detach_note_task(void)
+void od_detach_note_task(bool has_code)
 {
     const od_member *member = od_member_self;
-    if (member && member->nthreads > 1)
-        od_team_note_task(member->team);
+    if (!member || member->nthreads == 1)
+        return;
+    if (has_code && !atomic_load_explicit(&member->team->unsettled, memory_order_relaxed))
+        atomic_store(&member->team->unsettled, true);
+    od_team_note_task(member->team);
 }
 
 void od_detach_task_begins(void)
@@ -490,7 +433,7 @@ void od_member_begin(od_member *member, od_team *team, int32_t number)
 
 void od_member_end(od_ident *ident, od_member *member)
 {
-    await(ident, member, &member->implicit.children);
+    od_team_await(ident, member, &member->implicit.children);
     await_orphans(ident, member);
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         od_team_settle(member->team);
@@ -502,7 +445,7 @@ void od_member_end(od_ident *ident, od_member *member)
 static void finish_alone(od_ident *ident, int32_t gtid, const od_member *member)
 {
     await_children(ident);
-    if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed) && !expects_around(member))
+    if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed) && !od_around_expects_events(member))
         REAL(__kmpc_omp_taskwait)(ident, gtid);
 }
 
@@ -541,17 +484,29 @@ void od_serialized_end(od_ident *ident)
 
 /* --- barriers ----------------------------------------------------------------------- */
 
-/* Blocked until all threads of the team have arrived. */
-static void gather(od_ident *ident, od_member *member)
+/* Blocked until all threads of the team have arrived. True: these are to go through a barrier of libomp's, and to
+ * gather again. */
+static bool gather(od_ident *ident, od_member *member)
 {
     od_team *team = member->team;
     uint64_t before = atomic_fetch_add(&team->arrivals, 1);
     uint64_t all = (before / member->nthreads + 1) * member->nthreads;
     od_goal goal = {.reached = have_arrived, .team = team, .arrivals = all};
-    if (before + 1 == goal.arrivals)
-        od_team_wake_all(team);
+    if (before + 1 == all)
+        od_team_release(team, all);
     else
         od_team_wait(member, ident, &goal);
+    return atomic_load(&team->settles) == all;
+}
+
+/* A task that runs in a barrier of libomp's may leave children behind, for which that does not wait. So one barrier is
+ * for the tasks, and then there is another one. */
+static void settle(od_ident *ident, int32_t gtid, od_member *member)
+{
+    while (gather(ident, member)) {
+        await_orphans(ident, member);
+        REAL(__kmpc_barrier)(ident, gtid);
+    }
 }
 
 /* What libomp's barrier would wait for has ended. True: the other threads of the team wait there, too. */
@@ -561,7 +516,7 @@ static bool await_own(od_ident *ident, int32_t gtid)
     if (od_self.kernels || !od_detach_knows_region())
         return false;
     if (od_serial_is_alone()) {
-        finish_around(ident);
+        od_around_finish(ident, od_member_self);
         od_member *now = od_member_now(); /* also outside of all regions */
         if (now)
             finish_alone(ident, gtid, now);
@@ -572,7 +527,7 @@ static bool await_own(od_ident *ident, int32_t gtid)
     if (!member)
         return false;
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed)) {
-        await(ident, member, &member->implicit.children);
+        od_team_await(ident, member, &member->implicit.children);
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
     return true;
@@ -586,7 +541,7 @@ void od_detach_before_half_barrier(od_ident *ident, int32_t gtid)
 void od_detach_before_barrier(od_ident *ident, int32_t gtid)
 {
     if (await_own(ident, gtid) && od_member_self->team->gathers)
-        gather(ident, od_member_self);
+        settle(ident, gtid, od_member_self);
     if (!od_self.kernels && od_detach_knows_region() && od_member_now())
         await_orphans(ident, od_member_now());
 }

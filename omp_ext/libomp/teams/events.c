@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Events of the program's own detached tasks. A thread that waits in omp_ext/libomp/team.h does not look into the
+ * Events of the program's own detached tasks. A thread that waits in omp_ext/libomp/teams/team.h does not look into the
  * queues where libomp puts the rest of such a task's completion when another thread fulfils its event. So these tasks
  * are counted and completed like ours (detach.h). Where the task that creates one is not known, its event goes to
  * whoever waits in the team, or else to libomp, and then the team is notified that there is something to look for.
  */
-#include "omp_ext/libomp/events.h"
+#include "omp_ext/libomp/teams/events.h"
 
-#include "omp_ext/libomp/detach.h"
+#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/activity.h"

@@ -48,7 +48,7 @@ typedef struct od_parent {
     bool elsewhere;    /* it runs where od_member_is_elsewhere() */
     bool has_had_any;  /* children */
     bool has_ended;    /* before them, which wait for the program; the last one frees it. Under the team's lock */
-    bool is_orphaning; /* and some of them are ours to complete: its member counts it. Likewise */
+    bool is_orphaning; /* and some of them are ours to complete: its team counts it. Likewise */
     bool was_inside;   /* where it began (od_member) */
     od_children children;
     od_taskgroup *group; /* the innermost that it has begun, or NULL */
@@ -65,6 +65,9 @@ typedef struct od_detached {
 
 typedef struct od_team {
     _Atomic uint64_t arrivals; /* of threads at barriers */
+    _Atomic uint64_t released; /* of these: the threads that have arrived go on */
+    _Atomic uint64_t settles;  /* likewise, but only after a barrier of libomp's, to arrive again */
+    atomic_bool unsettled;     /* tasks that may leave children behind were created since, or have done so */
     atomic_bool cancelled;     /* the region */
     atomic_bool has_tasks;     /* libomp's queues of the team may hold some */
     atomic_bool detaches;      /* a thread of it has created a task that we are to complete */
@@ -72,12 +75,15 @@ typedef struct od_team {
     _Atomic uint64_t news;     /* times that a task was created */
     atomic_uint sleeping;      /* sleepers */
     atomic_uint waiting;       /* threads in od_team_wait() that run no task there */
+    atomic_uint inside;        /* threads that wait in libomp, but for barriers */
+    atomic_uint orphaning;     /* explicit tasks that have ended before children of ours */
     atomic_uint nposted;
     od_lock lock;         /* protects what follows */
     od_detached *posted;  /* malloc'ed */
     unsigned capacity;
     od_sleeper *sleepers;
     bool has_keeper; /* one of them looks after a while */
+    bool is_settling; /* all threads are at a barrier, which they will not leave while there are orphans */
     struct od_team *next_free, *next;
 } od_team;
 
@@ -89,8 +95,7 @@ struct od_member {
     bool keeps;             /* completes its own tasks, as no other thread may free their memory */
     bool serialized;        /* of __kmpc_serialized_parallel; malloc'ed */
     atomic_uint waits;      /* the thread is in od_team_wait() and runs no task there */
-    atomic_bool inside;     /* likewise in libomp. Set under the team's lock, where there are such ones: */
-    atomic_uint orphaning;  /* explicit tasks of the thread that have ended before children of ours. Under that lock */
+    atomic_bool inside;     /* likewise in libomp. Set under the team's lock, where there are orphans */
     od_parent implicit;     /* the implicit task */
     od_parent *interrupted; /* the explicit task of the thread around the region, or NULL */
     bool in_task;           /* there is one, whether known or not */
@@ -122,6 +127,8 @@ void od_team_give_back(od_team *team);
 
 /* Waits until the goal is reached. The calling thread is the member. */
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal);
+/* Likewise, until all of these are complete. */
+void od_team_await(od_ident *ident, od_member *member, const od_children *children);
 
 /* The task completes in another way: it was not detached after all. */
 void od_detached_leave(od_detached task);
@@ -158,6 +165,8 @@ bool od_member_is_elsewhere(const od_member *member);
 bool od_team_pass_on(od_member *member);
 /* A thread of the team has given libomp a task. */
 void od_team_note_task(od_team *team);
+/* All threads of the team have arrived, `arrivals` times. */
+void od_team_release(od_team *team, uint64_t arrivals);
 /* The thread of a member has something to look at. Under the team's lock. */
 void od_member_wake(const od_member *member);
 /* A task begins to run on a thread of the team: another one may look for more. */

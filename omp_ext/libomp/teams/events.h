@@ -3,7 +3,7 @@
 #ifndef OD_OMP_EXT_EVENTS_H
 #define OD_OMP_EXT_EVENTS_H
 
-#include "omp_ext/libomp/team.h"
+#include "omp_ext/libomp/teams/team.h"
 
 /* Those that have not been fulfilled are libomp's alone from now on: the task, which has created theirs, waits for them
  * no more. */

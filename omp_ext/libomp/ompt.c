@@ -36,6 +36,7 @@ static _Thread_local struct {
     unsigned depth;      /* target regions whose begin has been reported and whose end has not */
     unsigned emitted;    /* the depth of one that is reported here; 0: none is */
     od_ompt_data target; /* of that one */
+    bool silent;         /* constructs are not reported */
 } own;
 
 /* --- addresses -------------------------------------------------------------- */
@@ -81,6 +82,19 @@ const void *od_ompt_set_api_at(const void *from)
     return before;
 }
 
+void od_ompt_silence(bool silent)
+{
+    own.silent = silent;
+}
+
+/* The constructs with which devices are opened show whether libomptarget reports any. */
+static bool is_silent(void)
+{
+    if (own.silent)
+        atomic_store_explicit(&ompt.reports, true, memory_order_relaxed);
+    return own.silent;
+}
+
 /* --- callbacks -------------------------------------------------------------- */
 
 #define TOOL(type, event) ((type)ompt.callback[event])
@@ -117,6 +131,8 @@ static void count_depth(int endpoint)
 
 static void on_target(int kind, int endpoint, int device, od_ompt_data *task, uint64_t id, const void *from)
 {
+    if (is_silent())
+        return;
     count_depth(endpoint);
     TOOL(od_ompt_target, OD_OMPT_TARGET)(kind, endpoint, device, task, id, target_from(from));
 }
@@ -124,6 +140,8 @@ static void on_target(int kind, int endpoint, int device, od_ompt_data *task, ui
 static void on_target_emi(int kind, int endpoint, int device, od_ompt_data *task, od_ompt_data *target_task,
                           od_ompt_data *target, const void *from)
 {
+    if (is_silent())
+        return;
     count_depth(endpoint);
     TOOL(od_ompt_target_emi, OD_OMPT_TARGET_EMI)(kind, endpoint, device, task, target_task, target, target_from(from));
 }
@@ -167,9 +185,6 @@ static void on_data_op(uint64_t target, uint64_t op, int type, void *source, int
                        size_t bytes, const void *from)
 {
     bool alone = is_schedulers(from);
-    atomic_store_explicit(&ompt.reports, true, memory_order_relaxed);
-    if (!ompt.callback[OD_OMPT_DATA_OP])
-        return;
     if (alone)
         emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_BEGIN, device_of(from_device, to_device), NULL);
     TOOL(od_ompt_data_op, OD_OMPT_DATA_OP)
@@ -183,9 +198,6 @@ static void on_data_op_emi(int endpoint, od_ompt_data *target_task, od_ompt_data
                            void *source, int from_device, void *to, int to_device, size_t bytes, const void *from)
 {
     static _Thread_local bool alone; /* from the operation's begin to its end */
-    atomic_store_explicit(&ompt.reports, true, memory_order_relaxed);
-    if (!ompt.callback[OD_OMPT_DATA_OP_EMI])
-        return;
     if (endpoint == OD_OMPT_BEGIN && (alone = is_schedulers(from)))
         emit_target(OD_OMPT_KIND_UPDATE, OD_OMPT_BEGIN, device_of(from_device, to_device), NULL);
     TOOL(od_ompt_data_op_emi, OD_OMPT_DATA_OP_EMI)
@@ -219,17 +231,11 @@ static od_ompt_function wrapper_of(int event)
     return event > 0 && event < OD_OMPT_EVENTS ? wrappers[event] : NULL;
 }
 
-/* Data operations are observed wherever the tool observes target constructs: the first ones, the pools of the
- * devices, show whether libomptarget reports such events. */
 static int set_callback(int event, od_ompt_function callback)
 {
     od_ompt_function wrapper = wrapper_of(event);
     if (wrapper)
         ompt.callback[event] = callback;
-    if (callback && event == OD_OMPT_TARGET)
-        ompt.set_callback(OD_OMPT_DATA_OP, wrapper_of(OD_OMPT_DATA_OP));
-    if (callback && event == OD_OMPT_TARGET_EMI)
-        ompt.set_callback(OD_OMPT_DATA_OP_EMI, wrapper_of(OD_OMPT_DATA_OP_EMI));
     return ompt.set_callback(event, wrapper && callback ? wrapper : callback);
 }
 

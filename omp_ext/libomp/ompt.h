@@ -123,6 +123,9 @@ static inline const void *od_ompt_api_at(const void *from)
     return od_ompt_present ? od_ompt_set_api_at(from) : NULL;
 }
 
+/* The calling thread's constructs are not the program's, and a tool does not get to know of them; or they are again. */
+void od_ompt_silence(bool silent);
+
 /* A data construct that libomptarget does not get begins or ends. Nothing without a tool. */
 void od_ompt_data_construct(od_ompt_target_kind kind, int endpoint, int device);
 

@@ -6,6 +6,7 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/teams/team.h"
 #include "omp_ext/process/fatal.h"
@@ -14,6 +15,7 @@
 #include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/runtime/cpu/crash.h"
+#include "omp_ext/services/info.h"
 #include "omp_ext/services/links.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/services.h"
@@ -224,10 +226,24 @@ static void keep_arenas_together(void)
         mallopt(M_ARENA_MAX, 1);
 }
 
+/* libomptarget opens a device, and shows whether it reports to a tool, at the first operation, and loads the program's
+ * code and variables at the first construct: now, while the thread cannot be cancelled in it, and before the pools take
+ * the memory. */
+static void open_devices(void)
+{
+    od_info_silence(true);
+    od_ompt_silence(true);
+    for (unsigned k = 0; k < od_runtime.devices.count; k++)
+        REAL(__tgt_target_data_begin_mapper)(NULL, od_runtime_device_number(k), 0, NULL, NULL, NULL, NULL, NULL, NULL);
+    od_ompt_silence(false);
+    od_info_silence(false);
+}
+
 /* False: there is not enough memory. Wrong options end the program instead. */
 static bool open_backend(void)
 {
     char message[400], text[48], memory[96];
+    open_devices();
     if (od_devices_open(&od_runtime.devices, &od_runtime.options, &od_runtime.backend, message, sizeof message))
         od_refuse(message);
     describe_memory(memory, sizeof memory);
@@ -285,18 +301,6 @@ static void warn_of_driver(void)
                "the driver may not load this program's device code (%s): take a newer driver, or an older CUDA", why);
 }
 
-/* libomptarget opens a device, and shows whether it reports to a tool, at the first operation: now, while the thread
- * cannot be cancelled in it. */
-static void open_devices(void)
-{
-    for (unsigned k = 0; k < od_runtime.devices.count; k++) {
-        int device = od_runtime_device_number(k);
-        void *memory = REAL(omp_target_alloc)(1, device);
-        if (memory)
-            REAL(omp_target_free)(memory, device);
-    }
-}
-
 /* Threads that wait already do so as libomp lets them. */
 static void stay_off(void)
 {
@@ -350,7 +354,6 @@ void od_runtime_start(void)
         stay_off();
         return;
     }
-    open_devices();
     od_runtime.kernel_threads = share_processors();
     od_runtime.start_ns = od_clock_ns();
     start_services();

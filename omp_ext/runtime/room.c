@@ -152,7 +152,7 @@ void od_runtime_make_room(unsigned k, size_t bytes)
     size_t lack = ops->lack(od_runtime.backend.state, k);
     if (bytes && !ops->memory(od_runtime.backend.state, k, &free_bytes, &total) && free_bytes < bytes)
         make_room(device, bytes - free_bytes + lack);
-    else if (lack)
+    else if (lack && !atomic_load(&shrinking)) /* or it comes when what is behind the ends has left */
         shrink(device, lack);
     if (atomic_exchange(&shrinking, false)) {
         trim();

@@ -17,15 +17,28 @@ enum { ARGUMENTS = 0x1, EXISTING = 0x2, CHANGED = 0x8, EMPTY = 0x40 };
 bool od_info_wanted;
 static uint32_t level; /* set when the runtime starts */
 
+/* False: there is nothing to print. */
+static bool set_level(const char *text, uint32_t without)
+{
+    void (*set)(uint32_t) = (void (*)(uint32_t))(uintptr_t)dlsym(RTLD_NEXT, "__tgt_set_info_flag");
+    if (!set || !text)
+        return false;
+    set((uint32_t)strtol(text, NULL, 10) & ~without);
+    return true;
+}
+
+void od_info_silence(bool silent)
+{
+    set_level(od_environment("LIBOMPTARGET_INFO"), silent ? ARGUMENTS : 0);
+}
+
 static void start(const od_run *run)
 {
     (void)run;
     const char *text = od_environment("LIBOMPTARGET_INFO");
-    void (*set)(uint32_t) = (void (*)(uint32_t))(uintptr_t)dlsym(RTLD_NEXT, "__tgt_set_info_flag");
-    if (!set || !text)
+    if (!set_level(text, ARGUMENTS))
         return;
     level = (uint32_t)strtol(text, NULL, 10);
-    set(level & ~(uint32_t)ARGUMENTS);
     od_info_wanted = level & (ARGUMENTS | EXISTING | CHANGED);
 }
 

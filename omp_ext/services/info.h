@@ -18,6 +18,9 @@ typedef enum od_info_construct { OD_INFO_BEGIN, OD_INFO_END, OD_INFO_UPDATE, OD_
 
 extern const od_service od_info_service;
 
+/* Before the service starts: libomptarget does not tell of constructs, which are not the program's; or does again. */
+void od_info_silence(bool silent);
+
 extern bool od_info_wanted __attribute__((visibility("hidden"))); /* set when the runtime starts: any of these bits */
 
 void od_info_write(od_info_construct what, const od_ident *ident, int64_t device, const od_map_args *args);

@@ -175,6 +175,14 @@ spare() {
     right CUDA_DOUBLE_GRANULARITY=0 "$work/program" alloc 30000000 # the driver cannot map memory
 }
 
+# The program's own variables are on the device before the pools take the rest.
+globals() {
+    build program "$(dirname "$0")/globals.c"
+    echo right >"$work/plain"
+    right CUDA_DOUBLE_DEVICES=2 CUDA_DOUBLE_MEMORY=64Mi "$work/program"
+    driver "kernels == 34"
+}
+
 # What is pinned is not any more when the program goes on, whoever has ended its last copy, and however long that takes.
 let_go() {
     local setting

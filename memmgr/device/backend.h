@@ -18,7 +18,7 @@
 #include "memmgr/window/window.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 4 };
+enum { OD_BACKEND_INTERFACE = 5 };
 
 /* One copy. `from` or `to` may be OD_HOST, not both. */
 typedef struct od_copy {
@@ -89,6 +89,9 @@ typedef struct od_backend_ops {
      * any more. Quick, and may be called with locks held; reclaim() does the work. */
     void (*release_host)(void *state, uintptr_t base, size_t size);
     void (*reclaim)(void *state);
+    /* Host memory that is copied as fast as the link allows, or NULL: there is no more. */
+    void *(*host_alloc)(void *state, size_t bytes);
+    void (*host_free)(void *state, void *address);
     /* Of device k's memory, bytes: what it can still give, and what it has. */
     od_status (*memory)(void *state, unsigned k, size_t *free_bytes, size_t *total);
     /* Others (libomptarget, vendors' libraries) have got no memory of device k: gives back what has been kept for that

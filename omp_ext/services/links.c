@@ -324,21 +324,38 @@ static void measure_all(meter *m)
         find_at_once_for_all(m);
 }
 
+/* In the program's own memory, which the back-end may pin. False: there is none. */
+static bool measure_in_pages(meter *m, size_t bytes)
+{
+    od_backend *backend = m->backend;
+    m->buffer = od_malloc(bytes);
+    if (!m->buffer)
+        return false;
+    memset(m->buffer, 1, bytes); /* touched pages, not the one of zeros */
+    measure_all(m);
+    if (backend->ops->release_host) {
+        backend->ops->release_host(backend->state, (uintptr_t)m->buffer, bytes);
+        backend->ops->reclaim(backend->state);
+    }
+    free(m->buffer);
+    return true;
+}
+
 /* False: nothing can be measured. */
 static bool find_rates(od_backend *backend, od_rates *rates)
 {
     size_t half = backend->pool_bytes[0] / 2, bytes = half < LARGE ? half : LARGE;
     meter m = {.backend = backend, .rates = rates, .bytes = bytes & ~(size_t)(SMALL - 1)};
-    m.buffer = od_profile_is_on() && m.bytes > 2 * SMALL ? od_malloc(rates->ndevices * m.bytes) : NULL;
-    if (!m.buffer)
+    if (!od_profile_is_on() || m.bytes <= 2 * SMALL)
         return false;
-    memset(m.buffer, 1, rates->ndevices * m.bytes); /* touched pages, not the one of zeros */
-    measure_all(&m);
-    if (backend->ops->release_host) {
-        backend->ops->release_host(backend->state, (uintptr_t)m.buffer, rates->ndevices * m.bytes);
-        backend->ops->reclaim(backend->state);
+    bytes = rates->ndevices * m.bytes;
+    m.buffer = backend->ops->host_alloc ? backend->ops->host_alloc(backend->state, bytes) : NULL;
+    if (m.buffer) {
+        measure_all(&m);
+        backend->ops->host_free(backend->state, m.buffer);
+    } else if (!measure_in_pages(&m, bytes)) {
+        return false;
     }
-    free(m.buffer);
     if (!m.failed)
         report_odd(&m);
     return !m.failed;

@@ -118,6 +118,29 @@ static void reclaim(void *state)
     od_pins_reclaim(&((od_cuda *)state)->pins);
 }
 
+static void *host_alloc(void *state, size_t bytes)
+{
+    od_cuda *cuda = state;
+    void *address;
+    od_cuda_device *d = enter_any(cuda);
+    if (!d)
+        return NULL;
+    if (cuda->cu.host_alloc(&address, bytes, OD_CU_MEMHOST_PORTABLE))
+        address = NULL;
+    od_cuda_leave(d);
+    return address;
+}
+
+static void host_free(void *state, void *address)
+{
+    od_cuda *cuda = state;
+    od_cuda_device *d = enter_any(cuda);
+    if (!d)
+        return;
+    od_cuda_check(d, cuda->cu.host_free(address), "giving pinned memory back");
+    od_cuda_leave(d);
+}
+
 /* On its thread: pins memory, and undoes that. Where no device works, the driver refuses. */
 static void *pin(void *arg)
 {
@@ -309,6 +332,8 @@ static const od_backend_ops cuda_ops = {
     .poll = od_cuda_poll,
     .release_host = release_host,
     .reclaim = reclaim,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
     .memory = memory,
     .spare = spare,
     .lack = lack,

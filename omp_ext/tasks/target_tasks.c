@@ -335,13 +335,11 @@ static bool may_detach(int32_t flags, const od_entry *code)
            !od_self.serial_loops && od_task_is_awaited() && !od_runtime_ending();
 }
 
-static atomic_bool program_detaches; /* it has tasks with a detach clause */
-
 /* Of a thread that is alone: see serial.h. */
 static bool goes_uncounted(const od_entry *code)
 {
     bool is_known = code->kind == OD_ENTRY_HOST || atomic_load_explicit(&code->has_none, memory_order_relaxed);
-    return is_known && !atomic_load_explicit(&program_detaches, memory_order_relaxed) && od_detach_is_childless();
+    return is_known && !atomic_load_explicit(&od_program_detaches, memory_order_relaxed) && od_detach_is_childless();
 }
 
 /* The flags that libomp gets. */
@@ -350,7 +348,7 @@ static int32_t flags_given(od_allocation *made, const od_entry *code, bool detac
     if (detach)
         return od_task_detachable(made->flags);
     if (made->flags & OD_TASK_DETACHABLE)
-        atomic_store_explicit(&program_detaches, true, memory_order_relaxed);
+        atomic_store_explicit(&od_program_detaches, true, memory_order_relaxed);
     if (!od_serial_is_alone())
         return made->flags;
     made->is_uncounted = goes_uncounted(code);
@@ -441,6 +439,12 @@ static int32_t give_to_libomp(od_ident *ident, int32_t gtid, od_record *record, 
                                            record->depends + ndepends);
 }
 
+/* It may create tasks: none of our target tasks. */
+static bool runs_program(const od_kmp_task *task)
+{
+    return task->entry != target_trampoline;
+}
+
 typedef struct submission {
     void *task;
     od_depend *depends, *noalias;
@@ -511,7 +515,7 @@ int32_t __kmpc_omp_task_with_deps(od_ident *ident, int32_t gtid, void *task, int
     submission s = {task, depends, noalias, ndepends, n_noalias, __builtin_return_address(0)};
     if (!od_runtime_offloads() || od_self.kernels)
         return submit_as_written(ident, gtid, &s);
-    bool is_host = is_tracked(task); /* until it is recorded */
+    bool is_host = runs_program(task);
     int32_t result = submit_task(ident, gtid, &s);
     od_self.allocated.task = NULL;
     od_detach_note_task(is_host);
@@ -541,7 +545,7 @@ int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
     od_self.allocated.task = NULL;
     note_none(task);
     watch_discarded(task);
-    bool is_host = is_tracked(task);
+    bool is_host = runs_program(task);
     int32_t result = REAL(__kmpc_omp_task)(ident, gtid, task);
     if (!od_self.kernels)
         od_detach_note_task(is_host);

@@ -38,7 +38,7 @@ int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
     if (!od_detach_is_beside_events()) {
         OD_PROGRAM_CALL;
         OD_CONSTRAINED;
-        OD_WAITS_INSIDE;
+        OD_WAITS_FOR_CHILDREN;
         result = REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
     note_wait(false);
@@ -87,7 +87,7 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
     {
         OD_PROGRAM_CALL;
         OD_CONSTRAINED;
-        OD_WAITS_INSIDE;
+        OD_WAITS_FOR_GROUP;
         REAL(__kmpc_end_taskgroup)(ident, gtid);
     }
     if (!od_self.kernels)

@@ -17,6 +17,7 @@
 
 _Thread_local od_member *od_member_self;
 atomic_uint od_events_expected;
+atomic_bool od_program_detaches;
 static _Thread_local od_member root; /* of a thread outside of regions, from its first detached task on */
 /* Threads of libomp's own, and the initial thread, do not end before the process. */
 static _Thread_local enum { NOT_KNOWN, STAYS, MAY_END } lifetime;
@@ -381,9 +382,13 @@ void od_detach_pass_on(void)
         continue;
 }
 
-od_inside od_detach_go_inside(void)
+/* Among the children of a task there are no orphans, for which somebody has to look; but what a team of one waits for
+ * nobody else completes. */
+od_inside od_detach_go_inside(bool group)
 {
     od_member *member = od_self.kernels ? NULL : od_member_now();
+    if (member && !group && member->nthreads > 1)
+        member = NULL;
     od_inside before = {member, member && atomic_load(&member->inside)};
     if (member)
         od_member_go_inside(member, true);
@@ -405,7 +410,8 @@ static _Atomic uintptr_t *plain_region(const void *outlined)
 od_team *od_region_begin(const void *outlined)
 {
     od_team *team = od_team_take();
-    team->gathers = atomic_load_explicit(plain_region(outlined), memory_order_relaxed) != (uintptr_t)outlined;
+    team->gathers = atomic_load_explicit(&od_program_detaches, memory_order_relaxed) ||
+                    atomic_load_explicit(plain_region(outlined), memory_order_relaxed) != (uintptr_t)outlined;
     return team;
 }
 
@@ -496,7 +502,7 @@ static bool gather(od_ident *ident, od_member *member)
         od_team_release(team, all);
     else
         od_team_wait(member, ident, &goal);
-    return atomic_load(&team->settles) == all;
+    return od_team_goes_settling(team, all);
 }
 
 /* A task that runs in a barrier of libomp's may leave children behind, for which that does not wait. So one barrier is

@@ -34,6 +34,9 @@ void od_detach_load(void);
  * task that runs here. */
 extern _Thread_local od_member *od_member_self __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* The program has tasks with a detach clause. */
+extern atomic_bool od_program_detaches __attribute__((visibility("hidden")));
+
 /* Of the program's own detached tasks, not fulfilled yet (events.c). */
 extern atomic_uint od_events_expected __attribute__((visibility("hidden")));
 
@@ -83,14 +86,17 @@ void od_detach_end_group(void);
 void od_detach_note_task(bool has_code);
 /* A task begins to run on it. */
 void od_detach_task_begins(void);
-/* Until the end of the block the calling thread waits in libomp. */
-#define OD_WAITS_INSIDE                                                                                                \
-    __attribute__((cleanup(od_detach_come_out), unused)) const od_inside od_waits_inside = od_detach_go_inside()
+/* Until the end of the block the calling thread waits in libomp, for children of its task or for all that have been
+ * created in a taskgroup. */
+#define OD_WAITS_FOR_CHILDREN OD_WAITS_INSIDE_(false)
+#define OD_WAITS_FOR_GROUP OD_WAITS_INSIDE_(true)
+#define OD_WAITS_INSIDE_(group)                                                                                        \
+    __attribute__((cleanup(od_detach_come_out), unused)) const od_inside od_waits_inside = od_detach_go_inside(group)
 typedef struct od_inside {
     od_member *member; /* or NULL */
     bool was;
 } od_inside;
-od_inside od_detach_go_inside(void);
+od_inside od_detach_go_inside(bool group);
 static inline void od_detach_come_out(const od_inside *before)
 {
     if (before->member)

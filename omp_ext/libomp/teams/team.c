@@ -55,7 +55,10 @@ od_team *od_team_take(void)
     atomic_store_explicit(&team->has_tasks, false, memory_order_relaxed);
     atomic_store_explicit(&team->detaches, false, memory_order_relaxed);
     team->gathers = false;
-    team->is_settling = false;
+    team->is_settling = team->is_left_early = false;
+    atomic_store_explicit(&team->orphaning, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->inside, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->nposted, 0, memory_order_relaxed);
     return team;
 }
 
@@ -111,13 +114,22 @@ void od_team_wake_all(od_team *team)
 void od_team_release(od_team *team, uint64_t arrivals)
 {
     od_lock_take(&team->lock);
-    bool goes_on = atomic_load(&team->cancelled) || !od_runtime_offloads();
+    bool goes_on = team->is_left_early || atomic_load(&team->cancelled) || !od_runtime_offloads() || od_runtime_ended();
     team->is_settling = atomic_exchange(&team->unsettled, false) && !goes_on;
     if (team->is_settling)
         atomic_store(&team->settles, arrivals);
     atomic_store_explicit(&team->released, arrivals, memory_order_release);
     wake_all(team);
     od_lock_give(&team->lock);
+}
+
+bool od_team_goes_settling(od_team *team, uint64_t arrivals)
+{
+    od_lock_take(&team->lock);
+    team->is_left_early |= atomic_load(&team->released) < arrivals;
+    bool settles = atomic_load(&team->settles) == arrivals;
+    od_lock_give(&team->lock);
+    return settles;
 }
 
 /* Who is about to sleep counts itself before it looks at the news for the last time. */
@@ -150,12 +162,11 @@ static void leave(atomic_uint *count, od_member *member, od_parent *parent)
             return;
     od_lock_take(&team->lock);
     atomic_fetch_sub(count, 1);
-    if (parent && parent->is_orphaning && !atomic_load(&parent->children.pending)) {
-        parent->is_orphaning = false;
+    bool last = parent && parent->has_ended && od_children_are_complete(&parent->children);
+    if (last) {
         atomic_fetch_sub(&team->orphaning, 1);
         wake_all(team);
     }
-    bool last = parent && parent->has_ended && od_children_are_complete(&parent->children);
     od_member_wake(member);
     od_lock_give(&team->lock);
     if (last)
@@ -229,7 +240,7 @@ static bool somebody_looks(const od_member *creator, const od_detached *task)
         return true;
     if (creator->nthreads == 1)
         return !atomic_load(&creator->inside);
-    if (creator->team->is_settling && !atomic_load(&creator->team->inside))
+    if (creator->team->is_settling && !creator->keeps && !atomic_load(&creator->team->inside))
         return true;
     return atomic_load(creator->keeps ? &creator->waits : &creator->team->waiting);
 }
@@ -252,23 +263,12 @@ bool od_team_post(od_member *creator, od_detached task)
     return posted;
 }
 
-static void set_inside(od_member *member, bool inside)
+/* First it is seen there, then it looks: what is posted later is not left to it. */
+void od_member_go_inside(od_member *member, bool inside)
 {
     if (atomic_exchange(&member->inside, inside) != inside)
         atomic_fetch_add(&member->team->inside, inside ? 1u : -1u);
-}
-
-void od_member_go_inside(od_member *member, bool inside)
-{
-    od_team *team = member->team;
-    if (!inside || (!atomic_load(&team->orphaning) && !atomic_load(&team->nposted) && !team->is_settling)) {
-        set_inside(member, inside);
-        return;
-    }
-    od_lock_take(&team->lock);
-    set_inside(member, true);
-    od_lock_give(&team->lock);
-    while (od_team_pass_on(member))
+    while (inside && od_team_pass_on(member))
         continue;
 }
 
@@ -344,10 +344,10 @@ static bool has_left(od_parent *parent)
     od_lock_take(&team->lock);
     bool complete = od_children_are_complete(&parent->children);
     parent->has_ended = !complete;
-    parent->is_orphaning = atomic_load(&parent->children.pending);
-    atomic_fetch_add(&team->orphaning, parent->is_orphaning);
-    if (parent->is_orphaning)
+    if (!complete) {
+        atomic_fetch_add(&team->orphaning, 1);
         atomic_store(&team->unsettled, true);
+    }
     od_lock_give(&team->lock);
     return complete;
 }
@@ -356,8 +356,11 @@ void od_parent_end(od_parent *parent)
 {
     od_member *member = parent->member;
     bool was_inside = parent->was_inside;
-    if (!parent->has_had_any || has_left(parent))
+    bool complete = !parent->has_had_any || has_left(parent);
+    if (complete)
         free(parent);
+    while (!complete && od_team_pass_on(member)) /* what was posted for the task, where nobody else may look */
+        continue;
     if (was_inside)
         od_member_go_inside(member, true);
 }

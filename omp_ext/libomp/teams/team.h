@@ -47,8 +47,8 @@ typedef struct od_parent {
     const void *task;  /* libomp's, of an explicit one */
     bool elsewhere;    /* it runs where od_member_is_elsewhere() */
     bool has_had_any;  /* children */
-    bool has_ended;    /* before them, which wait for the program; the last one frees it. Under the team's lock */
-    bool is_orphaning; /* and some of them are ours to complete: its team counts it. Likewise */
+    bool has_ended;    /* before them, which wait for the program: its team counts it, the last one frees it. Under the
+                          team's lock */
     bool was_inside;   /* where it began (od_member) */
     od_children children;
     od_taskgroup *group; /* the innermost that it has begun, or NULL */
@@ -75,7 +75,7 @@ typedef struct od_team {
     _Atomic uint64_t news;     /* times that a task was created */
     atomic_uint sleeping;      /* sleepers */
     atomic_uint waiting;       /* threads in od_team_wait() that run no task there */
-    atomic_uint inside;        /* threads that wait in libomp, but for barriers */
+    atomic_uint inside;        /* threads that wait in libomp at the end of a taskgroup */
     atomic_uint orphaning;     /* explicit tasks that have ended before children of ours */
     atomic_uint nposted;
     od_lock lock;         /* protects what follows */
@@ -83,7 +83,8 @@ typedef struct od_team {
     unsigned capacity;
     od_sleeper *sleepers;
     bool has_keeper; /* one of them looks after a while */
-    bool is_settling; /* all threads are at a barrier, which they will not leave while there are orphans */
+    bool is_settling;  /* all threads are at a barrier, which they will not leave while there are orphans */
+    bool is_left_early; /* a thread has gone on before all had arrived: no barrier is for all of them any more */
     struct od_team *next_free, *next;
 } od_team;
 
@@ -95,7 +96,7 @@ struct od_member {
     bool keeps;             /* completes its own tasks, as no other thread may free their memory */
     bool serialized;        /* of __kmpc_serialized_parallel; malloc'ed */
     atomic_uint waits;      /* the thread is in od_team_wait() and runs no task there */
-    atomic_bool inside;     /* likewise in libomp. Set under the team's lock, where there are orphans */
+    atomic_bool inside;     /* likewise in libomp */
     od_parent implicit;     /* the implicit task */
     od_parent *interrupted; /* the explicit task of the thread around the region, or NULL */
     bool in_task;           /* there is one, whether known or not */
@@ -167,6 +168,8 @@ bool od_team_pass_on(od_member *member);
 void od_team_note_task(od_team *team);
 /* All threads of the team have arrived, `arrivals` times. */
 void od_team_release(od_team *team, uint64_t arrivals);
+/* The calling thread goes on. True: like all of them, through a barrier of libomp's, to arrive again. */
+bool od_team_goes_settling(od_team *team, uint64_t arrivals);
 /* The thread of a member has something to look at. Under the team's lock. */
 void od_member_wake(const od_member *member);
 /* A task begins to run on a thread of the team: another one may look for more. */

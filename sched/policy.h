@@ -47,7 +47,7 @@
 #include "util/container/registry.h"
 #include "util/status.h"
 
-enum { OD_POLICY_INTERFACE = 10, OD_POLICY_OPTIONS_MAX = 16 };
+enum { OD_POLICY_INTERFACE = 11, OD_POLICY_OPTIONS_MAX = 16 };
 
 #define OD_NEVER UINT64_MAX
 
@@ -72,7 +72,7 @@ typedef struct od_device_load {
 typedef struct od_policy_env {
     unsigned ndevices;
     unsigned buffer;        /* tasks per task buffer */
-    size_t memory;          /* bytes of each device's pool */
+    const size_t *memory;   /* bytes of each device's pool; they may become fewer */
     uint64_t seed;          /* of the policy's random choices */
     const uint64_t *values; /* of the policy's options, in the order of its table; only to be read by `create` */
     void *engine;           /* passed back to the functions below */

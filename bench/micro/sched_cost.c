@@ -39,6 +39,7 @@ struct load {
     struct device device[OD_MAX_DEVICES];
     uint64_t loads;
     od_policy_env env;
+    size_t memory; /* of each device */
     od_known *known; /* where the policy wants it */
     od_active active;
 };
@@ -266,9 +267,10 @@ static bool is_idle(void *engine, unsigned k)
 static struct figures measure(struct load *load, const struct subject *subject)
 {
     void *state;
+    load->memory = load->device[0].room;
     load->env = (od_policy_env){.ndevices = load->ndevices,
                                 .buffer = 5,
-                                .memory = load->device[0].room,
+                                .memory = &load->memory,
                                 .seed = 1,
                                 .values = subject->policy.values,
                                 .transfer_time = unit_transfer,

@@ -25,8 +25,11 @@ unsigned od_engine_active(const od_engine *e)
     return count ? count : 1; /* plans of lost devices are carried out elsewhere */
 }
 
+/* A lost device is one, for what is planned for it waits until others have nothing else; unless all are lost. */
 bool od_engine_idles(const od_engine *e, unsigned k)
 {
+    if (od_device_is_lost(e, (int)k) && !od_no_device_is_left(e))
+        return true;
     if (chosen_set(e))
         return !(chosen_set(e) & OD_BIT(k));
     unsigned before = k - (unsigned)__builtin_popcountll(e->lost & bits_below(k)); /* that are not lost */

@@ -35,7 +35,7 @@ void od_buffer_leave(od_engine *e, od_task *t, unsigned k)
 static void forget_promises(od_engine *e, const od_task *t, unsigned k)
 {
     for (uint32_t i = 0; i < t->naccess; i++)
-        if (t->access[i].datum->replica[k].state == OD_ABSENT)
+        if (t->access[i].datum->replica[k].state == OD_ABSENT || t->access[i].datum->replica[k].state == OD_LEAVING)
             od_hook_evicted(e, t->access[i].datum, k);
 }
 

@@ -117,7 +117,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     od_list_init(&e->spare_transfers);
     e->env = (od_policy_env){.ndevices = config->ndevices,
                              .buffer = config->buffer,
-                             .memory = config->memory,
+                             .memory = &e->config.memory,
                              .seed = config->seed,
                              .values = config->policy_values,
                              .engine = e,

@@ -386,11 +386,14 @@ od_known_task *od_known_submit(od_known *known, const void *kind, double seconds
     return task;
 }
 
-static const od_access *find_access(const od_task *task, uintptr_t base)
+/* `i`: where it is looked for first. */
+static const od_access *find_access(const od_task *task, uintptr_t base, uint32_t i)
 {
-    for (uint32_t i = 0; i < task->naccess; i++)
-        if (task->access[i].datum->base == base)
-            return &task->access[i];
+    if (i < task->naccess && task->access[i].datum->base == base)
+        return &task->access[i];
+    for (uint32_t j = 0; j < task->naccess; j++)
+        if (task->access[j].datum->base == base)
+            return &task->access[j];
     return NULL;
 }
 
@@ -400,7 +403,7 @@ static bool was_predicted(const od_known_task *known_task, const od_task *task)
     if (known_task->nuses != task->naccess)
         return false;
     for (uint32_t i = 0; i < known_task->nuses; i++)
-        if (!find_access(task, known_task->uses[i].item->base))
+        if (!find_access(task, known_task->uses[i].item->base, i))
             return false;
     return true;
 }
@@ -410,7 +413,7 @@ static void confirm(od_known *known, od_known_task *known_task, const od_task *t
 {
     for (uint32_t i = 0; i < known_task->nuses; i++) {
         od_known_use *use = &known_task->uses[i];
-        const od_access *access = find_access(task, use->item->base);
+        const od_access *access = find_access(task, use->item->base, i);
         use->mode = access->mode;
         meet_datum(known, use->item, access->datum);
     }
@@ -422,6 +425,7 @@ static od_known_task *make_ready_task(od_known *known, const od_task *task)
     if (!made)
         return NULL;
     made->kind = task->kind;
+    made->seconds = task->duration;
     for (uint32_t i = 0; i < task->naccess; i++) {
         if (!add_use(known, made, task->access[i].datum->base, task->access[i].mode)) {
             discard(known, made);
@@ -457,7 +461,6 @@ od_known_task *od_known_ready(od_known *known, od_known_task *submitted, od_task
         known_task = make_ready_task(known, task);
         if (!known_task)
             return NULL;
-        known_task->seconds = task->duration;
         open_task(known, known_task);
     } else if (!submitted->taken && was_predicted(submitted, task)) {
         confirm(known, submitted, task);

@@ -62,7 +62,8 @@ void od_phase_free_graph(od_phase_graph *g)
 static int most_seconds_first(const void *a, const void *b)
 {
     const od_phase_role *x = a, *y = b;
-    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+    int order = (x->seconds < y->seconds) - (x->seconds > y->seconds);
+    return order ? order : (x->role > y->role) - (x->role < y->role);
 }
 
 unsigned od_phase_list_roles(const od_phase_problem *p, od_phase_role *roles)

@@ -184,7 +184,7 @@ static bool fill(struct maker *m)
     s->problem.load = s->load;
     s->problem.resident = s->resident;
     s->problem.fresh = s->fresh;
-    s->problem.memory = (double)m->env->memory;
+    s->problem.memory = (double)*m->env->memory;
     s->problem.window = m->env->buffer + IN_FLIGHT;
     return true;
 }

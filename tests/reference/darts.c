@@ -496,7 +496,8 @@ static void steal(struct naive *naive, unsigned k)
         if (tasks[i]->state == OD_TASK_READY)
             plan(naive, tasks[i], victim);
     }
-    naive->steal_at[k] = naive->planned + (count + 1) / 2;
+    if (naive->plan[k].tasks.count == 0)
+        naive->steal_at[k] = naive->planned + (count + 1) / 2;
 }
 
 static bool may_steal(const struct naive *naive, unsigned k)

@@ -12,7 +12,7 @@ size_t od_engine_shrink(od_engine *e, size_t memory)
         memory = e->largest;
     if (memory >= e->config.memory)
         return e->config.memory;
-    e->config.memory = e->env.memory = memory;
+    e->config.memory = memory;
     for (unsigned k = 0; k < e->config.ndevices; k++) {
         od_pool_shrink(e->device[k].pool, memory);
         e->todo |= OD_BIT(k);

@@ -143,15 +143,17 @@ od_status od_static_batch_create(const od_list *tasks, uint32_t ntasks, uint64_t
     size_t nuses = 0;
     uint32_t count = 0;
     od_list_each(it, tasks) {
-        if (count++ < ntasks)
-            nuses += od_container_of(it, od_task, link)->naccess;
+        if (count++ == ntasks)
+            break;
+        nuses += od_container_of(it, od_task, link)->naccess;
     }
     od_status status = allocate(b, ntasks, nuses);
     if (status)
         return status;
     od_list_each(it, tasks) {
-        if (b->batch.ntasks < ntasks)
-            b->tasks[b->batch.ntasks++] = od_container_of(it, od_task, link);
+        if (b->batch.ntasks == ntasks)
+            break;
+        b->tasks[b->batch.ntasks++] = od_container_of(it, od_task, link);
     }
     list_data(b, index);
     leave_out(b, index);

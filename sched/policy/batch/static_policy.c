@@ -172,7 +172,7 @@ static od_status plan_tasks(struct static_policy *policy, uint32_t ntasks)
     uint32_t begin[OD_MAX_DEVICES + 1];
     od_static_batch batch;
     od_task **tasks = od_malloc(ntasks * sizeof(od_task *));
-    od_status status = od_static_batch_create(&policy->arrived, ntasks, policy->env.memory,
+    od_status status = od_static_batch_create(&policy->arrived, ntasks, *policy->env.memory,
                                               policy->values[OD_STATIC_SORT] != 0, policy->plans->index, &batch);
     if (!status)
         status = tasks ? order_tasks(policy, &batch, tasks, begin) : OD_ENOMEM;

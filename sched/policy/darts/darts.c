@@ -358,7 +358,8 @@ static void steal(struct darts *darts, struct darts_device *thief)
         if (tasks[i]->state == OD_TASK_READY)
             od_missing_plan(darts->missing, tasks[i], victim);
     }
-    thief->steal_at = darts->planned + (count + 1) / 2;
+    if (thief->plan.tasks.count == 0)
+        thief->steal_at = darts->planned + (count + 1) / 2;
 }
 
 static bool may_steal(const struct darts *darts, unsigned k)

@@ -71,9 +71,10 @@ static inline od_device_load world_load(void *engine, unsigned k)
 
 static inline od_policy_env world_env(unsigned ndevices, uint64_t seed, world_loads *loads)
 {
+    static const size_t memory = SIZE_MAX;
     return (od_policy_env){.ndevices = ndevices,
                            .buffer = 5,
-                           .memory = SIZE_MAX,
+                           .memory = &memory,
                            .seed = seed,
                            .engine = loads,
                            .transfer_time = world_transfer_time,

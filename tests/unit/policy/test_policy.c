@@ -173,7 +173,7 @@ static void test_plugin(void **unused)
     refuse_choice("plugin:" TEST_PLUGIN ":speed=7", "'speed=7' is no option; allowed: window[=N]");
     assert_int_equal(chdir(TEST_PLUGIN_FOLDER), 0);
     assert_int_equal(od_policy_choose("plugin:" TEST_PLUGIN_NAME, &choice, error, sizeof error), OD_OK);
-    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 10");
+    refuse_choice("plugin:" TEST_OLD_PLUGIN, "built for version 1 of the policy interface, this is version 11");
 }
 
 /* A device that takes three times as long gets a quarter of what needs no load. */

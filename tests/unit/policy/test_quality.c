@@ -115,6 +115,24 @@ static void test_common_datum(void **unused)
     assert_int_equal(kept.tasks[0], 64);
 }
 
+/* More than a device steals at once, which have come while the devices were busy. */
+static void test_many_with_common_datum(void **unused)
+{
+    (void)unused;
+    enum { BEFORE = 12 };
+    model_graph graph = model_gemm2d(100);
+    for (uint32_t t = 0; t < graph.ntasks; t++) {
+        graph.task[t].nuses = 1;
+        graph.task[t].datum[0] = t < BEFORE ? t : BEFORE;
+    }
+    model_machine machine = unit_machine("darts", 2, 34);
+    model_result result = model_run(&graph, &machine);
+    model_free(&graph);
+    print_message("one datum: %llu and %llu tasks\n", (unsigned long long)result.tasks[0],
+                  (unsigned long long)result.tasks[1]);
+    assert_in_range(result.tasks[1], 4990, 5010);
+}
+
 /* Half of the tasks read one datum, the others one each: while the former compute, the latter's loads can hide behind
  * them. */
 static model_graph late_loads(void)
@@ -172,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_gemm3d),
         cmocka_unit_test(test_cholesky_set),
         cmocka_unit_test(test_common_datum),
+        cmocka_unit_test(test_many_with_common_datum),
         cmocka_unit_test(test_lookahead),
         cmocka_unit_test(test_lookahead_leaves_work_to_others),
     };

@@ -373,7 +373,7 @@ static void run_script(uint64_t seed)
     struct script s;
     script_create(&s, seed);
     const od_policy_ops *ops = od_policy_find(s.name);
-    od_policy_env env = {.ndevices = s.ndevices, .buffer = 5, .memory = s.memory, .seed = 1, .values = s.values};
+    od_policy_env env = {.ndevices = s.ndevices, .buffer = 5, .memory = &s.memory, .seed = 1, .values = s.values};
     void *state;
     assert_int_equal(od_policy_create(ops, &env, &state), OD_OK);
     for (uint32_t step = 0; step < 4000 && (s.ntasks < REF_TASKS || s.left); step++) {

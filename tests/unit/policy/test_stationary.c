@@ -538,7 +538,8 @@ static void test_one_estimate_a_batch(void **unused)
 {
     enum { BATCHES = 3, AT_ONCE = 20 };
     (void)unused;
-    const od_policy_env env = {.ndevices = 4, .buffer = 1, .memory = 100};
+    const size_t memory = 100;
+    const od_policy_env env = {.ndevices = 4, .buffer = 1, .memory = &memory};
     od_known *known = od_known_create(env.ndevices, NULL, NULL);
     od_active active;
     od_active_init(&active, &env, OD_ACTIVE_CHOSEN, false);

@@ -33,6 +33,7 @@ struct group {
     uint64_t hash;
     double need;          /* seconds of the partners that all members need */
     uint32_t first, last; /* candidates, by grow.next_member, plus one */
+    double worth, level;  /* as found last; the level of its first member */
 };
 
 /* Of the hash table of groups. */
@@ -62,6 +63,8 @@ struct grow {
     uint32_t *stack; /* tasks that have come to belong */
     uint32_t nstack;
     uint32_t *chain; /* tasks about to count */
+    struct group **order; /* those that are worth something */
+    bool has_changed;     /* what a candidate is worth, since the groups were made */
     double seconds, loads, bytes;
     od_phase_growth *out;
 };
@@ -120,6 +123,7 @@ static void leave_pairs(struct grow *w, uint32_t partner)
         struct candidate *c = &w->candidate[w->pair[at - 1].candidate];
         c->need -= od_phase_cost(w->g->p, partner);
         c->hash -= hash_of(partner);
+        w->has_changed |= !w->is_held[w->pair[at - 1].candidate];
     }
     w->first_pair[partner] = 0;
 }
@@ -134,6 +138,7 @@ static void take_partner(struct grow *w, uint32_t item)
     if (is_there(w, item))
         return;
     w->is_partner[item] = true;
+    w->has_changed |= w->is_listed[item];
     w->loads += od_phase_cost(w->g->p, item);
     leave_pairs(w, item);
 }
@@ -165,7 +170,7 @@ static bool count(struct grow *w, uint32_t task)
     }
     if (!w->is_listed[item])
         w->listed[w->nlisted++] = item;
-    w->is_listed[item] = true;
+    w->is_listed[item] = w->has_changed = true;
     c->gain += p->seconds[task];
     c->level = fmax(c->level, w->g->level[task]);
     w->next_task[task] = c->first_task;
@@ -268,11 +273,9 @@ static double worth_of(const struct grow *w, const struct group *group, double r
     return gain > 0 ? worth(gain, fmax(group->need, 0) + own) : 0;
 }
 
-/* The candidates as groups; the best of them, or NULL. */
-static struct group *best_group(struct grow *w, double room)
+/* The candidates as groups. */
+static void make_groups(struct grow *w)
 {
-    struct group *best = NULL;
-    double most = 0, level = 0;
     uint32_t kept = 0;
     w->stamp++;
     w->ngroups = 0;
@@ -285,16 +288,44 @@ static struct group *best_group(struct grow *w, double room)
             enter_group(w, item);
     }
     w->nlisted = kept;
+    w->has_changed = false;
+}
+
+/* Numbers that differ by rounding alone are the same. */
+static double rounded(double value)
+{
+    int exponent;
+    double mantissa = frexp(value, &exponent);
+    return isinf(value) ? value : ldexp(rint(mantissa * 0x1p29), exponent - 29);
+}
+
+static int best_first(const void *a, const void *b)
+{
+    const struct group *x = *(struct group *const *)a, *y = *(struct group *const *)b;
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
+    if (x->level != y->level)
+        return x->level > y->level ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* Lists the groups that are worth something, the best one first. Returns their number. */
+static uint32_t list_groups(struct grow *w, double room)
+{
+    uint32_t count = 0;
     for (uint32_t i = 0; i < w->ngroups; i++) {
         struct group *group = &w->group[i];
-        double value = worth_of(w, group, room), urgent = w->candidate[group->first - 1].level;
-        if (value > most * (1 + 1e-9) || (value >= most * (1 - 1e-9) && value > 0 && urgent > level)) {
-            best = group;
-            most = value;
-            level = urgent;
+        group->worth = rounded(worth_of(w, group, room));
+        group->level = w->candidate[group->first - 1].level;
+        if (group->worth <= 0)
+            continue;
+        w->order[count++] = group;
+        if (best_first(&w->order[count - 1], &w->order[0]) < 0) {
+            w->order[count - 1] = w->order[0];
+            w->order[0] = group;
         }
     }
-    return best;
+    return count;
 }
 
 /* --- growing ------------------------------------------------------------------------------ */
@@ -335,6 +366,36 @@ static bool seed(struct grow *w, double limit, uint32_t *best)
     return found;
 }
 
+/* Members, as long as there is room for them. `fits`: all of them are held. */
+static bool hold_group(struct grow *w, const struct group *group, double limit, bool *fits)
+{
+    const od_phase_problem *p = w->g->p;
+    for (uint32_t i = group->first, next; i && w->seconds < od_phase_reach(p); i = next) {
+        next = w->next_member[i - 1];
+        *fits &= w->bytes + p->size[i - 1] <= limit;
+        if (w->bytes + p->size[i - 1] <= limit && !hold(w, i - 1))
+            return false;
+    }
+    return true;
+}
+
+/* The best group, and the next ones as long as all are as they were found. Of very many candidates some more: to make
+ * the groups anew takes as long as there are candidates. */
+static bool hold_groups(struct grow *w, double limit)
+{
+    enum { SHARE_SHIFT = 20 };
+    uint32_t held = w->out->nitems, share = (uint32_t)((uint64_t)w->nlisted * w->nlisted >> SHARE_SHIFT);
+    uint32_t count = list_groups(w, limit - w->bytes);
+    bool fits = true;
+    for (uint32_t i = 0; i < count && fits && (!w->has_changed || w->out->nitems - held < share); i++) {
+        if (i == 1)
+            qsort(w->order + 1, count - 1, sizeof *w->order, best_first);
+        if (!hold_group(w, w->order[i], limit, &fits))
+            return false;
+    }
+    return true;
+}
+
 static bool grow(struct grow *w, double limit)
 {
     const od_phase_problem *p = w->g->p;
@@ -348,14 +409,11 @@ static bool grow(struct grow *w, double limit)
         return true;
     if (!hold(w, first))
         return false;
-    struct group *group;
-    while (w->seconds < od_phase_reach(p) && (group = best_group(w, limit - w->bytes))) {
+    while (w->seconds < od_phase_reach(p)) {
         uint32_t held = w->out->nitems;
-        for (uint32_t i = group->first, next; i && w->seconds < od_phase_reach(p); i = next) {
-            next = w->next_member[i - 1];
-            if (w->bytes + p->size[i - 1] <= limit && !hold(w, i - 1))
-                return false;
-        }
+        make_groups(w);
+        if (!hold_groups(w, limit))
+            return false;
         if (w->out->nitems == held)
             break;
     }
@@ -412,10 +470,11 @@ od_status od_phase_grow(const od_phase_graph *g, int role, double limit, od_phas
     w.first_pair = od_calloc(ni, sizeof *w.first_pair);
     w.listed = od_malloc(ni * sizeof *w.listed);
     w.group = od_malloc(ni * sizeof *w.group);
+    w.order = od_malloc(ni * sizeof *w.order);
     w.slot = od_calloc(w.nslots, sizeof *w.slot);
     bool ok = allocate_growth(p, growth) && w.item && w.unsat && w.next_task && w.stack && w.chain && w.candidate &&
               w.next_member && w.is_held && w.is_partner && w.is_dirty && w.is_listed && w.first_pair && w.listed &&
-              w.group && w.slot;
+              w.group && w.order && w.slot;
     for (uint32_t t = 0; ok && t < p->ntasks; t++)
         w.item[t] = item_of(p, t, role);
     growth->nitems = 0;
@@ -437,6 +496,7 @@ od_status od_phase_grow(const od_phase_graph *g, int role, double limit, od_phas
     free(w.pair);
     free(w.listed);
     free(w.group);
+    free(w.order);
     free(w.slot);
     return ok ? OD_OK : OD_ENOMEM;
 }

@@ -321,20 +321,22 @@ static double level_of(struct stream *w, uint32_t item)
     return w->urgent[item];
 }
 
-/* The load that makes most tasks possible for its length, or OD_NO_ITEM. */
+/* The load that makes most tasks possible for its length, of so many that would make some; or OD_NO_ITEM. */
 static uint32_t best_load(struct stream *w)
 {
+    enum { LOOK_AT = 2048 };
     const od_phase_problem *p = w->g->p;
-    uint32_t best = OD_NO_ITEM, kept = 0;
+    uint32_t best = OD_NO_ITEM, i = 0;
     double most = 0, urgent = 0;
-    for (uint32_t i = 0; i < w->nwanted; i++) {
+    while (i < w->nwanted && i < LOOK_AT) {
         uint32_t item = w->wanted[i];
         double value = w->enabled[item] / p->load[item];
         if (w->there[item] || w->enabled[item] <= 1e-12) {
             w->is_wanted[item] = false;
+            w->wanted[i] = w->wanted[--w->nwanted];
             continue;
         }
-        w->wanted[kept++] = item;
+        i++;
         if (best != OD_NO_ITEM && value < most * (1 - 1e-9))
             continue;
         if (!w->held[item] && w->lacking > 0 && w->used + p->size[item] + w->lacking > p->memory)
@@ -346,7 +348,6 @@ static uint32_t best_load(struct stream *w)
             urgent = level;
         }
     }
-    w->nwanted = kept;
     return best;
 }
 

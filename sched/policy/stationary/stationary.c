@@ -84,13 +84,19 @@ static bool is_loading(const od_stationary *s)
     return false;
 }
 
-/* Seconds of what the device has been given and of its ready tasks. */
+/* Seconds of what the device has been given and of its ready tasks, the first of which stand for all. */
 static double backlog(const od_stationary *s, unsigned k)
 {
-    double seconds = s->env.load(s->env.engine, k).seconds;
-    od_list_each(it, &s->ready[k].tasks)
+    enum { LOOK_AT = 1024 };
+    double seconds = 0;
+    size_t seen = 0, count = s->ready[k].tasks.count;
+    od_list_each(it, &s->ready[k].tasks) {
+        if (seen == LOOK_AT)
+            break;
         seconds += od_container_of(it, od_task, link)->duration;
-    return seconds;
+        seen++;
+    }
+    return s->env.load(s->env.engine, k).seconds + (seen ? seconds * (double)count / (double)seen : 0);
 }
 
 /* The device with the largest backlog, or the thief itself: none has two ready tasks. */
@@ -151,8 +157,8 @@ static void steal(od_stationary *s, unsigned thief)
 {
     static const double times = 2; /* what the victim has to do must take so much longer than the loads */
     double seconds, loads = 0;
-    unsigned victim = most_loaded(s, thief, &seconds);
-    if (victim == thief || is_loading(s))
+    unsigned victim = is_loading(s) ? thief : most_loaded(s, thief, &seconds);
+    if (victim == thief)
         return;
     od_task *task = cheapest_task(s, victim, thief, &loads);
     if (seconds < times * loads)

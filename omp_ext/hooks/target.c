@@ -38,6 +38,8 @@ static int capture(const od_kernel_call *call)
 static int pass_through(const od_kernel_call *call, int64_t device)
 {
     od_reservation_give_up();
+    if (od_self.mode == OD_CAPTURE && device == REAL(omp_get_initial_device)()) /* its code is known to offload */
+        od_runtime_synchronise();
     od_runtime_enter_libomptarget();
     int failed = od_pass_through(call, device);
     od_runtime_leave_libomptarget();

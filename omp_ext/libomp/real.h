@@ -67,6 +67,7 @@
     X(void, omp_set_schedule, (int, int))                                                                              \
     X(int, omp_get_cancellation, (void))                                                                               \
     X(int, omp_in_explicit_task, (void))                                                                               \
+    X(int, omp_in_final, (void))                                                                                       \
     X(int, omp_get_num_threads, (void))                                                                                \
     X(int, omp_get_level, (void))                                                                                      \
     X(int, omp_get_num_devices, (void))                                                                                \

@@ -20,6 +20,7 @@
 #include "util/tsan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- gates ---------------------------------------------------------------- */
 
@@ -69,20 +70,21 @@ static bool needs_token(const od_record *record)
     return true;
 }
 
-int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *record)
+int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *record, od_depend *given)
 {
     od_gate *gate = record->gate = od_gate_create(record);
     int32_t flags = od_task_detachable(OD_TASK_TIED), tokens = needs_token(record);
-    od_depend *token = record->depends + record->ndepends;
+    od_depend *token = given + record->ndepends;
     gate_task *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(flags), sizeof *task, 0,
                                                   gate_trampoline);
     od_task_set_destructor(&task->task, gate_discarded);
     task->gate = gate;
     gate->detached = od_detached_join(false);
     od_self.family.has_children = true;
+    memcpy(given, record->depends, (size_t)record->ndepends * sizeof *given);
     *token = (od_depend){.base = (uintptr_t)gate, .length = 1, .flags = OD_DEPEND_OUT};
-    REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, record->ndepends + tokens, record->depends, 0, NULL);
-    token->flags = OD_DEPEND_IN;
+    REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, record->ndepends + tokens, given, 0, NULL);
+    *token = (od_depend){.base = (uintptr_t)gate, .length = 1, .flags = OD_DEPEND_IN};
     return tokens;
 }
 
@@ -226,6 +228,6 @@ bool od_host_task_is_gated(const od_record *record)
     od_entry_kind kind = record->code->kind;
     bool fits = task->entry == host_trampoline && (record->flags & OD_TASK_TIED) && !(record->flags & unfit);
     return fits && !record->is_uncounted && (kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS) &&
-           !od_self.serial_loops && od_runtime_started() && !od_cpu_are_alone() && od_task_is_awaited() &&
-           !record->at_end;
+           !od_self.serial_loops && od_runtime_started() && !od_cpu_are_alone() && !REAL(omp_in_final)() &&
+           od_task_is_awaited() && !record->at_end;
 }

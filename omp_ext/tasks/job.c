@@ -192,6 +192,11 @@ static void run_beside(od_job *job, od_job *outer)
 
 void od_job_run_beside(od_job *job)
 {
+    if (job->task.submission) {
+        od_engine_withdraw(od_runtime_lock(), job->task.submission);
+        od_runtime_unlock();
+        job->task.submission = NULL;
+    }
     run_beside(job, NULL);
     finish(job);
 }

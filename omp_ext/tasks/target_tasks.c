@@ -83,6 +83,7 @@ void __kmpc_omp_task_begin_if0(od_ident *ident, int32_t gtid, void *task)
         REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
         return;
     }
+    od_self.allocated.task = NULL;
     {
         OD_PROGRAM_CALL;
         REAL(__kmpc_omp_task_begin_if0)(ident, gtid, task);
@@ -277,7 +278,8 @@ _Thread_local od_record *od_task_claims;
 static void *create_claimed(od_record *record, od_ident *ident, int32_t gtid, size_t size, size_t shareds,
                             int64_t device)
 {
-    if (!od_offered_table.complete || (record->flags & OD_TASK_DETACHABLE) || od_runtime_ending())
+    if (!od_offered_table.complete || (record->flags & OD_TASK_DETACHABLE) || REAL(omp_in_final)() ||
+        od_runtime_ending())
         return NULL;
     od_libomp_count(&od_libomp_counted.claimed);
     record->detached.team = od_member_begun()->team;
@@ -297,7 +299,8 @@ static void *create(od_record *record, od_ident *ident, int32_t gtid, size_t siz
         return task;
     od_libomp_count(&od_libomp_counted.detached);
     task = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(ordinary), size, shareds, target_trampoline);
-    record->in_place = od_self.serial_loops > 0 || !od_task_is_awaited() || od_runtime_ending();
+    record->in_place =
+        od_self.serial_loops > 0 || REAL(omp_in_final)() || !od_task_is_awaited() || od_runtime_ending();
     return task;
 }
 
@@ -332,7 +335,7 @@ static bool may_detach(int32_t flags, const od_entry *code)
     bool can = (flags & OD_TASK_TIED) && !(flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_MERGED_IF0));
     bool may_offload = code->kind == OD_ENTRY_UNKNOWN || code->kind == OD_ENTRY_OFFLOADS;
     return can && may_offload && code->has_depends && od_runtime_started() && od_runtime_backend()->ops->queues &&
-           !od_self.serial_loops && od_task_is_awaited() && !od_runtime_ending();
+           !od_self.serial_loops && !REAL(omp_in_final)() && od_task_is_awaited() && !od_runtime_ending();
 }
 
 /* Of a thread that is alone: see serial.h. */
@@ -400,7 +403,7 @@ static void copy_depends(od_record *record, int32_t n, const od_depend *depends,
                          const od_depend *noalias)
 {
     size_t total = (size_t)n + (size_t)n_noalias;
-    record->depends = od_alloc((total + 1) * sizeof *record->depends);
+    record->depends = od_alloc(total * sizeof *record->depends);
     if (n)
         memcpy(record->depends, depends, (size_t)n * sizeof *depends);
     if (n_noalias)
@@ -426,17 +429,24 @@ static void order_mutexinoutset(od_record *record)
             record->depends[j].flags = OD_DEPEND_INOUT;
 }
 
-/* A record that has got the task's dependences; libomp reads these before it may run the task. */
+/* A record that has got the task's dependences. libomp changes those that it is given, and reads them before it may run
+ * the task. */
 static int32_t give_to_libomp(od_ident *ident, int32_t gtid, od_record *record, int32_t ndepends, const void *from)
 {
+    enum { FEW = 16 };
+    size_t room = (size_t)record->ndepends + 1;
+    od_depend few[FEW], *given = room <= FEW ? few : od_alloc(room * sizeof *given);
     od_task_watch(record);
     int32_t noalias = record->ndepends - ndepends;
     if (od_host_task_is_gated(record))
-        noalias += od_host_task_submit_gate(ident, gtid, record);
+        noalias += od_host_task_submit_gate(ident, gtid, record, given);
+    memcpy(given, record->depends, (size_t)record->ndepends * sizeof *given);
     void *task = (void *)(uintptr_t)record->task;
     OD_PROGRAM_CALL_FROM(from);
-    return REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, record->depends, noalias,
-                                           record->depends + ndepends);
+    int32_t result = REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, given, noalias, given + ndepends);
+    if (given != few)
+        free(given);
+    return result;
 }
 
 /* It may create tasks: none of our target tasks. */
@@ -461,7 +471,7 @@ static int32_t submit_as_written(od_ident *ident, int32_t gtid, const submission
 /* A task whose begin we do not see: what it may come after ends before it is submitted. */
 static int32_t submit_unseen(od_ident *ident, int32_t gtid, const submission *s)
 {
-    od_detach_await_children(ident);
+    od_detach_await_ours(ident);
     od_runtime_synchronise();
     return submit_as_written(ident, gtid, s);
 }
@@ -550,51 +560,4 @@ int32_t __kmpc_omp_task(od_ident *ident, int32_t gtid, void *task)
     if (!od_self.kernels)
         od_detach_note_task(is_host);
     return result;
-}
-
-/* --- waiting with dependences ------------------------------------------- */
-
-static void after_wait(int32_t ndepends, const od_depend *depends, int32_t n_noalias, const od_depend *noalias)
-{
-    /* A host task that has kept its reservation looks at data through device addresses only, and would wait for what it
-     * holds itself. */
-    bool as_job = od_self.mode == OD_ON_DEVICE && od_runtime_options()->coherence == OD_COHERENCE_DEPEND;
-    if (od_self.kernels || as_job)
-        return;
-    od_task_host_access(depends, ndepends);
-    od_task_host_access(noalias, n_noalias);
-}
-
-void __kmpc_omp_taskwait_deps_51(od_ident *ident, int32_t gtid, int32_t ndepends, od_depend *depends, int32_t n_noalias,
-                                 od_depend *noalias, int32_t has_no_wait)
-{
-    if (od_runtime_is_idle()) {
-        REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, ndepends, depends, n_noalias, noalias, has_no_wait);
-        return;
-    }
-    od_reservation_before_wait();
-    od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
-    {
-        OD_PROGRAM_CALL;
-        OD_CONSTRAINED;
-        REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, ndepends, depends, n_noalias, noalias, has_no_wait);
-    }
-    after_wait(ndepends, depends, n_noalias, noalias);
-}
-
-void __kmpc_omp_wait_deps(od_ident *ident, int32_t gtid, int32_t ndepends, od_depend *depends, int32_t n_noalias,
-                          od_depend *noalias)
-{
-    if (od_runtime_is_idle()) {
-        REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
-        return;
-    }
-    od_reservation_before_wait();
-    od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
-    {
-        OD_PROGRAM_CALL;
-        OD_CONSTRAINED;
-        REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
-    }
-    after_wait(ndepends, depends, n_noalias, noalias);
 }

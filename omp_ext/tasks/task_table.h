@@ -38,7 +38,7 @@ typedef struct od_record {
     struct od_gate *gate;      /* of a host task that is given a reservation (reservation.h), or NULL */
     int32_t flags;             /* of its allocation, as the program has asked for it */
     od_task_entry destructor;  /* the program's, or none that does anything, while it has ours (discarded.c); or NULL */
-    od_depend *depends;        /* malloc'ed copy, with room for one more */
+    od_depend *depends;        /* malloc'ed copy */
     int32_t ndepends;
     struct od_record *next;
 } od_record;

@@ -143,6 +143,7 @@ void od_task_unsubmit(od_record *record)
     note_wait(record, false);
     od_engine *engine = od_runtime_lock();
     record->bottom = od_engine_unsubmit(engine, &record->submission);
+    record->submitted = false;
     od_runtime_unlock();
 }
 

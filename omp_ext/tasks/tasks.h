@@ -59,8 +59,8 @@ void od_host_task_unrecorded(od_kmp_task *task);
 od_record *od_host_task_record(od_kmp_task *task, int32_t flags, bool detachable);
 /* Whether instances of this code are given a reservation before they run. */
 bool od_host_task_is_gated(const od_record *record);
-/* Creates the gate of a host task and gives it to libomp. Returns how many depend items, behind the record's, the host
- * task is to be given beside these: 0 or 1. */
-int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *record);
+/* Creates the gate of a host task and gives it to libomp. Returns how many depend items the host task is to be given
+ * beside the record's: 0 or 1, which is the one behind these in `given`. That has room for all, and is overwritten. */
+int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *record, od_depend *given);
 
 #endif

@@ -26,6 +26,12 @@ void od_barrier_begin(od_ident *ident, int32_t gtid)
     od_detach_before_barrier(ident, gtid);
 }
 
+void od_barrier_begin_reduction(od_ident *ident, int32_t gtid)
+{
+    begin();
+    od_detach_before_reduction(ident, gtid);
+}
+
 void od_barrier_begin_half(od_ident *ident, int32_t gtid)
 {
     begin();

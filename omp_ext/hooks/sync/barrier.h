@@ -13,6 +13,8 @@ bool od_barrier_is_as_written(void);
 
 /* What libomp's barrier would wait for has ended; where the team gathers, all of its threads have arrived. */
 void od_barrier_begin(od_ident *ident, int32_t gtid);
+/* The same, but that it is none of the program's barriers. */
+void od_barrier_begin_reduction(od_ident *ident, int32_t gtid);
 /* The same, where other threads of the team wait for this one in another entry point, or not at all. */
 void od_barrier_begin_half(od_ident *ident, int32_t gtid);
 /* What tasks wrote outside regions is on the host. */

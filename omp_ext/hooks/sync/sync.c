@@ -174,7 +174,7 @@ int32_t __kmpc_reduce_nowait(od_ident *ident, int32_t gtid, int32_t nvars, size_
         return od_slice_reduces(REAL(__kmpc_reduce_nowait)(ident, gtid, nvars, size, data, reduce, lock));
     if (od_barrier_is_as_written() || !od_detach_reduces_in_barrier())
         return REAL(__kmpc_reduce_nowait)(ident, gtid, nvars, size, data, reduce, lock);
-    od_barrier_begin(ident, gtid);
+    od_barrier_begin_reduction(ident, gtid);
     int32_t result;
     {
         OD_PROGRAM_CALL;

@@ -268,6 +268,19 @@ static void await_children(od_ident *ident)
         od_team_await(ident, parent->member, &parent->children);
 }
 
+static bool ours_have_left(const od_goal *goal)
+{
+    return !atomic_load_explicit(&goal->children->pending, memory_order_acquire);
+}
+
+void od_detach_await_ours(od_ident *ident)
+{
+    od_parent *parent = parent_now();
+    od_goal goal = {.reached = ours_have_left, .children = parent ? &parent->children : NULL};
+    if (parent && !od_self.kernels && !ours_have_left(&goal))
+        od_team_wait(parent->member, ident, &goal);
+}
+
 void od_detach_await_children(od_ident *ident)
 {
     await_children(ident);
@@ -355,16 +368,36 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
     od_team_settle(member->team);
 }
 
+/* A task with these items, and nothing else: what a taskwait with them and nowait means. libomp's waits. */
+void od_detach_order_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias, od_depend *noalias)
+{
+    int32_t gtid = REAL(__kmpc_global_thread_num)(ident), flags = od_serial_flags(OD_TASK_TIED);
+    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof(od_kmp_task), 0, od_do_nothing);
+    REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
+    od_detach_note_task(false);
+}
+
 /* --- tasks that threads may run -------------------------------------------------- */
 
+static void note_task(od_team *team, bool has_code)
+{
+    if (has_code && !atomic_load_explicit(&team->unsettled, memory_order_relaxed))
+        atomic_store(&team->unsettled, true);
+    od_team_note_task(team);
+}
+
+/* A thread that creates tasks and does not wait completes those before: their successors are not to wait for that. */
 void od_detach_note_task(bool has_code)
 {
-    const od_member *member = od_member_self;
-    if (!member || member->nthreads == 1)
+    od_member *member = od_member_now();
+    if (member && member->nthreads > 1)
+        note_task(member->team, has_code);
+    if (!member || !atomic_load(&member->team->nposted))
         return;
-    if (has_code && !atomic_load_explicit(&member->team->unsettled, memory_order_relaxed))
-        atomic_store(&member->team->unsettled, true);
-    od_team_note_task(member->team);
+    bool was = od_thread_at_scheduling_point(true);
+    if (may_report_now() && !od_thread_holds_locks())
+        od_team_pass_on(member);
+    od_thread_at_scheduling_point(was);
 }
 
 void od_detach_task_begins(void)
@@ -377,8 +410,7 @@ void od_detach_task_begins(void)
 
 void od_detach_pass_on(void)
 {
-    od_member *member = od_member_now();
-    while (member && od_team_pass_on(member))
+    for (od_member *member = od_member_now(); member && od_team_pass_on(member);)
         continue;
 }
 
@@ -492,14 +524,14 @@ void od_serialized_end(od_ident *ident)
 
 /* Blocked until all threads of the team have arrived. True: these are to go through a barrier of libomp's, and to
  * gather again. */
-static bool gather(od_ident *ident, od_member *member)
+static bool gather(od_ident *ident, od_member *member, bool settles)
 {
     od_team *team = member->team;
     uint64_t before = atomic_fetch_add(&team->arrivals, 1);
     uint64_t all = (before / member->nthreads + 1) * member->nthreads;
     od_goal goal = {.reached = have_arrived, .team = team, .arrivals = all};
     if (before + 1 == all)
-        od_team_release(team, all);
+        od_team_release(team, all, settles);
     else
         od_team_wait(member, ident, &goal);
     return od_team_goes_settling(team, all);
@@ -509,7 +541,7 @@ static bool gather(od_ident *ident, od_member *member)
  * for the tasks, and then there is another one. */
 static void settle(od_ident *ident, int32_t gtid, od_member *member)
 {
-    while (gather(ident, member)) {
+    while (gather(ident, member, true)) {
         await_orphans(ident, member);
         REAL(__kmpc_barrier)(ident, gtid);
     }
@@ -542,6 +574,13 @@ static bool await_own(od_ident *ident, int32_t gtid)
 void od_detach_before_half_barrier(od_ident *ident, int32_t gtid)
 {
     await_own(ident, gtid);
+}
+
+/* Orphans may wait for what the program does after it. */
+void od_detach_before_reduction(od_ident *ident, int32_t gtid)
+{
+    if (await_own(ident, gtid) && od_member_self->team->gathers)
+        gather(ident, od_member_self, false);
 }
 
 void od_detach_before_barrier(od_ident *ident, int32_t gtid)

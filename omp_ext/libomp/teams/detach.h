@@ -79,6 +79,11 @@ bool od_detach_is_beside_events(void);
 void od_detach_await_group(od_ident *ident);
 void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias,
                            od_depend *noalias);
+/* Later tasks with such items come after all that these name now; the thread does not wait. */
+void od_detach_order_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias,
+                           od_depend *noalias);
+/* Waits for the children of the running task that the library completes, not for events of the program's. */
+void od_detach_await_ours(od_ident *ident);
 /* Around a taskgroup. */
 void od_detach_begin_group(void);
 void od_detach_end_group(void);
@@ -120,6 +125,8 @@ void od_serialized_end(od_ident *ident);
 void od_detach_before_region(od_ident *ident);
 /* The calling thread is about to enter a barrier, which all threads of its team do. Nothing in a kernel. */
 void od_detach_before_barrier(od_ident *ident, int32_t gtid);
+/* Likewise, a reduction with nowait in which the threads wait for each other, but not for all of their tasks. */
+void od_detach_before_reduction(od_ident *ident, int32_t gtid);
 /* Likewise, where other threads of the team wait for this one in another entry point, or not at all. */
 void od_detach_before_half_barrier(od_ident *ident, int32_t gtid);
 /* True where the threads of the calling one's team wait for each other in a reduction with nowait, as in a barrier. */

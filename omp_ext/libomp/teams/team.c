@@ -56,6 +56,7 @@ od_team *od_team_take(void)
     atomic_store_explicit(&team->detaches, false, memory_order_relaxed);
     team->gathers = false;
     team->is_settling = team->is_left_early = false;
+    team->first = 0;
     atomic_store_explicit(&team->orphaning, 0, memory_order_relaxed);
     atomic_store_explicit(&team->inside, 0, memory_order_relaxed);
     atomic_store_explicit(&team->nposted, 0, memory_order_relaxed);
@@ -111,12 +112,14 @@ void od_team_wake_all(od_team *team)
     od_lock_give(&team->lock);
 }
 
-void od_team_release(od_team *team, uint64_t arrivals)
+void od_team_release(od_team *team, uint64_t arrivals, bool settles)
 {
     od_lock_take(&team->lock);
     bool goes_on = team->is_left_early || atomic_load(&team->cancelled) || !od_runtime_offloads() || od_runtime_ended();
-    team->is_settling = atomic_exchange(&team->unsettled, false) && !goes_on;
-    if (team->is_settling)
+    team->is_settling = atomic_load(&team->unsettled) && !goes_on;
+    if (settles)
+        atomic_store(&team->unsettled, false);
+    if (settles && team->is_settling)
         atomic_store(&team->settles, arrivals);
     atomic_store_explicit(&team->released, arrivals, memory_order_release);
     wake_all(team);
@@ -125,11 +128,12 @@ void od_team_release(od_team *team, uint64_t arrivals)
 
 bool od_team_goes_settling(od_team *team, uint64_t arrivals)
 {
-    od_lock_take(&team->lock);
-    team->is_left_early |= atomic_load(&team->released) < arrivals;
-    bool settles = atomic_load(&team->settles) == arrivals;
-    od_lock_give(&team->lock);
-    return settles;
+    if (atomic_load(&team->released) < arrivals) {
+        od_lock_take(&team->lock);
+        team->is_left_early |= atomic_load(&team->released) < arrivals;
+        od_lock_give(&team->lock);
+    }
+    return atomic_load(&team->settles) == arrivals;
 }
 
 /* Who is about to sleep counts itself before it looks at the news for the last time. */
@@ -164,8 +168,8 @@ static void leave(atomic_uint *count, od_member *member, od_parent *parent)
     atomic_fetch_sub(count, 1);
     bool last = parent && parent->has_ended && od_children_are_complete(&parent->children);
     if (last) {
-        atomic_fetch_sub(&team->orphaning, 1);
-        wake_all(team);
+        if (atomic_fetch_sub(&team->orphaning, 1) == 1)
+            wake_all(team);
     }
     od_member_wake(member);
     od_lock_give(&team->lock);
@@ -224,11 +228,15 @@ static bool may_take(const od_member *member, const od_detached *task)
 static void push(od_team *team, od_detached task)
 {
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
-    if (n == team->capacity) {
-        team->capacity = n ? 2 * n : 16;
+    if (team->first + n == team->capacity && team->first >= team->capacity / 2) {
+        memmove(team->posted, team->posted + team->first, n * sizeof *team->posted);
+        team->first = 0;
+    }
+    if (team->first + n == team->capacity) {
+        team->capacity = team->capacity ? 2 * team->capacity : 16;
         team->posted = od_alloc_more(team->posted, team->capacity * sizeof *team->posted);
     }
-    team->posted[n] = task;
+    team->posted[team->first + n] = task;
     atomic_store(&team->nposted, n + 1);
 }
 
@@ -294,14 +302,20 @@ enum { AT_ONCE = 16 };
 static unsigned take_posted(const od_member *member, od_detached *taken)
 {
     od_team *team = member->team;
-    unsigned ntaken = 0, left = 0;
+    unsigned ntaken = 0, kept = 0, i = 0;
     od_lock_take(&team->lock);
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
-    for (unsigned i = 0; i < n; i++)
-        if (ntaken < AT_ONCE && may_take(member, &team->posted[i]))
-            taken[ntaken++] = team->posted[i];
+    od_detached *posted = team->posted + team->first;
+    for (; i < n && ntaken < AT_ONCE; i++)
+        if (may_take(member, &posted[i]))
+            taken[ntaken++] = posted[i];
         else
-            team->posted[left++] = team->posted[i];
+            kept++;
+    for (unsigned from = i, to = i; kept && from-- > 0;) /* before the rest */
+        if (!may_take(member, &posted[from]))
+            posted[--to] = posted[from];
+    unsigned left = n - ntaken;
+    team->first = left ? team->first + ntaken : 0;
     atomic_store_explicit(&team->nposted, left, memory_order_release);
     if (ntaken && left)
         wake_one(team);
@@ -325,7 +339,7 @@ static bool has_posted_for(const od_member *member)
     const od_team *team = member->team;
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
     for (unsigned i = 0; i < n; i++)
-        if (may_take(member, &team->posted[i]))
+        if (may_take(member, &team->posted[team->first + i]))
             return true;
     return false;
 }
@@ -334,7 +348,7 @@ static bool has_posted_for(const od_member *member)
 
 bool od_parent_may_leave(const od_parent *parent)
 {
-    return atomic_load(&parent->children.pending) && !parent->elsewhere;
+    return !parent->elsewhere;
 }
 
 /* False: before its children, the last of which frees it. */
@@ -359,7 +373,8 @@ void od_parent_end(od_parent *parent)
     bool complete = !parent->has_had_any || has_left(parent);
     if (complete)
         free(parent);
-    while (!complete && od_team_pass_on(member)) /* what was posted for the task, where nobody else may look */
+    /* What was posted for the task, where nobody else may look. */
+    while (!complete && !od_thread_holds_locks() && !od_detached_reporting && od_team_pass_on(member))
         continue;
     if (was_inside)
         od_member_go_inside(member, true);
@@ -550,10 +565,11 @@ void od_team_abandon_all(void)
         od_lock_take(&team->lock);
         unsigned n = atomic_exchange(&team->nposted, 0);
         od_detached *posted = team->posted;
+        unsigned first = team->first;
         team->posted = NULL;
-        team->capacity = 0;
+        team->first = team->capacity = 0;
         od_lock_give(&team->lock);
-        for (unsigned i = 0; i < n; i++)
+        for (unsigned i = first; i < first + n; i++)
             REAL(omp_fulfill_event)(posted[i].event);
         free(posted);
     }

@@ -79,11 +79,11 @@ typedef struct od_team {
     atomic_uint orphaning;     /* explicit tasks that have ended before children of ours */
     atomic_uint nposted;
     od_lock lock;         /* protects what follows */
-    od_detached *posted;  /* malloc'ed */
-    unsigned capacity;
+    od_detached *posted;  /* malloc'ed: a queue, */
+    unsigned first, capacity; /* its first one, of `nposted` */
     od_sleeper *sleepers;
     bool has_keeper; /* one of them looks after a while */
-    bool is_settling;  /* all threads are at a barrier, which they will not leave while there are orphans */
+    bool is_settling;  /* all threads are, or were last, where orphans are left for them to see */
     bool is_left_early; /* a thread has gone on before all had arrived: no barrier is for all of them any more */
     struct od_team *next_free, *next;
 } od_team;
@@ -166,8 +166,8 @@ bool od_member_is_elsewhere(const od_member *member);
 bool od_team_pass_on(od_member *member);
 /* A thread of the team has given libomp a task. */
 void od_team_note_task(od_team *team);
-/* All threads of the team have arrived, `arrivals` times. */
-void od_team_release(od_team *team, uint64_t arrivals);
+/* All threads of the team have arrived, `arrivals` times. `settles`: at a barrier of the program's. */
+void od_team_release(od_team *team, uint64_t arrivals, bool settles);
 /* The calling thread goes on. True: like all of them, through a barrier of libomp's, to arrive again. */
 bool od_team_goes_settling(od_team *team, uint64_t arrivals);
 /* The thread of a member has something to look at. Under the team's lock. */
@@ -183,7 +183,7 @@ static inline bool od_children_are_complete(const od_children *children)
 }
 /* An explicit task ends. Children that wait for the program may be left: barriers wait for them. */
 void od_parent_end(od_parent *parent);
-/* Children of it are ours to complete, and may be behind an event of the program's; barriers can wait for them. */
+/* Barriers can wait for children of it that are not complete. */
 bool od_parent_may_leave(const od_parent *parent);
 /* The member's thread is about to wait in libomp, or has. */
 void od_member_go_inside(od_member *member, bool inside);

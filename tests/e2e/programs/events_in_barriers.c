@@ -56,6 +56,39 @@ static void leave_on_event(void)
     fulfil_later(event);
 }
 
+static omp_event_handle_t left;
+
+static void leave_for_later(void)
+{
+    omp_event_handle_t event = (omp_event_handle_t)0;
+#pragma omp task detach(event) depend(inout : x)
+    x[0] = 5;
+#pragma omp target nowait depend(inout : x) map(tofrom : x)
+    x[0] = x[0] * 3 + 1;
+    left = event;
+}
+
+/* In larger teams, threads wait for each other in a reduction, which is none of the program's barriers. */
+static void reduce(void)
+{
+    int sum = 0;
+#pragma omp parallel num_threads(6)
+    {
+#pragma omp masked
+        {
+#pragma omp task
+            leave_for_later();
+#pragma omp taskwait
+        }
+#pragma omp for reduction(+ : sum) nowait
+        for (int i = 0; i < 60; i++)
+            sum += i;
+#pragma omp masked
+        omp_fulfill_event(left);
+    }
+    CHECK(x[0] == 16 && sum == 1770);
+}
+
 static void leave_late(void)
 {
     usleep(2000);
@@ -139,6 +172,8 @@ static void run(void)
             CHECK(x[0] == 16 && y[0] == 1);
         }
     }
+    for (int i = 0; i < 5; i++)
+        reduce();
 }
 
 /* It does not end: libomp's threads would still know it as the owner of memory that they have given back. */

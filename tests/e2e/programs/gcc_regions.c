@@ -46,10 +46,12 @@ static void double_tile(void *data)
         x[i] *= 2;
 }
 
-/* task depend(inout: x[0]), by gcc. */
+/* task depend(inout: x[0]), by gcc, which gets the memory of one of clang's that has ended. */
 static void double_later(double *x)
 {
     enum { DEPENDS = 8 };
+#pragma omp task if (0) firstprivate(x)
+    CHECK(x != NULL);
     void *depends[] = {(void *)1, (void *)1, x};
     GOMP_task(double_tile, &x, NULL, sizeof x, sizeof x, true, DEPENDS, depends, 0, NULL);
 }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * `taskwait depend(…) nowait` does not wait: the event that its predecessor waits for is fulfilled behind it. Later
+ * tasks come after what it names. Libomp 19 waits there.
+ */
+#include "check.h"
+
+#include <omp.h>
+
+static int x[4], y[4];
+
+static void order(void)
+{
+    omp_event_handle_t event = (omp_event_handle_t)0;
+#pragma omp task detach(event) depend(inout : x)
+    x[0] = 5;
+#pragma omp target nowait depend(inout : x) map(tofrom : x)
+    x[0] = x[0] * 3 + 1;
+#pragma omp taskwait depend(in : x) depend(out : y) nowait
+#pragma omp target nowait depend(inout : y) map(tofrom : x, y)
+    y[0] = x[0] * 2;
+    omp_fulfill_event(event);
+#pragma omp taskwait
+    CHECK(x[0] == 16 && y[0] == 32);
+}
+
+int main(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    if (!preloaded || !*preloaded)
+        return check_result();
+    for (int i = 0; i < 20; i++) {
+#pragma omp parallel num_threads(4)
+#pragma omp single
+        order();
+#pragma omp parallel num_threads(1)
+        order();
+        order();
+    }
+    return check_result();
+}

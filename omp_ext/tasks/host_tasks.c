@@ -11,6 +11,7 @@
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/teams/parent.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/reservation.h"

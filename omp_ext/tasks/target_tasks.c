@@ -20,6 +20,7 @@
 #include "omp_ext/tasks/constructs.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/tasks/task_table.h"
+#include "omp_ext/libomp/teams/parent.h"
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/tasks/tasks.h"

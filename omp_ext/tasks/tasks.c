@@ -4,6 +4,7 @@
 
 #include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/teams/events.h"
+#include "omp_ext/libomp/teams/parent.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"

@@ -98,14 +98,14 @@ od_member *od_member_begun(void)
 }
 
 /* Of each task another address, at no cost. */
-static const void *current_task(int32_t gtid)
+const void *od_detach_current_task(int32_t gtid)
 {
     return REAL(__kmpc_omp_get_target_async_handle_ptr)(gtid);
 }
 
 bool od_parent_runs(const od_parent *parent)
 {
-    return parent->task == current_task(REAL(__kmpc_global_thread_num)(NULL));
+    return parent->task == od_detach_current_task(REAL(__kmpc_global_thread_num)(NULL));
 }
 
 bool od_detach_knows_region(void)
@@ -241,18 +241,6 @@ static bool is_in_implicit_task(void)
 {
     const od_member *member = od_member_self;
     return member && !od_self.family.parent && (member->in_task || !REAL(omp_in_explicit_task)());
-}
-
-od_parent *od_parent_begin(int32_t gtid)
-{
-    od_member *member = od_member_begun();
-    od_parent *parent = od_alloc(sizeof *parent);
-    *parent = (od_parent){.member = member,
-                          .task = current_task(gtid),
-                          .elsewhere = od_member_is_elsewhere(member),
-                          .was_inside = atomic_load(&member->inside)};
-    od_member_go_inside(member, false);
-    return parent;
 }
 
 od_parent *od_parent_awaits_program(void)

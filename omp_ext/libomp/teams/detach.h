@@ -65,8 +65,8 @@ bool od_detach_is_childless(void);
 /* The task is complete. By any thread for which the above holds, not under the runtime's lock. */
 void od_detached_complete(od_detached task);
 
-/* An explicit task begins to run on the calling thread, until od_parent_end(). */
-od_parent *od_parent_begin(int32_t gtid);
+/* Libomp's task that runs on the calling thread: of each another address. */
+const void *od_detach_current_task(int32_t gtid);
 /* The task that runs there, where children of it may wait for events that the program fulfils, else NULL. */
 od_parent *od_parent_awaits_program(void);
 /* False where libomp has put another task on top of it, of which we know nothing: a later part of an untied one. */

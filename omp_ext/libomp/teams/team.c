@@ -274,8 +274,10 @@ bool od_team_post(od_member *creator, od_detached task)
 /* First it is seen there, then it looks: what is posted later is not left to it. */
 void od_member_go_inside(od_member *member, bool inside)
 {
-    if (atomic_exchange(&member->inside, inside) != inside)
+    if (atomic_load_explicit(&member->inside, memory_order_relaxed) != inside) { /* only its thread changes it */
+        atomic_store(&member->inside, inside);
         atomic_fetch_add(&member->team->inside, inside ? 1u : -1u);
+    }
     while (inside && od_team_pass_on(member))
         continue;
 }
@@ -342,42 +344,6 @@ static bool has_posted_for(const od_member *member)
         if (may_take(member, &team->posted[team->first + i]))
             return true;
     return false;
-}
-
-/* --- explicit tasks --------------------------------------------------------------- */
-
-bool od_parent_may_leave(const od_parent *parent)
-{
-    return !parent->elsewhere;
-}
-
-/* False: before its children, the last of which frees it. */
-static bool has_left(od_parent *parent)
-{
-    od_team *team = parent->member->team;
-    od_lock_take(&team->lock);
-    bool complete = od_children_are_complete(&parent->children);
-    parent->has_ended = !complete;
-    if (!complete) {
-        atomic_fetch_add(&team->orphaning, 1);
-        atomic_store(&team->unsettled, true);
-    }
-    od_lock_give(&team->lock);
-    return complete;
-}
-
-void od_parent_end(od_parent *parent)
-{
-    od_member *member = parent->member;
-    bool was_inside = parent->was_inside;
-    bool complete = !parent->has_had_any || has_left(parent);
-    if (complete)
-        free(parent);
-    /* What was posted for the task, where nobody else may look. */
-    while (!complete && !od_thread_holds_locks() && !od_detached_reporting && od_team_pass_on(member))
-        continue;
-    if (was_inside)
-        od_member_go_inside(member, true);
 }
 
 /* --- waiting ------------------------------------------------------------------ */

@@ -181,10 +181,6 @@ static inline bool od_children_are_complete(const od_children *children)
     return !atomic_load_explicit(&children->pending, memory_order_acquire) &&
            !atomic_load_explicit(&children->events, memory_order_acquire);
 }
-/* An explicit task ends. Children that wait for the program may be left: barriers wait for them. */
-void od_parent_end(od_parent *parent);
-/* Barriers can wait for children of it that are not complete. */
-bool od_parent_may_leave(const od_parent *parent);
 /* The member's thread is about to wait in libomp, or has. */
 void od_member_go_inside(od_member *member, bool inside);
 /* Until all who have notified the member are out of the team's lock. */

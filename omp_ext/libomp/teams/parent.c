@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Explicit tasks and their ends. See parent.h. */
+#include "omp_ext/libomp/teams/parent.h"
+
+#include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/thread.h"
+#include "omp_ext/process/memory.h"
+
+#include <stdlib.h>
+
+bool od_parent_may_leave(const od_parent *parent)
+{
+    return !parent->elsewhere;
+}
+
+/* False: before its children, the last of which frees it. */
+static bool has_left(od_parent *parent)
+{
+    od_team *team = parent->member->team;
+    od_lock_take(&team->lock);
+    bool complete = od_children_are_complete(&parent->children);
+    parent->has_ended = !complete;
+    if (!complete) {
+        atomic_fetch_add(&team->orphaning, 1);
+        atomic_store(&team->unsettled, true);
+    }
+    od_lock_give(&team->lock);
+    return complete;
+}
+
+static _Thread_local od_parent *spare; /* of a thread that stays: the next task's */
+
+static od_parent *take_parent(void)
+{
+    od_parent *parent = spare ? spare : od_alloc(sizeof *parent);
+    spare = NULL;
+    return parent;
+}
+
+static void give_parent(od_parent *parent)
+{
+    bool stays = !parent->member->keeps && !spare;
+    if (stays)
+        spare = parent;
+    else
+        free(parent);
+}
+
+od_parent *od_parent_begin(int32_t gtid)
+{
+    od_member *member = od_member_begun();
+    od_parent *parent = take_parent();
+    *parent = (od_parent){.member = member,
+                          .task = od_detach_current_task(gtid),
+                          .elsewhere = od_member_is_elsewhere(member),
+                          .was_inside = atomic_load(&member->inside)};
+    od_member_go_inside(member, false);
+    return parent;
+}
+
+void od_parent_end(od_parent *parent)
+{
+    od_member *member = parent->member;
+    bool was_inside = parent->was_inside;
+    bool complete = !parent->has_had_any || has_left(parent);
+    if (complete)
+        give_parent(parent);
+    /* What was posted for the task, where nobody else may look. */
+    while (!complete && !od_thread_holds_locks() && !od_detached_reporting && od_team_pass_on(member))
+        continue;
+    if (was_inside)
+        od_member_go_inside(member, true);
+}

@@ -245,8 +245,8 @@ static bool is_in_implicit_task(void)
 
 od_parent *od_parent_awaits_program(void)
 {
-    od_parent *parent = parent_now();
-    return parent && atomic_load(&parent->children.events) ? parent : NULL;
+    od_parent *parent = known_parent();
+    return parent && atomic_load(&parent->children.events) && parent_now() ? parent : NULL;
 }
 
 static void await_children(od_ident *ident)

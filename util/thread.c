@@ -128,9 +128,16 @@ od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void
     return start(thread, &what);
 }
 
+static size_t program_stack; /* bytes; 0: as many as the system gives */
+
+void od_thread_set_program_stack(size_t bytes)
+{
+    program_stack = bytes;
+}
+
 od_status od_thread_start_for_program(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
-    return start(thread, &(beginning){name, run, arg, 0});
+    return start(thread, &(beginning){name, run, arg, program_stack});
 }
 
 void od_thread_go_anywhere(void)

@@ -31,7 +31,8 @@ uintptr_t od_thread_stack_end(void);
  * threads. */
 enum { OD_THREAD_SMALL_STACK = 1 << 20 };
 od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
-/* Likewise, for code of the program: with a stack of the usual size. */
+/* Likewise, for code of the program: with a stack of the size that was set for it, or the usual one. */
+void od_thread_set_program_stack(size_t bytes);
 od_status od_thread_start_for_program(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /* A condition variable by the monotonic clock. OD_ENOMEM */

@@ -13,14 +13,15 @@
 /* A main thread that has ended stays, as a zombie, as long as the process has others. */
 static bool main_has_ended(void)
 {
-    char path[64], state = 0;
+    char path[64], text[256] = "";
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
     FILE *file = fopen(path, "r");
     if (!file)
         return false;
-    bool known = fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+    bool known = fgets(text, sizeof text, file) != NULL;
     fclose(file);
-    return known && state == 'Z';
+    const char *name_end = strrchr(text, ')'); /* which the name may contain */
+    return known && name_end && strncmp(name_end, ") Z", 3) == 0;
 }
 
 /* Threads of libomp that one of ours has started have its name, too. */
@@ -49,7 +50,8 @@ static unsigned count_others(void)
     return count;
 }
 
+/* Twice: a thread that ends while the others are looked at may have created another one. */
 bool od_only_we_are_left(void)
 {
-    return main_has_ended() && count_others() == 0;
+    return main_has_ended() && count_others() == 0 && count_others() == 0;
 }

@@ -31,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Declare target variables are on one device: the default one, about which the program may ask. */
@@ -259,12 +260,26 @@ static bool open_backend(void)
     return true;
 }
 
+/* Kernels on host devices, and host versions, may run on any thread of libomp's in other programs, or on the main one.
+ * The system gives a new thread what that one may have, but only 2 MB where it may have any number. */
+static void choose_stacks(void)
+{
+    const size_t plenty = (size_t)64 << 20;
+    struct rlimit main_one;
+    bool is_known = !getrlimit(RLIMIT_STACK, &main_one);
+    size_t here = !is_known ? 0 : main_one.rlim_cur == RLIM_INFINITY ? plenty : main_one.rlim_cur;
+    size_t libomps = REAL(kmp_get_stacksize_s)(), bytes = here > libomps ? here : libomps;
+    if (od_space_admits(od_runtime.devices.count * bytes))
+        od_thread_set_program_stack(bytes);
+}
+
 /* False: there is not enough memory, or there are not enough threads. */
 static bool start_all(void)
 {
     if (!has_space() || !has_threads())
         return false;
     keep_arenas_together();
+    choose_stacks();
     if (od_cpu_are_alone())
         od_cpu_alone_open(&od_runtime.backend);
     else if (!open_backend())

@@ -159,10 +159,10 @@ void od_runtime_begin_to_end(int status, void *arg)
         od_workers_end(od_runtime.workers, OD_PATIENCE_S);
     }
     od_lock_give(&od_runtime.lock);
-    if (!idle) {
+    if (!idle && (od_own_jobs || od_self.mode != OD_PLAIN))
         stop(status);
+    if (!idle) /* other threads are at it, for which what comes later may wait: the last image is the end */
         return;
-    }
     od_runtime_synchronise();
     od_profile_save(); /* while the names of kernels are known, also those of libraries that go first */
 }

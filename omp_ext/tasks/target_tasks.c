@@ -472,7 +472,10 @@ static int32_t submit_as_written(od_ident *ident, int32_t gtid, const submission
 /* A task whose begin we do not see: what it may come after ends before it is submitted. */
 static int32_t submit_unseen(od_ident *ident, int32_t gtid, const submission *s)
 {
-    od_detach_await_ours(ident);
+    if (od_detach_in_group())
+        od_detach_await_children(ident);
+    else
+        od_detach_await_ours(ident);
     od_runtime_synchronise();
     return submit_as_written(ident, gtid, s);
 }

@@ -8,6 +8,7 @@
 #include "omp_ext/hooks/kernel.h"
 #include "omp_ext/process/faults.h"
 #include "omp_ext/libomp/ompt.h"
+#include "omp_ext/libomp/teams/regions.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/libomp/teams/serial.h"

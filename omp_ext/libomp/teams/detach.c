@@ -356,11 +356,26 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
     od_team_settle(member->team);
 }
 
+typedef struct order {
+    od_kmp_task task;
+    od_detached counted;
+} order;
+
+static int32_t end_order(int32_t gtid, void *task)
+{
+    (void)gtid;
+    od_detached_leave(((const order *)task)->counted);
+    return 0;
+}
+
 /* A task with these items, and nothing else: what a taskwait with them and nowait means. libomp's waits. */
 void od_detach_order_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias, od_depend *noalias)
 {
-    int32_t gtid = REAL(__kmpc_global_thread_num)(ident), flags = od_serial_flags(OD_TASK_TIED);
-    void *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof(od_kmp_task), 0, od_do_nothing);
+    int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
+    int32_t flags = od_serial_flags(OD_TASK_TIED | OD_TASK_DESTRUCTORS);
+    order *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof *task, 0, od_do_nothing);
+    task->task.destructor = (void *)(uintptr_t)end_order;
+    task->counted = od_detached_join(false);
     REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
     od_detach_note_task(false);
 }
@@ -374,6 +389,13 @@ static void note_task(od_team *team, bool has_code)
     od_team_note_task(team);
 }
 
+/* Tasks that are released may run here: descendants of the task that is, which is no part of another one. */
+static bool may_pass_on_here(void)
+{
+    return !od_self.kernels && od_self.mode == OD_PLAIN && !od_self.family.parent && od_detach_knows_region() &&
+           !REAL(omp_in_explicit_task)() && may_report_now() && !od_thread_holds_locks();
+}
+
 /* A thread that creates tasks and does not wait completes those before: their successors are not to wait for that. */
 void od_detach_note_task(bool has_code)
 {
@@ -383,8 +405,8 @@ void od_detach_note_task(bool has_code)
     if (!member || !atomic_load(&member->team->nposted))
         return;
     bool was = od_thread_at_scheduling_point(true);
-    if (may_report_now() && !od_thread_holds_locks())
-        od_team_pass_on(member);
+    while (may_pass_on_here() && od_team_pass_on_one(member, &member->implicit))
+        continue;
     od_thread_at_scheduling_point(was);
 }
 
@@ -416,32 +438,6 @@ od_inside od_detach_go_inside(bool group)
 }
 
 /* --- regions ---------------------------------------------------------------------- */
-
-enum { KNOWN_REGIONS = 1024 };
-
-/* Code of regions that have ended without having detached a task, by a hash of its address. */
-static _Atomic uintptr_t plain_regions[KNOWN_REGIONS];
-
-static _Atomic uintptr_t *plain_region(const void *outlined)
-{
-    return &plain_regions[((uintptr_t)outlined * UINT64_C(0x9e3779b97f4a7c15)) >> 54];
-}
-
-od_team *od_region_begin(const void *outlined)
-{
-    od_team *team = od_team_take();
-    team->gathers = atomic_load_explicit(&od_program_detaches, memory_order_relaxed) ||
-                    atomic_load_explicit(plain_region(outlined), memory_order_relaxed) != (uintptr_t)outlined;
-    return team;
-}
-
-void od_region_end(od_team *team, const void *outlined)
-{
-    bool detaches = atomic_load_explicit(&team->detaches, memory_order_relaxed);
-    if (detaches != team->gathers)
-        atomic_store_explicit(plain_region(outlined), detaches ? 0 : (uintptr_t)outlined, memory_order_relaxed);
-    od_team_give_back(team);
-}
 
 static _Thread_local bool begins_in_task; /* the region that the thread is about to begin */
 

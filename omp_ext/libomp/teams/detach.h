@@ -110,9 +110,6 @@ static inline void od_detach_come_out(const od_inside *before)
 /* A taskyield of the program: completions that others have left are passed on. */
 void od_detach_pass_on(void);
 
-/* The team of a region that the calling thread begins, and its end. */
-od_team *od_region_begin(const void *outlined);
-void od_region_end(od_team *team, const void *outlined);
 /* Around a region's code in each thread of its team. */
 void od_member_begin(od_member *member, od_team *team, int32_t number);
 void od_member_end(od_ident *ident, od_member *member);

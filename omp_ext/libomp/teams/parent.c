@@ -8,9 +8,10 @@
 
 #include <stdlib.h>
 
+/* Outside of regions there are no barriers, and a thread may end before an event. */
 bool od_parent_may_leave(const od_parent *parent)
 {
-    return !parent->elsewhere;
+    return !parent->elsewhere && (parent->member->level || atomic_load(&parent->children.pending));
 }
 
 /* False: before its children, the last of which frees it. */

@@ -228,7 +228,7 @@ static bool may_take(const od_member *member, const od_detached *task)
 static void push(od_team *team, od_detached task)
 {
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
-    if (team->first + n == team->capacity && team->first >= team->capacity / 2) {
+    if (team->first && team->first + n == team->capacity && team->first >= team->capacity / 2) {
         memmove(team->posted, team->posted + team->first, n * sizeof *team->posted);
         team->first = 0;
     }
@@ -300,21 +300,27 @@ bool od_team_offer(od_team *team, void *event)
 
 enum { AT_ONCE = 16 };
 
-/* Takes out the first ones that the member may pass on; others are notified of the rest. */
-static unsigned take_posted(const od_member *member, od_detached *taken)
+static bool is_of(const od_member *member, const od_parent *creator, const od_detached *task)
+{
+    return may_take(member, task) && (!creator || task->creator == creator);
+}
+
+/* Takes out the first ones, `most` of them, that the member may pass on, of that creator or (NULL) of all; others are
+ * notified of the rest. */
+static unsigned take_posted(const od_member *member, const od_parent *creator, od_detached *taken, unsigned most)
 {
     od_team *team = member->team;
     unsigned ntaken = 0, kept = 0, i = 0;
     od_lock_take(&team->lock);
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
     od_detached *posted = team->posted + team->first;
-    for (; i < n && ntaken < AT_ONCE; i++)
-        if (may_take(member, &posted[i]))
+    for (; i < n && ntaken < most; i++)
+        if (is_of(member, creator, &posted[i]))
             taken[ntaken++] = posted[i];
         else
             kept++;
-    for (unsigned from = i, to = i; kept && from-- > 0;) /* before the rest */
-        if (!may_take(member, &posted[from]))
+    for (unsigned from = i, to = i; kept && ntaken && from-- > 0;) /* before the rest */
+        if (!is_of(member, creator, &posted[from]))
             posted[--to] = posted[from];
     unsigned left = n - ntaken;
     team->first = left ? team->first + ntaken : 0;
@@ -330,10 +336,19 @@ bool od_team_pass_on(od_member *member)
     od_detached taken[AT_ONCE];
     if (!atomic_load(&member->team->nposted))
         return false;
-    unsigned n = take_posted(member, taken);
+    unsigned n = take_posted(member, NULL, taken, AT_ONCE);
     for (unsigned i = 0; i < n; i++)
         od_detached_report(taken[i]);
     return n > 0;
+}
+
+bool od_team_pass_on_one(od_member *member, const od_parent *creator)
+{
+    od_detached taken;
+    if (!atomic_load(&member->team->nposted) || !take_posted(member, creator, &taken, 1))
+        return false;
+    od_detached_report(taken);
+    return true;
 }
 
 static bool has_posted_for(const od_member *member)

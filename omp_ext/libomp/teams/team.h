@@ -164,6 +164,8 @@ bool od_team_offer(od_team *team, void *event);
 bool od_member_is_elsewhere(const od_member *member);
 /* The calling thread passes on what is posted for it. False: nothing was. */
 bool od_team_pass_on(od_member *member);
+/* Likewise one, whose creator this is. */
+bool od_team_pass_on_one(od_member *member, const od_parent *creator);
 /* A thread of the team has given libomp a task. */
 void od_team_note_task(od_team *team);
 /* All threads of the team have arrived, `arrivals` times. `settles`: at a barrier of the program's. */

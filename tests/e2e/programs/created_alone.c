@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A thread that is alone in its team creates a chain of tasks, with work of its own in between: they run meanwhile. Its
- * taskwait is not what they wait for.
+ * taskwait is not what they wait for. Inside of a task no other runs on top that is not its child.
  */
 #include "check.h"
 
@@ -36,6 +36,28 @@ static void check(int n)
     CHECK(n < MOST);
 }
 
+static int private_number;
+#pragma omp threadprivate(private_number)
+
+static void create_in_task(void)
+{
+#pragma omp target nowait depend(out : x) map(tofrom : x)
+    x[0]++;
+#pragma omp task depend(in : x)
+    private_number = 100;
+#pragma omp task
+    {
+        private_number = 1;
+        for (int i = 0; i < 10; i++) {
+            usleep(1000);
+#pragma omp task
+            usleep(0);
+            CHECK(private_number == 1);
+        }
+    }
+#pragma omp taskwait
+}
+
 int main(void)
 {
     int n = create();
@@ -49,6 +71,8 @@ int main(void)
 #pragma omp taskwait
         check(n);
         CHECK(x[0] == before + n);
+        create_in_task();
     }
+    create_in_task();
     return check_result();
 }

@@ -34,7 +34,9 @@ static void join_all(void)
         pthread_join(thread[k], NULL);
         CHECK(!wrong[k]);
     }
-    _Exit(check_result());
+    int result = check_result();
+    fflush(stdout);
+    _Exit(result);
 }
 
 int main(void)

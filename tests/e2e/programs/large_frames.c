@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A kernel with private arrays as large as the main thread's stack may have, or libomp's threads by OMP_STACKSIZE.
- * (drivers run it where the stack of the main thread has no limit, too: process/stacks.sh)
+ * process/stacks.sh runs it where the main thread's has no limit, too.
  *
  * run: OMP_STACKSIZE=24M
  */

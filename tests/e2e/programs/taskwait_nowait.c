@@ -7,6 +7,8 @@
 
 #include <omp.h>
 
+enum { SLOW = 1000000 };
+
 static int x[4], y[4];
 
 static void order(void)
@@ -24,6 +26,24 @@ static void order(void)
     CHECK(x[0] == 16 && y[0] == 32);
 }
 
+/* The end of the taskgroup waits for what the taskwait in it waits for. */
+static void order_in_group(void)
+{
+    static int z[4], seen;
+    z[0] = 0;
+#pragma omp target nowait depend(out : z) map(tofrom : z)
+    for (volatile int i = 0; i < SLOW; i++)
+        z[0] = 7;
+#pragma omp taskgroup
+    {
+#pragma omp taskwait depend(in : z) depend(out : seen) nowait
+#pragma omp task depend(in : seen)
+        seen = z[0];
+    }
+    CHECK(seen == 7);
+#pragma omp taskwait
+}
+
 int main(void)
 {
     const char *preloaded = getenv("LD_PRELOAD");
@@ -36,6 +56,12 @@ int main(void)
 #pragma omp parallel num_threads(1)
         order();
         order();
+#pragma omp parallel num_threads(3)
+#pragma omp single
+        order_in_group();
+#pragma omp parallel num_threads(1)
+        order_in_group();
+        order_in_group();
     }
     return check_result();
 }

@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/memory.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 /* Outside of regions there are no barriers, and a thread may end before an event. */
@@ -29,7 +30,21 @@ static bool has_left(od_parent *parent)
     return complete;
 }
 
-static _Thread_local od_parent *spare; /* of a thread that stays: the next task's */
+static _Thread_local od_parent *spare; /* the thread's next task's */
+static pthread_key_t spare_key;
+static pthread_once_t first_spare = PTHREAD_ONCE_INIT;
+
+static void free_spare(void *of_thread)
+{
+    od_parent **at = of_thread;
+    free(*at);
+    *at = NULL;
+}
+
+static void create_key(void)
+{
+    pthread_key_create(&spare_key, free_spare);
+}
 
 static od_parent *take_parent(void)
 {
@@ -38,13 +53,15 @@ static od_parent *take_parent(void)
     return parent;
 }
 
-static void give_parent(od_parent *parent)
+static void keep_parent(od_parent *parent)
 {
-    bool stays = !parent->member->keeps && !spare;
-    if (stays)
-        spare = parent;
-    else
+    static _Thread_local bool has_kept;
+    if (!has_kept && !pthread_once(&first_spare, create_key))
+        has_kept = !pthread_setspecific(spare_key, &spare);
+    if (spare || !has_kept)
         free(parent);
+    else
+        spare = parent;
 }
 
 od_parent *od_parent_begin(int32_t gtid)
@@ -65,7 +82,7 @@ void od_parent_end(od_parent *parent)
     bool was_inside = parent->was_inside;
     bool complete = !parent->has_had_any || has_left(parent);
     if (complete)
-        give_parent(parent);
+        keep_parent(parent);
     /* What was posted for the task, where nobody else may look. */
     while (!complete && !od_thread_holds_locks() && !od_detached_reporting && od_team_pass_on(member))
         continue;

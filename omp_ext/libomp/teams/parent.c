@@ -30,7 +30,9 @@ static bool has_left(od_parent *parent)
     return complete;
 }
 
-static _Thread_local od_parent *spare; /* the thread's next task's */
+#define OD_QUICK_TO_REACH __attribute__((tls_model("initial-exec")))
+static _Thread_local od_parent *spare OD_QUICK_TO_REACH; /* the thread's next task's */
+static _Thread_local bool has_kept OD_QUICK_TO_REACH;    /* one, ever */
 static pthread_key_t spare_key;
 static pthread_once_t first_spare = PTHREAD_ONCE_INIT;
 
@@ -55,7 +57,6 @@ static od_parent *take_parent(void)
 
 static void keep_parent(od_parent *parent)
 {
-    static _Thread_local bool has_kept;
     if (!has_kept && !pthread_once(&first_spare, create_key))
         has_kept = !pthread_setspecific(spare_key, &spare);
     if (spare || !has_kept)

@@ -5,10 +5,10 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/slices/kernels.h"
+#include "util/file/code.h"
 #include "util/file/history.h"
 #include "util/log.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,16 +34,16 @@ void od_profile_start(unsigned cores_per_worker)
 /* False: the code has no name that another run would find again. */
 static bool name_code(const void *code, char *name, size_t size)
 {
-    Dl_info where;
+    od_code_place where;
     struct stat file;
     const char *kernel = od_images_kernel_name(code);
     if (kernel)
         return snprintf(name, size, "kernel %s on machine %u", kernel, od_images_machine()) < (int)size;
-    if (!dladdr(code, &where) || !where.dli_fname || stat(where.dli_fname, &file))
+    if (!od_code_find(code, &where) || stat(where.file, &file))
         return false;
-    const char *base = strrchr(where.dli_fname, '/');
-    return snprintf(name, size, "code %s+%#lx of %lld on machine %u", base ? base + 1 : where.dli_fname,
-                    (unsigned long)((uintptr_t)code - (uintptr_t)where.dli_fbase), (long long)file.st_mtime,
+    const char *base = strrchr(where.file, '/');
+    return snprintf(name, size, "code %s+%#lx of %lld on machine %u", base ? base + 1 : where.file,
+                    (unsigned long)((uintptr_t)code - where.base), (long long)file.st_mtime,
                     od_images_machine()) < (int)size;
 }
 

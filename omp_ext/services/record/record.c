@@ -5,11 +5,11 @@
 
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/services/record/internal.h"
+#include "util/file/code.h"
 #include "util/clock.h"
 #include "util/lock.h"
 #include "util/log.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -88,19 +88,19 @@ static void put_word(const char *text)
 
 static void put_kernel_name(const void *code)
 {
-    Dl_info where;
+    od_code_place where;
     const char *name = od_images_kernel_name(code);
     if (name) {
         put_word(name);
         return;
     }
-    if (!dladdr(code, &where) || !where.dli_fname) {
+    if (!od_code_find(code, &where)) {
         od_recording_put("%p", code);
         return;
     }
-    const char *base = strrchr(where.dli_fname, '/');
-    put_word(base ? base + 1 : where.dli_fname);
-    od_recording_put("+%#" PRIxPTR, (uintptr_t)code - (uintptr_t)where.dli_fbase);
+    const char *base = strrchr(where.file, '/');
+    put_word(base ? base + 1 : where.file);
+    od_recording_put("+%#" PRIxPTR, (uintptr_t)code - where.base);
 }
 
 static uint32_t kernel_index(const void *code, bool shows)

@@ -59,7 +59,7 @@ static void end_root(void *arg)
     await_orphans(NULL, &root);
     REAL(__kmpc_omp_taskwait)(NULL, REAL(__kmpc_global_thread_num)(NULL));
     synchronise();
-    od_team_settle(root.team);
+    od_team_quiesce(root.team);
     od_team_give_back(root.team);
     root.team = NULL;
 }
@@ -305,7 +305,7 @@ void od_detach_end_group(void)
     od_taskgroup *group = parent ? parent->group : NULL;
     if (!group)
         return;
-    od_team_settle(parent->member->team);
+    od_team_quiesce(parent->member->team);
     parent->group = group->outer;
     free(group);
 }
@@ -318,7 +318,6 @@ typedef struct marker {
     atomic_bool *reached;
 } marker;
 
-/* Its destructor, as libomp may discard it. */
 static int32_t reach(int32_t gtid, void *task)
 {
     const marker *m = task;
@@ -330,6 +329,15 @@ static int32_t reach(int32_t gtid, void *task)
     od_member_wake(m->member);
     od_lock_give(&team->lock);
     return 0;
+}
+
+/* A task that does nothing but to end, of so many bytes. Its destructor is told: libomp may discard it. */
+static void *ending_task(od_ident *ident, int32_t gtid, size_t size, od_task_entry destructor)
+{
+    int32_t flags = od_serial_flags(OD_TASK_TIED | OD_TASK_DESTRUCTORS);
+    od_kmp_task *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, 0, od_do_nothing);
+    task->destructor = (void *)(uintptr_t)destructor;
+    return task;
 }
 
 /* A task with these items runs when they are released: what a taskwait with them means. libomp's would not pass on
@@ -345,15 +353,13 @@ void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends
         return;
     od_member *member = parent->member;
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
-    int32_t flags = od_serial_flags(OD_TASK_TIED | OD_TASK_DESTRUCTORS);
-    marker *m = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof *m, 0, od_do_nothing);
-    m->task.destructor = (void *)(uintptr_t)reach;
+    marker *m = ending_task(ident, gtid, sizeof *m, reach);
     m->member = member;
     m->reached = &reached;
     REAL(__kmpc_omp_task_with_deps)(ident, gtid, m, ndepends, depends, n_noalias, noalias);
     od_team_note_task(member->team);
     od_team_wait(member, ident, &goal);
-    od_team_settle(member->team);
+    od_team_quiesce(member->team);
 }
 
 typedef struct order {
@@ -372,9 +378,7 @@ static int32_t end_order(int32_t gtid, void *task)
 void od_detach_order_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias, od_depend *noalias)
 {
     int32_t gtid = REAL(__kmpc_global_thread_num)(ident);
-    int32_t flags = od_serial_flags(OD_TASK_TIED | OD_TASK_DESTRUCTORS);
-    order *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, sizeof *task, 0, od_do_nothing);
-    task->task.destructor = (void *)(uintptr_t)end_order;
+    order *task = ending_task(ident, gtid, sizeof *task, end_order);
     task->counted = od_detached_join(false);
     REAL(__kmpc_omp_task_with_deps)(ident, gtid, task, ndepends, depends, n_noalias, noalias);
     od_detach_note_task(false);
@@ -458,7 +462,7 @@ void od_member_end(od_ident *ident, od_member *member)
     od_team_await(ident, member, &member->implicit.children);
     await_orphans(ident, member);
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
-        od_team_settle(member->team);
+        od_team_quiesce(member->team);
     od_self.family.parent = member->interrupted;
     od_member_self = member->outer;
 }

@@ -87,7 +87,8 @@ void od_detach_await_ours(od_ident *ident);
 /* Around a taskgroup. */
 void od_detach_begin_group(void);
 void od_detach_end_group(void);
-/* The calling thread has given libomp a task that others may run, and whose code the program has written. */
+/* The calling thread has given libomp a task that others may run; `has_code`: the program's, which may create more.
+ * Completions of the running task's children are passed on, and what they release may run here: a scheduling point. */
 void od_detach_note_task(bool has_code);
 /* A task begins to run on it. */
 void od_detach_task_begins(void);

@@ -34,6 +34,7 @@ static bool has_left(od_parent *parent)
 static _Thread_local od_parent *spare OD_QUICK_TO_REACH; /* the thread's next task's */
 static _Thread_local bool has_kept OD_QUICK_TO_REACH;    /* one, ever */
 static pthread_key_t spare_key;
+static bool has_key;
 static pthread_once_t first_spare = PTHREAD_ONCE_INIT;
 
 static void free_spare(void *of_thread)
@@ -45,7 +46,7 @@ static void free_spare(void *of_thread)
 
 static void create_key(void)
 {
-    pthread_key_create(&spare_key, free_spare);
+    has_key = !pthread_key_create(&spare_key, free_spare);
 }
 
 static od_parent *take_parent(void)
@@ -57,7 +58,7 @@ static od_parent *take_parent(void)
 
 static void keep_parent(od_parent *parent)
 {
-    if (!has_kept && !pthread_once(&first_spare, create_key))
+    if (!has_kept && !pthread_once(&first_spare, create_key) && has_key)
         has_kept = !pthread_setspecific(spare_key, &spare);
     if (spare || !has_kept)
         free(parent);

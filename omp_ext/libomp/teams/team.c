@@ -204,7 +204,7 @@ void od_detached_report(od_detached task)
     od_detached_leave(task);
 }
 
-void od_team_settle(od_team *team)
+void od_team_quiesce(od_team *team)
 {
     od_lock_take(&team->lock);
     od_lock_give(&team->lock);

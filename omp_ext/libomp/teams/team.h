@@ -76,14 +76,14 @@ typedef struct od_team {
     atomic_uint sleeping;      /* sleepers */
     atomic_uint waiting;       /* threads in od_team_wait() that run no task there */
     atomic_uint inside;        /* threads that wait in libomp at the end of a taskgroup */
-    atomic_uint orphaning;     /* explicit tasks that have ended before children of ours */
+    atomic_uint orphaning;     /* explicit tasks that have ended before children that are counted */
     atomic_uint nposted;
     od_lock lock;         /* protects what follows */
     od_detached *posted;  /* malloc'ed: a queue, */
     unsigned first, capacity; /* its first one, of `nposted` */
     od_sleeper *sleepers;
-    bool has_keeper; /* one of them looks after a while */
-    bool is_settling;  /* all threads are, or were last, where orphans are left for them to see */
+    bool has_keeper;    /* one of them looks after a while */
+    bool is_settling;   /* all threads are, or were last, where orphans are left for them to see */
     bool is_left_early; /* a thread has gone on before all had arrived: no barrier is for all of them any more */
     struct od_team *next_free, *next;
 } od_team;
@@ -186,7 +186,7 @@ static inline bool od_children_are_complete(const od_children *children)
 /* The member's thread is about to wait in libomp, or has. */
 void od_member_go_inside(od_member *member, bool inside);
 /* Until all who have notified the member are out of the team's lock. */
-void od_team_settle(od_team *team);
+void od_team_quiesce(od_team *team);
 
 /* The library is off after all: tasks and arrivals will not be noted here any more. */
 void od_team_let_all_go(void);

@@ -34,13 +34,20 @@ static void fulfil_later(omp_event_handle_t event)
         abort();
 }
 
-static void leave(void)
+/* A task that waits for the event, and a target task behind it. */
+static omp_event_handle_t create_chain(void)
 {
     omp_event_handle_t event = (omp_event_handle_t)0;
 #pragma omp task detach(event) depend(inout : x)
     x[0] = 5;
 #pragma omp target nowait depend(inout : x) map(tofrom : x)
     x[0] = x[0] * 3 + 1;
+    return event;
+}
+
+static void leave(void)
+{
+    omp_event_handle_t event = create_chain();
 #pragma omp target nowait map(tofrom : y) depend(inout : y) /* ends first */
     y[0]++;
     fulfil_later(event);
@@ -60,12 +67,7 @@ static omp_event_handle_t left;
 
 static void leave_for_later(void)
 {
-    omp_event_handle_t event = (omp_event_handle_t)0;
-#pragma omp task detach(event) depend(inout : x)
-    x[0] = 5;
-#pragma omp target nowait depend(inout : x) map(tofrom : x)
-    x[0] = x[0] * 3 + 1;
-    left = event;
+    left = create_chain();
 }
 
 /* In larger teams, threads wait for each other in a reduction, which is none of the program's barriers. */

@@ -2,30 +2,41 @@
 /* Critical sections and locks of the program: who is in one runs no task that may want it (thread.h), and no other
  * slice of its kernel is in one (slice.h). */
 #include "omp_ext/hooks/sync/scope.h"
+#include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/process/activity.h"
 #include "omp_ext/slices/slice.h"
+
+/* Nothing is left to do after most calls: they jump to the runtime's, which sees the program as its caller. */
 
 /* --- critical sections ----------------------------------------------------------- */
 
 void __kmpc_critical(od_ident *ident, int32_t gtid, void *lock)
 {
     od_slice_begin_section();
-    REAL(__kmpc_critical)(ident, gtid, lock);
     od_thread_note_lock(true);
+    REAL(__kmpc_critical)(ident, gtid, lock);
 }
 
 void __kmpc_critical_with_hint(od_ident *ident, int32_t gtid, void *lock, uint32_t hint)
 {
     od_slice_begin_section();
-    REAL(__kmpc_critical_with_hint)(ident, gtid, lock, hint);
     od_thread_note_lock(true);
+    REAL(__kmpc_critical_with_hint)(ident, gtid, lock, hint);
 }
 
 void __kmpc_end_critical(od_ident *ident, int32_t gtid, void *lock)
 {
     od_thread_note_lock(false);
-    REAL(__kmpc_end_critical)(ident, gtid, lock);
+    if (!od_slice_in_section()) {
+        REAL(__kmpc_end_critical)(ident, gtid, lock);
+        return;
+    }
+    {
+        OD_PROGRAM_CALL;
+        REAL(__kmpc_end_critical)(ident, gtid, lock);
+    }
     od_slice_end_section();
 }
 
@@ -38,13 +49,15 @@ static void *real_of(od_scoped *entry, const void *caller)
     return od_scope_find(entry, caller, &is_libomp);
 }
 
-#define TAKE(call)                                                                                                     \
+/* Takes the lock, or gives it back. */
+#define CHANGE(call, is_taken)                                                                                         \
     void call(void *lock);                                                                                             \
     void call(void *lock)                                                                                              \
     {                                                                                                                  \
         static od_scoped self = {.name = #call};                                                                       \
-        ((void (*)(void *))(uintptr_t)real_of(&self, __builtin_return_address(0)))(lock);                              \
-        od_thread_note_lock(true);                                                                                     \
+        void *real = real_of(&self, __builtin_return_address(0));                                                      \
+        od_thread_note_lock(is_taken);                                                                                 \
+        ((void (*)(void *))(uintptr_t)real)(lock);                                                                     \
     }
 
 #define TRY(call)                                                                                                      \
@@ -52,31 +65,29 @@ static void *real_of(od_scoped *entry, const void *caller)
     int call(void *lock)                                                                                               \
     {                                                                                                                  \
         static od_scoped self = {.name = #call};                                                                       \
-        int taken = ((int (*)(void *))(uintptr_t)real_of(&self, __builtin_return_address(0)))(lock);                   \
-        if (taken)                                                                                                     \
-            od_thread_note_lock(true);                                                                                 \
-        return taken;                                                                                                  \
+        int (*real)(void *) = (int (*)(void *))(uintptr_t)real_of(&self, __builtin_return_address(0));                 \
+        return od_runtime_is_idle() ? real(lock) : try(real, lock, __builtin_return_address(0));                       \
     }
 
-#define GIVE(call)                                                                                                     \
-    void call(void *lock);                                                                                             \
-    void call(void *lock)                                                                                              \
-    {                                                                                                                  \
-        static od_scoped self = {.name = #call};                                                                       \
-        od_thread_note_lock(false);                                                                                    \
-        ((void (*)(void *))(uintptr_t)real_of(&self, __builtin_return_address(0)))(lock);                              \
-    }
+static int try(int (*real)(void *), void *lock, const void *caller)
+{
+    OD_PROGRAM_CALL_FROM(caller);
+    int taken = real(lock);
+    if (taken)
+        od_thread_note_lock(true);
+    return taken;
+}
 
-TAKE(omp_set_lock)
-TAKE(omp_set_nest_lock)
+CHANGE(omp_set_lock, true)
+CHANGE(omp_set_nest_lock, true)
+CHANGE(omp_unset_lock, false)
+CHANGE(omp_unset_nest_lock, false)
 TRY(omp_test_lock)
 TRY(omp_test_nest_lock)
-GIVE(omp_unset_lock)
-GIVE(omp_unset_nest_lock)
 /* Fortran's */
-TAKE(omp_set_lock_)
-TAKE(omp_set_nest_lock_)
+CHANGE(omp_set_lock_, true)
+CHANGE(omp_set_nest_lock_, true)
+CHANGE(omp_unset_lock_, false)
+CHANGE(omp_unset_nest_lock_, false)
 TRY(omp_test_lock_)
 TRY(omp_test_nest_lock_)
-GIVE(omp_unset_lock_)
-GIVE(omp_unset_nest_lock_)

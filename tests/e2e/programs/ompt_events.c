@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Constructs whose events an OMPT tool logs (ompt.sh). `host`: without offloading; `target`: target constructs.
+ * Constructs whose events an OMPT tool logs (ompt.sh). `host`: without offloading; `target`: target constructs; `tasks`:
+ * target tasks; `locks`: locks and critical sections without offloading, `locked`: after some.
  */
 #include "check.h"
 
+#include <omp.h>
 #include <string.h>
 
 enum { N = 4 * TILE };
@@ -61,10 +63,45 @@ static void use_tasks(void)
 #pragma omp single
     for (int i = 0; i < 8; i++) {
         double *tile = x + i % 4 * TILE;
-#pragma omp target nowait depend(inout : tile[0 : TILE]) map(tofrom : tile[0 : TILE])
+#pragma omp target nowait depend(inout : tile [0:TILE]) map(tofrom : tile [0:TILE])
         for (int j = 0; j < TILE; j++)
             tile[j] += 1;
     }
+}
+
+static void use_locks(void)
+{
+    int count = 0, ended = 0;
+    omp_lock_t lock;
+    omp_nest_lock_t nest;
+    omp_init_lock(&lock);
+    omp_init_nest_lock(&nest);
+#pragma omp parallel num_threads(3)
+    {
+#pragma omp critical
+        count++;
+#pragma omp critical(hinted) hint(omp_sync_hint_contended)
+        x[0] += 1;
+#pragma omp barrier /* libomp: where a critical section ends, what the first thread does has no place */
+        omp_set_lock(&lock);
+        count++;
+        omp_unset_lock(&lock);
+        while (!omp_test_lock(&lock))
+            ;
+        count++;
+        omp_unset_lock(&lock);
+        omp_set_nest_lock(&nest);
+        if (omp_test_nest_lock(&nest)) {
+            x[1] += 1;
+            omp_unset_nest_lock(&nest);
+        }
+        omp_unset_nest_lock(&nest);
+#pragma omp atomic /* the call before it is not the region's last: that would be a jump */
+        ended++;
+    }
+    omp_destroy_nest_lock(&nest);
+    omp_destroy_lock(&lock);
+    CHECK(count == 9 && ended == 3 && x[1] >= 3);
 }
 
 int main(int argc, char **argv)
@@ -74,7 +111,9 @@ int main(int argc, char **argv)
         use_host();
     if (strcmp(what, "target") == 0)
         use_target();
-    if (strcmp(what, "tasks") == 0)
+    if (strcmp(what, "tasks") == 0 || strcmp(what, "locked") == 0)
         use_tasks();
+    if (strcmp(what, "locks") == 0 || strcmp(what, "locked") == 0)
+        use_locks();
     return check_result();
 }

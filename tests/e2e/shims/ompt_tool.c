@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum { MOST = 512, LENGTH = 128 };
+enum { MUTEX_RELEASED = 17, MUTEX_ACQUIRE = 26, MUTEX_ACQUIRED = 27, NEST_LOCK = 28 }; /* events, of omp-tools.h */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char seen[MOST][LENGTH];
@@ -78,6 +79,30 @@ static void on_sync_wait(int kind, int endpoint, od_ompt_data *parallel, od_ompt
 {
     (void)parallel, (void)task;
     event(endpoint == OD_OMPT_BEGIN ? "wait_begin" : "wait_end", kind, from);
+}
+
+static void on_mutex_acquire(int kind, unsigned hint, unsigned how, uint64_t mutex, const void *from)
+{
+    (void)hint, (void)how, (void)mutex;
+    event("mutex_acquire", kind, from);
+}
+
+static void on_mutex_acquired(int kind, uint64_t mutex, const void *from)
+{
+    (void)mutex;
+    event("mutex_acquired", kind, from);
+}
+
+static void on_mutex_released(int kind, uint64_t mutex, const void *from)
+{
+    (void)mutex;
+    event("mutex_released", kind, from);
+}
+
+static void on_nest_lock(int endpoint, uint64_t mutex, const void *from)
+{
+    (void)mutex;
+    event("mutex_nest", endpoint, from);
 }
 
 static void target(int kind, int endpoint, int device, const void *from)
@@ -149,6 +174,10 @@ static int initialize(od_ompt_lookup lookup, int initial_device, od_ompt_data *t
     set(OD_OMPT_TASK_CREATE, (od_ompt_function)on_task_create);
     set(OD_OMPT_SYNC_REGION, (od_ompt_function)on_sync_region);
     set(OD_OMPT_SYNC_REGION_WAIT, (od_ompt_function)on_sync_wait);
+    set(MUTEX_ACQUIRE, (od_ompt_function)on_mutex_acquire);
+    set(MUTEX_ACQUIRED, (od_ompt_function)on_mutex_acquired);
+    set(MUTEX_RELEASED, (od_ompt_function)on_mutex_released);
+    set(NEST_LOCK, (od_ompt_function)on_nest_lock);
     set(emi ? OD_OMPT_TARGET_EMI : OD_OMPT_TARGET, emi ? (od_ompt_function)on_target_emi : (od_ompt_function)on_target);
     set(emi ? OD_OMPT_DATA_OP_EMI : OD_OMPT_DATA_OP,
         emi ? (od_ompt_function)on_data_op_emi : (od_ompt_function)on_data_op);

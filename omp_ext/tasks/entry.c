@@ -17,6 +17,7 @@ static od_lock lock = OD_LOCK_OF(OD_LOCK_ENTRIES); /* protects the buckets */
 static od_entry *buckets[BUCKETS];
 static od_entry *_Atomic numbered[NUMBERS];
 static int32_t last_number;
+static size_t nentries;
 static double total_seconds;
 static uint64_t total_runs;
 
@@ -51,14 +52,26 @@ static od_entry *make(od_entry **bucket)
     }
     entry->next = *bucket;
     *bucket = entry;
+    nentries++;
     return entry;
 }
 
-static od_entry *find_or_make(od_entry **bucket, const void *code, size_t footprint)
+/* The largest footprint with the same first four digits. */
+static size_t class_of(size_t footprint)
 {
+    enum { DIGITS = 4 };
+    unsigned rest = footprint >> DIGITS ? 64 - DIGITS - (unsigned)__builtin_clzll(footprint) : 0;
+    return footprint | ((UINT64_C(1) << rest) - 1);
+}
+
+static od_entry *find_or_make(const void *code, size_t footprint)
+{
+    od_entry **bucket = &buckets[bucket_of(code, footprint)];
     od_entry *entry = find(*bucket, code, footprint);
     if (entry)
         return entry;
+    if (nentries >= OD_ENTRY_EXACT && footprint != class_of(footprint))
+        return find_or_make(code, class_of(footprint));
     entry = find_closed(*bucket);
     if (!entry)
         entry = make(bucket);
@@ -75,7 +88,7 @@ static od_entry *find_or_make(od_entry **bucket, const void *code, size_t footpr
 od_entry *od_entry_get(const void *code, size_t footprint)
 {
     od_lock_take(&lock);
-    od_entry *entry = find_or_make(&buckets[bucket_of(code, footprint)], code, footprint);
+    od_entry *entry = find_or_make(code, footprint);
     od_lock_give(&lock);
     return entry;
 }

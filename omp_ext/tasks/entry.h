@@ -17,11 +17,11 @@
 #include "util/lock.h"
 #include <stdatomic.h>
 
-enum { OD_MAX_LEARNT_DEPENDS = 16 };
+enum { OD_MAX_LEARNT_DEPENDS = 16, OD_ENTRY_EXACT = 4096 };
 
 typedef enum od_entry_kind {
-    OD_ENTRY_UNKNOWN, /* not seen yet */
-    OD_ENTRY_HOST,    /* has run without offloading */
+    OD_ENTRY_UNKNOWN,  /* not seen yet */
+    OD_ENTRY_HOST,     /* has run without offloading */
     OD_ENTRY_OFFLOADS, /* a target task, or a host task whose offloaded data all lie in regions: they can be reserved */
     OD_ENTRY_IN_PLACE, /* a host task that offloads in other ways */
 } od_entry_kind;
@@ -35,30 +35,31 @@ typedef struct od_learnt_depend {
 
 struct od_entry {
     const void *code;
-    size_t footprint;       /* bytes; 0 for host tasks */
-    const od_ident *source; /* of a kernel: where it is in the source; NULL: not known */
-    int32_t number;         /* od_entry_numbered() finds it by this, if positive */
-    od_cost cost;           /* of its runs on devices */
-    od_cost host;           /* of its host version's, on workers */
+    size_t footprint;           /* bytes; 0 for host tasks */
+    const od_ident *source;     /* of a kernel: where it is in the source; NULL: not known */
+    int32_t number;             /* od_entry_numbered() finds it by this, if positive */
+    od_cost cost;               /* of its runs on devices */
+    od_cost host;               /* of its host version's, on workers */
     _Atomic od_answer excluded; /* from CPU workers, by name or since it reduces (omp_ext/runtime/cpu/cpu.h) */
-    double weight;          /* od_entry_weight() */
+    double weight;              /* od_entry_weight() */
     _Atomic od_entry_kind kind;
     _Atomic od_answer reduces; /* od_images_kernel_reduces() */
-    atomic_bool has_depends; /* its tasks are submitted with depend clauses */
-    atomic_bool has_none;    /* or without any */
-    atomic_bool branches;    /* of OD_ENTRY_HOST: a run that went unrecorded has offloaded */
+    atomic_bool has_depends;   /* its tasks are submitted with depend clauses */
+    atomic_bool has_none;      /* or without any */
+    atomic_bool branches;      /* of OD_ENTRY_HOST: a run that went unrecorded has offloaded */
     od_learnt_depend depend[OD_MAX_LEARNT_DEPENDS];
     bool profile_read;          /* earlier runs have been looked at */
     bool is_data_construct;     /* omp_ext/tasks/constructs.h; under the runtime's lock */
     struct od_slicing *slicing; /* of a kernel: omp_ext/slices/slices.h; malloc'ed, under the runtime's lock; or NULL */
-    uint64_t news;          /* runs of this run */
-    bool closed;            /* its library has been: to be used again for other code */
-    struct od_source *text; /* omp_ext/services/source.h */
+    uint64_t news;              /* runs of this run */
+    bool closed;                /* its library has been: to be used again for other code */
+    struct od_source *text;     /* omp_ext/services/source.h */
     struct od_entry *next;
 };
 typedef struct od_entry od_entry;
 
-/* The entry for this key, made at the first call. NULL: out of memory. */
+/* The entry for this key, made at the first call. After OD_ENTRY_EXACT entries, further footprints of which the first
+ * four binary digits are the same have one, with the largest of these. NULL: out of memory. */
 od_entry *od_entry_get(const void *code, size_t footprint);
 od_entry *od_entry_numbered(int32_t number);
 /* Without footprint, as for each task: the calling thread's last ones are found at once. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The clock of the transfer threads: CLOCK_MONOTONIC, in nanoseconds. And clocks of processor time.
+ * The clock of the library: CLOCK_MONOTONIC, in nanoseconds. And clocks of processor time.
  */
 #ifndef OD_UTIL_CLOCK_H
 #define OD_UTIL_CLOCK_H
@@ -35,10 +35,15 @@ static inline uint64_t od_clock_process_ns(void)
     return od_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+static inline struct timespec od_clock_time(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / OD_NS_PER_S), .tv_nsec = (long)(ns % OD_NS_PER_S)};
+}
+
 /* Sleeps until the clock shows `end_ns`; returns at once where it does already. */
 static inline void od_clock_sleep_until(uint64_t end_ns)
 {
-    struct timespec end = {.tv_sec = (time_t)(end_ns / OD_NS_PER_S), .tv_nsec = (long)(end_ns % OD_NS_PER_S)};
+    struct timespec end = od_clock_time(end_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
         continue;
 }

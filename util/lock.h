@@ -12,7 +12,6 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <time.h>
 
 typedef enum od_lock_rank {
     /* Held while libomptarget is called, or bytes are copied: */
@@ -77,15 +76,6 @@ static inline void od_lock_take(od_lock *lock)
 {
     od_lock_note(lock, true);
     pthread_mutex_lock(&lock->mutex);
-}
-
-/* False: somebody else has it still at that time of CLOCK_REALTIME. */
-static inline bool od_lock_take_until(od_lock *lock, const struct timespec *limit)
-{
-    bool taken = pthread_mutex_timedlock(&lock->mutex, limit) == 0;
-    if (taken)
-        od_lock_note(lock, true);
-    return taken;
 }
 
 static inline void od_lock_give(od_lock *lock)

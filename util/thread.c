@@ -4,6 +4,7 @@
 
 #include "util/thread.h"
 
+#include "util/clock.h"
 #include "util/memory.h"
 
 #include <assert.h>
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_CPUS = 8192 }; /* that Linux may be built for */
@@ -146,15 +146,13 @@ void od_thread_go_anywhere(void)
         sched_setaffinity(0, places.size, &places.cpus.set);
 }
 
-od_status od_condition_init(pthread_cond_t *condition)
+bool od_lock_take_until(od_lock *lock, uint64_t end_ns)
 {
-    pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes))
-        return OD_ENOMEM;
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    int error = pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-    return error ? OD_ENOMEM : OD_OK;
+    struct timespec end = od_clock_time(end_ns);
+    bool taken = pthread_mutex_clocklock(&lock->mutex, CLOCK_MONOTONIC, &end) == 0;
+    if (taken)
+        od_lock_note(lock, true);
+    return taken;
 }
 
 int od_thread_defer_cancellation(void)
@@ -176,10 +174,11 @@ void od_condition_wait(pthread_cond_t *condition, od_lock *lock)
     od_thread_admit_cancellation(before);
 }
 
-bool od_condition_wait_until(pthread_cond_t *condition, od_lock *lock, const struct timespec *limit)
+bool od_condition_wait_until(pthread_cond_t *condition, od_lock *lock, uint64_t end_ns)
 {
+    struct timespec end = od_clock_time(end_ns);
     int before = od_thread_defer_cancellation();
-    bool late = pthread_cond_timedwait(condition, &lock->mutex, limit);
+    bool late = pthread_cond_clockwait(condition, &lock->mutex, CLOCK_MONOTONIC, &end);
     od_thread_admit_cancellation(before);
     return !late;
 }
@@ -193,15 +192,7 @@ void od_thread_nap(long ns)
 
 void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns)
 {
-    const long second = 1000000000;
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += ns;
-    if (end.tv_nsec >= second) {
-        end.tv_nsec -= second;
-        end.tv_sec++;
-    }
-    od_condition_wait_until(condition, lock, &end);
+    od_condition_wait_until(condition, lock, od_clock_ns() + (uint64_t)ns);
 }
 
 long od_nap_until_asked(double left_ns, long least)

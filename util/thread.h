@@ -35,20 +35,20 @@ od_status od_thread_start(pthread_t *thread, const char *name, void *(*run)(void
 void od_thread_set_program_stack(size_t bytes);
 od_status od_thread_start_for_program(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
-/* A condition variable by the monotonic clock. OD_ENOMEM */
-od_status od_condition_init(pthread_cond_t *condition);
+/* False: somebody else has it still at that time of od_clock_ns(). */
+bool od_lock_take_until(od_lock *lock, uint64_t end_ns);
 /*
  * Waits of threads that may be the program's, which may cancel them (pthread_cancel): it takes effect after the
  * construct that they are in, not in the middle of it.
  */
 void od_condition_wait(pthread_cond_t *condition, od_lock *lock);
-/* False: `limit`, of CLOCK_REALTIME, has passed. */
-bool od_condition_wait_until(pthread_cond_t *condition, od_lock *lock, const struct timespec *limit);
+/* False: it is that time of od_clock_ns(). */
+bool od_condition_wait_until(pthread_cond_t *condition, od_lock *lock, uint64_t end_ns);
 void od_thread_nap(long ns);
 /* Around other calls that may be cancellation points. */
 int od_thread_defer_cancellation(void); /* returns what the other one takes */
 void od_thread_admit_cancellation(int before);
-/* Waits for it, for `ns` (below a second) at most; a thread that does so often calls od_thread_nap_short() first: by
+/* Waits for it, for `ns` at most; a thread that does so often calls od_thread_nap_short() first: by
  * default a wait takes 50 us longer. */
 void od_condition_nap(pthread_cond_t *condition, od_lock *lock, long ns);
 int od_thread_nap_short(void); /* returns what the other one takes, for a thread of the program */

@@ -132,10 +132,11 @@ od_host_copies *od_host_copies_create(void (*done)(void *arg, od_transfer *trans
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     od_host_copies *c = od_calloc(1, sizeof *c);
-    if (!c || od_lock_init(&c->lock, OD_LOCK_HOST_COPIES) || od_condition_init(&c->work)) {
+    if (!c || od_lock_init(&c->lock, OD_LOCK_HOST_COPIES)) {
         free(c);
         return NULL;
     }
+    pthread_cond_init(&c->work, NULL);
     c->done = done;
     c->arg = arg;
     c->allowed = cores > MOST_THREADS ? MOST_THREADS : cores > 2 ? (unsigned)cores - 1 : 1;

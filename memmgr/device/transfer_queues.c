@@ -209,8 +209,7 @@ static od_status start_carrier(od_transfer_queues *all, unsigned i)
     c->all = all;
     c->random = all->config.seed + i * UINT64_C(0xd1342543de82ef95);
     od_list_init(&c->under_way);
-    if (od_condition_init(&c->work))
-        return OD_ENOMEM;
+    pthread_cond_init(&c->work, NULL);
     if (all->ncarriers == all->nqueues)
         snprintf(name, sizeof name, "od-%s-%u", direction_names[i % NDIRECTIONS], i / NDIRECTIONS);
     else if (all->ncarriers > 1)

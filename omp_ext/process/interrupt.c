@@ -79,10 +79,8 @@ static void answer(void)
 /* For a signal, or for some time. */
 static void await_signal(void)
 {
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec++;
-    sem_timedwait(&interrupt.arrived, &limit);
+    struct timespec limit = od_clock_time(od_clock_ns() + OD_NS_PER_S);
+    sem_clockwait(&interrupt.arrived, CLOCK_MONOTONIC, &limit);
 }
 
 static void *wait_for_signal(void *arg)

@@ -9,11 +9,11 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/images.h"
-#include "omp_ext/process/interrupt.h"
-#include "omp_ext/services/progress.h"
-#include "omp_ext/services/profile.h"
-#include "omp_ext/services/services.h"
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/process/interrupt.h"
+#include "omp_ext/services/profile.h"
+#include "omp_ext/services/progress.h"
+#include "omp_ext/services/services.h"
 #include "util/clock.h"
 #include "util/fair.h"
 #include "util/lock.h"
@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool is_idle(const void *arg)
@@ -197,10 +196,7 @@ __attribute__((destructor)) static void unload(void)
 /* A signal has arrived, and the process may be anywhere: only a moment is spent on the lock. */
 static bool lock_for_signal(void)
 {
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += OD_PATIENCE_S;
-    return od_lock_take_until(&od_runtime.lock, &limit);
+    return od_lock_take_until(&od_runtime.lock, od_clock_ns() + OD_PATIENCE_S * OD_NS_PER_S);
 }
 
 void od_runtime_show_state(bool internals)

@@ -41,10 +41,9 @@ static void *plan(void *arg)
 od_planner *od_planner_create(od_lock *lock, void (*done)(od_background *job))
 {
     od_planner *planner = od_calloc(1, sizeof *planner);
-    if (!planner || od_condition_init(&planner->wake)) {
-        free(planner);
+    if (!planner)
         return NULL;
-    }
+    pthread_cond_init(&planner->wake, NULL);
     planner->lock = lock;
     planner->done = done;
     planner->last = &planner->first;

@@ -9,8 +9,6 @@
 #include "util/fair.h"
 #include "util/thread.h"
 
-#include <time.h>
-
 /* What only the calling thread will wait for: it looks before it sleeps. */
 static _Thread_local const bool *awaited __attribute__((tls_model("initial-exec")));
 
@@ -40,12 +38,7 @@ od_engine *od_runtime_lock_to_wait(const bool *flag)
 static void wait_beside_reservations(void)
 {
     enum { WAIT_NS = 2000000, SHOWN_NS = 20000000 };
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_nsec += WAIT_NS;
-    limit.tv_sec += limit.tv_nsec / 1000000000;
-    limit.tv_nsec %= 1000000000;
-    if (od_condition_wait_until(&od_runtime.changed, &od_runtime.lock, &limit))
+    if (od_condition_wait_until(&od_runtime.changed, &od_runtime.lock, od_clock_ns() + WAIT_NS))
         return;
     od_runtime_revoke_before(od_clock_ns() - WAIT_NS / 2, false);
     od_runtime_revoke_before(od_clock_ns() - SHOWN_NS, true);
@@ -144,10 +137,8 @@ bool od_runtime_wait_patiently(bool (*condition)(const void *arg), const void *a
     uint64_t left_ns = OD_PATIENCE_S * OD_NS_PER_S;
     od_fair_begin(&fair, 0, false);
     while (!condition(arg) && left_ns) {
-        struct timespec limit;
-        clock_gettime(CLOCK_REALTIME, &limit);
-        limit.tv_sec++;
-        while (!condition(arg) && od_condition_wait_until(&od_runtime.changed, &od_runtime.lock, &limit))
+        uint64_t end_ns = od_clock_ns() + OD_NS_PER_S;
+        while (!condition(arg) && od_condition_wait_until(&od_runtime.changed, &od_runtime.lock, end_ns))
             continue;
         uint64_t lap_ns = od_fair_lap(&fair);
         left_ns -= lap_ns < left_ns ? lap_ns : left_ns;

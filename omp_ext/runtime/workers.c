@@ -21,7 +21,7 @@ typedef struct queue {
     unsigned asking;   /* of these, one that will ask the jobs under way, or look whether they are asked */
     const void *asker; /* a thread that waits and will ask them until this time, or NULL */
     uint64_t asks_until_ns;
-    uint64_t end_ns;   /* of the last one of these jobs: the next one begins then */
+    uint64_t end_ns; /* of the last one of these jobs: the next one begins then */
     pthread_cond_t wake;
     int place;
     od_workers *workers;
@@ -327,30 +327,29 @@ static bool any_is_idle(const od_workers *w)
 }
 
 /* Until it has left libomp, too, as ending threads do. */
-static void join(worker *ended, const struct timespec *limit)
+static void join(worker *ended, uint64_t end_ns)
 {
-    if (pthread_timedjoin_np(ended->thread, NULL, limit))
+    struct timespec end = od_clock_time(end_ns);
+    if (pthread_clockjoin_np(ended->thread, NULL, CLOCK_MONOTONIC, &end))
         pthread_detach(ended->thread);
     free(ended);
 }
 
 void od_workers_end(od_workers *w, double seconds)
 {
-    struct timespec limit;
-    int late = 0;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += (time_t)seconds;
+    uint64_t end_ns = od_clock_ns() + (uint64_t)(seconds * 1e9);
+    bool late = false;
     w->ends = true;
     for (unsigned i = 0; i < w->nplaces; i++)
         pthread_cond_broadcast(&w->queue[i].wake);
     while (!late && (any_is_idle(w) || w->ended.count)) {
         od_node *node = od_list_pop_front(&w->ended);
         if (!node) {
-            late = pthread_cond_timedwait(&w->ended_one, &w->lock->mutex, &limit);
+            late = !od_condition_wait_until(&w->ended_one, w->lock, end_ns);
             continue;
         }
         od_lock_give(w->lock);
-        join(od_container_of(node, worker, node), &limit);
+        join(od_container_of(node, worker, node), end_ns);
         od_lock_take(w->lock);
     }
     w->ends = false;
@@ -362,7 +361,7 @@ static void init_queue(od_workers *w, unsigned index)
     q->last = &q->first;
     q->workers = w;
     q->place = index + 1 < w->nplaces ? (int)index : OD_HOST;
-    od_condition_init(&q->wake);
+    pthread_cond_init(&q->wake, NULL);
 }
 
 od_workers *od_workers_create(od_lock *lock, unsigned nplaces, const od_workers_ops *ops)

@@ -2,10 +2,10 @@
 /* Waiting in a team. See team.h. */
 #include "omp_ext/libomp/teams/team.h"
 
-#include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
+#include "omp_ext/process/memory.h"
 #include "util/clock.h"
 #include "util/lock.h"
 #include "util/thread.h"
@@ -221,8 +221,8 @@ bool od_member_is_elsewhere(const od_member *member)
 static bool may_take(const od_member *member, const od_detached *task)
 {
     const od_member *creator = task->creator ? task->creator->member : NULL;
-    return !creator || ((creator == member || !creator->keeps) &&
-                        task->creator->elsewhere == od_member_is_elsewhere(member));
+    return !creator ||
+           ((creator == member || !creator->keeps) && task->creator->elsewhere == od_member_is_elsewhere(member));
 }
 
 static void push(od_team *team, od_detached task)
@@ -443,9 +443,7 @@ static void sleep_locked(od_team *team, od_sleeper *s, long nap_ns)
 static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t news, long nap_ns)
 {
     od_team *team = member->team;
-    od_sleeper s = {.woken = false};
-    if (od_condition_init(&s.wake))
-        return; /* then it spins */
+    od_sleeper s = {.wake = PTHREAD_COND_INITIALIZER, .woken = false};
     od_lock_take(&team->lock);
     link_in(team, member, &s);
     while (!s.woken && !has_posted_for(member) && !goal->reached(goal) && atomic_load(&team->news) == news)

@@ -61,21 +61,23 @@ static void push_request(pending *p, od_request *request)
     p->request[p->count++] = request;
 }
 
-/* A target task waits for its requests without a thread; the program's thread waits here. */
-static void finish_pending(pending *p)
+/* Under the lock under which all have been made, and which is gone at the end: whatever another thread asks for comes
+ * after them. A target task waits for its requests without a thread; the program's thread waits here. */
+static void finish_pending(pending *p, od_engine *engine)
 {
     if (od_self.mode == OD_CAPTURE) {
         od_self.capture->what = OD_CAPTURED_REQUESTS;
-        od_self.capture->requests = p->request;
-        od_self.capture->nrequests = p->count;
-        return;
+        od_self.capture->requests = od_request_group_begin();
+        for (size_t i = 0; i < p->count; i++)
+            od_request_group_add(od_self.capture->requests, engine, p->request[i]);
+        od_runtime_unlock();
+    } else if (od_runtime_requests_and_unlock(engine, p->request, p->count)) {
+        od_recorder_resume();
     }
-    for (size_t i = 0; i < p->count; i++)
-        od_runtime_request(p->request[i]);
     free(p->request);
 }
 
-/* Locked. */
+/* Locked, as what follows. */
 static void add_request(pending *p, od_engine *engine, uintptr_t base, size_t size, od_request_kind kind)
 {
     od_request *request;
@@ -83,12 +85,10 @@ static void add_request(pending *p, od_engine *engine, uintptr_t base, size_t si
     push_request(p, request);
 }
 
-static void add_range(pending *p, const od_map_args *args, int32_t i, od_request_kind kind)
+static void add_range(pending *p, od_engine *engine, const od_map_args *args, int32_t i, od_request_kind kind)
 {
-    od_engine *engine = od_runtime_lock();
     od_recorder_range(od_entry_begin(args, i), (size_t)args->sizes[i], kind);
     add_request(p, engine, od_entry_begin(args, i), (size_t)args->sizes[i], kind);
-    od_runtime_unlock();
 }
 
 /* --- regions ------------------------------------------------------------ */
@@ -213,7 +213,7 @@ static int64_t type_of_closing(const od_map_args *args, int32_t i, int32_t first
     return type;
 }
 
-/* The members of a struct are written back if its region closes now. Locked. */
+/* The members of a struct are written back if its region closes now. */
 static void fetch_parts(od_engine *engine, const od_map_args *args, int32_t first, const od_region *region, bool last,
                         pending *p)
 {
@@ -221,17 +221,15 @@ static void fetch_parts(od_engine *engine, const od_map_args *args, int32_t firs
         bool moves = (args->types[j] & OD_MAP_FROM) && (last || (args->types[j] & OD_MAP_ALWAYS));
         if (!moves || !is_mapped(args, j))
             continue;
-        od_recorder_range(od_entry_begin(args, j), (size_t)args->sizes[j], OD_REQUEST_PULL);
-        add_request(p, engine, od_entry_begin(args, j), (size_t)args->sizes[j], OD_REQUEST_PULL);
+        add_range(p, engine, args, j, OD_REQUEST_PULL);
     }
 }
 
 /* first: the first member behind it in the list. */
-static void close_region(const od_map_args *args, int32_t i, int32_t first, pending *p)
+static void close_region(od_engine *engine, const od_map_args *args, int32_t i, int32_t first, pending *p)
 {
     od_section section = od_arg_section(args, i);
     od_request *request;
-    od_engine *engine = od_runtime_lock();
     const od_region *region = od_arg_region(engine, OD_NAMING_LEAVE, args, i);
     int64_t type = region ? type_of_closing(args, i, first, region) : args->types[i];
     bool from = (type & OD_MAP_FROM) && section.size, all = type & OD_MAP_DELETE;
@@ -240,22 +238,17 @@ static void close_region(const od_map_args *args, int32_t i, int32_t first, pend
     if (region)
         od_recorder_close(section.size ? section.begin : region->base, section.size ? section.size : region->size, from,
                         all, section.hold);
-    od_status status = od_engine_region_close(engine, &section, from, all, &request);
-    od_runtime_unlock();
-    od_expect_memory(!status);
+    od_expect_memory(!od_engine_region_close(engine, &section, from, all, &request));
     push_request(p, request);
 }
 
 /* What is not there as a whole stays as it is. */
-static bool is_left(const od_map_args *args, int32_t i)
+static bool is_left(od_engine *engine, const od_map_args *args, int32_t i)
 {
-    od_engine *engine = od_runtime_lock();
-    bool left = od_arg_region(engine, OD_NAMING_LEAVE, args, i);
-    od_runtime_unlock();
-    return left;
+    return od_arg_region(engine, OD_NAMING_LEAVE, args, i);
 }
 
-static void close_regions(const od_map_args *args, pending *p)
+static void close_regions(od_engine *engine, const od_map_args *args, pending *p)
 {
     int32_t first = args->count;
     for (int32_t i = args->count - 1; i >= 0; i--) {
@@ -263,25 +256,23 @@ static void close_regions(const od_map_args *args, pending *p)
             first = i;
         if (is_part(args, i) || !is_counted(args, i))
             continue;
-        if (od_arg_is_always(args, i, OD_MAP_FROM) && is_left(args, i))
-            add_range(p, args, i, OD_REQUEST_PULL);
-        close_region(args, i, first, p);
+        if (od_arg_is_always(args, i, OD_MAP_FROM) && is_left(engine, args, i))
+            add_range(p, engine, args, i, OD_REQUEST_PULL);
+        close_region(engine, args, i, first, p);
     }
 }
 
-static void update(const od_map_args *args, pending *p)
+static void update(od_engine *engine, const od_map_args *args, pending *p)
 {
     for (int32_t i = 0; i < args->count; i++) {
         if (!is_mapped(args, i) || !(args->types[i] & (OD_MAP_TO | OD_MAP_FROM)))
             continue;
-        od_engine *engine = od_runtime_lock();
         od_region *region = od_arg_region(engine, OD_NAMING_MOVE, args, i);
-        if (region && (args->types[i] & OD_MAP_TO) && !od_runtime_options()->memory.spill)
-            region->undefined = false; /* from now on some of it is defined by the host */
-        od_runtime_unlock();
         if (!region)
             continue;
-        add_range(p, args, i, (args->types[i] & OD_MAP_TO) ? OD_REQUEST_PUSH : OD_REQUEST_PULL);
+        if ((args->types[i] & OD_MAP_TO) && !od_runtime_options()->memory.spill)
+            region->undefined = false; /* from now on some of it is defined by the host */
+        add_range(p, engine, args, i, (args->types[i] & OD_MAP_TO) ? OD_REQUEST_PUSH : OD_REQUEST_PULL);
     }
 }
 
@@ -324,10 +315,11 @@ void od_data_begin(const od_map_args *args, const od_structs *structs)
     if (od_shows_addresses(args)) /* first: what is on a device then need not be copied to be sealed */
         od_show_addresses(args);
     pending p = {0};
+    od_engine *engine = od_runtime_lock();
     for (size_t i = 0; i < w.count; i++)
-        add_range(&p, args, w.wish[i].arg, w.wish[i].kind);
+        add_range(&p, engine, args, w.wish[i].arg, w.wish[i].kind);
     free(w.wish);
-    finish_pending(&p);
+    finish_pending(&p, engine);
 }
 
 void od_data_hold(const od_map_args *args)
@@ -348,8 +340,9 @@ void od_data_end(const od_map_args *args)
     if (od_shows_addresses(args))
         od_hide_addresses(args);
     pending p = {0};
-    close_regions(args, &p);
-    finish_pending(&p);
+    od_engine *engine = od_runtime_lock();
+    close_regions(engine, args, &p);
+    finish_pending(&p, engine);
 }
 
 void od_data_update(const od_map_args *args)
@@ -357,6 +350,7 @@ void od_data_update(const od_map_args *args)
     pending p = {0};
     od_reservation_give_up();
     od_note_offload(false);
-    update(args, &p);
-    finish_pending(&p);
+    od_engine *engine = od_runtime_lock();
+    update(engine, args, &p);
+    finish_pending(&p, engine);
 }

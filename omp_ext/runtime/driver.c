@@ -80,7 +80,8 @@ static void complete_request(void *driver, od_request *request)
     (void)driver;
     od_waiter *waiter = request->user;
     if (!waiter->notify) {
-        od_runtime_set_flag(&waiter->done);
+        if (--waiter->left == 0)
+            od_runtime_set_flag(&waiter->done);
         return;
     }
     waiter->done = true;

@@ -15,7 +15,7 @@ struct od_request_group {
     od_detached task;
 };
 
-void od_request_group_end(od_request_group *g)
+static void end_one(od_request_group *g)
 {
     if (atomic_fetch_sub(&g->pending, 1) != 1)
         return;
@@ -26,16 +26,21 @@ void od_request_group_end(od_request_group *g)
 static void notify_group(od_waiter *waiter)
 {
     od_request_destroy(waiter->request);
-    od_request_group_end(waiter->group);
+    end_one(waiter->group);
     free(waiter);
 }
 
-od_request_group *od_request_group_begin(od_detached task)
+od_request_group *od_request_group_begin(void)
 {
     od_request_group *g = od_alloc_zeroed(1, sizeof *g);
     atomic_init(&g->pending, 1); /* whoever fills it */
-    g->task = task;
     return g;
+}
+
+void od_request_group_end(od_request_group *g, od_detached task)
+{
+    g->task = task;
+    end_one(g);
 }
 
 /* Locked. NULL: nothing to do. */
@@ -50,30 +55,47 @@ void od_request_group_add(od_request_group *g, od_engine *engine, od_request *re
     od_engine_request(engine, request);
 }
 
-/* Under the lock, which is gone at the end. A job that waits here keeps no device from running tasks: one of them may
- * have the right to what is asked for. */
-void od_runtime_request_and_unlock(od_engine *engine, od_request *request)
+/* A job that waits here keeps no device from running tasks: one of them may have the right to what is asked for. */
+static void submit_and_wait(od_engine *engine, od_request *const *requests, size_t n, od_waiter *waiter)
 {
-    if (!request) {
-        od_runtime_await_reclaimed();
-        od_runtime_unlock();
-        return;
-    }
     od_task *asker = od_self.mode == OD_ON_DEVICE && od_self.job ? &od_self.job->task : NULL;
-    od_waiter waiter = {.request = request};
-    request->user = &waiter;
-    od_runtime_prepare_to_wait(&waiter.done);
+    od_runtime_prepare_to_wait(&waiter->done);
     if (asker)
         od_engine_task_block(engine, asker, true);
     od_helps_to_copy = true;
-    od_engine_request(engine, request);
+    for (size_t i = 0; i < n; i++)
+        if (requests[i])
+            od_engine_request(engine, requests[i]);
     od_helps_to_copy = false;
-    od_runtime_wait(&waiter.done);
+    od_runtime_wait(&waiter->done);
     if (asker)
         od_engine_task_block(engine, asker, false);
+}
+
+bool od_runtime_requests_and_unlock(od_engine *engine, od_request *const *requests, size_t n)
+{
+    od_waiter waiter = {.left = 0};
+    for (size_t i = 0; i < n; i++)
+        if (requests[i]) {
+            requests[i]->user = &waiter;
+            waiter.left++;
+        }
+    bool waits = waiter.left;
+    if (waits)
+        submit_and_wait(engine, requests, n, &waiter);
+    else
+        od_runtime_await_reclaimed();
     od_runtime_unlock();
-    od_host_copies_help(od_runtime.host_copies); /* what others wait for, of what it has promised to carry */
-    od_request_destroy(request);
+    if (waits)
+        od_host_copies_help(od_runtime.host_copies); /* what others wait for, of what it has promised to carry */
+    for (size_t i = 0; i < n; i++)
+        od_request_destroy(requests[i]);
+    return waits;
+}
+
+bool od_runtime_request_and_unlock(od_engine *engine, od_request *request)
+{
+    return od_runtime_requests_and_unlock(engine, &request, 1);
 }
 
 void od_runtime_request(od_request *request)
@@ -82,17 +104,6 @@ void od_runtime_request(od_request *request)
         return;
     od_runtime_request_and_unlock(od_runtime_lock(), request);
     od_recorder_resume();
-}
-
-void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task)
-{
-    od_request_group *g = od_request_group_begin(task);
-    for (size_t i = 0; i < n; i++) {
-        od_engine *engine = od_runtime_lock();
-        od_request_group_add(g, engine, requests[i]);
-        od_runtime_unlock();
-    }
-    od_request_group_end(g);
 }
 
 /* A recording has all that the program asks for. */
@@ -135,8 +146,6 @@ void od_runtime_host_range(uintptr_t base, size_t size, od_request_kind kind)
     if (kind != OD_REQUEST_SETTLE) /* follows from the data that tasks name */
         od_recorder_range(base, size, kind);
     od_expect_memory(!od_engine_range_request(engine, base, size, kind, &request));
-    bool waits = request;
-    od_runtime_request_and_unlock(engine, request);
-    if (waits)
+    if (od_runtime_request_and_unlock(engine, request))
         od_recorder_resume();
 }

@@ -43,15 +43,16 @@ void od_runtime_set_flag(bool *flag);
 
 /* Submits a request and waits; NULL: nothing to do. Takes the request. */
 void od_runtime_request(od_request *request);
-/* Likewise under the lock, which is gone at the end. */
-void od_runtime_request_and_unlock(od_engine *engine, od_request *request);
-/* Requests that complete a task together, when all are complete: begin, add each one (NULL: nothing; locked), end. */
+/* Likewise under the lock, which is gone at the end. Whether there was something to wait for. */
+bool od_runtime_request_and_unlock(od_engine *engine, od_request *request);
+/* Likewise all of them (NULL ones are skipped), which are waited for together. */
+bool od_runtime_requests_and_unlock(od_engine *engine, od_request *const *requests, size_t n);
+/* Requests that complete a task together, if any, when all are complete: begin, add each one (NULL: nothing; locked),
+ * end. */
 typedef struct od_request_group od_request_group;
-od_request_group *od_request_group_begin(od_detached task);
+od_request_group *od_request_group_begin(void);
 void od_request_group_add(od_request_group *group, od_engine *engine, od_request *request);
-void od_request_group_end(od_request_group *group);
-/* Submits requests (NULL ones are skipped) and returns; completes the task, if any, when all are complete. */
-void od_runtime_request_async(od_request *const *requests, size_t n, od_detached task);
+void od_request_group_end(od_request_group *group, od_detached task);
 /* The calling thread begins to wait, or has waited, for tasks of the program: what it has submitted so far is all for
  * now (od_engine_await). */
 void od_runtime_await(bool begins);

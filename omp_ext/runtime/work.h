@@ -57,8 +57,7 @@ typedef enum od_captured {
 typedef struct od_capture {
     od_captured what;
     od_launch launch;      /* LAUNCH */
-    od_request **requests; /* REQUESTS: malloc'ed, to be carried out before the task completes */
-    size_t nrequests;
+    struct od_request_group *requests; /* REQUESTS: under way, to be carried out before the task completes */
     const struct od_thread *outside; /* the thread as it was before */
     bool has_turn;                   /* among tasks with in_reduction */
 } od_capture;
@@ -132,10 +131,11 @@ typedef struct od_gate {
     struct od_gate *next;     /* in the runtime's outbox */
 } od_gate;
 
-typedef struct od_waiter { /* for the end of a request */
+typedef struct od_waiter { /* for the end of a request, or of several */
     bool done;
+    size_t left; /* requests that have not ended, where a thread waits */
     void (*notify)(struct od_waiter *waiter); /* NULL: a thread waits; else called without the lock when done */
-    od_request *request;
+    od_request *request;                      /* notify's */
     struct od_waiter *next;
     void *group; /* notify's */
 } od_waiter;

@@ -143,7 +143,7 @@ static void finish(od_job *job)
     od_detached task = job->detached;
     od_request *after = job->after;
     od_structs *structs = job->launch.call.structs;
-    od_request_group *g = after || structs ? od_request_group_begin(task) : NULL;
+    od_request_group *g = after || structs ? od_request_group_begin() : NULL;
     if (g) {
         od_engine *engine = od_runtime_lock();
         od_request_group_add(g, engine, after);
@@ -156,7 +156,7 @@ static void finish(od_job *job)
         job->destructor(REAL(__kmpc_global_thread_num)(NULL), job->kmp_task);
     od_job_destroy(job);
     if (g)
-        od_request_group_end(g);
+        od_request_group_end(g, task);
     else
         od_detached_complete(task);
 }

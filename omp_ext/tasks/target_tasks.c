@@ -185,8 +185,7 @@ static void dispatch(od_record *record, od_capture *capture)
         return;
     case OD_CAPTURED_REQUESTS:
         od_recorder_done(record->number);
-        od_runtime_request_async(capture->requests, capture->nrequests, record->detached);
-        free(capture->requests);
+        od_request_group_end(capture->requests, record->detached);
         return;
     case OD_CAPTURED_NOTHING: /* if(0): the region has just run on the host */
         od_task_host_access(record->depends, record->ndepends);

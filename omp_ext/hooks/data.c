@@ -73,9 +73,11 @@ static void carry_out_simple(construct what, const od_map_args *flat, const od_s
         od_data_update(flat);
 }
 
-/* The addresses shown go where the program reads them. */
+/* The addresses shown go where the program reads them. A list that is as the program wrote it has them. */
 static void return_addresses(const od_map_args *args, const od_map_args *flat)
 {
+    if (flat->bases == args->bases)
+        return;
     for (int32_t i = 0; (args->any & OD_MAP_RETURN) && i < args->count; i++)
         for (int32_t j = 0; (args->types[i] & OD_MAP_RETURN) && j < flat->count; j++)
             if ((flat->types[j] & OD_MAP_RETURN) && flat->begins[j] == args->begins[i])

@@ -265,20 +265,45 @@ static od_datum *shown_datum(od_engine *engine, const od_map_args *args, int32_t
     return od_directory_find(od_engine_directory(engine), base, size);
 }
 
-/* Several arguments that show addresses of one datum have bound it once. */
-static void unbind(od_engine *engine, const od_map_args *args, int32_t i)
+typedef struct shown {
+    od_datum *datum;
+    uint32_t id;
+    int32_t arg;
+    bool writes;
+} shown;
+
+static int by_datum(const void *a, const void *b)
 {
-    od_datum *d = shown_datum(engine, args, i);
-    bool writes = false;
-    for (int32_t j = 0; d && j < args->count; j++) {
-        bool same = shown_datum(engine, args, j) == d;
-        if (same && j < i)
-            return;
-        writes |= same && may_write(args, j);
-    }
-    bool keeps = d && d->bound && writes && may_keep() && od_engine_keep_bound(engine, d);
-    if (d && d->bound && !keeps)
+    uint32_t x = ((const shown *)a)->id, y = ((const shown *)b)->id;
+    return (x > y) - (x < y);
+}
+
+static void unbind(od_engine *engine, od_datum *d, bool writes)
+{
+    bool keeps = d->bound && writes && may_keep() && od_engine_keep_bound(engine, d);
+    if (d->bound && !keeps)
         od_engine_unbind(engine, d, writes);
+}
+
+/* Several arguments that show addresses of one datum have bound it once. */
+static void unbind_all(od_engine *engine, const od_map_args *args)
+{
+    shown *all = od_alloc(((size_t)args->count + 1) * sizeof *all);
+    size_t n = 0;
+    for (int32_t i = 0; i < args->count; i++) {
+        od_datum *d = shown_datum(engine, args, i);
+        if (d)
+            all[n++] = (shown){d, d->id, i, may_write(args, i)};
+    }
+    qsort(all, n, sizeof *all, by_datum);
+    for (size_t i = 0, next; i < n; i = next) {
+        bool writes = false;
+        for (next = i; next < n && all[next].datum == all[i].datum; next++)
+            writes |= all[next].writes;
+        if (shown_datum(engine, args, all[i].arg) == all[i].datum) /* the one before may have been waited for */
+            unbind(engine, all[i].datum, writes);
+    }
+    free(all);
 }
 
 static void end_hold(void)
@@ -298,8 +323,8 @@ void od_hide_addresses(const od_map_args *args)
     od_self.shown_host >>= 1;
     end_hold();
     od_engine *engine = od_runtime_lock();
-    for (int32_t i = 0; !on_host && i < all->count; i++)
-        unbind(engine, all, i);
+    if (!on_host)
+        unbind_all(engine, all);
     od_runtime_unlock();
     od_reach_free(reach);
     if (!on_host)
@@ -425,7 +450,9 @@ void *od_region_address(const void *address, int k, bool *on_device)
     if (!*on_device)
         return base;
     od_engine *engine = od_runtime_lock();
-    od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0)->shown++;
+    od_region *region = od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0);
+    if (region) /* another thread may have left it */
+        region->shown++;
     od_runtime_unlock();
     return base;
 }

@@ -20,15 +20,6 @@ static bool is_set(const atomic_bool *flag)
     return atomic_load_explicit(flag, memory_order_relaxed);
 }
 
-void omp_set_default_device(int device)
-{
-    if (REAL(omp_get_default_device)() != device)
-        atomic_store(&changes_default, true);
-    REAL(omp_set_default_device)(device);
-    od_self.own_default_device = true;
-    atomic_store(&sets_default, true);
-}
-
 /* The device whose addresses the calling code is shown: it may name that to the device's libraries. */
 static int shown_device(void)
 {
@@ -50,6 +41,18 @@ static bool is_shown_number(int device)
 {
     int k = shown_device();
     return k != OD_NOWHERE && device == od_runtime_device_number((unsigned)k) && device != od_runtime_virtual_number();
+}
+
+/* Perhaps what it was told before: the device whose addresses it is shown stands for the virtual one. */
+void omp_set_default_device(int device)
+{
+    if (is_shown_number(device))
+        device = od_runtime_virtual_number();
+    if (REAL(omp_get_default_device)() != device)
+        atomic_store(&changes_default, true);
+    REAL(omp_set_default_device)(device);
+    od_self.own_default_device = true;
+    atomic_store(&sets_default, true);
 }
 
 bool od_is_virtual_number(int device)

@@ -47,10 +47,12 @@ static void follow(od_reach *r, od_engine *engine, int32_t i)
     if (!region || !region->attachments || is_repeated(&r->list.args, i))
         return;
     const od_attachment *a = od_attachments_next(region->attachments, base, base + size);
-    for (; a; a = od_attachments_next(region->attachments, a->slot + sizeof(void *), base + size))
-        if (a->size && od_directory_find_region(od_engine_directory(engine), a->begin, a->size))
-            add_entry(r, (void *)a->begin, (void *)a->begin, (int64_t)a->size, OD_MAP_RETURN | OD_MAP_TO | OD_MAP_FROM,
+    for (; a; a = od_attachments_next(region->attachments, a->slot + sizeof(void *), base + size)) {
+        const od_region *to = od_directory_find_region(od_engine_directory(engine), a->begin, a->size);
+        if (to)
+            add_entry(r, (void *)to->base, (void *)to->base, (int64_t)to->size, OD_MAP_RETURN | OD_MAP_TO | OD_MAP_FROM,
                       a);
+    }
 }
 
 bool od_reach_any(const od_map_args *args)

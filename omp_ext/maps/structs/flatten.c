@@ -336,7 +336,8 @@ static bool has_slot(const od_structs *s, uint32_t named, uintptr_t slot)
     return i < named && s->slots[i].is.slot == slot;
 }
 
-/* What the region around a holder has attached, the list does not name, and is still present. Locked. */
+/* What the region around a holder has attached, the list does not name, and is still present: all that is mapped there,
+ * as for a pointer that a kernel uses without mapping what it leads to. Locked. */
 static void add_attached(od_structs *s, od_directory *directory, const od_holder *h, uint32_t named)
 {
     const od_region *region = od_directory_find_region(directory, h->base, h->size);
@@ -346,7 +347,7 @@ static void add_attached(od_structs *s, od_directory *directory, const od_holder
         if (has_slot(s, named, a->slot) || !od_directory_find_region(directory, a->begin, a->size))
             continue;
         const od_holder *target = od_holders_at(&s->holders, a->begin, a->size);
-        uint32_t arg = target ? target->arg : hide(s, a->pointer, a->begin, a->size, OD_MAP_TO | OD_MAP_FROM);
+        uint32_t arg = target ? target->arg : hide(s, a->pointer, a->begin, 0, OD_MAP_TO | OD_MAP_FROM);
         add_slot(s, a, false, arg);
     }
 }

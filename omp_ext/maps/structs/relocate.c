@@ -42,6 +42,11 @@ od_status od_relocate(const od_access *access, unsigned k)
         char *to = (char *)od_runtime_address(access->datum, k) + offset;
         status = backend->ops->copy(backend->state, (int)k, to, OD_HOST, values, n * sizeof values[0]);
     }
+    if (status) { /* what has been noted may not have arrived */
+        od_runtime_lock();
+        od_patches_spoil(access->datum->replica[k].patches);
+        od_runtime_unlock();
+    }
     od_lock_give(&one_at_a_time[k]);
     return status;
 }

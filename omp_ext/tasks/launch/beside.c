@@ -58,26 +58,25 @@ static void end_turn(void)
 
 /* --- which ranges ---------------------------------------------------------- */
 
-/* What is in no region is libomptarget's to copy. */
-static void find_range(beside *b, int32_t i, od_span *ranges, size_t *nranges)
+/* What argument i refers to; empty: no region's. That is libomptarget's to copy. */
+static od_span find_range(const od_map_args *args, int32_t i)
 {
-    const od_map_args *args = &b->launch->call.map;
-    b->launch->access_of[i] = -1;
     if (od_arg_classify(args, i) != OD_ARG_DATUM)
-        return;
+        return (od_span){0};
     od_reference r = od_refer(od_runtime_lock(), args, i);
     od_runtime_unlock();
     if (r.region)
-        ranges[(*nranges)++] = (od_span){r.base, r.base + r.size};
-    else if (r.size)
+        return (od_span){r.base, r.base + r.size};
+    if (r.size)
         od_runtime_host_range(r.base, r.size, OD_REQUEST_OUTSIDE);
+    return (od_span){0};
 }
 
-static int32_t image_of(const beside *b, int32_t i)
+/* An argument's address need not lie in what it refers to. */
+static int32_t image_of(const beside *b, od_span range)
 {
-    uintptr_t begin = od_entry_begin(&b->launch->call.map, i);
     for (size_t j = 0; j < b->nimages; j++)
-        if (b->images[j].range.begin <= begin && begin < b->images[j].range.end)
+        if (b->images[j].range.begin <= range.begin && range.begin < b->images[j].range.end)
             return (int32_t)j;
     return -1;
 }
@@ -85,17 +84,21 @@ static int32_t image_of(const beside *b, int32_t i)
 static void find_images(beside *b)
 {
     const od_map_args *args = &b->launch->call.map;
-    od_span *ranges = od_alloc(((size_t)args->count + 1) * sizeof *ranges);
-    for (int32_t i = 0; i < args->count; i++)
-        find_range(b, i, ranges, &b->nimages);
+    size_t bytes = ((size_t)args->count + 1) * sizeof(od_span);
+    od_span *of = od_alloc(bytes), *ranges = od_alloc(bytes);
+    for (int32_t i = 0; i < args->count; i++) {
+        of[i] = find_range(args, i);
+        if (of[i].end)
+            ranges[b->nimages++] = of[i];
+    }
     b->nimages = od_spans_make(ranges, b->nimages);
     b->images = od_alloc_zeroed(b->nimages + 1, sizeof *b->images);
     for (size_t j = 0; j < b->nimages; j++)
         b->images[j].range = ranges[j];
     for (int32_t i = 0; i < args->count; i++)
-        if (od_arg_classify(args, i) == OD_ARG_DATUM)
-            b->launch->access_of[i] = image_of(b, i);
+        b->launch->access_of[i] = of[i].end ? image_of(b, of[i]) : -1;
     free(ranges);
+    free(of);
 }
 
 /* --- to the places, and from them ------------------------------------------- */

@@ -45,11 +45,12 @@ static od_status materialise(od_engine *e, const od_region *region, uintptr_t ba
     return status;
 }
 
-/* Not in the program's memory, or not any more when the tasks that use it have ended. */
+/* Not in the program's memory, or perhaps not any more when what comes before has been done: tasks may write it, and
+ * requests seal it. */
 static bool is_only_elsewhere(od_datum *d, void *arg)
 {
     bool *found = arg;
-    *found |= (d->valid && !(d->valid & OD_BIT(OD_HOST))) || d->pending > d->requested;
+    *found |= (d->valid && !(d->valid & OD_BIT(OD_HOST))) || d->pending;
     return !*found;
 }
 

@@ -5,7 +5,7 @@
  *
  * memory: 1Mi
  * run: OMPDARTS_DEBUG=jitter=0.002
- * run: OMPDARTS_DEBUG=jitter=0.002 OMPDARTS_COHERENCE=strict OMPDARTS_SPILL=0
+ * run: OMPDARTS_DEBUG=jitter=0.002 OMPDARTS_COHERENCE=strict
  */
 #include "check.h"
 

@@ -276,8 +276,10 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
 void od_engine_keep_shown(od_engine *e, od_datum *d, unsigned k, od_mode mode)
 {
     d->replica[k].pins++;
-    if (!(mode & OD_WRITE))
+    if (!(mode & OD_WRITE)) {
+        d->replica[k].kept++;
         return;
+    }
     d->bound++;
     if (d->home == OD_NOWHERE)
         d->home = (int)k;
@@ -290,8 +292,11 @@ void od_engine_let_go_shown(od_engine *e, od_datum *d, unsigned k, od_mode mode)
         od_engine_unbind(e, d, true);
         return;
     }
+    od_replica *r = &d->replica[k];
     e->events++;
-    d->replica[k].pins--;
+    r->pins--;
+    if (--r->kept == 0 && !r->pins && !(d->valid & OD_BIT(k)) && r->state == OD_PRESENT)
+        od_memory_drop(e, d, k);
     e->todo |= OD_BIT(k);
     od_idle_settle(e, d);
     progress(e);

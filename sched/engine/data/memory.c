@@ -85,6 +85,11 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
 
 void od_memory_drop(od_engine *e, od_datum *d, unsigned k)
 {
+    if (d->replica[k].kept) {
+        d->valid &= ~OD_BIT(k);
+        od_outside_update(e, d);
+        return;
+    }
     bool counted = d->replica[k].state == OD_LEAVING;
     free_memory(e, d, k);
     if (!counted)

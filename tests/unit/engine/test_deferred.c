@@ -283,6 +283,29 @@ static void what_waits_for_the_program_lets_others_pass(void **state)
     ends(&waits, 1);
 }
 
+/* Whoever writes it elsewhere leaves the copy that the program reads by its address in its memory. */
+static void what_is_read_by_its_address_keeps_its_memory(void **state)
+{
+    od_datum *d = datum(THIRD);
+    od_access own = {.datum = d, .mode = OD_READ}, other = {.datum = d, .mode = OD_READ_WRITE};
+    od_task reads, writes, again;
+    (void)state;
+    begin(&reads, 0, 1, &own, false);
+    od_engine_keep_shown(w.engine, d, 0, OD_READ);
+    d->pending++;
+    ends(&reads, 0);
+    size_t offset = d->replica[0].offset;
+    ends(begin(&writes, 1, 1, &other, false), 1);
+    assert_int_equal(d->replica[0].state, OD_PRESENT);
+    assert_int_equal(d->replica[0].offset, offset);
+    assert_int_equal(d->valid & OD_BIT(0), 0);
+    od_engine_let_go_shown(w.engine, d, 0, OD_READ);
+    od_engine_release(w.engine, d);
+    assert_int_equal(d->replica[0].state, OD_ABSENT);
+    assert_true(od_engine_is_valid(w.engine));
+    ends(begin(&again, 0, 1, &own, false), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +314,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(others_do_not_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(does_not_wait_for_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_waits_for_the_program_lets_others_pass, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_read_by_its_address_keeps_its_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_changes_while_it_is_copied_is_copied_again, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

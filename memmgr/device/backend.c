@@ -79,9 +79,9 @@ enum { PROBES = 3 };
 
 bool od_backend_answers(od_backend *backend, unsigned k)
 {
-    char *probe = (char *)backend->pool_address[k] + od_backend_pool_bytes(backend, k);
     unsigned char sent[PROBE_BYTES], received[PROBE_BYTES];
     for (int i = 0; i < PROBES; i++) {
+        char *probe = (char *)backend->pool_address[k] + od_backend_pool_bytes(backend, k); /* it may come nearer */
         memset(sent, 0x5a + i, sizeof sent);
         memset(received, 0, sizeof received);
         bool ok = !backend->ops->copy(backend->state, (int)k, probe, OD_HOST, sent, sizeof sent) &&

@@ -18,7 +18,7 @@
 #include "memmgr/window/window.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 5 };
+enum { OD_BACKEND_INTERFACE = 6 };
 
 /* One copy. `from` or `to` may be OD_HOST, not both. */
 typedef struct od_copy {
@@ -47,9 +47,9 @@ typedef struct od_queue_ops {
     void *(*handle)(const od_queue *queue);    /* CUstream */
     void *(*context)(void *state, unsigned k); /* CUcontext */
     int (*ordinal)(void *state, unsigned k);   /* the vendor's number of the device */
-    /* The vendor's BLAS set to the queue (cublasHandle_t), or NULL: there is none; *refused: it could not be had, which
-     * may be for want of device memory. The device is current. */
-    void *(*blas)(void *state, od_queue *queue, bool *refused);
+    /* The vendor's BLAS set to the queue (cublasHandle_t), or NULL: there is none, or it could not be had. *status:
+     * OD_EFULL, perhaps for want of device memory; OD_EDEVICE, for another reason. The device is current. */
+    void *(*blas)(void *state, od_queue *queue, od_status *status);
     /* Waits for all that the queue holds. */
     od_status (*drain)(void *state, od_queue *queue);
     /* A ticket that ends, for poll(), with all that the queue holds now. Whatever is answered, the queue is given

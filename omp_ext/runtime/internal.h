@@ -165,10 +165,10 @@ uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch, od_
 /* Kernels that no device has room for run in memory that no limit counts, as if on one more device, which has parts of
  * nothing: page faults bring all that they touch. Its number: */
 unsigned od_runtime_outside(void);
-enum { OD_MOST_KERNELS = 64, OD_RUNTIME_VIEWS = OD_MAX_DEVICES + 1 };
+enum { OD_RUNTIME_VIEWS = OD_MAX_DEVICES + 1 };
 typedef struct od_running_kernels {
-    od_task *task[OD_MOST_KERNELS];
-    unsigned count;
+    od_task **task; /* malloc'ed */
+    unsigned count, capacity;
 } od_running_kernels;
 extern od_running_kernels od_runtime_kernels[OD_RUNTIME_VIEWS];
 void od_runtime_begin_kernel(od_task *task, unsigned k);

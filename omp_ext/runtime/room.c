@@ -42,6 +42,24 @@ static void trim(void)
 
 static atomic_bool shrinking; /* a pool has data behind its end, or had */
 
+/* Pools never grow again: what is too much for all that they could give is not worth a piece of them. */
+static bool is_possible(int device, size_t bytes)
+{
+    const od_backend *backend = &od_runtime.backend;
+    size_t possible = 0, free_bytes, total;
+    const od_engine *engine = od_runtime_lock();
+    size_t each = od_engine_memory(engine) - od_engine_memory_least(engine);
+    od_runtime_unlock();
+    for (unsigned k = 0; k < backend->ndevices; k++) {
+        if (!is_of(k, device))
+            continue;
+        if (!possible && !backend->ops->memory(backend->state, k, &free_bytes, &total))
+            possible = free_bytes;
+        possible += each;
+    }
+    return bytes <= possible;
+}
+
 /* All of ours that are this one together make room for so many bytes. False: they cannot. */
 static bool shrink(int device, size_t bytes)
 {
@@ -84,14 +102,15 @@ static bool nothing_leaves(const void *arg)
 }
 
 /* What is behind the ends is being evicted, or will be when tasks that use it have ended: for these the caller does not
- * wait where it is inside of one. */
-static void await_ends(void)
+ * wait where it may be the one that uses it. While there is news it waits on, but others may make news for ever. */
+static void await_ends(bool is_inside)
 {
-    bool (*condition)(const void *) = od_own_jobs || od_self.entered ? nothing_leaves : ends_are_reached;
+    enum { MOST_WAITS = 5 };
+    bool (*condition)(const void *) = is_inside ? nothing_leaves : ends_are_reached;
     od_lock_take(&od_runtime.lock);
     od_runtime.onlookers++;
     uint64_t events = 0;
-    while (events != od_engine_events(od_runtime.engine)) {
+    for (int waits = 0; waits < MOST_WAITS && events != od_engine_events(od_runtime.engine); waits++) {
         events = od_engine_events(od_runtime.engine);
         if (od_runtime_wait_patiently(condition, NULL))
             break;
@@ -105,12 +124,12 @@ static bool is_on(void)
     return atomic_load_explicit(&od_process_self.activity, memory_order_acquire) == OD_ON;
 }
 
-/* False: nothing more is to be had. */
-static bool make_room(int device, size_t bytes)
+/* For a launch, or a thread that uses a device; or not. False: nothing more is to be had. */
+static bool make_room(int device, size_t bytes, bool is_inside)
 {
-    if (!is_on() || !shrink(device, bytes))
+    if (!is_on() || !is_possible(device, bytes) || !shrink(device, bytes))
         return false;
-    await_ends();
+    await_ends(is_inside);
     trim();
     return true;
 }
@@ -122,7 +141,8 @@ void *od_runtime_target_alloc(size_t size, int device)
     void *address = REAL(omp_target_alloc)(size, device);
     if (!address && size && spare(device))
         address = REAL(omp_target_alloc)(size, device);
-    if (!address && size && make_room(device, size))
+    bool is_inside = od_own_jobs || od_self.entered || od_self.holds;
+    if (!address && size && make_room(device, size, is_inside))
         address = REAL(omp_target_alloc)(size, device);
     return address;
 }
@@ -130,7 +150,7 @@ void *od_runtime_target_alloc(size_t size, int device)
 bool od_runtime_give_room(unsigned k)
 {
     int device = od_runtime.devices.number[k];
-    return spare(device) || make_room(device, 0);
+    return spare(device) || make_room(device, 0, true);
 }
 
 /* Asking the driver takes some microseconds. */
@@ -151,7 +171,7 @@ void od_runtime_make_room(unsigned k, size_t bytes)
     int device = od_runtime.devices.number[k];
     size_t lack = ops->lack(od_runtime.backend.state, k);
     if (bytes && !ops->memory(od_runtime.backend.state, k, &free_bytes, &total) && free_bytes < bytes)
-        make_room(device, bytes - free_bytes + lack);
+        make_room(device, bytes - free_bytes + lack, true);
     else if (lack && !atomic_load(&shrinking)) /* or it comes when what is behind the ends has left */
         shrink(device, lack);
     if (atomic_exchange(&shrinking, false)) {

@@ -68,11 +68,12 @@ void *od_queue_blas(void)
     od_queue *queue = od_queue_own();
     if (!queue)
         return NULL;
-    bool refused;
-    void *blas = backend->ops->queues->blas(backend->state, queue, &refused);
-    while (refused && od_runtime_give_room(od_self.entered_place))
-        blas = backend->ops->queues->blas(backend->state, queue, &refused);
-    if (refused)
+    enum { MOST_PIECES = 16 }; /* a library takes some hundred MB */
+    od_status status;
+    void *blas = backend->ops->queues->blas(backend->state, queue, &status);
+    for (int n = 0; status == OD_EFULL && n < MOST_PIECES && od_runtime_give_room(od_self.entered_place); n++)
+        blas = backend->ops->queues->blas(backend->state, queue, &status);
+    if (status)
         od_log(OD_LOG_ERROR, "runtime", "device %u: the vendor's BLAS could not be had", od_self.entered_place);
     return blas;
 }

@@ -348,6 +348,7 @@ void od_engine_device_lost(od_engine *engine, unsigned k);
  * nothing uses it. */
 size_t od_engine_shrink(od_engine *engine, size_t memory);
 size_t od_engine_memory(const od_engine *engine); /* bytes of each device */
+size_t od_engine_memory_least(const od_engine *engine); /* likewise, to which they can shrink */
 /* Device k may use so many bytes from the beginning of its memory: what lies behind them can be given back. */
 size_t od_engine_memory_end(const od_engine *engine, unsigned k);
 /* Data are being written back from there to be evicted. */

@@ -258,7 +258,7 @@ void od_engine_unbind(od_engine *e, od_datum *d, bool write)
 {
     unsigned k = (unsigned)d->home;
     e->events++;
-    if (write) {
+    if (write && d->replica[k].state == OD_PRESENT) { /* or what the host has made of it is just coming back */
         od_memory_drop_all(e, d, (int)k);
         od_memory_outdate(e, d);
         d->valid = OD_BIT(k);

@@ -128,6 +128,7 @@ struct od_engine {
     od_list deferred;      /* tasks that need a device and wait for what the program holds on devices */
     bool retries;     /* something of that has gone */
     bool keeps_tasks; /* waiting, for requests that have their turn */
+    bool spills_in_vain; /* there was no memory for a spill area */
     od_list host_waiting; /* tasks for the host that wait for rights */
     od_list host_ready;    /* tasks whose data are on the host, waiting for their turn */
     unsigned host_given;   /* tasks that the host has been given and that have not ended */

@@ -26,6 +26,9 @@ enum { TRIES = 3 };
 
 enum { DEFAULT_MATH = 0, SCALARS_ON_HOST = 0, NO_ATOMICS = 0 };
 
+/* cublasCreate() where memory is short. */
+enum { OD_CUBLAS_NOT_INITIALIZED = 1, OD_CUBLAS_ALLOC_FAILED = 3 };
+
 typedef struct od_cublas {
     void *library;
 #define MEMBER(member, name, arguments) int(*member) arguments;
@@ -149,9 +152,9 @@ static int reset(const od_cublas *blas, const od_queue *queue)
     return failed ? failed : blas->set_atomics_mode(queue->blas, NO_ATOMICS);
 }
 
-static void *blas_handle(void *state, od_queue *queue, bool *refused)
+static void *blas_handle(void *state, od_queue *queue, od_status *status)
 {
-    *refused = false;
+    *status = OD_OK;
     const od_cublas *blas = queue->has_set_blas ? NULL : blas_of(state);
     if (!blas)
         return queue->has_set_blas ? queue->blas : NULL;
@@ -161,7 +164,7 @@ static void *blas_handle(void *state, od_queue *queue, bool *refused)
     if (!failed && (failed = reset(blas, queue)))
         blas->destroy(queue->blas);
     if (failed) {
-        *refused = true;
+        *status = failed == OD_CUBLAS_NOT_INITIALIZED || failed == OD_CUBLAS_ALLOC_FAILED ? OD_EFULL : OD_EDEVICE;
         od_log(OD_LOG_INFO, "cuda", "device %u: cuBLAS could not create a handle (status %d)", queue->device->k,
                failed);
         queue->blas = NULL;

@@ -2,7 +2,7 @@
 /* The kernels that run with parts of arrays, by device, and outside of all. Under the lock. */
 #include "omp_ext/runtime/internal.h"
 
-#include "omp_ext/process/fatal.h"
+#include "omp_ext/process/memory.h"
 
 od_running_kernels od_runtime_kernels[OD_RUNTIME_VIEWS];
 
@@ -13,9 +13,12 @@ unsigned od_runtime_outside(void)
 
 void od_runtime_begin_kernel(od_task *task, unsigned k)
 {
-    if (od_runtime_kernels[k].count == OD_MOST_KERNELS)
-        od_fatal("too many kernels run on one device at once");
-    od_runtime_kernels[k].task[od_runtime_kernels[k].count++] = task;
+    od_running_kernels *kernels = &od_runtime_kernels[k];
+    if (kernels->count == kernels->capacity) {
+        kernels->capacity = kernels->capacity ? 2 * kernels->capacity : 16;
+        kernels->task = od_alloc_more(kernels->task, kernels->capacity * sizeof(od_task *));
+    }
+    kernels->task[kernels->count++] = task;
 }
 
 void od_runtime_end_kernel(const od_task *task, unsigned k)

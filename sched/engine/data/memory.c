@@ -107,6 +107,12 @@ bool od_memory_make_area(od_engine *e, od_region *region)
 {
     if (!region->spill)
         region->spill = od_spill_create(region->base, region->size, &e->spilled);
+    if (!region->spill && !e->spills_in_vain)
+        od_log(OD_LOG_WARNING, "engine",
+               "no memory for what a region of %zu bytes holds beside the program's own: it goes to the program's "
+               "arrays, as with OMPDARTS_SPILL=0",
+               region->size);
+    e->spills_in_vain |= !region->spill;
     if (e->spilled > e->stats.spill_peak_bytes)
         e->stats.spill_peak_bytes = e->spilled;
     return region->spill;

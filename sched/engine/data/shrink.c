@@ -26,6 +26,11 @@ size_t od_engine_memory(const od_engine *e)
     return e->config.memory;
 }
 
+size_t od_engine_memory_least(const od_engine *e)
+{
+    return e->largest < e->config.memory ? e->largest : e->config.memory;
+}
+
 size_t od_engine_memory_end(const od_engine *e, unsigned k)
 {
     return od_pool_end(e->device[k].pool);

@@ -171,7 +171,8 @@ spare() {
     right CUDA_DOUBLE_DEVICES=2 OMPDARTS_DEVICES='0*2' OMPDARTS_MEM=20Mi "$work/program" alloc 30000000
     right CUDA_DOUBLE_DEVICES=2 OMPDARTS_MEM=20Mi "$work/program" alloc 60000000
     echo "there is no memory" >"$work/plain"
-    right "$work/program" alloc 70000000
+    right OMPDARTS_LOG=info "$work/program" alloc 70000000
+    ! grep "data keep" "$work/err" || fail "$ran: data have given memory away for nothing"
     right CUDA_DOUBLE_GRANULARITY=0 "$work/program" alloc 30000000 # the driver cannot map memory
 }
 

@@ -23,13 +23,13 @@ static void check_all(double *p, double value)
 static void use_section(void)
 {
     holder s = {calloc(COUNT, sizeof(double)), COUNT};
-#pragma omp target enter data map(to : s) map(to : s.p [0:COUNT])
-#pragma omp target map(tofrom : s.p [50:10])
+#pragma omp target enter data map(to : s) map(to : s.p[0 : COUNT])
+#pragma omp target map(tofrom : s.p[50 : 10])
     s.p[50] += 10;
 #pragma omp target
     for (int i = 0; i < s.n; i++)
         s.p[i] += 1;
-#pragma omp target data map(tofrom : s.p [70:10])
+#pragma omp target data map(tofrom : s.p[70 : 10])
     {
 #pragma omp target
         for (int i = 0; i < s.n; i++)
@@ -38,7 +38,7 @@ static void use_section(void)
 #pragma omp target
     for (int i = 0; i < s.n; i++)
         s.p[i] += 1;
-#pragma omp target exit data map(from : s.p [0:COUNT]) map(release : s)
+#pragma omp target exit data map(from : s.p[0 : COUNT]) map(release : s)
     check_all(s.p, 3);
     free(s.p);
 }
@@ -48,15 +48,15 @@ static void use_halves(void)
 {
     holder s = {calloc(COUNT, sizeof(double)), COUNT};
     double *q = s.p;
-#pragma omp target enter data map(to : q [0:COUNT])
-#pragma omp target enter data map(to : s) map(to : s.p [0:COUNT / 2])
-#pragma omp target enter data map(to : s.p [COUNT / 2:COUNT / 2])
+#pragma omp target enter data map(to : q[0 : COUNT])
+#pragma omp target enter data map(to : s) map(to : s.p[0 : COUNT / 2])
+#pragma omp target enter data map(to : s.p[COUNT / 2 : COUNT / 2])
 #pragma omp target
     for (int i = 0; i < s.n; i++)
         s.p[i] += i == 50 ? 11 : 1;
-#pragma omp target exit data map(release : s.p [0:COUNT / 2])
-#pragma omp target exit data map(release : s.p [COUNT / 2:COUNT / 2]) map(release : s)
-#pragma omp target exit data map(from : q [0:COUNT])
+#pragma omp target exit data map(release : s.p[0 : COUNT / 2])
+#pragma omp target exit data map(release : s.p[COUNT / 2 : COUNT / 2]) map(release : s)
+#pragma omp target exit data map(from : q[0 : COUNT])
     check_all(q, 1);
     free(q);
 }
@@ -65,7 +65,7 @@ static void show_struct(void)
 {
     holder s = {calloc(COUNT, sizeof(double)), COUNT};
     double *q = s.p;
-#pragma omp target enter data map(to : q [0:COUNT])
+#pragma omp target enter data map(to : q[0 : COUNT])
 #pragma omp target enter data map(to : s) map(to : s.p[:0])
 #pragma omp target data use_device_addr(s)
     {
@@ -75,7 +75,7 @@ static void show_struct(void)
     }
     CHECK(q[0] == 0 && q[50] == 0);
 #pragma omp target exit data map(release : s.p[ : 0]) map(release : s)
-#pragma omp target exit data map(from : q [0:COUNT])
+#pragma omp target exit data map(from : q[0 : COUNT])
     check_all(q, 1);
     free(q);
 }

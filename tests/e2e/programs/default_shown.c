@@ -14,7 +14,7 @@ enum { THREADS = 4, ROUNDS = 5 };
 static void work(double *tile)
 {
     for (int i = 0; i < ROUNDS; i++) {
-#pragma omp target data map(tofrom : tile [0:TILE])
+#pragma omp target data map(tofrom : tile[0 : TILE])
         {
 #pragma omp target data use_device_ptr(tile)
             {

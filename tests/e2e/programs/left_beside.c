@@ -25,7 +25,7 @@ static void check_host(int thread)
 
 static void go_round(int thread, double *mine)
 {
-#pragma omp target data map(to : constant) map(alloc : scratch) map(to : ends) map(tofrom : mine [0:LARGE])
+#pragma omp target data map(to : constant) map(alloc : scratch) map(to : ends) map(tofrom : mine[0 : LARGE])
     {
 #pragma omp target
         for (int i = 0; i < N; i++) {
@@ -39,16 +39,16 @@ static void go_round(int thread, double *mine)
 
 static void leave_later(int thread, double *mine)
 {
-#pragma omp target enter data map(to : constant) map(to : scratch[thread] [0:N]) map(to : mine [0:LARGE])
-#pragma omp target map(tofrom : mine [0:LARGE]) map(to : constant) map(tofrom : scratch[thread] [0:N])
+#pragma omp target enter data map(to : constant) map(to : scratch[thread][0 : N]) map(to : mine[0 : LARGE])
+#pragma omp target map(tofrom : mine[0 : LARGE]) map(to : constant) map(tofrom : scratch[thread][0 : N])
     for (int i = 0; i < N; i++) {
         scratch[thread][i] += 1;
         mine[i] += constant[1];
     }
 #pragma omp target exit data map(release                                                                               \
                                  : constant) map(release                                                               \
-                                                 : scratch[thread] [0:N]) map(from                                     \
-                                                                              : mine [0:LARGE]) nowait                 \
+                                                 : scratch[thread][0 : N]) map(from                                     \
+                                                                              : mine[0 : LARGE]) nowait                 \
 depend(inout                                                                                                           \
        : mine[0])
 #pragma omp taskwait
@@ -58,14 +58,14 @@ depend(inout                                                                    
 /* Of `ends` only what nobody looks at is copied home, by whoever is the last. */
 static void leave_a_part(int thread, double *mine)
 {
-#pragma omp target enter data map(to : ends) map(to : mine [0:LARGE])
-#pragma omp target map(tofrom : mine [0:LARGE]) map(tofrom : ends)
+#pragma omp target enter data map(to : ends) map(to : mine[0 : LARGE])
+#pragma omp target map(tofrom : mine[0 : LARGE]) map(tofrom : ends)
     for (int i = 0; i < N; i++) {
         ends[thread] += 1;
         ends[N + thread] = i;
         mine[i] += 2;
     }
-#pragma omp target exit data map(from : ends [N + thread:1]) map(from : mine [0:LARGE])
+#pragma omp target exit data map(from : ends[N + thread : 1]) map(from : mine[0 : LARGE])
     check_host(thread);
 }
 

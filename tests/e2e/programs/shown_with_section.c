@@ -12,7 +12,7 @@ int main(void)
     double *x = calloc(COUNT, sizeof *x), *p = x, *q = x + 10;
     for (int i = 0; i < COUNT; i++)
         x[i] = i;
-#pragma omp target data map(tofrom : p [10:50]) use_device_ptr(p, q)
+#pragma omp target data map(tofrom : p[10 : 50]) use_device_ptr(p, q)
     {
 #pragma omp target is_device_ptr(p, q)
         {

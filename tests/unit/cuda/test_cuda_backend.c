@@ -764,8 +764,8 @@ static void test_queues(void **state)
 
 static void *blas_of(const cuda_world *w, od_queue *queue)
 {
-    bool refused;
-    return w->backend.ops->queues->blas(w->backend.state, queue, &refused);
+    od_status status;
+    return w->backend.ops->queues->blas(w->backend.state, queue, &status);
 }
 
 static bool has_default_modes(void *blas, void *stream)

@@ -104,7 +104,7 @@ static void use_queue(scene *s, unsigned k)
     status = queues->take(b->state, k, &queue);
     note(s, k, status);
     if (!status) {
-        queues->blas(b->state, queue, &(bool){false});
+        queues->blas(b->state, queue, &(od_status){OD_OK});
         note(s, k, queues->drain(b->state, queue));
         status = queues->mark(b->state, queue, &ticket);
         note(s, k, status ? status : cuda_world_await(&s->world, ticket));

@@ -61,7 +61,7 @@ typedef struct od_replica {
     size_t offset;          /* in the device's pool, bytes; meaningless when absent, and an account for a part */
     uint32_t pins;          /* committed or running tasks here, and transfers that read it */
     uint32_t users;         /* committed or running tasks here that use it */
-    uint32_t kept;          /* constructs of which the program reads it by its address: its memory stays until they end */
+    uint32_t kept;          /* constructs that let the program read it by its address: it stays until they end */
     bool awaits_source;     /* loading, but no place can send it yet */
     uint32_t buffered_uses; /* tasks in this device's task buffer that use it: n_b of Algorithm 10 */
     uint32_t planned_uses;  /* tasks planned for this device that use it: n_p of Algorithm 10 (sched/policy/plan.h) */

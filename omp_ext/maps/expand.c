@@ -2,10 +2,12 @@
 /* Mappers, non-contiguous sections, attachments. See expand.h. */
 #include "omp_ext/maps/expand.h"
 
+#include "memmgr/extent/spans.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/runtime/runtime.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef void (*mapper_function)(void *handle, void *base, void *begin, int64_t size, int64_t type, void *name);
@@ -44,16 +46,72 @@ static bool is_attachment(const od_map_args *args, int32_t i)
     return (args->types[i] & (OD_MAP_ATTACH | OD_MAP_PTR_AND_OBJ | OD_MAP_FOREIGN)) == OD_MAP_ATTACH;
 }
 
+static bool maps_memory(const od_map_args *args, int32_t j)
+{
+    return !(args->types[j] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && !is_attachment(args, j);
+}
+
 /* The list itself maps the memory that the pointer is in. */
 static bool maps_pointer(const od_map_args *args, uintptr_t slot)
 {
     for (int32_t j = 0; j < args->count; j++) {
         uintptr_t begin = od_entry_begin(args, j);
-        bool maps = !(args->types[j] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && !is_attachment(args, j);
-        if (maps && slot >= begin && slot + sizeof(void *) <= begin + (uintptr_t)args->sizes[j])
+        if (maps_memory(args, j) && slot >= begin && slot + sizeof(void *) <= begin + (uintptr_t)args->sizes[j])
             return true;
     }
     return false;
+}
+
+/* For lists with as many attachments as a mapper finds structs. */
+typedef struct place {
+    uintptr_t begin;
+    int32_t entry;
+} place;
+
+typedef struct lookup {
+    place *places;   /* of the entries, in order */
+    od_span *mapped; /* what they map, in order */
+    size_t nplaces, nmapped;
+} lookup;
+
+static int by_begin(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin) : x->entry - y->entry;
+}
+
+static lookup make_lookup(const od_map_args *args)
+{
+    size_t n = (size_t)args->count;
+    lookup l = {.places = od_alloc((n + 1) * sizeof *l.places), .mapped = od_alloc((n + 1) * sizeof *l.mapped)};
+    for (int32_t j = 0; j < args->count; j++) {
+        uintptr_t begin = od_entry_begin(args, j);
+        l.places[l.nplaces++] = (place){begin, j};
+        if (maps_memory(args, j) && args->sizes[j] > 0)
+            l.mapped[l.nmapped++] = (od_span){begin, begin + (uintptr_t)args->sizes[j]};
+    }
+    qsort(l.places, l.nplaces, sizeof *l.places, by_begin);
+    l.nmapped = od_spans_make(l.mapped, l.nmapped);
+    return l;
+}
+
+static void free_lookup(lookup *l)
+{
+    free(l->places);
+    free(l->mapped);
+}
+
+static bool finds_pointer(const lookup *l, uintptr_t slot)
+{
+    size_t low = 0, high = l->nmapped;
+    while (low < high) { /* the first that ends behind it */
+        size_t middle = low + (high - low) / 2;
+        if (l->mapped[middle].end <= slot)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < l->nmapped && l->mapped[low].begin <= slot && slot + sizeof(void *) <= l->mapped[low].end;
 }
 
 static bool is_present(uintptr_t address)
@@ -64,33 +122,41 @@ static bool is_present(uintptr_t address)
     return in_region;
 }
 
-/* Pointers are attached when they, or what they lead to, come to the device. */
-static bool is_due(const od_map_args *args, int32_t i)
+/* Pointers are attached when they, or what they lead to, come to the device. l: of the list, or NULL. */
+static bool is_due(const od_map_args *args, int32_t i, const lookup *l)
 {
     uintptr_t slot = (uintptr_t)args->bases[i];
     if (!is_attachment(args, i))
         return false;
     bool was_there = is_present(slot);
-    if (!was_there && !maps_pointer(args, slot))
+    if (!was_there && !(l ? finds_pointer(l, slot) : maps_pointer(args, slot)))
         return false;
     return !was_there || (args->types[i] & OD_MAP_ALWAYS) || !is_present(od_entry_begin(args, i));
 }
 
-/* The entry that maps the range to which attachment i leads, or the count. */
-static int32_t find_object(const od_map_args *args, int32_t i)
+/* The first entry that maps the range to which attachment i leads, or the count. */
+static int32_t find_object(const od_map_args *args, int32_t i, const lookup *l)
 {
-    int32_t j = 0;
-    while (j < args->count && (args->begins[j] != args->begins[i] ||
-                               (args->types[j] & (OD_MAP_NO_RANGE | OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF))))
-        j++;
-    return j;
+    uintptr_t begin = od_entry_begin(args, i);
+    size_t low = 0, high = l->nplaces;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (l->places[middle].begin < begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low < l->nplaces && l->places[low].begin == begin &&
+           (args->types[l->places[low].entry] & (OD_MAP_NO_RANGE | OD_MAP_PTR_AND_OBJ | OD_MAP_MEMBER_OF)))
+        low++;
+    return low < l->nplaces && l->places[low].begin == begin ? l->places[low].entry : args->count;
 }
 
 /* What the kernel also gets as an argument stays one. */
-static void attach(components *c, int32_t i)
+static void attach(components *c, int32_t i, const lookup *l)
 {
     od_map_args *list = &c->list.args;
-    int32_t object = find_object(list, i);
+    int32_t object = find_object(list, i, l);
     bool found = object < list->count;
     int64_t type = OD_MAP_PTR_AND_OBJ | OD_MAP_ATTACH | (found ? list->types[object] & ~OD_MAP_PARAM : 0);
     if (!found || (list->types[object] & OD_MAP_PARAM)) {
@@ -102,6 +168,18 @@ static void attach(components *c, int32_t i)
     }
 }
 
+static void attach_all(components *c)
+{
+    int32_t n = c->list.args.count;
+    if (!(c->list.args.any & OD_MAP_ATTACH))
+        return;
+    lookup l = make_lookup(&c->list.args);
+    for (int32_t i = 0; i < n; i++)
+        if (is_due(&c->list.args, i, &l))
+            attach(c, i, &l);
+    free_lookup(&l);
+}
+
 /* --- all kinds ---------------------------------------------------------- */
 
 static bool is_compound(const od_map_args *args)
@@ -109,7 +187,8 @@ static bool is_compound(const od_map_args *args)
     if (!args->mappers && !(args->any & (OD_MAP_NON_CONTIG | OD_MAP_ATTACH)))
         return false;
     for (int32_t i = 0; i < args->count; i++)
-        if ((args->mappers && args->mappers[i]) || (args->types[i] & OD_MAP_NON_CONTIG) || is_due(args, i))
+        if ((args->mappers && args->mappers[i]) || (args->types[i] & OD_MAP_NON_CONTIG) ||
+            is_due(args, i, NULL))
             return true;
     return false;
 }
@@ -173,9 +252,7 @@ static od_map_list expand(const od_map_args *args)
         else
             push(&c, args->bases[i], args->begins[i], args->sizes[i], args->types[i]);
     collecting = outer;
-    for (int32_t i = 0, n = c.list.args.count; i < n; i++)
-        if (is_due(&c.list.args, i))
-            attach(&c, i);
+    attach_all(&c);
     return c.list;
 }
 

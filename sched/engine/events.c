@@ -107,6 +107,13 @@ void od_engine_task_block(od_engine *e, od_task *t, bool waits)
     progress(e);
 }
 
+/* Requests have waited for its use of the replicas. */
+static void advance_requests(od_engine *e, const od_task *t)
+{
+    for (uint32_t i = 0; i < t->naccess; i++)
+        od_request_advance(e, t->access[i].datum);
+}
+
 void od_engine_task_done(od_engine *e, od_task *t, od_status status)
 {
     int place = t->place;
@@ -126,6 +133,7 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
     for (uint32_t i = 0; od_device_is_lost(e, place) && i < t->naccess; i++)
         od_loss_settle(e, t->access[i].datum);
     if (t->failed && od_device_is_lost(e, place)) {
+        advance_requests(e, t);
         od_arrive_again(e, t);
     } else if (t->failed && t->remakes) {
         e->config.driver_ops->fatal(e->config.driver, "contents that were dropped could not be made again");
@@ -134,8 +142,7 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
     } else if (t->failed && place != OD_HOST) { /* devices cannot run it, with or without room */
         t->uses_spill = false;
         od_host_wait(e, t);
-        for (uint32_t i = 0; i < t->naccess; i++) /* requests have waited for its use of the replicas */
-            od_request_advance(e, t->access[i].datum);
+        advance_requests(e, t);
     } else {
         if (place != OD_HOST)
             od_recipe_note(e, t);
@@ -353,8 +360,11 @@ void od_engine_device_lost(od_engine *e, unsigned k)
         od_datum *d = od_container_of(node, od_replica, lru)->datum;
         od_loss_settle(e, d);
     }
-    for (od_node *node; (node = od_list_pop_front(&tasks));)
-        od_arrive_again(e, od_container_of(node, od_task, link));
+    for (od_node *node; (node = od_list_pop_front(&tasks));) {
+        od_task *t = od_container_of(node, od_task, link);
+        advance_requests(e, t);
+        od_arrive_again(e, t);
+    }
     e->todo |= e->rights_waiters;
     e->retries = true;
     progress(e);

@@ -38,6 +38,7 @@ struct od_levels {
     od_tree addresses;
     od_list queue;
     uint64_t count;
+    uint64_t left; /* addresses, when those that nobody needs any more went the last time */
 };
 
 static void release(od_level *level)
@@ -89,10 +90,11 @@ static void remove_address(od_levels *levels, address *a)
     free(a);
 }
 
-/* Addresses that only finished tasks have named go, once there are many more of them than tasks. */
+/* Addresses that only finished tasks have named go, once there are many more of them than tasks, and than the last time
+ * have been left. */
 static void sweep(od_levels *levels)
 {
-    if (levels->addresses.count < 4 * levels->count + FEW_ADDRESSES)
+    if (levels->addresses.count < 4 * levels->count + FEW_ADDRESSES || levels->addresses.count < 2 * levels->left)
         return;
     od_tree_node *node = od_tree_last(&levels->addresses);
     while (node) {
@@ -103,6 +105,7 @@ static void sweep(od_levels *levels)
             remove_address(levels, a);
         node = key.major ? od_tree_floor(&levels->addresses, (od_tree_key){key.major - 1, 0}) : NULL;
     }
+    levels->left = levels->addresses.count;
 }
 
 static address *find_address(od_levels *levels, uintptr_t where)

@@ -4,9 +4,12 @@
  * and memory in pieces that is mapped there (CUDA's virtual memory management). Devices that reach each other's memory
  * must be named for each range; where they do not reach it, copies between them want memory of the ordinary kind.
  */
+#define _GNU_SOURCE
 #include "memmgr/device/cuda/cuda.h"
 
 #include "util/log.h"
+
+#include <dlfcn.h>
 
 static size_t round_up(size_t bytes, size_t unit)
 {
@@ -71,13 +74,20 @@ static od_cu_result map_all(od_cuda_device *d, const od_cu_access *access, size_
     return result ? result : d->cuda->cu.memory_access(extent->begin, extent->reserved, access, count);
 }
 
+/* A process opens another's device memory, as MPI libraries do where an address on a device is given to them, only if it
+ * is of the ordinary kind (CUDA's handles of memory between processes). */
+static bool is_for_other_processes(void)
+{
+    return dlsym(RTLD_DEFAULT, "MPI_Init") != NULL;
+}
+
 od_status od_extent_take(od_cuda_device *d, size_t bytes)
 {
     const od_cu_driver *cu = &d->cuda->cu;
     const od_cu_memory_properties properties = properties_of(d);
     od_cu_access access[OD_MAX_DEVICES];
     size_t unit, count;
-    if (d->extent.begin || !has(d, OD_CU_HAS_VIRTUAL_MEMORY) || !list_access(d, access, &count) ||
+    if (d->extent.begin || is_for_other_processes() || !has(d, OD_CU_HAS_VIRTUAL_MEMORY) || !list_access(d, access, &count) ||
         cu->granularity(&unit, &properties, OD_CU_LEAST_GRANULARITY) || !unit || bytes < OD_LEAST_PIECES * unit)
         return OD_EINVAL;
     d->extent = (od_extent){.reserved = round_up(bytes, unit), .piece = round_up(bytes / OD_PIECES, unit)};

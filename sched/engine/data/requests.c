@@ -133,9 +133,11 @@ static int next_copy(const od_engine *e, const od_datum *d, uint64_t written)
 {
     if (!written)
         return counting(e, d);
-    for (unsigned k = 0; k < e->config.ndevices; k++)
-        if (d->replica[k].pins && !((written | e->lost) & OD_BIT(k)))
+    for (unsigned k = 0; k < e->config.ndevices; k++) {
+        bool outdated = d->replica[k].kept && !(d->valid & OD_BIT(k));
+        if (d->replica[k].pins && !outdated && !((written | e->lost) & OD_BIT(k)))
             return (int)k;
+    }
     return d->host_users && (d->valid & ~written & OD_BIT(OD_SPILL)) ? OD_SPILL : OD_NOWHERE;
 }
 
@@ -171,14 +173,24 @@ static bool write_into_copies(od_engine *e, od_request_item *item)
     return true;
 }
 
+/* A task that asks while it runs has written to its copy, though the others count until it ends. */
+static bool counts_at_writer(const od_engine *e, const od_datum *d)
+{
+    bool on_device = d->writers && d->home >= 0 && d->home < OD_SPILL && !od_device_is_lost(e, d->home);
+    return on_device && (d->valid & OD_BIT(d->home));
+}
+
 static bool serve_pull(od_engine *e, od_request_item *item)
 {
     od_datum *d = item->datum;
     if (item->started)
         return item->moved;
-    if (d->valid == 0 || (d->valid & OD_BIT(OD_HOST)))
+    bool at_writer = counts_at_writer(e, d);
+    if (d->valid == 0 || (!at_writer && (d->valid & OD_BIT(OD_HOST))))
         return true;
-    return d->transfers ? false : move_part(e, item, d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : holder(e, d), OD_HOST);
+    if (d->transfers)
+        return false;
+    return move_part(e, item, at_writer ? d->home : d->valid & OD_BIT(OD_SPILL) ? OD_SPILL : holder(e, d), OD_HOST);
 }
 
 /* The host writes to it just now in the program's memory, or the asker itself reads it: that copy stays as it is. */
@@ -238,6 +250,8 @@ static bool serve_settle(od_engine *e, od_request_item *item)
 {
     od_datum *d = item->datum;
     if (d->exclusive && !precedes_task(item)) /* a copy of what is just being written would be none */
+        return false;
+    if (!d->valid && in_use(e, item)) /* undefined contents in the spill area would be none on a device */
         return false;
     if (!od_memory_spill(e, d) || d->transfers || in_use(e, item))
         return false;

@@ -171,6 +171,7 @@ static bool give_one(od_engine *e)
     if (!best.task)
         return false;
     od_buffer_take_back(e, best.task, best.k);
+    e->todo |= OD_BIT(best.k); /* another may be the first there now, or have waited for rights */
     best.task->place = OD_NOWHERE; /* no device has been given it */
     od_host_wait(e, best.task);
     return true;

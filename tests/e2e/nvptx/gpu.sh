@@ -176,6 +176,17 @@ spare() {
     right CUDA_DOUBLE_GRANULARITY=0 "$work/program" alloc 30000000 # the driver cannot map memory
 }
 
+# With MPI, what data lie in can be opened by other processes: memory of the ordinary kind, as without the library.
+ranks() {
+    build program "$(dirname "$0")/tiles.c"
+    build rank "$(dirname "$0")/tiles.c" "$(dirname "$0")/mpi.c" -rdynamic
+    echo right >"$work/plain"
+    right "$work/program" 8 2
+    driver "kernels == 16" "calls['cuMemCreate'] > 0"
+    right "$work/rank" 8 2
+    driver "kernels == 16" "calls['cuMemCreate'] == 0"
+}
+
 # The program's own variables are on the device before the pools take the rest.
 globals() {
     build program "$(dirname "$0")/globals.c"

@@ -137,9 +137,15 @@ bool od_reservation_end(int32_t gtid, od_record *record)
     return completed_later;
 }
 
+/* A kernel on a host device, and what it runs, uses the data. */
+static bool may_leave(void)
+{
+    return od_self.mode == OD_ON_DEVICE && !od_self.kernels;
+}
+
 void od_reservation_give_up(void)
 {
-    if (od_self.mode != OD_ON_DEVICE || od_self.shown)
+    if (!may_leave() || od_self.shown)
         return;
     od_log(OD_LOG_DEBUG, "omp", "a host task continues without the data that were reserved for it");
     od_queue_leave(); /* what it has queued uses the data */
@@ -165,7 +171,7 @@ void od_reservation_leave(void)
 void od_reservation_before_wait(void)
 {
     od_reservation_give_up();
-    if (od_self.mode == OD_ON_DEVICE)
+    if (may_leave())
         od_runtime_block_reservation(od_self.gate);
 }
 

@@ -42,16 +42,19 @@ static int32_t parent_trampoline(int32_t gtid, void *task)
 {
     OD_TSAN_ACQUIRE(task); /* its memory was another task's, which only libomp knows */
     od_kmp_task *t = task;
-    od_family outer = od_self.family;
+    od_thread outer = od_self; /* it may be in the middle of a kernel, or of what is captured */
     const od_entry *code = od_entry_numbered(t->part_id);
     od_detach_task_begins();
     od_parent *self = od_parent_begin(gtid);
-    od_self.family = (od_family){.parent = self};
+    od_self = (od_thread){.mode = OD_PLAIN,
+                          .family = {.parent = self},
+                          .serial_loops = outer.serial_loops,
+                          .own_default_device = outer.own_default_device};
     t->part_id = 0;
     OD_TSAN_RELEASE(task);
     ((od_task_entry)(uintptr_t)code->code)(gtid, task);
     od_task_end_family(gtid);
-    od_self.family = outer;
+    od_self = outer;
     od_parent_end(self);
     return 0;
 }

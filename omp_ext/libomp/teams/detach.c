@@ -249,10 +249,11 @@ od_parent *od_parent_awaits_program(void)
     return parent && atomic_load(&parent->children.events) && parent_now() ? parent : NULL;
 }
 
+/* Where a kernel runs in the task of the program's that waits for it, its taskwait waits for that task's children. */
 static void await_children(od_ident *ident)
 {
     od_parent *parent = parent_now();
-    if (parent && !od_self.kernels)
+    if (parent && (!od_self.kernels || od_detach_knows_region()))
         od_team_await(ident, parent->member, &parent->children);
 }
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Target tasks whose code runs on the host (`if` is false, or the device is the host) and comes to scheduling points:
+ * tasks that libomp runs there are others.
+ *
+ * memory: 64Ki
+ */
+#include "check.h"
+
+#include <omp.h>
+
+enum { TASKS = 60, ROUNDS = 5 };
+
+static void go_round(bool on_device, int device)
+{
+    int a[TASKS] = {0}, seen[TASKS] = {0}, b[TASKS] = {0};
+#pragma omp parallel num_threads(3)
+#pragma omp single
+    for (int i = 0; i < TASKS; i++) {
+#pragma omp task firstprivate(i) shared(a, seen)
+        {
+            int *own = &a[i];
+#pragma omp target map(tofrom : own[0 : 1])
+            own[0] += i + 1;
+            seen[i] = own[0];
+        }
+        if (i % 4 == 0) {
+            int *own = &b[i];
+#pragma omp target nowait if (target : on_device) device(device) map(tofrom : own[0 : 1])
+            {
+#pragma omp taskyield
+                own[0]++;
+#pragma omp task shared(own)
+                own[0]++;
+#pragma omp taskwait
+            }
+        }
+    }
+    for (int i = 0; i < TASKS; i++)
+        CHECK(a[i] == i + 1 && seen[i] == i + 1 && b[i] == (i % 4 ? 0 : 2));
+}
+
+int main(void)
+{
+    for (int r = 0; r < ROUNDS; r++) {
+        go_round(false, omp_get_default_device());
+        go_round(true, omp_get_initial_device());
+        go_round(true, omp_get_default_device());
+    }
+    return check_result();
+}

@@ -22,6 +22,7 @@ typedef struct od_entry od_entry;     /* omp_ext/tasks/entry.h */
 typedef struct od_job od_job;         /* omp_ext/runtime/work.h */
 typedef struct od_capture od_capture; /* omp_ext/runtime/work.h */
 typedef struct od_slice od_slice;     /* omp_ext/slices/slice.h */
+typedef struct od_task od_task;       /* sched/task.h */
 
 typedef enum od_thread_mode { OD_PLAIN, OD_CAPTURE, OD_INSPECT, OD_HOST_VERSION, OD_ON_DEVICE } od_thread_mode;
 
@@ -70,6 +71,7 @@ typedef struct od_thread {
     void *async_handle;      /* this, NULL when the kernel has ended */
     unsigned kernels;        /* kernels and host versions of regions running here: their parallel regions and tasks are
                               * their own, not the program's */
+    od_task *awaited;        /* the synchronous kernel that runs here, or NULL */
     const od_slice *slice;   /* of the kernel that runs here, of whose iterations it is a part, or which is watched */
     unsigned slice_locks;    /* critical sections open here that exclude those of other slices */
     unsigned sections;       /* and those that do not */

@@ -106,6 +106,12 @@ void od_runtime_request(od_request *request)
     od_recorder_resume();
 }
 
+void od_runtime_block_kernel(bool waits)
+{
+    od_engine_task_block(od_runtime_lock(), od_self.awaited, waits);
+    od_runtime_unlock();
+}
+
 /* A recording has all that the program asks for. */
 static bool is_without_lock(const atomic_bool *state)
 {

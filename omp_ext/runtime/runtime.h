@@ -53,6 +53,9 @@ typedef struct od_request_group od_request_group;
 od_request_group *od_request_group_begin(void);
 void od_request_group_add(od_request_group *group, od_engine *engine, od_request *request);
 void od_request_group_end(od_request_group *group, od_detached task);
+/* The kernel that the calling thread waits for, and runs itself, waits for tasks of the program, or does not any more.
+ * It keeps no device from running these. */
+void od_runtime_block_kernel(bool waits);
 /* The calling thread begins to wait, or has waited, for tasks of the program: what it has submitted so far is all for
  * now (od_engine_await). */
 void od_runtime_await(bool begins);

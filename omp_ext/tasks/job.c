@@ -491,9 +491,12 @@ static void leave_structs(od_structs *structs)
 static od_status run_kernel_here(od_job *job, int place)
 {
     uint64_t start_ns = od_clock_ns();
+    od_task *outer = od_self.awaited;
+    od_self.awaited = &job->task;
     od_runtime_enter_libomptarget();
     od_status status = run_kernel(job, place, NULL);
     od_runtime_leave_libomptarget();
+    od_self.awaited = outer;
     job->task.from_ns = start_ns;
     job->task.to_ns = od_clock_ns();
     return status;

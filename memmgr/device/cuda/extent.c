@@ -87,7 +87,9 @@ od_status od_extent_take(od_cuda_device *d, size_t bytes)
     const od_cu_memory_properties properties = properties_of(d);
     od_cu_access access[OD_MAX_DEVICES];
     size_t unit, count;
-    if (d->extent.begin || is_for_other_processes() || !has(d, OD_CU_HAS_VIRTUAL_MEMORY) || !list_access(d, access, &count) ||
+    if (d->extent.begin || is_for_other_processes())
+        return OD_EINVAL;
+    if (!has(d, OD_CU_HAS_VIRTUAL_MEMORY) || !list_access(d, access, &count) ||
         cu->granularity(&unit, &properties, OD_CU_LEAST_GRANULARITY) || !unit || bytes < OD_LEAST_PIECES * unit)
         return OD_EINVAL;
     d->extent = (od_extent){.reserved = round_up(bytes, unit), .piece = round_up(bytes / OD_PIECES, unit)};

@@ -34,8 +34,13 @@ int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
     int32_t result = 0;
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskwait)(ident, gtid);
+    bool blocks = od_detach_kernel_waits();
     note_wait(true);
+    if (blocks)
+        od_runtime_block_kernel(true);
     od_detach_await_children(ident);
+    if (blocks)
+        od_runtime_block_kernel(false);
     if (!od_detach_is_beside_events()) {
         OD_PROGRAM_CALL;
         OD_CONSTRAINED;

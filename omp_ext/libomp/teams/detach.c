@@ -270,6 +270,12 @@ void od_detach_await_ours(od_ident *ident)
         od_team_wait(parent->member, ident, &goal);
 }
 
+bool od_detach_kernel_waits(void)
+{
+    const od_parent *parent = od_self.kernels && od_self.awaited && od_detach_knows_region() ? parent_now() : NULL;
+    return parent && has_children(parent);
+}
+
 void od_detach_await_children(od_ident *ident)
 {
     await_children(ident);

@@ -74,8 +74,8 @@ static od_cu_result map_all(od_cuda_device *d, const od_cu_access *access, size_
     return result ? result : d->cuda->cu.memory_access(extent->begin, extent->reserved, access, count);
 }
 
-/* A process opens another's device memory, as MPI libraries do where an address on a device is given to them, only if it
- * is of the ordinary kind (CUDA's handles of memory between processes). */
+/* A process opens another's device memory, as MPI libraries do where an address on a device is given to them, only if
+ * it is of the ordinary kind (CUDA's handles of memory between processes). */
 static bool is_for_other_processes(void)
 {
     return dlsym(RTLD_DEFAULT, "MPI_Init") != NULL;

@@ -6,18 +6,18 @@
  * whether it offloads from inside, and which of its depend items name data of which size. Later instances of code that
  * only uses data inside regions are given a reservation (reservation.h): a gate goes before them.
  */
-#include "omp_ext/libomp/real.h"
-#include "omp_ext/libomp/teams/detach.h"
-#include "omp_ext/libomp/teams/parent.h"
-#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/cpu/alone.h"
-#include "omp_ext/services/record/record.h"
-#include "omp_ext/services/tracing.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
+#include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/teams/parent.h"
+#include "omp_ext/libomp/real.h"
+#include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/reservation.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/tasks/tasks.h"
+#include "omp_ext/services/tracing.h"
 #include "util/tsan.h"
 
 #include <stdlib.h>
@@ -76,8 +76,8 @@ int32_t od_host_task_submit_gate(od_ident *ident, int32_t gtid, od_record *recor
     od_gate *gate = record->gate = od_gate_create(record);
     int32_t flags = od_task_detachable(OD_TASK_TIED), tokens = needs_token(record);
     od_depend *token = given + record->ndepends;
-    gate_task *task =
-        REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(flags), sizeof *task, 0, gate_trampoline);
+    gate_task *task = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(flags), sizeof *task, 0,
+                                                  gate_trampoline);
     od_task_set_destructor(&task->task, gate_discarded);
     task->gate = gate;
     gate->detached = od_detached_join(false);

@@ -2,10 +2,10 @@
 /* Reservations for host tasks that offload from inside. See reservation.h. */
 #include "omp_ext/tasks/reservation.h"
 
-#include "omp_ext/libomp/real.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/tasks/queue.h"
+#include "omp_ext/libomp/real.h"
 #include "util/memory.h"
 
 #include <stdlib.h>

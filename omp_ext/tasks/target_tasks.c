@@ -15,17 +15,17 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/libomp/teams/parent.h"
-#include "omp_ext/libomp/teams/serial.h"
-#include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
-#include "omp_ext/services/tracing.h"
-#include "omp_ext/slices/slice.h"
 #include "omp_ext/tasks/constructs.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/tasks/task_table.h"
+#include "omp_ext/libomp/teams/parent.h"
+#include "omp_ext/libomp/teams/serial.h"
+#include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/tasks/tasks.h"
+#include "omp_ext/services/tracing.h"
+#include "omp_ext/slices/slice.h"
 #include "util/tsan.h"
 
 #include <stdatomic.h>
@@ -302,7 +302,8 @@ static void *create(od_record *record, od_ident *ident, int32_t gtid, size_t siz
         return task;
     od_libomp_count(&od_libomp_counted.detached);
     task = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(ordinary), size, shareds, target_trampoline);
-    record->in_place = od_self.serial_loops > 0 || REAL(omp_in_final)() || !od_task_is_awaited() || od_runtime_ending();
+    record->in_place =
+        od_self.serial_loops > 0 || REAL(omp_in_final)() || !od_task_is_awaited() || od_runtime_ending();
     return task;
 }
 

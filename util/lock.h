@@ -37,7 +37,6 @@ typedef enum od_lock_rank {
     OD_LOCK_TRANSFERS,   /* memmgr/device/transfer_queues.c */
     OD_LOCK_HOST_COPIES, /* memmgr/device/host_copy.c */
     OD_LOCK_BUS,         /* memmgr/device/bus.h */
-    OD_LOCK_CONSTRAINT,  /* omp_ext/libomp/thread.c */
     OD_LOCK_TRACE,       /* trace/sink.c */
     OD_LOCK_PROGRESS,    /* omp_ext/services/progress.c */
 } od_lock_rank;

@@ -39,9 +39,6 @@ bool od_thread_may_run_tasks(void)
 /* --- locks of the program ------------------------------------------------------- */
 
 static _Thread_local unsigned locks_held;
-static od_lock constraint_lock = OD_LOCK_OF(OD_LOCK_CONSTRAINT);
-static unsigned constrained; /* threads that need the constraint, under the lock */
-
 void od_thread_note_lock(bool taken)
 {
     if (taken)
@@ -53,43 +50,6 @@ void od_thread_note_lock(bool taken)
 bool od_thread_holds_locks(void)
 {
     return locks_held > 0;
-}
-
-/* libomp has one for all threads. Takes half a microsecond. */
-static void set_constraint(bool on)
-{
-    REAL(kmp_set_defaults)(on ? "KMP_TASK_STEALING_CONSTRAINT=1" : "KMP_TASK_STEALING_CONSTRAINT=0");
-}
-
-bool od_thread_begin_constraint(void)
-{
-    if (!locks_held)
-        return false;
-    od_lock_take(&constraint_lock);
-    if (constrained++ == 0)
-        set_constraint(true);
-    od_lock_give(&constraint_lock);
-    return true;
-}
-
-void od_thread_end_constraint(const bool *begun)
-{
-    if (!*begun)
-        return;
-    od_lock_take(&constraint_lock);
-    if (--constrained == 0)
-        set_constraint(false);
-    od_lock_give(&constraint_lock);
-}
-
-void od_thread_lift_constraint(void)
-{
-    set_constraint(false);
-}
-
-void od_thread_locks(void (*visit)(od_lock *lock))
-{
-    visit(&constraint_lock);
 }
 
 /* --- floating-point arithmetic -------------------------------------------------- */

@@ -92,21 +92,10 @@ bool od_thread_at_scheduling_point(bool is);
  * for a lock of the program's, too, outside of task scheduling points. */
 bool od_thread_may_run_tasks(void);
 
-/*
- * Locks of the program. A thread that waits runs any task, since libomp's constraint is off (process/start.c). While it
- * holds a lock, or is in a critical section, that task may want the lock: then it runs descendants of its own task
- * alone, as libomp lets threads do otherwise.
- */
+/* Locks of the program. A thread that waits at a barrier runs any task: not while it holds a lock, or is in a critical
+ * section, which that task may want. */
 void od_thread_note_lock(bool taken);
 bool od_thread_holds_locks(void);
-/* Until the end of the block what libomp runs on the calling thread is a descendant of its task, if it holds locks. */
-#define OD_CONSTRAINED                                                                                                 \
-    __attribute__((cleanup(od_thread_end_constraint), unused)) const bool od_constrained = od_thread_begin_constraint()
-bool od_thread_begin_constraint(void);
-void od_thread_end_constraint(const bool *begun);
-/* libomp's own, off from now on. */
-void od_thread_lift_constraint(void);
-void od_thread_locks(void (*visit)(od_lock *lock));
 
 /*
  * How floating-point arithmetic rounds, treats denormal numbers and traps (femode_t). A kernel of a target task runs

@@ -24,7 +24,6 @@ static void visit_locks(void (*visit)(od_lock *lock))
     od_device_memory_locks(visit);
     od_images_locks(visit);
     od_interop_locks(visit);
-    od_thread_locks(visit);
 }
 
 static void before(void)

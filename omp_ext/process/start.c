@@ -358,9 +358,6 @@ void od_runtime_start(void)
     od_runtime.jobs_done_end = &od_runtime.jobs_done;
     od_list_init(&od_runtime.live);
     od_list_init(&od_runtime.offered);
-    /* libomp looks only at the first task of each queue for one that a waiting thread may run. Detached tasks complete
-     * in any order, and then that need not be one: threads would wait for each other for ever. */
-    od_thread_lift_constraint();
     if (od_runtime.options.cache)
         od_profile_start(od_runtime.options.cpu.workers ? od_runtime.options.cpu.cores : 0);
     if (!od_cpu_are_alone())

@@ -181,7 +181,6 @@ void od_task_end_family(int32_t gtid)
     od_detach_await_children(NULL);
     if (!od_self.family.has_children || od_detach_is_childless())
         return;
-    OD_CONSTRAINED;
     REAL(__kmpc_omp_taskwait)(NULL, gtid); /* for those that only libomp counts */
 }
 

@@ -36,7 +36,6 @@ void __kmpc_omp_taskwait_deps_51(od_ident *ident, int32_t gtid, int32_t ndepends
     od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
     {
         OD_PROGRAM_CALL;
-        OD_CONSTRAINED;
         REAL(__kmpc_omp_taskwait_deps_51)(ident, gtid, ndepends, depends, n_noalias, noalias, has_no_wait);
     }
     after_wait(ndepends, depends, n_noalias, noalias);
@@ -53,7 +52,6 @@ void __kmpc_omp_wait_deps(od_ident *ident, int32_t gtid, int32_t ndepends, od_de
     od_detach_await_items(ident, ndepends, depends, n_noalias, noalias);
     {
         OD_PROGRAM_CALL;
-        OD_CONSTRAINED;
         REAL(__kmpc_omp_wait_deps)(ident, gtid, ndepends, depends, n_noalias, noalias);
     }
     after_wait(ndepends, depends, n_noalias, noalias);

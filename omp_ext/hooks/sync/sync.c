@@ -43,7 +43,6 @@ int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
         od_runtime_block_kernel(false);
     if (!od_detach_is_beside_events()) {
         OD_PROGRAM_CALL;
-        OD_CONSTRAINED;
         OD_WAITS_FOR_CHILDREN;
         result = REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
@@ -59,7 +58,6 @@ int32_t __kmpc_omp_taskyield(od_ident *ident, int32_t gtid, int32_t end_part)
     if (!od_self.kernels)
         od_detach_pass_on();
     OD_PROGRAM_CALL;
-    OD_CONSTRAINED;
     return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
 }
 
@@ -92,7 +90,6 @@ void __kmpc_end_taskgroup(od_ident *ident, int32_t gtid)
     od_detach_await_group(ident);
     {
         OD_PROGRAM_CALL;
-        OD_CONSTRAINED;
         OD_WAITS_FOR_GROUP;
         REAL(__kmpc_end_taskgroup)(ident, gtid);
     }

@@ -34,10 +34,10 @@ void od_around_finish(od_ident *ident, const od_member *member)
 {
     const od_member *at = member;
     for (od_parent *around; (around = next_around(&at));) {
-        while (od_team_pass_on(around->member))
+        while (od_team_pass_on(around->member, NULL))
             continue;
         if (!atomic_load(&around->children.events))
-            od_team_await(ident, around->member, &around->children);
+            od_team_await(ident, around->member, &around->children, NULL);
     }
 }
 

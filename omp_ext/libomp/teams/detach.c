@@ -190,7 +190,7 @@ static bool may_report_now(void)
 void od_detached_complete(od_detached task)
 {
     od_member *creator = task.creator ? task.creator->member : NULL;
-    bool may_emit = !creator || (is_of_my_team(task.creator) && may_report_now());
+    bool may_emit = !creator || (is_of_my_team(task.creator) && may_report_now() && task.creator == parent_now());
     od_team *team = creator && task.event && !od_runtime_ended() && !may_emit ? creator->team : NULL;
     if (team && od_team_post(creator, task))
         return;
@@ -254,7 +254,7 @@ static void await_children(od_ident *ident)
 {
     od_parent *parent = parent_now();
     if (parent && (!od_self.kernels || od_detach_knows_region()))
-        od_team_await(ident, parent->member, &parent->children);
+        od_team_await(ident, parent->member, &parent->children, parent);
 }
 
 static bool ours_have_left(const od_goal *goal)
@@ -265,7 +265,7 @@ static bool ours_have_left(const od_goal *goal)
 void od_detach_await_ours(od_ident *ident)
 {
     od_parent *parent = parent_now();
-    od_goal goal = {.reached = ours_have_left, .children = parent ? &parent->children : NULL};
+    od_goal goal = {.reached = ours_have_left, .creator = parent, .children = parent ? &parent->children : NULL};
     if (parent && !od_self.kernels && !ours_have_left(&goal))
         od_team_wait(parent->member, ident, &goal);
 }
@@ -292,7 +292,7 @@ void od_detach_await_group(od_ident *ident)
 {
     od_parent *parent = parent_now();
     if (parent && parent->group && !od_self.kernels)
-        od_team_await(ident, parent->member, &parent->group->children);
+        od_team_await(ident, parent->member, &parent->group->children, parent);
 }
 
 void od_detach_begin_group(void)
@@ -352,8 +352,8 @@ static void *ending_task(od_ident *ident, int32_t gtid, size_t size, od_task_ent
 void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias, od_depend *noalias)
 {
     atomic_bool reached = false;
-    od_goal goal = {.reached = is_set, .flag = &reached};
     od_parent *parent = parent_now();
+    od_goal goal = {.reached = is_set, .creator = parent, .flag = &reached};
     if (!od_self.kernels && is_in_implicit_task())
         od_around_finish(ident, od_member_self);
     if (od_self.kernels || !parent || !has_children(parent))
@@ -431,7 +431,9 @@ void od_detach_task_begins(void)
 
 void od_detach_pass_on(void)
 {
-    for (od_member *member = od_member_now(); member && od_team_pass_on(member);)
+    od_member *member = od_member_now();
+    const od_parent *creator = member && member->nthreads > 1 ? parent_now() : NULL;
+    while (member && (creator || member->nthreads == 1) && od_team_pass_on(member, creator))
         continue;
 }
 
@@ -466,7 +468,7 @@ void od_member_begin(od_member *member, od_team *team, int32_t number)
 
 void od_member_end(od_ident *ident, od_member *member)
 {
-    od_team_await(ident, member, &member->implicit.children);
+    od_team_await(ident, member, &member->implicit.children, NULL);
     await_orphans(ident, member);
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed))
         od_team_quiesce(member->team);
@@ -560,7 +562,7 @@ static bool await_own(od_ident *ident, int32_t gtid)
     if (!member)
         return false;
     if (atomic_load_explicit(&member->team->detaches, memory_order_relaxed)) {
-        od_team_await(ident, member, &member->implicit.children);
+        od_team_await(ident, member, &member->implicit.children, NULL);
         REAL(__kmpc_omp_taskwait)(ident, gtid);
     }
     return true;

@@ -86,7 +86,7 @@ void od_parent_end(od_parent *parent)
     if (complete)
         keep_parent(parent);
     /* What was posted for the task, where nobody else may look. */
-    while (!complete && !od_thread_holds_locks() && !od_detached_reporting && od_team_pass_on(member))
+    while (!complete && !od_thread_holds_locks() && !od_detached_reporting && od_team_pass_on(member, parent))
         continue;
     if (was_inside)
         od_member_go_inside(member, true);

@@ -21,6 +21,7 @@ od_libomp_counts od_libomp_counted;
 struct od_sleeper {
     pthread_cond_t wake;
     bool woken;
+    bool at_barrier; /* may do everything */
     od_sleeper *next, **at;
 };
 
@@ -82,13 +83,15 @@ static void wake(od_sleeper *s)
     pthread_cond_signal(&s->wake);
 }
 
+/* Rather one that may do everything. */
 static void wake_one(const od_team *team)
 {
-    od_sleeper *s = team->sleepers;
-    while (s && s->woken)
-        s = s->next;
-    if (s)
-        wake(s);
+    od_sleeper *found = NULL;
+    for (od_sleeper *s = team->sleepers; s && !(found && found->at_barrier); s = s->next)
+        if (!s->woken && (!found || s->at_barrier))
+            found = s;
+    if (found)
+        wake(found);
 }
 
 void od_member_wake(const od_member *member)
@@ -263,9 +266,9 @@ bool od_team_post(od_member *creator, od_detached task)
     bool posted = somebody_looks(creator, &task); /* as in od_team_offer() */
     if (!posted)
         atomic_fetch_sub(&team->nposted, 1);
-    else if (keeps)
-        od_member_wake(creator);
     else
+        od_member_wake(creator);
+    if (posted && !keeps)
         wake_one(team);
     od_lock_give(&team->lock);
     return posted;
@@ -278,7 +281,8 @@ void od_member_go_inside(od_member *member, bool inside)
         atomic_store(&member->inside, inside);
         atomic_fetch_add(&member->team->inside, inside ? 1u : -1u);
     }
-    while (inside && od_team_pass_on(member))
+    const od_parent *own = od_self.family.parent ? od_self.family.parent : &member->implicit;
+    while (inside && od_team_pass_on(member, member->nthreads > 1 ? own : NULL))
         continue;
 }
 
@@ -331,12 +335,12 @@ static unsigned take_posted(const od_member *member, const od_parent *creator, o
     return ntaken;
 }
 
-bool od_team_pass_on(od_member *member)
+bool od_team_pass_on(od_member *member, const od_parent *creator)
 {
     od_detached taken[AT_ONCE];
     if (!atomic_load(&member->team->nposted))
         return false;
-    unsigned n = take_posted(member, NULL, taken, AT_ONCE);
+    unsigned n = take_posted(member, creator, taken, AT_ONCE);
     for (unsigned i = 0; i < n; i++)
         od_detached_report(taken[i]);
     return n > 0;
@@ -351,12 +355,12 @@ bool od_team_pass_on_one(od_member *member, const od_parent *creator)
     return true;
 }
 
-static bool has_posted_for(const od_member *member)
+static bool has_posted_for(const od_member *member, const od_parent *creator)
 {
     const od_team *team = member->team;
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
     for (unsigned i = 0; i < n; i++)
-        if (may_take(member, &team->posted[team->first + i]))
+        if (is_of(member, creator, &team->posted[team->first + i]))
             return true;
     return false;
 }
@@ -369,33 +373,70 @@ enum {
     KEEPER_NS = 20 * 1000 * 1000, /* after which one sleeper looks for unannounced tasks */
 };
 
-static void begin_waiting(od_member *member)
+static void begin_waiting(od_member *member, const od_goal *goal)
 {
+    if (goal->creator)
+        return;
     atomic_fetch_add(&member->waits, 1);
     atomic_fetch_add(&member->team->waiting, 1);
 }
 
-static void end_waiting(od_member *member)
+static void end_waiting(od_member *member, const od_goal *goal)
 {
+    if (goal->creator)
+        return;
     atomic_fetch_sub(&member->team->waiting, 1);
     atomic_fetch_sub(&member->waits, 1);
+}
+
+typedef struct look {
+    od_kmp_task task;
+    od_ident *ident;
+    od_team *team;
+    unsigned most;      /* queues */
+    bool finds_posted;  /* then it ends */
+} look;
+
+/* Until a task has run here. */
+static int32_t look_for_task(int32_t gtid, void *task)
+{
+    const look *l = task;
+    unsigned before = od_tasks_begun;
+    for (unsigned i = 0; i < l->most && before == od_tasks_begun && !(l->finds_posted && atomic_load(&l->team->nposted));
+         i++)
+        REAL(__kmpc_omp_taskyield)(l->ident, gtid, 0);
+    return 0;
+}
+
+/* In an untied task, which runs at once, everything may run: libomp's constraint is about tied ones that have begun. */
+static void look_for_any(const look *l, int32_t gtid)
+{
+    look *task = REAL(__kmpc_omp_task_alloc)(l->ident, gtid, OD_TASK_MERGED_IF0, sizeof *task, 0, look_for_task);
+    task->ident = l->ident;
+    task->team = l->team;
+    task->most = l->most;
+    task->finds_posted = l->finds_posted;
+    REAL(__kmpc_omp_task)(l->ident, gtid, task);
 }
 
 /* Runs tasks of the team that others may have given libomp. These may wait inside of libomp: the thread is not counted
  * among the waiting meanwhile. A task that runs in the barrier at the end of a region has the member around that
  * region, which may be alone. */
-static bool run_tasks(od_member *member, od_ident *ident, int32_t gtid)
+static bool run_tasks(od_member *member, od_ident *ident, int32_t gtid, const od_goal *goal)
 {
     od_team *team = member->team;
+    bool everything = !goal->creator && !od_thread_holds_locks();
     unsigned nthreads = member->nthreads > 1 ? member->nthreads : (unsigned)REAL(omp_get_num_threads)();
     unsigned looks = nthreads * 2 < LOOKS ? nthreads * 2 : LOOKS, before = od_tasks_begun;
     if (nthreads == 1 || !atomic_load_explicit(&team->has_tasks, memory_order_acquire))
         return false;
-    OD_CONSTRAINED;
-    end_waiting(member);
-    for (unsigned i = 0; i < looks && before == od_tasks_begun && !atomic_load(&team->nposted); i++)
-        REAL(__kmpc_omp_taskyield)(ident, gtid, 0);
-    begin_waiting(member);
+    end_waiting(member, goal);
+    look l = {.ident = ident, .team = team, .most = looks, .finds_posted = !goal->creator};
+    if (everything)
+        look_for_any(&l, gtid);
+    else
+        look_for_task(gtid, &l);
+    begin_waiting(member, goal);
     return before != od_tasks_begun;
 }
 
@@ -443,10 +484,10 @@ static void sleep_locked(od_team *team, od_sleeper *s, long nap_ns)
 static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t news, long nap_ns)
 {
     od_team *team = member->team;
-    od_sleeper s = {.wake = PTHREAD_COND_INITIALIZER, .woken = false};
+    od_sleeper s = {.wake = PTHREAD_COND_INITIALIZER, .at_barrier = !goal->creator};
     od_lock_take(&team->lock);
     link_in(team, member, &s);
-    while (!s.woken && !has_posted_for(member) && !goal->reached(goal) && atomic_load(&team->news) == news)
+    while (!s.woken && !has_posted_for(member, goal->creator) && !goal->reached(goal) && atomic_load(&team->news) == news)
         sleep_locked(team, &s, nap_ns);
     take_out(team, member, &s);
     od_lock_give(&team->lock);
@@ -455,13 +496,13 @@ static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t ne
 
 /* In a team of one, libomp runs the tasks that have waited for it before it returns: these, too, may wait inside of
  * libomp. */
-static bool pass_on_between(od_member *member)
+static bool pass_on_between(od_member *member, const od_goal *goal)
 {
     if (!atomic_load(&member->team->nposted))
         return false;
-    end_waiting(member);
-    bool any = od_team_pass_on(member);
-    begin_waiting(member);
+    end_waiting(member, goal);
+    bool any = od_team_pass_on(member, goal->creator);
+    begin_waiting(member, goal);
     return any;
 }
 
@@ -479,8 +520,8 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
     while (!od_runtime_ended()) {
         uint64_t news = atomic_load(&member->team->news);
         bool own_first = od_thread_holds_locks(); /* what is passed on may release tasks that hide the thread's own */
-        if ((own_first && run_tasks(member, ident, gtid)) || pass_on_between(member) ||
-            run_tasks(member, ident, gtid)) {
+        if ((own_first && run_tasks(member, ident, gtid, goal)) || pass_on_between(member, goal) ||
+            run_tasks(member, ident, gtid, goal)) {
             since_ns = 0;
             continue;
         }
@@ -501,12 +542,12 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
 {
     od_libomp_count(&od_libomp_counted.waits);
-    begin_waiting(member);
+    begin_waiting(member, goal);
     duty->begin();
     wait_for(member, ident, goal);
     duty->end();
-    end_waiting(member);
-    while (od_team_pass_on(member)) /* of what the program has fulfilled since the last look */
+    end_waiting(member, goal);
+    while (od_team_pass_on(member, goal->creator)) /* of what the program has fulfilled since the last look */
         continue;
 }
 
@@ -515,9 +556,9 @@ static bool are_complete(const od_goal *goal)
     return od_children_are_complete(goal->children);
 }
 
-void od_team_await(od_ident *ident, od_member *member, const od_children *children)
+void od_team_await(od_ident *ident, od_member *member, const od_children *children, const od_parent *creator)
 {
-    od_goal goal = {.reached = are_complete, .children = children};
+    od_goal goal = {.reached = are_complete, .creator = creator, .children = children};
     if (!are_complete(&goal))
         od_team_wait(member, ident, &goal);
 }

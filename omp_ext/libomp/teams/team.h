@@ -74,7 +74,7 @@ typedef struct od_team {
     bool gathers;              /* its threads wait for each other before a barrier; the same for all of them */
     _Atomic uint64_t news;     /* times that a task was created */
     atomic_uint sleeping;      /* sleepers */
-    atomic_uint waiting;       /* threads in od_team_wait() that run no task there */
+    atomic_uint waiting;       /* threads in od_team_wait() at barriers that run no task there */
     atomic_uint inside;        /* threads that wait in libomp at the end of a taskgroup */
     atomic_uint orphaning;     /* explicit tasks that have ended before children that are counted */
     atomic_uint nposted;
@@ -95,7 +95,7 @@ struct od_member {
     int level;         /* of its region: how deep it is in others */
     bool keeps;             /* completes its own tasks, as no other thread may free their memory */
     bool serialized;        /* of __kmpc_serialized_parallel; malloc'ed */
-    atomic_uint waits;      /* the thread is in od_team_wait() and runs no task there */
+    atomic_uint waits;      /* the thread is in od_team_wait() at a barrier and runs no task there */
     atomic_bool inside;     /* likewise in libomp */
     od_parent implicit;     /* the implicit task */
     od_parent *interrupted; /* the explicit task of the thread around the region, or NULL */
@@ -103,9 +103,15 @@ struct od_member {
     od_sleeper *sleeper;    /* under the team's lock: the thread sleeps; else NULL */
 };
 
-/* What a thread waits for. */
+/*
+ * What a thread waits for. Whose children it completes meanwhile, and what it runs, is what libomp's scheduling
+ * constraint says: in a task that waits for its own, descendants of that task. A successor of another one's child would
+ * lie in the thread's queue before them, where libomp does not look for what is behind it. At barriers (`creator` NULL)
+ * it is everything.
+ */
 typedef struct od_goal {
     bool (*reached)(const struct od_goal *goal);
+    const od_parent *creator; /* the task that waits, or NULL */
     const od_children *children;
     const od_team *team;
     uint64_t arrivals;
@@ -128,8 +134,8 @@ void od_team_give_back(od_team *team);
 
 /* Waits until the goal is reached. The calling thread is the member. */
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal);
-/* Likewise, until all of these are complete. */
-void od_team_await(od_ident *ident, od_member *member, const od_children *children);
+/* Likewise, until all of these are complete. creator: as od_goal has it. */
+void od_team_await(od_ident *ident, od_member *member, const od_children *children, const od_parent *creator);
 
 /* The task completes in another way: it was not detached after all. */
 void od_detached_leave(od_detached task);
@@ -162,9 +168,9 @@ bool od_team_offer(od_team *team, void *event);
 /* The calling thread is alone in the member's team, but for libomp in another: it runs a task in the barrier at the end
  * of a parallel region inside. The ends of the member's tasks that it reported there, libomp would not finish. */
 bool od_member_is_elsewhere(const od_member *member);
-/* The calling thread passes on what is posted for it. False: nothing was. */
-bool od_team_pass_on(od_member *member);
-/* Likewise one, whose creator this is. */
+/* The calling thread passes on what is posted for it, of that creator or (NULL) of all. False: nothing was. */
+bool od_team_pass_on(od_member *member, const od_parent *creator);
+/* Likewise one. */
 bool od_team_pass_on_one(od_member *member, const od_parent *creator);
 /* A thread of the team has given libomp a task. */
 void od_team_note_task(od_team *team);

@@ -38,24 +38,36 @@
  * created target tasks, or others that may be detached, waits for them at its end. Its entry is exchanged for that;
  * part_id, which compiled code uses in untied tasks alone, gives the trampoline its entry, in the copies that a
  * taskloop makes, too. */
-static int32_t parent_trampoline(int32_t gtid, void *task)
+static void run_tracked(int32_t gtid, void *task)
 {
-    OD_TSAN_ACQUIRE(task); /* its memory was another task's, which only libomp knows */
     od_kmp_task *t = task;
-    od_thread outer = od_self; /* it may be in the middle of a kernel, or of what is captured */
+    od_family outer = od_self.family;
     const od_entry *code = od_entry_numbered(t->part_id);
     od_detach_task_begins();
     od_parent *self = od_parent_begin(gtid);
-    od_self = (od_thread){.mode = OD_PLAIN,
-                          .family = {.parent = self},
-                          .serial_loops = outer.serial_loops,
-                          .own_default_device = outer.own_default_device};
+    od_self.family = (od_family){.parent = self};
     t->part_id = 0;
     OD_TSAN_RELEASE(task);
     ((od_task_entry)(uintptr_t)code->code)(gtid, task);
     od_task_end_family(gtid);
-    od_self = outer;
+    od_self.family = outer;
     od_parent_end(self);
+}
+
+/* The thread may be in the middle of a kernel, or of what is captured, which is none of the task's. */
+static int32_t parent_trampoline(int32_t gtid, void *task)
+{
+    OD_TSAN_ACQUIRE(task); /* its memory was another task's, which only libomp knows */
+    if (od_self.mode == OD_PLAIN && !od_self.kernels) {
+        run_tracked(gtid, task);
+        return 0;
+    }
+    od_thread outer = od_self;
+    od_self = (od_thread){.mode = OD_PLAIN,
+                          .serial_loops = outer.serial_loops,
+                          .own_default_device = outer.own_default_device};
+    run_tracked(gtid, task);
+    od_self = outer;
     return 0;
 }
 

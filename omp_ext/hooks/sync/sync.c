@@ -29,12 +29,18 @@ static void note_wait(bool waits)
         od_runtime_await(waits);
 }
 
+/* In a kernel that runs in the task that waits for it: its taskwait waits for children of that task, too. */
+static bool is_kernel_with_siblings(void)
+{
+    return od_self.kernels && od_self.awaited && od_detach_knows_region() && !od_detach_is_childless();
+}
+
 int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
 {
     int32_t result = 0;
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskwait)(ident, gtid);
-    bool blocks = od_detach_kernel_waits();
+    bool blocks = is_kernel_with_siblings();
     note_wait(true);
     if (blocks)
         od_runtime_block_kernel(true);

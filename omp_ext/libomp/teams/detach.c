@@ -7,6 +7,7 @@
 #include "omp_ext/process/memory.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/teams/around.h"
+#include "omp_ext/libomp/teams/look.h"
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 
@@ -179,6 +180,13 @@ static bool is_of_my_team(const od_parent *parent)
            parent->elsewhere == od_member_is_elsewhere(self);
 }
 
+/* What is released would lie in the thread's queue: it waits at a barrier, or in the creator, or is running that. */
+static bool may_run_here(const od_parent *creator)
+{
+    const od_member *self = od_member_now();
+    return creator == known_parent() || (self && self->at_barriers && !od_self.family.parent);
+}
+
 /* Not on top of another report: libomp runs what is released on top of the task that has ended, and so on along a chain
  * of tasks, until the stack ends. */
 static bool may_report_now(void)
@@ -190,7 +198,7 @@ static bool may_report_now(void)
 void od_detached_complete(od_detached task)
 {
     od_member *creator = task.creator ? task.creator->member : NULL;
-    bool may_emit = !creator || (is_of_my_team(task.creator) && may_report_now() && task.creator == parent_now());
+    bool may_emit = !creator || (is_of_my_team(task.creator) && may_report_now() && may_run_here(task.creator));
     od_team *team = creator && task.event && !od_runtime_ended() && !may_emit ? creator->team : NULL;
     if (team && od_team_post(creator, task))
         return;
@@ -268,12 +276,6 @@ void od_detach_await_ours(od_ident *ident)
     od_goal goal = {.reached = ours_have_left, .creator = parent, .children = parent ? &parent->children : NULL};
     if (parent && !od_self.kernels && !ours_have_left(&goal))
         od_team_wait(parent->member, ident, &goal);
-}
-
-bool od_detach_kernel_waits(void)
-{
-    const od_parent *parent = od_self.kernels && od_self.awaited && od_detach_knows_region() ? parent_now() : NULL;
-    return parent && has_children(parent);
 }
 
 void od_detach_await_children(od_ident *ident)

@@ -71,8 +71,6 @@ const void *od_detach_current_task(int32_t gtid);
 od_parent *od_parent_awaits_program(void);
 /* False where libomp has put another task on top of it, of which we know nothing: a later part of an untied one. */
 bool od_parent_runs(const od_parent *parent);
-/* In a kernel that runs in the task that waits for it: whether its taskwait waits for children of that task, too. */
-bool od_detach_kernel_waits(void);
 /* Waits for the children of the task that runs on the calling thread, for those of its innermost taskgroup, and until
  * what the items name is released. Libomp's wait follows. */
 void od_detach_await_children(od_ident *ident);

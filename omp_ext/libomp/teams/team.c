@@ -3,6 +3,7 @@
 #include "omp_ext/libomp/teams/team.h"
 
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/teams/look.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
 #include "omp_ext/process/memory.h"
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Thread_local unsigned od_tasks_begun;
 _Thread_local bool od_detached_completing, od_detached_reporting;
 od_libomp_counts od_libomp_counted;
 
@@ -389,36 +389,6 @@ static void end_waiting(od_member *member, const od_goal *goal)
     atomic_fetch_sub(&member->waits, 1);
 }
 
-typedef struct look {
-    od_kmp_task task;
-    od_ident *ident;
-    od_team *team;
-    unsigned most;      /* queues */
-    bool finds_posted;  /* then it ends */
-} look;
-
-/* Until a task has run here. */
-static int32_t look_for_task(int32_t gtid, void *task)
-{
-    const look *l = task;
-    unsigned before = od_tasks_begun;
-    for (unsigned i = 0; i < l->most && before == od_tasks_begun && !(l->finds_posted && atomic_load(&l->team->nposted));
-         i++)
-        REAL(__kmpc_omp_taskyield)(l->ident, gtid, 0);
-    return 0;
-}
-
-/* In an untied task, which runs at once, everything may run: libomp's constraint is about tied ones that have begun. */
-static void look_for_any(const look *l, int32_t gtid)
-{
-    look *task = REAL(__kmpc_omp_task_alloc)(l->ident, gtid, OD_TASK_MERGED_IF0, sizeof *task, 0, look_for_task);
-    task->ident = l->ident;
-    task->team = l->team;
-    task->most = l->most;
-    task->finds_posted = l->finds_posted;
-    REAL(__kmpc_omp_task)(l->ident, gtid, task);
-}
-
 /* Runs tasks of the team that others may have given libomp. These may wait inside of libomp: the thread is not counted
  * among the waiting meanwhile. A task that runs in the barrier at the end of a region has the member around that
  * region, which may be alone. */
@@ -431,11 +401,11 @@ static bool run_tasks(od_member *member, od_ident *ident, int32_t gtid, const od
     if (nthreads == 1 || !atomic_load_explicit(&team->has_tasks, memory_order_acquire))
         return false;
     end_waiting(member, goal);
-    look l = {.ident = ident, .team = team, .most = looks, .finds_posted = !goal->creator};
+    od_look look = {.ident = ident, .most = looks, .stop = goal->creator ? NULL : &team->nposted};
     if (everything)
-        look_for_any(&l, gtid);
+        od_look_for_any(&look, gtid);
     else
-        look_for_task(gtid, &l);
+        od_look_for_task(&look, gtid);
     begin_waiting(member, goal);
     return before != od_tasks_begun;
 }
@@ -487,7 +457,8 @@ static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t ne
     od_sleeper s = {.wake = PTHREAD_COND_INITIALIZER, .at_barrier = !goal->creator};
     od_lock_take(&team->lock);
     link_in(team, member, &s);
-    while (!s.woken && !has_posted_for(member, goal->creator) && !goal->reached(goal) && atomic_load(&team->news) == news)
+    while (!s.woken && !has_posted_for(member, goal->creator) && !goal->reached(goal) &&
+           atomic_load(&team->news) == news)
         sleep_locked(team, &s, nap_ns);
     take_out(team, member, &s);
     od_lock_give(&team->lock);
@@ -542,11 +513,13 @@ static void wait_for(od_member *member, od_ident *ident, const od_goal *goal)
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal)
 {
     od_libomp_count(&od_libomp_counted.waits);
+    member->at_barriers += !goal->creator;
     begin_waiting(member, goal);
     duty->begin();
     wait_for(member, ident, goal);
     duty->end();
     end_waiting(member, goal);
+    member->at_barriers -= !goal->creator;
     while (od_team_pass_on(member, goal->creator)) /* of what the program has fulfilled since the last look */
         continue;
 }

@@ -97,6 +97,7 @@ struct od_member {
     bool serialized;        /* of __kmpc_serialized_parallel; malloc'ed */
     atomic_uint waits;      /* the thread is in od_team_wait() at a barrier and runs no task there */
     atomic_bool inside;     /* likewise in libomp */
+    unsigned at_barriers;   /* waits of its thread at barriers that have begun and not ended */
     od_parent implicit;     /* the implicit task */
     od_parent *interrupted; /* the explicit task of the thread around the region, or NULL */
     bool in_task;           /* there is one, whether known or not */
@@ -208,8 +209,5 @@ extern _Thread_local bool od_detached_completing __attribute__((visibility("hidd
 
 /* The calling thread reports a completion: in a team of one, libomp runs what it releases on top of that. */
 extern _Thread_local bool od_detached_reporting __attribute__((visibility("hidden"), tls_model("initial-exec")));
-
-/* Counts the tasks that have begun on the calling thread. */
-extern _Thread_local unsigned od_tasks_begun __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 #endif

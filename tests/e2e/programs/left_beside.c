@@ -11,7 +11,7 @@
 
 #include <omp.h>
 
-enum { N = 512, LARGE = 32 * 1024, THREADS = 3, ROUNDS = 60 };
+enum { N = 512, LARGE = 32 * 1024, THREADS = 3, ROUNDS = 25 };
 
 static const double constant[N] = {1, 2, 3};
 static double scratch[THREADS][N], ends[2 * N];

@@ -56,7 +56,6 @@
     X(void, __kmpc_push_num_teams_51, (od_ident *, int32_t, int32_t, int32_t, int32_t))                                \
     X(int, omp_get_thread_limit, (void))                                                                               \
     X(size_t, kmp_get_stacksize_s, (void))                                                                             \
-    X(void, kmp_set_defaults, (const char *))                                                                          \
     X(void, omp_set_num_threads, (int))                                                                                \
     X(int, omp_get_num_procs, (void))                                                                                  \
     X(int, omp_get_max_threads, (void))                                                                                \

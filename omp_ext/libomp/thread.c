@@ -39,6 +39,7 @@ bool od_thread_may_run_tasks(void)
 /* --- locks of the program ------------------------------------------------------- */
 
 static _Thread_local unsigned locks_held;
+
 void od_thread_note_lock(bool taken)
 {
     if (taken)

@@ -51,17 +51,6 @@ static bool maps_memory(const od_map_args *args, int32_t j)
     return !(args->types[j] & (OD_MAP_LITERAL | OD_MAP_PRIVATE)) && !is_attachment(args, j);
 }
 
-/* The list itself maps the memory that the pointer is in. */
-static bool maps_pointer(const od_map_args *args, uintptr_t slot)
-{
-    for (int32_t j = 0; j < args->count; j++) {
-        uintptr_t begin = od_entry_begin(args, j);
-        if (maps_memory(args, j) && slot >= begin && slot + sizeof(void *) <= begin + (uintptr_t)args->sizes[j])
-            return true;
-    }
-    return false;
-}
-
 /* For lists with as many attachments as a mapper finds structs. */
 typedef struct place {
     uintptr_t begin;
@@ -101,7 +90,8 @@ static void free_lookup(lookup *l)
     free(l->mapped);
 }
 
-static bool finds_pointer(const lookup *l, uintptr_t slot)
+/* The list itself maps the memory that the pointer is in. */
+static bool maps_pointer(const lookup *l, uintptr_t slot)
 {
     size_t low = 0, high = l->nmapped;
     while (low < high) { /* the first that ends behind it */
@@ -122,14 +112,14 @@ static bool is_present(uintptr_t address)
     return in_region;
 }
 
-/* Pointers are attached when they, or what they lead to, come to the device. l: of the list, or NULL. */
+/* Pointers are attached when they, or what they lead to, come to the device. */
 static bool is_due(const od_map_args *args, int32_t i, const lookup *l)
 {
     uintptr_t slot = (uintptr_t)args->bases[i];
     if (!is_attachment(args, i))
         return false;
     bool was_there = is_present(slot);
-    if (!was_there && !(l ? finds_pointer(l, slot) : maps_pointer(args, slot)))
+    if (!was_there && !maps_pointer(l, slot))
         return false;
     return !was_there || (args->types[i] & OD_MAP_ALWAYS) || !is_present(od_entry_begin(args, i));
 }
@@ -168,6 +158,18 @@ static void attach(components *c, int32_t i, const lookup *l)
     }
 }
 
+static bool is_any_due(const od_map_args *args)
+{
+    bool any = false;
+    if (!(args->any & OD_MAP_ATTACH))
+        return false;
+    lookup l = make_lookup(args);
+    for (int32_t i = 0; i < args->count && !any; i++)
+        any = is_due(args, i, &l);
+    free_lookup(&l);
+    return any;
+}
+
 static void attach_all(components *c)
 {
     int32_t n = c->list.args.count;
@@ -187,10 +189,9 @@ static bool is_compound(const od_map_args *args)
     if (!args->mappers && !(args->any & (OD_MAP_NON_CONTIG | OD_MAP_ATTACH)))
         return false;
     for (int32_t i = 0; i < args->count; i++)
-        if ((args->mappers && args->mappers[i]) || (args->types[i] & OD_MAP_NON_CONTIG) ||
-            is_due(args, i, NULL))
+        if ((args->mappers && args->mappers[i]) || (args->types[i] & OD_MAP_NON_CONTIG))
             return true;
-    return false;
+    return is_any_due(args);
 }
 
 static mapper_function function_of(void *address)

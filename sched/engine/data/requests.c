@@ -121,11 +121,15 @@ static bool move_part(od_engine *e, od_request_item *item, int from, int to)
     return item->moved;
 }
 
+static bool is_at_home_on_device(const od_engine *e, const od_datum *d)
+{
+    return d->home >= 0 && d->home < OD_SPILL && !od_device_is_lost(e, d->home);
+}
+
 /* The copy that counts: that of a writer or of addresses that the program holds, or any that is current. */
 static int counting(const od_engine *e, const od_datum *d)
 {
-    bool is_there = d->home >= 0 && d->home < OD_SPILL && !od_device_is_lost(e, d->home);
-    return is_there ? d->home : holder(e, d);
+    return is_at_home_on_device(e, d) ? d->home : holder(e, d);
 }
 
 /* Into which copy the part goes next: the one that counts, then those that tasks read. OD_NOWHERE: into no more. */
@@ -176,8 +180,7 @@ static bool write_into_copies(od_engine *e, od_request_item *item)
 /* A task that asks while it runs has written to its copy, though the others count until it ends. */
 static bool counts_at_writer(const od_engine *e, const od_datum *d)
 {
-    bool on_device = d->writers && d->home >= 0 && d->home < OD_SPILL && !od_device_is_lost(e, d->home);
-    return on_device && (d->valid & OD_BIT(d->home));
+    return d->writers && is_at_home_on_device(e, d) && (d->valid & OD_BIT(d->home));
 }
 
 static bool serve_pull(od_engine *e, od_request_item *item)

@@ -6,12 +6,10 @@
 #define _GNU_SOURCE
 #include "omp_ext/process/faults.h"
 
-#include "omp_ext/runtime/cpu/crash.h"
+#include "omp_ext/process/signals.h"
 #include "util/clock.h"
-#include "util/signal.h"
 #include "util/thread.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,9 +30,8 @@ typedef struct slot {
 static slot slots[SLOTS];
 static _Atomic uint32_t posted; /* counts them */
 static od_status (*serve)(const od_fault *fault);
-static struct sigaction previous; /* who had the signal before */
 static _Atomic uintptr_t lowest = UINTPTR_MAX, highest; /* addresses that faults of ours have */
-static pid_t process; /* which has the thread */
+static pid_t process;                                   /* which has the thread */
 
 /* limit NULL: none. */
 static void sleep_while(_Atomic uint32_t *word, uint32_t value, const struct timespec *limit)
@@ -120,27 +117,11 @@ static bool is_write(const ucontext_t *context)
 #endif
 }
 
-static void on_fault(int number, siginfo_t *info, void *context)
+static bool on_fault(const siginfo_t *info, void *context)
 {
-    int error = errno;
     uintptr_t address = (uintptr_t)info->si_addr;
     bool may_be = info->si_code == SEGV_ACCERR && address >= lowest && address < highest && getpid() == process;
-    if (!may_be || !ask(address, is_write(context)))
-        od_signal_pass_on(&previous, number, info, context);
-    errno = error;
-}
-
-static bool is_ours(const struct sigaction *action)
-{
-    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
-}
-
-static void install(const struct sigaction *before)
-{
-    struct sigaction ours = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigemptyset(&ours.sa_mask);
-    previous = *before;
-    sigaction(SIGSEGV, &ours, NULL);
+    return may_be && ask(address, is_write(context));
 }
 
 void od_faults_add(uintptr_t begin, uintptr_t end)
@@ -167,9 +148,7 @@ void od_faults_join_kernel(void)
 
 void od_faults_begin_kernel(sigset_t *mask)
 {
-    struct sigaction now;
-    if (!sigaction(SIGSEGV, NULL, &now) && !is_ours(&now))
-        install(&now);
+    od_signals_take(SIGSEGV, on_fault);
     admit(mask);
 }
 
@@ -180,10 +159,10 @@ void od_faults_end_kernel(const sigset_t *mask)
 
 od_status od_faults_start(od_status (*by)(const od_fault *fault))
 {
-    struct sigaction now;
+    struct sigaction wanted;
     if (serve)
         return OD_OK;
-    if (sigaction(SIGSEGV, NULL, &now) || (od_signal_is_handled(&now) && !od_crash_is_own(&now)))
+    if (od_signals_wanted(SIGSEGV, &wanted) || od_signals_is_handler(&wanted))
         return OD_EBUSY;
     serve = by;
     process = getpid();
@@ -191,6 +170,6 @@ od_status od_faults_start(od_status (*by)(const od_fault *fault))
         serve = NULL;
         return OD_ENOMEM;
     }
-    install(&now);
+    od_signals_take(SIGSEGV, on_fault);
     return OD_OK;
 }

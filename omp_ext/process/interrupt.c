@@ -8,6 +8,7 @@
 #include "omp_ext/process/interrupt.h"
 
 #include "omp_ext/process/last.h"
+#include "omp_ext/process/signals.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/thread.h"
@@ -39,7 +40,7 @@ static void end_by(int signal)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t it;
-    sigaction(signal, &plain, NULL);
+    od_sigaction(signal, &plain, NULL);
     sigemptyset(&it);
     sigaddset(&it, signal);
     pthread_sigmask(SIG_UNBLOCK, &it, NULL);
@@ -104,10 +105,10 @@ static void handle(int signal, void (*handler)(int signal), bool even_ignored)
 {
     struct sigaction old, ours = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&ours.sa_mask);
-    if (sigaction(signal, NULL, &old) || (old.sa_flags & SA_SIGINFO))
+    if (od_sigaction(signal, NULL, &old) || (old.sa_flags & SA_SIGINFO))
         return;
     if (old.sa_handler == SIG_DFL || (even_ignored && old.sa_handler == SIG_IGN))
-        sigaction(signal, &ours, NULL);
+        od_sigaction(signal, &ours, NULL);
 }
 
 void od_interrupt_load(void)

@@ -4,19 +4,17 @@
 #include "omp_ext/runtime/cpu/crash.h"
 
 #include "omp_ext/libomp/thread.h"
+#include "omp_ext/process/signals.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/runtime/workers.h"
-#include "util/signal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
-static struct crash {
+static const struct crash {
     int number;
     const char *name;
-    struct sigaction previous;
 } crashes[] = {{.number = SIGSEGV, .name = "SIGSEGV"},
                {.number = SIGBUS, .name = "SIGBUS"},
                {.number = SIGFPE, .name = "SIGFPE"},
@@ -37,28 +35,21 @@ static void tell(const od_job *job, const char *signal_name)
         return; /* nothing else can be done about it */
 }
 
-static void on_crash(int number, siginfo_t *info, void *context)
+static bool on_crash(const siginfo_t *info, void *context)
 {
-    int error = errno;
-    struct crash *c = crashes;
-    while (c->number != number)
+    const struct crash *c = crashes;
+    (void)context;
+    while (c->number != info->si_signo)
         c++;
     if (od_self.mode == OD_HOST_VERSION && od_self.job && od_workers_have_me())
         tell(od_self.job, c->name);
-    od_signal_pass_on(&c->previous, number, info, context);
-    errno = error;
-}
-
-bool od_crash_is_own(const struct sigaction *action)
-{
-    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_crash;
+    return false;
 }
 
 void od_crash_start(void)
 {
-    struct sigaction ours = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigemptyset(&ours.sa_mask);
-    for (struct crash *c = crashes; c < crashes + CRASHES; c++)
-        if (!sigaction(c->number, NULL, &c->previous) && c->previous.sa_handler == SIG_DFL)
-            sigaction(c->number, &ours, NULL);
+    struct sigaction wanted;
+    for (const struct crash *c = crashes; c < crashes + CRASHES; c++)
+        if (!od_signals_wanted(c->number, &wanted) && wanted.sa_handler == SIG_DFL)
+            od_signals_take(c->number, on_crash);
 }

@@ -6,11 +6,7 @@
 #ifndef OD_OMP_EXT_CPU_CRASH_H
 #define OD_OMP_EXT_CPU_CRASH_H
 
-#include <signal.h>
-#include <stdbool.h>
-
 /* From now on, for those of the signals that nobody handles. */
 void od_crash_start(void);
-bool od_crash_is_own(const struct sigaction *action);
 
 #endif

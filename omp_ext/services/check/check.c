@@ -12,11 +12,11 @@
 #include "memmgr/data/guard.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/libomp/images.h"
+#include "omp_ext/process/signals.h"
 #include "omp_ext/services/source.h"
 #include "omp_ext/services/check/symbols.h"
 #include "util/log.h"
 #include "util/memory.h"
-#include "util/signal.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,7 +42,6 @@ enum {
 
 static od_guard *guard; /* NULL: off */
 static _Atomic od_check mode;
-static struct sigaction previous; /* who had the signal before */
 static atomic_flag stopping = ATOMIC_FLAG_INIT;
 static pthread_key_t stack_key; /* of a thread's alternate stack, to free it */
 static _Thread_local bool has_stack;
@@ -227,29 +226,15 @@ static bool worth_another_try(const siginfo_t *info)
     return missed.tries++ < TRIES;
 }
 
-static void on_fault(int number, siginfo_t *info, void *context)
+static bool on_fault(const siginfo_t *info, void *context)
 {
-    int error = errno;
     od_guarded tile;
-    if (od_guard_find(guard, (uintptr_t)info->si_addr, &tile)) {
-        fault f = interrupted(info, context, &tile);
-        missed.tries = 0;
-        report(&f, &tile);
-    } else if (!worth_another_try(info)) {
-        od_signal_pass_on(&previous, number, info, context);
-    }
-    errno = error;
-}
-
-/* The program may have set a handler since. */
-static void install(void)
-{
-    struct sigaction now, ours = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    if (sigaction(SIGSEGV, NULL, &now) || ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault))
-        return;
-    sigemptyset(&ours.sa_mask);
-    previous = now;
-    sigaction(SIGSEGV, &ours, NULL);
+    if (!od_guard_find(guard, (uintptr_t)info->si_addr, &tile))
+        return worth_another_try(info);
+    fault f = interrupted(info, context, &tile);
+    missed.tries = 0;
+    report(&f, &tile);
+    return true;
 }
 
 /* --- the handler's stack -------------------------------------------------------- */
@@ -306,7 +291,7 @@ void od_check_update(const od_directory *directory)
         return;
     if (!has_stack)
         give_stack();
-    install();
+    od_signals_take(SIGSEGV, on_fault);
     if (od_guard_update(guard, directory))
         od_log(OD_LOG_WARNING, "check", "the system cannot protect so many tiles one by one: some are not checked");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Signals that end the process, and one that asks. See interrupt.h. The handler only wakes a thread: to write figures
- * is nothing for a signal handler. A second signal that ends the process does not wait for it. The same thread ends the
- * process when the program's threads have ended one by one.
+ * Signals that end the process, and one that asks. See interrupt.h. The handler wakes a thread, since to write figures
+ * is nothing for a signal handler, and waits: for the program nothing comes after the signal. A second signal that ends
+ * the process does not wait. The same thread ends the process when the program's threads have ended one by one.
  */
 #define _GNU_SOURCE
 #include "omp_ext/process/interrupt.h"
@@ -30,6 +30,7 @@ static struct {
     sem_t arrived;
     atomic_int signal;
     atomic_bool asked; /* SIGUSR1 */
+    atomic_bool under_way; /* the report */
     void (*report)(int signal);
     void (*show)(bool internals);
     pid_t process; /* that has a thread to wake: a forked child has none */
@@ -47,14 +48,33 @@ static void end_by(int signal)
     raise(signal);
 }
 
+/* What the report still wants may be held by what the signal has interrupted: that goes on then. Whatever it meets of
+ * ours waits for the end. */
+static void await_end(void)
+{
+    enum { NAP_NS = 5 * 1000 * 1000, SOON_NS = 300 * 1000 * 1000 };
+    const uint64_t now = od_clock_ns(), soon = now + SOON_NS, late = now + OD_REPORT_S * OD_NS_PER_S;
+    while (od_clock_ns() < (atomic_load(&interrupt.under_way) ? late : soon))
+        od_thread_nap(NAP_NS);
+}
+
+/* Several threads may write to one that does not read any more. */
 static void note(int signal)
 {
     int saved = errno, none = 0;
-    if (getpid() == interrupt.process && atomic_compare_exchange_strong(&interrupt.signal, &none, signal))
+    bool first = getpid() == interrupt.process && atomic_compare_exchange_strong(&interrupt.signal, &none, signal);
+    if (first)
         sem_post(&interrupt.arrived);
+    if (first || (signal == SIGPIPE && none == SIGPIPE))
+        await_end();
     else
         end_by(signal);
     errno = saved;
+}
+
+void od_interrupt_is_under_way(void)
+{
+    atomic_store(&interrupt.under_way, true);
 }
 
 static void ask(int signal)
@@ -103,7 +123,7 @@ static void *wait_for_signal(void *arg)
 /* Unless the program has a handler of its own, or, for `even_ignored` = false, ignores the signal. */
 static void handle(int signal, void (*handler)(int signal), bool even_ignored)
 {
-    struct sigaction old, ours = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    struct sigaction old, ours = {.sa_handler = handler, .sa_flags = SA_RESTART | SA_NODEFER};
     sigemptyset(&ours.sa_mask);
     if (od_sigaction(signal, NULL, &old) || (old.sa_flags & SA_SIGINFO))
         return;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-enum { OD_ASK_AGAIN_S = 10 };
+enum { OD_ASK_AGAIN_S = 10, OD_REPORT_S = 10 };
 
 /* From now on SIGUSR1 does not end the process: it is answered, if only that nothing has been scheduled yet. */
 void od_interrupt_load(void);
@@ -17,5 +17,8 @@ void od_interrupt_load(void);
  * usual), and `show` at each SIGUSR1, after which the program continues; with `internals` where the last one is no
  * longer ago than OD_ASK_AGAIN_S. Signals that the program handles or ignores are left to it. */
 void od_interrupt_start(void (*report)(int signal), void (*show)(bool internals));
+/* By `report`: it wants nothing more that another thread may have. Until it returns, or for OD_REPORT_S, the thread
+ * that got the signal goes no further. */
+void od_interrupt_is_under_way(void);
 
 #endif

@@ -25,6 +25,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static atomic_bool figures_are_given;
+
 static bool is_idle(const void *arg)
 {
     (void)arg;
@@ -126,6 +128,7 @@ static void stop(int status)
     od_transfer_queues_halt(od_runtime.transfers);
     od_run run = od_runtime_run();
     od_services_stop(&run);
+    atomic_store(&figures_are_given, true);
     say_who_ran_tasks();
     if (od_own_jobs) { /* libomp cannot be ended from a thread unknown to it while a team is active */
         fflush(NULL);
@@ -213,16 +216,35 @@ void od_runtime_show_state(bool internals)
     od_lock_give(&od_runtime.lock);
 }
 
+/* They are being written, and a file that is cut is of no use. */
+static void await_figures(void)
+{
+    enum { NAP_NS = 5 * 1000 * 1000 };
+    uint64_t limit_ns = od_clock_ns() + OD_REPORT_S * OD_NS_PER_S;
+    while (!atomic_load(&figures_are_given) && od_clock_ns() < limit_ns)
+        od_thread_nap(NAP_NS);
+}
+
+/* The lock is kept: constructs that the program's threads meet wait for the end of the process. Not one may be carried
+ * out without us, on what the host has of data that are on devices. */
 void od_runtime_report_interrupted(int signal)
 {
-    if (atomic_exchange(&od_process_self.activity, OD_ENDED) != OD_ON) /* it is ending anyhow, and gives its figures */
+    if (atomic_load(&od_process_self.activity) != OD_ON && !od_runtime_ended())
         return;
     od_progress_end();
-    if (!lock_for_signal()) {
+    bool locked = lock_for_signal();
+    if (od_runtime_ended()) { /* the process ends on its own, since when does not matter */
+        if (locked)
+            od_lock_give(&od_runtime.lock);
+        await_figures();
+        return;
+    }
+    if (!locked) {
         od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): no statistics, the scheduler did not respond",
                strsignal(signal));
         return;
     }
+    od_interrupt_is_under_way();
     od_log(OD_LOG_WARNING, "runtime", "interrupted (%s): statistics so far", strsignal(signal));
     od_transfer_queues_halt(od_runtime.transfers);
     od_run run = od_runtime_run();

@@ -274,6 +274,7 @@ static void say_not_executable(const char *name)
 /* Says why not where the program cannot run under ompdarts. */
 static bool accept_program(const char *name, const run_request *request, char path[PATH_MAX])
 {
+    char pid[16];
     if (!find_program(name, path)) {
         say_not_executable(name);
         return false;
@@ -285,8 +286,10 @@ static bool accept_program(const char *name, const run_request *request, char pa
     }
     /* SIGUSR1 asks what is being done, and may come before the library is there to answer. A script may have a trap
      * for it, which shells do not set for signals that they find ignored. */
-    if (kind == OD_PROGRAM_OFFLOADS)
-        signal(SIGUSR1, SIG_IGN);
+    if (kind == OD_PROGRAM_OFFLOADS && signal(SIGUSR1, SIG_IGN) == SIG_DFL) {
+        snprintf(pid, sizeof pid, "%d", (int)getpid());
+        setenv(OD_IGNORES_SIGUSR1, pid, 1);
+    }
     return is_worth_starting(name, kind, request);
 }
 

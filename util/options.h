@@ -119,6 +119,9 @@ const char *od_environment(const char *name);
  * unset there, too. */
 const char *od_environment_trusted(const char *name);
 
+/* `ompdarts run` to the library: the process that ignores SIGUSR1 since nobody is there yet to answer it. */
+#define OD_IGNORES_SIGUSR1 "_OMPDARTS_IGNORES_SIGUSR1"
+
 /* Sets environment variable `name` of this process to `value` where the user has not set it. */
 void od_environment_default(const char *name, const char *value);
 

@@ -11,6 +11,7 @@
 #include "omp_ext/process/signals.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/options.h"
 #include "util/thread.h"
 
 #include <errno.h>
@@ -62,7 +63,8 @@ static void await_end(void)
 static void note(int signal)
 {
     int saved = errno, none = 0;
-    bool first = getpid() == interrupt.process && atomic_compare_exchange_strong(&interrupt.signal, &none, signal);
+    bool first = interrupt.report && getpid() == interrupt.process &&
+                 atomic_compare_exchange_strong(&interrupt.signal, &none, signal);
     if (first)
         sem_post(&interrupt.arrived);
     if (first || (signal == SIGPIPE && none == SIGPIPE))
@@ -120,31 +122,43 @@ static void *wait_for_signal(void *arg)
     return NULL;
 }
 
-/* Unless the program has a handler of its own, or, for `even_ignored` = false, ignores the signal. */
-static void handle(int signal, void (*handler)(int signal), bool even_ignored)
+static bool is_default(int signal)
 {
-    struct sigaction old, ours = {.sa_handler = handler, .sa_flags = SA_RESTART | SA_NODEFER};
-    sigemptyset(&ours.sa_mask);
-    if (od_sigaction(signal, NULL, &old) || (old.sa_flags & SA_SIGINFO))
-        return;
-    if (old.sa_handler == SIG_DFL || (even_ignored && old.sa_handler == SIG_IGN))
-        od_sigaction(signal, &ours, NULL);
+    struct sigaction now;
+    return !od_sigaction(signal, NULL, &now) && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL;
 }
 
-void od_interrupt_load(void)
+static void handle(int signal, void (*handler)(int signal))
 {
-    handle(SIGUSR1, ask, true); /* `ompdarts run` ignores it until here */
+    struct sigaction ours = {.sa_handler = handler, .sa_flags = SA_RESTART | SA_NODEFER};
+    sigemptyset(&ours.sa_mask);
+    od_sigaction(signal, &ours, NULL);
+}
+
+/* In one step: one that comes in between must not end the process. */
+void od_interrupt_load(bool answers)
+{
+    const char *by = od_environment(OD_IGNORES_SIGUSR1);
+    bool ignored = by && atoi(by) == (int)getpid();
+    if (answers && (ignored || is_default(SIGUSR1)))
+        handle(SIGUSR1, ask);
+    else if (ignored)
+        handle(SIGUSR1, SIG_DFL);
+    unsetenv(OD_IGNORES_SIGUSR1);
 }
 
 void od_interrupt_start(void (*report)(int signal), void (*show)(bool internals))
 {
     interrupt.report = report;
     interrupt.show = show;
+    atomic_store(&interrupt.signal, 0);
+    atomic_store(&interrupt.asked, false);
     if (sem_init(&interrupt.arrived, 0, 0) || od_thread_start(NULL, "od-interrupt", wait_for_signal, NULL)) {
         od_log(OD_LOG_WARNING, "runtime", "an interrupted run will print no statistics: out of threads");
         return;
     }
     interrupt.process = getpid();
     for (size_t i = 0; report && i < sizeof endings / sizeof *endings; i++)
-        handle(endings[i], note, false);
+        if (is_default(endings[i]))
+            handle(endings[i], note);
 }

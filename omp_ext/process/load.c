@@ -113,7 +113,6 @@ static void configure(void)
         mend_thread_table();
         od_environment_default("OMPTARGET_QUERY_COUNT_MAX", "1000000000");
         od_environment_default("OMPTARGET_QUERY_COUNT_THRESHOLD", "1000000000");
-        od_interrupt_load();
         od_process_self.start = od_runtime_start;
         od_process_self.revive = od_runtime_revive;
         od_detach_at_thread_end(od_runtime_synchronise);
@@ -132,6 +131,7 @@ static void load_next(void)
         configure();
     else if (missing)
         od_log(OD_LOG_WARNING, "runtime", "the OpenMP runtime has no %s: ompdarts is off", missing);
+    od_interrupt_load(!od_runtime_is_idle());
 }
 
 static void forward_where_idle(void)
@@ -145,7 +145,9 @@ __attribute__((constructor)) void od_runtime_load(void)
 {
     static pthread_once_t next = PTHREAD_ONCE_INIT;
     pthread_once(&next, load_next);
-    if (!loaded && od_real_resolve_opened())
+    if (!loaded && od_real_resolve_opened()) {
         configure();
+        od_interrupt_load(!od_runtime_is_idle());
+    }
     forward_where_idle();
 }

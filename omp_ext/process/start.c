@@ -419,6 +419,7 @@ static void go_on(void)
     if (!start_threads())
         od_fatal("the threads of the scheduler could not be started after a fork");
     od_services_revive(&run);
+    od_interrupt_start(NULL, od_runtime_show_state); /* the parent gives the figures */
     atomic_store_explicit(&od_process_self.activity, OD_ON, memory_order_release);
 }
 

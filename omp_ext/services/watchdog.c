@@ -13,10 +13,11 @@
 
 static double retry_s;
 static atomic_int waiting; /* threads, in libomp */
+static _Thread_local int noted __attribute__((tls_model("initial-exec"))); /* so often the calling one is counted */
 
+/* The watchdog may be started in the middle of a wait. */
 void od_watchdog_note_wait(bool begins)
 {
-    static _Thread_local unsigned noted; /* the watchdog may be started in the middle of a wait */
     if (begins && retry_s > 0) {
         noted++;
         atomic_fetch_add_explicit(&waiting, 1, memory_order_relaxed);
@@ -113,4 +114,11 @@ static void start(const od_run *run)
         od_log(OD_LOG_WARNING, "runtime", "the watchdog could not be started: out of threads");
 }
 
-const od_service od_watchdog_service = {.start = start, .revive = start};
+/* Of the parent's threads only the one that has forked is there. */
+static void revive(const od_run *run)
+{
+    atomic_store(&waiting, noted);
+    start(run);
+}
+
+const od_service od_watchdog_service = {.start = start, .revive = revive};

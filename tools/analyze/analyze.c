@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char usage[] =
     "Usage: ompdarts analyze FILE [OPTIONS]\n"
@@ -52,6 +53,8 @@ static const char usage[] =
 typedef struct request {
     const char *file, *workload, *generate;
     const char *write, *json, *svg, *lp, *sched; /* NULL: not asked for */
+    const char *recorded; /* the file with the run, or NULL */
+    char path[32];
 } request;
 
 enum { WORKLOAD = 256, GENERATE, MODEL, BOUND, RULE, WRITE, JSON, SVG, LP, SCHED, DEVICES, PLATFORM };
@@ -170,6 +173,27 @@ static int parse(int argc, char **argv, request *r, analyze_study *study)
 
 /* --- the graph ------------------------------------------------------------------------------ */
 
+/* What cannot be read twice, such as a pipe, is kept in a file without a name; its path, else `name`. NULL: an error. */
+static const char *reopenable(const char *name, char *path, size_t size)
+{
+    struct stat about;
+    char bytes[1 << 14];
+    bool is_input = strcmp(name, "-") == 0;
+    if (!is_input && (stat(name, &about) || S_ISREG(about.st_mode)))
+        return name;
+    FILE *from = is_input ? stdin : fopen(name, "re"), *kept = from ? tmpfile() : NULL;
+    bool failed = !kept;
+    for (size_t n; !failed && (n = fread(bytes, 1, sizeof bytes, from)) > 0;)
+        failed = fwrite(bytes, 1, n, kept) != n;
+    failed = failed || ferror(from) || fflush(kept);
+    if (from && !is_input)
+        fclose(from);
+    if (failed)
+        return NULL;
+    snprintf(path, size, "/dev/fd/%d", fileno(kept)); /* open until the command ends, also for the simulator's process */
+    return path;
+}
+
 /* Whether the file is a recorded run, which has a reader of its own. */
 static bool is_recorded(const char *name)
 {
@@ -183,30 +207,30 @@ static bool is_recorded(const char *name)
     return strncmp(line, "ompdarts-graph", 14) == 0;
 }
 
-static od_status read_graph(const char *name, analyze_study *study, char *error, size_t size)
+static od_status read_graph(request *r, analyze_study *study, char *error, size_t size)
 {
-    od_dag *dag = &study->dag;
-    if (strcmp(name, "-") != 0 && is_recorded(name))
-        return analyze_read_recorded(name, dag, &study->machine.memory, error, size);
-    FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
-    if (!file) {
-        snprintf(error, size, "%s", strerror(errno));
-        return OD_EIO;
+    od_status status = OD_EIO;
+    const char *path = reopenable(r->file, r->path, sizeof r->path);
+    if (path && is_recorded(path)) {
+        r->recorded = path;
+        return analyze_read_recorded(path, &study->dag, &study->machine.memory, error, size);
     }
-    od_status status = od_dag_read(file, dag, error, size);
+    FILE *file = path ? fopen(path, "re") : NULL;
+    if (file)
+        status = od_dag_read(file, &study->dag, error, size);
     if (status == OD_EIO)
         snprintf(error, size, "%s", strerror(errno));
-    if (file != stdin)
+    if (file)
         fclose(file);
     return status;
 }
 
 /* The command's status; the message is printed. */
-static int load(const request *r, analyze_study *study)
+static int load(request *r, analyze_study *study)
 {
     char error[1024] = "";
     const char *what = r->file ? r->file : r->workload ? r->workload : r->generate;
-    od_status status = r->file       ? read_graph(r->file, study, error, sizeof error)
+    od_status status = r->file       ? read_graph(r, study, error, sizeof error)
                        : r->workload ? analyze_make_workload(r->workload, &study->dag, error, sizeof error)
                                      : od_dag_generate(r->generate, &study->dag, error, sizeof error);
     if (status)
@@ -233,17 +257,16 @@ static bool choose_policies(const request *r, analyze_machine *m)
 /* The command's status. */
 static int simulate(const request *r, analyze_study *study)
 {
-    bool recorded = r->file && is_recorded(r->file);
     if (!r->sched)
         return 0;
-    if (!recorded && !r->workload) {
+    if (!r->recorded && !r->workload) {
         od_tool_error("analyze: --sched: neither a recorded run nor a workload: what devices do with it is not known");
         return OD_EXIT_REFUSED;
     }
     if (!choose_policies(r, &study->machine))
         return OD_EXIT_REFUSED;
-    od_status status = analyze_simulate(&study->machine, recorded ? "--graph" : "--workload",
-                                        recorded ? r->file : r->workload, study->data_bytes);
+    od_status status = analyze_simulate(&study->machine, r->recorded ? "--graph" : "--workload",
+                                        r->recorded ? r->recorded : r->workload, study->data_bytes);
     return status ? OD_EXIT_REFUSED : 0;
 }
 
@@ -325,7 +348,7 @@ static bool bound_is_possible(const analyze_study *study)
     return false;
 }
 
-static int work(const request *r, analyze_study *study)
+static int work(request *r, analyze_study *study)
 {
     int status = load(r, study);
     od_status computed = status ? OD_OK : analyze_compute(study);

@@ -17,6 +17,7 @@
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +194,7 @@ void info_find_devices(info_devices *found)
         return;
     shared->host_devices = -1;
     fflush(stdout);
+    signal(SIGCHLD, SIG_DFL); /* whoever ignores it has no exit statuses */
     pid_t child = fork();
     if (child == 0) {
         probe(shared);

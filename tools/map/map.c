@@ -115,16 +115,37 @@ static bool parse(char **argv, request *r, int *status)
 
 /* --- the run ---------------------------------------------------------------------- */
 
-/* The terminal's interrupt is the program's; this command goes on, and prints what is known. */
-static int wait_for(pid_t child)
+static volatile sig_atomic_t child; /* 0: none */
+
+static void pass_on(int signal)
 {
-    int status;
-    struct sigaction before, ignored = {.sa_handler = SIG_IGN};
-    sigaction(SIGINT, &ignored, &before);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    if (child)
+        kill((pid_t)child, signal);
+}
+
+/* Signals are the program's, and this command goes on and prints what is known. The terminal's interrupt it gets from
+ * there, too. */
+static void leave_signals(void)
+{
+    static const int passed_on[] = {SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction forward = {.sa_handler = pass_on, .sa_flags = SA_RESTART}, ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &ignore, NULL);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        if (signal(passed_on[i], SIG_DFL) == SIG_IGN)
+            signal(passed_on[i], SIG_IGN);
+        else
+            sigaction(passed_on[i], &forward, NULL);
+}
+
+/* Its exit status. */
+static int await_child(void)
+{
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid((pid_t)child, &status, 0)) < 0 && errno == EINTR)
         ;
-    sigaction(SIGINT, &before, NULL);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    child = 0;
+    return ended < 0 ? OD_EXIT_FAILURE : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static int run(char **program, char *trace)
@@ -144,17 +165,20 @@ static int run(char **program, char *trace)
     memcpy(argv, own, sizeof own);
     memcpy(argv + n, program, count * sizeof *argv);
     fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
+    signal(SIGCHLD, SIG_DFL); /* whoever ignores it has no exit statuses */
+    pid_t forked = fork();
+    if (forked == 0) {
         execv(command, argv);
         _exit(OD_EXIT_FAILURE);
     }
     free(argv);
-    if (child < 0) {
+    if (forked < 0) {
         od_tool_error("map: %s", strerror(errno));
         return OD_EXIT_FAILURE;
     }
-    return wait_for(child);
+    child = forked;
+    leave_signals();
+    return await_child();
 }
 
 /* --- the account -------------------------------------------------------------------- */

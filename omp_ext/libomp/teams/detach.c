@@ -121,8 +121,7 @@ static od_parent *known_parent(void)
     return member ? &member->implicit : od_self.family.parent;
 }
 
-/* The task that runs on the calling thread; NULL: it has no children of ours. */
-static od_parent *parent_now(void)
+od_parent *od_parent_now(void)
 {
     od_parent *parent = known_parent();
     bool runs = parent && (od_self.family.parent ? od_parent_runs(parent) : !REAL(omp_in_explicit_task)());
@@ -134,7 +133,7 @@ static od_parent *parent_now(void)
 od_detached od_detached_join(bool programs)
 {
     od_member_begun();
-    od_parent *parent = parent_now();
+    od_parent *parent = od_parent_now();
     if (!parent)
         return (od_detached){0};
     od_team *team = parent->member->team;
@@ -152,7 +151,7 @@ od_detached od_detached_join(bool programs)
 bool od_detach_in_group(void)
 {
     const od_parent *parent = known_parent();
-    return parent && parent->group && parent_now();
+    return parent && parent->group && od_parent_now();
 }
 
 static bool has_children(const od_parent *parent)
@@ -163,14 +162,14 @@ static bool has_children(const od_parent *parent)
 bool od_detach_group_waits(void)
 {
     const od_parent *parent = known_parent();
-    return parent && parent->group && has_children(parent) && parent_now();
+    return parent && parent->group && has_children(parent) && od_parent_now();
 }
 
 /* Claimed tasks are libomp's to count. */
 bool od_detach_is_childless(void)
 {
     const od_parent *parent = known_parent();
-    return parent && !has_children(parent) && !od_offered_table.complete && parent_now();
+    return parent && !has_children(parent) && !od_offered_table.complete && od_parent_now();
 }
 
 static bool is_of_my_team(const od_parent *parent)
@@ -184,7 +183,7 @@ static bool is_of_my_team(const od_parent *parent)
 static bool may_run_here(const od_parent *creator)
 {
     const od_member *self = od_member_now();
-    return creator == known_parent() || (self && self->at_barriers && !od_self.family.parent);
+    return creator == od_parent_now() || (self && self->at_barriers && !od_self.family.parent);
 }
 
 /* Not on top of another report: libomp runs what is released on top of the task that has ended, and so on along a chain
@@ -239,7 +238,7 @@ static void await_orphans(od_ident *ident, od_member *member)
  * fulfil. */
 static bool expects_events(const od_member *member)
 {
-    const od_parent *parent = parent_now();
+    const od_parent *parent = od_parent_now();
     if (!parent) /* nobody counts them */
         return atomic_load(&od_events_expected) > 0;
     return atomic_load(&parent->children.events) || od_around_expects_events(member);
@@ -254,13 +253,13 @@ static bool is_in_implicit_task(void)
 od_parent *od_parent_awaits_program(void)
 {
     od_parent *parent = known_parent();
-    return parent && atomic_load(&parent->children.events) && parent_now() ? parent : NULL;
+    return parent && atomic_load(&parent->children.events) && od_parent_now() ? parent : NULL;
 }
 
 /* Where a kernel runs in the task of the program's that waits for it, its taskwait waits for that task's children. */
 static void await_children(od_ident *ident)
 {
-    od_parent *parent = parent_now();
+    od_parent *parent = od_parent_now();
     if (parent && (!od_self.kernels || od_detach_knows_region()))
         od_team_await(ident, parent->member, &parent->children, parent);
 }
@@ -272,7 +271,7 @@ static bool ours_have_left(const od_goal *goal)
 
 void od_detach_await_ours(od_ident *ident)
 {
-    od_parent *parent = parent_now();
+    od_parent *parent = od_parent_now();
     od_goal goal = {.reached = ours_have_left, .creator = parent, .children = parent ? &parent->children : NULL};
     if (parent && !od_self.kernels && !ours_have_left(&goal))
         od_team_wait(parent->member, ident, &goal);
@@ -292,7 +291,7 @@ bool od_detach_is_beside_events(void)
 
 void od_detach_await_group(od_ident *ident)
 {
-    od_parent *parent = parent_now();
+    od_parent *parent = od_parent_now();
     if (parent && parent->group && !od_self.kernels)
         od_team_await(ident, parent->member, &parent->group->children, parent);
 }
@@ -300,7 +299,7 @@ void od_detach_await_group(od_ident *ident)
 void od_detach_begin_group(void)
 {
     od_member_begun();
-    od_parent *parent = parent_now();
+    od_parent *parent = od_parent_now();
     if (!parent)
         return;
     od_taskgroup *group = od_alloc_zeroed(1, sizeof *group);
@@ -310,7 +309,7 @@ void od_detach_begin_group(void)
 
 void od_detach_end_group(void)
 {
-    od_parent *parent = parent_now();
+    od_parent *parent = od_parent_now();
     od_taskgroup *group = parent ? parent->group : NULL;
     if (!group)
         return;
@@ -354,7 +353,7 @@ static void *ending_task(od_ident *ident, int32_t gtid, size_t size, od_task_ent
 void od_detach_await_items(od_ident *ident, int32_t ndepends, od_depend *depends, int32_t n_noalias, od_depend *noalias)
 {
     atomic_bool reached = false;
-    od_parent *parent = parent_now();
+    od_parent *parent = od_parent_now();
     od_goal goal = {.reached = is_set, .creator = parent, .flag = &reached};
     if (!od_self.kernels && is_in_implicit_task())
         od_around_finish(ident, od_member_self);
@@ -434,8 +433,9 @@ void od_detach_task_begins(void)
 void od_detach_pass_on(void)
 {
     od_member *member = od_member_now();
-    const od_parent *creator = member && member->nthreads > 1 ? parent_now() : NULL;
-    while (member && (creator || member->nthreads == 1) && od_team_pass_on(member, creator))
+    const od_parent *creator = member ? od_parent_now() : NULL;
+    bool is_around_all = creator && creator == &member->implicit && member->nthreads == 1;
+    while (creator && (is_around_all ? od_team_pass_on_with_orphans : od_team_pass_on)(member, creator))
         continue;
 }
 
@@ -448,7 +448,7 @@ od_inside od_detach_go_inside(bool group)
         member = NULL;
     od_inside before = {member, member && atomic_load(&member->inside)};
     if (member)
-        od_member_go_inside(member, true);
+        od_member_go_inside(member, true, od_parent_now());
     return before;
 }
 
@@ -490,7 +490,7 @@ void od_detach_before_region(od_ident *ident)
 {
     od_member *member = od_member_self;
     begins_in_task = REAL(omp_in_explicit_task)();
-    if (od_self.kernels || !member || member->nthreads > 1)
+    if (od_self.kernels || !member || member->nthreads > 1 || od_thread_holds_locks())
         return;
     od_detach_pass_on();
     if (expects_events(member))

@@ -71,6 +71,8 @@ const void *od_detach_current_task(int32_t gtid);
 od_parent *od_parent_awaits_program(void);
 /* False where libomp has put another task on top of it, of which we know nothing: a later part of an untied one. */
 bool od_parent_runs(const od_parent *parent);
+/* The task that runs on the calling thread; NULL: it has no children of ours. */
+od_parent *od_parent_now(void);
 /* Waits for the children of the task that runs on the calling thread, for those of its innermost taskgroup, and until
  * what the items name is released. Libomp's wait follows. */
 void od_detach_await_children(od_ident *ident);
@@ -106,7 +108,7 @@ od_inside od_detach_go_inside(bool group);
 static inline void od_detach_come_out(const od_inside *before)
 {
     if (before->member)
-        od_member_go_inside(before->member, before->was);
+        od_member_go_inside(before->member, before->was, od_parent_now());
 }
 /* A taskyield of the program: completions that others have left are passed on. */
 void od_detach_pass_on(void);

@@ -74,7 +74,7 @@ od_parent *od_parent_begin(int32_t gtid)
                           .task = od_detach_current_task(gtid),
                           .elsewhere = od_member_is_elsewhere(member),
                           .was_inside = atomic_load(&member->inside)};
-    od_member_go_inside(member, false);
+    od_member_go_inside(member, false, NULL);
     return parent;
 }
 
@@ -89,5 +89,5 @@ void od_parent_end(od_parent *parent)
     while (!complete && !od_thread_holds_locks() && !od_detached_reporting && od_team_pass_on(member, parent))
         continue;
     if (was_inside)
-        od_member_go_inside(member, true);
+        od_member_go_inside(member, true, NULL);
 }

@@ -61,6 +61,7 @@ od_team *od_team_take(void)
     atomic_store_explicit(&team->orphaning, 0, memory_order_relaxed);
     atomic_store_explicit(&team->inside, 0, memory_order_relaxed);
     atomic_store_explicit(&team->nposted, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->nfree, 0, memory_order_relaxed);
     return team;
 }
 
@@ -119,10 +120,10 @@ void od_team_release(od_team *team, uint64_t arrivals, bool settles)
 {
     od_lock_take(&team->lock);
     bool goes_on = team->is_left_early || atomic_load(&team->cancelled) || !od_runtime_offloads() || od_runtime_ended();
-    team->is_settling = atomic_load(&team->unsettled) && !goes_on;
+    team->is_settling = settles && atomic_load(&team->unsettled) && !goes_on;
     if (settles)
         atomic_store(&team->unsettled, false);
-    if (settles && team->is_settling)
+    if (team->is_settling)
         atomic_store(&team->settles, arrivals);
     atomic_store_explicit(&team->released, arrivals, memory_order_release);
     wake_all(team);
@@ -228,6 +229,12 @@ static bool may_take(const od_member *member, const od_detached *task)
            ((creator == member || !creator->keeps) && task->creator->elsewhere == od_member_is_elsewhere(member));
 }
 
+/* Nobody but the creator's thread may take it. */
+static bool is_kept(const od_detached *task)
+{
+    return task->creator && task->creator->member->keeps;
+}
+
 static void push(od_team *team, od_detached task)
 {
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
@@ -240,7 +247,14 @@ static void push(od_team *team, od_detached task)
         team->posted = od_alloc_more(team->posted, team->capacity * sizeof *team->posted);
     }
     team->posted[team->first + n] = task;
+    atomic_fetch_add(&team->nfree, !is_kept(&task));
     atomic_store(&team->nposted, n + 1);
+}
+
+static void take_back(od_team *team, const od_detached *task)
+{
+    atomic_fetch_sub(&team->nposted, 1);
+    atomic_fetch_sub(&team->nfree, !is_kept(task));
 }
 
 /* Whoever has created it waits for it here, not in libomp; but for orphans libomp's waits may be. Threads that wait
@@ -265,7 +279,7 @@ bool od_team_post(od_member *creator, od_detached task)
     push(team, task);
     bool posted = somebody_looks(creator, &task); /* as in od_team_offer() */
     if (!posted)
-        atomic_fetch_sub(&team->nposted, 1);
+        take_back(team, &task);
     else
         od_member_wake(creator);
     if (posted && !keeps)
@@ -274,60 +288,59 @@ bool od_team_post(od_member *creator, od_detached task)
     return posted;
 }
 
-/* First it is seen there, then it looks: what is posted later is not left to it. */
-void od_member_go_inside(od_member *member, bool inside)
-{
-    if (atomic_load_explicit(&member->inside, memory_order_relaxed) != inside) { /* only its thread changes it */
-        atomic_store(&member->inside, inside);
-        atomic_fetch_add(&member->team->inside, inside ? 1u : -1u);
-    }
-    const od_parent *own = od_self.family.parent ? od_self.family.parent : &member->implicit;
-    while (inside && od_team_pass_on(member, member->nthreads > 1 ? own : NULL))
-        continue;
-}
-
 /* Who ceases to wait counts itself out before it looks for the last time: it sees the event, or is seen. */
 bool od_team_offer(od_team *team, void *event)
 {
     if (!atomic_load(&team->waiting))
         return false;
+    const od_detached task = {.event = event};
     od_lock_take(&team->lock);
-    push(team, (od_detached){.event = event});
+    push(team, task);
     bool taken = atomic_load(&team->waiting) > 0;
     if (taken)
         wake_one(team);
     else
-        atomic_fetch_sub(&team->nposted, 1);
+        take_back(team, &task);
     od_lock_give(&team->lock);
     return taken;
 }
 
 enum { AT_ONCE = 16 };
 
-static bool is_of(const od_member *member, const od_parent *creator, const od_detached *task)
+/* Which completions. */
+typedef struct whose {
+    const od_parent *creator; /* children of this task; NULL: any */
+    bool or_orphans;          /* or of a task that has ended */
+} whose;
+
+/* Under the team's lock. */
+static bool is_of(const od_member *member, whose of, const od_detached *task)
 {
-    return may_take(member, task) && (!creator || task->creator == creator);
+    bool is_orphan = of.or_orphans && task->creator && task->creator->has_ended;
+    return may_take(member, task) && (!of.creator || task->creator == of.creator || is_orphan);
 }
 
-/* Takes out the first ones, `most` of them, that the member may pass on, of that creator or (NULL) of all; others are
- * notified of the rest. */
-static unsigned take_posted(const od_member *member, const od_parent *creator, od_detached *taken, unsigned most)
+/* Takes out the first ones, `most` of them, that the member may pass on; others are notified of the rest. */
+static unsigned take_posted(const od_member *member, whose of, od_detached *taken, unsigned most)
 {
     od_team *team = member->team;
-    unsigned ntaken = 0, kept = 0, i = 0;
+    unsigned ntaken = 0, nfree = 0, kept = 0, i = 0;
     od_lock_take(&team->lock);
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
     od_detached *posted = team->posted + team->first;
     for (; i < n && ntaken < most; i++)
-        if (is_of(member, creator, &posted[i]))
+        if (is_of(member, of, &posted[i])) {
+            nfree += !is_kept(&posted[i]);
             taken[ntaken++] = posted[i];
-        else
+        } else {
             kept++;
+        }
     for (unsigned from = i, to = i; kept && ntaken && from-- > 0;) /* before the rest */
-        if (!is_of(member, creator, &posted[from]))
+        if (!is_of(member, of, &posted[from]))
             posted[--to] = posted[from];
     unsigned left = n - ntaken;
     team->first = left ? team->first + ntaken : 0;
+    atomic_fetch_sub(&team->nfree, nfree);
     atomic_store_explicit(&team->nposted, left, memory_order_release);
     if (ntaken && left)
         wake_one(team);
@@ -335,24 +348,46 @@ static unsigned take_posted(const od_member *member, const od_parent *creator, o
     return ntaken;
 }
 
-bool od_team_pass_on(od_member *member, const od_parent *creator)
+static bool pass_on(od_member *member, whose of)
 {
     od_detached taken[AT_ONCE];
     if (!atomic_load(&member->team->nposted))
         return false;
-    unsigned n = take_posted(member, creator, taken, AT_ONCE);
+    unsigned n = take_posted(member, of, taken, AT_ONCE);
     for (unsigned i = 0; i < n; i++)
         od_detached_report(taken[i]);
     return n > 0;
 }
 
+bool od_team_pass_on(od_member *member, const od_parent *creator)
+{
+    return pass_on(member, (whose){.creator = creator});
+}
+
+bool od_team_pass_on_with_orphans(od_member *member, const od_parent *creator)
+{
+    return pass_on(member, (whose){.creator = creator, .or_orphans = true});
+}
+
 bool od_team_pass_on_one(od_member *member, const od_parent *creator)
 {
     od_detached taken;
-    if (!atomic_load(&member->team->nposted) || !take_posted(member, creator, &taken, 1))
+    if (!atomic_load(&member->team->nposted) || !take_posted(member, (whose){.creator = creator}, &taken, 1))
         return false;
     od_detached_report(taken);
     return true;
+}
+
+/* First it is seen there, then it looks: what is posted later is not left to it. */
+void od_member_go_inside(od_member *member, bool inside, const od_parent *own)
+{
+    static const od_parent nobody;
+    if (atomic_load_explicit(&member->inside, memory_order_relaxed) != inside) { /* only its thread changes it */
+        atomic_store(&member->inside, inside);
+        atomic_fetch_add(&member->team->inside, inside ? 1u : -1u);
+    }
+    while (inside && od_team_pass_on_with_orphans(member, own ? own : &nobody))
+        continue;
 }
 
 static bool has_posted_for(const od_member *member, const od_parent *creator)
@@ -360,7 +395,7 @@ static bool has_posted_for(const od_member *member, const od_parent *creator)
     const od_team *team = member->team;
     unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
     for (unsigned i = 0; i < n; i++)
-        if (is_of(member, creator, &team->posted[team->first + i]))
+        if (is_of(member, (whose){.creator = creator}, &team->posted[team->first + i]))
             return true;
     return false;
 }
@@ -401,7 +436,7 @@ static bool run_tasks(od_member *member, od_ident *ident, int32_t gtid, const od
     if (nthreads == 1 || !atomic_load_explicit(&team->has_tasks, memory_order_acquire))
         return false;
     end_waiting(member, goal);
-    od_look look = {.ident = ident, .most = looks, .stop = goal->creator ? NULL : &team->nposted};
+    od_look look = {.ident = ident, .most = looks, .stop = goal->creator ? NULL : member->keeps ? &team->nposted : &team->nfree};
     if (everything)
         od_look_for_any(&look, gtid);
     else
@@ -557,6 +592,7 @@ void od_team_abandon_all(void)
     for (; team; team = team->next) {
         od_lock_take(&team->lock);
         unsigned n = atomic_exchange(&team->nposted, 0);
+        atomic_store(&team->nfree, 0);
         od_detached *posted = team->posted;
         unsigned first = team->first;
         team->posted = NULL;

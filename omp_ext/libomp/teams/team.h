@@ -78,6 +78,7 @@ typedef struct od_team {
     atomic_uint inside;        /* threads that wait in libomp at the end of a taskgroup */
     atomic_uint orphaning;     /* explicit tasks that have ended before children that are counted */
     atomic_uint nposted;
+    atomic_uint nfree; /* of these: not only their creator's thread may pass them on */
     od_lock lock;         /* protects what follows */
     od_detached *posted;  /* malloc'ed: a queue, */
     unsigned first, capacity; /* its first one, of `nposted` */
@@ -171,7 +172,9 @@ bool od_team_offer(od_team *team, void *event);
 bool od_member_is_elsewhere(const od_member *member);
 /* The calling thread passes on what is posted for it, of that creator or (NULL) of all. False: nothing was. */
 bool od_team_pass_on(od_member *member, const od_parent *creator);
-/* Likewise one. */
+/* Likewise of that creator or of a task that has ended. */
+bool od_team_pass_on_with_orphans(od_member *member, const od_parent *creator);
+/* Likewise one, of that creator. */
 bool od_team_pass_on_one(od_member *member, const od_parent *creator);
 /* A thread of the team has given libomp a task. */
 void od_team_note_task(od_team *team);
@@ -190,8 +193,8 @@ static inline bool od_children_are_complete(const od_children *children)
     return !atomic_load_explicit(&children->pending, memory_order_acquire) &&
            !atomic_load_explicit(&children->events, memory_order_acquire);
 }
-/* The member's thread is about to wait in libomp, or has. */
-void od_member_go_inside(od_member *member, bool inside);
+/* The member's thread is about to wait in libomp, or has. `own`: the task that runs there, or NULL. */
+void od_member_go_inside(od_member *member, bool inside, const od_parent *own);
 /* Until all who have notified the member are out of the team's lock. */
 void od_team_quiesce(od_team *team);
 

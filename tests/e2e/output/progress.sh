@@ -69,6 +69,17 @@ while program.poll() is None:
     time.sleep(.002)
 sys.exit(program.returncode)
 CODE
+# Where the library is off, and where the caller ignores it, the signal does what it would do without us.
+for given in DFL IGN; do
+    python3 - "$E2E_COMMAND" "$E2E_PROGRAMS/wait" $given <<'CODE' || fail "SIGUSR1, the library is off: not SIG_$given, as the program's caller has it"
+import signal, subprocess, sys
+signal.signal(signal.SIGUSR1, getattr(signal, "SIG_" + sys.argv[3]))
+state = "import os; os.kill(os.getpid(), 10)"
+sys.exit(subprocess.run([sys.argv[1], "run", "--stats=0", "--disable", sys.argv[2], "usr1"], stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL, restore_signals=False).returncode != (-10 if sys.argv[3] == "DFL" else 0))
+CODE
+done
+
 env LD_PRELOAD="$preload" OMPDARTS_STATS=summary OMPDARTS_LOG=info "${long[@]}" >"$work/out" 2>"$work/err" &
 program=$!
 answers() { grep -c 'tasks done, [0-9]* ready or running' "$work/err"; }

@@ -5,6 +5,7 @@
 
 #include "util/container/list.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ typedef struct od_background {
     void (*run)(struct od_background *job);
     /* Under the lock, when it has run; false: it has not, or its result is obsolete. The job is the owner's again. */
     void (*done)(struct od_background *job, bool carried_out);
+    atomic_bool hurry; /* another job waits until it has run: one that may end sooner does */
     double seconds; /* that it took in the background, so that the next is started early enough; 0: it ran at once */
 
     od_node link;               /* the engine's */

@@ -13,7 +13,7 @@ struct od_planner {
     od_lock *lock;
     pthread_cond_t wake;
     void (*done)(od_background *job);
-    od_background *first, **last;
+    od_background *running, *first, **last;
     bool started;
 };
 
@@ -28,10 +28,15 @@ static void *plan(void *arg)
         planner->first = job->next;
         if (!planner->first)
             planner->last = &planner->first;
+        planner->running = job;
         od_lock_give(planner->lock);
         uint64_t start_ns = od_clock_ns();
         job->run(job);
-        job->seconds = (double)(od_clock_ns() - start_ns) * 1e-9;
+        double seconds = (double)(od_clock_ns() - start_ns) * 1e-9;
+        od_lock_take(planner->lock);
+        planner->running = NULL;
+        od_lock_give(planner->lock);
+        job->seconds = seconds;
         planner->done(job);
         od_lock_take(planner->lock);
     }
@@ -60,6 +65,10 @@ bool od_planner_submit(od_planner *planner, od_background *job)
     planner->started = planner->started || od_thread_start(NULL, "od-planner", plan, planner) == OD_OK;
     if (!planner->started)
         return false;
+    if (planner->running)
+        atomic_store(&planner->running->hurry, true);
+    for (od_background *before = planner->first; before; before = before->next)
+        atomic_store(&before->hurry, true);
     job->next = NULL;
     *planner->last = job;
     planner->last = &job->next;

@@ -5,7 +5,9 @@
 #include "sched/auto/sets.h"
 #include "sched/phase/active.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { ALL = OD_MAX_DEVICES, SLOW = 4000 }; /* tasks that slow policies can plan for */
 
@@ -85,6 +87,15 @@ void od_candidate_name(od_candidate *c)
     name_active(s, active, sizeof active);
     snprintf(c->name, sizeof c->name, "%s+%s, buffer %u%s%s%s", c->policy, s->evict->name, s->buffer, ahead, active,
              cpus);
+}
+
+/* Its name is no sign: a long one is cut off. */
+bool od_candidate_is_same(const od_candidate *a, const od_candidate *b)
+{
+    const od_settings *x = &a->settings, *y = &b->settings;
+    return strcmp(a->policy, b->policy) == 0 && x->evict == y->evict && x->buffer == y->buffer &&
+           fabs(x->lookahead - y->lookahead) <= 0.001 * fabs(x->lookahead) && x->active == y->active &&
+           x->devices == y->devices && x->devices_only == y->devices_only;
 }
 
 static bool is_another(const char *policy, const od_work *work)

@@ -26,6 +26,8 @@ typedef struct od_work {
     bool depends;  /* some tasks wait for others */
 } od_work;
 
+/* The same settings. */
+bool od_candidate_is_same(const od_candidate *a, const od_candidate *b);
 /* Sets its name. */
 void od_candidate_name(od_candidate *candidate);
 /* What may be worth a try, the most promising first, at most so many; returns how many there are. */

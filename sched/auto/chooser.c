@@ -194,7 +194,7 @@ static void end_choice(od_background *job, bool carried_out)
 static void run_choice(od_background *job)
 {
     struct choice *choice = od_container_of(job, struct choice, job);
-    od_trial_run(choice->trial, choice->most_ns);
+    od_trial_run(choice->trial, choice->most_ns, &job->hurry);
 }
 
 static struct choice *make_choice(struct chooser *c, uint64_t tasks, double allowed)
@@ -245,17 +245,27 @@ static bool is_due_again(const struct chooser *c, uint64_t known)
            od_iteration_is_open(it);
 }
 
+/* What was best with a device that is lost need not be. */
+static void forget_iterations(struct chooser *c)
+{
+    c->iterations.count = 0;
+    c->batch.iteration = NULL;
+    c->again = true;
+}
+
 /* There is enough for a choice, and a reason. */
 static bool is_due(struct chooser *c, const od_engine_stats *stats, uint64_t now_ns)
 {
     uint64_t known = stats->waiting + stats->unfinished;
+    if (od_engine_lost(c->e) != c->lost)
+        forget_iterations(c);
     if (!c->batch.looked)
         return false;
     if (c->batch.iteration)
         return known >= FEWEST_TASKS && known <= MOST_TASKS && is_due_again(c, known);
     if (known < c->known / 4)
         c->known = known; /* another batch may come */
-    c->again |= was_wrong(c, stats->tasks, now_ns) || od_engine_lost(c->e) != c->lost;
+    c->again |= was_wrong(c, stats->tasks, now_ns);
     uint64_t fewest = od_engine_is_awaited(c->e) ? FEWEST_AWAITED : FEWEST_TASKS;
     return known >= fewest && known <= MOST_TASKS && (c->again || known >= 2 * c->known);
 }
@@ -296,7 +306,7 @@ static void recognise(struct chooser *c, const od_pattern *pattern)
         return;
     c->next = it->proposed && it->seconds > 0 ? it->next : it->best;
     c->batch.settings = c->next;
-    if (strcmp(c->next.name, c->current.name) != 0)
+    if (!od_candidate_is_same(&c->next, &c->current))
         adopt(c);
     c->batch.changed = c->pending;
 }

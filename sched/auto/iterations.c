@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-static bool is_same(const od_candidate *a, const od_candidate *b)
-{
-    return strcmp(a->name, b->name) == 0;
-}
 
 od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern)
 {
@@ -33,7 +29,7 @@ static void begin(od_iterations *all, const od_pattern *pattern, const od_candid
 static void refute(od_iteration *it)
 {
     it->proposed = false;
-    memcpy(it->refuted[it->nrefuted++], it->next.name, sizeof it->next.name);
+    it->refuted[it->nrefuted++] = it->next;
 }
 
 /* What was expected to be faster has been tried. */
@@ -61,9 +57,9 @@ void od_iterations_end(od_iterations *all, const od_pattern *pattern, const od_c
     }
     if (seconds <= 0)
         return;
-    if (is_same(used, &it->best))
+    if (od_candidate_is_same(used, &it->best))
         it->seconds = seconds;
-    else if (it->proposed && it->seconds > 0 && is_same(used, &it->next))
+    else if (it->proposed && it->seconds > 0 && od_candidate_is_same(used, &it->next))
         judge(it, seconds);
 }
 
@@ -75,9 +71,9 @@ bool od_iteration_is_open(const od_iteration *it)
 bool od_iteration_may_try(const od_iteration *it, const od_candidate *candidate)
 {
     for (unsigned i = 0; i < it->nrefuted; i++)
-        if (strcmp(it->refuted[i], candidate->name) == 0)
+        if (od_candidate_is_same(&it->refuted[i], candidate))
             return false;
-    return !is_same(candidate, &it->best);
+    return !od_candidate_is_same(candidate, &it->best);
 }
 
 void od_iteration_propose(od_iteration *it, const od_candidate *candidate)

@@ -22,7 +22,7 @@ typedef struct od_iteration {
     od_candidate next; /* expected to be faster */
     bool proposed;     /* there is a next one */
     unsigned nrefuted; /* that were not faster */
-    char refuted[OD_ITERATIONS_REFUTED][sizeof((od_candidate *)0)->name];
+    od_candidate refuted[OD_ITERATIONS_REFUTED];
 } od_iteration;
 
 typedef struct od_iterations {

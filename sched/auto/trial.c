@@ -14,7 +14,7 @@
 static bool is_over(void *trial)
 {
     od_trial *t = trial;
-    t->over = t->over || od_engine_processor_ns(t->engine, true) >= t->end_ns;
+    t->over = t->over || atomic_load(t->hurry) || od_engine_processor_ns(t->engine, true) >= t->end_ns;
     return t->over;
 }
 
@@ -60,7 +60,7 @@ static double least(const od_trial *t)
 static bool was_tried(const od_trial *t, const od_candidate *candidate)
 {
     for (unsigned i = 0; i < t->ntried; i++)
-        if (strcmp(t->tried[i].candidate.name, candidate->name) == 0)
+        if (od_candidate_is_same(&t->tried[i].candidate, candidate))
             return true;
     return false;
 }
@@ -156,10 +156,11 @@ static void try_all(od_trial *t)
     search(t);
 }
 
-void od_trial_run(od_trial *t, uint64_t most_ns)
+void od_trial_run(od_trial *t, uint64_t most_ns, const atomic_bool *hurry)
 {
     uint64_t begun_ns = od_engine_processor_ns(t->engine, true);
     int32_t *levels = od_play_levels(&t->copy.problem); /* once for all plays; NULL: each works them out */
+    t->hurry = hurry;
     t->end_ns = most_ns < UINT64_MAX - begun_ns ? begun_ns + most_ns : UINT64_MAX;
     t->copy.problem.priority = levels;
     t->copy.problem.findings = &t->findings;

@@ -7,7 +7,7 @@
 
 static uint64_t bits_below(unsigned k)
 {
-    return k < OD_MAX_DEVICES ? OD_BIT(k) - 1 : UINT64_MAX;
+    return OD_BIT(k) - 1;
 }
 
 /* Active devices by name; 0: so many. */
@@ -98,6 +98,8 @@ static void adopt(od_background *job, bool carried_out)
     free(choice);
 }
 
+enum { FEW = 4000 }; /* tasks: an estimate for fewer takes some milliseconds */
+
 bool od_engine_choose_active(od_engine *e)
 {
     struct choice *choice = od_active_is_due(&e->active, e->known) ? od_malloc(sizeof *choice) : NULL;
@@ -105,7 +107,9 @@ bool od_engine_choose_active(od_engine *e)
         choice->job = (od_background){.run = find, .done = adopt};
         choice->e = e;
         choice->estimate.findings = e->known->taken.count || e->stats.tasks ? NULL : e->config.findings;
-        od_engine_background(e, &choice->job, e->config.policy->places_at_arrival ? 0 : e->known->open.count);
+        /* Tasks that are placed as they arrive cannot wait for the first one. */
+        bool at_once = e->config.policy->places_at_arrival && e->active.first && e->known->open.count < FEW;
+        od_engine_background(e, &choice->job, at_once ? 0 : e->known->open.count);
     } else {
         free(choice);
     }

@@ -97,7 +97,9 @@ static void use(od_engine *e, const od_settings *s, void *state)
     e->room = od_buffer_room(&e->config) > e->room ? od_buffer_room(&e->config) : e->room;
     e->policy_state = state;
     uint64_t before = od_engine_active_set(e);
+    bool begun = e->active.begun; /* tasks wait for the first estimate alone */
     od_active_init(&e->active, &e->env, s->active, s->policy.ops->chooses_active);
+    e->active.begun = begun;
     e->active.set = s->devices;
     od_engine_emit_active(e, before);
 }

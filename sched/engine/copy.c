@@ -90,8 +90,10 @@ static double host_seconds_of(const struct copier *c, const od_known_task *known
 {
     const od_task *t = known->task;
     double seconds = t ? t->host_seconds : od_durations_host(&c->e->known->durations, known->kind);
-    if (!c->e->config.cpus || seconds < 0)
+    bool given = t && known->taken && t->place == OD_HOST; /* whoever may run it else, it runs there */
+    if (!c->e->config.cpus || (seconds < 0 && !given))
         return -1;
+    seconds = fmax(seconds, 0);
     seconds = od_host_seconds(seconds, known->seconds);
     if (t && t->state == OD_TASK_RUNNING && t->place == OD_HOST)
         seconds -= (double)(c->now_ns - t->start_ns) * 1e-9;

@@ -356,6 +356,8 @@ void od_finish_wrote(od_engine *e, const od_task *t, od_datum *d, int place);
 void od_finish(od_engine *e, od_task *t);
 void od_finish_stored(od_engine *e);
 void od_finish_complete(od_engine *e, od_task *t);
+/* A known task has ended, before which that many batches had: all that was known may have been done. */
+void od_finish_batch(od_engine *e, uint64_t batches);
 
 /* host/version.c */
 /* Host versions that may run at once. Without CPU workers it is one, which may use all processors. */

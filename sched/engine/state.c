@@ -370,7 +370,7 @@ void od_engine_estimate_links(od_engine *e)
 {
     unsigned n = e->config.ndevices;
     const od_driver_ops *ops = e->config.driver_ops;
-    uint64_t all = n < OD_MAX_DEVICES ? OD_BIT(n) - 1 : UINT64_MAX;
+    uint64_t all = OD_BIT(n) - 1;
     uint64_t loading = e->config.devices & all ? e->config.devices & all : all;
     for (unsigned from = 0; from <= n; from++)
         for (unsigned to = 0; to <= n; to++) {

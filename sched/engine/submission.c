@@ -76,8 +76,11 @@ void od_submission_free(od_engine *e, od_submission *submission)
 
 void od_engine_withdraw(od_engine *e, od_submission *submission)
 {
-    if (submission && submission->known)
+    if (submission && submission->known) {
+        uint64_t batches = e->known->batches;
         od_known_done(e->known, submission->known);
+        od_finish_batch(e, batches);
+    }
     od_admit_end(e, submission);
     od_submission_free(e, submission);
 }

@@ -13,6 +13,7 @@
 #include "sched/oracle/levels.h"
 #include "sched/oracle/play.h"
 #include "tests/unit/engine/engine_world.h"
+#include "tests/unit/engine/plain_driver.h"
 #include "tests/unit/random.h"
 
 #include <math.h>
@@ -239,10 +240,63 @@ static void devices_are_asked_again(void **state)
     assert_true(asked > 2);
 }
 
+/* --- ends ------------------------------------------------------------------------------------ */
+
+static unsigned ends;
+
+static void count_end(void *engine)
+{
+    (void)engine;
+    ends++;
+}
+
+static uint64_t no_time(void *driver)
+{
+    (void)driver;
+    return 0;
+}
+
+static const od_chooser_ops counting = {itself, nothing, nothing, count_end, none};
+
+/* All that was known has been done, whoever was the last: here the host, with tasks that no device is given. */
+static void host_tasks_end_it_too(void **state)
+{
+    static od_policy_ops ops;
+    static const od_driver_ops driver = {
+        .complete_request = plain_complete_request, .now_ns = no_time, .fatal = plain_fatal};
+    od_level_use named = {0x1000, true, false};
+    od_engine *e;
+    (void)state;
+    ops = *od_policy_find("eager");
+    ops.name = "counting";
+    ops.chooser = &counting;
+    od_policy_register(&ops);
+    od_engine_config config = {.ndevices = 1,
+                               .memory = 1 << 20,
+                               .buffer = 1,
+                               .slots = 1,
+                               .policy = &ops,
+                               .evict = od_evict_find("lru"),
+                               .driver_ops = &driver};
+    assert_int_equal(od_engine_create(&config, &e), OD_OK);
+    for (unsigned round = 1; round <= 3; round++) {
+        od_submission *first = od_engine_submit(e, "kind", 1, &named, 1),
+                      *last = od_engine_submit(e, "kind", 1, &named, 1);
+        od_engine_unsubmit(e, &first);
+        od_engine_unsubmit(e, &last);
+        od_engine_withdraw(e, first);
+        assert_int_equal(ends, round - 1);
+        od_engine_withdraw(e, last);
+        assert_int_equal(ends, round);
+    }
+    od_engine_destroy(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_policy_after_any_other),
+        cmocka_unit_test(host_tasks_end_it_too),
         cmocka_unit_test(devices_are_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

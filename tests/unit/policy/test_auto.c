@@ -214,7 +214,7 @@ static void iterations_do_not_slow_down(void **state)
 
 static od_candidate candidate_of(const char *name)
 {
-    od_candidate c = {.policy = "darts"};
+    od_candidate c = {.policy = name};
     snprintf(c.name, sizeof c.name, "%s", name);
     return c;
 }

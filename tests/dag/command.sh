@@ -32,6 +32,8 @@ refused 'a cycle of 2 tasks: ' "$work/cycle"
 for format in small.dag small.dot wfcommons-1.5.json wfcommons-1.3.json ../../sim/data/cholesky.graph; do
     analyze "$data/$format" >"$work/out" || fail "$format"
     grep -q '^any number of processors: at most' "$work/out" || fail "$format: $(cat "$work/out")"
+    analyze <(cat "$data/$format") >"$work/piped" && diff <(sed 1d "$work/out") <(sed 1d "$work/piped") || fail "$format through a pipe"
+    analyze - <"$data/$format" >"$work/piped" && diff <(sed 1d "$work/out") <(sed 1d "$work/piped") || fail "$format on standard input"
 done
 analyze --workload=lu:n=4 --model=replace | grep -q 'model: replace' || fail "--workload"
 analyze - <"$data/small.dag" >"$work/out" || fail "standard input"

@@ -129,4 +129,25 @@ refuses "-o $work/./known.json would replace the trace" --from="$work/known.json
 cmp "$work/known.json" "$work/kept.json" || fail "map -o: the trace is another one"
 refuses "$work/nothing: No such file or directory" --from="$work/nothing"
 refuses "unknown option '--shced'" --shced=eager "$E2E_BENCH/cholesky"
+# A signal to the command is the program's, whose end is told as ever. Nothing is left behind.
+if [ -z "$sanitizer" ]; then
+    mkdir "$work/tmp"
+    TMPDIR=$work/tmp "$E2E_COMMAND" map "$E2E_PROGRAMS/interrupted" killed >"$work/out" 2>"$work/errors" &
+    mapping=$!
+    until grep -qs ready "$work/out"; do sleep 0.05; done
+    sleep 0.2
+    kill -TERM $mapping
+    wait $mapping 2>/dev/null
+    [ $? -eq 143 ] || fail "map, SIGTERM: not the program's exit status"
+    grep -q "enter data" "$work/errors" || fail "map, SIGTERM: no account: $(head -n 5 "$work/errors")"
+    [ -z "$(ls "$work/tmp")" ] || fail "map, SIGTERM: left $(ls "$work/tmp")"
+    ! pgrep -f "$E2E_PROGRAMS/interrupted killed" >/dev/null || fail "map, SIGTERM: the program runs on"
+fi
+# A caller that ignores the ends of its children does not change exit codes.
+printf '#!/bin/sh\nexit 5\n' >"$work/five.sh"
+chmod +x "$work/five.sh"
+python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$E2E_COMMAND" map "$work/five.sh" >"$work/out" 2>&1
+[ $? -eq 5 ] || fail "map where SIGCHLD is ignored: not the program's exit status"
 finish

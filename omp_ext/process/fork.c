@@ -8,6 +8,7 @@
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/teams/events.h"
+#include "omp_ext/libomp/teams/pool.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/task_table.h"

@@ -6,7 +6,7 @@
 #include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/process/interrupt.h"
+#include "omp_ext/process/signals/interrupt.h"
 #include "omp_ext/runtime/cpu/alone.h"
 #include "util/log.h"
 #include "util/memory.h"

@@ -9,8 +9,9 @@
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/teams/pool.h"
 #include "omp_ext/libomp/thread.h"
-#include "omp_ext/process/interrupt.h"
+#include "omp_ext/process/signals/interrupt.h"
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/progress.h"
 #include "omp_ext/services/services.h"

@@ -10,7 +10,7 @@
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/process/faults.h"
+#include "omp_ext/process/signals/faults.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/services/profile.h"

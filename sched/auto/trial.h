@@ -46,8 +46,8 @@ typedef struct od_trial {
  * is left. */
 od_trial *od_trial_create(od_engine *engine, const od_settings *given, const od_candidate *now);
 void od_trial_destroy(od_trial *trial);
-/* Touches nothing but the trial. At most so many nanoseconds of the thread's processor time, and no more once `hurry` is
- * true. */
+/* Touches nothing but the trial. At most so many nanoseconds of the thread's processor time, and no more once `hurry`
+ * is true. */
 void od_trial_run(od_trial *trial, uint64_t most_ns, const atomic_bool *hurry);
 /* The best of those that are not the best of all, and not what is now; NULL: there is none. */
 const od_prediction *od_trial_second(const od_trial *trial);

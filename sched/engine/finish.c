@@ -5,17 +5,11 @@
  */
 #include "sched/engine/internal.h"
 
-void od_finish_batch(od_engine *e, uint64_t batches)
-{
-    if (e->chooser && e->known->batches != batches)
-        e->chooser_ops->end(e->chooser);
-}
-
 static void forget_task(od_engine *e, od_task *t)
 {
     uint64_t batches = e->known ? e->known->batches : 0;
     od_known_follow_done(e->known, t);
-    od_finish_batch(e, batches);
+    od_submission_end_batch(e, batches);
     od_admit_end(e, t->submission);
     od_submission_free(e, t->submission);
     t->submission = NULL;

@@ -218,6 +218,8 @@ void od_admit_closed(od_engine *e, const od_region *region);
 /* submission.c */
 /* NULL: there is none. */
 void od_submission_free(od_engine *e, od_submission *submission);
+/* A known task has ended, before which that many batches had: all that was known may have been done. */
+void od_submission_end_batch(od_engine *e, uint64_t batches);
 
 /* data/seal.c */
 /* Contents of the datum have come to the program's memory. */
@@ -356,8 +358,6 @@ void od_finish_wrote(od_engine *e, const od_task *t, od_datum *d, int place);
 void od_finish(od_engine *e, od_task *t);
 void od_finish_stored(od_engine *e);
 void od_finish_complete(od_engine *e, od_task *t);
-/* A known task has ended, before which that many batches had: all that was known may have been done. */
-void od_finish_batch(od_engine *e, uint64_t batches);
 
 /* host/version.c */
 /* Host versions that may run at once. Without CPU workers it is one, which may use all processors. */

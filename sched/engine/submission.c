@@ -74,12 +74,18 @@ void od_submission_free(od_engine *e, od_submission *submission)
     free(submission);
 }
 
+void od_submission_end_batch(od_engine *e, uint64_t batches)
+{
+    if (e->chooser && e->known->batches != batches)
+        e->chooser_ops->end(e->chooser);
+}
+
 void od_engine_withdraw(od_engine *e, od_submission *submission)
 {
     if (submission && submission->known) {
         uint64_t batches = e->known->batches;
         od_known_done(e->known, submission->known);
-        od_finish_batch(e, batches);
+        od_submission_end_batch(e, batches);
     }
     od_admit_end(e, submission);
     od_submission_free(e, submission);

@@ -173,7 +173,8 @@ static int parse(int argc, char **argv, request *r, analyze_study *study)
 
 /* --- the graph ------------------------------------------------------------------------------ */
 
-/* What cannot be read twice, such as a pipe, is kept in a file without a name; its path, else `name`. NULL: an error. */
+/* What cannot be read twice, such as a pipe, is kept in a file without a name: its path, else `name`. NULL: an
+ * error. */
 static const char *reopenable(const char *name, char *path, size_t size)
 {
     struct stat about;
@@ -190,7 +191,7 @@ static const char *reopenable(const char *name, char *path, size_t size)
         fclose(from);
     if (failed)
         return NULL;
-    snprintf(path, size, "/dev/fd/%d", fileno(kept)); /* open until the command ends, also for the simulator's process */
+    snprintf(path, size, "/dev/fd/%d", fileno(kept)); /* open until the command ends */
     return path;
 }
 

@@ -6,7 +6,7 @@
 #include "omp_ext/hooks/sync/barrier.h"
 #include "omp_ext/libomp/call.h"
 #include "omp_ext/hooks/kernel.h"
-#include "omp_ext/process/faults.h"
+#include "omp_ext/process/signals/faults.h"
 #include "omp_ext/libomp/ompt.h"
 #include "omp_ext/libomp/teams/regions.h"
 #include "omp_ext/libomp/real.h"

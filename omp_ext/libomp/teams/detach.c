@@ -8,6 +8,7 @@
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/teams/around.h"
 #include "omp_ext/libomp/teams/look.h"
+#include "omp_ext/libomp/teams/pool.h"
 #include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/thread.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See regions.h. */
+#include "omp_ext/libomp/teams/pool.h"
 #include "omp_ext/libomp/teams/regions.h"
 
 #include "omp_ext/libomp/teams/detach.h"

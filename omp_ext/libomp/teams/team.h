@@ -10,9 +10,6 @@
  * A thread that waits here passes on what is posted, and runs tasks of libomp's queues when notified that there may be
  * some. When there is nothing to do it sleeps until somebody has something for it: a completion, a task, the end of
  * what it waits for.
- *
- * Teams come from a pool whose memory is never given back: a thread that has just notified a team may still be
- * inside of its lock when the team has ended.
  */
 #ifndef OD_OMP_EXT_TEAM_H
 #define OD_OMP_EXT_TEAM_H
@@ -130,10 +127,6 @@ typedef struct od_team_duty {
 } od_team_duty;
 void od_team_set_duty(const od_team_duty *duty);
 
-/* An unused team. Never fails. */
-od_team *od_team_take(void);
-void od_team_give_back(od_team *team);
-
 /* Waits until the goal is reached. The calling thread is the member. */
 void od_team_wait(od_member *member, od_ident *ident, const od_goal *goal);
 /* Likewise, until all of these are complete. creator: as od_goal has it. */
@@ -197,15 +190,6 @@ static inline bool od_children_are_complete(const od_children *children)
 void od_member_go_inside(od_member *member, bool inside, const od_parent *own);
 /* Until all who have notified the member are out of the team's lock. */
 void od_team_quiesce(od_team *team);
-
-/* The library is off after all: tasks and arrivals will not be noted here any more. */
-void od_team_let_all_go(void);
-/* The process ends: everything posted is passed on by the calling thread. */
-void od_team_abandon_all(void);
-/* For a fork: the locks of the calling thread's team, whose member it is (or NULL). In the child, when they have been
- * given back, those of other threads' teams are free, too. */
-void od_team_locks(void (*visit)(od_lock *lock), const od_member *member);
-void od_team_after_fork(void);
 
 /* The calling thread completes a claimed task. */
 extern _Thread_local bool od_detached_completing __attribute__((visibility("hidden"), tls_model("initial-exec")));

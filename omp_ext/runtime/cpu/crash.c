@@ -4,7 +4,7 @@
 #include "omp_ext/runtime/cpu/crash.h"
 
 #include "omp_ext/libomp/thread.h"
-#include "omp_ext/process/signals.h"
+#include "omp_ext/process/signals/signals.h"
 #include "omp_ext/runtime/cpu/cpu.h"
 #include "omp_ext/runtime/workers.h"
 

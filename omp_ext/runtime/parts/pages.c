@@ -16,7 +16,7 @@
 
 #include "memmgr/data/spill.h"
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/process/faults.h"
+#include "omp_ext/process/signals/faults.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/runtime/parts/turns.h"
 #include "util/clock.h"

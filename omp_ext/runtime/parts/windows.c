@@ -2,7 +2,7 @@
 /* Windows of regions in parts: made, and their pages given back. Under the lock. */
 #include "omp_ext/runtime/internal.h"
 
-#include "omp_ext/process/faults.h"
+#include "omp_ext/process/signals/faults.h"
 #include "util/log.h"
 
 /* A program that alternates between parts and the whole moves the array with each change. */

@@ -12,7 +12,7 @@
 #include "memmgr/data/guard.h"
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/libomp/images.h"
-#include "omp_ext/process/signals.h"
+#include "omp_ext/process/signals/signals.h"
 #include "omp_ext/services/source.h"
 #include "omp_ext/services/check/symbols.h"
 #include "util/log.h"

@@ -6,7 +6,7 @@
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
-#include "omp_ext/process/faults.h"
+#include "omp_ext/process/signals/faults.h"
 #include "omp_ext/process/memory.h"
 #include "util/lock.h"
 #include "util/log.h"

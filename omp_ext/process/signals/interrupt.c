@@ -5,10 +5,10 @@
  * the process does not wait. The same thread ends the process when the program's threads have ended one by one.
  */
 #define _GNU_SOURCE
-#include "omp_ext/process/interrupt.h"
+#include "omp_ext/process/signals/interrupt.h"
 
 #include "omp_ext/process/last.h"
-#include "omp_ext/process/signals.h"
+#include "omp_ext/process/signals/signals.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/options.h"

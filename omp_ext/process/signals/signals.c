@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* See signals.h. */
-#define _GNU_SOURCE /* struct sigaction, RTLD_NEXT */
-#include "omp_ext/process/signals.h"
+/* See signals.h. What the program calls leads here. */
+#define _GNU_SOURCE /* struct sigaction, sighandler_t, RTLD_NEXT */
+#include "omp_ext/process/signals/signals.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -159,16 +159,16 @@ void od_signals_take(int number, od_signal_handler *handler)
         install(number, &now);
 }
 
-bool od_signals_keep(int number)
+static bool is_taken(int number)
 {
     struct sigaction now;
     return number > 0 && number < SIGNALS && taken[number].handler[0] && !od_sigaction(number, NULL, &now) &&
            is_ours(&now);
 }
 
-int od_signals_action(int number, const struct sigaction *action, struct sigaction *before)
+static int change(int number, const struct sigaction *action, struct sigaction *before)
 {
-    if (!od_signals_keep(number))
+    if (!is_taken(number))
         return od_sigaction(number, action, before);
     struct sigaction now = exchange(number, action);
     if (before)
@@ -178,5 +178,48 @@ int od_signals_action(int number, const struct sigaction *action, struct sigacti
 
 int od_signals_wanted(int number, struct sigaction *action)
 {
-    return od_signals_action(number, NULL, action);
+    return change(number, NULL, action);
+}
+
+/* --- the entry points --------------------------------------------------------------- */
+
+typedef sighandler_t set_handler(int number, sighandler_t handler);
+
+/* Which of the two a program calls depends on what it defines before it includes <signal.h>. */
+sighandler_t __sysv_signal(int number, sighandler_t handler);
+
+static set_handler *next_signal, *next_sysv_signal;
+
+__attribute__((constructor)) static void find_next(void)
+{
+    if (!next_signal)
+        next_signal = (set_handler *)dlsym(RTLD_NEXT, "signal");
+    if (!next_sysv_signal)
+        next_sysv_signal = (set_handler *)dlsym(RTLD_NEXT, "__sysv_signal");
+}
+
+int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict before)
+{
+    return change(number, action, before);
+}
+
+static sighandler_t set(int number, sighandler_t handler, int flags)
+{
+    struct sigaction before, action = {.sa_handler = handler, .sa_flags = flags};
+    sigemptyset(&action.sa_mask);
+    return change(number, &action, &before) ? SIG_ERR : before.sa_handler;
+}
+
+sighandler_t signal(int number, sighandler_t handler)
+{
+    find_next();
+    return is_taken(number) && handler != SIG_ERR ? set(number, handler, SA_RESTART)
+                                                         : next_signal(number, handler);
+}
+
+sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+    find_next();
+    return is_taken(number) && handler != SIG_ERR ? set(number, handler, (int)SA_RESETHAND | SA_NODEFER)
+                                                         : next_sysv_signal(number, handler);
 }

@@ -4,9 +4,9 @@
  * answered: in a signal handler nothing else is allowed.
  */
 #define _GNU_SOURCE
-#include "omp_ext/process/faults.h"
+#include "omp_ext/process/signals/faults.h"
 
-#include "omp_ext/process/signals.h"
+#include "omp_ext/process/signals/signals.h"
 #include "util/clock.h"
 #include "util/thread.h"
 

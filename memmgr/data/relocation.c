@@ -163,3 +163,15 @@ unsigned od_patches_due(od_patches *patches, const od_relocations *wanted, uint3
     }
     return n;
 }
+
+bool od_patches_include(const od_patches *patches, size_t offset)
+{
+    uint32_t first = 0, count = patches ? patches->count : 0;
+    while (count) {
+        uint32_t half = count / 2;
+        bool before = patches->at[first + half].offset < offset;
+        first += before ? half + 1 : 0;
+        count = before ? count - half - 1 : half;
+    }
+    return patches && first < patches->count && patches->at[first].offset == offset;
+}

@@ -40,6 +40,7 @@ void od_patches_leave(od_patches *patches, const od_relocations *wanted);
 /* The replica's contents are new: no word holds what it did. */
 void od_patches_spoil(od_patches *patches); /* may be NULL */
 void od_patches_free(od_patches *patches);  /* may be NULL */
+bool od_patches_include(const od_patches *patches, size_t offset); /* may be NULL */
 
 /* The words from wanted->at[*next] on that do not hold `address(arg, pointee)` + delta yet: the first, and as many
  * more as lie side by side and fit; they count as written. Their number, 0: there are none left. */

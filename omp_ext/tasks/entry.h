@@ -44,6 +44,8 @@ struct od_entry {
     double weight;              /* od_entry_weight() */
     _Atomic od_entry_kind kind;
     _Atomic od_answer reduces; /* od_images_kernel_reduces() */
+    atomic_uint looked;        /* runs that have been looked through for device addresses (launch/stored.h) */
+    atomic_bool stores;        /* one has stored some */
     atomic_bool has_depends;   /* its tasks are submitted with depend clauses */
     atomic_bool has_none;      /* or without any */
     atomic_bool branches;      /* of OD_ENTRY_HOST: a run that went unrecorded has offloaded */

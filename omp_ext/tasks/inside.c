@@ -4,6 +4,7 @@
 #include "omp_ext/maps/refer.h"
 #include "omp_ext/process/memory.h"
 #include "omp_ext/tasks/job.h"
+#include "omp_ext/tasks/launch/stored.h"
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/reservation.h"
 
@@ -61,8 +62,10 @@ static int launch_on_own(od_job *job, od_launch *launch)
     job->used = true;
     od_args_push_always(map);
     int failed = od_launch_run(launch, job->task.access, (unsigned)od_self.place, NULL);
-    if (!failed)
+    if (!failed) {
+        od_stored_look(od_entry_of_task(launch->call.kernel), &job->task, (unsigned)od_self.place);
         od_args_fetch_always(map);
+    }
     return failed;
 }
 

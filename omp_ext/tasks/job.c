@@ -16,6 +16,7 @@
 #include "omp_ext/services/profile.h"
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/services/tracing.h"
+#include "omp_ext/tasks/launch/stored.h"
 #include "omp_ext/tasks/queue.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -266,6 +267,8 @@ static od_status run_kernel(od_job *job, int place, void **handle)
                          : od_launch_run(&job->launch, job->task.access, (unsigned)place, handle);
     if (failed)
         od_runtime_probe(place);
+    else if (!handle || !*handle)
+        od_stored_look(job->cost, &job->task, (unsigned)place);
     return failed ? OD_EDEVICE : OD_OK;
 }
 

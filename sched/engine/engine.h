@@ -286,6 +286,11 @@ void od_engine_unbind(od_engine *engine, od_datum *datum, bool write);
  * done, where the datum is not all of its region, that has been asked for before, or the device is more than half full:
  * what is kept there can be neither moved nor evicted. */
 bool od_engine_keep_bound(od_engine *engine, const od_datum *datum);
+/* A kernel on device k has stored addresses there of the datum, or in it of others: it stays there until its region
+ * closes, as above. False, and nothing is done: it is not all of a region, or is used elsewhere just now. */
+bool od_engine_keep_stored(od_engine *engine, od_datum *datum, unsigned k);
+/* The datum that lies there in the pool of device k; or NULL. */
+od_datum *od_engine_datum_at(const od_engine *engine, unsigned k, size_t offset);
 /* Tasks that have waited for that too long (some seconds) run on the host. True: others still wait, or the guard is
  * on. */
 bool od_engine_retry(od_engine *engine);

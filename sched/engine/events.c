@@ -309,6 +309,40 @@ void od_engine_let_go_shown(od_engine *e, od_datum *d, unsigned k, od_mode mode)
     progress(e);
 }
 
+static bool is_used_elsewhere(const od_engine *e, const od_datum *d, unsigned k)
+{
+    bool used = d->host_users || (d->home != OD_NOWHERE && d->home != (int)k);
+    for (unsigned j = 0; j < e->config.ndevices && !used; j++) {
+        const od_replica *r = &d->replica[j];
+        used = j != k && r->state != OD_ABSENT && (r->state != OD_PRESENT || r->pins);
+    }
+    return used;
+}
+
+bool od_engine_keep_stored(od_engine *e, od_datum *d, unsigned k)
+{
+    od_region *region = d->region;
+    bool whole = region && !d->window && d->base == region->base && d->size == region->size;
+    if (!whole || region->shown || d->replica[k].state != OD_PRESENT || !(d->writers || od_datum_is_readable(d, k)) ||
+        is_used_elsewhere(e, d, k))
+        return false;
+    od_memory_drop_all(e, d, (int)k);
+    od_memory_outdate(e, d);
+    od_engine_keep_shown(e, d, k, OD_READ_WRITE);
+    region->shown = 1;
+    return true;
+}
+
+od_datum *od_engine_datum_at(const od_engine *e, unsigned k, size_t offset)
+{
+    od_list_each(node, &e->device[k].resident) {
+        const od_replica *r = od_container_of(node, od_replica, lru);
+        if (!r->datum->window && offset - r->offset < r->datum->size)
+            return r->datum;
+    }
+    return NULL;
+}
+
 void od_engine_background_done(od_engine *e, od_background *job)
 {
     e->events++;

@@ -117,10 +117,15 @@ static bool is_write(const ucontext_t *context)
 #endif
 }
 
+bool od_faults_may_be_at(uintptr_t address)
+{
+    return address >= lowest && address < highest;
+}
+
 static bool on_fault(const siginfo_t *info, void *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
-    bool may_be = info->si_code == SEGV_ACCERR && address >= lowest && address < highest && getpid() == process;
+    bool may_be = info->si_code == SEGV_ACCERR && od_faults_may_be_at(address) && getpid() == process;
     return may_be && ask(address, is_write(context));
 }
 

@@ -25,6 +25,7 @@ typedef struct od_fault {
 od_status od_faults_start(od_status (*serve)(const od_fault *fault));
 /* Ours may have these addresses. Under the runtime's lock. */
 void od_faults_add(uintptr_t begin, uintptr_t end);
+bool od_faults_may_be_at(uintptr_t address);
 /* The calling thread is about to run a kernel whose faults are ours: the program may have set a handler behind our
  * back, and may block the signal on its threads. */
 void od_faults_begin_kernel(sigset_t *mask);

@@ -383,3 +383,11 @@ int od_launch_run_moved(const od_launch *launch, const uintptr_t *moved, int dev
     args.flags &= ~(uint64_t)OD_KERNEL_NOWAIT;
     return od_launch_carry_out(&launch->call, device, &args, NULL);
 }
+
+bool od_launch_has_parts(const od_task *task)
+{
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (task->access[i].datum->window)
+            return true;
+    return false;
+}

@@ -8,20 +8,13 @@
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/signals/faults.h"
 #include "omp_ext/process/memory.h"
+#include "omp_ext/tasks/launch/stored.h"
 #include "util/lock.h"
 #include "util/log.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-bool od_launch_has_parts(const od_task *task)
-{
-    for (uint32_t i = 0; i < task->naccess; i++)
-        if (task->access[i].datum->window)
-            return true;
-    return false;
-}
 
 static bool is_bound(const od_task *task)
 {
@@ -189,6 +182,8 @@ static bool run_with(const stand_ins *s, const od_job *job, int device)
     const od_access *access = job->task.access;
     bool done = find(s, job, device) && has_memory(s, job, device) &&
                 !od_launch_run_at(&job->launch, access, s->at, device);
+    if (done && od_runtime_backend()->windows)
+        od_stored_look_outside(&job->task, s->at);
     for (uint32_t i = 0; i < job->task.naccess; i++) {
         if (done && s->copies[i] && (access[i].mode & OD_WRITE))
             copy_home(s, i, access[i].datum, device);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* See stored.h. */
+#include "omp_ext/tasks/launch/stored.h"
+
+#include "memmgr/data/relocation.h"
+#include "omp_ext/process/signals/faults.h"
+#include "omp_ext/tasks/launch/launch.h"
+#include "util/log.h"
+
+enum {
+    RUNS = 8,                /* of a kernel, after which it is trusted */
+    SAMPLES = 16,            /* of a datum, spread over it */
+    SAMPLE_BYTES = 16 << 10, /* each */
+    TARGETS = 8,             /* data that one run's addresses lead to, beside which no more are looked for */
+    WORD = sizeof(uintptr_t),
+};
+
+typedef struct range {
+    uintptr_t begin, end; /* device addresses */
+} range;
+
+typedef struct look {
+    const od_task *task;
+    bool parts; /* it uses some */
+    unsigned k;
+    range pools; /* all of them, and what lies between */
+    range target[TARGETS];
+    unsigned ntargets;
+    bool any; /* of the datum that is looked at: it holds one, and is bound */
+} look;
+
+static void warn(void)
+{
+    static atomic_bool warned;
+    if (!atomic_exchange(&warned, true))
+        od_log(OD_LOG_WARNING, "omp",
+               "a kernel has stored addresses of its data in device memory, where they cannot stay for lack of memory "
+               "or as parts of an array: whoever follows them later may find other contents (raise OMPDARTS_MEM)");
+}
+
+static bool is_in(range r, uintptr_t address)
+{
+    return address - r.begin < r.end - r.begin;
+}
+
+static range pool_of(unsigned k)
+{
+    const od_backend *backend = od_runtime_backend();
+    uintptr_t begin = (uintptr_t)backend->pool_address[k];
+    return (range){begin, begin + od_backend_pool_bytes(backend, k)};
+}
+
+static range all_pools(void)
+{
+    range all = pool_of(0);
+    for (unsigned k = 1; k < od_runtime_backend()->ndevices; k++) {
+        range pool = pool_of(k);
+        all.begin = pool.begin < all.begin ? pool.begin : all.begin;
+        all.end = pool.end > all.end ? pool.end : all.end;
+    }
+    return all;
+}
+
+/* The datum that lies there, and its device; or NULL. Locked. */
+static od_datum *datum_at(od_engine *engine, uintptr_t address, unsigned *k)
+{
+    for (*k = 0; *k < od_runtime_backend()->ndevices; ++*k)
+        if (is_in(pool_of(*k), address))
+            return od_engine_datum_at(engine, *k, address - pool_of(*k).begin);
+    return NULL;
+}
+
+static bool leads_to_known(const look *l, uintptr_t address)
+{
+    for (unsigned i = 0; i < l->ntargets; i++)
+        if (is_in(l->target[i], address))
+            return true;
+    return false;
+}
+
+/* It may be in an array of which the task uses parts. */
+static void note_part(look *l, uintptr_t address)
+{
+    for (uint32_t i = 0; i < l->task->naccess && !l->any; i++) {
+        const od_window *window = l->task->access[i].datum->window;
+        l->any = window && address - (uintptr_t)window->view[l->k].kernel < window->size;
+    }
+    if (l->any)
+        warn();
+}
+
+/* The word holds an address there. */
+static void note(look *l, od_datum *holder, size_t offset, uintptr_t address)
+{
+    unsigned k;
+    od_engine *engine = od_runtime_lock();
+    bool ours = od_patches_include(holder->replica[l->k].patches, offset);
+    od_datum *target = ours ? NULL : datum_at(engine, address, &k);
+    if (target) {
+        uintptr_t begin = (uintptr_t)od_runtime_address(target, k);
+        l->target[l->ntargets++] = (range){begin, begin + target->size};
+        bool bound = od_engine_keep_stored(engine, holder, l->k);
+        bound |= od_engine_keep_stored(engine, target, k);
+        if (bound)
+            od_log(OD_LOG_INFO, "omp", "a kernel on device %u stores device addresses: what they lead to stays there",
+                   l->k);
+    }
+    od_runtime_unlock();
+    l->any |= target != NULL;
+}
+
+static void look_through(look *l, od_datum *d, const char *begin, size_t bytes)
+{
+    const char *from = (const char *)od_runtime_address(d, l->k);
+    const uintptr_t *word = (const uintptr_t *)(((uintptr_t)begin + WORD - 1) / WORD * WORD);
+    for (const char *end = begin + bytes; (const char *)(word + 1) <= end && l->ntargets < TARGETS; word++)
+        if (is_in(l->pools, *word) && !(l->any && leads_to_known(l, *word)))
+            note(l, d, (size_t)((const char *)word - from), *word);
+        else if (l->parts && !l->any && od_faults_may_be_at(*word))
+            note_part(l, *word);
+}
+
+static bool look_at(look *l, od_datum *d)
+{
+    const char *begin = od_runtime_address(d, l->k);
+    size_t step = d->size / SAMPLES;
+    l->any = false;
+    if (step <= SAMPLE_BYTES)
+        look_through(l, d, begin, d->size);
+    for (size_t i = 0; step > SAMPLE_BYTES && i < SAMPLES; i++) /* the last one at the very end */
+        look_through(l, d, begin + (i + 1 < SAMPLES ? i * step : d->size - SAMPLE_BYTES), SAMPLE_BYTES);
+    return l->any;
+}
+
+static bool is_trusted(od_entry *entry)
+{
+    return entry && !atomic_load_explicit(&entry->stores, memory_order_relaxed) &&
+           (atomic_load_explicit(&entry->looked, memory_order_relaxed) >= RUNS ||
+            atomic_fetch_add_explicit(&entry->looked, 1, memory_order_relaxed) >= RUNS);
+}
+
+void od_stored_look(od_entry *entry, const od_task *task, unsigned k)
+{
+    if (!od_runtime_backend()->windows || is_trusted(entry))
+        return;
+    look l = {.task = task, .parts = od_launch_has_parts(task), .k = k, .pools = all_pools()};
+    bool any = false;
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if ((task->access[i].mode & OD_WRITE) && !task->access[i].datum->window)
+            any |= look_at(&l, task->access[i].datum);
+    if (any && entry)
+        atomic_store(&entry->stores, true);
+}
+
+/* --- outside ------------------------------------------------------------------------- */
+
+static bool is_in_region_data(const od_task *task, void *const *at, uintptr_t address)
+{
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        uintptr_t begin = (uintptr_t)at[i];
+        const od_datum *d = task->access[i].datum;
+        if (begin && d->region && is_in((range){begin, begin + d->size}, address))
+            return true;
+    }
+    return false;
+}
+
+void od_stored_look_outside(const od_task *task, void *const *at)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < task->naccess && !found; i++) {
+        const od_datum *d = task->access[i].datum;
+        bool is_looked_at = at[i] && !d->window && d->region && (task->access[i].mode & OD_WRITE);
+        const uintptr_t *word = at[i];
+        for (size_t n = is_looked_at ? d->size / WORD : 0; n > 0 && !found; n--, word++)
+            found = is_in_region_data(task, at, *word);
+    }
+    if (found)
+        warn();
+}

@@ -12,10 +12,12 @@
  */
 #include "util/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum {
     LINES_PER_SITE = 20,
@@ -59,8 +61,10 @@ static void print_line(const char *subsystem, const char *text, const char *note
 {
     char line[LINE_BYTES + 128];
 
-    snprintf(line, sizeof line, "ompdarts: %s: %s%s\n", subsystem, text, note);
-    fputs(line, stderr);
+    int length = snprintf(line, sizeof line, "ompdarts: %s: %s%s\n", subsystem, text, note);
+    size_t bytes = length < (int)sizeof line ? (size_t)length : sizeof line - 1;
+    while (write(STDERR_FILENO, line, bytes) < 0 && errno == EINTR) /* not stderr, whose lock a kernel may hold */
+        continue;
 }
 
 void od_log(od_log_level level, const char *subsystem, const char *format, ...)

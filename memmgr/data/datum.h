@@ -204,12 +204,11 @@ static inline bool od_datum_is_home(const od_datum *datum)
 }
 
 /* Bytes that a replica begins behind where its memory does. Part of a struct may begin at any member: those behind it
- * are aligned on devices as they are on the host, as libomptarget has it. */
+ * are aligned on devices as they are on the host, up to what vectors need, as libomptarget has it. */
 static inline size_t od_datum_phase(const od_datum *datum)
 {
-    enum { MEMBER = 8, MOST = 16 }; /* alignments, bytes */
-    bool keeps = datum->is_aligned && !datum->window && datum->base % MEMBER;
-    return keeps ? datum->base % MOST : 0;
+    enum { MOST = 16 }; /* alignment, bytes */
+    return datum->is_aligned && !datum->window ? datum->base % MOST : 0;
 }
 
 /* Bytes that a replica takes of a device's memory, before the pool rounds them. */

@@ -104,6 +104,8 @@ typedef struct od_backend_ops {
     size_t (*piece)(void *state, unsigned k);
     /* Gives back the pieces that lie behind the first `bytes`, which nobody uses any more. */
     void (*trim)(void *state, unsigned k, size_t bytes);
+    /* Which devices these are: the same for the same ones in the same order, in other processes, too. */
+    uint32_t (*identity)(void *state);
     /* Pairs of devices that copy faster than through the host. */
     bool (*is_peer)(void *state, unsigned from, unsigned to);
     /* The back-end's findings about the run, as log messages; at its end. */

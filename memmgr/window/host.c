@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* NULL: there are not so many addresses. */
@@ -21,7 +22,9 @@ static void *map(int file, size_t bytes, int protection)
 static od_status host_reserve(void *state, unsigned k, size_t bytes, od_window_view *view)
 {
     (void)state, (void)k;
-    int file = memfd_create("ompdarts", MFD_CLOEXEC);
+    struct rlimit limit; /* of files counts here, too: what is larger would end the process (SIGXFSZ) */
+    bool is_limited = !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+    int file = is_limited ? -1 : memfd_create("ompdarts", MFD_CLOEXEC);
     if (file < 0)
         return OD_EDEVICE;
     bool fits = ftruncate(file, (off_t)bytes) == 0;

@@ -25,6 +25,8 @@ void __tgt_register_lib(od_bin_desc *desc)
     od_runtime_load();
     for (size_t i = 0; od_image_get(desc, i, &e); i++)
         note_entity(&e);
+    if (od_image_has_statics(desc))
+        od_runtime_single_device();
     od_images_add(desc);
     od_runtime_has_images();
     REAL(__tgt_register_lib)(desc);

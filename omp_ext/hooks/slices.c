@@ -54,6 +54,7 @@ static od_iterations narrow(const od_slice *slice, uint64_t n, od_iterations tea
         team = narrow(slice, n, team, last);                                                                           \
         *lower = (type)((uint64_t)first + team.first);                                                                 \
         *upper = (type)((uint64_t)first + team.last);                                                                  \
+        *stride = team.first <= team.last ? (step)(team.last - team.first + 1) : 1; /* which must not lead back */     \
     }
 
 STATIC_INIT(__kmpc_for_static_init_4, int32_t, int32_t)

@@ -6,6 +6,9 @@
  */
 #include "omp_ext/libomp/call.h"
 
+#include <stdint.h>
+#include <string.h>
+
 void *od_forward_fork_call, *od_forward_fork_teams;
 
 #if defined(__x86_64__) && !defined(__ILP32__)
@@ -147,4 +150,29 @@ void od_call(void (*function)(void), size_t count, void *const *words)
 #ifdef FORWARD
 FORWARD(__kmpc_fork_call, od_forward_fork_call, od_fork_call);
 FORWARD(__kmpc_fork_teams, od_forward_fork_teams, od_fork_teams);
+#endif
+
+/* --- results ------------------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+/* The arguments on the stack may be dropped first. */
+bool od_call_result_is_used(const void *from)
+{
+    static const unsigned char drop_few[] = {0x48, 0x83, 0xc4}, drop_many[] = {0x48, 0x81, 0xc4}; /* add $n, %rsp */
+    static const unsigned char test[] = {0x85, 0xc0}, compare[] = {0x83, 0xf8, 0x00};            /* of %eax, with 0 */
+    const unsigned char *code = from;
+    if (!code)
+        return true;
+    if (!memcmp(code, drop_few, sizeof drop_few))
+        code += sizeof drop_few + sizeof(int8_t);
+    else if (!memcmp(code, drop_many, sizeof drop_many))
+        code += sizeof drop_many + sizeof(int32_t);
+    return !memcmp(code, test, sizeof test) || !memcmp(code, compare, sizeof compare);
+}
+#else
+bool od_call_result_is_used(const void *from)
+{
+    (void)from;
+    return true;
+}
 #endif

@@ -19,6 +19,7 @@ typedef struct image {
     struct image *next;
     od_bin_desc *desc;
     uint64_t build; /* of its device code, a hash; 0: not asked for yet */
+    bool statics;   /* od_image_has_statics() */
 } image;
 
 static od_lock lock = OD_LOCK_OF(OD_LOCK_IMAGES); /* protects the list; nothing is allocated under it */
@@ -155,6 +156,16 @@ bool od_images_kernel_names(const void *kernel, const char *prefix)
     return names;
 }
 
+bool od_image_has_statics(const od_bin_desc *desc)
+{
+    for (int32_t n = 0; n < desc->count; n++) {
+        const char *start = desc->images[n].image_start, *end = desc->images[n].image_end;
+        if (od_elf_has_variables(start, (size_t)(end - start)))
+            return true;
+    }
+    return false;
+}
+
 static bool has_variables(const od_bin_desc *desc)
 {
     od_image_entity e;
@@ -180,7 +191,7 @@ bool od_images_have_variables(void)
     bool have = false;
     od_lock_take(&lock);
     for (const image *i = images; i && !have; i = i->next)
-        have = has_variables(i->desc);
+        have = i->statics || has_variables(i->desc);
     od_lock_give(&lock);
     return have;
 }
@@ -238,8 +249,9 @@ bool od_images_cuda(od_cuda_image *cuda)
 
 void od_images_add(od_bin_desc *desc)
 {
-    image *new = od_alloc(sizeof *new);
+    image *new = od_alloc_zeroed(1, sizeof *new);
     new->desc = desc;
+    new->statics = od_image_has_statics(desc);
     od_lock_take(&lock);
     new->next = images;
     images = new;

@@ -173,6 +173,8 @@ typedef struct od_running_kernels {
 extern od_running_kernels od_runtime_kernels[OD_RUNTIME_VIEWS];
 void od_runtime_begin_kernel(od_task *task, unsigned k);
 void od_runtime_end_kernel(const od_task *task, unsigned k);
+/* Single pages that may be protected apart from what is around them. */
+size_t od_runtime_most_pages(void);
 /* What the kernels that run on a device may do with a datum, by what their tasks have named. */
 od_window_access od_runtime_granted(const od_datum *datum, unsigned k);
 /* The window and the device on which a running kernel's fault may be. NULL: there is none. */

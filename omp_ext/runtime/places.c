@@ -91,7 +91,8 @@ od_run od_runtime_run(void)
 }
 
 const char od_single_device_text[] =
-    "the program has declare target variables, of which each device has its own: only one device is used";
+    "the program has declare target variables, or static ones in kernels, of which each device has its own: only one "
+    "device is used";
 
 /* A library may bring the first ones when more devices are already in use. */
 void od_runtime_single_device(void)

@@ -314,29 +314,37 @@ static void assume(od_rates *rates)
 static void measure_all(meter *m)
 {
     const od_backend_ops *ops = m->backend->ops;
+    char devices[32];
+    snprintf(devices, sizeof devices, "%s %08x", ops->name, ops->identity ? ops->identity(m->backend->state) : 0);
     if (ops->is_peer)
-        find_each_alone(m, ops->name);
+        find_each_alone(m, devices);
     else
         find_alone_for_all(m);
     if (!m->failed && ops->is_peer)
-        find_each_at_once(m, ops->name);
+        find_each_at_once(m, devices);
     else if (!m->failed)
         find_at_once_for_all(m);
+}
+
+/* What lies there next is something else. */
+static void let_go(const meter *m, size_t bytes)
+{
+    od_backend *backend = m->backend;
+    if (backend->ops->release_host) {
+        backend->ops->release_host(backend->state, (uintptr_t)m->buffer, bytes);
+        backend->ops->reclaim(backend->state);
+    }
 }
 
 /* In the program's own memory, which the back-end may pin. False: there is none. */
 static bool measure_in_pages(meter *m, size_t bytes)
 {
-    od_backend *backend = m->backend;
     m->buffer = od_malloc(bytes);
     if (!m->buffer)
         return false;
     memset(m->buffer, 1, bytes); /* touched pages, not the one of zeros */
     measure_all(m);
-    if (backend->ops->release_host) {
-        backend->ops->release_host(backend->state, (uintptr_t)m->buffer, bytes);
-        backend->ops->reclaim(backend->state);
-    }
+    let_go(m, bytes);
     free(m->buffer);
     return true;
 }
@@ -352,6 +360,7 @@ static bool find_rates(od_backend *backend, od_rates *rates)
     m.buffer = backend->ops->host_alloc ? backend->ops->host_alloc(backend->state, bytes) : NULL;
     if (m.buffer) {
         measure_all(&m);
+        let_go(&m, bytes);
         backend->ops->host_free(backend->state, m.buffer);
     } else if (!measure_in_pages(&m, bytes)) {
         return false;

@@ -228,6 +228,13 @@ void od_slice_asks_number(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* Whoever has it may ask for its number later, and wait for a slice that waits for the lock. */
+void od_slice_takes_lock(void)
+{
+    if (od_self.slice)
+        od_slice_asks_number();
+}
+
 void od_slice_makes_task(void)
 {
     od_slice_see(OD_SEEN_TASKS);

@@ -94,8 +94,9 @@ void od_slice_has_reduced(void);
 
 /* The kernel that runs on the calling thread asks for the number of its team or thread. */
 void od_slice_asks_number(void);
-/* Likewise: it creates an explicit task. */
+/* Likewise: it creates an explicit task, or is about to take a lock of the program's. */
 void od_slice_makes_task(void);
+void od_slice_takes_lock(void);
 /* A run of the slice has ended. */
 void od_slice_leave(const od_slice *slice);
 

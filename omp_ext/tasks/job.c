@@ -5,6 +5,7 @@
  */
 #include "omp_ext/tasks/job.h"
 
+#include "omp_ext/libomp/call.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/libomp/teams/serial.h"
@@ -218,7 +219,8 @@ static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     if (job->cost && job->launch.call.ident)
         job->cost->source = job->launch.call.ident;
     job->task.duration = od_entry_duration(job->cost);
-    job->task.host_seconds = job->kind == OD_JOB_KERNEL && !job->ended ? od_cpu_seconds(job->cost, code) : -1;
+    bool has_host_version = job->kind == OD_JOB_KERNEL && !job->ended && od_call_result_is_used(job->launch.call.from);
+    job->task.host_seconds = has_host_version ? od_cpu_seconds(job->cost, code) : -1;
     job->task.access = uses->access;
     job->task.naccess = uses->count;
     *uses = (od_uses){0};

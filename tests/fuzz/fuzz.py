@@ -149,6 +149,9 @@ def run_program(lab, path, number, generated, pairs, options):
         if right.lacks_results_of(outcome):
             return runs + 1, "a region that no thread executes without the library", None
         if not outcome.same(right):
+            again = lab.prioritised(path, number, settings)
+            if again and not right.same(again):
+                return runs + 1, "with priorities: " + again.difference(right), None
             for threads in (1, 2, 3, 4, 8) * 5:  # libomp's own faults may be rare
                 again = lab.plain(path, number, threads)
                 if not right.same(again):

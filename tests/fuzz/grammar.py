@@ -12,6 +12,7 @@ import scene_arrays
 import scene_regions
 import scene_shown
 import scene_static
+import scene_stored
 import scene_structs
 import scene_tasks
 import scene_threads

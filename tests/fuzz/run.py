@@ -120,10 +120,17 @@ class Lab:
                         return Outcome("timeout", out, err, threads)
         return Outcome(process.returncode, out, err, threads, number in self.wrong[path])
 
-    def plain(self, path, number, threads=4):
+    def plain(self, path, number, threads=4, **more):
         """Device memory holds other garbage with each number of threads."""
         return self.run(path, number, {"OMP_NUM_THREADS": str(threads), "MALLOC_PERTURB_": str(85 * threads % 256),
-                                       "LIBOMPTARGET_MEMORY_MANAGER_THRESHOLD": "0"})
+                                       "LIBOMPTARGET_MEMORY_MANAGER_THRESHOLD": "0", **more})
+
+    def prioritised(self, path, number, settings):
+        """Without the library, with priorities where they have them: tied tasks that all wait for children of lower priority
+        than that of the first task in libomp 19's list wait for ever, as nobody looks behind that one."""
+        most = settings.get("OMP_MAX_TASK_PRIORITY")
+        threads = int(settings.get("OMP_NUM_THREADS", 4))
+        return self.plain(path, number, threads, OMP_MAX_TASK_PRIORITY=most) if most else None
 
     def under(self, path, number, settings):
         debug = ",".join(filter(None, ("watchdog=10", settings.get("OMPDARTS_DEBUG"))))

@@ -27,6 +27,12 @@ static bool copy(void *to, size_t bytes, span whole, uint64_t offset)
     return from.at;
 }
 
+static bool is_known(span file, Elf64_Ehdr *header)
+{
+    return copy(header, sizeof *header, file, 0) && !memcmp(header->e_ident, ELFMAG, SELFMAG) &&
+           header->e_ident[EI_CLASS] == ELFCLASS64;
+}
+
 static bool read_section(span file, size_t i, Elf64_Shdr *section)
 {
     Elf64_Ehdr header;
@@ -66,13 +72,72 @@ static const void *find(span file, const Elf64_Shdr *table, const char *name, si
     return NULL;
 }
 
+/* --- all that can be changed --------------------------------------------------- */
+
+static bool begins(span strings, size_t offset, const char *prefix)
+{
+    span own = part(strings, offset, strlen(prefix));
+    return own.at && !memcmp(own.at, prefix, strlen(prefix));
+}
+
+/* The compiler's, the linker's, and those of clang's OpenMP: entries, locks of critical sections. */
+static bool is_of_tools(span names, size_t offset)
+{
+    static const char *const prefixes[] = {"__", "_ZStL8__ioinit", "completed.", "."};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (begins(names, offset, prefixes[i]))
+            return true;
+    return false;
+}
+
+/* What is relocated when the file is loaded cannot be changed afterwards: tables of virtual functions. */
+static bool can_be_changed(span file, span section_names, size_t i)
+{
+    Elf64_Shdr section;
+    return read_section(file, i, &section) && (section.sh_flags & SHF_WRITE) &&
+           !begins(section_names, section.sh_name, ".data.rel.ro") &&
+           (begins(section_names, section.sh_name, ".data") || begins(section_names, section.sh_name, ".bss") ||
+            begins(section_names, section.sh_name, ".tdata") || begins(section_names, section.sh_name, ".tbss"));
+}
+
+static span contents_of(span file, size_t i)
+{
+    Elf64_Shdr section;
+    return read_section(file, i, &section) ? part(file, section.sh_offset, section.sh_size) : (span){0};
+}
+
+bool od_elf_has_variables(const void *file, size_t bytes)
+{
+    enum { CUDA = 190, AMDGPU = 224 }; /* e_machine */
+    span whole = {file, bytes};
+    Elf64_Ehdr header;
+    Elf64_Shdr table;
+    Elf64_Sym symbol;
+    if (!is_known(whole, &header) || header.e_machine == CUDA || header.e_machine == AMDGPU)
+        return false;
+    span section_names = contents_of(whole, header.e_shstrndx);
+    for (size_t i = 0; i < header.e_shnum && read_section(whole, i, &table); i++) {
+        if (table.sh_type != SHT_SYMTAB)
+            continue;
+        span names = contents_of(whole, table.sh_link), symbols = part(whole, table.sh_offset, table.sh_size);
+        for (size_t at = 0; copy(&symbol, sizeof symbol, symbols, at); at += sizeof symbol) {
+            unsigned type = ELF64_ST_TYPE(symbol.st_info);
+            if ((type == STT_OBJECT || type == STT_TLS) && symbol.st_size && !is_of_tools(names, symbol.st_name) &&
+                can_be_changed(whole, section_names, symbol.st_shndx))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* --- one --------------------------------------------------------------------------- */
+
 const void *od_elf_variable(const void *file, size_t bytes, const char *name, size_t *size)
 {
     span whole = {file, bytes};
     Elf64_Ehdr header;
     Elf64_Shdr section;
-    if (!copy(&header, sizeof header, whole, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) ||
-        header.e_ident[EI_CLASS] != ELFCLASS64)
+    if (!is_known(whole, &header))
         return NULL;
     for (size_t i = 0; i < header.e_shnum && read_section(whole, i, &section); i++)
         if (section.sh_type == SHT_SYMTAB)

@@ -3,11 +3,15 @@
  * The CUDA back-end's life: GPUs and their primary contexts, streams, pools, peers. Everything is taken when the
  * back-end is made, so that later only copies can fail.
  */
+#define _GNU_SOURCE /* cpu_set_t */
 #include "memmgr/device/cuda/cuda.h"
 #include "memmgr/device/cuda/module.h"
 #include "util/memory.h"
 #include "util/thread.h"
 
+#include <sched.h>
+
+#include <hwloc/glibc-sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -224,6 +228,22 @@ static void destroy(void *state)
     free(cuda);
 }
 
+/* Those of the set that the process may use; NULL: none. */
+static hwloc_cpuset_t own_processors(od_cuda *cuda, hwloc_const_cpuset_t set)
+{
+    size_t bytes;
+    const void *places = od_thread_places(&bytes);
+    hwloc_cpuset_t own = hwloc_bitmap_dup(set), usable = hwloc_bitmap_alloc();
+    if (own && usable && bytes && !hwloc_cpuset_from_glibc_sched_affinity(cuda->topology, usable, places, bytes))
+        hwloc_bitmap_and(own, own, usable);
+    hwloc_bitmap_free(usable);
+    if (own && hwloc_bitmap_iszero(own)) {
+        hwloc_bitmap_free(own);
+        return NULL;
+    }
+    return own;
+}
+
 /* The processors nearest to the GPU, by its place on the PCI bus. */
 static hwloc_cpuset_t find_near(od_cuda *cuda, od_cu_device gpu)
 {
@@ -232,7 +252,21 @@ static hwloc_cpuset_t find_near(od_cuda *cuda, od_cu_device gpu)
         return NULL;
     hwloc_obj_t object = hwloc_get_pcidev_by_busidstring(cuda->topology, id);
     object = object ? hwloc_get_non_io_ancestor_obj(cuda->topology, object) : NULL;
-    return object && object->cpuset ? hwloc_bitmap_dup(object->cpuset) : NULL;
+    return object && object->cpuset ? own_processors(cuda, object->cpuset) : NULL;
+}
+
+/* Fowler, Noll and Vo's hash, 1a, of the places on the bus. */
+static uint32_t identity(void *state)
+{
+    const od_cuda *cuda = state;
+    uint32_t hash = 2166136261u;
+    for (unsigned k = 0; k < cuda->ndevices; k++) {
+        char id[32] = "";
+        cuda->cu.device_bus_id(id, sizeof id, cuda->device[k].gpu);
+        for (size_t i = 0; i <= strlen(id); i++)
+            hash = (hash ^ (unsigned char)id[i]) * 16777619u;
+    }
+    return hash;
 }
 
 static od_status open_streams(od_cuda_device *d)
@@ -333,6 +367,7 @@ static const od_backend_ops cuda_ops = {
     .release_host = release_host,
     .reclaim = reclaim,
     .host_alloc = host_alloc,
+    .identity = identity,
     .host_free = host_free,
     .memory = memory,
     .spare = spare,

@@ -56,6 +56,8 @@ static void *real_of(od_scoped *entry, const void *caller)
     {                                                                                                                  \
         static od_scoped self = {.name = #call};                                                                       \
         void *real = real_of(&self, __builtin_return_address(0));                                                      \
+        if (is_taken)                                                                                                  \
+            od_slice_takes_lock();                                                                                     \
         od_thread_note_lock(is_taken);                                                                                 \
         ((void (*)(void *))(uintptr_t)real)(lock);                                                                     \
     }
@@ -72,6 +74,7 @@ static void *real_of(od_scoped *entry, const void *caller)
 static int try(int (*real)(void *), void *lock, const void *caller)
 {
     OD_PROGRAM_CALL_FROM(caller);
+    od_slice_takes_lock();
     int taken = real(lock);
     if (taken)
         od_thread_note_lock(true);

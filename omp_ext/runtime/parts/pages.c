@@ -37,6 +37,7 @@ typedef struct page {
     int writer;       /* the one device that may write to it, or OD_NOWHERE */
     bool dirty;       /* written to since it was the same everywhere */
     unsigned moves;   /* how often it has been written to on another device than before */
+    uint64_t visible; /* views in which it is not closed */
     uint64_t counted; /* devices that have memory for it beside their parts */
     size_t account[];
 } page;
@@ -55,11 +56,21 @@ static struct {
 
 /* --- what kernels may do ------------------------------------------------------- */
 
-static void set_access(const page *p, unsigned k)
+static size_t nvisible; /* pages, in each view */
+
+static void note_visible(page *p, unsigned k, bool visible)
 {
-    bool reads = p->readers & OD_BIT(k);
+    nvisible -= p->visible & OD_BIT(k) ? 1 : 0;
+    nvisible += visible;
+    p->visible = (p->visible & ~OD_BIT(k)) | (visible ? OD_BIT(k) : 0);
+}
+
+static void set_access(page *p, unsigned k)
+{
+    bool reads = p->readers & OD_BIT(k), writes = p->writer == (int)k;
     od_runtime_protect(p->window, k, p->base, p->size,
-                       p->writer == (int)k ? OD_WINDOW_OPEN : reads ? OD_WINDOW_READABLE : OD_WINDOW_CLOSED);
+                       writes ? OD_WINDOW_OPEN : reads ? OD_WINDOW_READABLE : OD_WINDOW_CLOSED);
+    note_visible(p, k, reads || writes);
 }
 
 /* --- contents ------------------------------------------------------------------- */
@@ -193,6 +204,23 @@ static void leave(page *p, unsigned k)
     if (p->dirty)
         publish(p, k);
     revoke(p, k);
+}
+
+/* Each page is protected apart from what is around it, which the system does for so many. Those go that have been there
+ * for longest. */
+static void keep_few_visible(const page *but)
+{
+    size_t most = od_runtime_most_pages();
+    if (nvisible <= most)
+        return;
+    od_list_each(node, &pages) {
+        page *p = od_container_of(node, page, link);
+        for (unsigned k = 0; p != but && p->visible >> k; k++)
+            if (p->visible & OD_BIT(k))
+                leave(p, k);
+        if (nvisible <= most - most / 4)
+            return;
+    }
 }
 
 /* --- faults ----------------------------------------------------------------------- */
@@ -393,6 +421,7 @@ static od_status serve_locked(const od_fault *fault)
         grant_write(p, k);
     else
         grant_read(p, k);
+    keep_few_visible(p);
     touch.opened = base;
     touch.size = end - base;
     od_runtime_note_faults(k, p->part, fault->since_ns, &touch);
@@ -461,6 +490,7 @@ static void leave_used(const od_task *task, unsigned k, bool failed)
 
 static void drop_page(page *p)
 {
+    nvisible -= (size_t)__builtin_popcountll(p->visible); /* none is left */
     od_list_remove(&pages, &p->link);
     od_tree_remove(&by_address, &p->node);
     od_engine_return_part(od_runtime.engine, p->part);

@@ -20,12 +20,18 @@
 static od_list shown = {.root = {&shown.root, &shown.root}};
 static size_t nranges; /* of which they consist, on all devices together */
 
-static size_t most_ranges(void)
+/* Of what the system permits, parts have two thirds, single pages the rest. */
+static size_t a_third(void)
 {
     static size_t most;
     if (!most)
-        most = od_runtime.backend.windows->most_ranges(od_runtime.backend.state);
+        most = od_runtime.backend.windows->most_ranges(od_runtime.backend.state) / 3;
     return most;
+}
+
+size_t od_runtime_most_pages(void)
+{
+    return a_third();
 }
 
 /* --- protection ------------------------------------------------------------------- */
@@ -118,7 +124,7 @@ void od_runtime_show(od_datum *d, unsigned k, od_window_access access)
             fail();
     }
     od_runtime_note_shown(d, k, access);
-    close_oldest(most_ranges());
+    close_oldest(2 * a_third());
 }
 
 void od_runtime_hide_part(od_datum *d, unsigned k)

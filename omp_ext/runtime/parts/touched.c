@@ -11,7 +11,16 @@ static od_page_range pages_from(const od_window *window, uintptr_t begin, uintpt
     return (od_page_range){od_page_of(window->base, begin), od_page_of(window->base, end - 1) + 1};
 }
 
-enum { MOST_SCATTERED = 64 }; /* whoever has more faults beside no other page of theirs goes anywhere */
+enum {
+    MOST_SCATTERED = 64, /* whoever has more faults beside no other page of theirs goes anywhere */
+    MANY_PAGES = 4096,   /* of an array: slices that write anywhere in it would take them from each other one by one */
+};
+
+static bool goes_anywhere(const od_touched_pages *pages, const od_touch *touch)
+{
+    size_t npages = touch->window->size / od_window_page();
+    return pages->scattered > MOST_SCATTERED && (!touch->write || npages > MANY_PAGES);
+}
 
 /* What was opened gradually before the page that comes next was used, too. */
 static void note_touched(od_touched_pages *pages, const od_touch *touch)
@@ -19,7 +28,7 @@ static void note_touched(od_touched_pages *pages, const od_touch *touch)
     uint32_t page = od_page_of(touch->window->base, touch->host);
     od_page_range opened = pages_from(touch->window, touch->opened, touch->opened + touch->size);
     od_page_range around = od_page_set_around(touch->write ? &pages->opened : &pages->ahead, page);
-    bool anywhere = !touch->write && pages->scattered > MOST_SCATTERED;
+    bool anywhere = goes_anywhere(pages, touch);
     pages->scattered += od_page_range_length(around) == 1;
     if (touch->write && (!pages->lowest || touch->host < pages->lowest))
         pages->lowest = touch->host;

@@ -290,6 +290,8 @@ int od_launch_carry_out(const od_kernel_call *call, int64_t device, od_kernel_ar
     if (k != OD_NOWHERE)
         make_room((unsigned)k, device, args);
     od_icvs icvs = od_launch_begin_code(call->thread_limit);
+    if (call->slice && od_workers_have_me()) /* all slices must have as many teams as each other */
+        REAL(omp_set_dynamic)(0);
     od_own_task own = od_serial_begin_kernel();
     const od_slice *around = od_self.slice;
     od_self.slice = call->slice;

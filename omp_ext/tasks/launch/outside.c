@@ -3,6 +3,7 @@
 #include "omp_ext/tasks/launch/launch.h"
 
 #include "memmgr/data/attach.h"
+#include "omp_ext/libomp/call.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/process/fatal.h"
@@ -40,7 +41,8 @@ static bool needs_device(od_job *job)
     bool needs =
         job->task.bound != OD_NOWHERE || is_bound(&job->task) || (job->task.uses_spill && is_spilled(&job->task));
     od_runtime_unlock();
-    return (needs || od_images_have_variables()) && job->launch.storage;
+    return (needs || od_images_have_variables() || !od_call_result_is_used(job->launch.call.from)) &&
+           job->launch.storage;
 }
 
 static unsigned device_outside_pool(const od_job *job)
@@ -252,6 +254,8 @@ bool od_launch_outside(od_job *job)
     if (!by_pages && !needs_device(job))
         return false;
     bool done = by_pages ? run_by_pages(job) : run_on(job, od_runtime_device_number(device_outside_pool(job)));
+    if (!done && !od_call_result_is_used(job->launch.call.from))
+        od_fatal("a kernel fits on no device, and the program has no host version of it (-fopenmp-offload-mandatory)");
     if (!od_runtime_options()->cpu.workers) /* else it may have been given to one of these */
         od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
                done ? "libomptarget ran it in memory beyond the limit"

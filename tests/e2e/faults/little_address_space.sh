@@ -40,4 +40,9 @@ for variant in flag items; do
     under 0 OMPDARTS_MEM=100000G "$E2E_PROGRAMS/passed_on" $variant
     same_output
 done
+# A limit of the size of files, which memory files have, too: arrays stay whole.
+limited=(bash -c 'ulimit -f 64 && exec "$0" "$@"')
+plain 0 "$E2E_PROGRAMS/array_in_parts"
+under 0 "${limited[@]}" "$E2E_PROGRAMS/array_in_parts"
+same_output
 finish

@@ -43,8 +43,26 @@ static void in_region(struct node *s)
     CHECK(off == 0);
 }
 
+/* Of a vector: behind a first member that is mapped at 8 bytes beside a multiple of 16. */
+struct particle {
+    double mass, charge;
+    _Alignas(16) double place[2];
+};
+
+static void of_vectors(struct particle *p)
+{
+    int off = -1;
+#pragma omp target map(tofrom : p->charge, p->place) map(from : off)
+    {
+        off = (int)((uintptr_t)p->place % 16);
+        p->place[1] += p->charge;
+    }
+    CHECK(off == 0);
+}
+
 int main(void)
 {
+    static struct particle particle = {.charge = 2};
     struct node s = {1, 2, malloc(N * sizeof(double)), 3};
     if (!s.p)
         abort();
@@ -53,8 +71,10 @@ int main(void)
     for (int i = 0; i < 4; i++) {
         by_members(&s);
         in_region(&s);
+        of_vectors(&particle);
     }
     CHECK(s.a == 1 && s.b == 10 && s.x == 3 + 8.0 * (N - 1));
+    CHECK(particle.place[1] == 8);
     free(s.p);
     return check_result();
 }

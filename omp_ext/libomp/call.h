@@ -15,9 +15,9 @@ enum { OD_CALL_MIN = 8 }; /* words[0..OD_CALL_MIN) must be readable, however few
  * lost. */
 void od_call(void (*function)(void), size_t count, void *const *words) __attribute__((visibility("hidden")));
 
-/* Whether the program looks at what a call has returned, of which `from` is the return address: code that clang has made
- * with -fopenmp-offload-mandatory has no host version of a kernel, and does not ask whether that is to run. True where
- * it is not known: on other processors, and in code that is not optimised. */
+/* Whether the program looks at what a call has returned, of which `from` is the return address: code that clang has
+ * made with -fopenmp-offload-mandatory has no host version of a kernel, and does not ask whether that is to run. True
+ * where it is not known: on other processors, and in code that is not optimised. */
 bool od_call_result_is_used(const void *from) __attribute__((visibility("hidden")));
 
 /*

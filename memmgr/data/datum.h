@@ -215,7 +215,7 @@ static inline size_t od_datum_phase(const od_datum *datum)
 static inline size_t od_datum_occupies(const od_datum *datum)
 {
     if (datum->pieces)
-        return datum->pieces->span;
+        return od_datum_phase(datum) + datum->pieces->span;
     return datum->window ? od_window_span(datum->base, datum->size) : od_datum_phase(datum) + datum->size;
 }
 

@@ -4,6 +4,7 @@
  * upper end downwards: so a stack that is too small is noticed on its guard page. C has no way to say this; other
  * processors than these two get as many words as a table of calls holds.
  */
+#define _GNU_SOURCE /* memmem */
 #include "omp_ext/libomp/call.h"
 
 #include <stdint.h>
@@ -155,19 +156,17 @@ FORWARD(__kmpc_fork_teams, od_forward_fork_teams, od_fork_teams);
 /* --- results ------------------------------------------------------------------------ */
 
 #if defined(__x86_64__)
-/* The arguments on the stack may be dropped first. */
+/* Others may stand before the instruction that looks at %eax, or copies it. That its bytes may be parts of others does
+ * no harm: there is a host version in nearly all programs. */
 bool od_call_result_is_used(const void *from)
 {
-    static const unsigned char drop_few[] = {0x48, 0x83, 0xc4}, drop_many[] = {0x48, 0x81, 0xc4}; /* add $n, %rsp */
-    static const unsigned char test[] = {0x85, 0xc0}, compare[] = {0x83, 0xf8, 0x00};            /* of %eax, with 0 */
+    enum { NEAR = 64, PAGE = 4096 };
+    static const unsigned char test[] = {0x85, 0xc0}, compare[] = {0x83, 0xf8, 0x00};
     const unsigned char *code = from;
-    if (!code)
-        return true;
-    if (!memcmp(code, drop_few, sizeof drop_few))
-        code += sizeof drop_few + sizeof(int8_t);
-    else if (!memcmp(code, drop_many, sizeof drop_many))
-        code += sizeof drop_many + sizeof(int32_t);
-    return !memcmp(code, test, sizeof test) || !memcmp(code, compare, sizeof compare);
+    size_t left = PAGE - (uintptr_t)from % PAGE; /* what is behind may not be there */
+    bool copies = code && (code[0] == 0x89 || code[1] == 0x89);
+    return !code || left < NEAR || copies || memmem(code, NEAR, test, sizeof test) ||
+           memmem(code, NEAR, compare, sizeof compare);
 }
 #else
 bool od_call_result_is_used(const void *from)

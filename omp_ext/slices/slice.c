@@ -52,35 +52,15 @@ void od_slice_see(od_seen what)
 /* --- variables that are private to the target region ---------------------------- */
 
 /* Each slice has its own, so a kernel whose teams write to them is no sum of its slices. What teams get by reference
- * are variables on the stack of whoever begins the league: nobody else writes there meanwhile. */
-od_private_look od_slice_before_league(void *const *args, size_t count)
+ * are variables on the stack of whoever begins the league. Whether they write there may depend on the data; clang
+ * passes scalars that they only read by value. */
+void od_slice_before_league(void *const *args, size_t count)
 {
-    enum { BEHIND = 256, MOST = 1 << 20 }; /* bytes: of the last variable, and that are looked at */
-    od_private_look look = {.begin = (uintptr_t)__builtin_frame_address(0)};
     const od_slice *slice = od_self.slice;
-    uintptr_t top = slice && slice->count == 1 ? od_thread_stack_end() : 0, last = 0;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), top = slice ? od_thread_stack_end() : 0;
     for (size_t i = 0; i < count; i++)
-        if ((uintptr_t)args[i] > look.begin && (uintptr_t)args[i] < top)
-            last = (uintptr_t)args[i] > last ? (uintptr_t)args[i] : last;
-    if (!last || last - look.begin > MOST)
-        return look;
-    uintptr_t first = last;
-    for (size_t i = 0; i < count; i++)
-        if ((uintptr_t)args[i] > look.begin && (uintptr_t)args[i] < first)
-            first = (uintptr_t)args[i];
-    look.begin = first;
-    look.size = (top - last < BEHIND ? top : last + BEHIND) - first;
-    look.before = od_malloc(look.size);
-    if (look.before)
-        memcpy(look.before, (const void *)look.begin, look.size);
-    return look;
-}
-
-void od_slice_after_league(const od_private_look *look)
-{
-    if (look->before && memcmp(look->before, (const void *)look->begin, look->size))
-        od_slice_see(OD_SEEN_PRIVATE);
-    free(look->before);
+        if ((uintptr_t)args[i] > here && (uintptr_t)args[i] < top)
+            od_slice_see(OD_SEEN_PRIVATE);
 }
 
 /* --- critical sections and numbers ------------------------------------------- */

@@ -32,7 +32,7 @@ typedef enum od_seen {
     OD_SEEN_LIBRARY = 8,   /* it may call atomic operations of a library, which has a lock for each address */
     OD_SEEN_NUMBERS = 16,  /* the number of a team or a thread */
     OD_SEEN_TASKS = 32,    /* explicit tasks, whose sections a thread may wait for in one of its own */
-    OD_SEEN_PRIVATE = 64,  /* a team that writes to a variable that is private to the target region, and all teams' */
+    OD_SEEN_PRIVATE = 64,  /* variables that are private to the target region, and all teams': they may write to them */
 } od_seen;
 
 /* Slices but the first begin at iterations that are `phase` modulo `every`; every 0: anywhere. */
@@ -61,15 +61,8 @@ od_iterations od_slice_cut(const od_slice *slice, uint64_t n, od_iterations team
 /* The kernel that runs on the calling thread has done this. */
 void od_slice_see(od_seen what);
 
-/* Around the league of a kernel that is watched, by the thread that begins it, which has passed these arguments to all
- * teams: whether what they lead to on its stack has changed. */
-typedef struct od_private_look {
-    void *before; /* malloc'ed; NULL: nothing is looked at */
-    uintptr_t begin;
-    size_t size;
-} od_private_look;
-od_private_look od_slice_before_league(void *const *args, size_t count);
-void od_slice_after_league(const od_private_look *look);
+/* The thread that runs a kernel begins its league, and passes these arguments to all teams. */
+void od_slice_before_league(void *const *args, size_t count);
 
 /* The calling thread runs a region of a kernel, or of the program, and what its team leaves to its end. */
 void od_slice_note_region(bool of_kernel);

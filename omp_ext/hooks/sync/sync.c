@@ -387,9 +387,8 @@ void OD_FORK_TEAMS(od_ident *ident, int32_t count, void *outlined, ...)
     od_kernel_before_league(ident);
     OD_PROGRAM_CALL;
     if (od_self.kernels) {
-        od_private_look look = od_slice_before_league(args, r.count);
+        od_slice_before_league(args, r.count);
         ((fork_call)REAL(__kmpc_fork_teams))(ident, 1, (void *)run_region_of_kernel, &r);
-        od_slice_after_league(&look);
     } else {
         fork_as_written(&r, REAL(__kmpc_fork_teams));
     }

@@ -255,7 +255,10 @@ bool od_launch_outside(od_job *job)
         return false;
     bool done = by_pages ? run_by_pages(job) : run_on(job, od_runtime_device_number(device_outside_pool(job)));
     if (!done && !od_call_result_is_used(job->launch.call.from))
-        od_fatal("a kernel fits on no device, and the program has no host version of it (-fopenmp-offload-mandatory)");
+        od_log(OD_LOG_WARNING, "omp",
+               "region %p fits on no device, and its host version runs: if it has been compiled with "
+               "-fopenmp-offload-mandatory there is none, and nothing is done",
+               job->launch.call.kernel);
     if (!od_runtime_options()->cpu.workers) /* else it may have been given to one of these */
         od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
                done ? "libomptarget ran it in memory beyond the limit"

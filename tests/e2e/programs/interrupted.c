@@ -15,7 +15,7 @@ static double a[TILE];
 static void many_tasks(void)
 {
     static double b[64];
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 5000; i++) {
 #pragma omp target nowait map(tofrom : b[i % 64 : 1]) depend(inout : b[i % 64])
         b[i % 64] += 1;
     }

@@ -345,7 +345,7 @@ class Scene(Statement):
     `last` ends the program, mostly in a way that the runtime must report. `place` is where its code is: the program, or a
     shared library that is linked or opened. `devices` says whether it names devices. `cost`: steps of other statements
     that take as long. `memory`: of a device, bytes that are enough for it. `discards`: the host is to keep values that
-    kernels have replaced on devices."""
+    kernels have replaced on devices. `gpus`: it is right there, too."""
 
     kind: str = ""
     top: list = field(default_factory=list)
@@ -358,6 +358,7 @@ class Scene(Statement):
     cost: int = 20
     memory: int = 1 << 20
     discards: bool = False
+    gpus: bool = True
     uses: list = field(default_factory=list)  # names of what was drawn, for the report
 
 

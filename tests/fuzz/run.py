@@ -284,7 +284,7 @@ class Settings:
             settings["OMPDARTS_SPILL"] = "0"  # regions are evicted into the program's memory
         if rng.random() < 0.3 and only_clauses(world.program):
             settings["OMPDARTS_DEVICE_CLAUSE"] = "hint"
-        if self.double and rng.random() < 0.4:
+        if self.double and rng.random() < 0.4 and all(scene.gpus for scene in world.program.scenes()):
             settings["OMPDARTS_BACKEND"] = "cuda"
             if rng.random() < 0.3:
                 settings["CUDA_DOUBLE_JITTER"] = f"{min(0.0005, MOST_DELAY_S / world.cost):g}"

@@ -67,4 +67,5 @@ def stored(rng):
             f"#pragma omp target exit data map(from: a@[0:{blocks * n}]) map(delete: r@[0:{blocks}])",
             f"REMEMBER(HASH_OF(a@, {blocks * n}) + HASH_OF(z@, {blocks} * 64));",
             f"for (int i = 0; i < {blocks}; i++) free(b@[i]);", "free(a@); free(r@); free(z@);"]
-    return Scene(setup=setup, steps=text.steps, tear=tear, uses=uses, memory=4 * blocks * (n * 24 + 8 + 512) + (96 << 10), discards=True)
+    return Scene(setup=setup, steps=text.steps, tear=tear, uses=uses, memory=4 * blocks * (n * 24 + 8 + 512) + (96 << 10),
+                 discards=True, gpus=False)

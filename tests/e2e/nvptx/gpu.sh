@@ -200,7 +200,7 @@ links() {
     build program "$(dirname "$0")/tiles.c"
     echo right >"$work/plain"
     right OMPDARTS_CACHE=1 XDG_CACHE_HOME="$work" OMPDARTS_LOG=info CUDA_DOUBLE_BANDWIDTH=4Gi "$work/program" 1 1
-    says "link cuda between host and 1: latency "
+    says " between host and 1: latency "
     driver "bytes['host_to_device'] > 100e6" "calls['cuMemHostRegister'] == 0" "calls['cuMemcpyHtoDAsync'] < 200"
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +180,12 @@ void od_tool_bad_option(char *const *argv, int result, const struct option *opti
         od_tool_error("option '%.*s' takes no value", (int)strcspn(text, "="), text);
     else
         unknown_long_option(text, options);
+}
+
+pid_t od_tool_fork(void)
+{
+    signal(SIGCHLD, SIG_DFL);
+    return fork();
 }
 
 bool od_tool_may_run(const char *path)

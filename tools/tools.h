@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #ifndef OMPDARTS_VERSION
 #define OMPDARTS_VERSION "0.1.0"
@@ -65,6 +66,9 @@ void od_tool_unknown(const char *what, const char *text, const char *const *know
 
 /* Of a subcommand that takes one of `known` and has got something else. */
 void od_tool_bad_argument(char *const *argv, const char *const *known);
+
+/* fork(): the child's exit status can be had, also where whoever has started the command ignores SIGCHLD. */
+pid_t od_tool_fork(void);
 
 /* The file may be run as a program; else errno says why not. */
 bool od_tool_may_run(const char *path);

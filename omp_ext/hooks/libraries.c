@@ -13,10 +13,8 @@ static void note_entity(const od_image_entity *e)
 {
     if (e->flags == OD_OFFLOAD_REQUIRES && (e->data & OD_REQUIRES_UNIFIED_SHARED_MEMORY))
         od_runtime_switch_off("the program requires unified shared memory: there is nothing to copy");
-    if (!e->size)
-        return;
-    od_runtime_single_device();
-    od_expect_memory(od_foreign_add((uintptr_t)e->address, e->size, OD_FIRST_DEVICE));
+    if (e->size)
+        od_expect_memory(od_foreign_add((uintptr_t)e->address, e->size, OD_FIRST_DEVICE));
 }
 
 void __tgt_register_lib(od_bin_desc *desc)
@@ -25,9 +23,9 @@ void __tgt_register_lib(od_bin_desc *desc)
     od_runtime_load();
     for (size_t i = 0; od_image_get(desc, i, &e); i++)
         note_entity(&e);
-    if (od_image_has_statics(desc))
-        od_runtime_single_device();
     od_images_add(desc);
+    if (od_images_have_variables())
+        od_runtime_single_device();
     od_runtime_has_images();
     REAL(__tgt_register_lib)(desc);
 }

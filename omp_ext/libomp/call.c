@@ -160,12 +160,11 @@ FORWARD(__kmpc_fork_teams, od_forward_fork_teams, od_fork_teams);
  * no harm: there is a host version in nearly all programs. */
 bool od_call_result_is_used(const void *from)
 {
-    enum { NEAR = 64, PAGE = 4096 };
+    enum { NEAR = 64, PAGE = 4096, COPY = 0x89 };
     static const unsigned char test[] = {0x85, 0xc0}, compare[] = {0x83, 0xf8, 0x00};
     const unsigned char *code = from;
     size_t left = PAGE - (uintptr_t)from % PAGE; /* what is behind may not be there */
-    bool copies = code && (code[0] == 0x89 || code[1] == 0x89);
-    return !code || left < NEAR || copies || memmem(code, NEAR, test, sizeof test) ||
+    return !code || left < NEAR || code[0] == COPY || code[1] == COPY || memmem(code, NEAR, test, sizeof test) ||
            memmem(code, NEAR, compare, sizeof compare);
 }
 #else

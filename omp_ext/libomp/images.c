@@ -19,7 +19,7 @@ typedef struct image {
     struct image *next;
     od_bin_desc *desc;
     uint64_t build; /* of its device code, a hash; 0: not asked for yet */
-    bool statics;   /* od_image_has_statics() */
+    bool statics;   /* its device code has variables that no entry names */
 } image;
 
 static od_lock lock = OD_LOCK_OF(OD_LOCK_IMAGES); /* protects the list; nothing is allocated under it */
@@ -156,16 +156,6 @@ bool od_images_kernel_names(const void *kernel, const char *prefix)
     return names;
 }
 
-bool od_image_has_statics(const od_bin_desc *desc)
-{
-    for (int32_t n = 0; n < desc->count; n++) {
-        const char *start = desc->images[n].image_start, *end = desc->images[n].image_end;
-        if (od_elf_has_variables(start, (size_t)(end - start)))
-            return true;
-    }
-    return false;
-}
-
 static bool has_variables(const od_bin_desc *desc)
 {
     od_image_entity e;
@@ -247,11 +237,21 @@ bool od_images_cuda(od_cuda_image *cuda)
 
 /* --- registration ------------------------------------------------------------ */
 
+static bool has_statics(const od_bin_desc *desc)
+{
+    for (int32_t n = 0; n < desc->count; n++) {
+        const char *start = desc->images[n].image_start, *end = desc->images[n].image_end;
+        if (od_elf_has_variables(start, (size_t)(end - start)))
+            return true;
+    }
+    return false;
+}
+
 void od_images_add(od_bin_desc *desc)
 {
     image *new = od_alloc_zeroed(1, sizeof *new);
     new->desc = desc;
-    new->statics = od_image_has_statics(desc);
+    new->statics = has_statics(desc);
     od_lock_take(&lock);
     new->next = images;
     images = new;

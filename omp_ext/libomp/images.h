@@ -48,7 +48,6 @@ bool od_images_kernel_names(const void *kernel, const char *prefix);
 /* True where device code has variables of its own, which no map list names: declare target ones, or static ones that
  * only its images show. */
 bool od_images_have_variables(void);
-bool od_image_has_statics(const od_bin_desc *desc);
 
 /* True while the program has device code. */
 bool od_images_exist(void);

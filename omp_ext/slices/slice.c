@@ -2,12 +2,9 @@
 /* See slice.h. */
 #include "omp_ext/slices/slice.h"
 
-#include "util/memory.h"
 #include "util/thread.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The remainder is spread over the first ones. */
 static uint64_t first_of(uint64_t n, uint64_t index, uint64_t count)

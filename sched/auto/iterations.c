@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-
 od_iteration *od_iterations_find(od_iterations *all, const od_pattern *pattern)
 {
     for (unsigned i = 0; i < all->count; i++) {

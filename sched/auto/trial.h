@@ -31,7 +31,7 @@ typedef struct od_trial {
     od_work work;
     od_active_findings findings;
     uint64_t end_ns;  /* by that clock */
-    const atomic_bool *hurry;
+    const atomic_bool *hurry; /* somebody waits for the thread */
     bool over;        /* either has come */
     uint64_t cost_ns; /* that it has taken of it */
     od_candidate now;

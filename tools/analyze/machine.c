@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -91,8 +90,7 @@ static od_status run_simulator(char *const *arguments, bool quiet, analyze_run *
     }
     if (pipe2(ends, O_CLOEXEC))
         return OD_EIO;
-    signal(SIGCHLD, SIG_DFL); /* whoever ignores it has no exit statuses */
-    pid_t child = fork();
+    pid_t child = od_tool_fork();
     if (child == 0)
         execute(path, arguments, ends[1], quiet);
     close(ends[1]);

@@ -7,7 +7,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +32,7 @@ static int output_of(char *const *argv, char *text, size_t size)
 
     if (pipe(ends))
         return -1;
-    signal(SIGCHLD, SIG_DFL); /* whoever ignores it has no exit statuses */
-    pid_t child = fork();
+    pid_t child = od_tool_fork();
     int error = errno;
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);

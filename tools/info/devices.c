@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "tools/info/machine.h"
+#include "tools/tools.h"
 #include "util/options.h"
 
 #include <dlfcn.h>
@@ -17,7 +18,6 @@
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,8 +194,7 @@ void info_find_devices(info_devices *found)
         return;
     shared->host_devices = -1;
     fflush(stdout);
-    signal(SIGCHLD, SIG_DFL); /* whoever ignores it has no exit statuses */
-    pid_t child = fork();
+    pid_t child = od_tool_fork();
     if (child == 0) {
         probe(shared);
         _exit(0);

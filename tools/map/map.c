@@ -165,8 +165,7 @@ static int run(char **program, char *trace)
     memcpy(argv, own, sizeof own);
     memcpy(argv + n, program, count * sizeof *argv);
     fflush(stdout);
-    signal(SIGCHLD, SIG_DFL); /* whoever ignores it has no exit statuses */
-    pid_t forked = fork();
+    pid_t forked = od_tool_fork();
     if (forked == 0) {
         execv(command, argv);
         _exit(OD_EXIT_FAILURE);

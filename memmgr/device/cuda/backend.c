@@ -6,10 +6,11 @@
 #define _GNU_SOURCE /* cpu_set_t */
 #include "memmgr/device/cuda/cuda.h"
 #include "memmgr/device/cuda/module.h"
+#include "util/container/hash.h"
 #include "util/memory.h"
 #include "util/thread.h"
 
-#include <sched.h>
+#include <sched.h> /* before the next */
 
 #include <hwloc/glibc-sched.h>
 #include <stdlib.h>
@@ -255,18 +256,17 @@ static hwloc_cpuset_t find_near(od_cuda *cuda, od_cu_device gpu)
     return object && object->cpuset ? own_processors(cuda, object->cpuset) : NULL;
 }
 
-/* Fowler, Noll and Vo's hash, 1a, of the places on the bus. */
+/* Of the GPUs' places on the bus. */
 static uint32_t identity(void *state)
 {
     const od_cuda *cuda = state;
-    uint32_t hash = 2166136261u;
+    uint64_t hash = OD_HASH_START;
     for (unsigned k = 0; k < cuda->ndevices; k++) {
         char id[32] = "";
         cuda->cu.device_bus_id(id, sizeof id, cuda->device[k].gpu);
-        for (size_t i = 0; i <= strlen(id); i++)
-            hash = (hash ^ (unsigned char)id[i]) * 16777619u;
+        hash = od_hash(hash, id, strlen(id) + 1);
     }
-    return hash;
+    return (uint32_t)hash;
 }
 
 static od_status open_streams(od_cuda_device *d)
@@ -367,13 +367,13 @@ static const od_backend_ops cuda_ops = {
     .release_host = release_host,
     .reclaim = reclaim,
     .host_alloc = host_alloc,
-    .identity = identity,
     .host_free = host_free,
     .memory = memory,
     .spare = spare,
     .lack = lack,
     .piece = piece,
     .trim = trim,
+    .identity = identity,
     .is_peer = is_peer,
     .report = report,
     .queues = &od_cuda_queue_ops,

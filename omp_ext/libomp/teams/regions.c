@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See regions.h. */
-#include "omp_ext/libomp/teams/pool.h"
 #include "omp_ext/libomp/teams/regions.h"
 
 #include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/teams/pool.h"
 
 enum { KNOWN_REGIONS = 1024 };
 

@@ -259,17 +259,18 @@ bool od_team_offer(od_team *team, void *event)
 
 enum { AT_ONCE = 16 };
 
-/* Which completions. */
+/* Which completions: of children of the creator, and of orphans; with neither: any. */
 typedef struct whose {
-    const od_parent *creator; /* children of this task; NULL: any */
-    bool or_orphans;          /* or of a task that has ended */
+    const od_parent *creator; /* or NULL */
+    bool orphans;             /* of tasks that have ended */
 } whose;
 
 /* Under the team's lock. */
 static bool is_of(const od_member *member, whose of, const od_detached *task)
 {
-    bool is_orphan = of.or_orphans && task->creator && task->creator->has_ended;
-    return may_take(member, task) && (!of.creator || task->creator == of.creator || is_orphan);
+    bool any = !of.creator && !of.orphans, own = of.creator && task->creator == of.creator;
+    bool orphan = of.orphans && task->creator && task->creator->has_ended;
+    return may_take(member, task) && (any || own || orphan);
 }
 
 /* Takes out the first ones, `most` of them, that the member may pass on; others are notified of the rest. */
@@ -318,7 +319,7 @@ bool od_team_pass_on(od_member *member, const od_parent *creator)
 
 bool od_team_pass_on_with_orphans(od_member *member, const od_parent *creator)
 {
-    return pass_on(member, (whose){.creator = creator, .or_orphans = true});
+    return pass_on(member, (whose){.creator = creator, .orphans = true});
 }
 
 bool od_team_pass_on_one(od_member *member, const od_parent *creator)
@@ -333,12 +334,11 @@ bool od_team_pass_on_one(od_member *member, const od_parent *creator)
 /* First it is seen there, then it looks: what is posted later is not left to it. */
 void od_member_go_inside(od_member *member, bool inside, const od_parent *own)
 {
-    static const od_parent nobody;
     if (atomic_load_explicit(&member->inside, memory_order_relaxed) != inside) { /* only its thread changes it */
         atomic_store(&member->inside, inside);
         atomic_fetch_add(&member->team->inside, inside ? 1u : -1u);
     }
-    while (inside && od_team_pass_on_with_orphans(member, own ? own : &nobody))
+    while (inside && od_team_pass_on_with_orphans(member, own))
         continue;
 }
 

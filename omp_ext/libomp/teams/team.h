@@ -165,7 +165,7 @@ bool od_team_offer(od_team *team, void *event);
 bool od_member_is_elsewhere(const od_member *member);
 /* The calling thread passes on what is posted for it, of that creator or (NULL) of all. False: nothing was. */
 bool od_team_pass_on(od_member *member, const od_parent *creator);
-/* Likewise of that creator or of a task that has ended. */
+/* Likewise of that creator (NULL: of none) and of tasks that have ended. */
 bool od_team_pass_on_with_orphans(od_member *member, const od_parent *creator);
 /* Likewise one, of that creator. */
 bool od_team_pass_on_one(od_member *member, const od_parent *creator);

@@ -20,21 +20,25 @@ static atomic_flag lock = ATOMIC_FLAG_INIT;
 
 /* --- the C library's ------------------------------------------------------------ */
 
-typedef int change_action(int, const struct sigaction *, struct sigaction *);
-
-static change_action *real;
+static struct {
+    int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+    sighandler_t (*signal)(int, sighandler_t), (*sysv_signal)(int, sighandler_t);
+} real;
 
 /* Before there is a second thread, and before any handler: dlsym() is none of what handlers may call. */
 __attribute__((constructor)) static void find_real(void)
 {
-    if (!real)
-        real = (change_action *)dlsym(RTLD_NEXT, "sigaction");
+    if (real.sigaction)
+        return;
+    *(void **)&real.signal = dlsym(RTLD_NEXT, "signal");
+    *(void **)&real.sysv_signal = dlsym(RTLD_NEXT, "__sysv_signal");
+    *(void **)&real.sigaction = dlsym(RTLD_NEXT, "sigaction");
 }
 
 int od_sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
     find_real(); /* another library's constructor may be first */
-    return real(number, action, before);
+    return real.sigaction(number, action, before);
 }
 
 /* --- the program's -------------------------------------------------------------- */
@@ -183,20 +187,8 @@ int od_signals_wanted(int number, struct sigaction *action)
 
 /* --- the entry points --------------------------------------------------------------- */
 
-typedef sighandler_t set_handler(int number, sighandler_t handler);
-
 /* Which of the two a program calls depends on what it defines before it includes <signal.h>. */
 sighandler_t __sysv_signal(int number, sighandler_t handler);
-
-static set_handler *next_signal, *next_sysv_signal;
-
-__attribute__((constructor)) static void find_next(void)
-{
-    if (!next_signal)
-        next_signal = (set_handler *)dlsym(RTLD_NEXT, "signal");
-    if (!next_sysv_signal)
-        next_sysv_signal = (set_handler *)dlsym(RTLD_NEXT, "__sysv_signal");
-}
 
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict before)
 {
@@ -212,14 +204,13 @@ static sighandler_t set(int number, sighandler_t handler, int flags)
 
 sighandler_t signal(int number, sighandler_t handler)
 {
-    find_next();
-    return is_taken(number) && handler != SIG_ERR ? set(number, handler, SA_RESTART)
-                                                         : next_signal(number, handler);
+    find_real();
+    return is_taken(number) && handler != SIG_ERR ? set(number, handler, SA_RESTART) : real.signal(number, handler);
 }
 
 sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
-    find_next();
+    find_real();
     return is_taken(number) && handler != SIG_ERR ? set(number, handler, (int)SA_RESETHAND | SA_NODEFER)
-                                                         : next_sysv_signal(number, handler);
+                                                  : real.sysv_signal(number, handler);
 }

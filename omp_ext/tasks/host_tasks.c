@@ -11,6 +11,7 @@
 #include "omp_ext/tasks/entry.h"
 #include "omp_ext/tasks/job.h"
 #include "omp_ext/libomp/teams/detach.h"
+#include "omp_ext/libomp/teams/serial.h"
 #include "omp_ext/libomp/teams/parent.h"
 #include "omp_ext/libomp/real.h"
 #include "omp_ext/services/record/record.h"
@@ -229,6 +230,6 @@ bool od_host_task_is_gated(const od_record *record)
     od_entry_kind kind = record->code->kind;
     bool fits = task->entry == host_trampoline && (record->flags & OD_TASK_TIED) && !(record->flags & unfit);
     return fits && !record->is_uncounted && (kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS) &&
-           !od_self.serial_loops && od_runtime_started() && !od_cpu_are_alone() && !REAL(omp_in_final)() &&
-           od_task_is_awaited() && !record->at_end;
+           !od_self.serial_loops && !od_serial_is_beside_events() && od_runtime_started() && !od_cpu_are_alone() &&
+           !REAL(omp_in_final)() && od_task_is_awaited() && !record->at_end;
 }

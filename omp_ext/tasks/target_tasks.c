@@ -308,14 +308,16 @@ static void *create_claimed(od_record *record, od_ident *ident, int32_t gtid, si
 /* libomp's task, which it does not run itself. */
 static void *create(od_record *record, od_ident *ident, int32_t gtid, size_t size, size_t shareds, int64_t device)
 {
-    int32_t ordinary = od_task_detachable(record->flags) & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
-    void *task = create_claimed(record, ident, gtid, size, shareds, device);
+    bool at_once = od_serial_is_beside_events();
+    int32_t flags = at_once ? record->flags : od_task_detachable(record->flags);
+    int32_t ordinary = flags & ~(OD_TASK_PROXY | OD_TASK_HIDDEN_HELPER);
+    void *task = at_once ? NULL : create_claimed(record, ident, gtid, size, shareds, device);
     if (task)
         return task;
     od_libomp_count(&od_libomp_counted.detached);
     task = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(ordinary), size, shareds, target_trampoline);
-    record->in_place =
-        od_self.serial_loops > 0 || REAL(omp_in_final)() || !od_task_is_awaited() || od_runtime_ending();
+    record->in_place = at_once || od_self.serial_loops > 0 || REAL(omp_in_final)() || !od_task_is_awaited() ||
+                       od_runtime_ending();
     return task;
 }
 
@@ -350,7 +352,8 @@ static bool may_detach(int32_t flags, const od_entry *code)
     bool can = (flags & OD_TASK_TIED) && !(flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_MERGED_IF0));
     bool may_offload = code->kind == OD_ENTRY_UNKNOWN || code->kind == OD_ENTRY_OFFLOADS;
     return can && may_offload && code->has_depends && od_runtime_started() && od_runtime_backend()->ops->queues &&
-           !od_self.serial_loops && !REAL(omp_in_final)() && od_task_is_awaited() && !od_runtime_ending();
+           !od_self.serial_loops && !REAL(omp_in_final)() && !od_serial_is_beside_events() && od_task_is_awaited() &&
+           !od_runtime_ending();
 }
 
 /* Of a thread that is alone: see serial.h. */

@@ -235,8 +235,7 @@ static void await_orphans(od_ident *ident, od_member *member)
         od_team_wait(member, ident, &goal);
 }
 
-/* Children of the task that runs here, or of one that libomp takes for it, may wait for an event that the program will
- * fulfil. */
+/* Children of the task that runs here, or of one that libomp takes for it, may wait for an event of the program's. */
 static bool expects_events(const od_member *member)
 {
     const od_parent *parent = od_parent_now();
@@ -465,6 +464,7 @@ void od_member_begin(od_member *member, od_team *team, int32_t number)
     begin(member, team, nthreads);
     member->interrupted = od_self.family.parent;
     member->in_task = number <= 0 && begins_in_task;
+    member->beside_events = nthreads == 1 && atomic_load(&od_events_expected) && od_around_expects_events(member);
     od_self.family.parent = NULL;
     od_member_self = member;
 }

@@ -3,12 +3,18 @@
 #include "omp_ext/libomp/teams/serial.h"
 
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
 
 bool od_serial_is_alone(void)
 {
     return od_runtime_offloads() && !od_self.kernels && REAL(omp_get_num_threads)() == 1;
+}
+
+bool od_serial_is_beside_events(void)
+{
+    return od_member_self && od_member_self->beside_events && od_serial_is_alone();
 }
 
 const void *od_serial_user(void)
@@ -18,7 +24,7 @@ const void *od_serial_user(void)
 
 int32_t od_serial_flags(int32_t flags)
 {
-    return od_serial_is_alone() ? flags | OD_TASK_DETACHABLE : flags;
+    return od_serial_is_alone() && !od_serial_is_beside_events() ? flags | OD_TASK_DETACHABLE : flags;
 }
 
 int32_t od_do_nothing(int32_t gtid, void *task)
@@ -58,6 +64,7 @@ void od_serial_end_task(od_own_task own)
 
 od_own_task od_serial_begin_kernel(void)
 {
-    bool needs = od_self.family.parent && od_self.family.has_children && od_serial_is_alone();
+    bool needs = od_self.family.parent && od_self.family.has_children && od_serial_is_alone() &&
+                 !od_serial_is_beside_events();
     return needs ? od_serial_begin_task() : (od_own_task){0};
 }

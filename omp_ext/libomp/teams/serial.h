@@ -13,6 +13,8 @@
  *   - but not a taskloop's, whose copies libomp never counts: they run in a task of their own, which has no other
  *     children, and target tasks inside them are not detached
  *   - a detachable task that does nothing goes before each barrier
+ *   - a region inside of another one, whose tasks may wait for events that the program fulfils, has no detached tasks
+ *     at all: its end would wait for those tasks, too
  *   - a kernel on the program's thread gets its own task in an explicit task that has target tasks: libomp runs a
  *     league of teams as a part of the enclosing task, which it then marks as complete, for good if children of it with
  *     depend clauses are under way
@@ -29,6 +31,9 @@ int32_t od_serial_flags(int32_t flags);
 
 /* The calling thread is alone in its team, in the program's own code. */
 bool od_serial_is_alone(void);
+/* And its region is inside of another one of which tasks waited for events of the program's when it began: its tasks
+ * run as they are created. */
+bool od_serial_is_beside_events(void);
 /* The calling thread, where it is alone and no task is around it, so that what it waits for runs beside no other
  * construct of its own. Else NULL. */
 const void *od_serial_user(void);

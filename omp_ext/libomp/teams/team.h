@@ -99,6 +99,7 @@ struct od_member {
     od_parent implicit;     /* the implicit task */
     od_parent *interrupted; /* the explicit task of the thread around the region, or NULL */
     bool in_task;           /* there is one, whether known or not */
+    bool beside_events;     /* od_serial_is_beside_events() */
     od_sleeper *sleeper;    /* under the team's lock: the thread sleeps; else NULL */
 };
 

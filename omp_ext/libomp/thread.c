@@ -36,6 +36,12 @@ bool od_thread_may_run_tasks(void)
     return at_scheduling_point && !own_grants && od_self.mode != OD_ON_DEVICE && !od_self.job && !od_self.holds;
 }
 
+void od_thread_leave_capture(void)
+{
+    if (od_self.mode == OD_CAPTURE)
+        od_self = (od_thread){.mode = OD_PLAIN, .own_default_device = od_self.own_default_device};
+}
+
 /* --- locks of the program ------------------------------------------------------- */
 
 static _Thread_local unsigned locks_held;

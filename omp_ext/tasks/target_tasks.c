@@ -326,6 +326,7 @@ void *__kmpc_omp_target_task_alloc(od_ident *ident, int32_t gtid, int32_t flags,
 {
     if (!od_runtime_active())
         return REAL(__kmpc_omp_target_task_alloc)(ident, gtid, flags, size, shareds, entry, device);
+    od_thread_leave_capture();
     od_record *record = od_alloc_zeroed(1, sizeof *record);
     od_thread_note_target_task();
     od_self.unsuited = true;
@@ -386,6 +387,7 @@ void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t
         od_slice_makes_task();
     if (od_runtime_is_idle() || !od_runtime_offloads() || od_self.kernels)
         return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
+    od_thread_leave_capture();
     od_self.unsuited = true; /* a task inside a task: that one had better stay where it is */
     const od_entry *code = od_task_code(entry);
     bool detach = may_detach(flags, code);

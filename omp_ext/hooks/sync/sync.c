@@ -40,6 +40,7 @@ int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
     int32_t result = 0;
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskwait)(ident, gtid);
+    od_thread_leave_capture();
     bool blocks = is_kernel_with_siblings();
     note_wait(true);
     if (blocks)
@@ -61,6 +62,7 @@ int32_t __kmpc_omp_taskyield(od_ident *ident, int32_t gtid, int32_t end_part)
 {
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
+    od_thread_leave_capture();
     if (!od_self.kernels)
         od_detach_pass_on();
     OD_PROGRAM_CALL;
@@ -80,6 +82,7 @@ void __kmpc_taskgroup(od_ident *ident, int32_t gtid)
         REAL(__kmpc_taskgroup)(ident, gtid);
         return;
     }
+    od_thread_leave_capture();
     if (has_groups())
         od_detach_begin_group();
     OD_PROGRAM_CALL;
@@ -226,6 +229,7 @@ void __kmpc_serialized_parallel(od_ident *ident, int32_t gtid)
         REAL(__kmpc_serialized_parallel)(ident, gtid);
         return;
     }
+    od_thread_leave_capture();
     od_detach_before_region(ident);
     OD_PROGRAM_CALL;
     REAL(__kmpc_serialized_parallel)(ident, gtid);
@@ -345,6 +349,7 @@ static void fork_threads(region *r)
 
 static void begin_region(region *r)
 {
+    od_thread_leave_capture();
     od_reservation_give_up(); /* the region's threads may use the same data */
     od_detach_before_region(r->ident);
     fork_threads(r);

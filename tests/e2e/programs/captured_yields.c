@@ -11,24 +11,32 @@
 
 enum { TASKS = 60, ROUNDS = 5 };
 
+static void add(int *own, int what, int *seen)
+{
+#pragma omp target map(tofrom : own[0 : 1])
+    own[0] += what;
+    *seen = own[0];
+}
+
 static void go_round(bool on_device, int device)
 {
     int a[TASKS] = {0}, seen[TASKS] = {0}, b[TASKS] = {0};
 #pragma omp parallel num_threads(3)
 #pragma omp single
     for (int i = 0; i < TASKS; i++) {
+        if (i % 3)
 #pragma omp task firstprivate(i) shared(a, seen)
-        {
-            int *own = &a[i];
-#pragma omp target map(tofrom : own[0 : 1])
-            own[0] += i + 1;
-            seen[i] = own[0];
-        }
+            add(&a[i], i + 1, &seen[i]);
+        else
+#pragma omp task untied firstprivate(i) shared(a, seen)
+            add(&a[i], i + 1, &seen[i]);
         if (i % 4 == 0) {
             int *own = &b[i];
 #pragma omp target nowait if (target : on_device) device(device) map(tofrom : own[0 : 1])
             {
+                for (int k = 0; k < 20; k++) {
 #pragma omp taskyield
+                }
                 own[0]++;
 #pragma omp task shared(own)
                 own[0]++;

@@ -170,7 +170,7 @@ void od_team_quiesce(od_team *team)
 
 bool od_member_is_elsewhere(const od_member *member)
 {
-    return member->nthreads == 1 && REAL(omp_get_num_threads)() > 1;
+    return REAL(omp_get_level)() != member->level;
 }
 
 /* Whether the member may report it to libomp: see keeps. */
@@ -270,7 +270,7 @@ static bool is_of(const od_member *member, whose of, const od_detached *task)
 {
     bool any = !of.creator && !of.orphans, own = of.creator && task->creator == of.creator;
     bool orphan = of.orphans && task->creator && task->creator->has_ended;
-    return may_take(member, task) && (any || own || orphan);
+    return (any || own || orphan) && may_take(member, task);
 }
 
 /* Takes out the first ones, `most` of them, that the member may pass on; others are notified of the rest. */

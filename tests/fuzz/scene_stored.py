@@ -39,13 +39,13 @@ def stored(rng):
         step = rng.choice(("walk", "walk", "row", "row", "array", "other", "wait", "sync", "make"))
         uses.append(f"stored: {step}")
         start = "of" if rng.random() < 0.5 else f"&of[{n - 1}]"
-        one = "b@[0]" if form == "tree" else "b@[i]"
+        one, names = ("b@[0]", "of[0], b@[0]") if form == "tree" else ("b@[i]", "of[0]")
         if step == "make":
             make()
             continue
         text.step({
             "walk": f"for (int i = 0; i < {blocks}; i++) {{ struct N@ *of = {one}; int64_t *s = &sum@[i];\n" +
-                    TASK.format("of[0]", " map(tofrom: s[0:1])") + "{ " + walk(start, k) + " } }",
+                    TASK.format(names, " map(tofrom: s[0:1])") + "{ " + walk(start, k) + " } }",
             "row": TASK.format("a@[0], r@[0]", "") + f"for (int i = 0; i < {blocks}; i++) for (int j = 0; j < {n}; j++) "
                    f"r@[i][j] = (r@[i][j] * 5 + {k}) % 10007;",
             "array": TASK.format("a@[0]", "") + f"for (int j = 0; j < {blocks * n}; j++) a@[j] = a@[j] * 3 % 10007 + {k};",

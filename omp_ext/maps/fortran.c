@@ -121,7 +121,8 @@ static bool is_scattered(const od_map_args *args, int32_t i)
         const descriptor *d = args->begins[j];
         if (args->begins[j] != args->bases[i] || args->sizes[j] < (int64_t)(sizeof *d + sizeof(dimension)))
             continue;
-        return d->rank <= MAX_RANK && sizeof *d + d->rank * sizeof(dimension) <= (size_t)args->sizes[j] && has_gaps(d);
+        bool fits = d->rank <= MAX_RANK && sizeof *d + d->rank * sizeof(dimension) <= (size_t)args->sizes[j];
+        return d->version == VERSION && fits && has_gaps(d);
     }
     return false;
 }

@@ -73,15 +73,28 @@ static void carry_out_simple(construct what, const od_map_args *flat, const od_s
         od_data_update(flat);
 }
 
+/* The entries before `i` that show an address of the same begin: several pointers may refer to it. */
+static int32_t shown_before(const od_map_args *args, int32_t i)
+{
+    int32_t n = 0;
+    for (int32_t j = 0; j < i; j++)
+        n += (args->types[j] & OD_MAP_RETURN) && args->begins[j] == args->begins[i];
+    return n;
+}
+
 /* The addresses shown go where the program reads them. A list that is as the program wrote it has them. */
 static void return_addresses(const od_map_args *args, const od_map_args *flat)
 {
     if (flat->bases == args->bases)
         return;
-    for (int32_t i = 0; (args->any & OD_MAP_RETURN) && i < args->count; i++)
-        for (int32_t j = 0; (args->types[i] & OD_MAP_RETURN) && j < flat->count; j++)
-            if ((flat->types[j] & OD_MAP_RETURN) && flat->begins[j] == args->begins[i])
+    for (int32_t i = 0; (args->any & OD_MAP_RETURN) && i < args->count; i++) {
+        int32_t before = (args->types[i] & OD_MAP_RETURN) ? shown_before(args, i) : 0;
+        for (int32_t j = 0; (args->types[i] & OD_MAP_RETURN) && j < flat->count && before >= 0; j++)
+            if ((flat->types[j] & OD_MAP_RETURN) && flat->begins[j] == args->begins[i]) {
                 args->bases[i] = flat->bases[j];
+                before--;
+            }
+    }
 }
 
 typedef void (*data_function)(od_ident *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **, void **);

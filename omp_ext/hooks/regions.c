@@ -288,16 +288,48 @@ static void learn(const od_map_args *args)
 }
 
 /* A struct's contents on the device are from now on its own: pointers are attached, the host's may change. */
-static void snapshot_struct(void *arg, uintptr_t base, size_t size)
+static void snapshot_struct(uintptr_t base, size_t size)
 {
     od_request *request = NULL;
-    (void)arg;
     od_engine *engine = od_runtime_lock();
     const od_region *region = od_directory_find_region(od_engine_directory(engine), base, size);
     if (region && !region->undefined)
         od_expect_memory(!od_engine_range_request(engine, base, size, OD_REQUEST_SNAPSHOT, &request));
     od_runtime_unlock();
     od_runtime_request(request);
+}
+
+typedef struct shown_structs {
+    uintptr_t *base; /* malloc'ed: of their regions, one after the other */
+    size_t count;
+} shown_structs;
+
+static void note_attached(void *arg, uintptr_t base, size_t size, bool first)
+{
+    shown_structs *shown = arg;
+    if (first)
+        snapshot_struct(base, size);
+    od_engine *engine = od_runtime_lock();
+    const od_datum *d = od_directory_find(od_engine_directory(engine), base, size);
+    bool is_shown = d && d->bound && !(shown->count && shown->base[shown->count - 1] == base);
+    od_runtime_unlock();
+    if (!is_shown)
+        return;
+    shown->base = od_alloc_more(shown->base, (shown->count + 1) * sizeof *shown->base);
+    shown->base[shown->count++] = base;
+}
+
+/* In a struct that the program is shown on a device just now, or has been shown and may use, the words are written at
+ * once: kernels that get its address do not name it. */
+static void attach(const od_structs *structs)
+{
+    shown_structs shown = {0};
+    od_structs_attach(structs, note_attached, &shown);
+    for (size_t i = 0; i < shown.count; i++) {
+        bool on_device;
+        od_region_address((const void *)shown.base[i], OD_NOWHERE, &on_device);
+    }
+    free(shown.base);
 }
 
 void od_data_begin(const od_map_args *args, const od_structs *structs)
@@ -311,7 +343,7 @@ void od_data_begin(const od_map_args *args, const od_structs *structs)
     od_reservation_give_up();
     learn(args);
     wishes w = open_regions(args);
-    od_structs_attach(structs, snapshot_struct, NULL);
+    attach(structs);
     if (od_shows_addresses(args)) /* first: what is on a device then need not be copied to be sealed */
         od_show_addresses(args);
     pending p = {0};

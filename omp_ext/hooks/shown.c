@@ -36,21 +36,15 @@ static void show(const od_map_args *args, int32_t i, const od_datum *d, unsigned
     args->bases[i] = (void *)(device_begin - (od_entry_begin(args, i) - (uintptr_t)args->bases[i]));
 }
 
-/* Must say the same when the construct begins and when it ends. */
-static bool may_write(const od_map_args *args, int32_t i)
-{
-    return (args->types[i] & (OD_MAP_TO | OD_MAP_FROM)) != OD_MAP_TO;
-}
-
 static void bind_and_show(const od_map_args *args, const od_uses *uses, const int32_t *access_of, unsigned k)
 {
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; i < args->count; i++) {
         if (access_of[i] < 0)
             continue;
-        od_datum *d = uses->access[access_of[i]].datum;
-        od_engine_bind(engine, d, k, may_write(args, i));
-        show(args, i, d, k);
+        const od_access *access = &uses->access[access_of[i]];
+        od_engine_bind(engine, access->datum, k, access->mode & OD_WRITE);
+        show(args, i, access->datum, k);
     }
     od_runtime_unlock();
 }
@@ -269,7 +263,6 @@ typedef struct shown {
     od_datum *datum;
     uint32_t id;
     int32_t arg;
-    bool writes;
 } shown;
 
 static int by_datum(const void *a, const void *b)
@@ -278,11 +271,11 @@ static int by_datum(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void unbind(od_engine *engine, od_datum *d, bool writes)
+static void unbind(od_engine *engine, od_datum *d)
 {
-    bool keeps = d->bound && writes && may_keep() && od_engine_keep_bound(engine, d);
+    bool keeps = d->bound && d->written_through && may_keep() && od_engine_keep_bound(engine, d);
     if (d->bound && !keeps)
-        od_engine_unbind(engine, d, writes);
+        od_engine_unbind(engine, d, d->written_through);
 }
 
 /* Several arguments that show addresses of one datum have bound it once. */
@@ -293,15 +286,14 @@ static void unbind_all(od_engine *engine, const od_map_args *args)
     for (int32_t i = 0; i < args->count; i++) {
         od_datum *d = shown_datum(engine, args, i);
         if (d)
-            all[n++] = (shown){d, d->id, i, may_write(args, i)};
+            all[n++] = (shown){d, d->id, i};
     }
     qsort(all, n, sizeof *all, by_datum);
-    for (size_t i = 0, next; i < n; i = next) {
-        bool writes = false;
-        for (next = i; next < n && all[next].datum == all[i].datum; next++)
-            writes |= all[next].writes;
-        if (shown_datum(engine, args, all[i].arg) == all[i].datum) /* the one before may have been waited for */
-            unbind(engine, all[i].datum, writes);
+    for (size_t i = 0; i < n; i++) {
+        bool first = !i || all[i].id != all[i - 1].id;
+        bool is_there = shown_datum(engine, args, all[i].arg) == all[i].datum; /* others may have been waited for */
+        if (first && is_there)
+            unbind(engine, all[i].datum);
     }
     free(all);
 }
@@ -438,22 +430,33 @@ int omp_target_is_present(const void *address, int device)
     return REAL(omp_target_is_present)(address, device);
 }
 
+/* These stay where they are until their regions close. */
+static void note_shown(const od_map_args *args)
+{
+    od_engine *engine = od_runtime_lock();
+    for (int32_t i = 0; i < args->count; i++) {
+        od_region *region = od_directory_find_region(od_engine_directory(engine), od_entry_begin(args, i), 0);
+        if (region) /* another thread may have left it */
+            region->shown++;
+    }
+    od_runtime_unlock();
+}
+
 void *od_region_address(const void *address, int k, bool *on_device)
 {
     void *base = (void *)(uintptr_t)address, *begin = base;
-    int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_TO | OD_MAP_FROM;
+    int64_t size = 0, type = OD_MAP_PARAM | OD_MAP_RETURN | OD_MAP_TO | OD_MAP_FROM;
     od_map_args args = {1, &base, &begin, &size, &type, NULL, NULL, type};
+    od_reach *reach = od_reach_find(&args);
+    const od_map_args *all = reach ? &reach->list.args : &args;
     od_rivals_begin();
-    int place = acquire_where_shown(&args, NULL, k);
+    int place = acquire_where_shown(all, reach, k);
     od_rivals_end(); /* it may stay bound for long: others must not wait for that */
     *on_device = place != OD_HOST;
-    if (!*on_device)
-        return base;
-    od_engine *engine = od_runtime_lock();
-    od_region *region = od_directory_find_region(od_engine_directory(engine), (uintptr_t)address, 0);
-    if (region) /* another thread may have left it */
-        region->shown++;
-    od_runtime_unlock();
+    if (*on_device)
+        note_shown(all);
+    base = all->bases[0];
+    od_reach_free(reach);
     return base;
 }
 

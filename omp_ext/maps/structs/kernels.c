@@ -33,7 +33,8 @@ bool od_region_attach(od_region *region, const od_attachment *is)
     return first;
 }
 
-void od_structs_attach(const od_structs *s, void (*changed)(void *arg, uintptr_t base, size_t size), void *arg)
+void od_structs_attach(const od_structs *s, void (*attached)(void *arg, uintptr_t base, size_t size, bool first),
+                       void *arg)
 {
     for (uint32_t i = 0; s && i < s->nslots; i++) {
         const od_slot *slot = &s->slots[i];
@@ -44,8 +45,8 @@ void od_structs_attach(const od_structs *s, void (*changed)(void *arg, uintptr_t
         uintptr_t base = region ? region->base : 0;
         size_t size = region ? region->size : 0;
         od_runtime_unlock();
-        if (first)
-            changed(arg, base, size);
+        if (region)
+            attached(arg, base, size, first);
     }
 }
 

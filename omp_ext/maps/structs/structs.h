@@ -58,9 +58,10 @@ void od_structs_fill_copies(const od_structs *structs, const od_kernel_args *arg
 /* A data construct's map list without structs, for the engine's regions: members are marked with OD_MAP_PART, pointees
  * are ranges of their own; the arrays of *flat belong to *structs. */
 od_flattened od_structs_flatten_data(const od_map_args *args, od_map_args *flat, od_structs **structs);
-/* The regions are open: attaches the list's slots. Calls changed(arg, base, size) for each region whose first they are.
- * Not locked. */
-void od_structs_attach(const od_structs *structs, void (*changed)(void *arg, uintptr_t base, size_t size), void *arg);
+/* The regions are open: attaches the list's slots. Calls attached(arg, base, size, first) for each with its region, in
+ * which it may be the first. Not locked. */
+void od_structs_attach(const od_structs *structs,
+                       void (*attached)(void *arg, uintptr_t base, size_t size, bool first), void *arg);
 
 /* From now on the slot of the region is attached. True where it is the region's first. Locked. */
 bool od_region_attach(od_region *region, const od_attachment *is);

@@ -7,6 +7,8 @@
  */
 #include "check.h"
 
+#include <omp.h>
+
 enum { N = 64, COUNT = 5 };
 
 typedef struct array {
@@ -118,10 +120,73 @@ static void pointer_to_pointer(void)
 #endif
 }
 
+/* Asked for with omp_get_mapped_ptr. */
+static void mapped_pointer(void)
+{
+    array s = make(1);
+#pragma omp target enter data map(to : s) map(to : s.p[0 : N])
+    const array *there = omp_get_mapped_ptr(&s, omp_get_default_device());
+#pragma omp target is_device_ptr(there)
+    for (int i = 0; i < there->n; i++)
+        there->p[i] += i;
+#pragma omp target exit data map(from : s.p[0 : N]) map(release : s)
+    CHECK((int)s.p[0] == 1 && (int)s.p[N - 1] == N);
+    free(s.p);
+}
+
+/* Pointers that are attached when the struct has been shown already, and again to another array. */
+static void attached_later(bool kept)
+{
+    array s = {N, NULL}, *there = &s;
+    const array host = make(1), longer = make(5);
+#pragma omp target enter data map(to : s)
+    if (kept)
+        there = omp_get_mapped_ptr(&s, omp_get_default_device());
+    else
+#pragma omp target data use_device_addr(s)
+        there = &s;
+    s.p = host.p;
+#pragma omp target enter data map(to : s.p[0 : N])
+#pragma omp target is_device_ptr(there)
+    for (int i = 0; i < there->n; i++)
+        there->p[i] += i;
+#pragma omp target exit data map(from : s.p[0 : N])
+    CHECK((int)s.p[0] == 1 && (int)s.p[N - 1] == N);
+    s.p = longer.p;
+#pragma omp target enter data map(to : s.p[0 : N])
+#pragma omp target is_device_ptr(there)
+    there->p[N - 1] += 2;
+#pragma omp target exit data map(from : s.p[0 : N]) map(release : s)
+    CHECK((int)s.p[0] == 5 && (int)s.p[N - 1] == 7);
+    free(host.p);
+    free(longer.p);
+}
+
+/* Beside members, two pointers that refer to the same. */
+static void beside_members(void)
+{
+    struct {
+        double a, b;
+    } s = {1, 2};
+    double *x = calloc(3 * N, sizeof *x), *p = x, *q = x + N;
+#pragma omp target data map(tofrom : s.a, s.b) map(tofrom : p[N : N]) use_device_ptr(p, q)
+#pragma omp target is_device_ptr(p, q)
+    {
+        p[N] = 3;
+        q[1] = 4;
+    }
+    CHECK((int)x[N] == 3 && (int)x[N + 1] == 4 && (int)x[2 * N] == 0);
+    free(x);
+}
+
 int main(void)
 {
     for (int round = 0; round < 3; round++) {
         in_one_construct();
+        mapped_pointer();
+        beside_members();
+        attached_later(false);
+        attached_later(true);
         in_a_region();
         array_of_structs();
         list();

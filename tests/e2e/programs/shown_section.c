@@ -113,6 +113,32 @@ static void all_of_it_in_a_team(double *x)
     CHECK(are(same, want[0]) && are(same + TILE, want[1]));
 }
 
+/* Likewise, written through an address whose construct says that it is only read. */
+static void mapped_to_in_a_team(double *x)
+{
+    double *same = x;
+#pragma omp target enter data map(to : x[0 : 2 * TILE])
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    for (int round = 0; round < ROUNDS; round++) {
+        double *d = x;
+#pragma omp target data map(to : d[0 : TILE]) use_device_ptr(d)
+        {
+#pragma omp target is_device_ptr(d)
+            for (int i = 0; i < TILE; i++)
+                d[i] += 1;
+#pragma omp target map(tofrom : same[0 : 2 * TILE])
+            for (int i = TILE; i < 2 * TILE; i++)
+                same[i] += 1;
+#pragma omp target is_device_ptr(d)
+            for (int i = 0; i < TILE; i++)
+                d[i] += 1;
+        }
+    }
+#pragma omp target exit data map(from : same[0 : 2 * TILE])
+    CHECK(are(same, 2 * ROUNDS) && are(same + TILE, ROUNDS));
+}
+
 enum { THREADS = 4, PART = TILE / THREADS };
 
 static void add_to_part_and_sum(double *x, int from)
@@ -190,9 +216,11 @@ int main(void)
 {
     double *x = make_tiles(2, 0), *y = make_tiles(1, 0), *z = make_tiles(2, 0);
     double *u = make_tiles(2, 0), *v = make_tiles(2, 0), *w = make_tiles(2, 0);
+    double *s = make_tiles(2, 0);
     other_half(x);
     all_of_it(z);
     all_of_it_in_a_team(u);
+    mapped_to_in_a_team(s);
     all_of_it_by_threads(v);
     all_of_it_by_tasks(w);
     another_pointer(y);
@@ -200,6 +228,7 @@ int main(void)
     free(y);
     free(z);
     free(u);
+    free(s);
     free(v);
     free(w);
     return check_result();

@@ -199,12 +199,16 @@ static void push(od_team *team, od_detached task)
         team->posted = od_alloc_more(team->posted, team->capacity * sizeof *team->posted);
     }
     team->posted[team->first + n] = task;
+    if (task.creator)
+        atomic_fetch_add(&task.creator->posted, 1);
     atomic_fetch_add(&team->nfree, !is_kept(&task));
     atomic_store(&team->nposted, n + 1);
 }
 
 static void take_back(od_team *team, const od_detached *task)
 {
+    if (task->creator)
+        atomic_fetch_sub(&task->creator->posted, 1);
     atomic_fetch_sub(&team->nposted, 1);
     atomic_fetch_sub(&team->nfree, !is_kept(task));
 }
@@ -284,6 +288,8 @@ static unsigned take_posted(const od_member *member, whose of, od_detached *take
     for (; i < n && ntaken < most; i++)
         if (is_of(member, of, &posted[i])) {
             nfree += !is_kept(&posted[i]);
+            if (posted[i].creator)
+                atomic_fetch_sub(&posted[i].creator->posted, 1);
             taken[ntaken++] = posted[i];
         } else {
             kept++;
@@ -301,10 +307,17 @@ static unsigned take_posted(const od_member *member, whose of, od_detached *take
     return ntaken;
 }
 
+/* Many may be posted of another task than the one that waits. */
+static bool may_be_posted(const od_team *team, whose of)
+{
+    bool only_its = of.creator && !of.orphans;
+    return atomic_load(only_its ? &of.creator->posted : &team->nposted) > 0;
+}
+
 static bool pass_on(od_member *member, whose of)
 {
     od_detached taken[AT_ONCE];
-    if (!atomic_load(&member->team->nposted))
+    if (!may_be_posted(member->team, of))
         return false;
     unsigned n = take_posted(member, of, taken, AT_ONCE);
     for (unsigned i = 0; i < n; i++)
@@ -324,8 +337,9 @@ bool od_team_pass_on_with_orphans(od_member *member, const od_parent *creator)
 
 bool od_team_pass_on_one(od_member *member, const od_parent *creator)
 {
+    const whose of = {.creator = creator};
     od_detached taken;
-    if (!atomic_load(&member->team->nposted) || !take_posted(member, (whose){.creator = creator}, &taken, 1))
+    if (!may_be_posted(member->team, of) || !take_posted(member, of, &taken, 1))
         return false;
     od_detached_report(taken);
     return true;
@@ -345,9 +359,10 @@ void od_member_go_inside(od_member *member, bool inside, const od_parent *own)
 static bool has_posted_for(const od_member *member, const od_parent *creator)
 {
     const od_team *team = member->team;
-    unsigned n = atomic_load_explicit(&team->nposted, memory_order_relaxed);
+    const whose of = {.creator = creator};
+    unsigned n = may_be_posted(team, of) ? atomic_load_explicit(&team->nposted, memory_order_relaxed) : 0;
     for (unsigned i = 0; i < n; i++)
-        if (is_of(member, (whose){.creator = creator}, &team->posted[team->first + i]))
+        if (is_of(member, of, &team->posted[team->first + i]))
             return true;
     return false;
 }
@@ -457,7 +472,7 @@ static void sleep_until_told(od_member *member, const od_goal *goal, uint64_t ne
  * libomp. */
 static bool pass_on_between(od_member *member, const od_goal *goal)
 {
-    if (!atomic_load(&member->team->nposted))
+    if (!may_be_posted(member->team, (whose){.creator = goal->creator}))
         return false;
     end_waiting(member, goal);
     bool any = od_team_pass_on(member, goal->creator);

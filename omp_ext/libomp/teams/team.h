@@ -48,6 +48,7 @@ typedef struct od_parent {
                           team's lock */
     bool was_inside;   /* where it began (od_member) */
     od_children children;
+    atomic_uint posted;  /* of these, with the team. Changed under its lock */
     od_taskgroup *group; /* the innermost that it has begun, or NULL */
 } od_parent;
 

@@ -101,6 +101,12 @@ static inline od_mapping od_region_mapping(const od_region *region)
     return (od_mapping){region->base, region->size, region->origin};
 }
 
+/* It is there for the time of kernels, and of no data construct. */
+static inline bool od_region_is_of_kernels(const od_region *region)
+{
+    return region->references + region->holds == region->launches;
+}
+
 struct od_datum {
     uint32_t id;       /* dense and reused after od_directory_remove(): policies index arrays with it */
     uint32_t tie;      /* what random choices tell it by: its id, or that of the datum which it stands for in a play */

@@ -148,7 +148,7 @@ static bool has_own(const od_map_args *args)
 static void refuse_if_wrong(construct what, od_ident *ident, const od_map_args *args)
 {
     static const od_naming naming[] = {[BEGIN] = OD_NAMING_ENTER, [END] = OD_NAMING_LEAVE, [UPDATE] = OD_NAMING_MOVE};
-    od_refusal refusal = od_find_refused(naming[what], args);
+    od_refusal refusal = od_regions_find_refused(naming[what], args);
     if (refusal.found)
         od_refuse_data(ident, naming[what], &refusal);
 }

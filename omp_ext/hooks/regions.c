@@ -11,6 +11,7 @@
 #include "omp_ext/services/record/record.h"
 #include "omp_ext/tasks/reservation.h"
 #include "util/memory.h"
+#include "util/thread.h"
 
 #include <stdlib.h>
 
@@ -23,6 +24,17 @@ static bool is_mapped(const od_map_args *args, int32_t i)
 static bool is_counted(const od_map_args *args, int32_t i)
 {
     return !(args->types[i] & OD_MAP_NO_RANGE);
+}
+
+od_refusal od_regions_find_refused(od_naming naming, const od_map_args *args)
+{
+    od_refusal refusal = od_find_refused(naming, args);
+    while (refusal.found && refusal.passes) {
+        od_reservation_give_up();
+        od_thread_nap(100 * 1000);
+        refusal = od_find_refused(naming, args);
+    }
+    return refusal;
 }
 
 /* --- requests of a construct -------------------------------------------- */

@@ -7,8 +7,11 @@
 #ifndef OD_OMP_EXT_REGIONS_H
 #define OD_OMP_EXT_REGIONS_H
 
+#include "omp_ext/maps/refuse.h"
 #include "omp_ext/maps/structs/structs.h"
 
+/* What is wrong with a construct's expanded list, for longer than the time of kernels under way. */
+od_refusal od_regions_find_refused(od_naming naming, const od_map_args *args);
 void od_data_begin(const od_map_args *args, const od_structs *structs);
 /* Likewise for the time of a construct whose thread waits for it: the host writes nothing meanwhile, so its contents
  * are not kept apart. */

@@ -14,9 +14,9 @@
 #include "omp_ext/tasks/queue.h"
 #include "omp_ext/tasks/reservation.h"
 #include "omp_ext/maps/refer.h"
-#include "omp_ext/maps/refuse.h"
 #include "omp_ext/maps/structs/structs.h"
 #include "omp_ext/hooks/lend.h"
+#include "omp_ext/hooks/regions.h"
 #include "omp_ext/runtime/cpu/alone.h"
 #include "omp_ext/hooks/virtual.h"
 #include "util/memory.h"
@@ -63,7 +63,7 @@ static od_flattened flatten(od_kernel_call *call)
 {
     od_map_list room = {0};
     const od_map_args *list = od_expanded(&call->map, &room);
-    od_refusal refusal = od_find_refused(OD_NAMING_ENTER, list);
+    od_refusal refusal = od_regions_find_refused(OD_NAMING_ENTER, list);
     if (refusal.found)
         od_refuse_kernel(call, &refusal);
     od_flattened how = od_structs_flatten(list, list != &call->map, &call->map, &call->structs);

@@ -97,7 +97,7 @@ static const od_mapping *nearer(const od_mapping *a, const od_mapping *b, bool b
     return (a->begin > b->begin) == before ? a : b;
 }
 
-static od_verdict judge(search *s, const od_section *section, od_mapping *crossed)
+static od_verdict judge(search *s, const od_section *section, od_mapping *crossed, bool *passes)
 {
     od_region *before, *after;
     const od_mapping *found;
@@ -110,6 +110,8 @@ static od_verdict judge(search *s, const od_section *section, od_mapping *crosse
     od_relation relation = od_presence_find(near, section->begin, section->size, &found);
     *crossed = found ? *found : (od_mapping){0};
     od_verdict verdict = od_presence_judge(s->naming, relation, section);
+    const od_region *region = found == &left ? before : found == &right ? after : NULL;
+    *passes = region && od_region_is_of_kernels(region);
     if (verdict == OD_VERDICT_MAKE && s->tracks)
         od_mappings_add(&s->made, (od_mapping){section->begin, section->size, section->origin});
     return verdict;
@@ -118,10 +120,11 @@ static od_verdict judge(search *s, const od_section *section, od_mapping *crosse
 static void look_at_section(search *s, const od_section *section, int64_t type)
 {
     od_mapping crossed;
+    bool passes;
     if (!section->size && !section->present) /* an address */
         return;
-    if (judge(s, section, &crossed) == OD_VERDICT_REFUSE && !is_elsewhere(section))
-        s->refusal = (od_refusal){true, *section, type, crossed};
+    if (judge(s, section, &crossed, &passes) == OD_VERDICT_REFUSE && !is_elsewhere(section))
+        s->refusal = (od_refusal){true, passes, *section, type, crossed};
 }
 
 /* Where a construct enters what a pointer leads to, the pointer itself must be in a mapping, or makes one. That one

@@ -14,6 +14,7 @@
 
 typedef struct od_refusal {
     bool found;         /* something is wrong: */
+    bool passes;        /* not for long: kernels alone have made the mapping, for their time */
     od_section section; /* what an entry names */
     int64_t type;       /* the entry's map type */
     od_mapping crossed; /* the mapping that it would extend; size 0: none */

@@ -307,7 +307,7 @@ bool od_engine_range_is_bound(od_engine *engine, uintptr_t base, size_t size);
 
 /* A construct enters a section (memmgr/data/presence.h): opens a region, or adds a reference to the one meant, or
  * does nothing. OD_EINVAL: refused. OD_EFULL: a datum has its only copy on a device, or is in use and lies partly in
- * it: write the range back, wait, and retry. */
+ * it, or a region that kernels alone have opened is in the way: write the range back, wait, and retry. */
 od_status od_engine_region_open(od_engine *engine, const od_section *section, bool undefined);
 /* What only the program's memory holds of the region will not be changed before the next synchronisation point: it is
  * made safe there. Otherwise OD_REQUEST_SNAPSHOT, before the program goes on. */

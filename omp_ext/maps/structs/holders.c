@@ -187,7 +187,7 @@ static void follow(od_holders *h, od_engine *engine)
     }
     for (uint32_t i = 0; i < h->count; i++) {
         const od_region *region = region_at(engine, h->all[i].base, h->all[i].size);
-        h->all[i].present = region && region->references + region->holds > region->launches;
+        h->all[i].present = region && !od_region_is_of_kernels(region);
         if (region)
             add_attached(h, engine, region, walk);
     }

@@ -62,13 +62,20 @@ static uint32_t *count_of(od_region *region, bool hold)
     return hold ? &region->holds : &region->references;
 }
 
+static bool is_blocked_by_kernels(const od_engine *e, const od_section *section)
+{
+    od_region *region;
+    od_directory_refer(e->directory, section->begin, section->size, &region);
+    return region && od_region_is_of_kernels(region);
+}
+
 od_status od_engine_region_open(od_engine *e, const od_section *section, bool undefined)
 {
     od_region *region;
     od_status status = OD_OK;
     od_verdict verdict = od_directory_judge(e->directory, OD_NAMING_ENTER, section, &region);
     if (verdict == OD_VERDICT_REFUSE)
-        return OD_EINVAL;
+        return is_blocked_by_kernels(e, section) ? OD_EFULL : OD_EINVAL;
     if (verdict == OD_VERDICT_MAKE)
         status = open_new(e, section, undefined, &region);
     if (!status && verdict != OD_VERDICT_NOTHING)

@@ -6,16 +6,22 @@
 #include "omp_ext/runtime/runtime.h"
 #include "util/log.h"
 
+/* False: it is not known where the memory lies, and it must be given back. */
+static bool note(const void *address, size_t size, int device)
+{
+    return !address || device == REAL(omp_get_initial_device)() ||
+           od_allocated_add((uintptr_t)address, size, device);
+}
+
 void *omp_target_alloc(size_t size, int device)
 {
     const void *before = od_ompt_api_at(__builtin_return_address(0));
     void *address = od_runtime_target_alloc(size, device);
     od_ompt_api_at(before);
-    if (address && device != REAL(omp_get_initial_device)() && !od_allocated_add((uintptr_t)address, size, device)) {
-        REAL(omp_target_free)(address, device);
-        return NULL;
-    }
-    return address;
+    if (note(address, size, device))
+        return address;
+    REAL(omp_target_free)(address, device);
+    return NULL;
 }
 
 void omp_target_free(void *address, int device)
@@ -25,6 +31,25 @@ void omp_target_free(void *address, int device)
     const void *before = od_ompt_api_at(__builtin_return_address(0));
     REAL(omp_target_free)(address, device);
     od_ompt_api_at(before);
+}
+
+/* LLVM's own: memory of the device even where omp_target_alloc() gives out another kind. */
+void *llvm_omp_target_alloc_device(size_t size, int device);
+void *llvm_omp_target_alloc_device(size_t size, int device)
+{
+    void *address = REAL(llvm_omp_target_alloc_device)(size, device);
+    if (note(address, size, device))
+        return address;
+    REAL(llvm_omp_target_free_device)(address, device);
+    return NULL;
+}
+
+void llvm_omp_target_free_device(void *address, int device);
+void llvm_omp_target_free_device(void *address, int device)
+{
+    if (address)
+        od_allocated_remove((uintptr_t)address);
+    REAL(llvm_omp_target_free_device)(address, device);
 }
 
 typedef struct od_occupant {

@@ -115,8 +115,11 @@
     X(void, omp_fulfill_event, (void *))                                                                               \
     X(int32_t, __kmpc_global_thread_num, (od_ident *))
 
-/* Only code of LLVM 18 and newer calls these. */
-#define OD_REAL_SINCE_18(X) X(void, __kmpc_set_thread_limit, (od_ident *, int32_t, int32_t))
+/* Only code of LLVM 18 and newer calls these, with the libraries of that. */
+#define OD_REAL_SINCE_18(X)                                                                                            \
+    X(void, __kmpc_set_thread_limit, (od_ident *, int32_t, int32_t))                                                   \
+    X(void *, llvm_omp_target_alloc_device, (size_t, int))                                                             \
+    X(void, llvm_omp_target_free_device, (void *, int))
 
 typedef struct od_real {
 #define X(type, name, parameters) type(*name) parameters;

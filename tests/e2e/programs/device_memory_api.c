@@ -49,6 +49,30 @@ static void copies(void)
     omp_target_free(on_host, host);
 }
 
+/* LLVM's own allocation: tasks that are given the address run where the memory is. */
+void *llvm_omp_target_alloc_device(size_t size, int device);
+void llvm_omp_target_free_device(void *address, int device);
+
+static void of_llvm(void)
+{
+    enum { TASKS = 16 };
+    double x[TASKS][2] = {{0}}, back[TASKS];
+    double *a = llvm_omp_target_alloc_device(sizeof back, device);
+    for (int i = 0; i < TASKS; i++) {
+        double *own = x[i];
+#pragma omp target nowait is_device_ptr(a) map(tofrom : own[0 : 2])
+        {
+            a[i] = i + 1;
+            own[1] = 2 * i;
+        }
+    }
+#pragma omp taskwait
+    CHECK(omp_target_memcpy(back, a, sizeof back, 0, 0, host, device) == 0);
+    for (int i = 0; i < TASKS; i++)
+        CHECK((int)back[i] == i + 1 && (int)x[i][1] == 2 * i);
+    llvm_omp_target_free_device(a, device);
+}
+
 static void rectangles(void)
 {
     double x[8][16], back[8][16];
@@ -211,6 +235,7 @@ int main(void)
     CHECK(host == omp_get_num_devices() && omp_is_initial_device());
     double *x = make_tiles(1, 0);
     copies();
+    of_llvm();
     rectangles();
     set();
     association(x);

@@ -54,6 +54,7 @@ def arguments():
                         "productions.txt beside it says how often that run used each production")
     parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--shrink-seconds", type=float, default=120, help="at most, per failure")
+    parser.add_argument("--shrink-to", type=int, default=0, help="statements that may be left")
     parser.add_argument("--max-failures", type=int, default=20, help="stop after so many")
     parser.add_argument("--steady-only", action="store_true",
                         help="print all failures, but exit with 0 where none happened again in 10 further runs")
@@ -186,7 +187,7 @@ def minimise(lab, failure, options):
                 return number
         return None
 
-    failure.program = shrink(failure.program, fails, deadline)
+    failure.program = shrink(failure.program, fails, deadline, options.shrink_to)
     failure.readable = judge(failure.program)[1]
     for variable in sorted(failure.settings):
         fewer = {key: value for key, value in failure.settings.items() if key != variable}

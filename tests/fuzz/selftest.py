@@ -78,7 +78,7 @@ def main():
     parser.add_argument("--llvm-libdir", default="/usr/lib/llvm-19/lib")
     parser.add_argument("--triple", default="x86_64-pc-linux-gnu")
     options = parser.parse_args()
-    options.shrink, options.shrink_seconds = True, 120
+    options.shrink, options.shrink_seconds, options.shrink_to = True, 120, LARGEST
     with tempfile.TemporaryDirectory(prefix="ompdarts-fuzz-") as folder:
         lab = WrongLab("/dev/null", options.clang, options.llvm_libdir, options.triple, folder)
         results = [check(lab, seed, options) for seed in SEEDS]

@@ -14,14 +14,15 @@ PLAIN = (("nowait", False), ("condition", None), ("device", None), ("form", "tar
          ("threads", 2), ("threads", 1), ("kind", "single"), ("count", 1), ("count", 2))
 
 
-def shrink(program, fails, deadline):
-    """`fails(candidates)` gets a list of (program, readable) and returns the index of one that fails, or None."""
+def shrink(program, fails, deadline, enough=0):
+    """`fails(candidates)` gets a list of (program, readable) and returns the index of one that fails, or None. Ends when
+    so few statements are left, too."""
     improved = True
-    while improved and time.monotonic() < deadline:
+    while improved:
         improved = False
         for pass_ in (without_statements, hoisted, without_details, smaller):
             skip = 0
-            while time.monotonic() < deadline:
+            while time.monotonic() < deadline and program.count() > enough:
                 found, skip = first_failing(pass_(program), skip, fails, deadline)
                 if found is None:
                     break

@@ -176,6 +176,17 @@ void od_images_visit_kernels(void (*visit)(const char *name, void *arg), void *a
     od_lock_give(&lock);
 }
 
+void od_images_visit_variables(void (*visit)(const void *host, size_t size, void *arg), void *arg)
+{
+    od_image_entity e;
+    od_lock_take(&lock);
+    for (const image *at = images; at; at = at->next)
+        for (size_t i = 0; od_image_get(at->desc, i, &e); i++)
+            if (e.size && e.address && !e.flags)
+                visit(e.address, e.size, arg);
+    od_lock_give(&lock);
+}
+
 bool od_images_have_variables(void)
 {
     bool have = false;

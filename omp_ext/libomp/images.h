@@ -49,6 +49,9 @@ bool od_images_kernel_names(const void *kernel, const char *prefix);
  * only its images show. */
 bool od_images_have_variables(void);
 
+/* Calls visit with each declare target variable of which every device has a copy, and its size in bytes. */
+void od_images_visit_variables(void (*visit)(const void *host, size_t size, void *arg), void *arg);
+
 /* True while the program has device code. */
 bool od_images_exist(void);
 

@@ -4,6 +4,8 @@
 #include "omp_ext/tasks/launch/stored.h"
 
 #include "memmgr/data/relocation.h"
+#include "omp_ext/libomp/images.h"
+#include "omp_ext/libomp/real.h"
 #include "omp_ext/process/signals/faults.h"
 #include "omp_ext/tasks/launch/launch.h"
 #include "util/log.h"
@@ -16,6 +18,7 @@ enum {
     SAMPLES = 16,            /* of a datum, spread over it */
     SAMPLE_BYTES = 16 << 10, /* each */
     TARGETS = 8,             /* data that one run's addresses lead to, beside which no more are looked for */
+    VARIABLES = 64,          /* of device code, the first SAMPLE_BYTES of each */
     WORD = sizeof(uintptr_t),
 };
 
@@ -102,19 +105,19 @@ static bool is_of_host(const od_datum *d, size_t offset, uintptr_t word)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof found && found == word;
 }
 
-/* The word holds an address there. */
+/* The word holds an address there. `holder`: NULL: a variable of device code. */
 static void note(look *l, od_datum *holder, size_t offset, uintptr_t address)
 {
     unsigned k;
-    if (is_of_host(holder, offset, address))
+    if (holder && is_of_host(holder, offset, address))
         return;
     od_engine *engine = od_runtime_lock();
-    bool ours = od_patches_include(holder->replica[l->k].patches, offset);
+    bool ours = holder && od_patches_include(holder->replica[l->k].patches, offset);
     od_datum *target = ours ? NULL : datum_at(engine, address, &k);
     if (target) {
         uintptr_t begin = (uintptr_t)od_runtime_address(target, k);
         l->target[l->ntargets++] = (range){begin, begin + target->size};
-        bool bound = od_engine_keep_stored(engine, holder, l->k);
+        bool bound = holder && od_engine_keep_stored(engine, holder, l->k);
         bound |= od_engine_keep_stored(engine, target, k);
         if (bound)
             od_log(OD_LOG_INFO, "omp", "a kernel on device %u stores device addresses: what they lead to stays there",
@@ -126,7 +129,7 @@ static void note(look *l, od_datum *holder, size_t offset, uintptr_t address)
 
 static void look_through(look *l, od_datum *d, const char *begin, size_t bytes)
 {
-    const char *from = (const char *)od_runtime_address(d, l->k);
+    const char *from = d ? (const char *)od_runtime_address(d, l->k) : begin;
     const uintptr_t *word = (const uintptr_t *)(((uintptr_t)begin + WORD - 1) / WORD * WORD);
     for (const char *end = begin + bytes; (const char *)(word + 1) <= end && l->ntargets < TARGETS; word++)
         if (is_in(l->pools, *word) && !(l->any && leads_to_known(l, *word)))
@@ -147,6 +150,37 @@ static bool look_at(look *l, od_datum *d)
     return l->any;
 }
 
+typedef struct variable {
+    const void *host;
+    size_t size; /* bytes that are looked at */
+} variable;
+
+typedef struct variables {
+    variable at[VARIABLES];
+    unsigned count;
+} variables;
+
+static void add_variable(const void *host, size_t size, void *arg)
+{
+    variables *all = arg;
+    if (size >= WORD && all->count < VARIABLES)
+        all->at[all->count++] = (variable){host, size < SAMPLE_BYTES ? size : SAMPLE_BYTES};
+}
+
+/* A program with variables uses one device. */
+static bool look_at_variables(look *l)
+{
+    variables all = {.count = 0};
+    od_images_visit_variables(add_variable, &all);
+    l->any = false;
+    for (unsigned i = 0; i < all.count; i++) {
+        const char *there = REAL(omp_get_mapped_ptr)(all.at[i].host, od_runtime_device_number(l->k));
+        if (there && there != all.at[i].host)
+            look_through(l, NULL, there, all.at[i].size);
+    }
+    return l->any;
+}
+
 static bool is_trusted(od_entry *entry)
 {
     return entry && !atomic_load_explicit(&entry->stores, memory_order_relaxed) &&
@@ -163,6 +197,7 @@ void od_stored_look(od_entry *entry, const od_task *task, unsigned k)
     for (uint32_t i = 0; i < task->naccess; i++)
         if ((task->access[i].mode & OD_WRITE) && !task->access[i].datum->window)
             any |= look_at(&l, task->access[i].datum);
+    any |= look_at_variables(&l);
     if (any && entry)
         atomic_store(&entry->stores, true);
 }

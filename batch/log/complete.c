@@ -140,10 +140,11 @@ static void fill_files(od_batch_log *log, job_order order, double span)
     }
 }
 
-/* GB of the commonest memory per core: the first node's, as clusters are written with what they have most of. */
-static double usual_size(const od_batch_cluster *cluster, const od_batch_rules *rules)
+/* GB. The first node counts, as clusters are written with what they have most of; all its cores get all its memory. */
+static double usual_size(const od_batch_job *job, const od_batch_cluster *cluster)
 {
-    return rules->size_per_core > 0 ? rules->size_per_core : cluster->nodes[0].memory / cluster->nodes[0].cores;
+    const od_batch_node *node = &cluster->nodes[0];
+    return node->memory * ((double)job->cores / node->cores);
 }
 
 static bool same_sizes(const od_batch_log *log, char *error, size_t size)
@@ -165,11 +166,11 @@ static bool same_sizes(const od_batch_log *log, char *error, size_t size)
     return !bad;
 }
 
-static void fill_sizes(od_batch_log *log, double per_core)
+static void fill_sizes(od_batch_log *log, const od_batch_cluster *cluster)
 {
     for (uint32_t i = 0; i < log->count; i++)
         if (isnan(log->jobs[i].size))
-            log->jobs[i].size = log->jobs[i].cores * per_core;
+            log->jobs[i].size = usual_size(&log->jobs[i], cluster);
 }
 
 /* --- walltimes --------------------------------------------------------------------------- */
@@ -251,7 +252,7 @@ od_status od_batch_log_complete(od_batch_log *log, const od_batch_cluster *clust
     sort_log(log);
     fill_sessions(log, order, rules->session_span);
     fill_files(log, order, rules->file_span);
-    fill_sizes(log, usual_size(cluster, rules));
+    fill_sizes(log, cluster);
     bool fine = all_fit(log, cluster, error, size) && same_sizes(log, error, size) &&
                 settle_killed(log, cluster, error, size);
     if (fine)

@@ -8,7 +8,6 @@
 typedef struct od_batch_rules {
     double file_span;    /* s: jobs of a user with the same cores share a file if the first is not longer ago */
     double session_span; /* s: likewise for a user's session */
-    double size_per_core; /* GB, of a file; 0: as much of the largest common memory as of the node's cores */
     bool split; /* jobs with more cores than any node become several, of a node each but for the last (section 6.5.2) */
     double walltime_factor; /* times the longest job of a session with the same cores, then rounded up */
 } od_batch_rules;
@@ -20,7 +19,7 @@ od_batch_rules od_batch_usual_rules(void);
  * Divides jobs where the rules say so, sorts by submission, numbers the jobs, and fills in what is not given:
  *
  * - files and sessions by the spans of the rules;
- * - the size of a file: cores x size_per_core;
+ * - the size of a file: as much of the first node's memory as the job has of its cores;
  * - of a job that was killed while loading (duration not positive: what is left when the load is subtracted): its
  *   walltime is load + duration, and it never ends by itself. Where walltimes are given, a duration of 0 is just that;
  * - walltimes of the others: the jobs of a session that ask for the same cores ask for the same time.

@@ -177,6 +177,21 @@ static void test_no_duration(void **unused)
             "line 2: the job ends as it begins or before: a duration of 0 s after a load of 0 s");
 }
 
+/* Whoever asks for all cores of a node gets a file that fits, however memory divides by cores. */
+static void test_whole_node(void **unused)
+{
+    (void)unused;
+    for (uint32_t cores = 1; cores <= 128; cores++) {
+        od_batch_node node = {cores, 187.23456 + cores, 0.1};
+        od_batch_job job = {.duration = 10, .walltime = NAN, .size = NAN, .cores = cores, .file = OD_BATCH_NONE};
+        od_batch_log log = {.jobs = &job, .count = 1};
+        assert_int_equal(od_batch_log_complete(&log, &(od_batch_cluster){.nodes = &node, .count = 1}, &rules, error,
+                                               sizeof error),
+                         OD_OK);
+        assert_true(job.size <= node.memory && job.size >= node.memory);
+    }
+}
+
 static void test_clusters(void **unused)
 {
     (void)unused;
@@ -209,6 +224,6 @@ int main(void)
                                        cmocka_unit_test(test_walltimes), cmocka_unit_test(test_swf),
                                        cmocka_unit_test(test_refused),   cmocka_unit_test(test_clusters),
                                        cmocka_unit_test(test_spreadsheet), cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_no_duration)};
+                                       cmocka_unit_test(test_no_duration), cmocka_unit_test(test_whole_node)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

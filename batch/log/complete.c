@@ -77,11 +77,23 @@ static int by_user(const void *first, const void *second)
     return order ? order : by_number(a, b);
 }
 
-static int by_user_and_cores(const void *first, const void *second)
+static double given_size(const od_batch_job *job)
 {
-    const od_batch_job *a = *(od_batch_job *const *)first, *b = *(od_batch_job *const *)second;
+    return isnan(job->size) ? -1 : job->size;
+}
+
+/* Whose files may be the same: of a user, with the same cores and size. */
+static int by_kind(const od_batch_job *a, const od_batch_job *b)
+{
     int order = compare_numbers(a->user, b->user);
     order = order ? order : compare_numbers(a->cores, b->cores);
+    return order ? order : compare_numbers(given_size(a), given_size(b));
+}
+
+static int by_kind_and_number(const void *first, const void *second)
+{
+    const od_batch_job *a = *(od_batch_job *const *)first, *b = *(od_batch_job *const *)second;
+    int order = by_kind(a, b);
     return order ? order : by_number(a, b);
 }
 
@@ -128,13 +140,12 @@ static void fill_sessions(od_batch_log *log, job_order order, double span)
 static void fill_files(od_batch_log *log, job_order order, double span)
 {
     const od_batch_job *first = NULL;
-    group(log, order, by_user_and_cores);
+    group(log, order, by_kind_and_number);
     for (uint32_t i = 0; i < log->count; i++) {
         od_batch_job *job = order[i];
         if (job->file != OD_BATCH_NONE)
             continue;
-        bool same =
-            first && first->user == job->user && first->cores == job->cores && job->submit - first->submit <= span;
+        bool same = first && !by_kind(first, job) && job->submit - first->submit <= span;
         job->file = same ? first->file : log->files++;
         first = same ? first : job;
     }
@@ -147,30 +158,34 @@ static double usual_size(const od_batch_job *job, const od_batch_cluster *cluste
     return node->memory * ((double)job->cores / node->cores);
 }
 
-static bool same_sizes(const od_batch_log *log, char *error, size_t size)
+/* For each file the job that tells its size: one with which it is given, else one with the most cores. */
+static od_status find_sizes(const od_batch_log *log, const od_batch_job **from, char *error, size_t size)
 {
-    const od_batch_job **first = calloc(log->files ? log->files : 1, sizeof *first);
-    const od_batch_job *bad = NULL;
-    if (!first)
-        return false;
-    for (uint32_t i = 0; i < log->count && !bad; i++) {
-        const od_batch_job *job = &log->jobs[i], **known = &first[job->file];
-        *known = *known ? *known : job;
-        if (job->size < (*known)->size || job->size > (*known)->size)
-            bad = job;
+    for (uint32_t i = 0; i < log->count; i++) {
+        const od_batch_job *job = &log->jobs[i], **known = &from[job->file];
+        if (!*known || (isnan((*known)->size) && (!isnan(job->size) || job->cores > (*known)->cores)))
+            *known = job;
+        if (isnan(job->size) || (job->size <= (*known)->size && job->size >= (*known)->size))
+            continue;
+        snprintf(error, size, "line %" PRIu64 ": its file has %g GB here and %g GB in line %" PRIu64, job->line,
+                 job->size, (*known)->size, (*known)->line);
+        return OD_EINVAL;
     }
-    if (bad)
-        snprintf(error, size, "line %" PRIu64 ": its file has %g GB here and %g GB in line %" PRIu64, bad->line,
-                 bad->size, first[bad->file]->size, first[bad->file]->line);
-    free(first);
-    return !bad;
+    return OD_OK;
 }
 
-static void fill_sizes(od_batch_log *log, const od_batch_cluster *cluster)
+static od_status fill_sizes(od_batch_log *log, const od_batch_cluster *cluster, char *error, size_t size)
 {
-    for (uint32_t i = 0; i < log->count; i++)
-        if (isnan(log->jobs[i].size))
-            log->jobs[i].size = usual_size(&log->jobs[i], cluster);
+    const od_batch_job **from = calloc(log->files + 1, sizeof *from);
+    od_status status = from ? find_sizes(log, from, error, size) : OD_ENOMEM;
+    for (uint32_t i = 0; i < log->count && !status; i++) {
+        od_batch_job *job = &log->jobs[i];
+        const od_batch_job *other = from[job->file];
+        if (isnan(job->size))
+            job->size = isnan(other->size) ? usual_size(other, cluster) : other->size;
+    }
+    free(from);
+    return status;
 }
 
 /* --- walltimes --------------------------------------------------------------------------- */
@@ -252,11 +267,11 @@ od_status od_batch_log_complete(od_batch_log *log, const od_batch_cluster *clust
     sort_log(log);
     fill_sessions(log, order, rules->session_span);
     fill_files(log, order, rules->file_span);
-    fill_sizes(log, cluster);
-    bool fine = all_fit(log, cluster, error, size) && same_sizes(log, error, size) &&
-                settle_killed(log, cluster, error, size);
-    if (fine)
+    od_status status = fill_sizes(log, cluster, error, size);
+    if (!status && !(all_fit(log, cluster, error, size) && settle_killed(log, cluster, error, size)))
+        status = OD_EINVAL;
+    if (!status)
         fill_walltimes(log, cluster, order, rules->walltime_factor);
     free(order);
-    return fine ? OD_OK : OD_EINVAL;
+    return status;
 }

@@ -18,13 +18,14 @@ od_batch_rules od_batch_usual_rules(void);
 /*
  * Divides jobs where the rules say so, sorts by submission, numbers the jobs, and fills in what is not given:
  *
- * - files and sessions by the spans of the rules;
- * - the size of a file: as much of the first node's memory as the job has of its cores;
+ * - files and sessions by the spans of the rules; jobs with different sizes do not share a file;
+ * - the size of a file: that of another job that reads it, else as much of the first node's memory as the job with the
+ *   most cores has of its cores;
  * - of a job that was killed while loading (duration not positive: what is left when the load is subtracted): its
  *   walltime is load + duration, and it never ends by itself. Where walltimes are given, a duration of 0 is just that;
  * - walltimes of the others: the jobs of a session that ask for the same cores ask for the same time.
  *
- * OD_EINVAL, with one sentence and the line in `error`: a job fits no node, or a file has two sizes.
+ * OD_EINVAL, with one sentence and the line in `error`: a job fits no node, or a file is given two sizes.
  */
 od_status od_batch_log_complete(od_batch_log *log, const od_batch_cluster *cluster, const od_batch_rules *rules,
                                 char *error, size_t size);

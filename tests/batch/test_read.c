@@ -164,6 +164,30 @@ static void test_split(void **unused)
     od_batch_log_free(&log);
 }
 
+/* A file has one size, of which jobs without it know from the others, and which is that of its largest job if none has
+ * one. Jobs whose sizes differ have different files. */
+static void test_sizes(void **unused)
+{
+    (void)unused;
+    od_batch_log log;
+    rules.split = true;
+    assert_int_equal(take("submit_s,duration_s,cores,file\n0,100,50,f1\n1,100,2,f1\n", &log), OD_OK);
+    rules.split = false;
+    assert_int_equal(log.count, 4);
+    for (uint32_t i = 0; i < log.count; i++)
+        assert_true(log.jobs[i].file == 0 && fabs(log.jobs[i].size - 128) < 1e-9);
+    od_batch_log_free(&log);
+    assert_int_equal(take("submit_s,duration_s,cores,file,size_gb\n0,9,10,f,\n1,9,20,f,\n2,9,1,f,7\n3,9,5,f,\n", &log),
+                     OD_OK);
+    for (uint32_t i = 0; i < log.count; i++)
+        assert_true(fabs(log.jobs[i].size - 7) < 1e-9);
+    od_batch_log_free(&log);
+    assert_int_equal(take("submit_s,duration_s,cores,size_gb\n0,100,1,5\n10,100,1,10\n20,100,1,5\n", &log), OD_OK);
+    assert_int_equal(log.jobs[0].file, log.jobs[2].file);
+    assert_int_not_equal(log.jobs[0].file, log.jobs[1].file);
+    od_batch_log_free(&log);
+}
+
 /* With a walltime, a duration of 0 is just that, and one below it never ends by itself. */
 static void test_no_duration(void **unused)
 {
@@ -224,6 +248,7 @@ int main(void)
                                        cmocka_unit_test(test_walltimes), cmocka_unit_test(test_swf),
                                        cmocka_unit_test(test_refused),   cmocka_unit_test(test_clusters),
                                        cmocka_unit_test(test_spreadsheet), cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_no_duration), cmocka_unit_test(test_whole_node)};
+                                       cmocka_unit_test(test_no_duration), cmocka_unit_test(test_whole_node),
+                                       cmocka_unit_test(test_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,13 +39,13 @@ void od_batch_generate(const od_batch_workload *workload, const od_batch_cluster
         uint32_t count = 1 + (uint32_t)(pow(uniform(&state), 3) * workload->burst),
                  cores = draw_cores(&state, node->cores);
         uint32_t user = (uint32_t)(uniform(&state) * 100);
-        double size = node->memory * cores / node->cores, load = size / node->bandwidth, work = 0;
+        double size = node->memory * ((double)cores / node->cores), load = size / node->bandwidth, work = 0;
         double longest = SHORTEST * pow(LONGEST / SHORTEST, pow(uniform(&state), 2));
         double walltime = od_batch_usual_walltime(1.5 * (longest + load));
         for (uint32_t i = 0; i < count && job < workload->jobs; i++) {
             double duration = ceil(longest * (0.3 + 0.7 * uniform(&state)));
             work += (duration + load) * cores;
-            fprintf(out, "%" PRIu32 ",%.0f,%g,%g,%" PRIu32 ",u%" PRIu32 ",f%" PRIu32 ",%g\n", ++job, floor(now),
+            fprintf(out, "%" PRIu32 ",%.0f,%g,%g,%" PRIu32 ",u%" PRIu32 ",f%" PRIu32 ",%.17g\n", ++job, floor(now),
                     walltime, duration, cores, user, file, size);
         }
         now += work / all / workload->load * -log(1 - uniform(&state));

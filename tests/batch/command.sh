@@ -58,6 +58,8 @@ refused 'not JOBS:LOAD' $nodes --generate=5
 batch $nodes --generate=300:2:50:7 >"$work/made1" && batch $nodes --generate=300:2:50:7 >"$work/made2" || fail "--generate"
 cmp "$work/made1" "$work/made2" || fail "the same seed, another log"
 [[ $(wc -l <"$work/made1") == 301 ]] || fail "not 300 jobs"
+odd=--nodes=10:20:187.23456:0.1
+batch $odd --generate=1000:0.7 | batch $odd - >/dev/null || fail "files of a made-up log do not fit the nodes it is for"
 batch $nodes --generate=300:0.1:50:7 >"$work/idle"
 stretch() { batch $nodes "$1" | awk '$1 == "fcfs" { print $2 }'; }
 awk -v a="$(stretch "$work/made1")" -v b="$(stretch "$work/idle")" 'BEGIN { exit !(a > 2 * b) }' || fail "saturated jobs do not wait"

@@ -83,5 +83,8 @@ PY
 fi
 analyze --generate=tree:120 --bound=20M >"$work/out" || fail "a large tree"
 analyze --generate=tree:3001 --bound=1G | grep -q 'left out: too many tasks' || fail "a tree that is too large"
+refused 'no precedences for --bound: more than 3000 tasks' --generate=tree:3001 --bound=1G --write="$work/none"
+refused 'no rule keeps 2.2 MB' --generate=ligo:40:3 --model=replace --bound=2.2M --rule=min-levels --write="$work/none"
+[[ ! -e "$work/none" ]] || fail "a graph is written that does not keep the bound"
 analyze --generate=tree:50 --json=/dev/full >/dev/null 2>&1 && fail "a full disk goes unnoticed"
 exit 0

@@ -349,6 +349,19 @@ static bool bound_is_possible(const analyze_study *study)
     return false;
 }
 
+/* What is written keeps the bound. */
+static bool write_is_possible(const request *r, const analyze_study *study)
+{
+    if (!r->write || !study->bound || study->cut.bound <= study->bound || analyze_best_rule(study) < OD_DAG_RULES)
+        return true;
+    if (study->dag.ntasks > ANALYZE_SERIALISED)
+        od_tool_error("analyze: --write: no precedences for --bound: more than %d tasks", ANALYZE_SERIALISED);
+    else
+        od_tool_error("analyze: --write: no rule keeps %s; without --write the table shows what they reach",
+                      analyze_bytes(study->bound));
+    return false;
+}
+
 static int work(request *r, analyze_study *study)
 {
     int status = load(r, study);
@@ -359,7 +372,7 @@ static int work(request *r, analyze_study *study)
         od_tool_error("analyze: %s", od_status_text(computed));
         return OD_EXIT_FAILURE;
     }
-    if (!bound_is_possible(study))
+    if (!bound_is_possible(study) || !write_is_possible(r, study))
         return OD_EXIT_REFUSED;
     status = simulate(r, study);
     if (status)

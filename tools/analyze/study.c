@@ -5,9 +5,8 @@
 #include <string.h>
 
 enum {
-    MOST_ADDED = 20000,     /* precedences */
-    MOST_SERIALISED = 3000, /* tasks of a graph to which they are added */
-    MANY = 100000           /* tasks of a tree of which one optimum is enough */
+    MOST_ADDED = 20000, /* precedences */
+    MANY = 100000       /* tasks of a tree of which one optimum is enough */
 };
 
 const char *analyze_bytes(int64_t bytes)
@@ -152,7 +151,8 @@ od_status analyze_compute(analyze_study *study)
     od_status status = study->held ? compute_orders(study) : OD_ENOMEM;
     if (!status)
         status = od_dag_cut_best(dag, study->model, study->held, &study->cut);
-    for (od_dag_rule rule = 0; rule < OD_DAG_RULES && !status && study->bound && dag->ntasks <= MOST_SERIALISED; rule++)
+    bool serialise = study->bound && dag->ntasks <= ANALYZE_SERIALISED;
+    for (od_dag_rule rule = 0; rule < OD_DAG_RULES && !status && serialise; rule++)
         if (study->rules[rule].asked)
             status = compute_rule(study, rule);
     return status;

@@ -58,6 +58,8 @@ od_dag_rule analyze_best_rule(const analyze_study *study);
 /* The graph with the precedences of that rule; done with od_dag_finish() again. */
 od_status analyze_apply(analyze_study *study, od_dag_rule rule);
 
+enum { ANALYZE_SERIALISED = 3000 }; /* tasks of a graph to which precedences are added, at most */
+
 void analyze_print(const analyze_study *study, FILE *out);
 od_status analyze_write_json(const analyze_study *study, FILE *out);
 enum { ANALYZE_FEW = 80 }; /* tasks of a graph that can be drawn */

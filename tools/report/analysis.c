@@ -146,7 +146,7 @@ static void count_work(const trace_file *t, run_figures *f, double *durations)
         workers += f->device[k].tasks > 0;
     }
     for (size_t i = 0; i < t->ntasks; i++)
-        if (is_device(t->tasks[i].place))
+        if (is_device(t->tasks[i].place) && !t->tasks[i].failed)
             durations[n++] = t->tasks[i].to_us - t->tasks[i].from_us;
     qsort(durations, n, sizeof *durations, by_value);
     f->median_task_us = n ? durations[n / 2] : 0;

@@ -44,6 +44,8 @@ static void use_data(const trace_file *t, const trace_task *task, arrival *arriv
     for (uint32_t u = 0; task->place >= 0 && u < task->nuses; u++) {
         arrival *a = &arrivals[t->uses[task->first_use + u].datum * t->ndevices + (unsigned)task->place];
         flow->arrived_us = a->at_us > flow->arrived_us ? a->at_us : flow->arrived_us;
+        if (task->failed)
+            continue;
         flow->loaded_bytes += a->unused_bytes;
         a->unused_bytes = 0;
     }
@@ -103,6 +105,8 @@ void run_sum_kernels(const trace_file *t, const task_flow *flow, run_kernel *ker
         const trace_task *task = &t->tasks[i];
         run_kernel *k = &kernels[task->name];
         double took = task->to_us - task->from_us, wait_us[TASK_WAITS];
+        if (task->failed)
+            continue;
         run_waits(task, &flow[i], wait_us);
         k->count++;
         k->loaded_bytes += flow[i].loaded_bytes;

@@ -7,7 +7,7 @@
 
 typedef struct task_flow {
     double arrived_us;     /* the last of its data came by a load; negative: all were there */
-    uint64_t loaded_bytes; /* of loads of which it was the first user */
+    uint64_t loaded_bytes; /* of loads of which it was the first user; what a failed run has loaded is its next run's */
 } task_flow;
 
 /* What a task did from its creation to its start, in this order: they sum to the time between. */
@@ -29,7 +29,7 @@ typedef struct run_kernel { /* tasks of one name */
 od_status run_follow(const trace_file *trace, task_flow *flow);
 /* Microseconds of each. */
 void run_waits(const trace_task *task, const task_flow *flow, double wait_us[TASK_WAITS]);
-/* One per name of the trace; failed runs count as others do. */
+/* One per name of the trace; without failed runs. */
 void run_sum_kernels(const trace_file *trace, const task_flow *flow, run_kernel *kernels);
 
 #endif

@@ -101,7 +101,7 @@ sums resting
 tells 'device 1 stayed idle [0-9]+% of the time by choice: --devices has 1 active at a time'
 
 # Findings name the cause: made traces say what happened.
-# made NAME DEVICES PROCESSORS EVENT… : an event is a task's DEVICE FROM TO CREATED READY [synchronous|DATUM], or stall DEVICE FROM TO CAUSE,
+# made NAME DEVICES PROCESSORS EVENT… : an event is a task's DEVICE FROM TO CREATED READY [synchronous|failed|DATUM], or stall DEVICE FROM TO CAUSE,
 # or fault DEVICE FROM TO
 made() {
     python3 - "$work/$1.json" "${@:2}" <<'CODE'
@@ -126,8 +126,9 @@ for number, event in enumerate(events):
     device, begin, end, created, ready = map(float, words[:5])
     args = {"task": number, "priority": 0, "created_us": created, "ready_us": ready, "buffered_us": ready,
             "started_us": ready if "late" in words else begin, "ended_us": end, "data": []}
-    if "synchronous" in words:
-        args["synchronous"] = True
+    for word in ("synchronous", "failed"):
+        if word in words:
+            args[word] = True
     args["data"] = [[word, 14000000, "rw"] for word in words[5:] if word.startswith("0x")]
     lines.append({"ph": "X", "pid": 2 + int(device), "tid": 1, "ts": begin, "dur": end - begin, "name": "task", "cat": "task", "args": args})
 with open(path, "w", encoding="utf-8") as file:
@@ -252,6 +253,12 @@ has unordered '"path":{"n":0,"work":0.0'
 made at_once 1 0 "0 0 100 0 0" "0 10 90 0 0 0x1" "0 20 120 0 0" "0 95 200 0 0 0x1" "0 100 150 0 0"
 page at_once
 in_browser "$work/at_once.html" 400
+
+# Runs that failed are no kernels.
+made failed 1 0 "0 0 1 0 0 failed" "0 1 2 0 0 failed" "0 2 3 0 0 failed" "0 10 30 0 0" "0 30 130 0 0"
+! grep -q 'half of the tasks' "$work/report" || fail "failed runs are in the median: $(cat "$work/report")"
+page failed
+has failed '"kernels":[{"count":2,"loaded":0,"total":120.0,"longest":100.0,'
 
 # On the host, and nothing at all, with a date that is none.
 page large

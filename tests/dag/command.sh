@@ -44,6 +44,14 @@ for picture in memory cut; do
     python3 -c "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])" "$work/p-$picture.svg" || fail "$picture.svg"
     grep -q 'nan\|inf"' "$work/p-$picture.svg" && fail "$picture.svg has numbers that are none"
 done
+# Names in UTF-8 are cut between characters; bytes of other encodings are none.
+printf 'ompdarts-dag 1\ntask Zerlegungsnäherung 1\ntask \xe4 1\ntask \xed\xa0\x80<\xf0\x9f\x98\x80\xe2\x82 1\n' >"$work/names"
+analyze "$work/names" --svg="$work/names" >/dev/null || fail "names in UTF-8"
+python3 - "$work/names-cut.svg" <<'PY' || fail "names in UTF-8: $(grep text "$work/names-cut.svg")"
+import sys, xml.dom.minidom as m
+names = [text.firstChild.data for text in m.parse(sys.argv[1]).getElementsByTagName("text")]
+assert names[1:] == ["Zerlegungsnäher", "?", "???<😀??"], names
+PY
 # What was written keeps the bound.
 analyze "$work/ligo.dag" --model=replace --json="$work/after.json" >/dev/null || fail "the graph that was written"
 python3 - "$work" <<'PY' || fail "JSON"

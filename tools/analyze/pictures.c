@@ -18,10 +18,27 @@ static void begin_picture(FILE *out, int width, int height)
             width, height, width, height);
 }
 
+/* Bytes of the character of UTF-8 with which the text begins; 0: there is none that XML allows. */
+static size_t character(const char *text)
+{
+    static const uint32_t least[] = {0, 0x20, 0x80, 0x800, 0x10000};
+    const unsigned char *c = (const unsigned char *)text;
+    size_t n = *c < 0x80 ? 1 : *c >> 5 == 6 ? 2 : *c >> 4 == 14 ? 3 : *c >> 3 == 30 ? 4 : 0;
+    uint32_t code = n > 1 ? *c & (0x7fu >> n) : *c;
+    for (size_t i = 1; i < n; i++) {
+        if (c[i] >> 6 != 2)
+            return 0;
+        code = code << 6 | (c[i] & 0x3f);
+    }
+    bool wrong = code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || code >> 1 == 0x7fff;
+    return wrong ? 0 : n;
+}
+
 static void text(FILE *out, double x, double y, const char *anchor, const char *color, const char *words)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">", x, y, anchor, color);
-    for (; *words; words++)
+    for (size_t n; *words; words += n ? n : 1) {
+        n = character(words);
         switch (*words) {
         case '<':
             fputs("&lt;", out);
@@ -33,8 +50,9 @@ static void text(FILE *out, double x, double y, const char *anchor, const char *
             fputs("&amp;", out);
             break;
         default:
-            fputc(*words, out);
+            fwrite(n ? words : "?", 1, n ? n : 1, out);
         }
+    }
     fputs("</text>\n", out);
 }
 
@@ -282,16 +300,25 @@ static void draw_orders(FILE *out, const layout *l, const od_dag_order *orders, 
         draw_arrow(out, l, orders[i].before, orders[i].after, style);
 }
 
+/* The first characters of a name. */
+static void draw_name(FILE *out, double x, double y, const char *name)
+{
+    char shown[15 * 4 + 1];
+    size_t length = 0;
+    for (int left = 15; left > 0 && name[length]; left--)
+        length += character(name + length) ? character(name + length) : 1;
+    snprintf(shown, sizeof shown, "%.*s", (int)length, name);
+    text(out, x, y, "middle", "#555555", shown);
+}
+
 static void draw_tasks(FILE *out, const analyze_study *study, const layout *l)
 {
     static const char *const fills[] = {
         [OD_DAG_WAITING] = "white", [OD_DAG_RUNNING] = "#f5b7b1", [OD_DAG_ENDED] = "#c8dcec"};
     for (uint32_t t = 0; t < study->dag.ntasks; t++) {
-        char name[16];
         fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" fill=\"%s\" stroke=\"black\"/>\n", task_x(l, t),
                 task_y(l, t), RADIUS, fills[study->cut.phase[t]]);
-        snprintf(name, sizeof name, "%.15s", od_dag_name(&study->dag, t));
-        text(out, task_x(l, t), task_y(l, t) + RADIUS + 11, "middle", "#555555", name);
+        draw_name(out, task_x(l, t), task_y(l, t) + RADIUS + 11, od_dag_name(&study->dag, t));
     }
 }
 

@@ -88,15 +88,36 @@ suite()
         tee "$build/llvm-tests-patched/log" || fail "a test is lost"
 }
 
+# What lit says of a test without the series (plain) or with it (runtimes).
+result() # NAME TEST
+{
+    python3 -c 'import json, sys
+print(*(test["code"] for test in json.load(open(sys.argv[1]))["tests"] if test["name"].endswith(" :: " + sys.argv[2])))' \
+        "$build/llvm-tests/$1.json" "$2"
+}
+
+# Whether patches/README.md says that the test of this patch cannot pass without it.
+always_fails() # TEST
+{
+    local patch
+    patch=$(grep -lF "/test/$1" "$series"/*.patch | sed -n '1s,.*/\([0-9]*\)-.*,\1,p')
+    grep -qE "^\\| $patch .*\\| (fails always|hangs|does not compile)" "$root/patches/README.md"
+}
+
 # What the series adds passes with it; without it, it fails, or now and then.
 own_tests() # PATH...
 {
-    local test
+    local test with without
     suite "$@"
     for test in "$@"; do
-        if grep '^runtimes: .* fail:' "$build/llvm-tests-patched/log" | grep -q "$test"; then
-            fail "$test fails with the series"
-        elif ! grep '^runtimes: .* fixed:' "$build/llvm-tests-patched/log" | grep -q "$test"; then
+        with=$(result runtimes "$test") without=$(result plain "$test")
+        if [[ $with != PASS ]]; then
+            fail "$test does not pass with the series: ${with:-not run}"
+        elif [[ $without == FAIL ]]; then
+            continue
+        elif always_fails "$test"; then
+            fail "$test does not fail without the series: ${without:-not run}"
+        else
             echo "test-patches: $test passes without the series, too, this time"
         fi
     done

@@ -10,7 +10,7 @@
 set -euo pipefail
 
 [[ $# == 2 && $1 =~ ^(16|19|22)$ ]] || { sed -n '4,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-version=$1 folder=$2
+version=$1 folder=$(realpath -m "$2") # the trap runs in another one
 packages=(clang-"$version" clang-tools-"$version" libclang-cpp"$version" libclang-common-"$version"-dev
     libllvm"$version" llvm-"$version" libomp-"$version"-dev)
 case $version in

@@ -121,7 +121,8 @@ folder=$(cd "$folder" && pwd)
 failed=0
 for part in "${parts[@]}"; do
     start=$SECONDS
-    timeout -k 10 "$limit" "$0" $quick --limit "$limit" --part "$part" "$folder" >"$folder/$part.txt" 2>&1
+    timeout -k 10 "$limit" bash "$here/gpu-check.sh" $quick --limit "$limit" --part "$part" "$folder" \
+        >"$folder/$part.txt" 2>&1
     status=$?
     case $status in
     0) result=right ;;

@@ -20,7 +20,7 @@
 # be had.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=${BUILD:-$root/build}
+build=$(realpath -m "${BUILD:-$root/build}")
 version=19 variant=stock part=all jobs=$(nproc)
 . "$root/scripts/llvm-source.sh"
 

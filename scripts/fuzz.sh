@@ -11,7 +11,7 @@
 set -eu
 [ $# -ge 1 ] || { sed -n '4,10s/^# \{0,1\}//p' "$0"; exit 2; }
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=${BUILD:-$root/build}
+build=$(realpath -m "${BUILD:-$root/build}")
 hours=$1 first=${2:-$(date +%s)}
 shift $(($# < 2 ? $# : 2))
 mkdir -p "$root/tests/fuzz/log"

@@ -20,7 +20,7 @@
 # Exit code 0: nothing differs; 1: something does; 2: wrong options; 77: the tests cannot be had.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=${BUILD:-$root/build}
+build=$(realpath -m "${BUILD:-$root/build}")
 work=$build/libgomp-tests
 
 case ${1-} in -h | --help) sed -n '4,22s/^# \{0,1\}//p' "$0"; exit 0 ;; esac

@@ -29,6 +29,7 @@ END
 fetch_llvm_source() # VERSION FOLDER
 {
     local package archive
+    set -- "$1" "$(realpath -m "$2")" # as apt-get runs in another folder
     mkdir -p "$2"
     archive=$(echo "$2"/llvm-toolchain-"$1"_*.orig.tar.xz)
     if [[ ! -e $archive ]]; then

@@ -21,7 +21,7 @@
 # Exit code 0: nothing unexpected differs; 1: something does; 77: the tests cannot be had.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=${BUILD:-$root/build}
+build=$(realpath -m "${BUILD:-$root/build}")
 version=${LLVM_VERSION:-19}
 work=$build/llvm-tests
 . "$root/scripts/llvm-source.sh"

@@ -17,7 +17,7 @@
 # sources cannot be had.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=${BUILD:-$root/build}
+build=$(realpath -m "${BUILD:-$root/build}")
 version=19 quick= runs=200 jobs=$(nproc) chosen=()
 series=$root/patches/llvm-$version
 source=$build/llvm-$version-runtimes/patched/source

@@ -2,7 +2,6 @@
 /* See recognise.h. */
 #include "tools/report/recognise.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -19,14 +18,12 @@ static const struct {
     {"ompdarts history", "", "a history of kernel times; wanted is a trace: ompdarts run --trace FILE.json"},
 };
 
-const char *report_recognise(const char *path)
+const char *report_recognise(FILE *file)
 {
     char text[4096];
-    FILE *file = fopen(path, "re");
-    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    text[n] = '\0';
-    if (file)
-        fclose(file);
+    if (fseek(file, 0, SEEK_SET))
+        return NULL;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strncmp(text, files[i].begin, strlen(files[i].begin)) == 0 && strstr(text, files[i].contains))
             return files[i].what;

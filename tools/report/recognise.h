@@ -3,7 +3,9 @@
 #ifndef OD_TOOLS_REPORT_RECOGNISE_H
 #define OD_TOOLS_REPORT_RECOGNISE_H
 
-/* What the file is, and what is needed instead; NULL: not known. */
-const char *report_recognise(const char *path);
+#include <stdio.h>
+
+/* What the file is, and what is needed instead; NULL: not known, or a pipe, whose beginning is gone. */
+const char *report_recognise(FILE *file);
 
 #endif

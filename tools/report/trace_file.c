@@ -535,16 +535,17 @@ static od_status read_lines(reader *r, FILE *input)
     return OD_OK;
 }
 
-static void compose(const reader *r, od_status status, const char *path, char *error, size_t size)
+static void compose(const reader *r, od_status status, const char *path, FILE *input, char *error, size_t size)
 {
+    const char *known = status ? NULL : report_recognise(input);
     if (status == OD_ENOMEM)
         snprintf(error, size, "%s: out of memory at line %zu", path, r->line);
     else if (status == OD_EIO)
         snprintf(error, size, "%s: %s", path, strerror(errno));
     else if (!r->line)
         snprintf(error, size, "%s: empty", path);
-    else if (report_recognise(path))
-        snprintf(error, size, "%s: %s", path, report_recognise(path));
+    else if (known)
+        snprintf(error, size, "%s: %s", path, known);
     else
         snprintf(error, size, "%s: %s (line %zu)", path, r->wrong && *r->wrong ? r->wrong : "not a trace of ompdarts",
                  r->line);
@@ -559,7 +560,7 @@ od_status trace_file_read(const char *path, trace_file *file, char *error, size_
     od_status status = input ? read_lines(&r, input) : OD_EIO;
     bool accepted = !status && r.headed && !(r.wrong && *r.wrong);
     if (!accepted) {
-        compose(&r, status, path, error, size);
+        compose(&r, status, path, input, error, size);
         status = status ? status : OD_EINVAL;
         trace_file_free(file);
     }

@@ -280,6 +280,9 @@ refuses 2 "$work/run.graph: a recorded run (--record); \`ompdarts sim --graph" "
 refuses 2 "$E2E_COMMAND: a program; \`ompdarts run --trace FILE.json PROGRAM\`" "$E2E_COMMAND"
 refuses 2 "$work/empty.html: a page of \`ompdarts report\`" "$work/empty.html"
 refuses 2 "$0: not a trace of ompdarts (line 1)" "$0"
+mkfifo "$work/pipe"
+printf "no trace" >"$work/pipe" &
+refuses 2 "$work/pipe: not a trace of ompdarts (line 1)" "$work/pipe"
 refuses 2 "/dev/null: empty" /dev/null
 refuses 2 "Is a directory" "$work"
 sed 's/"schema":1/"schema":2/' "$work/eager.json" >"$work/other.json"

@@ -35,21 +35,6 @@ static int required_device(const od_engine *e, const od_task *t)
     return OD_NOWHERE;
 }
 
-/* The program holds addresses of its data on different devices, or on another than it must run on: only the host
- * can. */
-static bool is_bound_apart(const od_task *t)
-{
-    int device = t->bound;
-    for (uint32_t i = 0; i < t->naccess; i++) {
-        const od_datum *d = t->access[i].datum;
-        if (d->bound && device != OD_NOWHERE && d->home != device)
-            return true;
-        if (d->bound)
-            device = d->home;
-    }
-    return false;
-}
-
 static size_t footprint(const od_engine *e, const od_task *t)
 {
     size_t bytes = 0;
@@ -76,7 +61,7 @@ static void give_to_policy(od_engine *e, od_task *t)
     else if (od_no_device_is_left(e)) /* the policy is out of memory: the task runs all the same */
         od_host_wait(e, t);
     else
-        od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
+        od_buffer_force(e, t, cheapest_device(e, t));
 }
 
 /* No device is left, but CPU workers, which ask for tasks one by one. */
@@ -94,18 +79,18 @@ static void place(od_engine *e, od_task *t)
                                     "a task needs memory that was allocated on a device that is lost");
     else if (t->footprint > od_pool_capacity(e->device[0].pool))
         too_large(e, t);
-    else if (is_bound_apart(t) && od_engine_has_deferred(e, t))
+    else if (od_rights_are_apart(t) && od_engine_has_deferred(e, t))
         od_engine_defer(e, t);
     else if (waits_for_cpu(e, t))
         give_to_policy(e, t);
-    else if (is_bound_apart(t) || od_no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
+    else if (od_rights_are_apart(t) || od_no_device_is_left(e) || (nested && od_device_is_lost(e, t->outer->place)))
         od_host_wait(e, t);
     else if (nested)
         od_buffer_put(e, t, (unsigned)t->outer->place, true);
     else if (required != OD_NOWHERE)
-        od_list_push_back(&e->device[required].forced, &t->link);
+        od_buffer_force(e, t, (unsigned)required);
     else if (e->unfinished == 1 && !e->held)
-        od_list_push_back(&e->device[cheapest_device(e, t)].forced, &t->link);
+        od_buffer_force(e, t, cheapest_device(e, t));
     else
         give_to_policy(e, t);
 }

@@ -5,6 +5,13 @@
  */
 #include "sched/engine/internal.h"
 
+void od_buffer_force(od_engine *e, od_task *t, unsigned k)
+{
+    t->state = OD_TASK_READY;
+    od_list_push_back(&e->device[k].forced, &t->link);
+    e->todo |= OD_BIT(k);
+}
+
 void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front)
 {
     t->state = OD_TASK_BUFFERED;

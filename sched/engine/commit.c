@@ -104,29 +104,22 @@ static void commit(od_engine *e, od_task *t, unsigned k)
     }
 }
 
-/* The one other device to which data of the task have been bound since it was placed here, or OD_NOWHERE. */
+/* The other device to which data of the task have been bound since it was placed here, or OD_NOWHERE. */
 static int bound_elsewhere(const od_task *t, unsigned k)
 {
-    int device = OD_NOWHERE;
-    for (uint32_t i = 0; i < t->naccess; i++) {
-        const od_datum *d = t->access[i].datum;
-        if (d->bound && (d->home == (int)k || (device != OD_NOWHERE && d->home != device)))
-            return OD_NOWHERE;
-        if (d->bound)
-            device = d->home;
-    }
-    return device;
+    for (uint32_t i = 0; i < t->naccess; i++)
+        if (t->access[i].datum->bound && t->access[i].datum->home != (int)k)
+            return t->access[i].datum->home;
+    return OD_NOWHERE;
 }
 
 static void move(od_engine *e, od_task *t, unsigned k, unsigned to)
 {
     od_buffer_take_back(e, t, k);
-    if (t->remakes) {
+    if (t->remakes)
         od_buffer_put(e, t, to, true);
-        return;
-    }
-    t->state = OD_TASK_READY;
-    od_list_push_back(&e->device[to].forced, &t->link);
+    else
+        od_buffer_force(e, t, to);
 }
 
 static bool move_to_bound(od_engine *e, od_task *t, unsigned k)
@@ -135,6 +128,35 @@ static bool move_to_bound(od_engine *e, od_task *t, unsigned k)
     if (device != OD_NOWHERE)
         move(e, t, k, (unsigned)device);
     return device != OD_NOWHERE;
+}
+
+/* True: the head waits for what the program holds on devices. */
+static bool try_to_defer(od_engine *e, od_task *t, unsigned k)
+{
+    if (!od_engine_has_deferred(e, t))
+        return false;
+    od_buffer_take_back(e, t, k);
+    od_engine_defer(e, t);
+    od_emit_task(e, OD_EVENT_TASK_READY, t);
+    return true;
+}
+
+static void leave_to_host(od_engine *e, od_task *t, unsigned k)
+{
+    od_buffer_take_back(e, t, k);
+    od_host_wait(e, t);
+}
+
+/* Data of the head have been bound since it was placed here. True: it is placed elsewhere. */
+static bool follow_bindings(od_engine *e, od_task *t, unsigned k)
+{
+    if (t->outer || t->remakes)
+        return false;
+    if (!od_rights_are_apart(t))
+        return t->bound == OD_NOWHERE && move_to_bound(e, t, k);
+    if (!try_to_defer(e, t, k))
+        leave_to_host(e, t, k);
+    return true;
 }
 
 /* No device but this one can have all of its data without a new spill area. */
@@ -167,19 +189,30 @@ static bool move_to_room(od_engine *e, od_task *t, unsigned k)
     return true;
 }
 
-/* The head waits until the program lets go of what it has been shown, which may wait for what is behind: this goes
- * first. */
+static bool may_pass(od_engine *e, const od_task *head, od_task *t, unsigned k)
+{
+    return t != head && !od_engine_tasks_conflict(head, t) && od_rights_may_use_all(e, t, (int)k);
+}
+
+/* The head waits until the program lets go of what it has been shown, which may wait for what is behind, in the buffer
+ * or before it is taken: this goes first. */
 static bool let_pass(od_engine *e, const od_task *head, unsigned k)
 {
-    od_list *buffer = &e->device[k].buffer;
+    od_device *device = &e->device[k];
     if (!od_rights_await_program(head, k))
         return false;
-    od_list_each(node, buffer) {
-        od_task *t = od_container_of(node, od_task, link);
-        if (t == head || od_engine_tasks_conflict(head, t) || !od_rights_may_use_all(e, t, (int)k))
+    od_list_each(node, &device->buffer) {
+        if (!may_pass(e, head, od_container_of(node, od_task, link), k))
             continue;
-        od_list_remove(buffer, node);
-        od_list_push_front(buffer, node);
+        od_list_remove(&device->buffer, node);
+        od_list_push_front(&device->buffer, node);
+        return true;
+    }
+    od_list_each(node, &device->forced) {
+        if (!may_pass(e, head, od_container_of(node, od_task, link), k))
+            continue;
+        od_list_remove(&device->forced, node);
+        od_buffer_put(e, od_container_of(node, od_task, link), k, true);
         return true;
     }
     return false;
@@ -197,7 +230,7 @@ static bool commit_head(od_engine *e, unsigned k)
     if (od_recipe_precedes(e, t, (int)k))
         return od_rerun_begin(e);
     if (!od_rights_may_use_all(e, t, (int)k)) {
-        if (!t->outer && t->bound == OD_NOWHERE && move_to_bound(e, t, k))
+        if (follow_bindings(e, t, k))
             return true;
         e->rights_waiters |= OD_BIT(k);
         return let_pass(e, t, k);
@@ -217,18 +250,13 @@ static bool commit_head(od_engine *e, unsigned k)
         e->config.driver_ops->fatal(e->config.driver, "no room to make contents again that were dropped");
         return false;
     }
-    if (od_engine_has_deferred(e, t)) {
-        od_buffer_take_back(e, t, k);
-        od_engine_defer(e, t);
-        od_emit_task(e, OD_EVENT_TASK_READY, t);
+    if (try_to_defer(e, t, k))
         return true;
-    }
     od_log(t->shows || t->advisory ? OD_LOG_INFO : OD_LOG_WARNING, "engine", /* whoever shows addresses reports it */
            "a task of %zu bytes does not fit on device %u along with what the program holds there; "
            "its host version runs",
            t->footprint, k);
-    od_buffer_take_back(e, t, k);
-    od_host_wait(e, t);
+    leave_to_host(e, t, k);
     return true;
 }
 

@@ -346,6 +346,9 @@ bool od_rights_may_use_all(od_engine *e, od_task *t, int place);
 /* On device k the task waits, first of all, until the program lets go of what it has been shown elsewhere. */
 bool od_rights_await_program(const od_task *t, unsigned k);
 void od_rights_take(od_engine *e, od_task *t, int place);
+/* The program holds addresses of its data on different devices, or on another than it must run on: only the host
+ * can. */
+bool od_rights_are_apart(const od_task *t);
 /* A task that runs writes, too, to what it was to read. */
 void od_rights_write_too(od_engine *e, od_task *t, uint32_t access);
 void od_rights_leave(od_task *t, int place);
@@ -376,6 +379,8 @@ bool od_engine_has_deferred(const od_engine *e, const od_task *t);
 void od_engine_defer(od_engine *e, od_task *t);
 
 /* buffer.c */
+/* The engine places the task: the device takes it before any of the policy's. */
+void od_buffer_force(od_engine *e, od_task *t, unsigned k);
 void od_buffer_put(od_engine *e, od_task *t, unsigned k, bool front);
 void od_buffer_leave(od_engine *e, od_task *t, unsigned k);
 /* Takes a task out of the buffer that will not commit there. */

@@ -55,6 +55,19 @@ bool od_rights_await_program(const od_task *t, unsigned k)
     return false;
 }
 
+bool od_rights_are_apart(const od_task *t)
+{
+    int device = t->bound;
+    for (uint32_t i = 0; i < t->naccess; i++) {
+        const od_datum *d = t->access[i].datum;
+        if (d->bound && device != OD_NOWHERE && d->home != device)
+            return true;
+        if (d->bound)
+            device = d->home;
+    }
+    return false;
+}
+
 /* First come, first served: a task that has waited longer for one of these data goes first. Not so one that the program
  * keeps waiting: this may be what the program waits for before it lets go. */
 static bool overtakes(const od_engine *e, const od_task *t)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A task that needs a device, whose data the program has been shown on different devices: it waits until one of them
- * goes, or for some seconds; then its host version runs. What waits for the program keeps nothing waiting that the
- * program may wait for. And what the program writes through an address that it has been shown, while the datum is being
+ * goes, or for some seconds; then its host version runs. So does one that had a device before they were shown. What
+ * waits for the program keeps nothing waiting that the program may wait for. And what the program writes through an address that it has been shown, while the datum is being
  * copied elsewhere.
  */
 #include "tests/unit/engine/plain_driver.h"
@@ -113,7 +113,7 @@ enum { FIRST, SECOND, THIRD };
 static od_task task[3];
 static od_access access[2], uses[2];
 
-static int set_up(void **state)
+static int set_up_engine(void **state)
 {
     od_policy_choice policy;
     char error[200];
@@ -134,6 +134,12 @@ static int set_up(void **state)
                                .seed = 1,
                                .driver_ops = &ops};
     assert_int_equal(od_engine_create(&config, &w.engine), OD_OK);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    set_up_engine(state);
     show(FIRST, 0, &task[FIRST], &access[0]);
     show(SECOND, 1, &task[SECOND], &access[1]);
     w.nstarted = 0;
@@ -241,6 +247,7 @@ static od_task *begin(od_task *t, int bound, uint32_t naccess, od_access *access
     *t = (od_task){.bound = bound, .duration = 1, .external = shows, .naccess = naccess, .access = accesses};
     t->user = (void *)(uintptr_t)MOST - 1;
     t->shows = shows;
+    t->needs_device = true;
     od_engine_task_ready(w.engine, t);
     settle();
     return t;
@@ -283,6 +290,77 @@ static void what_waits_for_the_program_lets_others_pass(void **state)
     ends(&waits, 1);
 }
 
+/* The third task is given a device while tasks write its data on two. Then the program has the data there. */
+static void bind_while_it_waits(bool needs_device)
+{
+    od_access own[2];
+    od_task writes[2];
+    for (unsigned i = 0; i < 2; i++) {
+        own[i] = (od_access){.datum = datum(i), .mode = OD_READ_WRITE};
+        begin(&writes[i], (int)i, 1, &own[i], false);
+    }
+    assert_int_equal(w.nstarted, 2);
+    make_ready(needs_device);
+    for (unsigned i = 0; i < 2; i++) {
+        access[i] = own[i];
+        od_engine_keep_shown(w.engine, own[i].datum, i, OD_READ_WRITE);
+        od_engine_task_done(w.engine, &writes[i], OD_OK);
+        settle();
+    }
+    memmove(w.started, w.started + 2, sizeof w.started - 2 * sizeof *w.started);
+    memmove(w.place, w.place + 2, sizeof w.place - 2 * sizeof *w.place);
+    w.nstarted -= 2;
+}
+
+static void placed_before_it_waits_all_the_same(void **state)
+{
+    (void)state;
+    bind_while_it_waits(true);
+    assert_int_equal(w.nstarted, 0);
+    assert_int_equal(task[THIRD].state, OD_TASK_READY);
+    od_engine_let_go_shown(w.engine, access[1].datum, 1, OD_READ_WRITE);
+    settle();
+    finish(0);
+    od_engine_let_go_shown(w.engine, access[0].datum, 0, OD_READ_WRITE);
+}
+
+static void placed_before_it_runs_on_the_host(void **state)
+{
+    (void)state;
+    bind_while_it_waits(false);
+    assert_int_equal(w.asked, 0);
+    finish(OD_HOST);
+}
+
+/* Two running tasks wait for others inside, which wait for the program: these fill the task buffer. */
+static void what_must_run_on_the_device_passes_a_full_buffer(void **state)
+{
+    enum { NESTED = 2 };
+    od_access own[NESTED];
+    od_task outer[NESTED], inner[NESTED], other;
+    (void)state;
+    for (unsigned i = 0; i < NESTED; i++)
+        begin(&outer[i], 1, 0, NULL, true);
+    assert_int_equal(w.nstarted, NESTED);
+    w.nstarted = 0;
+    for (unsigned i = 0; i < NESTED; i++) {
+        own[i] = (od_access){.datum = datum(FIRST), .mode = OD_READ_WRITE};
+        inner[i] = (od_task){.bound = OD_NOWHERE, .duration = 1, .outer = &outer[i], .naccess = 1, .access = &own[i]};
+        inner[i].user = (void *)(uintptr_t)MOST - 1;
+        od_engine_task_ready(w.engine, &inner[i]);
+        settle();
+    }
+    assert_int_equal(w.nstarted, 0);
+    ends(begin(&other, 1, 0, NULL, false), 1);
+    od_engine_unbind(w.engine, access[0].datum, false);
+    settle();
+    for (unsigned i = NESTED; i > 0; i--) {
+        ends(&inner[i - 1], 1);
+        od_engine_task_done(w.engine, &outer[i - 1], OD_OK);
+        settle();
+    }
+}
+
 /* Whoever writes it elsewhere leaves the copy that the program reads by its address in its memory. */
 static void what_is_read_by_its_address_keeps_its_memory(void **state)
 {
@@ -314,6 +392,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(others_do_not_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(does_not_wait_for_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_waits_for_the_program_lets_others_pass, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(placed_before_it_waits_all_the_same, set_up_engine, tear_down),
+        cmocka_unit_test_setup_teardown(placed_before_it_runs_on_the_host, set_up_engine, tear_down),
+        cmocka_unit_test_setup_teardown(what_must_run_on_the_device_passes_a_full_buffer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_read_by_its_address_keeps_its_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_changes_while_it_is_copied_is_copied_again, set_up, tear_down),
     };

@@ -375,16 +375,30 @@ od_status od_engine_divide(od_engine *e, od_region *region, od_window *window, b
     return OD_OK;
 }
 
-static bool is_bound(od_datum *d, void *arg)
+/* For writing, too, or for reading alone. */
+static bool is_shown(const od_engine *e, const od_datum *d)
 {
-    bool *bound = arg;
-    *bound |= d->bound > 0;
-    return !*bound;
+    bool shown = d->bound > 0;
+    for (unsigned k = 0; k < e->config.ndevices && !shown; k++)
+        shown = d->replica[k].kept > 0;
+    return shown;
+}
+
+typedef struct range_look {
+    const od_engine *e;
+    bool shown;
+} range_look;
+
+static bool look_if_shown(od_datum *d, void *arg)
+{
+    range_look *look = arg;
+    look->shown = is_shown(look->e, d);
+    return !look->shown;
 }
 
 bool od_engine_range_is_bound(od_engine *e, uintptr_t base, size_t size)
 {
-    bool bound = false;
-    od_directory_visit(e->directory, base, size, is_bound, &bound);
-    return bound;
+    range_look look = {e, false};
+    od_directory_visit(e->directory, base, size, look_if_shown, &look);
+    return look.shown;
 }

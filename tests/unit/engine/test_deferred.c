@@ -369,15 +369,18 @@ static void what_is_read_by_its_address_keeps_its_memory(void **state)
     od_task reads, writes, again;
     (void)state;
     begin(&reads, 0, 1, &own, false);
+    assert_false(od_engine_range_is_bound(w.engine, d->base + SIZE / 2, SIZE));
     od_engine_keep_shown(w.engine, d, 0, OD_READ);
     d->pending++;
     ends(&reads, 0);
+    assert_true(od_engine_range_is_bound(w.engine, d->base + SIZE / 2, SIZE));
     size_t offset = d->replica[0].offset;
     ends(begin(&writes, 1, 1, &other, false), 1);
     assert_int_equal(d->replica[0].state, OD_PRESENT);
     assert_int_equal(d->replica[0].offset, offset);
     assert_int_equal(d->valid & OD_BIT(0), 0);
     od_engine_let_go_shown(w.engine, d, 0, OD_READ);
+    assert_false(od_engine_range_is_bound(w.engine, d->base, SIZE));
     od_engine_release(w.engine, d);
     assert_int_equal(d->replica[0].state, OD_ABSENT);
     assert_true(od_engine_is_valid(w.engine));

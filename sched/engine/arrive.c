@@ -10,18 +10,6 @@
 
 #include "util/log.h"
 
-/* A task with nothing beside it: a synchronous program. It goes where the fewest bytes must move, of the devices that
- * work. */
-static unsigned cheapest_device(const od_engine *e, const od_task *t)
-{
-    unsigned best = (unsigned)__builtin_ctzll(~e->lost);
-    for (unsigned k = best + 1; k < e->config.ndevices; k++)
-        if (!od_device_is_lost(e, (int)k) && !od_engine_idles(e, k) &&
-            od_memory_missing(t, k) < od_memory_missing(t, best))
-            best = k;
-    return best;
-}
-
 /* The one device where the task must run, or OD_NOWHERE. */
 static int required_device(const od_engine *e, const od_task *t)
 {
@@ -61,7 +49,7 @@ static void give_to_policy(od_engine *e, od_task *t)
     else if (od_no_device_is_left(e)) /* the policy is out of memory: the task runs all the same */
         od_host_wait(e, t);
     else
-        od_buffer_force(e, t, cheapest_device(e, t));
+        od_buffer_force(e, t, od_memory_nearest_device(e, t));
 }
 
 /* No device is left, but CPU workers, which ask for tasks one by one. */
@@ -90,7 +78,7 @@ static void place(od_engine *e, od_task *t)
     else if (required != OD_NOWHERE)
         od_buffer_force(e, t, (unsigned)required);
     else if (e->unfinished == 1 && !e->held)
-        od_buffer_force(e, t, cheapest_device(e, t));
+        od_buffer_force(e, t, od_memory_nearest_device(e, t));
     else
         give_to_policy(e, t);
 }

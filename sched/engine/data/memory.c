@@ -460,6 +460,15 @@ size_t od_memory_missing(const od_task *t, unsigned k)
     return bytes;
 }
 
+unsigned od_memory_nearest_device(const od_engine *e, const od_task *t)
+{
+    unsigned best = (unsigned)__builtin_ctzll(od_engine_active_set(e));
+    for (unsigned k = best + 1; k < e->config.ndevices; k++)
+        if (!od_engine_idles(e, k) && od_memory_missing(t, k) < od_memory_missing(t, best))
+            best = k;
+    return best;
+}
+
 void od_memory_finish_transfer(od_engine *e, od_transfer *x)
 {
     od_datum *d = x->datum;

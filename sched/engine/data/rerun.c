@@ -2,17 +2,10 @@
 /* Reruns: tasks of the engine's own, which make dropped contents again. See recompute.h. */
 #include "sched/engine/internal.h"
 
-/* The one where it is needed, else where the fewest bytes must move. */
 static unsigned device_for(const od_engine *e, const od_recipe *r)
 {
-    unsigned best = (unsigned)__builtin_ctzll(~e->lost);
-    if (r->where != OD_NOWHERE && !od_device_is_lost(e, r->where))
-        return (unsigned)r->where;
-    for (unsigned k = best + 1; k < e->config.ndevices; k++)
-        if (!od_device_is_lost(e, (int)k) &&
-            od_memory_missing(r->task, k) < od_memory_missing(r->task, best))
-            best = k;
-    return best;
+    bool needed_there = r->where != OD_NOWHERE && !od_device_is_lost(e, r->where);
+    return needed_there ? (unsigned)r->where : od_memory_nearest_device(e, r->task);
 }
 
 static void give(od_engine *e, od_recipe *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A task whose thread waits for other tasks inside (od_engine_task_block): to policies its device is one without work,
- * which gets what they have planned for others.
+ * which gets what they have planned for others. And a lone task gets no device that is to have no work.
  */
 #include "tests/unit/engine/plain_driver.h"
 
@@ -96,13 +96,14 @@ static const od_driver_ops ops = {.start_transfer = start_transfer,
                                   .now_ns = now_ns,
                                   .fatal = plain_fatal};
 
-static void make_engine(const od_policy_ops *policy, const uint64_t *values)
+static void make_engine(const od_policy_ops *policy, const uint64_t *values, uint64_t active)
 {
     od_engine_config config = {.ndevices = 2,
                                .memory = 1 << 20,
                                .alignment = 1,
                                .buffer = 1,
                                .slots = 1,
+                               .devices = active,
                                .peer = true,
                                .host_link = {1e9, 1e-6},
                                .peer_link = {1e9, 1e-6},
@@ -164,7 +165,7 @@ static od_device_load load_of(const od_task *task)
 static void policies_do_not_see_it_running(void **state)
 {
     (void)state;
-    make_engine(&looks, NULL);
+    make_engine(&looks, NULL, 0);
     od_task *task = reader(0);
     assert_int_equal(load_of(task).running, 1);
     od_engine_task_block(w.engine, task, true);
@@ -181,7 +182,7 @@ static void darts_gives_its_device_what_is_planned_for_another(void **state)
     char error[200];
     (void)state;
     assert_int_equal(od_policy_choose("darts", &policy, error, sizeof error), OD_OK);
-    make_engine(policy.ops, policy.values);
+    make_engine(policy.ops, policy.values, 0);
     od_task *waiting = reader(0), *endless = reader(1);
     assert_int_equal(w.nstarted, 2);
     assert_int_not_equal(waiting->place, endless->place);
@@ -195,11 +196,20 @@ static void darts_gives_its_device_what_is_planned_for_another(void **state)
     finish_all();
 }
 
+static void a_lone_task_goes_to_no_idle_device(void **state)
+{
+    (void)state;
+    make_engine(&looks, NULL, OD_BIT(1));
+    assert_int_equal(reader(0)->place, 1);
+    finish_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(policies_do_not_see_it_running),
         cmocka_unit_test(darts_gives_its_device_what_is_planned_for_another),
+        cmocka_unit_test(a_lone_task_goes_to_no_idle_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

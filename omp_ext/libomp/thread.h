@@ -92,8 +92,8 @@ bool od_thread_at_scheduling_point(bool is);
  * for a lock of the program's, too, outside of task scheduling points. */
 bool od_thread_may_run_tasks(void);
 
-/* The code of the target task that runs on the calling thread comes to where libomp may run other tasks on top of it: it
- * is the host's version, and nothing of it is captured. */
+/* The code of the target task that runs on the calling thread comes to where libomp may run other tasks on top of it:
+ * it is the host's version, and nothing of it is captured. */
 void od_thread_leave_capture(void);
 
 /* Locks of the program. A thread that waits at a barrier runs any task: not while it holds a lock, or is in a critical

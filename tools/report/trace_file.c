@@ -537,7 +537,7 @@ static od_status read_lines(reader *r, FILE *input)
 
 static void compose(const reader *r, od_status status, const char *path, FILE *input, char *error, size_t size)
 {
-    const char *known = status ? NULL : report_recognise(input);
+    const char *known = status ? NULL : report_recognise(input), *wrong = r->wrong ? r->wrong : "";
     if (status == OD_ENOMEM)
         snprintf(error, size, "%s: out of memory at line %zu", path, r->line);
     else if (status == OD_EIO)
@@ -547,8 +547,7 @@ static void compose(const reader *r, od_status status, const char *path, FILE *i
     else if (known)
         snprintf(error, size, "%s: %s", path, known);
     else
-        snprintf(error, size, "%s: %s (line %zu)", path, r->wrong && *r->wrong ? r->wrong : "not a trace of ompdarts",
-                 r->line);
+        snprintf(error, size, "%s: %s (line %zu)", path, *wrong ? wrong : "not a trace of ompdarts", r->line);
 }
 
 od_status trace_file_read(const char *path, trace_file *file, char *error, size_t size)

@@ -43,8 +43,20 @@ static void begin(od_member *member, od_team *team, unsigned nthreads)
     member->implicit.member = member;
 }
 
+static bool has_no_orphans(const od_goal *goal)
+{
+    return !atomic_load(&goal->member->team->orphaning);
+}
+
+/* Children that explicit tasks of the team have left. */
+static void await_orphans(od_ident *ident, od_member *member)
+{
+    od_goal goal = {.reached = has_no_orphans, .member = member};
+    if (!has_no_orphans(&goal))
+        od_team_wait(member, ident, &goal);
+}
+
 static void (*synchronise)(void);
-static void await_orphans(od_ident *ident, od_member *member);
 
 void od_detach_at_thread_end(void (*function)(void))
 {
@@ -211,11 +223,6 @@ void od_detached_complete(od_detached task)
 
 /* --- waiting -------------------------------------------------------------------- */
 
-static bool has_no_orphans(const od_goal *goal)
-{
-    return !atomic_load(&goal->member->team->orphaning);
-}
-
 static bool have_arrived(const od_goal *goal)
 {
     return atomic_load_explicit(&goal->team->released, memory_order_acquire) >= goal->arrivals ||
@@ -225,14 +232,6 @@ static bool have_arrived(const od_goal *goal)
 static bool is_set(const od_goal *goal)
 {
     return atomic_load_explicit(goal->flag, memory_order_acquire);
-}
-
-/* Children that explicit tasks of the team have left. */
-static void await_orphans(od_ident *ident, od_member *member)
-{
-    od_goal goal = {.reached = has_no_orphans, .member = member};
-    if (!has_no_orphans(&goal))
-        od_team_wait(member, ident, &goal);
 }
 
 /* Children of the task that runs here, or of one that libomp takes for it, may wait for an event of the program's. */
@@ -466,6 +465,7 @@ void od_member_begin(od_member *member, od_team *team, int32_t number)
     member->in_task = number <= 0 && begins_in_task;
     member->beside_events = nthreads == 1 && atomic_load(&od_events_expected) && od_around_expects_events(member);
     od_self.family.parent = NULL;
+    od_serial_set_beside_events(member->beside_events);
     od_member_self = member;
 }
 
@@ -477,6 +477,7 @@ void od_member_end(od_ident *ident, od_member *member)
         od_team_quiesce(member->team);
     od_self.family.parent = member->interrupted;
     od_member_self = member->outer;
+    od_serial_set_beside_events(od_member_self && od_member_self->beside_events);
 }
 
 /* Of a team of one thread: until the children of the task that runs there have ended. */
@@ -527,8 +528,7 @@ void od_serialized_end(od_ident *ident)
 static bool gather(od_ident *ident, od_member *member, bool settles)
 {
     od_team *team = member->team;
-    uint64_t before = atomic_fetch_add(&team->arrivals, 1);
-    uint64_t all = (before / member->nthreads + 1) * member->nthreads;
+    uint64_t before = atomic_fetch_add(&team->arrivals, 1), all = (before / member->nthreads + 1) * member->nthreads;
     od_goal goal = {.reached = have_arrived, .team = team, .arrivals = all};
     if (before + 1 == all)
         od_team_release(team, all, settles);

@@ -3,7 +3,6 @@
 #include "omp_ext/libomp/teams/serial.h"
 
 #include "omp_ext/libomp/real.h"
-#include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/process/activity.h"
 
@@ -12,9 +11,16 @@ bool od_serial_is_alone(void)
     return od_runtime_offloads() && !od_self.kernels && REAL(omp_get_num_threads)() == 1;
 }
 
+static _Thread_local bool region_is_beside_events;
+
+void od_serial_set_beside_events(bool is)
+{
+    region_is_beside_events = is;
+}
+
 bool od_serial_is_beside_events(void)
 {
-    return od_member_self && od_member_self->beside_events && od_serial_is_alone();
+    return region_is_beside_events && od_serial_is_alone();
 }
 
 const void *od_serial_user(void)

@@ -34,6 +34,7 @@ bool od_serial_is_alone(void);
 /* And its region is inside of another one of which tasks waited for events of the program's when it began: its tasks
  * run as they are created. */
 bool od_serial_is_beside_events(void);
+void od_serial_set_beside_events(bool is); /* of the region that is the calling thread's from now on */
 /* The calling thread, where it is alone and no task is around it, so that what it waits for runs beside no other
  * construct of its own. Else NULL. */
 const void *od_serial_user(void);

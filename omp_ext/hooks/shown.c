@@ -36,7 +36,9 @@ static void show(const od_map_args *args, int32_t i, const od_datum *d, unsigned
     args->bases[i] = (void *)(device_begin - (od_entry_begin(args, i) - (uintptr_t)args->bases[i]));
 }
 
-static void bind_and_show(const od_map_args *args, const od_uses *uses, const int32_t *access_of, unsigned k)
+/* `until_closed`: the data stay bound until their regions close. */
+static void bind_and_show(const od_map_args *args, const od_uses *uses, const int32_t *access_of, unsigned k,
+                          bool until_closed)
 {
     od_engine *engine = od_runtime_lock();
     for (int32_t i = 0; i < args->count; i++) {
@@ -46,6 +48,9 @@ static void bind_and_show(const od_map_args *args, const od_uses *uses, const in
         od_engine_bind(engine, access->datum, k, access->mode & OD_WRITE);
         show(args, i, access->datum, k);
     }
+    for (uint32_t i = 0; until_closed && i < uses->count; i++)
+        if (uses->access[i].datum->region) /* another thread may have left it */
+            uses->access[i].datum->region->shown++;
     od_runtime_unlock();
 }
 
@@ -122,7 +127,7 @@ static int64_t *show_whole_regions(od_map_args *args)
 
 /* Brings the list's data to one device (`bound`, or any) and binds and shows them there. Returns the place. `reach`:
  * the list is its; or NULL. */
-static int acquire(const od_map_args *given, od_reach *reach, int bound)
+static int acquire(const od_map_args *given, od_reach *reach, int bound, bool until_closed)
 {
     od_uses uses = {0};
     od_map_args list = *given, *args = &list;
@@ -145,7 +150,7 @@ static int acquire(const od_map_args *given, od_reach *reach, int bound)
     if (place != OD_HOST && reach)
         od_reach_write(&shown, (unsigned)place);
     if (place != OD_HOST)
-        bind_and_show(args, &shown, access_of, (unsigned)place);
+        bind_and_show(args, &shown, access_of, (unsigned)place, until_closed);
     else
         show_spilled(args, &shown, access_of);
     show_absent(args, access_of);
@@ -158,16 +163,16 @@ static int acquire(const od_map_args *given, od_reach *reach, int bound)
 
 /* What is shown on `device` by right of what the thread has been shown before may have to be where others are shown it:
  * a kernel then reaches it from a neighbour, as host devices and peers can. */
-static int acquire_where_shown(const od_map_args *args, od_reach *reach, int device)
+static int acquire_where_shown(const od_map_args *args, od_reach *reach, int device, bool until_closed)
 {
     size_t bytes = (size_t)args->count * sizeof *args->bases;
     void **written = od_alloc(bytes + 1);
     memcpy(written, args->bases, bytes);
-    int tried = device_of_shown(args, device), place = acquire(args, reach, tried);
+    int tried = device_of_shown(args, device), place = acquire(args, reach, tried, until_closed);
     while (place == OD_HOST && device_of_shown(args, device) != tried) {
         tried = device_of_shown(args, device);
         memcpy(args->bases, written, bytes);
-        place = acquire(args, reach, tried);
+        place = acquire(args, reach, tried, until_closed);
     }
     free(written);
     return place;
@@ -186,10 +191,10 @@ static int acquire_to_keep(const od_map_args *args, od_reach *reach)
 {
     size_t bytes = (size_t)args->count * sizeof *args->bases;
     void **written = memcpy(od_alloc(bytes + 1), args->bases, bytes);
-    int place = acquire_where_shown(args, reach, od_runtime_device_index(od_runtime_virtual_number()));
+    int place = acquire_where_shown(args, reach, od_runtime_device_index(od_runtime_virtual_number()), false);
     if (place == OD_HOST) {
         memcpy(args->bases, written, bytes);
-        place = acquire_where_shown(args, reach, OD_NOWHERE);
+        place = acquire_where_shown(args, reach, OD_NOWHERE, false);
     }
     free(written);
     return place;
@@ -202,7 +207,7 @@ static int acquire_beside_others(const od_map_args *args, od_reach *reach)
     od_rivals_begin();
     int device = od_self.holds ? od_self.held_place : od_foreign_place(args);
     int place = device == OD_NOWHERE && may_keep() ? acquire_to_keep(args, reach)
-                                                   : acquire_where_shown(args, reach, device);
+                                                   : acquire_where_shown(args, reach, device, false);
     if (place == OD_HOST)
         od_rivals_end();
     return place;
@@ -430,18 +435,6 @@ int omp_target_is_present(const void *address, int device)
     return REAL(omp_target_is_present)(address, device);
 }
 
-/* These stay where they are until their regions close. */
-static void note_shown(const od_map_args *args)
-{
-    od_engine *engine = od_runtime_lock();
-    for (int32_t i = 0; i < args->count; i++) {
-        od_region *region = od_directory_find_region(od_engine_directory(engine), od_entry_begin(args, i), 0);
-        if (region) /* another thread may have left it */
-            region->shown++;
-    }
-    od_runtime_unlock();
-}
-
 void *od_region_address(const void *address, int k, bool *on_device)
 {
     void *base = (void *)(uintptr_t)address, *begin = base;
@@ -450,11 +443,9 @@ void *od_region_address(const void *address, int k, bool *on_device)
     od_reach *reach = od_reach_find(&args);
     const od_map_args *all = reach ? &reach->list.args : &args;
     od_rivals_begin();
-    int place = acquire_where_shown(all, reach, k);
+    int place = acquire_where_shown(all, reach, k, true);
     od_rivals_end(); /* it may stay bound for long: others must not wait for that */
     *on_device = place != OD_HOST;
-    if (*on_device)
-        note_shown(all);
     base = all->bases[0];
     od_reach_free(reach);
     return base;

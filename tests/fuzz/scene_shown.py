@@ -239,3 +239,58 @@ def events(rng):
     setup.append("int count@ = 0;")
     tear.insert(1, "REMEMBER(1 + (uint64_t)count@);")
     return Scene(setup=setup, steps=text.steps, tear=tear, uses=uses, memory=64 << 10)
+
+
+@scene("shown struct", weight=1, alone=True)
+def shown_struct(rng):
+    """A struct whose device address the program has: arrays are attached to its pointers and taken away meanwhile, and
+    kernels use them through the address, or by name."""
+    n, uses, text = rng.choice((3, 64, PAGE)), ["shown struct"], Text()
+    attached = {}  # pointer -> array
+    begin = rng.choice(("", "", "p"))
+    text.step(("s@.p = a@;\n" if begin else "") + "#pragma omp target enter data map(to: s@)" +
+              (f" map(to: s@.p[0:{n}])" if begin else ""))
+    if begin:
+        attached["p"] = "a"
+
+    def address():
+        return rng.choice(("d@ = (struct S@ *)omp_get_mapped_ptr(&s@, omp_get_default_device());",
+                           "#pragma omp target data use_device_addr(s@)\nd@ = &s@;"))
+
+    def take_away(pointer):
+        del attached[pointer]
+        return f"#pragma omp target exit data map(from: s@.{pointer}[0:{n}])"
+
+    text.step(address())
+    for _ in range(rng.randint(4, 12)):
+        k, pointer = rng.randint(1, 9), rng.choice("pq")
+        step = rng.choice(("attach", "attach", "address", "address", "address", "name", "ask", "others", "away"))
+        free = [x for x in "abc" if x not in attached.values()]
+        if step in ("address", "name") and pointer not in attached:
+            step = "attach"
+        if step == "attach" and pointer in attached or step == "away" and pointer not in attached:
+            step = "others"
+        uses.append(step)
+        if step == "attach":
+            attached[pointer] = rng.choice(free)
+            text.step(f"s@.{pointer} = {attached[pointer]}@;\n#pragma omp target enter data map(to: s@.{pointer}[0:{n}])")
+        elif step == "away":
+            text.step(take_away(pointer))
+        elif step == "ask":
+            text.step(address())
+        elif step == "others":
+            text.step(f"for (int t = 0; t < 3; t++) {{ int64_t *own = z@ + t * {n};\n"
+                      f"#pragma omp target nowait map(tofrom: own[0:{n}])\n" + loop("own", n, k) +
+                      "\n}\n#pragma omp taskwait")
+        elif step == "address":
+            text.step("#pragma omp target is_device_ptr(d@)\n{ d@->n += " + str(k) + ";\n" + loop(f"d@->{pointer}", n, k) + "\n}")
+        else:
+            text.step("#pragma omp target\n{ s@.n += " + str(k) + ";\n" + loop(f"s@.{pointer}", n, k) + "\n}")
+    for pointer in sorted(attached):
+        text.step(take_away(pointer))
+    text.step("#pragma omp target update from(s@.n)\nREMEMBER((uint64_t)s@.n);\n#pragma omp target exit data map(release: s@)")
+    setup, tear = made("abc", n)
+    more, end = made("z", 3 * n)
+    top = ["struct S@ { int64_t n; int64_t *p, *q; } s@ = {0, NULL, NULL}, *d@;"]
+    return Scene(setup=top + setup + more, steps=text.steps, tear=tear + end, uses=sorted(set(uses)),
+                 memory=8 * 8 * n + (96 << 10), discards=True)

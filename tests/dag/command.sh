@@ -87,6 +87,10 @@ for policy in json.load(open(sys.argv[1] + "/sim.json"))["policies"]:
     assert moved(half) > moved(full) and half["evictions"] > 0 and half["makespan_s"] >= full["makespan_s"]
 PY
     refused 'sched=nix: unknown name' --workload=cholesky:n=4 --sched=nix
+    long=plugin:/$(printf %0256d 0)
+    refused 'sched: a policy of more than 255 bytes' --workload=cholesky:n=4 --sched="$long"
+    refused 'sched: a policy of more than 255 bytes' --workload=cholesky:n=4 --sched="eager,${long//0/00000000000000000000}"
+    refused "${long:0:200}" --workload=cholesky:n=4 --sched="${long:0:200}"
     refused 'neither a recorded run nor a workload' "$data/small.dag" --sched=darts
 fi
 analyze --generate=tree:120 --bound=20M >"$work/out" || fail "a large tree"

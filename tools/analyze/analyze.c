@@ -38,7 +38,7 @@ static const char usage[] =
     "  --rule=NAME        which ones: min-levels, respect-order, max-size, max-min-size, or all (default)\n"
     "  --sched=NAME,...   simulate a recorded run or a workload under these policies: the peak of the devices, and "
     "what half\n"
-    "                     of it costs\n"
+    "                     of it costs. A comma ends a policy, so none can have more than one option\n"
     "  --devices=K        with this number of devices (default: 1)\n"
     "  --platform=NAME    of this machine (default: pcie)\n"
     "  --write=FILE       the graph, with the precedences of the rule that leaves the shortest critical path; "
@@ -243,16 +243,20 @@ static int load(request *r, analyze_study *study)
 
 static bool choose_policies(const request *r, analyze_machine *m)
 {
-    char text[1024], *names[ANALYZE_POLICIES];
-    snprintf(text, sizeof text, "%s", r->sched);
+    char text[ANALYZE_POLICIES * sizeof m->policies[0].name], *names[ANALYZE_POLICIES];
+    bool fine = snprintf(text, sizeof text, "%s", r->sched) < (int)sizeof text;
     size_t count = od_fields(text, ',', names, ANALYZE_POLICIES);
     if (count > ANALYZE_POLICIES) {
         od_tool_error("analyze: --sched: more than %d policies", ANALYZE_POLICIES);
         return false;
     }
-    for (size_t i = 0; i < count; i++)
-        snprintf(m->policies[m->count++].name, sizeof m->policies[0].name, "%s", names[i]);
-    return true;
+    for (size_t i = 0; i < count && fine; i++) {
+        char *name = m->policies[m->count++].name;
+        fine = snprintf(name, sizeof m->policies[0].name, "%s", names[i]) < (int)sizeof m->policies[0].name;
+    }
+    if (!fine)
+        od_tool_error("analyze: --sched: a policy of more than %zu bytes", sizeof m->policies[0].name - 1);
+    return fine;
 }
 
 /* The command's status. */

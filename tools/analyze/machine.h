@@ -20,7 +20,7 @@ typedef struct analyze_run {
 } analyze_run;
 
 typedef struct analyze_policy {
-    char name[64];
+    char name[256]; /* with its option, or plugin:FILE */
     analyze_run run[ANALYZE_RUNS]; /* all data fit; the peak of that; half of it */
     int runs;                      /* fewer: the next one has too little memory for a task */
 } analyze_policy;

@@ -3,6 +3,7 @@
 #include "tools/report/analysis.h"
 
 #include "tools/report/spans.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,8 +116,10 @@ static void count_rest(const trace_file *t, run_figures *f)
 static od_status count_data(const trace_file *t, run_figures *f)
 {
     unsigned char *met = calloc(t->ndata + 1, 1), *used = calloc(t->ndata + 1, t->ndevices);
+    bool all_listed = true;
     for (size_t i = 0; met && used && i < t->ntasks; i++) {
         const trace_task *task = &t->tasks[i];
+        all_listed &= task->nuses < OD_TRACE_MOST_MAPS;
         for (uint32_t u = 0; u < task->nuses; u++) {
             const trace_use *use = &t->uses[task->first_use + u];
             uint64_t bytes = t->data[use->datum].size;
@@ -130,6 +133,8 @@ static od_status count_data(const trace_file *t, run_figures *f)
             *here = 1;
         }
     }
+    if (!all_listed)
+        f->least_in_bytes = 0;
     bool ok = met && used;
     free(met);
     free(used);

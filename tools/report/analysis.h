@@ -24,7 +24,8 @@ typedef struct run_figures {
     double median_task_us;
     uint64_t moved_bytes; /* over all links */
     /* What must come to devices at least: everything that a task reads before any task has written it, once. What other
-     * devices have written counts where it was read elsewhere: 0, for one device could have done it all. */
+     * devices have written does not count, for one device could have done it all. 0: also where it is not known, since
+     * a task may use more data than a trace names. */
     uint64_t least_in_bytes;
     double least_us; /* all work, spread evenly over the devices that ran some */
     run_device *device;

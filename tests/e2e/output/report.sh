@@ -260,6 +260,14 @@ made failed 1 0 "0 0 1 0 0 failed" "0 1 2 0 0 failed" "0 2 3 0 0 failed" "0 10 3
 page failed
 has failed '"kernels":[{"count":2,"loaded":0,"total":120.0,"longest":100.0,'
 
+# A trace has 40 data of a task at most: what must be loaded is not known then.
+made listed 1 0 "0 0 100 0 0 $(printf '0x%x ' {1..39})"
+page listed
+has listed '"leastIn":546000000,'
+made too_many 1 0 "0 0 100 0 0 $(printf '0x%x ' {1..40})"
+page too_many
+has too_many '"leastIn":0,'
+
 # On the host, and nothing at all, with a date that is none.
 page large
 in_browser "$work/large.html" 1000

@@ -99,7 +99,7 @@ function links(run) {
 
 function bounds(run) {
   const f = run.figures, into = sum(f.device, d => d.in + d.peer), ratio = (value, least) => least ? (value / least).toFixed(2) : "–";
-  const rows = [["bytes into the devices", bytes(into), bytes(f.leastIn), ratio(into, f.leastIn)],
+  const rows = [["bytes into the devices", bytes(into), f.leastIn ? bytes(f.leastIn) : "–", ratio(into, f.leastIn)],
     ["time, by the work", time(f.makespan), time(f.leastUs), ratio(f.makespan, f.leastUs)]];
   if (run.path.n) rows.push(["time, by the critical path", time(f.makespan), time(run.path.work), ratio(f.makespan, run.path.work)]);
   return section("Distance to the lower bounds",

@@ -99,10 +99,11 @@ show_progress()
     done
 }
 
+# Descriptor 3 is opened behind sudo, which closes it.
 apt()
 {
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -q -o APT::Status-Fd=3 "$@" \
-        3>&1 >>"$log" 2>&1 | show_progress
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+        sh -c 'exec apt-get -q -o APT::Status-Fd=3 "$@" 3>&1 >&2' apt "$@" 2>>"$log" | show_progress
 }
 
 failed()

@@ -8,7 +8,7 @@
 typedef struct od_batch_rules {
     double file_span;    /* s: jobs of a user with the same cores share a file if the first is not longer ago */
     double session_span; /* s: likewise for a user's session */
-    bool split; /* jobs with more cores than any node become several, of a node each but for the last (section 6.5.2) */
+    bool split; /* jobs with more cores than any node become several, of a node each but for the last (section 6.5.3) */
     double walltime_factor; /* times the longest job of a session with the same cores, then rounded up */
 } od_batch_rules;
 

@@ -170,7 +170,7 @@ void od_team_quiesce(od_team *team)
 
 bool od_member_is_elsewhere(const od_member *member)
 {
-    return REAL(omp_get_level)() != member->level;
+    return REAL(omp_get_num_threads)() > 1 && REAL(omp_get_level)() != member->level;
 }
 
 /* Whether the member may report it to libomp: see keeps. */

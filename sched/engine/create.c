@@ -112,6 +112,7 @@ od_status od_engine_create(const od_engine_config *config, od_engine **engine)
     od_list_init(&e->wanted);
     od_list_init(&e->outside);
     od_list_init(&e->idle);
+    od_list_init(&e->idle_parts);
     od_list_init(&e->unsealed);
     od_list_init(&e->transfers);
     od_list_init(&e->spare_transfers);

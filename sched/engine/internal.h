@@ -146,6 +146,7 @@ struct od_engine {
     od_list unsealed; /* od_region.unsealed */
     uint64_t seal_seq;
     od_list idle;      /* od_datum.idle: others without a region, longest idle first; some may be in use again */
+    od_list idle_parts; /* likewise those of them that are in windows */
     uint64_t *doubted; /* bit set: addresses of forgotten data that are not trusted, or NULL */
     bool doubts_all;   /* there is no memory for it */
     od_list transfers; /* under way */

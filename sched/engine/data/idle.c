@@ -4,6 +4,9 @@
  * again, but only so many of them. When another one is made, the two that have been idle longest are looked at; a
  * datum that has been used meanwhile, or that submitted tasks name, gets a second chance.
  *
+ * Parts of an array whose region has closed have a list of their own, and fewer stay: each may be the last one that
+ * keeps its window, which is some of the mappings that the system allows a process.
+ *
  * Of a datum that is forgotten one thing must outlive it: that its depend clauses were incomplete
  * (od_datum.untrusted). A bit set of fixed size remembers it by address, and may take others for it: these are then
  * copied in and out with each task, which is slower and never wrong.
@@ -14,7 +17,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_IDLE = 16384, LOOKED_AT = 2, HASHES = 3 };
+enum { MOST_IDLE = 16384, MOST_IDLE_PARTS = 64, LOOKED_AT = 2, HASHES = 3 };
 enum { DOUBT_BITS = 1 << 22 }; /* half a MiB, taken when the first one is to be remembered */
 
 /* --- what is not trusted -------------------------------------------------- */
@@ -54,10 +57,15 @@ bool od_idle_doubts(const od_engine *e, uintptr_t base)
 
 /* --- what is idle --------------------------------------------------------- */
 
+static od_list *list_of(od_engine *e, const od_datum *d)
+{
+    return d->window ? &e->idle_parts : &e->idle;
+}
+
 static void note(od_engine *e, od_datum *d)
 {
     if (!d->region && !d->nreplicas && !d->touched && !od_list_contains(&d->idle))
-        od_list_push_back(&e->idle, &d->idle);
+        od_list_push_back(list_of(e, d), &d->idle);
 }
 
 void od_idle_settle(od_engine *e, od_datum *d)
@@ -96,7 +104,7 @@ od_status od_idle_forget(od_engine *e, od_datum *d)
     od_hook_forget(e, d);
     od_home_forget(e, d);
     if (od_list_contains(&d->idle))
-        od_list_remove(&e->idle, &d->idle);
+        od_list_remove(list_of(e, d), &d->idle);
     od_directory_remove(e->directory, d);
     return OD_OK;
 }
@@ -108,18 +116,24 @@ static bool deserves_a_chance(od_datum *d)
     return deserves;
 }
 
-void od_idle_make_place(od_engine *e)
+static void look_at_oldest(od_engine *e, od_list *idle, size_t most)
 {
-    for (unsigned i = 0; i < LOOKED_AT && e->idle.count >= MOST_IDLE; i++) {
-        od_datum *d = od_container_of(od_list_pop_front(&e->idle), od_datum, idle);
+    for (unsigned i = 0; i < LOOKED_AT && idle->count >= most; i++) {
+        od_datum *d = od_container_of(od_list_pop_front(idle), od_datum, idle);
         if (d->region || d->nreplicas || !od_datum_can_be_forgotten(d)) /* listed again when it is idle */
             continue;
         if (deserves_a_chance(d)) {
-            od_list_push_back(&e->idle, &d->idle);
+            od_list_push_back(idle, &d->idle);
             continue;
         }
         if (d->untrusted)
             remember_doubt(e, d->base);
         od_idle_forget(e, d);
     }
+}
+
+void od_idle_make_place(od_engine *e)
+{
+    look_at_oldest(e, &e->idle, MOST_IDLE);
+    look_at_oldest(e, &e->idle_parts, MOST_IDLE_PARTS);
 }

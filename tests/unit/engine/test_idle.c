@@ -221,6 +221,60 @@ static void distrust_outlives_a_datum(void **state)
     od_engine_destroy(e);
 }
 
+/* --- windows --------------------------------------------------------------- */
+
+static int nreserved; /* views that are reserved */
+
+static od_status reserve(void *state, unsigned k, size_t bytes, od_window_view *view)
+{
+    static char memory[1];
+    (void)state, (void)k, (void)bytes;
+    nreserved++;
+    *view = (od_window_view){memory, memory};
+    return OD_OK;
+}
+
+static void give_back(void *state, unsigned k, size_t bytes, const od_window_view *view)
+{
+    (void)state, (void)k, (void)bytes, (void)view;
+    nreserved--;
+}
+
+/* A region in parts, one of which is all of it, opens and closes. */
+static void use_in_a_window(od_engine *e, uintptr_t base, size_t size)
+{
+    static const od_window_ops windows = {.reserve = reserve, .give_back = give_back};
+    const od_section section = {.begin = base, .size = size, .origin = base};
+    od_window *window;
+    od_datum *d;
+    od_request *request;
+    assert_int_equal(od_engine_region_open(e, &section, false), OD_OK);
+    od_region *region = od_directory_find_region(od_engine_directory(e), base, size);
+    assert_int_equal(od_window_create(&windows, NULL, 2, base, size, &window), OD_OK);
+    assert_int_equal(od_engine_divide(e, region, window, true), OD_OK);
+    assert_int_equal(od_engine_datum(e, base, size, &d), OD_OK);
+    assert_ptr_equal(d->window, window);
+    od_engine_release(e, d);
+    assert_int_equal(od_engine_region_close(e, &section, false, false, &request), OD_OK);
+    od_engine_request(e, request);
+}
+
+/* The system has a limit of mappings. */
+static void few_windows_outlive_their_regions(void **state)
+{
+    enum { ARRAYS = 2000, FEW = 100 };
+    (void)state;
+    od_engine *e = make_engine();
+    size_t size = 2 * od_window_page();
+    for (unsigned i = 1; i <= ARRAYS; i++) {
+        use_in_a_window(e, 2 * i * size, size);
+        assert_true(nreserved <= FEW * 2);
+    }
+    assert_true(od_engine_is_valid(e));
+    od_engine_destroy(e);
+    assert_int_equal(nreserved, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +284,7 @@ int main(void)
         cmocka_unit_test(what_is_held_or_named_by_submitted_tasks_stays),
         cmocka_unit_test(data_of_a_region_stay),
         cmocka_unit_test(distrust_outlives_a_datum),
+        cmocka_unit_test(few_windows_outlive_their_regions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -280,13 +280,21 @@ static od_status make_place(od_engine *e, od_shape shape)
     return status;
 }
 
+/* On no device, and nobody else holds it: requests make one datum of all that no task has used. */
+static bool is_for_requests_alone(const od_datum *d)
+{
+    return d->region && d->nreplicas == 0 && d->requested && d->pending == d->requested;
+}
+
 od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
 {
     *datum = od_directory_find(e->directory, base, size);
     if (*datum && (*datum)->region && (*datum)->window != (*datum)->region->window)
         *datum = NULL; /* it was made before the region was in parts, or while it was */
     if (*datum && (*datum)->size != size && (*datum)->nreplicas == 0 && od_datum_can_be_forgotten(*datum))
-        *datum = NULL; /* a larger one that is on no device makes place */
+        *datum = NULL; /* a larger one that is on no device makes place, */
+    if (*datum && (*datum)->size != size && is_for_requests_alone(*datum))
+        return OD_EFULL; /* or will */
     /* Outside regions the rest of a larger datum belongs to the host meanwhile: it must not be written back. */
     if (!*datum || ((*datum)->size != size && !(*datum)->region)) {
         od_status status = make_place(e, (od_shape){base, size, NULL});

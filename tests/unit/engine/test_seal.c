@@ -397,6 +397,25 @@ static void requests_go_on_when_a_launch_fails(void **state)
     close_region(0, 2);
 }
 
+/* Sealing makes one datum of all that no task has used yet. */
+static void tasks_get_their_tiles_when_all_is_sealed(void **state)
+{
+    od_datum *d;
+    (void)state;
+    od_engine_region_defer(w.engine, open_region(0, 8, false));
+    synchronise();
+    assert_int_equal(w.ntransfers, 1);
+    assert_int_equal(tile(3)->size, 8 * SIZE);
+    assert_int_equal(od_engine_datum(w.engine, BASE + 3 * SIZE, SIZE, &d), OD_EFULL);
+    ask(3, SIZE, OD_REQUEST_SETTLE); /* behind that */
+    assert_int_equal(w.nrequests, 2);
+    assert_int_equal(od_engine_datum(w.engine, BASE + 3 * SIZE, SIZE, &d), OD_OK);
+    assert_int_equal(d->size, SIZE);
+    assert_int_equal(d->valid, OD_BIT(OD_SPILL));
+    od_engine_release(w.engine, d);
+    close_region(0, 8);
+}
+
 static int make_engine(void **state)
 {
     (void)state;
@@ -431,7 +450,7 @@ int main(void)
         TEST(pushes_go_where_the_contents_are),       TEST(contents_that_come_home_are_sealed_again),
         TEST(host_versions_are_waited_for),           TEST(host_versions_share_nothing),
         TEST(what_is_undone_changes_nothing),         TEST(tasks_that_have_not_begun_are_not_waited_for),
-        TEST(requests_go_on_when_a_launch_fails),
+        TEST(requests_go_on_when_a_launch_fails),     TEST(tasks_get_their_tiles_when_all_is_sealed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

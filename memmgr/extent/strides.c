@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* See strides.h. */
+/* See strides.h. The time is in the order of the names' ranges, for each of a few hundred strides that are tried. */
 #include "memmgr/extent/strides.h"
 
 #include "memmgr/extent/page.h"
@@ -57,33 +57,56 @@ static uint32_t find_run(const od_named_runs *all, uintptr_t address, size_t byt
     return overlaps ? low : all->nruns;
 }
 
-/* --- one stride ---------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------ */
 
-/* Where other names begin, seen from this one's nearest range before. */
-static size_t length_to_others(const od_named_runs *all, uintptr_t name, size_t stride)
+/* How many of the values, which ascend, are not larger. */
+static uint32_t count_up_to(const uintptr_t *values, uint32_t n, uintptr_t value)
 {
-    size_t length = stride ? stride : SIZE_MAX;
-    for (uint32_t i = 0; i < all->nnames; i++) {
-        uintptr_t other = all->names[i];
-        if (!stride && other <= name)
-            continue;
-        size_t distance = other > name ? other - name : name - other;
-        size_t rest = stride ? distance % stride : distance;
-        if (rest && stride && other < name)
-            rest = stride - rest;
-        if (rest && rest < length)
-            length = rest;
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (values[middle] <= value)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return length;
+    return low;
 }
 
-/* The next range is another name's. */
-static bool is_others(const od_named_runs *all, uintptr_t address)
+static bool is_name(const od_named_runs *all, uintptr_t address)
 {
-    for (uint32_t i = 0; i < all->nnames; i++)
-        if (all->names[i] == address)
-            return true;
-    return false;
+    uint32_t n = count_up_to(all->names, all->nnames, address);
+    return n && all->names[n - 1] == address;
+}
+
+/* --- one stride ---------------------------------------------------------------- */
+
+typedef struct trial {
+    const od_named_runs *all; /* names ascend */
+    size_t stride;            /* 0: each name has one range */
+    uintptr_t *rests;         /* how far the names are behind the first one, modulo the stride; ascending */
+} trial;
+
+static void begin_trial(trial *t, size_t stride)
+{
+    const od_named_runs *all = t->all;
+    t->stride = stride;
+    for (uint32_t i = 0; stride && i < all->nnames; i++)
+        t->rests[i] = (all->names[i] - all->names[0]) % stride;
+    if (stride)
+        qsort(t->rests, all->nnames, sizeof *t->rests, by_address);
+}
+
+/* Where other names begin, seen from this one's nearest range before. */
+static size_t length_to_others(const trial *t, uintptr_t name)
+{
+    const od_named_runs *all = t->all;
+    uintptr_t from = t->stride ? (name - all->names[0]) % t->stride : name;
+    const uintptr_t *places = t->stride ? t->rests : all->names;
+    uint32_t next = count_up_to(places, all->nnames, from);
+    if (next < all->nnames)
+        return places[next] - from;
+    return t->stride ? t->stride - from : SIZE_MAX; /* the first name's next range */
 }
 
 /* What one stride explains. */
@@ -105,14 +128,15 @@ static void cover(od_span *covered, uintptr_t begin, uintptr_t end)
     covered->end = end > covered->end ? end : covered->end;
 }
 
-static measure measure_stride(const od_named_runs *all, uintptr_t name, size_t stride, od_span *covered)
+static measure measure_name(const trial *t, uintptr_t name, od_span *covered)
 {
-    size_t limit = length_to_others(all, name, stride), least = SIZE_MAX, most = 0;
+    const od_named_runs *all = t->all;
+    size_t stride = t->stride, limit = length_to_others(t, name), least = SIZE_MAX, most = 0;
     measure m = {.strides.stride = stride, .before = SIZE_MAX};
     uint32_t last = all->nruns;
     for (uintptr_t at = name;; at += stride) {
         uint32_t run = find_run(all, at, most); /* of a lower triangle ranges begin ever later */
-        if (run == all->nruns || run == last || (at != name && is_others(all, at)))
+        if (run == all->nruns || run == last || (at != name && is_name(all, at)))
             break;
         size_t length = all->runs[run].end - at;
         length = length < limit ? length : limit;
@@ -145,13 +169,14 @@ typedef struct score {
     uint32_t exact;
 } score;
 
-static score score_of(const od_named_runs *all, size_t stride, od_span *covered)
+static score score_of(const trial *t, od_span *covered)
 {
     enum { WORTH = 4 }; /* half of what is said of a triangle was not touched */
-    score s = {.stride = stride};
+    const od_named_runs *all = t->all;
+    score s = {.stride = t->stride};
     memset(covered, 0, all->nruns * sizeof *covered);
     for (uint32_t i = 0; i < all->nnames; i++) {
-        measure said = measure_stride(all, all->names[i], stride, covered);
+        measure said = measure_name(t, all->names[i], covered);
         s.value -= (int64_t)(said.strides.count * said.longest);
         s.uneven += !said.is_even;
         s.lengths += said.strides.length;
@@ -175,45 +200,76 @@ static bool is_better(const score *a, const score *b)
     return (a->stride & -a->stride) > (b->stride & -b->stride); /* the rounder one */
 }
 
-static void try_stride(const od_named_runs *all, size_t stride, od_span *covered, score *best)
+/* Around how many names, how many ranges behind each of them are looked at, and how many strides are tried for each. */
+enum { NAMES_TRIED = 8, RUNS_TRIED = 8, STRIDES_TRIED = 4 };
+
+typedef struct search {
+    trial trial;
+    od_span *covered; /* by run: what names explain of it */
+    score best;
+    size_t tried[NAMES_TRIED * RUNS_TRIED * STRIDES_TRIED + 1];
+    uint32_t ntried;
+} search;
+
+static bool was_tried(const search *s, size_t stride)
 {
-    if (!stride || stride == best->stride)
-        return;
-    score s = score_of(all, stride, covered);
-    if (is_better(&s, best))
-        *best = s;
+    for (uint32_t i = 0; i < s->ntried; i++)
+        if (s->tried[i] == stride)
+            return true;
+    return false;
 }
 
-/* From the name to where the ranges begin that come next. */
-static void try_around(const od_named_runs *all, uintptr_t name, od_span *covered, score *best)
+static score try_stride(search *s, size_t stride)
 {
-    enum { TRIED = 8, FINE = 64, COARSE = 4096 };
-    uint32_t own = find_run(all, name, 1);
-    for (uint32_t i = own + 1; i < all->nruns && i <= own + TRIED; i++) {
-        size_t exact = all->runs[i].first - name;
-        try_stride(all, all->runs[i].begin - all->runs[own].begin, covered, best);
-        try_stride(all, exact, covered, best);
-        try_stride(all, exact / FINE * FINE, covered, best);
-        try_stride(all, exact / COARSE * COARSE, covered, best);
-    }
+    s->tried[s->ntried++] = stride;
+    begin_trial(&s->trial, stride);
+    return score_of(&s->trial, s->covered);
+}
+
+static void try_another(search *s, size_t stride)
+{
+    if (!stride || was_tried(s, stride))
+        return;
+    score found = try_stride(s, stride);
+    if (is_better(&found, &s->best))
+        s->best = found;
 }
 
 /* Another one than is known already has to explain much more: what is touched of a tile can lie in many ways. */
-static score score_of_known(const od_named_runs *all, size_t known, od_span *covered)
+static void try_known(search *s, size_t known)
 {
-    score s = known ? score_of(all, known, covered) : (score){0};
-    s.value += s.value > 0 ? s.value / 4 : 0;
-    return s;
+    if (!known)
+        return;
+    s->best = try_stride(s, known);
+    s->best.value += s->best.value > 0 ? s->best.value / 4 : 0;
 }
 
-static size_t best_stride(const od_named_runs *all, size_t known)
+/* From the name to where the ranges begin that come next. */
+static void try_around(search *s, uintptr_t name, uint32_t own)
 {
-    od_span *covered = od_malloc(((size_t)all->nruns + 1) * sizeof *covered);
-    score best = covered ? score_of_known(all, known, covered) : (score){0};
-    for (uint32_t i = 0; covered && i < all->nnames; i++)
-        try_around(all, all->names[i], covered, &best);
-    free(covered);
-    return best.stride;
+    enum { FINE = 64, COARSE = 4096 };
+    const od_named_runs *all = s->trial.all;
+    for (uint32_t i = own + 1; i < all->nruns && i <= own + RUNS_TRIED; i++) {
+        size_t exact = all->runs[i].first - name;
+        try_another(s, all->runs[i].begin - all->runs[own].begin);
+        try_another(s, exact);
+        try_another(s, exact / FINE * FINE);
+        try_another(s, exact / COARSE * COARSE);
+    }
+}
+
+/* Of many names some tell as much as all. */
+static void try_names(search *s, const od_named_runs *all)
+{
+    uint32_t inside = 0, n = 0;
+    for (uint32_t i = 0; i < all->nnames; i++)
+        inside += find_run(all, all->names[i], 1) < all->nruns;
+    uint32_t step = (inside + NAMES_TRIED - 1) / NAMES_TRIED;
+    for (uint32_t i = 0; i < all->nnames; i++) {
+        uint32_t own = find_run(all, all->names[i], 1);
+        if (own < all->nruns && n++ % step == 0)
+            try_around(s, all->names[i], own);
+    }
 }
 
 /* --- of each name ---------------------------------------------------------------------- */
@@ -239,23 +295,43 @@ static size_t before_name(const od_named_runs *all, uintptr_t name, const measur
     return m->before <= in_page || is_behind_another(all, name, m->strides.stride, m->before) ? 0 : m->before;
 }
 
-static od_strides strides_of(const od_named_runs *all, uintptr_t name, size_t stride)
+static od_strides strides_of(const trial *t, uintptr_t name)
 {
     enum { FEW = 3 }; /* ranges that may lie so by chance */
-    uint32_t own = find_run(all, name, 1);
-    if (own == all->nruns)
+    const trial single = {.all = t->all};
+    if (find_run(t->all, name, 1) == t->all->nruns)
         return (od_strides){0};
-    measure one = measure_stride(all, name, 0, NULL), many = measure_stride(all, name, stride, NULL);
+    measure one = measure_name(&single, name, NULL), many = measure_name(t, name, NULL);
     measure best = many.strides.count > FEW && many.covered > one.covered ? many : one;
-    best.strides.before = before_name(all, name, &best);
+    best.strides.before = before_name(t->all, name, &best);
     return best.strides;
+}
+
+static void infer(search *s, const od_named_runs *all, size_t known, od_strides *found)
+{
+    try_known(s, known);
+    try_names(s, all);
+    begin_trial(&s->trial, s->best.stride);
+    for (uint32_t i = 0; i < all->nnames; i++)
+        found[i] = strides_of(&s->trial, all->names[i]);
 }
 
 void od_strides_infer(const od_named_runs *all, size_t known, od_strides *found)
 {
-    size_t stride = best_stride(all, known);
-    for (uint32_t i = 0; i < all->nnames; i++)
-        found[i] = strides_of(all, all->names[i], stride);
+    size_t bytes = all->nnames * sizeof *all->names;
+    uintptr_t *names = od_malloc(bytes), *rests = od_malloc(bytes);
+    od_span *covered = od_malloc(((size_t)all->nruns + 1) * sizeof *covered);
+    memset(found, 0, all->nnames * sizeof *found);
+    if (names && rests && covered) {
+        memcpy(names, all->names, bytes);
+        qsort(names, all->nnames, sizeof *names, by_address);
+        const od_named_runs ascending = {all->runs, all->nruns, names, all->nnames};
+        search s = {.trial = {.all = &ascending, .rests = rests}, .covered = covered};
+        infer(&s, all, known, found);
+    }
+    free(names);
+    free(rests);
+    free(covered);
 }
 
 od_strides od_strides_unite(const od_strides *strides, const od_strides *other)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { MOST = 1 << 14, NAMES = 4, COLUMNS = 40 };
+enum { MOST = 1 << 14, NAMES = 1500, COLUMNS = 40 };
 
 static uintptr_t touched[MOST];
 static uint32_t ntouched;
@@ -184,6 +184,26 @@ static void what_ends_where_the_first_column_begins(void **state)
     }
 }
 
+/* Time in the third power of their number would be hours. */
+static void many_names(void **state)
+{
+    enum { ROWS = 4, WIDTH = 8 };
+    const size_t page = od_window_page(), apart = 2 * ROWS * page;
+    (void)state;
+    begin();
+    for (nnames = 0; nnames < NAMES; nnames++) {
+        names[nnames] = element(nnames % ROWS * 2 * page, nnames / ROWS * WIDTH, apart);
+        for (size_t c = 0; c < WIDTH; c++)
+            touched[ntouched++] = names[nnames] + c * apart;
+    }
+    infer(0);
+    for (uint32_t n = 0; n < NAMES; n++) {
+        assert_int_equal(found[n].stride, apart);
+        assert_int_equal(found[n].count, WIDTH);
+        assert_int_equal(found[n].length, page);
+    }
+}
+
 static void strides_are_united(void **state)
 {
     const od_strides a = {.length = 8, .stride = 100, .count = 5}, b = {.before = 4, .length = 6, .stride = 100, .count = 9},
@@ -204,7 +224,7 @@ int main(void)
         cmocka_unit_test(one_tile_of_each_shape),          cmocka_unit_test(three_tiles_anywhere),
         cmocka_unit_test(columns_without_regard_to_pages), cmocka_unit_test(one_range),
         cmocka_unit_test(what_lies_before_the_name),       cmocka_unit_test(strides_are_united),
-        cmocka_unit_test(what_is_known_already),
+        cmocka_unit_test(what_is_known_already),           cmocka_unit_test(many_names),
         cmocka_unit_test(what_ends_where_the_first_column_begins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,8 +163,8 @@ bool od_team_post(od_member *creator, od_detached task);
 /* An event that the program fulfils. False: no thread of the team waits here, and libomp must be notified at once. */
 bool od_team_offer(od_team *team, void *event);
 /* The calling thread is the member's, but for libomp in another team of several threads: it runs a task in the barrier
- * at the end of a parallel region inside, or in a region that has begun without us. Ends of its tasks that another thread of the
- * member's team reported, or itself back there, libomp would not finish. */
+ * at the end of a parallel region inside, or in a region that has begun without us. Ends of its tasks that another
+ * thread of the member's team reported, or itself back there, libomp would not finish. */
 bool od_member_is_elsewhere(const od_member *member);
 /* The calling thread passes on what is posted for it, of that creator or (NULL) of all. False: nothing was. */
 bool od_team_pass_on(od_member *member, const od_parent *creator);

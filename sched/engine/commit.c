@@ -116,10 +116,13 @@ static int bound_elsewhere(const od_task *t, unsigned k)
 static void move(od_engine *e, od_task *t, unsigned k, unsigned to)
 {
     od_buffer_take_back(e, t, k);
-    if (t->remakes)
+    if (t->remakes) {
         od_buffer_put(e, t, to, true);
-    else
-        od_buffer_force(e, t, to);
+        return;
+    }
+    t->place = OD_NOWHERE;
+    od_buffer_force(e, t, to);
+    od_emit_task(e, OD_EVENT_TASK_READY, t);
 }
 
 static bool move_to_bound(od_engine *e, od_task *t, unsigned k)

@@ -3,6 +3,7 @@
 #include "tests/unit/engine/engine_world.h"
 
 #include "tests/unit/engine/emitted.h"
+#include "tests/unit/engine/kept.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ typedef struct world {
     od_access access[W_TASKS][4], reserved[W_TASKS][4];
     bool alone[W_TASKS]; /* its reservation was declined, or has been given up */
     w_contents contents[W_DATA][W_PLACES];
-    w_contents before[W_TASKS][W_DATA], after[W_TASKS][W_DATA]; /* of a serial execution */
+    w_contents before[W_TASKS][W_DATA], after[W_TASKS][W_DATA], last[W_DATA]; /* of a serial execution */
     bool submitted[W_TASKS], completed[W_TASKS], failed_once[W_TASKS];
     od_transfer *transfer[64];
     int ntransfers;
@@ -31,6 +32,7 @@ typedef struct world {
     int njobs;
     od_task *running[2 * W_TASKS];
     int nrunning;
+    kept_data kept;
     w_contents current[W_DATA]; /* of what has completed on a device or the host */
     unsigned lost;              /* bit k: device k */
     unsigned shrunk;            /* bytes */
@@ -284,6 +286,7 @@ static void end_task(world *w, int i, bool gives_up)
         return;
     }
     check_reads(w, task, task->place);
+    bool keeps = (w->machine->keeping & (1u << t)) && task->place != OD_HOST && !task->remakes;
     for (int u = 0; u < w->graph->task[t].nuses; u++) {
         const w_use *use = &w->graph->task[t].use[u];
         w_contents *here = contents_for(w, task, task->place, use->datum);
@@ -293,6 +296,8 @@ static void end_task(world *w, int i, bool gives_up)
             here->count[t]++;
         if (use->mode & OD_WRITE)
             w->current[use->datum] = *here;
+        if (keeps)
+            kept_add(&w->kept, w->engine, w->datum[use->datum], (unsigned)task->place, use->mode);
     }
     od_engine_task_done(w->engine, task, OD_OK);
 }
@@ -444,16 +449,7 @@ static bool step(world *w, w_choose choose, void *arg)
 
 static void serial_contents(world *w)
 {
-    w_contents now[W_DATA];
-    memset(now, 0, sizeof now);
-    for (int t = 0; t < w->graph->ntasks; t++)
-        for (int u = 0; u < w->graph->task[t].nuses; u++) {
-            const w_use *use = &w->graph->task[t].use[u];
-            w->before[t][use->datum] = now[use->datum];
-            if (use->mode & OD_WRITE)
-                now[use->datum].count[t]++;
-            w->after[t][use->datum] = now[use->datum];
-        }
+    w_run_serially(w->graph, w->before, w->after, w->last);
     for (int d = 0; d < w->graph->ndata; d++)
         for (int p = 0; p < W_PLACES - 1; p++)
             memset(&w->contents[d][p], 0xee, sizeof w->contents[d][p]);
@@ -519,17 +515,15 @@ static bool build(world *w)
     return true;
 }
 
-static void check_end(world *w)
+static void check_completed(world *w)
 {
-    w_contents last[W_DATA];
-    memset(last, 0, sizeof last);
-    for (int t = 0; t < w->graph->ntasks; t++) {
+    for (int t = 0; t < w->graph->ntasks; t++)
         if (!w->completed[t])
             BREAK(w, "deadlock: task %d has not completed", t);
-        for (int u = 0; u < w->graph->task[t].nuses; u++)
-            if (w->graph->task[t].use[u].mode & OD_WRITE)
-                last[w->graph->task[t].use[u].datum].count[t] = 1;
-    }
+}
+
+static void check_end(world *w)
+{
     od_engine_stats all;
     od_engine_stats_get(w->engine, &all);
     for (unsigned i = 0; i < all.cpus && w->machine->taken; i++)
@@ -537,7 +531,7 @@ static void check_end(world *w)
     if (w->host_asked && !w->host_answered)
         BREAK(w, "deadlock: the host has not been answered");
     for (int d = 0; d < w->graph->ndata && !w->broken; d++)
-        if (memcmp(&w->contents[d][W_PLACES - 1], &last[d], sizeof last[d]))
+        if (memcmp(&w->contents[d][W_PLACES - 1], &w->last[d], sizeof w->last[d]))
             BREAK(w, "the host's datum %d lacks a write", d);
     for (int d = 0; d < w->graph->ndata && !w->broken; d++)
         if (w->touched[d])
@@ -580,6 +574,10 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
         BREAK(w, "the engine could not be made");
     while (!w->broken && step(w, choose, arg))
         ;
+    if (!w->broken && !w->given_up)
+        check_completed(w);
+    if (!w->broken) /* not before: no task may wait for that */
+        kept_let_go(&w->kept, w->engine);
     if (!w->broken && !w->given_up)
         synchronise(w, choose, arg);
     if (!w->broken && !w->given_up)

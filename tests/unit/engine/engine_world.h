@@ -57,6 +57,7 @@ typedef struct w_machine {
     const char *evict;   /* NULL: what suits the policy */
     int failing_task;    /* its device run fails, or -1 */
     unsigned reserving;  /* bit t: task t makes a reservation first, and runs as part of it, or without it */
+    unsigned keeping;    /* bit t: the program has the addresses of what task t has used on a device, to the end */
     unsigned cpus;       /* CPU workers */
     bool devices_only;   /* which take nothing */
     bool in_process;     /* device code reaches host memory: CPU workers use what is in spill areas */
@@ -75,6 +76,8 @@ bool w_run(const w_graph *graph, const w_machine *machine, w_choose choose, void
 
 /* Adds the dependences that the order of submission and the modes imply. */
 void w_add_dependences(w_graph *graph);
+/* Contents before and after each task of a serial execution, and after all. */
+void w_run_serially(const w_graph *graph, w_contents (*before)[W_DATA], w_contents (*after)[W_DATA], w_contents *last);
 /* It writes one datum, and does not read that. */
 bool w_is_pure(const w_task *task);
 /* Of task t on a CPU worker: cheap, not known, or refused. */

@@ -453,6 +453,7 @@ static void random_graphs_in_random_orders(void **state)
         m.losses = below(&g, 3) ? 0 : below(&g, 1u << m.ndevices);
         m.reserving = below(&g, 3) ? 0 : below(&g, 1u << W_TASKS);
         m.shrinks = below(&g, 3) ? 0 : below(&g, 4);
+        m.keeping = m.losses || m.recompute || m.shrinks || m.reserving || below(&g, 2) ? 0 : below(&g, 1u << W_TASKS);
         random_policy(&g, &m);
         for (int order = 0; order < 4; order++)
             if (!w_run(&graph, &m, pick, &g))

@@ -73,13 +73,19 @@ static void carry_out_simple(construct what, const od_map_args *flat, const od_s
         od_data_update(flat);
 }
 
-/* The entries before `i` that show an address of the same begin: several pointers may refer to it. */
-static int32_t shown_before(const od_map_args *args, int32_t i)
+/* Several pointers may refer to one begin: the entry of the flat list that has as many of these before it as entry `i`
+ * has, or the last one; -1: there is none. */
+static int32_t find_shown(const od_map_args *flat, const od_map_args *args, int32_t i)
 {
-    int32_t n = 0;
+    int32_t before = 0, found = -1;
     for (int32_t j = 0; j < i; j++)
-        n += (args->types[j] & OD_MAP_RETURN) && args->begins[j] == args->begins[i];
-    return n;
+        before += (args->types[j] & OD_MAP_RETURN) && args->begins[j] == args->begins[i];
+    for (int32_t j = 0; j < flat->count && before >= 0; j++)
+        if ((flat->types[j] & OD_MAP_RETURN) && flat->begins[j] == args->begins[i]) {
+            found = j;
+            before--;
+        }
+    return found;
 }
 
 /* The addresses shown go where the program reads them. A list that is as the program wrote it has them. */
@@ -88,12 +94,9 @@ static void return_addresses(const od_map_args *args, const od_map_args *flat)
     if (flat->bases == args->bases)
         return;
     for (int32_t i = 0; (args->any & OD_MAP_RETURN) && i < args->count; i++) {
-        int32_t before = (args->types[i] & OD_MAP_RETURN) ? shown_before(args, i) : 0;
-        for (int32_t j = 0; (args->types[i] & OD_MAP_RETURN) && j < flat->count && before >= 0; j++)
-            if ((flat->types[j] & OD_MAP_RETURN) && flat->begins[j] == args->begins[i]) {
-                args->bases[i] = flat->bases[j];
-                before--;
-            }
+        int32_t from = (args->types[i] & OD_MAP_RETURN) ? find_shown(flat, args, i) : -1;
+        if (from >= 0)
+            args->bases[i] = flat->bases[from];
     }
 }
 

@@ -94,6 +94,7 @@
     X(void *, __kmpc_task_reduction_get_th_data, (int32_t, void *, void *))                                            \
     X(void, __kmpc_task_reduction_modifier_fini, (od_ident *, int32_t, int32_t))                                       \
     X(void, __kmpc_barrier, (od_ident *, int32_t))                                                                     \
+    X(int32_t, __kmpc_masked, (od_ident *, int32_t, int32_t))                                                          \
     X(int32_t, __kmpc_cancel, (od_ident *, int32_t, int32_t))                                                          \
     X(int32_t, __kmpc_cancel_barrier, (od_ident *, int32_t))                                                           \
     X(void, __kmpc_serialized_parallel, (od_ident *, int32_t))                                                         \

@@ -8,6 +8,7 @@
 
 #include <fenv.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <strings.h>
 
@@ -57,6 +58,19 @@ void od_thread_note_lock(bool taken)
 bool od_thread_holds_locks(void)
 {
     return locks_held > 0;
+}
+
+/* libomp says no until it is ready for parallel regions, which the first one makes it, also one in a kernel: half of a
+ * final task's children would be as others are. No thread has the number -1, so this does that and nothing else. */
+bool od_thread_in_final(void)
+{
+    enum { NOBODY = -1 };
+    static atomic_bool is_ready;
+    if (!atomic_load_explicit(&is_ready, memory_order_relaxed)) {
+        REAL(__kmpc_masked)(NULL, REAL(__kmpc_global_thread_num)(NULL), NOBODY);
+        atomic_store(&is_ready, true);
+    }
+    return REAL(omp_in_final)();
 }
 
 /* --- floating-point arithmetic -------------------------------------------------- */

@@ -96,6 +96,9 @@ bool od_thread_may_run_tasks(void);
  * it is the host's version, and nothing of it is captured. */
 void od_thread_leave_capture(void);
 
+/* The task that runs here is final: those that it creates are to run at once. */
+bool od_thread_in_final(void);
+
 /* Locks of the program. A thread that waits at a barrier runs any task: not while it holds a lock, or is in a critical
  * section, which that task may want. */
 void od_thread_note_lock(bool taken);

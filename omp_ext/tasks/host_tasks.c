@@ -231,5 +231,5 @@ bool od_host_task_is_gated(const od_record *record)
     bool fits = task->entry == host_trampoline && (record->flags & OD_TASK_TIED) && !(record->flags & unfit);
     return fits && !record->is_uncounted && (kind == OD_ENTRY_UNKNOWN || kind == OD_ENTRY_OFFLOADS) &&
            !od_self.serial_loops && !od_serial_is_beside_events() && od_runtime_started() && !od_cpu_are_alone() &&
-           !REAL(omp_in_final)() && od_task_is_awaited() && !record->at_end;
+           !od_thread_in_final() && od_task_is_awaited() && !record->at_end;
 }

@@ -293,7 +293,7 @@ _Thread_local od_record *od_task_claims;
 static void *create_claimed(od_record *record, od_ident *ident, int32_t gtid, size_t size, size_t shareds,
                             int64_t device)
 {
-    if (!od_offered_table.complete || (record->flags & OD_TASK_DETACHABLE) || REAL(omp_in_final)() ||
+    if (!od_offered_table.complete || (record->flags & OD_TASK_DETACHABLE) || od_thread_in_final() ||
         od_runtime_ending())
         return NULL;
     od_libomp_count(&od_libomp_counted.claimed);
@@ -316,7 +316,7 @@ static void *create(od_record *record, od_ident *ident, int32_t gtid, size_t siz
         return task;
     od_libomp_count(&od_libomp_counted.detached);
     task = REAL(__kmpc_omp_task_alloc)(ident, gtid, od_task_destroyed(ordinary), size, shareds, target_trampoline);
-    record->in_place = at_once || od_self.serial_loops > 0 || REAL(omp_in_final)() || !od_task_is_awaited() ||
+    record->in_place = at_once || od_self.serial_loops > 0 || od_thread_in_final() || !od_task_is_awaited() ||
                        od_runtime_ending();
     return task;
 }
@@ -353,7 +353,7 @@ static bool may_detach(int32_t flags, const od_entry *code)
     bool can = (flags & OD_TASK_TIED) && !(flags & (OD_TASK_DETACHABLE | OD_TASK_FINAL | OD_TASK_MERGED_IF0));
     bool may_offload = code->kind == OD_ENTRY_UNKNOWN || code->kind == OD_ENTRY_OFFLOADS;
     return can && may_offload && code->has_depends && od_runtime_started() && od_runtime_backend()->ops->queues &&
-           !od_self.serial_loops && !REAL(omp_in_final)() && !od_serial_is_beside_events() && od_task_is_awaited() &&
+           !od_self.serial_loops && !od_thread_in_final() && !od_serial_is_beside_events() && od_task_is_awaited() &&
            !od_runtime_ending();
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Tasks of a final task are included ones: they have ended when the thread goes on. Also target tasks, and host tasks
- * that were seen to offload.
+ * that were seen to offload. The first comes before all parallel regions: libomp's omp_in_final() is false there, until
+ * something makes it ready for such regions.
  */
 #include "check.h"
 
@@ -41,7 +42,7 @@ static void in_task(bool is_final, int round)
 {
 #pragma omp task final(is_final) shared(a)
     {
-        if (omp_in_final())
+        if (is_final)
             target_task();
         host_task(round);
     }
@@ -51,6 +52,7 @@ static void in_task(bool is_final, int round)
 int main(void)
 {
     int round = 0;
+    in_task(true, round++);
 #pragma omp parallel num_threads(4)
 #pragma omp single
     for (int i = 0; i < 3; i++) {

@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/maps/args.h"
 #include "omp_ext/maps/expand.h"
+#include "omp_ext/maps/foreign.h"
 #include "omp_ext/runtime/runtime.h"
 #include "omp_ext/tasks/reservation.h"
 
@@ -60,6 +61,8 @@ bool od_is_virtual_number(int device)
     return device == od_runtime_virtual_number() || is_shown_number(device);
 }
 
+/* Where libomptarget has what is around an address, a region that reaches it only by the pointer through which it was
+ * entered is not meant. */
 static bool is_in_region(const od_map_args *given)
 {
     bool inside = false;
@@ -68,7 +71,7 @@ static bool is_in_region(const od_map_args *given)
     od_engine *engine = od_runtime_lock();
     od_region *region;
     for (int32_t i = 0; i < args->count && !inside; i++)
-        inside = !(args->types[i] & OD_MAP_NO_RANGE) &&
+        inside = !(args->types[i] & OD_MAP_NO_RANGE) && od_foreign_entry_device(args, i) < 0 &&
                  od_directory_refer(od_engine_directory(engine), od_entry_begin(args, i), (size_t)args->sizes[i],
                                     &region) != OD_APART;
     od_runtime_unlock();

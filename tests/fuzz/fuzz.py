@@ -150,6 +150,8 @@ def run_program(lab, path, number, generated, pairs, options):
         if right.lacks_results_of(outcome):
             return runs + 1, "a region that no thread executes without the library", None
         if not outcome.same(right):
+            if outcome.crashes() and lab.on_host(path, number).crashes():
+                return runs + 1, "its host versions crash without the library", None
             again = lab.prioritised(path, number, settings)
             if again and not right.same(again):
                 return runs + 1, "with priorities: " + again.difference(right), None

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -132,6 +133,11 @@ class Lab:
         threads = int(settings.get("OMP_NUM_THREADS", 4))
         return self.plain(path, number, threads, OMP_MAX_TASK_PRIORITY=most) if most else None
 
+    def on_host(self, path, number):
+        """Without the library, host versions alone. clang 19 compiles some that crash where it optimises: it takes private arrays
+        of a task for aligned, whose place in libomp's memory is not."""
+        return self.plain(path, number, OMP_TARGET_OFFLOAD="DISABLED")
+
     def under(self, path, number, settings):
         debug = ",".join(filter(None, ("watchdog=10", settings.get("OMPDARTS_DEBUG"))))
         return self.run(path, number, {"LD_PRELOAD": self.preload, "OMPDARTS_CACHE": "0", **settings,
@@ -177,6 +183,9 @@ class Outcome:
         lines = [line for line in self.err.decode(errors="replace").splitlines()
                  if re.match(r"omptarget (message|error|fatal)|ompdarts: .*(not possible|error)", line)]
         return re.sub("0x[0-9a-f]+", "ADDRESS", lines[0]) if lines else ""
+
+    def crashes(self):
+        return self.code == -signal.SIGSEGV
 
     def is_stock_fault(self):
         return any(fault in self.err for fault in STOCK_FAULTS)

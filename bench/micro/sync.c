@@ -16,7 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DEFAULT_LOOPS = 100, MAX_LOOPS = 1000000 };
+enum { DEFAULT_LOOPS = 100, MAX_LOOPS = 1000000, MAX_WORK = 1000000 };
+enum { PERIOD = 1021 }; /* a and b repeat after so many elements */
 
 #define MAX_LENGTH (UINT64_C(1) << 36)
 
@@ -26,6 +27,7 @@ typedef struct sync_config {
     bool region;
     bool json;
     size_t loops;
+    size_t work;
     size_t length;
 } sync_config;
 
@@ -37,6 +39,8 @@ static sync_config parse(int argc, char **argv)
         {"no-region", .help = "every kernel maps the arrays itself", .take = bench_take_no, .value = &config.region},
         {"loops", "N", "number of kernels", bench_take_number, &config.loops, .low = 1, .high = MAX_LOOPS,
          .standard = DEFAULT_LOOPS},
+        {"work", "N", "multiplications for each element and kernel, one after the other", bench_take_number,
+         &config.work, .low = 0, .high = MAX_WORK},
         {"json", .help = "print one line of JSON", .take = bench_take_yes, .value = &config.json},
         {.name = NULL},
     };
@@ -54,26 +58,34 @@ static sync_config parse(int argc, char **argv)
     return config;
 }
 
-/* c := c + a + loop b, in whole numbers below 2^53 and therefore exact; the first kernel does not read c. */
-static void run_kernels(size_t loops, size_t n, const double *a, const double *b, double *c)
+/* A whole number below PERIOD from another one. */
+static double computed(double x, size_t work)
 {
+    uint32_t u = (uint32_t)x;
+    for (size_t i = 0; i < work; i++)
+        u = (5 * u + 3) % PERIOD;
+    return u;
+}
+
+/* c := c + computed(a) + loop b, in whole numbers below 2^53 and therefore exact; the first kernel does not read c. */
+static void run_kernels(const sync_config *config, const double *a, const double *b, double *c)
+{
+    const size_t loops = config->loops, work = config->work, n = config->length;
     for (size_t loop = 0; loop < loops; loop++) {
 #pragma omp target teams distribute parallel for map(to : a[0 : n], b[0 : n]) map(tofrom : c[0 : n])
         for (size_t i = 0; i < n; i++) {
             const double before = loop == 0 ? 0.0 : c[i];
-            c[i] = before + a[i] + (double)loop * b[i];
+            c[i] = before + computed(a[i], work) + (double)loop * b[i];
         }
     }
 }
 
-static void run_in_region(size_t loops, size_t n, const double *a, const double *b, double *c)
+static void run_in_region(const sync_config *config, const double *a, const double *b, double *c)
 {
+    const size_t n = config->length;
 #pragma omp target data map(to : a[0 : n], b[0 : n]) map(from : c[0 : n])
-    run_kernels(loops, n, a, b, c);
+    run_kernels(config, a, b, c);
 }
-
-/* a and b repeat after PERIOD elements, so one period computed on the host checks them all. */
-enum { PERIOD = 1021 };
 
 static double element_of_a(size_t i)
 {
@@ -85,13 +97,15 @@ static double element_of_b(size_t i)
     return (double)((7 * i) % PERIOD);
 }
 
-static bool is_right(size_t loops, size_t n, const double *c)
+/* One period computed on the host checks them all. */
+static bool is_right(const sync_config *config, const double *c)
 {
+    const size_t loops = config->loops, n = config->length;
     double expected[PERIOD];
     for (size_t i = 0; i < PERIOD; i++) {
         expected[i] = 0.0;
         for (size_t loop = 0; loop < loops; loop++) {
-            expected[i] += element_of_a(i) + (double)loop * element_of_b(i);
+            expected[i] += computed(element_of_a(i), config->work) + (double)loop * element_of_b(i);
         }
     }
     for (size_t i = 0; i < n; i++) {
@@ -105,14 +119,15 @@ static bool is_right(size_t loops, size_t n, const double *c)
 static void report(const sync_config *config, double seconds, uint64_t checksum, bool ok)
 {
     if (config->json) {
-        printf("{\"program\": \"%s\", \"region\": %s, \"length\": %zu, \"loops\": %zu, \"seconds\": %.9g, "
-               "\"checksum\": \"%016" PRIx64 "\", \"ok\": %s}\n",
-               name, config->region ? "true" : "false", config->length, config->loops, seconds, checksum,
+        printf("{\"program\": \"%s\", \"region\": %s, \"length\": %zu, \"loops\": %zu, \"work\": %zu, "
+               "\"seconds\": %.9g, \"checksum\": \"%016" PRIx64 "\", \"ok\": %s}\n",
+               name, config->region ? "true" : "false", config->length, config->loops, config->work,
+               seconds, checksum,
                ok ? "true" : "false");
     } else {
         printf("checksum %016" PRIx64 "\n", checksum);
-        printf("%s region=%s length=%zu loops=%zu time %.3f s  %s\n", name, config->region ? "yes" : "no",
-               config->length, config->loops, seconds, ok ? "ok" : "WRONG");
+        printf("%s region=%s length=%zu loops=%zu work=%zu time %.3f s  %s\n", name, config->region ? "yes" : "no",
+               config->length, config->loops, config->work, seconds, ok ? "ok" : "WRONG");
     }
 }
 
@@ -128,12 +143,12 @@ int main(int argc, char **argv)
     }
     const double start = bench_now();
     if (config.region) {
-        run_in_region(config.loops, n, a, b, c);
+        run_in_region(&config, a, b, c);
     } else {
-        run_kernels(config.loops, n, a, b, c);
+        run_kernels(&config, a, b, c);
     }
     const double seconds = bench_now() - start;
-    const bool ok = is_right(config.loops, n, c);
+    const bool ok = is_right(&config, c);
     report(&config, seconds, bench_checksum(c, n * sizeof *c), ok);
     free(a);
     free(b);

@@ -165,7 +165,7 @@ static od_status parse_debug(const od_option_spec *spec, const char *text, void 
 /* --- the tables ------------------------------------------------------------------- */
 
 _Static_assert(sizeof(od_coherence) == sizeof(unsigned) && sizeof(od_device_clause) == sizeof(unsigned) &&
-                   sizeof(od_priority_mode) == sizeof(unsigned),
+                   sizeof(od_priority_mode) == sizeof(unsigned) && sizeof(od_oversize) == sizeof(unsigned),
                "od_option_choice() stores unsigned");
 
 #define MEMBER(name) offsetof(od_options, name)
@@ -199,6 +199,11 @@ static const od_option_spec rows[] = {
      "Constructs with a device clause, or after omp_set_default_device: pin leaves them on the device they name, hint "
      "schedules them like all others; auto does so, too, as long as the program names no device but the default one.",
      NULL, od_option_choice, MEMBER(device_clause)},
+    {OD_OPTION_PREFIX "OVERSIZE", "oversize", "choice", "host", "", "host|page",
+     "A kernel that uses more of data regions than fits on a device: host runs it in the host's memory, which no limit "
+     "counts; page runs it on a device within its limit, page by page as it touches them, and evicts behind it (host "
+     "devices only).",
+     NULL, od_option_choice, MEMBER(oversize)},
     {OD_OPTION_PREFIX "CPU", "cpu", "words", "0", "",
      "0 (off), auto, N, or N:W; N workers of W cores each (default: 1), as many cores as there are at most",
      "CPU workers, which run host versions of target regions beside the devices: N of W threads each; auto: as many as "

@@ -22,6 +22,12 @@ typedef enum od_device_clause {
     OD_DEVICE_CLAUSE_HINT, /* device(n) constructs belong to the virtual device too */
 } od_device_clause;
 
+/* Of kernels that use more than a device's memory. */
+typedef enum od_oversize {
+    OD_OVERSIZE_HOST, /* run in memory that no limit counts */
+    OD_OVERSIZE_PAGE, /* run page by page within a device's limit, where all that they use is in parts */
+} od_oversize;
+
 /* od_options.slice: kernels stay whole, or are cut into as many slices as pays. */
 enum { OD_SLICE_OFF = 0, OD_SLICE_AUTO = -1, OD_MOST_SLICES = 64 };
 
@@ -74,6 +80,7 @@ typedef struct od_options {
     char cpu_exclude[OD_OPTION_PATH]; /* OMPDARTS_CPU_EXCLUDE: names separated by commas, "" = none */
     od_coherence coherence;         /* OMPDARTS_COHERENCE */
     od_device_clause device_clause; /* OMPDARTS_DEVICE_CLAUSE */
+    od_oversize oversize;           /* OMPDARTS_OVERSIZE */
     od_priority_mode priority;      /* OMPDARTS_PRIORITY */
     int slice;                      /* OMPDARTS_SLICE: so many slices, or OD_SLICE_… */
     od_stats_choice stats;          /* OMPDARTS_STATS */

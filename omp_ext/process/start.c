@@ -346,6 +346,16 @@ static bool go_without_devices(void)
     return true;
 }
 
+static void warn_of_oversize(void)
+{
+    const od_options *o = &od_runtime.options;
+    if (o->oversize != OD_OVERSIZE_PAGE || (od_runtime.backend.windows && o->coherence != OD_COHERENCE_DEPEND))
+        return;
+    od_log(OD_LOG_WARNING, "runtime", "%sOVERSIZE=page needs %s: without, it is as host", OD_OPTION_PREFIX,
+           od_runtime.backend.windows ? "page faults, which " OD_OPTION_PREFIX "COHERENCE=depend does without"
+                                      : "LLVM's host devices");
+}
+
 void od_runtime_start(void)
 {
     int available = REAL(omp_get_num_devices)();
@@ -372,6 +382,7 @@ void od_runtime_start(void)
     start_services();
     od_images_hold();
     od_cpu_check_names();
+    warn_of_oversize();
     if (od_runtime.options.cpu.workers)
         od_crash_start();
     on_exit(od_runtime_begin_to_end, NULL);

@@ -12,6 +12,7 @@
  *   parts/kernels.c kernels with parts that run
  *   parts/shown.c   what kernels can do with parts
  *   parts/pages.c   what kernels touch of arrays in parts
+ *   parts/serve.c   what a page fault gets a kernel
  *   parts/windows.c arrays in parts
  *   reservations.c  what is granted to host tasks before they run
  *   wait.c          threads of the program that wait
@@ -156,15 +157,14 @@ void od_runtime_end_to_learn(const od_task *task);
 
 /* A kernel of this task has touched what its task has not named, or, of a slice, what it has not been seen to use. */
 void od_runtime_note_fault(const od_task *task, const od_touch *touch);
+/* All that its kernel touches is to show, although its task has named it. */
+bool od_runtime_is_watched(const od_task *task);
 /* How many pages around the address, of those in a range of host addresses, a slice is known to use in the same way.
  * UINT32_MAX: pages here and there. */
 uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch, od_span within);
 
 /* --- kernels.c, under the lock --- */
 
-/* Kernels that no device has room for run in memory that no limit counts, as if on one more device, which has parts of
- * nothing: page faults bring all that they touch. Its number: */
-unsigned od_runtime_outside(void);
 enum { OD_RUNTIME_VIEWS = OD_MAX_DEVICES + 1 };
 typedef struct od_running_kernels {
     od_task **task; /* malloc'ed */
@@ -173,6 +173,8 @@ typedef struct od_running_kernels {
 extern od_running_kernels od_runtime_kernels[OD_RUNTIME_VIEWS];
 void od_runtime_begin_kernel(od_task *task, unsigned k);
 void od_runtime_end_kernel(const od_task *task, unsigned k);
+/* A kernel runs on device k whose task is on the host (od_runtime_open_pages()). */
+bool od_runtime_runs_by_pages(unsigned k);
 /* Single pages that may be protected apart from what is around them. */
 size_t od_runtime_most_pages(void);
 /* What the kernels that run on a device may do with a datum, by what their tasks have named. */
@@ -203,6 +205,18 @@ void od_runtime_hide_unused(od_datum *datum);
 void od_runtime_hide_window(const od_window *window, unsigned k);
 
 /* --- pages.c, under the lock --- */
+
+typedef struct od_page_given { /* to a kernel */
+    od_datum *part; /* it is of */
+    uintptr_t begin;
+    size_t size; /* of what lies in the array */
+} od_page_given;
+/* A kernel on device k has a fault in the page of host addresses, and gets it. OD_EBUSY: not now. */
+struct od_fault;
+od_status od_runtime_give_page(od_window *window, uintptr_t page, unsigned k, const struct od_fault *fault,
+                               od_page_given *given);
+
+/* --- serve.c, under the lock --- */
 
 od_status od_runtime_watch_pages(void);
 

@@ -62,11 +62,6 @@ void *od_runtime_address(const od_datum *datum, unsigned k)
     return (char *)od_runtime.backend.pool_address[k] + datum->replica[k].offset;
 }
 
-void *od_runtime_address_outside(const od_datum *datum)
-{
-    return od_window_kernel(datum->window, datum->window->ndevices, datum->base);
-}
-
 const od_options *od_runtime_options(void)
 {
     return &od_runtime.options;

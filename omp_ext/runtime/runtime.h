@@ -138,11 +138,15 @@ void od_runtime_free_names(od_names *names); /* may be NULL */
 /* A kernel that uses parts is about to run on device k; it has ended, or has `failed` to be launched. */
 void od_runtime_open_parts(od_task *task, unsigned k);
 void od_runtime_close_parts(const od_task *task, unsigned k, bool failed);
-/* Likewise of a task on the host whose kernel runs in memory that no device's limit counts, at these addresses.
- * OD_EDEVICE: there are none. What it writes is where the parts' contents are when it has been closed. */
-od_status od_runtime_open_outside(od_task *task);
-void od_runtime_close_outside(od_task *task);
-void *od_runtime_address_outside(const od_datum *datum);
+/* Kernels that no device has room for run in memory that no limit counts, as if on one more device. Its number: */
+unsigned od_runtime_outside(void);
+/* Likewise of a task on the host, whose kernel runs there, or on device k and within its limit. It has parts of
+ * nothing: page faults bring all that it touches, and where memory is used up the oldest of these pages leave.
+ * OD_EDEVICE: no addresses are left for it. What it writes is where the parts' contents are when it has been closed. */
+od_status od_runtime_open_pages(od_task *task, unsigned k);
+void od_runtime_close_pages(const od_task *task, unsigned k);
+/* The device where fewest kernels with parts run. */
+unsigned od_runtime_least_busy(void);
 /* The program has device globals: only device 0 is used from now on. */
 void od_runtime_single_device(void);
 /* The one device that new tasks may use, or OD_NOWHERE: any. */

@@ -235,8 +235,9 @@ bool od_engine_write_too(od_engine *engine, od_task *task, uint32_t access);
 int od_engine_part_source(const od_engine *engine, const od_datum *part);
 /* Something has been written to a lent part: the places that must get it, as a mask. */
 uint64_t od_engine_part_holders(od_engine *engine, od_datum *part);
-/* Memory on device k for such a page; `account` gives it back. False: there is none. */
-bool od_engine_take_page(od_engine *engine, unsigned k, size_t *account);
+/* Memory on device k for such a page; `account` gives it back. False: there is none; what nobody needs there leaves, if
+ * it `evicts`. */
+bool od_engine_take_page(od_engine *engine, unsigned k, bool evicts, size_t *account);
 void od_engine_give_page(od_engine *engine, unsigned k, size_t account);
 /* For the statistics: bytes of such pages have been copied to or from device k; one of its kernels has waited since
  * then for a page of the part, and goes on. */

@@ -271,6 +271,9 @@ int od_source_of_load(const od_engine *e, const od_datum *d, unsigned k);
 
 /* data/memory.c: replicas */
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head);
+/* Starts to make room for so many bytes, for the head of the device's buffer or (NULL) without harm to what is in it.
+ * True: something was freed at once, try again. */
+bool od_memory_make_room(od_engine *e, unsigned k, od_task *head, size_t bytes);
 /* For all of the task's data, where others that may be evicted are. */
 bool od_memory_has_room(const od_engine *e, unsigned k, const od_task *t);
 /* The device has got less memory: what lies behind its end goes, as far as nothing uses it. */

@@ -305,6 +305,8 @@ class Settings:
             settings["OMPDARTS_GUARD"] = rng.choice(("auto", "1", "2000", "100000"))
         if rng.random() < 0.3 and not world.discards:
             settings["OMPDARTS_CPU"] = rng.choice(("1", "1", "auto", str(len(os.sched_getaffinity(0)))))
+        if rng.random() < 0.4:
+            settings["OMPDARTS_OVERSIZE"] = "page"
         return settings
 
     def option(self, rng, policy):

@@ -288,10 +288,24 @@ static od_status find_all(od_engine *engine, const od_map_args *args, const od_r
                        ? OD_READ
                        : od_reference_mode(engine, args, reference, named->depends, named->count);
     od_status status = add_all(engine, parts, reference->region, mode);
-    if (status || fits_a_device(parts))
+    if (status || fits_a_device(parts) || od_parts_go_by_pages())
         return status;
     od_parts_free(parts);
     return od_parts_join(engine, reference->region, named->at_once);
+}
+
+bool od_parts_go_by_pages(void)
+{
+    return od_runtime_options()->oversize == OD_OVERSIZE_PAGE && od_runtime_guards_parts();
+}
+
+/* Of what no device has memory for, so that it can go there page by page. */
+static od_status divide_oversize(od_engine *engine, const od_map_args *args, od_region *region)
+{
+    if (region->window || !od_parts_go_by_pages() || od_parts_region_fits(engine, args, region))
+        return OD_OK;
+    od_status status = od_runtime_divide(engine, region);
+    return status == OD_EDEVICE ? OD_OK : status;
 }
 
 od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_reference *reference,
@@ -315,5 +329,7 @@ od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_ref
         return OD_OK;
     if (status == OD_EDEVICE)
         status = may_be_input(args, reference, named) ? watch_input(engine, args, reference, named) : OD_OK;
+    if (status == OD_OK)
+        status = divide_oversize(engine, args, region);
     return status || !region->window ? status : find_all(engine, args, reference, named, parts);
 }

@@ -31,6 +31,8 @@ od_status od_parts_find(od_engine *engine, const od_map_args *args, const od_ref
                         const od_parts_named *named, od_parts *parts);
 /* A device has memory for all of the region beside all else that the construct maps. Locked. */
 bool od_parts_region_fits(od_engine *engine, const od_map_args *args, const od_region *region);
+/* Kernels for whose data no device has memory use them in parts, page by page (OMPDARTS_OVERSIZE). */
+bool od_parts_go_by_pages(void);
 /* The region is one datum again, if it was in parts. Kernels that run, or will, with parts of it may touch more of it
  * than these, for which all data have to be pages: so it waits for them. OD_EFULL: settle the region and retry;
  * `at_once`: only because of those that run. Locked. */

@@ -421,7 +421,7 @@ od_status od_launch_resolve(od_launch *launch, const od_depend *depends, int32_t
         named.all = false;
         status = resolve_launch(launch, items, &named, uses);
     }
-    if (status || !are_too_many(uses))
+    if (status || !are_too_many(uses) || od_parts_go_by_pages())
         return status;
     od_uses_release(uses);
     return resolve_launch(launch, items, NULL, uses);

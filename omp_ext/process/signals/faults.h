@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct od_fault {
+typedef struct od_fault { /* of a kernel */
     uintptr_t address;
     bool write;
     uint64_t since_ns; /* when it happened */

@@ -29,16 +29,44 @@ void od_runtime_end_kernel(const od_task *task, unsigned k)
     od_runtime_kernels[k].task[i] = od_runtime_kernels[k].task[--od_runtime_kernels[k].count];
 }
 
+bool od_runtime_runs_by_pages(unsigned k)
+{
+    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++)
+        if (od_runtime_kernels[k].task[t]->by_pages)
+            return true;
+    return false;
+}
+
+unsigned od_runtime_least_busy(void)
+{
+    unsigned least = 0;
+    od_runtime_lock();
+    for (unsigned k = 1; k < od_runtime.backend.ndevices; k++)
+        if (od_runtime_kernels[k].count < od_runtime_kernels[least].count)
+            least = k;
+    od_runtime_unlock();
+    return least;
+}
+
+/* Of what its task names: nothing where it runs by pages alone. */
+static od_window_access granted_to(const od_task *task, const od_datum *d)
+{
+    od_window_access access = OD_WINDOW_CLOSED;
+    for (uint32_t i = 0; !task->by_pages && i < task->naccess; i++) {
+        od_window_access own = (task->access[i].mode & OD_WRITE) ? OD_WINDOW_OPEN : OD_WINDOW_READABLE;
+        if (task->access[i].datum == d && own > access)
+            access = own;
+    }
+    return access;
+}
+
 od_window_access od_runtime_granted(const od_datum *d, unsigned k)
 {
     od_window_access access = OD_WINDOW_CLOSED;
-    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++)
-        for (uint32_t i = 0; i < od_runtime_kernels[k].task[t]->naccess; i++) {
-            const od_access *a = &od_runtime_kernels[k].task[t]->access[i];
-            od_window_access own = (a->mode & OD_WRITE) ? OD_WINDOW_OPEN : OD_WINDOW_READABLE;
-            if (a->datum == d && own > access)
-                access = own;
-        }
+    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++) {
+        od_window_access own = granted_to(od_runtime_kernels[k].task[t], d);
+        access = own > access ? own : access;
+    }
     return access;
 }
 
@@ -72,5 +100,6 @@ void od_runtime_note_faults(unsigned k, const od_datum *part, uint64_t since_ns,
         return;
     od_engine_count_fault(od_runtime.engine, k, part, since_ns);
     for (unsigned t = 0; t < od_runtime_kernels[k].count; t++)
-        od_runtime_note_fault(od_runtime_kernels[k].task[t], touch);
+        if (!od_runtime_kernels[k].task[t]->by_pages)
+            od_runtime_note_fault(od_runtime_kernels[k].task[t], touch);
 }

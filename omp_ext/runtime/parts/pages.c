@@ -42,7 +42,7 @@ typedef struct page {
     size_t account[];
 } page;
 
-static od_list pages; /* oldest first; od_runtime.lock */
+static od_list pages = {.root = {&pages.root, &pages.root}}; /* oldest first; od_runtime.lock */
 static od_tree by_address;
 
 static od_turns turns; /* for pages that move often */
@@ -148,6 +148,8 @@ static bool has_it_in_its_part(const page *p, unsigned k)
     return p->part->window == p->window && p->part->replica[k].state == OD_PRESENT;
 }
 
+enum { MANY_BESIDE = 256 }; /* no kernel needs so many at once */
+
 /* So many pages may exceed the device's limit: so few that they do not matter, or else as many as kernels need that
  * keep asking for what has been taken from them. */
 static unsigned may_exceed(unsigned k)
@@ -162,9 +164,10 @@ static void take_memory(page *p, unsigned k)
         return;
     page *victim;
     bool taken = false;
-    while (!(taken = od_engine_take_page(od_runtime.engine, k, &p->account[k])) &&
+    bool evicts = od_runtime_runs_by_pages(k);
+    while (!(taken = od_engine_take_page(od_runtime.engine, k, evicts, &p->account[k])) &&
            device[k].beside >= may_exceed(k) && (victim = oldest(k, p))) {
-        device[k].taken++;
+        device[k].taken += device[k].beside < MANY_BESIDE;
         leave(victim, k);
     }
     if (!taken)
@@ -322,97 +325,13 @@ static void grant_write(page *p, unsigned k)
     set_access(p, k);
 }
 
-/* A datum that the kernels only seemed to read: where no other device uses it they are its writers from now on. NULL:
- * there is none, or another one does. */
-static const od_datum *open_for_writing(od_window *window, uintptr_t host, unsigned k)
+od_status od_runtime_give_page(od_window *window, uintptr_t base, unsigned k, const od_fault *fault,
+                               od_page_given *given)
 {
-    const od_datum *opened = NULL;
-    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++) {
-        od_task *task = od_runtime_kernels[k].task[t];
-        for (uint32_t i = 0; i < task->naccess; i++) {
-            od_datum *d = task->access[i].datum;
-            if (d->window != window || !od_datum_contains(d, host))
-                continue;
-            if (!od_engine_write_too(od_runtime.engine, task, i))
-                return NULL;
-            od_runtime_show(d, k, OD_WINDOW_OPEN);
-            opened = d;
-        }
-    }
-    return opened;
-}
-
-static bool learns(const od_task *task)
-{
-    const od_job *job = task->user;
-    return job->touched ? job->touched->learns : od_runtime_learns(task);
-}
-
-/* Its rights are those of the task. */
-static bool may_open(const od_access *access, const od_touch *touch)
-{
-    const od_datum *d = access->datum;
-    return d->window == touch->window && od_datum_contains(d, touch->host) && !d->lent &&
-           (!touch->write || (access->mode & OD_WRITE));
-}
-
-/* Of what is the task's, but closed in order to see how much of it the kernel uses: page by page at first, then more
- * and more at once, so that whoever goes through all of it has few faults; and all for whoever goes anywhere. */
-static void open_around(const od_task *task, od_datum *d, unsigned k, od_touch *touch)
-{
-    enum { OPENED_AT_ONCE = 4 }; /* a fraction of what is in use */
-    od_span piece;
-    od_shape_first(od_datum_shape(d), touch->host, touch->host + 1, &piece);
-    uint32_t used = od_runtime_pages_around(task, touch, piece);
-    size_t more = used < OD_FEW_PAGES ? 0 : (size_t)used / OPENED_AT_ONCE * od_window_page();
-    uintptr_t end = piece.end, first = od_window_page_begin(touch->host);
-    if (end - touch->host > more + od_window_page())
-        end = first + od_window_page() + more;
-    touch->opened = first > piece.begin && first - piece.begin > more ? first - more : piece.begin;
-    touch->size = end - touch->opened;
-    touch->gradually = true;
-    od_runtime_note_fault(task, touch);
-    od_runtime_protect(touch->window, k, touch->opened, touch->size,
-                       touch->write ? OD_WINDOW_OPEN : OD_WINDOW_READABLE);
-    od_runtime_note_shown(d, k, OD_WINDOW_MIXED);
-}
-
-static bool open_for_learning(unsigned k, od_touch *touch)
-{
-    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++) {
-        const od_task *task = od_runtime_kernels[k].task[t];
-        for (uint32_t i = 0; learns(task) && i < task->naccess; i++) {
-            if (!may_open(&task->access[i], touch))
-                continue;
-            open_around(task, task->access[i].datum, k, touch);
-            return true;
-        }
-    }
-    return false;
-}
-
-static od_status serve_locked(const od_fault *fault)
-{
-    unsigned k;
-    uintptr_t host;
     page *p;
-    od_window *window = od_runtime_find_window(fault->address, &k, &host);
-    if (!window)
-        return OD_EINVAL;
-    od_touch touch = {.window = window, .host = host, .write = fault->write};
-    if (k != od_runtime_outside() && open_for_learning(k, &touch))
-        return OD_OK;
-    const od_datum *opened = fault->write && k != od_runtime_outside() ? open_for_writing(window, host, k) : NULL;
-    if (opened) {
-        touch.opened = opened->base;
-        touch.size = opened->size;
-        od_runtime_note_faults(k, opened, fault->since_ns, &touch);
-        return OD_OK;
-    }
-    uintptr_t base = od_window_page_begin(host), end = base + od_window_page();
-    base = base < window->base ? window->base : base;
+    uintptr_t begin = base < window->base ? window->base : base, end = base + od_window_page();
     end = end - window->base > window->size ? window->base + window->size : end;
-    od_status status = borrow(window, base, end - base, &p);
+    od_status status = borrow(window, begin, end - begin, &p);
     if (status)
         return status;
     if (p->moves > MANY_MOVES && !od_turns_take(&turns, k, fault->since_ns, od_clock_ns()))
@@ -422,28 +341,11 @@ static od_status serve_locked(const od_fault *fault)
     else
         grant_read(p, k);
     keep_few_visible(p);
-    touch.opened = base;
-    touch.size = end - base;
-    od_runtime_note_faults(k, p->part, fault->since_ns, &touch);
+    *given = (od_page_given){p->part, begin, end - begin};
     return OD_OK;
 }
 
-static od_status serve(const od_fault *fault)
-{
-    od_runtime_lock();
-    od_status status = serve_locked(fault);
-    od_runtime_unlock();
-    return status;
-}
-
 /* --- kernels begin and end ------------------------------------------------------------- */
-
-od_status od_runtime_watch_pages(void)
-{
-    if (!pages.root.next)
-        od_list_init(&pages);
-    return od_faults_start(serve);
-}
 
 /* Of a part with pages that others want, all but those: who may use them has been decided. */
 static void update_around_pages(const od_datum *d, unsigned k, od_piece piece, od_window_access access)
@@ -520,10 +422,9 @@ static void settle(unsigned k)
     od_turns_end(&turns, k, od_clock_ns());
 }
 
-od_status od_runtime_open_outside(od_task *task)
+static od_status reserve_outside(const od_task *task)
 {
     od_status status = OD_OK;
-    od_runtime_lock();
     for (uint32_t i = 0; i < task->naccess && !status; i++) {
         od_window *window = task->access[i].datum->window;
         status = window ? od_window_reserve_outside(window) : OD_OK;
@@ -531,18 +432,34 @@ od_status od_runtime_open_outside(od_task *task)
             od_faults_add((uintptr_t)window->view[od_runtime_outside()].kernel,
                           (uintptr_t)window->view[od_runtime_outside()].kernel + window->size);
     }
-    if (!status)
-        od_runtime_begin_kernel(task, od_runtime_outside());
+    return status;
+}
+
+/* What the kernels there learn of themselves would be of another one. */
+static void disturb_learning(unsigned k)
+{
+    for (unsigned t = 0; t < od_runtime_kernels[k].count; t++)
+        od_runtime_disturb_learning(od_runtime_kernels[k].task[t]);
+}
+
+od_status od_runtime_open_pages(od_task *task, unsigned k)
+{
+    od_runtime_lock();
+    od_status status = k == od_runtime_outside() ? reserve_outside(task) : OD_OK;
+    if (!status) {
+        disturb_learning(k);
+        task->by_pages = true;
+        od_runtime_begin_kernel(task, k);
+    }
     od_runtime_unlock();
     return status;
 }
 
-void od_runtime_close_outside(od_task *task)
+void od_runtime_close_pages(const od_task *task, unsigned k)
 {
     od_runtime_lock();
-    od_runtime_end_kernel(task, od_runtime_outside());
-    settle(od_runtime_outside());
-    task->by_pages = true;
+    od_runtime_end_kernel(task, k);
+    settle(k);
     od_runtime_unlock();
 }
 
@@ -561,9 +478,9 @@ void od_runtime_open_parts(od_task *task, unsigned k)
     od_runtime_lock();
     od_runtime_begin_kernel(task, k);
     od_runtime_begin_to_learn(task);
-    for (unsigned t = 0; od_runtime_kernels[k].count > 1 && t < od_runtime_kernels[k].count; t++)
-        od_runtime_disturb_learning(od_runtime_kernels[k].task[t]);
-    if (learns(task))
+    if (od_runtime_kernels[k].count > 1)
+        disturb_learning(k);
+    if (od_runtime_is_watched(task))
         close_to_learn(task, k);
     else
         show_used(task, k);

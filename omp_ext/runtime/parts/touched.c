@@ -92,3 +92,9 @@ uint32_t od_runtime_pages_around(const od_task *task, const od_touch *touch, od_
     }
     return most;
 }
+
+bool od_runtime_is_watched(const od_task *task)
+{
+    const od_job *job = task->user;
+    return job->touched ? job->touched->learns : od_runtime_learns(task);
+}

@@ -51,13 +51,14 @@ static unsigned device_outside_pool(const od_job *job)
     for (uint32_t i = 0; i < job->task.naccess && device == OD_NOWHERE; i++)
         if (job->task.access[i].datum->bound)
             device = job->task.access[i].datum->home;
-    return device == OD_NOWHERE ? 0 : (unsigned)device;
+    return device == OD_NOWHERE ? od_runtime_least_busy() : (unsigned)device;
 }
 
 /* --- what its kernel uses as its data ------------------------------------------- */
 
 /* Of each access. All malloc'ed. */
 typedef struct stand_ins {
+    unsigned view; /* where kernels see arrays in parts */
     bool *copies;  /* it is a copy */
     char **before; /* what that began as, malloc'ed */
     void **at;     /* on the kernel's device; NULL: libomptarget maps it */
@@ -108,7 +109,7 @@ static bool find(const stand_ins *s, const od_job *job, int device)
         if (s->copies[i])
             ok = make_copy(s, i, d, device);
         else if (d->window)
-            s->at[i] = od_runtime_address_outside(d);
+            s->at[i] = od_runtime_address(d, s->view);
         else if (od_launch_reaches(d))
             s->at[i] = host_contents(d);
     }
@@ -194,12 +195,13 @@ static bool run_with(const stand_ins *s, const od_job *job, int device)
     return done;
 }
 
-static bool run_on(const od_job *job, int device)
+/* With parts in this view. */
+static bool run_on(const od_job *job, int device, unsigned view)
 {
     uint32_t n = job->task.naccess;
     if (od_launch_has_parts(&job->task) && !od_runtime_guards_parts())
         return false;
-    stand_ins s = {od_alloc_zeroed(n + 1, sizeof *s.copies), od_alloc_zeroed(n + 1, sizeof *s.before),
+    stand_ins s = {view, od_alloc_zeroed(n + 1, sizeof *s.copies), od_alloc_zeroed(n + 1, sizeof *s.before),
                    od_alloc_zeroed(n + 1, sizeof *s.at)};
     bool has_copies = choose_copies(&s, job);
     if (has_copies)
@@ -213,19 +215,28 @@ static bool run_on(const od_job *job, int device)
     return done;
 }
 
-/* Of its parts page faults bring what it touches. Which device it is does not matter, where one still runs kernels. */
-static bool run_by_pages(od_job *job)
+/* Of its parts page faults bring what it touches, to device k or beside all limits. */
+static bool run_by_pages(od_job *job, unsigned k)
 {
-    unsigned first = device_outside_pool(job), n = job->task.bound == OD_NOWHERE ? od_runtime_ndevices() : 1;
-    bool done = false;
+    bool on_device = od_runtime_options()->oversize == OD_OVERSIZE_PAGE;
+    unsigned view = on_device ? k : od_runtime_outside();
     sigset_t mask;
-    if (od_runtime_open_outside(&job->task))
+    if (od_runtime_open_pages(&job->task, view))
         return false;
     od_faults_begin_kernel(&mask);
-    for (unsigned i = 0; i < n && !done; i++)
-        done = run_on(job, od_runtime_device_number((first + i) % od_runtime_ndevices()));
+    bool done = run_on(job, od_runtime_device_number(k), view);
     od_faults_end_kernel(&mask);
-    od_runtime_close_outside(&job->task);
+    od_runtime_close_pages(&job->task, view);
+    return done;
+}
+
+/* Which device it is does not matter, where one still runs kernels. */
+static bool run_anywhere(od_job *job)
+{
+    unsigned ndevices = od_runtime_ndevices(), first = device_outside_pool(job);
+    bool done = run_by_pages(job, first);
+    for (unsigned i = 1; i < ndevices && !done && job->task.bound == OD_NOWHERE; i++)
+        done = run_by_pages(job, (first + i) % ndevices);
     return done;
 }
 
@@ -253,7 +264,8 @@ bool od_launch_outside(od_job *job)
     bool by_pages = od_launch_has_parts(&job->task) && od_runtime_guards_parts();
     if (!by_pages && !needs_device(job))
         return false;
-    bool done = by_pages ? run_by_pages(job) : run_on(job, od_runtime_device_number(device_outside_pool(job)));
+    unsigned k = device_outside_pool(job);
+    bool done = by_pages ? run_anywhere(job) : run_on(job, od_runtime_device_number(k), k);
     if (!done && !od_call_result_is_used(job->launch.call.from))
         od_log(OD_LOG_WARNING, "omp",
                "region %p fits on no device, and its host version runs: if it has been compiled with "
@@ -261,7 +273,9 @@ bool od_launch_outside(od_job *job)
                job->launch.call.kernel);
     if (!od_runtime_options()->cpu.workers) /* else it may have been given to one of these */
         od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
-               done ? "libomptarget ran it in memory beyond the limit"
+               done ? by_pages && od_runtime_options()->oversize == OD_OVERSIZE_PAGE
+                          ? "page faults brought what it touched"
+                          : "libomptarget ran it in memory beyond the limit"
                     : "its host version runs on the program's memory");
     return done || ((by_pages || job->task.uses_spill) && leave_for_later(job));
 }

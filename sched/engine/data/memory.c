@@ -256,8 +256,7 @@ static bool clear_own(od_engine *e, unsigned k, od_task *head)
     return true;
 }
 
-/* Starts to make room for `size` bytes. True: something was freed at once, try again. */
-static bool make_room(od_engine *e, unsigned k, od_task *head, size_t size)
+bool od_memory_make_room(od_engine *e, unsigned k, od_task *head, size_t size)
 {
     od_device *device = &e->device[k];
     size_t free_bytes = od_pool_available(device->pool);
@@ -277,7 +276,7 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
     od_replica *r = &d->replica[k];
     od_status status;
     while ((status = od_pool_alloc(device->pool, od_datum_occupies(d), &r->offset)) == OD_EFULL)
-        if (!make_room(e, k, head, od_datum_occupies(d)))
+        if (!od_memory_make_room(e, k, head, od_datum_occupies(d)))
             return false;
     if (status) {
         e->config.driver_ops->fatal(e->config.driver, "out of host memory for a device's pool");

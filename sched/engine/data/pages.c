@@ -121,11 +121,12 @@ void od_engine_count_fault(od_engine *e, unsigned k, const od_datum *part, uint6
         od_emit(e, event);
 }
 
-bool od_engine_take_page(od_engine *e, unsigned k, size_t *account)
+bool od_engine_take_page(od_engine *e, unsigned k, bool evicts, size_t *account)
 {
     od_device *device = &e->device[k];
-    if (od_pool_alloc(device->pool, od_window_page(), account))
-        return false;
+    while (od_pool_alloc(device->pool, od_window_page(), account))
+        if (!evicts || !od_memory_make_room(e, k, NULL, od_window_page()))
+            return false;
     device->page_bytes += od_pool_rounded(device->pool, od_window_page());
     od_memory_emit(e, k);
     return true;

@@ -22,6 +22,7 @@ const char *od_event_name(od_event_kind kind)
         [OD_EVENT_WAITING] = "waiting",
         [OD_EVENT_MEMORY] = "memory",
         [OD_EVENT_STALL] = "stall",
+        [OD_EVENT_DROP] = "drop",
         [OD_EVENT_FAULT] = "fault",
     };
     return names[kind];

@@ -35,6 +35,7 @@ typedef enum od_event_kind {
     /* State. */
     OD_EVENT_WAITING, /* so many `tasks` have been submitted (od_engine_submit) and are not ready now */
     OD_EVENT_MEMORY,  /* device `place` has `bytes` in use now */
+    OD_EVENT_DROP,    /* `datum`, a part of an array, is not on device `place` any more */
     OD_EVENT_STALL,   /* device `place` has run nothing from `since_ns` to `ns`, for `reason` */
     OD_EVENT_FAULT,   /* a kernel on device `place` has waited from `since_ns` to `ns` for a page of `datum`, which its
                          task had not named */

@@ -4,7 +4,7 @@
  */
 #include "trace/trace.h"
 #include "memmgr/data/transfer.h"
-#include "tools/report/trace_file.h"
+#include "tools/report/trace/trace_file.h"
 #include "tools/tools.h"
 #include "util/file/name.h"
 

@@ -5,11 +5,15 @@
 
 #include "trace/trace.h"
 
+/* Appends members of an event to a line. Returns its end. */
+typedef char *od_trace_put(char *at, const void *what);
+
 typedef struct od_trace_format {
     void *(*open)(const char *path, const od_trace_run *run); /* NULL, with errno set */
     void (*event)(void *state, const od_event *event);
     void (*construct)(void *state, const od_trace_construct *construct); /* may be NULL */
-    void (*kernel)(void *state, const od_report_slicing *kernel);        /* may be NULL */
+    /* What is known of kernels at the end: `put` appends it. May be NULL. */
+    void (*about)(void *state, const char *name, od_trace_put *put, const void *what);
     od_status (*close)(void *state);
     void (*abandon)(void *state);
 } od_trace_format;

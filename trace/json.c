@@ -422,9 +422,11 @@ static void write_transfer(json *t, const od_event *event)
 
 static void write_eviction(json *t, const od_event *event)
 {
-    char *at = begin_instant(t, event->place, OD_EVICTIONS, event->ns, od_event_name(event->kind));
-    at = od_json_datum(od_put(at, ",\"cat\":\"evict\""), event->datum);
-    at = od_json_string(at, "reason", od_evict_reason_name((od_evict_reason)event->reason));
+    const char *name = od_event_name(event->kind);
+    char *at = begin_instant(t, event->place, OD_EVICTIONS, event->ns, name);
+    at = od_json_datum(od_json_string(at, "cat", name), event->datum);
+    if (event->kind == OD_EVENT_EVICT)
+        at = od_json_string(at, "reason", od_evict_reason_name((od_evict_reason)event->reason));
     end(t, od_put(od_json_scores(at, event, 0), "}"));
 }
 
@@ -476,6 +478,7 @@ static void json_event(void *state, const od_event *event)
         write_transfer(t, event);
         break;
     case OD_EVENT_EVICT:
+    case OD_EVENT_DROP:
         write_eviction(t, event);
         break;
     case OD_EVENT_DECISION:
@@ -513,10 +516,10 @@ static void write_construct(void *state, const od_trace_construct *construct)
     end(t, od_put(od_json_construct(od_put(at, ",\"cat\":\"construct\""), construct), "}"));
 }
 
-static void write_kernel(void *state, const od_report_slicing *kernel)
+static void write_about(void *state, const char *name, od_trace_put *put, const void *what)
 {
     json *t = state;
-    end(t, od_put(od_json_kernel(od_put(begin(t, "M", OD_HOST), ",\"name\":\"kernel\""), kernel), "}"));
+    end(t, od_put(put(od_json_string(begin(t, "M", OD_HOST), "name", name), what), "}"));
 }
 
 /* --- a file ------------------------------------------------------------------------ */
@@ -593,4 +596,5 @@ static void json_abandon(void *state)
     free_trace(t);
 }
 
-const od_trace_format od_trace_json = {json_open, json_event, write_construct, write_kernel, json_close, json_abandon};
+const od_trace_format od_trace_json = {json_open,   json_event, write_construct,
+                                       write_about, json_close, json_abandon};

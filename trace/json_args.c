@@ -45,3 +45,10 @@ char *od_json_kernel(char *at, const od_report_slicing *kernel)
         at = od_json_number(at, "slices", kernel->slices);
     return kernel->reason ? od_json_string(at, "reason", kernel->reason) : at;
 }
+
+char *od_json_footprint(char *at, const od_report_footprint *footprint)
+{
+    at = od_put_string(od_json_args(at, "kernel"), footprint->name, OD_JSON_MOST_NAME);
+    at = od_json_number(at, "argument", footprint->argument);
+    return od_json_string(at, "state", od_footprint_state_name(footprint->state));
+}

@@ -3,6 +3,7 @@
 #include "trace/trace.h"
 
 #include "trace/format.h"
+#include "trace/json_args.h"
 #include "util/memory.h"
 #include "util/options.h"
 
@@ -66,10 +67,26 @@ void od_trace_add_construct(od_trace *t, const od_trace_construct *construct)
         t->format->construct(t->state, construct);
 }
 
+static char *put_kernel(char *at, const void *kernel)
+{
+    return od_json_kernel(at, kernel);
+}
+
+static char *put_footprint(char *at, const void *footprint)
+{
+    return od_json_footprint(at, footprint);
+}
+
 void od_trace_add_kernel(od_trace *t, const od_report_slicing *kernel)
 {
-    if (t->format->kernel)
-        t->format->kernel(t->state, kernel);
+    if (t->format->about)
+        t->format->about(t->state, "kernel", put_kernel, kernel);
+}
+
+void od_trace_add_footprint(od_trace *t, const od_report_footprint *footprint)
+{
+    if (t->format->about)
+        t->format->about(t->state, "footprint", put_footprint, footprint);
 }
 
 od_status od_trace_close(od_trace *t)

@@ -88,6 +88,7 @@ void od_trace_event(od_trace *trace, const od_event *event);
 void od_trace_add_construct(od_trace *trace, const od_trace_construct *construct);
 /* Likewise. When the run ends. */
 void od_trace_add_kernel(od_trace *trace, const od_report_slicing *kernel);
+void od_trace_add_footprint(od_trace *trace, const od_report_footprint *footprint);
 /* OD_EIO: something is missing in the file; a warning has said so. */
 od_status od_trace_close(od_trace *trace);
 /* In the child of a fork. */

@@ -16,6 +16,7 @@
 #include "omp_ext/options.h"
 #include "omp_ext/process/activity.h"
 #include "omp_ext/runtime/work.h"
+#include "sched/report/report.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -135,6 +136,10 @@ bool od_runtime_may_only_read(const void *kernel, int32_t argument);
  * that, count 0: nothing yet. What its kernel touches will be learnt. Under the lock. */
 od_strides od_runtime_strides(od_launch *launch, const od_window *window, int32_t argument, uintptr_t name);
 void od_runtime_free_names(od_names *names); /* may be NULL */
+/* Calls note() for each argument (from 0 on) of a kernel around whose names something was to be learnt. Under the
+ * lock. */
+typedef void od_note_footprint(const void *kernel, unsigned argument, od_footprint_state state, void *arg);
+void od_runtime_visit_footprints(od_note_footprint *note, void *arg);
 /* A kernel that uses parts is about to run on device k; it has ended, or has `failed` to be launched. */
 void od_runtime_open_parts(od_task *task, unsigned k);
 void od_runtime_close_parts(const od_task *task, unsigned k, bool failed);

@@ -3,7 +3,8 @@
 #define _GNU_SOURCE
 #include "omp_ext/services/summary.h"
 
-#include "omp_ext/slices/figures.h"
+#include "omp_ext/services/figures/footprints.h"
+#include "omp_ext/services/figures/slicing.h"
 #include "util/clock.h"
 #include "util/file/plain_numbers.h"
 #include "util/log.h"
@@ -31,6 +32,7 @@ static void print(const od_report *r)
 static void report(const od_run *run)
 {
     od_report_slicing kernels[OD_SLICING_MOST];
+    od_report_footprint footprints[OD_FOOTPRINTS_MOST];
     char names[OD_MAX_DEVICES][OD_DEVICE_NAME];
     od_report_device devices[OD_MAX_DEVICES];
     const od_options *options = run->options;
@@ -53,6 +55,8 @@ static void report(const od_run *run)
     }
     r.kernels = kernels;
     r.nkernels = od_slicing_figures(kernels);
+    r.footprints = footprints;
+    r.nfootprints = od_footprints_find(footprints);
     locale_t programs = od_plain_numbers_begin();
     if (options->stats.file[0])
         od_report_write_json(&r, options->stats.file); /* which says what went wrong */

@@ -6,7 +6,8 @@
 #include "omp_ext/libomp/thread.h"
 #include "omp_ext/runtime/work.h"
 #include "omp_ext/services/source.h"
-#include "omp_ext/slices/figures.h"
+#include "omp_ext/services/figures/footprints.h"
+#include "omp_ext/services/figures/slicing.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/memory.h"
@@ -233,11 +234,20 @@ static void add_kernels(void)
         od_trace_add_kernel(trace, &kernels[i]);
 }
 
+static void add_footprints(void)
+{
+    od_report_footprint footprints[OD_FOOTPRINTS_MOST];
+    unsigned count = od_footprints_find(footprints);
+    for (unsigned i = 0; i < count; i++)
+        od_trace_add_footprint(trace, &footprints[i]);
+}
+
 static void stop(const od_run *run)
 {
     (void)run;
     if (trace) {
         add_kernels();
+        add_footprints();
         od_trace_close(trace);
     }
     if (profile)

@@ -173,6 +173,23 @@ static void print_slicing(const od_report *report, FILE *file)
     }
 }
 
+const char *od_footprint_state_name(od_footprint_state state)
+{
+    static const char *const names[] = {"learnt", "being learnt", "all"};
+    return names[state];
+}
+
+static void print_footprints(const od_report *report, FILE *file)
+{
+    static const char *const texts[] = {[OD_FOOTPRINT_LEARNING] = "what it uses of the array is still being learnt",
+                                        [OD_FOOTPRINT_ALL] = "what it uses could not be learnt: all of the array"};
+    for (unsigned i = 0; i < report->nfootprints; i++) {
+        const od_report_footprint *f = &report->footprints[i];
+        if (f->state != OD_FOOTPRINT_LEARNT)
+            fprintf(file, "ompdarts: kernel %s, argument %u: %s\n", f->name, f->argument, texts[f->state]);
+    }
+}
+
 static void print_faults(const od_device_stats *totals, FILE *file)
 {
     if (totals->faults)
@@ -264,6 +281,7 @@ void od_report_print(const od_report *report, FILE *file)
     print_habits(report, file);
     print_slicing(report, file);
     print_faults(&totals, file);
+    print_footprints(report, file);
     print_reruns(&totals, file);
     print_held(report, file);
     if (report->processors && report->processors < report->ndevices)
@@ -389,6 +407,26 @@ static void add_slicing(builder *b, cJSON *array, const od_report_slicing *k)
     b->ok = one.ok;
 }
 
+static void add_footprint(builder *b, cJSON *array, const od_report_footprint *f)
+{
+    builder one = {.object = cJSON_CreateObject()};
+
+    one.ok = b->ok && one.object && cJSON_AddItemToArray(array, one.object);
+    add_string(&one, "name", f->name);
+    add_integer(&one, "argument", f->argument);
+    add_string(&one, "state", od_footprint_state_name(f->state));
+    b->ok = one.ok;
+}
+
+static void add_footprints(builder *b, const od_report *report)
+{
+    cJSON *array = b->ok && report->nfootprints ? cJSON_AddArrayToObject(b->object, "footprints") : NULL;
+
+    b->ok = b->ok && (array || !report->nfootprints);
+    for (unsigned i = 0; b->ok && i < report->nfootprints; i++)
+        add_footprint(b, array, &report->footprints[i]);
+}
+
 static void add_kernels(builder *b, const od_report *report)
 {
     cJSON *array = b->ok && report->nkernels ? cJSON_AddArrayToObject(b->object, "kernels") : NULL;
@@ -462,6 +500,7 @@ static char *json_text(const od_report *report)
     add_integer(&b, "spill_peak_bytes", report->engine.spill_peak_bytes);
     add_choices(&b, report);
     add_kernels(&b, report);
+    add_footprints(&b, report);
     add_totals(&b, report);
     add_devices(&b, report);
     add_cpus(&b, report);

@@ -28,6 +28,21 @@ typedef struct od_report_slicing {
     const char *reason;  /* why its last launch was whole, borrowed; NULL: it was not */
 } od_report_slicing;
 
+/* Whether it is known what of an array a kernel uses, around an address by which its tasks name it. */
+typedef enum od_footprint_state {
+    OD_FOOTPRINT_LEARNT,
+    OD_FOOTPRINT_LEARNING, /* so far what its page faults bring */
+    OD_FOOTPRINT_ALL,      /* nothing could be learnt: it uses all of the array */
+    OD_FOOTPRINT_STATES
+} od_footprint_state;
+const char *od_footprint_state_name(od_footprint_state state);
+
+typedef struct od_report_footprint {
+    const char *name;  /* the kernel's, borrowed */
+    unsigned argument; /* from 1 on */
+    od_footprint_state state;
+} od_report_footprint;
+
 typedef struct od_report {
     const char *program; /* names, borrowed */
     const char *policy;
@@ -40,6 +55,8 @@ typedef struct od_report {
     unsigned processors; /* that host devices share with the program; 0: devices compute by themselves */
     unsigned nkernels;
     const od_report_slicing *kernels; /* nkernels, borrowed */
+    unsigned nfootprints;
+    const od_report_footprint *footprints; /* nfootprints, borrowed */
     unsigned ndevices;
     const od_report_device *devices; /* ndevices, borrowed */
 } od_report;

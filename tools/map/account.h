@@ -6,7 +6,7 @@
 #ifndef OD_TOOLS_MAP_ACCOUNT_H
 #define OD_TOOLS_MAP_ACCOUNT_H
 
-#include "tools/report/trace_file.h"
+#include "tools/report/trace/trace_file.h"
 
 typedef enum map_came {
     MAP_FIRST,          /* moved, for the first time */

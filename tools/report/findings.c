@@ -246,6 +246,14 @@ static void look_at_idle(finder *f)
 
 /* --- the run --------------------------------------------------------------------------------- */
 
+static double waited_for_pages(const trace_file *t)
+{
+    double us = 0;
+    for (size_t i = 0; i < t->nfaults; i++)
+        us += t->faults[i].us;
+    return us;
+}
+
 static void look_at_run(finder *f)
 {
     const run_figures *r = f->figures;
@@ -268,11 +276,12 @@ static void look_at_run(finder *f)
     if (r->failed_tasks + r->failed_transfers)
         find(f, 1, "%" PRIu64 " runs of tasks and %" PRIu64 " transfers failed and were repeated", r->failed_tasks,
              r->failed_transfers);
-    if (f->trace->fault_us > worth_emitting * f->trace->end_us)
-        find(f, f->trace->fault_us / f->trace->end_us / f->trace->ndevices,
-             "kernels waited %.3f s in all for %" PRIu64
+    double fault_us = waited_for_pages(f->trace);
+    if (fault_us > worth_emitting * f->trace->end_us)
+        find(f, fault_us / f->trace->end_us / f->trace->ndevices,
+             "kernels waited %.3f s in all for %zu"
              " pages of arrays that their tasks' depend clauses do not name: name the sections that they use",
-             f->trace->fault_us * 1e-6, f->trace->faults);
+             fault_us * 1e-6, f->trace->nfaults);
     if (f->trace->cut)
         find(f, 2, "the end of the trace is missing: what follows covers the first %.3f s", f->trace->end_us * 1e-6);
 }
@@ -322,6 +331,20 @@ static void look_at_kernels(finder *f)
              t->nkernels - MOST_KERNELS);
 }
 
+static void look_at_footprints(finder *f)
+{
+    enum { MOST = 4 };
+    static const double worth = 0.02;
+    for (size_t i = 0; i < f->trace->nfootprints && i < MOST; i++) {
+        const trace_footprint *p = &f->trace->footprints[i];
+        find(f, worth,
+             p->is_all ? "kernel %s, argument %u: what it uses of the array could not be learnt, so its tasks use all "
+                         "of it: name sections in their depend clauses"
+                       : "kernel %s, argument %u: what it uses of the array is still being learnt at the end",
+             p->name, p->argument);
+    }
+}
+
 static void look(finder *f)
 {
     look_at_run(f);
@@ -331,6 +354,7 @@ static void look(finder *f)
     look_at_rest(f);
     look_at_idle(f);
     look_at_kernels(f);
+    look_at_footprints(f);
     if (!f->count)
         find(f, 0, "found nothing to improve: no device waited for more than %.0f%% of the time",
              100 * worth_emitting);

@@ -3,7 +3,7 @@
 #ifndef OD_TOOLS_REPORT_KERNELS_H
 #define OD_TOOLS_REPORT_KERNELS_H
 
-#include "tools/report/trace_file.h"
+#include "tools/report/trace/trace_file.h"
 
 typedef struct task_flow {
     double arrived_us;     /* the last of its data came by a load; negative: all were there */

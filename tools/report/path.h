@@ -3,7 +3,7 @@
 #ifndef OD_TOOLS_REPORT_PATH_H
 #define OD_TOOLS_REPORT_PATH_H
 
-#include "tools/report/trace_file.h"
+#include "tools/report/trace/trace_file.h"
 
 typedef struct run_path {
     size_t n;       /* 0: no task has a depend clause */

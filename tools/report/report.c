@@ -91,6 +91,35 @@ static void print_host(const run_figures *f)
     printf(" %6.1f\n", 100 - busy);
 }
 
+/* Of each device how much of the array it held. */
+static void print_array(const report_run *r, const run_array *a)
+{
+    char name[40];
+    const char *variable = a->variable == TRACE_NO_NAME ? NULL : r->trace.variables[a->variable];
+    if (variable)
+        snprintf(name, sizeof name, "%s", variable);
+    else
+        snprintf(name, sizeof name, "0x%" PRIxPTR, a->all.address);
+    printf("%-20s %9.1f %7" PRIu64 " %7" PRIu64 " %9.3f ", name, mb(a->all.size), a->parts, a->faults,
+           a->fault_us * 1e-6);
+    for (unsigned k = 0; k < r->trace.ndevices; k++)
+        printf(" %5.1f (%.1f)", share(a->mean[k], (double)a->all.size), share((double)a->most[k], (double)a->all.size));
+    putchar('\n');
+}
+
+static void print_arrays(const report_run *r)
+{
+    enum { MOST = 20 };
+    size_t n = r->arrays.count, shown = n < MOST ? n : MOST;
+    if (n)
+        printf("%-20s %9s %7s %7s %9s  %s\n", "array in parts", "MB", "parts", "faults", "waited s",
+               "% of it on each device: mean (most)");
+    for (size_t i = 0; i < shown; i++)
+        print_array(r, &r->arrays.at[i]);
+    if (shown < n)
+        printf("and %zu more arrays\n", n - shown);
+}
+
 static void print_run(const report_run *r)
 {
     const trace_file *t = &r->trace;
@@ -102,6 +131,7 @@ static void print_run(const report_run *r)
         print_device(t->device[k], &f->device[k], f->makespan_us);
     if (f->host_tasks)
         print_host(f);
+    print_arrays(r);
     for (size_t i = 0; i < r->findings.count; i++)
         printf("- %s\n", r->findings.text[i]);
 }
@@ -171,7 +201,8 @@ static od_status look_at(report_run *r)
     const trace_file *t = &r->trace;
     r->flow = calloc(t->ntasks + 1, sizeof *r->flow);
     r->kernels = calloc(t->nnames + 1, sizeof *r->kernels);
-    if (!r->flow || !r->kernels || run_follow(t, r->flow) || run_find_path(t, &r->path))
+    if (!r->flow || !r->kernels || run_follow(t, r->flow) || run_find_path(t, &r->path) ||
+        run_find_arrays(t, r->figures.makespan_us, &r->arrays))
         return OD_ENOMEM;
     run_sum_kernels(t, r->flow, r->kernels);
     return OD_OK;
@@ -198,6 +229,7 @@ static void free_run(report_run *r)
     free(r->flow);
     free(r->kernels);
     run_path_free(&r->path);
+    run_arrays_free(&r->arrays);
     run_findings_free(&r->findings);
     run_figures_free(&r->figures);
     trace_file_free(&r->trace);

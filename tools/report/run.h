@@ -3,6 +3,7 @@
 #ifndef OD_TOOLS_REPORT_RUN_H
 #define OD_TOOLS_REPORT_RUN_H
 
+#include "tools/report/arrays.h"
 #include "tools/report/findings.h"
 #include "tools/report/kernels.h"
 #include "tools/report/path.h"
@@ -14,6 +15,7 @@ typedef struct report_run {
     task_flow *flow;     /* by task */
     run_kernel *kernels; /* by name */
     run_path path;
+    run_arrays arrays;
 } report_run;
 
 #endif

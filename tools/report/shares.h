@@ -6,7 +6,7 @@
 #ifndef OD_TOOLS_REPORT_SHARES_H
 #define OD_TOOLS_REPORT_SHARES_H
 
-#include "tools/report/trace_file.h"
+#include "tools/report/trace/trace_file.h"
 
 /* Where several hold at once, the first one counts. */
 typedef enum run_share {

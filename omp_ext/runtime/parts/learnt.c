@@ -81,3 +81,28 @@ od_learnt_strides *od_runtime_known_strides(const void *kernel, int32_t argument
         at->strides = od_calloc(ARGUMENTS, sizeof *at->strides);
     return at && at->strides ? &at->strides[argument][number] : NULL;
 }
+
+/* What all items of the argument name. False: it has none. */
+static bool state_of(const known *at, unsigned argument, od_footprint_state *state)
+{
+    bool any = false, all = true;
+    for (unsigned i = 0; at->strides && i < ITEMS; i++) {
+        const od_learnt_strides *s = &at->strides[argument][i];
+        bool is_item = s->seen || s->failures || s->mixed || s->strides.count;
+        any |= is_item;
+        all &= !is_item || s->seen;
+    }
+    *state = at->faults[argument] >= MOST_FAULTS ? OD_FOOTPRINT_ALL
+             : all                               ? OD_FOOTPRINT_LEARNT
+                                                 : OD_FOOTPRINT_LEARNING;
+    return any || *state == OD_FOOTPRINT_ALL;
+}
+
+void od_runtime_visit_footprints(od_note_footprint *note, void *arg)
+{
+    od_footprint_state state;
+    for (unsigned i = 0; table && i < KERNELS; i++)
+        for (unsigned argument = 0; table[i].kernel && argument < ARGUMENTS; argument++)
+            if (state_of(&table[i], argument, &state))
+                note(table[i].kernel, argument, state, arg);
+}

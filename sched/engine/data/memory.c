@@ -74,6 +74,8 @@ static void free_memory(od_engine *e, od_datum *d, unsigned k)
     r->state = OD_ABSENT;
     if (d->window)
         e->config.driver_ops->discard(e->config.driver, d, k);
+    if (d->window && od_is_observed(e))
+        od_emit(e, (od_event){.kind = OD_EVENT_DROP, .ns = od_engine_now(e), .place = (int)k, .datum = d});
     od_patches_free(r->patches);
     r->patches = NULL;
     d->valid &= ~OD_BIT(k);

@@ -48,6 +48,27 @@ for variant in stencil whole; do
     esac
 done
 
+# Of an array in parts: no device held more of it than it had memory for, and something was held; what some kernels use is
+# learnt. Host devices only.
+if [ -z "${E2E_CUDA_DOUBLE-}" ]; then
+    under 0 OMPDARTS_DEVICES=3 OMPDARTS_MEM=5M OMPDARTS_TRACE="$work/array.json" "$E2E_BENCH/cholesky" --style lapack --type double 6 256
+    report "$work/array.json" || fail "report: $(cat "$work/errors")"
+    python3 - "$work/stats" "$work/report" <<'CODE' || fail "arrays in parts: $(cat "$work/report")"
+import json, re, sys
+
+stats = json.load(open(sys.argv[1], encoding="utf-8"))
+text = open(sys.argv[2], encoding="utf-8").read()
+rows = re.search(r"^array in parts .*\n(.*)$", text, re.M)[1].split()
+mb, parts, faults, held = float(rows[1]), int(rows[2]), int(rows[3]), re.findall(r"[0-9.]+", " ".join(rows[5:]))
+assert mb == 18.9 and parts > 20 and faults == stats["totals"]["faults"] > 0, rows
+for device, mean, most in zip(stats["devices"], held[::2], held[1::2], strict=True):
+    assert 0 <= float(mean) <= float(most) <= 100 * device["peak_bytes"] / (1536 * 1536 * 8) + 0.1, (rows, device)
+assert sum(map(float, held[::2])) > 10, rows
+states = {(f["name"].split("_")[1], f["argument"]): f["state"] for f in stats["footprints"]}
+assert states.keys() == {(kernel, 2) for kernel in ("potrf", "trsm", "syrk", "gemm")} and "learnt" in states.values(), states
+CODE
+fi
+
 # As text: the figures are those of the statistics.
 report "$work/eager.json" "$work/darts.json" || fail "report: $(cat "$work/errors")"
 tells "cholesky, eager \+ lru, seed 1: 120 tasks \(0 on the host\)" "cholesky, darts \+ luf, seed 1: 120 tasks" \

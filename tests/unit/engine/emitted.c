@@ -198,6 +198,9 @@ void told_event(told *t, const od_event *event, size_t task, size_t memory)
     case OD_EVENT_STALL:
         stall_event(t, event);
         break;
+    case OD_EVENT_DROP:
+        EXPECT(t, event->datum->replica[event->place].state == OD_ABSENT, "what is dropped is there");
+        break;
     case OD_EVENT_FAULT:
         stats->faults++;
         stats->fault_ns += event->ns - event->since_ns;

@@ -128,6 +128,25 @@ static void put_kernels(FILE *out, const report_run *r)
     fputs("],\n", out);
 }
 
+/* The largest ones: a page can show no more. */
+static void put_arrays(FILE *out, const report_run *r)
+{
+    enum { MOST = 1000 };
+    fputs("\"arrays\":[", out);
+    for (size_t i = 0; i < r->arrays.count && i < MOST; i++) {
+        const run_array *a = &r->arrays.at[i];
+        fprintf(out,
+                "%s{\"address\":\"0x%" PRIxPTR "\",\"size\":%" PRIu64 ",\"variable\":%d,\"parts\":%" PRIu64
+                ",\"faults\":%" PRIu64 ",\"waited\":%.1f,\"held\":[",
+                i ? "," : "", a->all.address, a->all.size, a->variable == TRACE_NO_NAME ? -1 : (int)a->variable,
+                a->parts, a->faults, a->fault_us);
+        for (unsigned k = 0; k < r->trace.ndevices; k++)
+            fprintf(out, "%s[%.0f,%" PRIu64 "]", k ? "," : "", a->mean[k], a->most[k]);
+        fputs("]}", out);
+    }
+    fputs("],\n", out);
+}
+
 static void put_head(FILE *out, const trace_file *t, size_t number, size_t n)
 {
     const char *slash = strrchr(t->path, '/');
@@ -159,6 +178,7 @@ static od_status put_run(FILE *out, const report_run *r, size_t number, size_t n
     put_strings(out, "variables", t->nvariables, variable, r);
     put_strings(out, "findings", r->findings.count, finding, r);
     put_kernels(out, r);
+    put_arrays(out, r);
     od_status status = page_put_events(out, r, most);
     put_figures(out, r);
     fputs("}", out);

@@ -83,6 +83,20 @@ function memory(run) {
   return section("Memory over time", "The dashed line is the limit.", make("div", {class: "memories"}, ...charts));
 }
 
+/* --- arrays in parts --- */
+
+function arrays(run) {
+  if (!run.arrays.length) return [];
+  const rows = run.arrays.map(a => {
+    const name = a.variable < 0 ? a.address : run.variables[a.variable];
+    return [[name, make("span", {title: a.address}, name)], [a.size, bytes(a.size)], [a.parts, grouped(a.parts)], [a.faults, grouped(a.faults)],
+      [a.waited, a.faults ? time(a.waited) : "–"], ...a.held.map(([mean, most]) => [mean, `${percent(mean, a.size)} (${percent(most, a.size)})`])];
+  });
+  return [section("Arrays in parts", "Arrays of data regions of which tasks used parts: page faults of kernels that touched more than their tasks named, " +
+    "and how much of the array each device held, on average over the run and (in brackets) at most.",
+    sortable(["array", "size", "parts", "page faults", "waited", ...run.devices.map((name, k) => `device ${k}`)], rows, 1))];
+}
+
 /* --- links, bounds --- */
 
 function bar(value, most, colour) {

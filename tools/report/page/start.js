@@ -43,7 +43,7 @@ const lines = timeline();
 
 function showRun(run, between) {
   const parts = [heat(run), order(run)];
-  const node = make("div", {class: "run"}, summary(run), ...between, criticalPath(run), kernels(run), memory(run), links(run), bounds(run),
+  const node = make("div", {class: "run"}, summary(run), ...between, criticalPath(run), kernels(run), ...arrays(run), memory(run), links(run), bounds(run),
     make("div", {class: "two"}, parts[0].node, parts[1].node));
   return {node, paint: () => parts.forEach(part => part.paint())};
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A trace (docs/trace-format.md) read back, in arrays. A file that was cut off is read up to there.
+ * A trace (docs/trace-format.md) read back, in arrays.
  */
-#ifndef OD_TOOLS_REPORT_TRACE_FILE_H
-#define OD_TOOLS_REPORT_TRACE_FILE_H
+#ifndef OD_TOOLS_REPORT_TRACE_TYPES_H
+#define OD_TOOLS_REPORT_TRACE_TYPES_H
 
 #include "sched/event.h"
 #include "util/status.h"
@@ -105,6 +105,17 @@ typedef struct trace_kernel { /* that might have run in slices */
     unsigned slices;        /* of the last one in slices */
 } trace_kernel;
 
+typedef struct trace_footprint { /* what a kernel uses around an argument's names is not known */
+    char name[128];
+    unsigned argument; /* from 1 on */
+    bool is_all;       /* it uses all of the array; else it is still being learnt */
+} trace_footprint;
+
+typedef struct trace_fault { /* of a page of it; for how long a kernel waited */
+    uint32_t datum;
+    double us;
+} trace_fault;
+
 typedef struct trace_waiting { /* tasks created and not ready */
     double at_us;
     uint64_t tasks;
@@ -149,21 +160,18 @@ typedef struct trace_file {
     trace_task *tasks;
     trace_transfer *transfers;
     trace_stall *stalls;
-    trace_choice *evictions, *decisions;
+    trace_choice *evictions, *drops, *decisions;
     trace_level *levels;
     trace_waiting *waiting;
     trace_idle *idles;
     trace_kernel *kernels;
     trace_settings settings; /* the last; tried 0: none */
-    size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndecisions, nlevels, nwaiting,
-        nidles, nkernels;
-    uint64_t faults; /* of pages, and for how long kernels waited for them in all */
-    double fault_us;
+    size_t nnames, nsources, ndata, nuses, ntasks, ntransfers, nstalls, nevictions, ndrops, ndecisions, nlevels,
+        nwaiting, nidles, nkernels;
+    trace_fault *faults;
+    trace_footprint *footprints;
+    size_t nfaults, nfootprints;
     size_t nvariables, nconstructs, nmaps, ndepends;
 } trace_file;
-
-/* On failure one line in `error`; nothing is to be freed then. */
-od_status trace_file_read(const char *path, trace_file *file, char *error, size_t size);
-void trace_file_free(trace_file *file);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The kernels that might have run in slices (OMPDARTS_SLICE), for those who tell of them. */
-#ifndef OD_OMP_EXT_SLICES_FIGURES_H
-#define OD_OMP_EXT_SLICES_FIGURES_H
+#ifndef OD_OMP_EXT_SLICING_FIGURES_H
+#define OD_OMP_EXT_SLICING_FIGURES_H
 
 #include "sched/report/report.h"
 

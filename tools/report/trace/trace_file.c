@@ -3,9 +3,10 @@
  * Reads a trace line by line: each line but the first and the last is one event. See trace_file.h.
  */
 #define _GNU_SOURCE /* getline */
-#include "tools/report/trace_file.h"
+#include "tools/report/trace/trace_file.h"
 
-#include "tools/report/recognise.h"
+#include "tools/report/trace/recognise.h"
+#include "tools/report/trace/trace_store.h"
 #include "trace/trace.h"
 
 #include <cjson/cJSON.h>
@@ -16,123 +17,13 @@
 
 enum { FIRST_DEVICE_PID = 2, MOST_DEVICES = 1024 };
 
-/* Finds what has been met before by its hash: names and data. */
-typedef struct table {
-    uint32_t *slot; /* index + 1; 0: free */
-    size_t size;    /* a power of two */
-} table;
-
 typedef struct reader {
     trace_file *file;
-    table names, data;
+    trace_store store;
     size_t line;
     bool headed; /* the first event has been seen */
     const char *wrong;
 } reader;
-
-/* --- arrays ------------------------------------------------------------------ */
-
-/* Room for element `count` of an array. NULL: out of memory. */
-static void *grow(void *array, size_t count, size_t element)
-{
-    if (count & (count - 1)) /* sizes are powers of two */
-        return array;
-    return realloc(array, (count ? 2 * count : 1) * element);
-}
-
-#define APPEND(file, array, n, value)                                                                                  \
-    ({                                                                                                                 \
-        void *more = grow((file)->array, (file)->n, sizeof *(file)->array);                                            \
-        if (more) {                                                                                                    \
-            (file)->array = more;                                                                                      \
-            (file)->array[(file)->n++] = (value);                                                                      \
-        }                                                                                                              \
-        more != NULL;                                                                                                  \
-    })
-
-/* Room for one more than `count`. */
-static bool rehash(table *t, size_t count, uint64_t (*hash)(const trace_file *file, size_t i), const trace_file *file)
-{
-    if (2 * (count + 1) < t->size)
-        return true;
-    size_t size = t->size ? 2 * t->size : 256;
-    uint32_t *slot = calloc(size, sizeof *slot);
-    if (!slot)
-        return false;
-    free(t->slot);
-    *t = (table){slot, size};
-    for (size_t i = 0; i < count; i++) {
-        size_t at = hash(file, i) & (size - 1);
-        while (slot[at])
-            at = (at + 1) & (size - 1);
-        slot[at] = (uint32_t)i + 1;
-    }
-    return true;
-}
-
-static uint64_t hash_text(const char *text)
-{
-    uint64_t h = UINT64_C(1469598103934665603);
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return h ^ h >> 29;
-}
-
-static uint64_t hash_address(uint64_t address)
-{
-    address *= UINT64_C(0x9e3779b97f4a7c15);
-    return address ^ address >> 32;
-}
-
-static uint64_t hash_name(const trace_file *file, size_t i)
-{
-    return hash_text(file->names[i]);
-}
-
-static uint64_t hash_datum(const trace_file *file, size_t i)
-{
-    return hash_address(file->data[i].address + file->data[i].size);
-}
-
-static bool find_name(reader *r, const char *name, uint32_t *found)
-{
-    trace_file *f = r->file;
-    if (!rehash(&r->names, f->nnames, hash_name, f))
-        return false;
-    size_t at = hash_text(name) & (r->names.size - 1);
-    for (; r->names.slot[at]; at = (at + 1) & (r->names.size - 1))
-        if (strcmp(f->names[r->names.slot[at] - 1], name) == 0) {
-            *found = r->names.slot[at] - 1;
-            return true;
-        }
-    char *copy = strdup(name);
-    if (!copy || !APPEND(f, names, nnames, copy))
-        return false;
-    r->names.slot[at] = (uint32_t)f->nnames;
-    *found = (uint32_t)f->nnames - 1;
-    return true;
-}
-
-static bool find_datum(reader *r, uintptr_t address, uint64_t bytes, uint32_t *found)
-{
-    trace_file *f = r->file;
-    trace_datum d = {address, bytes};
-    if (!rehash(&r->data, f->ndata, hash_datum, f))
-        return false;
-    size_t at = hash_address(address + bytes) & (r->data.size - 1);
-    for (; r->data.slot[at]; at = (at + 1) & (r->data.size - 1)) {
-        const trace_datum *known = &f->data[r->data.slot[at] - 1];
-        if (known->address == address && known->size == bytes) {
-            *found = r->data.slot[at] - 1;
-            return true;
-        }
-    }
-    if (!APPEND(f, data, ndata, d))
-        return false;
-    r->data.slot[at] = (uint32_t)f->ndata;
-    *found = (uint32_t)f->ndata - 1;
-    return true;
-}
 
 /* --- members -------------------------------------------------------------------- */
 
@@ -192,7 +83,7 @@ static int event_place(const reader *r, const cJSON *event)
 
 static bool event_datum(reader *r, const cJSON *args, uint32_t *datum)
 {
-    return find_datum(r, address_of(text(args, "datum")), count(args, "size"), datum);
+    return trace_find_datum(&r->store, address_of(text(args, "datum")), count(args, "size"), datum);
 }
 
 /* --- events ----------------------------------------------------------------------- */
@@ -228,19 +119,6 @@ static bool read_head(reader *r, const cJSON *args)
     return f->device != NULL;
 }
 
-/* There are few: those of the program's source. */
-static bool find_variable(trace_file *f, const char *name, uint32_t *found)
-{
-    *found = TRACE_NO_NAME;
-    if (!name || !*name)
-        return true;
-    for (*found = 0; *found < f->nvariables; ++*found)
-        if (strcmp(f->variables[*found], name) == 0)
-            return true;
-    char *copy = strdup(name);
-    return copy && APPEND(f, variables, nvariables, copy);
-}
-
 /* ["0x12",4096,"rw","x[:N]"], the last only where it is known. False: it is not such a thing. */
 static bool read_range(const cJSON *range, uintptr_t *address, uint64_t *size, const char **word, const char **variable)
 {
@@ -270,8 +148,8 @@ static bool read_uses(reader *r, const cJSON *args, trace_task *task)
         for (unsigned m = 0; m < sizeof modes / sizeof *modes; m++)
             if (strcmp(mode, modes[m]) == 0)
                 u.mode = (od_mode)m;
-        if (!find_datum(r, address, bytes, &u.datum) || !find_variable(r->file, variable, &u.variable) ||
-            !APPEND(r->file, uses, nuses, u))
+        if (!trace_find_datum(&r->store, address, bytes, &u.datum) ||
+            !trace_find_variable(r->file, variable, &u.variable) || !TRACE_APPEND(r->file, uses, nuses, u))
             return false;
         task->nuses++;
     }
@@ -294,7 +172,7 @@ static bool read_depends(reader *r, const cJSON *args, trace_task *task)
         for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
             if (strcmp(type, types[i]) == 0)
                 depend.type = (trace_depend_type)i;
-        if (!APPEND(r->file, depends, ndepends, depend))
+        if (!TRACE_APPEND(r->file, depends, ndepends, depend))
             return false;
         task->ndepends++;
     }
@@ -305,7 +183,7 @@ static bool read_depends(reader *r, const cJSON *args, trace_task *task)
 static bool note_source(trace_file *f, uint32_t name, const char *source)
 {
     while (f->nsources < f->nnames)
-        if (!APPEND(f, sources, nsources, NULL))
+        if (!TRACE_APPEND(f, sources, nsources, NULL))
             return false;
     if (*source && !f->sources[name])
         f->sources[name] = strdup(source);
@@ -329,8 +207,9 @@ static bool read_task(reader *r, const cJSON *event, const cJSON *args)
                        .planned_us = number(args, "planned_us", -1),
                        .buffered_us = number(args, "buffered_us", -1),
                        .committed_us = number(args, "committed_us", -1)};
-    return find_name(r, text(event, "name"), &task.name) && note_source(r->file, task.name, text(args, "source")) &&
-           read_uses(r, args, &task) && read_depends(r, args, &task) && APPEND(r->file, tasks, ntasks, task);
+    return trace_find_name(&r->store, text(event, "name"), &task.name) &&
+           note_source(r->file, task.name, text(args, "source")) && read_uses(r, args, &task) &&
+           read_depends(r, args, &task) && TRACE_APPEND(r->file, tasks, ntasks, task);
 }
 
 static bool read_construct(reader *r, const cJSON *event, const cJSON *args)
@@ -348,11 +227,12 @@ static bool read_construct(reader *r, const cJSON *event, const cJSON *args)
         if (!read_range(range, &map.address, &map.size, &type, &variable))
             continue;
         snprintf(map.type, sizeof map.type, "%s", type);
-        if (!find_variable(f, variable, &map.variable) || !APPEND(f, maps, nmaps, map))
+        if (!trace_find_variable(f, variable, &map.variable) || !TRACE_APPEND(f, maps, nmaps, map))
             return false;
         construct.nmaps++;
     }
-    return find_variable(f, text(args, "source"), &construct.source) && APPEND(f, constructs, nconstructs, construct);
+    return trace_find_variable(f, text(args, "source"), &construct.source) &&
+           TRACE_APPEND(f, constructs, nconstructs, construct);
 }
 
 static bool read_transfer(reader *r, const cJSON *event, const cJSON *args)
@@ -376,7 +256,7 @@ static bool read_transfer(reader *r, const cJSON *event, const cJSON *args)
     int n = (int)r->file->ndevices;
     if (x.from >= n || x.to >= n)
         r->wrong = "a transfer of a device that there is not";
-    return event_datum(r, args, &x.datum) && APPEND(r->file, transfers, ntransfers, x);
+    return event_datum(r, args, &x.datum) && TRACE_APPEND(r->file, transfers, ntransfers, x);
 }
 
 static bool read_stall(reader *r, const cJSON *event)
@@ -386,14 +266,13 @@ static bool read_stall(reader *r, const cJSON *event)
     for (unsigned cause = 0; cause < OD_STALL_CAUSES; cause++)
         if (strcmp(text(event, "name"), od_stall_cause_name((od_stall_cause)cause)) == 0)
             stall.cause = (od_stall_cause)cause;
-    return stall.place == TRACE_HOST || APPEND(r->file, stalls, nstalls, stall);
+    return stall.place == TRACE_HOST || TRACE_APPEND(r->file, stalls, nstalls, stall);
 }
 
-static bool read_fault(reader *r, const cJSON *event)
+static bool read_fault(reader *r, const cJSON *event, const cJSON *args)
 {
-    r->file->faults++;
-    r->file->fault_us += number(event, "dur", 0);
-    return true;
+    trace_fault fault = {.us = number(event, "dur", 0)};
+    return event_datum(r, args, &fault.datum) && TRACE_APPEND(r->file, faults, nfaults, fault);
 }
 
 static bool read_settings(reader *r, const cJSON *args)
@@ -426,11 +305,13 @@ static bool read_choice(reader *r, const cJSON *event, const cJSON *args)
     if (strcmp(text(event, "name"), "idle") == 0) {
         trace_idle idle = {choice.at_us, number(args, "finish_s", 0), count(args, "devices"),
                            (unsigned)integer(args, "active_devices")};
-        return APPEND(r->file, idles, nidles, idle);
+        return TRACE_APPEND(r->file, idles, nidles, idle);
     }
     if (evicts)
-        return APPEND(r->file, evictions, nevictions, choice);
-    return APPEND(r->file, decisions, ndecisions, choice);
+        return TRACE_APPEND(r->file, evictions, nevictions, choice);
+    if (strcmp(text(event, "cat"), "drop") == 0)
+        return choice.datum == TRACE_NO_DATUM || TRACE_APPEND(r->file, drops, ndrops, choice);
+    return TRACE_APPEND(r->file, decisions, ndecisions, choice);
 }
 
 static bool read_counter(reader *r, const cJSON *event, const cJSON *args)
@@ -439,9 +320,9 @@ static bool read_counter(reader *r, const cJSON *event, const cJSON *args)
     trace_level level = {.place = event_place(r, event), .at_us = at_us, .bytes = count(args, "bytes")};
     trace_waiting waiting = {.at_us = at_us, .tasks = count(args, "waiting")};
     if (strcmp(text(event, "name"), "waiting tasks") == 0)
-        return APPEND(r->file, waiting, nwaiting, waiting);
+        return TRACE_APPEND(r->file, waiting, nwaiting, waiting);
     return level.place == TRACE_HOST || strcmp(text(event, "name"), "memory") != 0 ||
-           APPEND(r->file, levels, nlevels, level);
+           TRACE_APPEND(r->file, levels, nlevels, level);
 }
 
 static bool read_kernel(reader *r, const cJSON *args)
@@ -449,7 +330,17 @@ static bool read_kernel(reader *r, const cJSON *args)
     trace_kernel kernel = {"", "", count(args, "sliced"), count(args, "whole"), (unsigned)integer(args, "slices")};
     snprintf(kernel.name, sizeof kernel.name, "%s", text(args, "kernel"));
     snprintf(kernel.reason, sizeof kernel.reason, "%s", text(args, "reason"));
-    return APPEND(r->file, kernels, nkernels, kernel);
+    return TRACE_APPEND(r->file, kernels, nkernels, kernel);
+}
+
+static bool read_footprint(reader *r, const cJSON *args)
+{
+    const char *state = text(args, "state");
+    trace_footprint footprint = {.argument = (unsigned)integer(args, "argument"),
+                                 .is_all = strcmp(state, od_footprint_state_name(OD_FOOTPRINT_ALL)) == 0};
+    snprintf(footprint.name, sizeof footprint.name, "%s", text(args, "kernel"));
+    return strcmp(state, od_footprint_state_name(OD_FOOTPRINT_LEARNT)) == 0 ||
+           TRACE_APPEND(r->file, footprints, nfootprints, footprint);
 }
 
 static bool read_name(reader *r, const cJSON *event, const cJSON *args)
@@ -474,6 +365,8 @@ static bool read_event(reader *r, const cJSON *event)
     case 'M':
         if (strcmp(text(event, "name"), "kernel") == 0)
             return read_kernel(r, args);
+        if (strcmp(text(event, "name"), "footprint") == 0)
+            return read_footprint(r, args);
         return read_name(r, event, args);
     case 'C':
         return read_counter(r, event, args);
@@ -485,7 +378,7 @@ static bool read_event(reader *r, const cJSON *event)
         if (strcmp(cat, "construct") == 0)
             return read_construct(r, event, args);
         if (strcmp(cat, "fault") == 0)
-            return read_fault(r, event);
+            return read_fault(r, event, args);
         return strcmp(cat, "transfer") == 0 ? read_transfer(r, event, args) : read_stall(r, event);
     default:
         return true;
@@ -552,7 +445,7 @@ static void compose(const reader *r, od_status status, const char *path, FILE *i
 
 od_status trace_file_read(const char *path, trace_file *file, char *error, size_t size)
 {
-    reader r = {.file = file};
+    reader r = {.file = file, .store = {.file = file}};
     *file = (trace_file){.cut = true};
     snprintf(file->path, sizeof file->path, "%s", path);
     FILE *input = fopen(path, "re");
@@ -565,8 +458,7 @@ od_status trace_file_read(const char *path, trace_file *file, char *error, size_
     }
     if (input)
         fclose(input);
-    free(r.names.slot);
-    free(r.data.slot);
+    trace_store_free(&r.store);
     return status;
 }
 
@@ -591,10 +483,13 @@ void trace_file_free(trace_file *file)
     free(file->transfers);
     free(file->stalls);
     free(file->evictions);
+    free(file->drops);
     free(file->decisions);
     free(file->levels);
     free(file->waiting);
     free(file->idles);
     free(file->kernels);
+    free(file->faults);
+    free(file->footprints);
     *file = (trace_file){0};
 }

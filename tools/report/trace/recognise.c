@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* See recognise.h. */
-#include "tools/report/recognise.h"
+#include "tools/report/trace/recognise.h"
 
 #include <string.h>
 

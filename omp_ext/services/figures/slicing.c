@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* See figures.h. */
-#include "omp_ext/slices/figures.h"
+/* See slicing.h. */
+#include "omp_ext/services/figures/slicing.h"
 
 #include "omp_ext/services/source.h"
 #include "omp_ext/slices/kernels.h"

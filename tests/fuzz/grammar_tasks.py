@@ -44,10 +44,10 @@ class TaskStatements:
         return task
 
     def spell_without_objects(self, body):
-        """Where a construct in an untied task names such objects, clang 19 saves the stack pointer in one part of the task
-        and restores it in the next, which runs on another stack."""
+        """Where a construct in an untied task names such objects, or iterators, clang 19 saves the stack pointer in one part
+        of the task and restores it in the next, which runs on another stack."""
         for statement in self.out.walk(body):
-            if getattr(statement, "spelling", "") == "depobj":
+            if hasattr(statement, "spelling"):
                 statement.spelling = "plain"
 
     def touched(self, body):

@@ -289,8 +289,8 @@ static bool is_for_requests_alone(const od_datum *d)
 od_status od_engine_datum(od_engine *e, uintptr_t base, size_t size, od_datum **datum)
 {
     *datum = od_directory_find(e->directory, base, size);
-    if (*datum && (*datum)->region && (*datum)->window != (*datum)->region->window)
-        *datum = NULL; /* it was made before the region was in parts, or while it was */
+    if (*datum && (*datum)->window != ((*datum)->region ? (*datum)->region->window : NULL))
+        *datum = NULL; /* it was made before the region was in parts, or while it was, or of one that is closed */
     if (*datum && (*datum)->size != size && (*datum)->nreplicas == 0 && od_datum_can_be_forgotten(*datum))
         *datum = NULL; /* a larger one that is on no device makes place, */
     if (*datum && (*datum)->size != size && is_for_requests_alone(*datum))

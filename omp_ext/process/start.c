@@ -348,8 +348,7 @@ static bool go_without_devices(void)
 
 static void warn_of_oversize(void)
 {
-    const od_options *o = &od_runtime.options;
-    if (o->oversize != OD_OVERSIZE_PAGE || (od_runtime.backend.windows && o->coherence != OD_COHERENCE_DEPEND))
+    if (od_runtime.options.oversize != OD_OVERSIZE_PAGE || (od_runtime.backend.windows && od_runtime_guards_parts()))
         return;
     od_log(OD_LOG_WARNING, "runtime", "%sOVERSIZE=page needs %s: without, it is as host", OD_OPTION_PREFIX,
            od_runtime.backend.windows ? "page faults, which " OD_OPTION_PREFIX "COHERENCE=depend does without"

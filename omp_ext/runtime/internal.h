@@ -211,8 +211,9 @@ typedef struct od_page_given { /* to a kernel */
     uintptr_t begin;
     size_t size; /* of what lies in the array */
 } od_page_given;
-/* A kernel on device k has a fault in the page of host addresses, and gets it. OD_EBUSY: not now. */
 struct od_fault;
+/* A kernel on device k, or outside, has a fault in the page that begins at this host address, and gets it. OD_EBUSY:
+ * not now; OD_ENOMEM. */
 od_status od_runtime_give_page(od_window *window, uintptr_t page, unsigned k, const struct od_fault *fault,
                                od_page_given *given);
 

@@ -156,11 +156,26 @@ static void happen(holding *h, const change *c)
     }
 }
 
-static void end(holding *h, double end_us)
+/* Until now they were sums over time. */
+static void end(holding *h, double makespan_us)
 {
     for (uint32_t a = 0; a < h->arrays->count; a++)
-        for (unsigned k = 0; k < h->trace->ndevices; k++)
-            account(h, a, k, end_us);
+        for (unsigned k = 0; k < h->trace->ndevices; k++) {
+            account(h, a, k, h->trace->end_us);
+            h->arrays->at[a].mean[k] /= makespan_us > 0 ? makespan_us : 1;
+        }
+}
+
+static void count_faults(holding *h)
+{
+    for (size_t i = 0; i < h->trace->nfaults; i++) {
+        const trace_fault *fault = &h->trace->faults[i];
+        uint32_t array = h->array_of[fault->datum];
+        if (array == NO_ARRAY)
+            continue;
+        h->arrays->at[array].faults++;
+        h->arrays->at[array].fault_us += fault->us;
+    }
 }
 
 static od_status follow(holding *h, const changes *all, double makespan_us)
@@ -178,18 +193,8 @@ static od_status follow(holding *h, const changes *all, double makespan_us)
         h->array_of[d] = array_of(h->arrays, &t->data[d]);
     for (size_t i = 0; i < all->count; i++)
         happen(h, &all->at[i]);
-    end(h, t->end_us);
-    for (size_t i = 0; i < t->nfaults; i++) {
-        uint32_t array = h->array_of[t->faults[i].datum];
-        run_array *a = array == NO_ARRAY ? NULL : &h->arrays->at[array];
-        if (a) {
-            a->faults++;
-            a->fault_us += t->faults[i].us;
-        }
-    }
-    for (size_t a = 0; a < h->arrays->count; a++)
-        for (unsigned k = 0; k < n; k++)
-            h->arrays->at[a].mean[k] /= makespan_us > 0 ? makespan_us : 1;
+    end(h, makespan_us);
+    count_faults(h);
     return OD_OK;
 }
 

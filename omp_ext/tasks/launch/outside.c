@@ -6,6 +6,7 @@
 #include "omp_ext/libomp/call.h"
 #include "omp_ext/libomp/images.h"
 #include "omp_ext/libomp/real.h"
+#include "omp_ext/maps/parts/parts.h"
 #include "omp_ext/process/fatal.h"
 #include "omp_ext/process/signals/faults.h"
 #include "omp_ext/process/memory.h"
@@ -218,8 +219,7 @@ static bool run_on(const od_job *job, int device, unsigned view)
 /* Of its parts page faults bring what it touches, to device k or beside all limits. */
 static bool run_by_pages(od_job *job, unsigned k)
 {
-    bool on_device = od_runtime_options()->oversize == OD_OVERSIZE_PAGE;
-    unsigned view = on_device ? k : od_runtime_outside();
+    unsigned view = od_parts_go_by_pages() ? k : od_runtime_outside();
     sigset_t mask;
     if (od_runtime_open_pages(&job->task, view))
         return false;
@@ -273,7 +273,7 @@ bool od_launch_outside(od_job *job)
                job->launch.call.kernel);
     if (!od_runtime_options()->cpu.workers) /* else it may have been given to one of these */
         od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
-               done ? by_pages && od_runtime_options()->oversize == OD_OVERSIZE_PAGE
+               done ? by_pages && od_parts_go_by_pages()
                           ? "page faults brought what it touched"
                           : "libomptarget ran it in memory beyond the limit"
                     : "its host version runs on the program's memory");

@@ -101,12 +101,15 @@ size_t od_pool_rounded(const od_pool *pool, size_t size)
     return (size + pool->alignment - 1) & ~(pool->alignment - 1);
 }
 
-od_status od_pool_alloc(od_pool *pool, size_t size, size_t *offset)
+/* The smallest free block that is larger than this one in the order of (size, offset), or as large. */
+static block *at_least(const od_pool *pool, size_t size, size_t offset)
 {
-    size = od_pool_rounded(pool, size);
-    block *b = block_of_node(od_tree_ceiling(&pool->free, (od_tree_key){size, 0}));
-    if (!b)
-        return OD_EFULL;
+    return block_of_node(od_tree_ceiling(&pool->free, (od_tree_key){size, offset}));
+}
+
+/* The first bytes of a free block are taken; the rest stays free. */
+static od_status take(od_pool *pool, block *b, size_t size, size_t *offset)
+{
     if (b->size > size && !add_free_block(pool, b->order.next, b->offset + size, b->size - size))
         return OD_ENOMEM;
 
@@ -122,12 +125,53 @@ od_status od_pool_alloc(od_pool *pool, size_t size, size_t *offset)
     return OD_OK;
 }
 
+od_status od_pool_alloc(od_pool *pool, size_t size, size_t *offset)
+{
+    size = od_pool_rounded(pool, size);
+    block *b = at_least(pool, size, 0);
+    return b ? take(pool, b, size, offset) : OD_EFULL;
+}
+
 /* Adds a free block's bytes to its left neighbour, and forgets it. Both are in no tree. */
 static void absorb(od_pool *pool, block *left, block *right)
 {
     left->size += right->size;
     od_list_remove(&pool->blocks, &right->order);
     free(right);
+}
+
+/* Where the last block of the size begins in a free one; SIZE_MAX: it has no room for one. */
+static size_t last_aligned(const block *b, size_t size, size_t alignment)
+{
+    size_t end = (b->offset + b->size) & ~(alignment - 1);
+    return end >= size && end - size >= b->offset ? end - size : SIZE_MAX;
+}
+
+od_status od_pool_alloc_aligned(od_pool *pool, size_t size, size_t alignment, size_t *offset)
+{
+    assert(size && size % alignment == 0 && alignment % pool->alignment == 0);
+    block *b = at_least(pool, size, 0);
+    while (b && last_aligned(b, size, alignment) == SIZE_MAX)
+        b = at_least(pool, b->size, b->offset + 1);
+    if (!b)
+        return OD_EFULL;
+    size_t begin = last_aligned(b, size, alignment), before = begin - b->offset;
+    if (!before)
+        return take(pool, b, size, offset);
+    block *rest = add_free_block(pool, b->order.next, begin, b->size - before);
+    if (!rest)
+        return OD_ENOMEM;
+    od_tree_remove(&pool->free, &b->node);
+    b->size = before;
+    od_tree_insert(&pool->free, &b->node, size_key(b));
+    od_status status = take(pool, rest, size, offset);
+    if (!status)
+        return OD_OK;
+    od_tree_remove(&pool->free, &b->node);
+    od_tree_remove(&pool->free, &rest->node);
+    absorb(pool, b, rest);
+    od_tree_insert(&pool->free, &b->node, size_key(b));
+    return status;
 }
 
 /* What of the block, which is in no tree, lies behind the capacity is not the pool's any more. False: that is all of

@@ -27,6 +27,11 @@ void od_pool_destroy(od_pool *pool);
  * of that size is free now; OD_ENOMEM: host memory for the bookkeeping. */
 od_status od_pool_alloc(od_pool *pool, size_t size, size_t *offset);
 
+/* Likewise, at a multiple of `alignment`, a power of two of which `size` is a multiple, too: at the end of the smallest
+ * free block that has room there, so that an empty pool whose capacity is a multiple satisfies any sequence of both
+ * kinds of allocations. */
+od_status od_pool_alloc_aligned(od_pool *pool, size_t size, size_t alignment, size_t *offset);
+
 /* Gives back the block at `offset`, which od_pool_alloc() returned. */
 void od_pool_free(od_pool *pool, size_t offset);
 

@@ -112,6 +112,41 @@ static bool alloc_one(od_pool *pool, model *m, uint64_t *random, taken_block *b)
     return true;
 }
 
+enum { ALIGNED = 4 }; /* units */
+
+/* Length of the shortest maximal free run that holds so many units at a multiple of ALIGNED, or UNITS + 1. */
+static size_t model_best_aligned_fit(const model *m, size_t units)
+{
+    size_t best = UNITS + 1;
+    for (size_t i = 0; i < UNITS; i++) {
+        size_t run = model_run(m, i), end = (i + run) / ALIGNED * ALIGNED;
+        if (end >= i + units && run < best)
+            best = run;
+        i += run;
+    }
+    return best;
+}
+
+static bool alloc_aligned(od_pool *pool, model *m, uint64_t *random, taken_block *b)
+{
+    b->units = ALIGNED * (1 + (size_t)random_below(random, 6));
+    size_t best = model_best_aligned_fit(m, b->units);
+
+    od_status status = od_pool_alloc_aligned(pool, b->units * UNIT, ALIGNED * UNIT, &b->offset);
+    assert_int_equal(status, best <= UNITS ? OD_OK : OD_EFULL);
+    if (status)
+        return false;
+    assert_int_equal(b->offset % (ALIGNED * UNIT), 0);
+    size_t first = b->offset / UNIT, begin = first;
+    while (begin && !m->owner[begin - 1])
+        begin--;
+    size_t run = model_run(m, begin);
+    assert_int_equal(run, best);
+    assert_int_equal(first + b->units, (begin + run) / ALIGNED * ALIGNED); /* as far behind as possible */
+    model_take(m, b);
+    return true;
+}
+
 static void fuzz(uint64_t seed)
 {
     uint64_t random = seed;
@@ -125,7 +160,9 @@ static void fuzz(uint64_t seed)
         bool grow = random_below(&random, 100) < (step / 500 % 2 ? 40u : 65u);
         if (grow || ntaken == 0) {
             taken[ntaken].serial = step;
-            ntaken += alloc_one(pool, &m, &random, &taken[ntaken]);
+            bool aligned = seed % 2 && random_below(&random, 3) == 0;
+            ntaken += aligned ? alloc_aligned(pool, &m, &random, &taken[ntaken])
+                              : alloc_one(pool, &m, &random, &taken[ntaken]);
         } else {
             size_t i = (size_t)random_below(&random, ntaken);
             od_pool_free(pool, taken[i].offset);
@@ -146,7 +183,7 @@ static void fuzz(uint64_t seed)
 static void test_random_sequences(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 5; seed++)
+    for (uint64_t seed = 1; seed <= 8; seed++)
         fuzz(seed);
 }
 
@@ -179,6 +216,33 @@ static void test_empty_pool_packs(void **state)
         assert_true(od_pool_is_valid(pool));
     }
     od_pool_destroy(pool);
+}
+
+/* Aligned blocks and others fill an empty pool in whatever order they come. */
+static void test_empty_pool_packs_both_kinds(void **state)
+{
+    enum { CAPACITY = 64 * ALIGNED * UNIT };
+    (void)state;
+    uint64_t random = 11;
+    for (int round = 0; round < 200; round++) {
+        od_pool *pool = od_pool_create(CAPACITY, UNIT);
+        size_t left = CAPACITY, offset;
+        while (left) {
+            size_t size = UNIT * (1 + (size_t)random_below(&random, 3 * ALIGNED));
+            bool aligned = random_below(&random, 2) && left >= ALIGNED * UNIT;
+            if (aligned)
+                size = (size + ALIGNED * UNIT - 1) / (ALIGNED * UNIT) * (ALIGNED * UNIT);
+            if (size > left)
+                size = aligned ? ALIGNED * UNIT : left;
+            assert_int_equal(aligned ? od_pool_alloc_aligned(pool, size, ALIGNED * UNIT, &offset)
+                                     : od_pool_alloc(pool, size, &offset),
+                             OD_OK);
+            left -= size;
+        }
+        assert_true(od_pool_is_valid(pool));
+        assert_int_equal(od_pool_available(pool), 0);
+        od_pool_destroy(pool);
+    }
 }
 
 static void test_whole_capacity(void **state)
@@ -307,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_sequences), cmocka_unit_test(test_empty_pool_packs),
+        cmocka_unit_test(test_empty_pool_packs_both_kinds),
         cmocka_unit_test(test_whole_capacity),   cmocka_unit_test(test_sizes_at_the_edges),
         cmocka_unit_test(test_smallest_pools),   cmocka_unit_test(test_coalescing),
         cmocka_unit_test(test_shrinking),

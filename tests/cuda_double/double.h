@@ -120,7 +120,7 @@ typedef struct cd_allocation {
     void *mapping; /* NULL: the memory is a variable of a module's */
     size_t mapped;
     bool of_module;
-    bool reserved;    /* addresses alone, with memory behind the first `bytes` of them (virtual.c) */
+    bool reserved;    /* `mapped` addresses alone, with memory behind some of them (virtual.c) */
     unsigned pending; /* operations that read or write it */
     struct cd_allocation *next;
 } cd_allocation;
@@ -344,6 +344,9 @@ void cd_sleep_until(uint64_t end_ns);
 cd_allocation *cd_allocation_find(uintptr_t address);
 od_cu_result cd_allocation_check(const char *what, uintptr_t address, size_t bytes, const cd_device *device,
                                  cd_allocation **allocation);
+
+/* Bytes of memory, up to about so many, behind the addresses of a reservation from this one on. */
+size_t cd_reserved_run(cd_allocation *allocation, uintptr_t address, size_t most);
 
 /* Memory of a module's: new, or that of a variable which is there already. NULL: there is none. */
 cd_allocation *cd_allocation_create(cd_context *context, size_t bytes, void *variable);

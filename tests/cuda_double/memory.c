@@ -15,10 +15,16 @@ static size_t round_up(size_t bytes, size_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
+static bool contains(cd_allocation *a, uintptr_t address)
+{
+    return a->reserved ? address - a->address < a->mapped && cd_reserved_run(a, address, 1)
+                       : address >= a->address && address - a->address < a->bytes;
+}
+
 cd_allocation *cd_allocation_find(uintptr_t address)
 {
     for (cd_allocation *a = cd.allocations; a; a = a->next)
-        if (address >= a->address && address - a->address < a->bytes)
+        if (contains(a, address))
             return a;
     return NULL;
 }
@@ -29,9 +35,10 @@ od_cu_result cd_allocation_check(const char *what, uintptr_t address, size_t byt
     cd_allocation *a = cd_allocation_find(address);
     if (!a)
         return cd_misuse(OD_CU_INVALID_VALUE, "%s: %#zx is not device memory, or was freed", what, (size_t)address);
-    if (bytes > a->bytes - (address - a->address))
-        return cd_misuse(OD_CU_INVALID_VALUE, "%s: %zu bytes from %#zx end beyond the allocation of %zu at %#zx", what,
-                         bytes, (size_t)address, a->bytes, (size_t)a->address);
+    size_t most = a->reserved ? cd_reserved_run(a, address, bytes) : a->bytes - (address - a->address);
+    if (bytes > most)
+        return cd_misuse(OD_CU_INVALID_VALUE, "%s: %zu bytes from %#zx end %zu beyond the memory that begins at %#zx",
+                         what, bytes, (size_t)address, bytes - most, (size_t)a->address);
     if (a->context->device != device)
         return cd_misuse(OD_CU_INVALID_VALUE, "%s: %#zx is memory of device %u, not of device %u", what,
                          (size_t)address, a->context->device->ordinal, device->ordinal);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Virtual memory management: addresses that are reserved, memory that is created, and which memory is behind which
- * addresses. What is not mapped, or nobody may access, stops whoever touches it. As far as all is mapped from the first
- * address on, it is one allocation to everybody else.
+ * addresses, perhaps behind several. What is not mapped, or nobody may access, stops whoever touches it. All memory is
+ * in one file without a name, so that each address of it shows the same contents.
  */
 #include "double.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 typedef struct cd_memory {
     cd_device *device;
+    off_t offset; /* in the file */
     size_t bytes;
     unsigned maps;
     bool released;
@@ -55,15 +58,35 @@ static cd_mapping *mapping_at(uintptr_t address)
     return m;
 }
 
-/* Its allocation ends where the first address is that cannot be touched. */
-static void update(cd_allocation *a)
+size_t cd_reserved_run(cd_allocation *a, uintptr_t address, size_t most)
 {
     const cd_mapping *m;
-    a->bytes = 0;
-    while (a->bytes < a->mapped && (m = mapping_at(a->address + a->bytes)) && m->accessible) {
+    size_t bytes = 0;
+    while (bytes < most && (m = mapping_at(address + bytes)) && m->accessible) {
         a->context = m->memory->device->context;
-        a->bytes += m->bytes;
+        bytes += m->bytes - (address + bytes - m->address);
     }
+    return bytes;
+}
+
+/* The file; -1: there is none. */
+static int file(void)
+{
+    static int file = -1;
+    if (file < 0)
+        file = memfd_create("cuda_double", MFD_CLOEXEC);
+    return file;
+}
+
+/* Where the next memory is in it. */
+static off_t end;
+
+static bool extend(size_t bytes)
+{
+    if (ftruncate(file(), end + (off_t)bytes))
+        return false;
+    end += (off_t)bytes;
+    return true;
 }
 
 static bool is_for_device(const od_cu_memory_properties *p)
@@ -137,9 +160,11 @@ od_cu_result cuMemCreate(od_cu_memory *memory, size_t bytes, const od_cu_memory_
         return cd_leave(OD_CU_INVALID_VALUE);
     cd_device *device = &cd.devices[properties->location.id];
     cd_memory *m = bytes <= cd.settings.memory - cd.settings.others - device->used ? calloc(1, sizeof *m) : NULL;
-    if (!m)
+    if (!m || !extend(bytes)) {
+        free(m);
         return cd_leave(OD_CU_OUT_OF_MEMORY);
-    *m = (cd_memory){.device = device, .bytes = bytes, .next = cd.memories};
+    }
+    *m = (cd_memory){.device = device, .offset = end - (off_t)bytes, .bytes = bytes, .next = cd.memories};
     cd.memories = m;
     device->used += bytes;
     *memory = (uintptr_t)m;
@@ -160,6 +185,7 @@ static void drop_unused(cd_memory *memory)
     if (!memory->released || memory->maps)
         return;
     memory->device->used -= memory->bytes;
+    fallocate(file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory->offset, (off_t)memory->bytes);
     *find_memory((uintptr_t)memory) = memory->next;
     free(memory);
 }
@@ -191,8 +217,11 @@ od_cu_result cuMemMap(od_cu_address address, size_t bytes, size_t offset, od_cu_
         if (mapping_at((uintptr_t)address + at))
             return cd_leave(cd_misuse(OD_CU_INVALID_VALUE, "there is memory at %#llx already", address + at));
     cd_mapping *mapping = calloc(1, sizeof *mapping);
-    if (!mapping)
+    if (!mapping || mmap((void *)(uintptr_t)address, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file(), m->offset) ==
+                        MAP_FAILED) {
+        free(mapping);
         return cd_leave(OD_CU_OUT_OF_MEMORY);
+    }
     *mapping = (cd_mapping){.address = (uintptr_t)address, .bytes = bytes, .memory = m, .next = cd.mappings};
     cd.mappings = mapping;
     m->maps++;
@@ -235,7 +264,6 @@ od_cu_result cuMemSetAccess(od_cu_address address, size_t bytes, const od_cu_acc
         mprotect((void *)m->address, m->bytes, m->accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
         at += m->bytes;
     }
-    update(a);
     return cd_leave(OD_CU_SUCCESS);
 }
 
@@ -245,8 +273,7 @@ static void unmap(cd_mapping *m)
     while (*link != m)
         link = &(*link)->next;
     *link = m->next;
-    mprotect((void *)m->address, m->bytes, PROT_NONE);
-    madvise((void *)m->address, m->bytes, MADV_DONTNEED);
+    mmap((void *)m->address, m->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     m->memory->maps--;
     drop_unused(m->memory);
     free(m);
@@ -265,6 +292,5 @@ od_cu_result cuMemUnmap(od_cu_address address, size_t bytes)
         at += m->bytes;
         unmap(m);
     }
-    update(a);
     return cd_leave(OD_CU_SUCCESS);
 }

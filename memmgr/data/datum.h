@@ -222,7 +222,8 @@ static inline size_t od_datum_occupies(const od_datum *datum)
 {
     if (datum->pieces)
         return od_datum_phase(datum) + datum->pieces->span;
-    return datum->window ? od_window_span(datum->base, datum->size) : od_datum_phase(datum) + datum->size;
+    return datum->window ? od_window_occupies(datum->window, datum->base, datum->size)
+                         : od_datum_phase(datum) + datum->size;
 }
 
 static inline od_shape od_datum_shape(const od_datum *datum)

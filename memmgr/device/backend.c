@@ -14,6 +14,23 @@
 
 enum { PROBE_BYTES = 64 }; /* behind each pool, used by nobody else */
 
+enum { FEWEST_PAGES = 4 }; /* of windows, in a pool */
+
+size_t od_backend_granule(const od_backend *backend)
+{
+    return backend->windows && backend->windows->page ? backend->windows->page(backend->state) : 1;
+}
+
+/* So that data in windows and others fill it whatever their order (od_pool_alloc_aligned). */
+static size_t whole_pages(od_backend *backend, size_t bytes)
+{
+    size_t page = od_backend_granule(backend);
+    if (bytes / page >= FEWEST_PAGES)
+        return bytes - bytes % page;
+    backend->windows = page > 1 ? NULL : backend->windows;
+    return bytes;
+}
+
 static void give_pools_back(od_backend *backend)
 {
     for (unsigned k = 0; k < backend->ndevices; k++) {
@@ -36,6 +53,7 @@ od_status od_backend_take_pools(od_backend *backend, unsigned ndevices, size_t b
         od_log(OD_LOG_ERROR, "backend", "%u devices, at most %u are supported", ndevices, (unsigned)OD_MAX_DEVICES);
         return OD_EINVAL;
     }
+    bytes = whole_pages(backend, bytes);
     for (unsigned k = 0; k < ndevices; k++) {
         od_status status = OD_ENOMEM;
         if (bytes <= PTRDIFF_MAX - PROBE_BYTES)

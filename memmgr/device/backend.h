@@ -18,7 +18,7 @@
 #include "memmgr/window/window.h"
 #include "util/status.h"
 
-enum { OD_BACKEND_INTERFACE = 7 };
+enum { OD_BACKEND_INTERFACE = 8 };
 
 /* One copy. `from` or `to` may be OD_HOST, not both. */
 typedef struct od_copy {
@@ -118,16 +118,21 @@ typedef struct od_backend {
     void *state;
     unsigned ndevices;
     const od_window_ops *windows;       /* with the back-end's state; NULL: there are none */
+    bool in_process;                    /* the devices' memory is the process's own */
     double shared_link;                 /* bytes/s that all copies share; 0: not known, or not shared */
     uint32_t kernels_slower;            /* times that kernels are to take on purpose; 0 and 1: as long as they do */
     void *pool_address[OD_MAX_DEVICES]; /* device address of offset 0 of each pool */
     size_t pool_bytes[OD_MAX_DEVICES];  /* od_backend_pool_bytes(): trimming makes it less at any moment */
 } od_backend;
 
-/* Takes each device's pool memory, `bytes` each, and a few bytes more behind it for od_backend_answers(). On failure
- * all is given back. */
+/* Takes each device's pool memory, `bytes` each, and a few bytes more behind it for od_backend_answers(). Where windows
+ * have pages of their own it is whole ones, and with too few of these there are no windows. On failure all is given
+ * back. */
 od_status od_backend_take_pools(od_backend *backend, unsigned ndevices, size_t bytes);
 void od_backend_release(od_backend *backend);
+
+/* Bytes of which pools should be multiples; 1: it does not matter. */
+size_t od_backend_granule(const od_backend *backend);
 
 size_t od_backend_pool_bytes(const od_backend *backend, unsigned k);
 /* Device k's pool is only so large from now on: the rest goes back, as far as the back-end can. */

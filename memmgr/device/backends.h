@@ -21,6 +21,7 @@ typedef struct od_backend_request {
     const od_omptarget_api *api; /* copied where it is needed later */
     const void *settings;        /* what type->words have set */
     bool is_automatic;           /* nobody has named it: it refuses devices that are not its own kind */
+    bool trusted;                /* kernels use nothing of arrays but what their tasks name */
     od_log_level log;
 } od_backend_request;
 

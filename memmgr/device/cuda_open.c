@@ -215,6 +215,7 @@ static od_status open_cuda(od_backend *backend, const od_backend_request *reques
                              .pin_first = settings->loads,
                              .pin_wanted = settings->pin > 0,
                              .pin_keep = settings->keep,
+                             .windows = request->trusted,
                              .log = request->log};
     config.places = od_thread_places(&config.places_bytes);
     od_status status = m.backend(backend, &config);

@@ -138,7 +138,8 @@ od_status od_backend_omptarget(od_backend *backend, const od_omptarget_api *api,
     *backend = (od_backend){.ops = &omptarget_ops,
                             .state = state,
                             .shared_link = link_bandwidth,
-                            .windows = api->in_process ? &od_host_windows : NULL};
+                            .windows = api->in_process ? &od_host_windows : NULL,
+                            .in_process = api->in_process};
     return OD_OK;
 }
 

@@ -14,9 +14,30 @@ static size_t phase(const od_window *window)
     return window->base - od_window_page_begin(window->base);
 }
 
+typedef struct page_range {
+    size_t first, end;
+} page_range;
+
+static page_range pages_of(const od_window *window, uintptr_t base, size_t size)
+{
+    size_t begin = base - window->base + phase(window), end = begin + size;
+    return (page_range){begin / window->page, (end + window->page - 1) / window->page};
+}
+
+size_t od_window_occupies(const od_window *window, uintptr_t base, size_t size)
+{
+    page_range pages = pages_of(window, base, size);
+    return (pages.end - pages.first) * window->page;
+}
+
+size_t od_window_alignment(const od_window *window)
+{
+    return window->ops->page ? window->page : 0;
+}
+
 static void give_back(const od_window *window, unsigned nviews)
 {
-    size_t bytes = od_window_span(window->base, window->size);
+    size_t bytes = od_window_occupies(window, window->base, window->size);
     for (unsigned k = 0; k < nviews; k++) {
         od_window_view view = window->view[k];
         if (!view.kernel)
@@ -29,11 +50,11 @@ static void give_back(const od_window *window, unsigned nviews)
 
 static od_status reserve(od_window *w, unsigned k)
 {
-    od_window_view view;
-    od_status status = w->ops->reserve(w->state, k, od_window_span(w->base, w->size), &view);
+    od_window_view view = {0};
+    od_status status = w->ops->reserve(w->state, k, od_window_occupies(w, w->base, w->size), &view);
     if (status)
         return status;
-    w->view[k] = (od_window_view){view.kernel + phase(w), view.copies + phase(w)};
+    w->view[k] = (od_window_view){view.kernel + phase(w), view.copies + phase(w), view.own};
     return OD_OK;
 }
 
@@ -46,6 +67,7 @@ od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevi
     if (!w)
         return OD_ENOMEM;
     *w = (od_window){.base = base, .size = size, .users = 1, .ndevices = ndevices, .ops = ops, .state = state};
+    w->page = ops->page ? ops->page(state) : od_window_page();
     for (unsigned k = 0; k < ndevices; k++) {
         od_status status = reserve(w, k);
         if (status) {
@@ -107,4 +129,18 @@ od_status od_window_discard(const od_window *window, unsigned k, uintptr_t base,
 {
     char *pages = window->view[k].copies + (od_window_page_begin(base) - window->base);
     return window->ops->discard(window->state, k, pages, od_window_span(base, size));
+}
+
+od_status od_window_back(const od_window *window, unsigned k, uintptr_t base, size_t size, size_t offset)
+{
+    page_range pages = pages_of(window, base, size);
+    return window->ops->back(window->state, k, window->view[k].own, (uint32_t)pages.first,
+                             (uint32_t)(pages.end - pages.first), offset);
+}
+
+void od_window_strip(const od_window *window, unsigned k, uintptr_t base, size_t size, size_t offset)
+{
+    page_range pages = pages_of(window, base, size);
+    window->ops->strip(window->state, k, window->view[k].own, (uint32_t)pages.first,
+                       (uint32_t)(pages.end - pages.first), offset);
 }

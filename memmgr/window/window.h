@@ -5,12 +5,14 @@
  * A kernel that works on a part of an array gets the array's address, and computes the part's from it. So on each
  * device a range of addresses is reserved that is as long as the array, and the replica of a part lies in it where the
  * part lies in the array. There is memory behind a page only while a resident part touches it; a device's memory limit
- * counts those pages (od_window_span), by a block of its pool of which only the size is used.
+ * counts those pages (od_window_occupies), by a block of its pool of which only the size is used.
  *
- * Pages begin where the array's own do in host memory. Each device has two views of a window's memory: kernels use one,
- * whose pages may be protected; copies and the library use the other. What has the number of devices as its own is no
- * device: kernels that no device has room for see the array there, in memory that no limit counts. Sizes in bytes; the
- * caller holds the engine's lock.
+ * Pages are the system's, or larger ones of the back-end's (od_window_ops.page), which it puts memory behind, that
+ * of the pool's block; a page that several parts touch has the memory of one of them. The first one begins with the
+ * system's page in which the array does. Each device has two views of a window's memory: kernels use one, whose
+ * pages may be protected; copies and the library use the other. What has the number of devices as its own is no
+ * device: kernels that no device has room for see the array there, in memory that no limit counts. Sizes in bytes;
+ * the caller holds the engine's lock.
  */
 #ifndef OD_MEMMGR_WINDOW_WINDOW_H
 #define OD_MEMMGR_WINDOW_WINDOW_H
@@ -27,6 +29,7 @@
 typedef struct od_window_view {
     char *kernel;
     char *copies;
+    void *own; /* the back-end's, or NULL */
 } od_window_view;
 
 typedef enum od_window_access {
@@ -46,7 +49,14 @@ typedef struct od_window_ops {
      * more. */
     od_status (*protect)(void *state, unsigned k, char *kernel, size_t bytes, od_window_access access);
     od_status (*discard)(void *state, unsigned k, char *copies, size_t bytes);
-    /* How many ranges, of all windows and devices together, may be protected in another way than what is around. */
+    /* NULL: pages are the system's, and have memory once they are touched. Else bytes of each, and that those from
+     * `first` on have memory of k's pool, which is at the offset: what a page has already it keeps, whoever gave it;
+     * or have it no more, so that the pool's is free. `own` is the view's. */
+    size_t (*page)(void *state);
+    od_status (*back)(void *state, unsigned k, void *own, uint32_t first, uint32_t count, size_t offset);
+    void (*strip)(void *state, unsigned k, void *own, uint32_t first, uint32_t count, size_t offset);
+    /* How many ranges, of all windows and devices together, may be protected in another way than what is around.
+     * NULL where that is not possible. */
     size_t (*most_ranges)(void *state);
 } od_window_ops;
 
@@ -58,6 +68,7 @@ typedef struct od_window {
     unsigned ndevices;
     const od_window_ops *ops;
     void *state;        /* the back-end's */
+    size_t page;        /* bytes of a page of devices */
     struct od_cut *cut; /* how kernels in slices divide it (cut.h): malloc'ed, or NULL */
     od_window_view view[]; /* of each device, and outside; NULL: not reserved */
 } od_window;
@@ -76,7 +87,15 @@ char *od_window_kernel(const od_window *window, unsigned k, uintptr_t address);
 char *od_window_copies(const od_window *window, unsigned k, uintptr_t address);
 bool od_window_contains(const od_window *window, uintptr_t base, size_t size);
 
-/* Of the pages that the host range touches. */
+/* What the device's pages that the host range touches occupy. */
+size_t od_window_occupies(const od_window *window, uintptr_t base, size_t size);
+/* Of which blocks of pools must be multiples, and begin at one; 0: any will do. */
+size_t od_window_alignment(const od_window *window);
+/* Where that is not 0: the pages of the host range have the memory at this offset of k's pool; or not any more. */
+od_status od_window_back(const od_window *window, unsigned k, uintptr_t base, size_t size, size_t offset);
+void od_window_strip(const od_window *window, unsigned k, uintptr_t base, size_t size, size_t offset);
+
+/* Of the system's pages that the host range touches. */
 od_status od_window_protect(const od_window *window, unsigned k, uintptr_t base, size_t size, od_window_access access);
 od_status od_window_discard(const od_window *window, unsigned k, uintptr_t base, size_t size);
 

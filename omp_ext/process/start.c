@@ -118,7 +118,8 @@ static od_status start_engine(void)
         .processors = od_thread_processors(),
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,
-        .in_process = od_runtime.backend.windows != NULL,
+        .in_process = od_runtime.backend.in_process,
+        .granule = od_backend_granule(&od_runtime.backend),
         .spill = od_runtime.options.memory.spill,
         .spill_limit = od_runtime.options.memory.spill ? od_runtime.options.memory.spill_limit : 0,
         .host_link = od_topology_link(links, OD_HOST, 0, n),
@@ -348,10 +349,10 @@ static bool go_without_devices(void)
 
 static void warn_of_oversize(void)
 {
-    if (od_runtime.options.oversize != OD_OVERSIZE_PAGE || (od_runtime.backend.windows && od_runtime_guards_parts()))
+    if (od_runtime.options.oversize != OD_OVERSIZE_PAGE || (od_runtime.backend.in_process && od_runtime_guards_parts()))
         return;
     od_log(OD_LOG_WARNING, "runtime", "%sOVERSIZE=page needs %s: without, it is as host", OD_OPTION_PREFIX,
-           od_runtime.backend.windows ? "page faults, which " OD_OPTION_PREFIX "COHERENCE=depend does without"
+           od_runtime.backend.in_process ? "page faults, which " OD_OPTION_PREFIX "COHERENCE=depend does without"
                                       : "LLVM's host devices");
 }
 

@@ -93,7 +93,11 @@ od_status od_devices_open(const od_devices *devices, const od_options *options, 
                             .host_device = REAL(omp_get_initial_device)(),
                             .in_process = od_devices_are_in_process()};
     od_backend_request request = {
-        .ndevices = devices->count, .device_numbers = devices->number, .api = &api, .log = options->log};
+        .ndevices = devices->count,
+        .device_numbers = devices->number,
+        .api = &api,
+        .trusted = options->coherence == OD_COHERENCE_DEPEND,
+        .log = options->log};
     return od_backend_open(backend, &options->memory.backend, &request, error, size);
 }
 

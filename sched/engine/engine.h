@@ -101,7 +101,9 @@ typedef struct od_driver_ops {
     void (*keeps_tasks)(void *driver);
     /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
     void (*release_host)(void *driver, uintptr_t base, size_t size);
-    /* A part (od_datum.window) has no memory on device k any more. Called where there are windows. */
+    /* A part (od_datum.window) has memory on device k now, at the replica's offset; or has none any more, and the
+     * offset is still what it was. Called where there are windows. `occupy` NULL: there is nothing to do. */
+    void (*occupy)(void *driver, od_datum *datum, unsigned k);
     void (*discard)(void *driver, od_datum *datum, unsigned k);
     /* How many CPU workers may have a task now, of which so many have one. NULL: all that there are. */
     unsigned (*cpus)(void *driver, unsigned given);
@@ -122,6 +124,7 @@ typedef struct od_engine_config {
     unsigned ndevices;
     size_t memory;    /* bytes of each device's pool */
     size_t alignment; /* of pool blocks; 0: 256 */
+    size_t granule;   /* of which pools stay multiples when they shrink; 0 and 1: any */
     unsigned buffer;  /* tasks per task buffer (OMPDARTS_BUFFER) */
     double lookahead;  /* seconds of work that a task buffer may hold while no load is under way; 0: `buffer` tasks */
     unsigned slots;    /* tasks that may run at once on a device */

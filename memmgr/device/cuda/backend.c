@@ -418,7 +418,8 @@ od_status ompdarts_cuda_v1_backend(od_backend *backend, const od_cuda_config *co
     cuda->has_pinner = config->pin_budget && !od_thread_start(&cuda->pinner, "od-pins", pin, cuda);
     if (!cuda->has_pinner)
         cuda->pins.budget = 0;
-    *backend = (od_backend){.ops = &cuda_ops, .state = cuda};
+    cuda->page = config->windows ? od_extent_unit(cuda) : 0;
+    *backend = (od_backend){.ops = &cuda_ops, .state = cuda, .windows = cuda->page ? &od_cuda_windows : NULL};
     return OD_OK;
 }
 

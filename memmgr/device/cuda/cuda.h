@@ -78,7 +78,15 @@ typedef struct od_stager od_stager;
 typedef struct od_extent {
     od_cu_address begin; /* 0: there is none */
     size_t reserved, mapped, piece; /* bytes: of addresses, of memory, of each piece but the first, which is smaller */
+    /* With windows all pieces have the same size, that of their pages. By piece: its memory, and the next one of those
+     * that have been offered to the same page, OD_NO_PIECE behind the last one. Malloc'ed, else NULL. */
+    od_cu_memory *memory;
+    uint32_t *next;
+    od_cu_access access[OD_MAX_DEVICES]; /* who reaches it */
+    size_t naccess;
 } od_extent;
+
+#define OD_NO_PIECE UINT32_MAX
 
 /* A thread of a stager, and what it alone uses. */
 typedef struct od_lane {
@@ -120,6 +128,7 @@ struct od_cuda_device {
 
 struct od_cuda {
     od_cu_driver cu;
+    size_t page; /* bytes of a page of windows; 0: there are no windows */
     od_pins pins;
     bool pinning; /* wanted */
     pthread_t pinner;
@@ -150,11 +159,17 @@ bool od_reserve_give(od_cuda_device *device);
 /* Bytes of the device that must be free, and are not. */
 size_t od_reserve_lack(od_cuda_device *device);
 
-/* extent.c; the context is current. OD_EINVAL: the device's memory cannot be given back in pieces, or so little. */
+/* extent.c; the context is current. */
+/* The least piece of memory of its own addresses that all devices have; 0: one has none, or others do not reach it. */
+size_t od_extent_unit(const od_cuda *cuda);
+/* OD_EINVAL: the device's memory cannot be given back in pieces, or so little. */
 od_status od_extent_take(od_cuda_device *device, size_t bytes);
 /* What is behind the first bytes. */
 void od_extent_trim(od_cuda_device *device, size_t bytes);
 void od_extent_give(od_cuda_device *device);
+
+/* windows.c: where cuda->page is not 0. */
+extern const od_window_ops od_cuda_windows;
 
 /* tickets.c; the context is current. NULL: none could be made, the reason has been logged. */
 od_ticket *od_ticket_take(od_cuda_device *device);

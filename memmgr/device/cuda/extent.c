@@ -8,8 +8,10 @@
 #include "memmgr/device/cuda/cuda.h"
 
 #include "util/log.h"
+#include "util/memory.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 static size_t round_up(size_t bytes, size_t unit)
 {
@@ -52,17 +54,21 @@ static od_cu_result map_piece(od_cuda_device *d, size_t bytes)
 {
     const od_cu_driver *cu = &d->cuda->cu;
     const od_cu_memory_properties properties = properties_of(d);
+    od_extent *extent = &d->extent;
     od_cu_memory memory;
     od_cu_result result = cu->memory_create(&memory, bytes, &properties, 0);
     if (result)
         return result;
-    result = cu->memory_map(d->extent.begin + d->extent.mapped, bytes, 0, memory, 0);
-    cu->memory_release(memory); /* it stays as long as it is mapped */
-    d->extent.mapped += result ? 0 : bytes;
+    result = cu->memory_map(extent->begin + extent->mapped, bytes, 0, memory, 0);
+    if (result || !extent->memory)
+        cu->memory_release(memory); /* it stays as long as it is mapped */
+    else
+        extent->memory[extent->mapped / extent->piece] = memory;
+    extent->mapped += result ? 0 : bytes;
     return result;
 }
 
-static od_cu_result map_all(od_cuda_device *d, const od_cu_access *access, size_t count)
+static od_cu_result map_all(od_cuda_device *d)
 {
     od_extent *extent = &d->extent;
     od_cu_result result = OD_CU_SUCCESS;
@@ -71,7 +77,19 @@ static od_cu_result map_all(od_cuda_device *d, const od_cu_access *access, size_
         result = map_piece(d, first);
     while (!result && extent->mapped < extent->reserved)
         result = map_piece(d, extent->piece);
-    return result ? result : d->cuda->cu.memory_access(extent->begin, extent->reserved, access, count);
+    return result ? result
+                  : d->cuda->cu.memory_access(extent->begin, extent->reserved, extent->access, extent->naccess);
+}
+
+/* What is behind the first bytes has no addresses of the pool's any more, and is given back. */
+static od_cu_result unmap_from(od_cuda_device *d, size_t stays)
+{
+    od_extent *extent = &d->extent;
+    od_cu_result result = d->cuda->cu.memory_unmap(extent->begin + stays, extent->mapped - stays);
+    for (size_t at = stays; !result && extent->memory && at < extent->mapped; at += extent->piece)
+        d->cuda->cu.memory_release(extent->memory[at / extent->piece]);
+    extent->mapped = result ? extent->mapped : stays;
+    return result;
 }
 
 /* A process opens another's device memory, as MPI libraries do where an address on a device is given to them, only if
@@ -81,23 +99,55 @@ static bool is_for_other_processes(void)
     return dlsym(RTLD_DEFAULT, "MPI_Init") != NULL;
 }
 
+/* Bytes of the least piece of memory; 0: it has none with addresses of its own. */
+static size_t least_piece(const od_cuda_device *d)
+{
+    const od_cu_memory_properties properties = properties_of(d);
+    size_t unit;
+    bool any = has(d, OD_CU_HAS_VIRTUAL_MEMORY) &&
+               !d->cuda->cu.granularity(&unit, &properties, OD_CU_LEAST_GRANULARITY);
+    return any ? unit : 0;
+}
+
+size_t od_extent_unit(const od_cuda *cuda)
+{
+    od_cu_access access[OD_MAX_DEVICES];
+    size_t count, unit = is_for_other_processes() ? 0 : least_piece(&cuda->device[0]);
+    for (unsigned k = 0; k < cuda->ndevices && unit; k++)
+        if (least_piece(&cuda->device[k]) != unit || !list_access(&cuda->device[k], access, &count))
+            unit = 0;
+    return unit;
+}
+
+static od_status make_pieces(od_extent *extent)
+{
+    size_t n = extent->reserved / extent->piece;
+    extent->memory = od_calloc(n, sizeof *extent->memory);
+    extent->next = od_malloc(n * sizeof *extent->next);
+    return extent->memory && extent->next ? OD_OK : OD_ENOMEM;
+}
+
+static void forget(od_extent *extent)
+{
+    free(extent->memory);
+    free(extent->next);
+    *extent = (od_extent){0};
+}
+
 od_status od_extent_take(od_cuda_device *d, size_t bytes)
 {
     const od_cu_driver *cu = &d->cuda->cu;
-    const od_cu_memory_properties properties = properties_of(d);
-    od_cu_access access[OD_MAX_DEVICES];
-    size_t unit, count;
-    if (d->extent.begin || is_for_other_processes())
+    od_extent *extent = &d->extent;
+    size_t unit = least_piece(d), page = d->cuda->page;
+    if (extent->begin || is_for_other_processes() || !unit || bytes < OD_LEAST_PIECES * unit)
         return OD_EINVAL;
-    if (!has(d, OD_CU_HAS_VIRTUAL_MEMORY) || !list_access(d, access, &count) ||
-        cu->granularity(&unit, &properties, OD_CU_LEAST_GRANULARITY) || !unit || bytes < OD_LEAST_PIECES * unit)
-        return OD_EINVAL;
-    d->extent = (od_extent){.reserved = round_up(bytes, unit), .piece = round_up(bytes / OD_PIECES, unit)};
-    if (cu->address_reserve(&d->extent.begin, d->extent.reserved, 0, 0, 0)) {
-        d->extent = (od_extent){0};
+    *extent = (od_extent){.reserved = round_up(bytes, unit), .piece = page ? page : round_up(bytes / OD_PIECES, unit)};
+    if (!list_access(d, extent->access, &extent->naccess) || (page && make_pieces(extent)) ||
+        cu->address_reserve(&extent->begin, extent->reserved, 0, 0, 0)) {
+        forget(extent);
         return OD_EINVAL;
     }
-    od_cu_result result = map_all(d, access, count);
+    od_cu_result result = map_all(d);
     if (!result)
         return OD_OK;
     od_extent_give(d);
@@ -112,23 +162,19 @@ void od_extent_trim(od_cuda_device *d, size_t bytes)
     if (!extent->begin)
         return;
     pthread_mutex_lock(&d->lock);
-    size_t first = extent->reserved % extent->piece;
+    size_t first = extent->reserved % extent->piece, before = extent->mapped;
     size_t stays = bytes <= first ? first : first + round_up(bytes - first, extent->piece);
-    if (stays && stays < extent->mapped &&
-        !od_cuda_check(d, d->cuda->cu.memory_unmap(extent->begin + stays, extent->mapped - stays),
-                       "giving memory to others")) {
+    if (stays && stays < before && !od_cuda_check(d, unmap_from(d, stays), "giving memory to others"))
         od_log(OD_LOG_INFO, "cuda", "device %u: others get %zu bytes of its memory, data keep %zu", d->k,
-               extent->mapped - stays, stays);
-        extent->mapped = stays;
-    }
+               before - stays, stays);
     pthread_mutex_unlock(&d->lock);
 }
 
 void od_extent_give(od_cuda_device *d)
 {
-    const od_cu_driver *cu = &d->cuda->cu;
-    od_cu_result result = d->extent.mapped ? cu->memory_unmap(d->extent.begin, d->extent.mapped) : OD_CU_SUCCESS;
+    od_extent *extent = &d->extent;
+    od_cu_result result = extent->mapped ? unmap_from(d, 0) : OD_CU_SUCCESS;
     if (!od_cuda_check(d, result, "giving its memory back"))
-        od_cuda_check(d, cu->address_free(d->extent.begin, d->extent.reserved), "giving its addresses back");
-    d->extent = (od_extent){0};
+        od_cuda_check(d, d->cuda->cu.address_free(extent->begin, extent->reserved), "giving its addresses back");
+    forget(extent);
 }

@@ -67,9 +67,9 @@ od_shape od_part_shape(const od_part *part)
     return (od_shape){part->base, part->size, part->pieces};
 }
 
-size_t od_part_occupies(const od_part *part)
+size_t od_part_occupies(const od_part *part, const od_window *window)
 {
-    return part->pieces ? part->pieces->span : od_window_span(part->base, part->size);
+    return part->pieces ? part->pieces->span : od_window_occupies(window, part->base, part->size);
 }
 
 void od_parts_free(od_parts *parts)

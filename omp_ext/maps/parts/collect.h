@@ -49,8 +49,8 @@ od_status od_parts_add_spans(od_parts *parts, const od_span *spans, uint32_t cou
 /* What the datum is. */
 od_status od_parts_add_known(od_parts *parts, const od_datum *datum, od_mode mode);
 od_shape od_part_shape(const od_part *part);
-/* Bytes of a device's memory. */
-size_t od_part_occupies(const od_part *part);
+/* Bytes of a device's memory, in the window that it is to lie in. */
+size_t od_part_occupies(const od_part *part, const od_window *window);
 void od_parts_free(od_parts *parts);
 
 #endif

@@ -86,11 +86,11 @@ static od_status add_all(od_engine *engine, od_parts *parts, const od_region *re
     return c.status;
 }
 
-static bool fits_a_device(const od_parts *parts)
+static bool fits_a_device(const od_parts *parts, const od_window *window)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < parts->count; i++)
-        bytes += od_part_occupies(&parts->at[i]);
+        bytes += od_part_occupies(&parts->at[i], window);
     return bytes <= od_runtime_backend()->pool_bytes[0];
 }
 
@@ -288,7 +288,7 @@ static od_status find_all(od_engine *engine, const od_map_args *args, const od_r
                        ? OD_READ
                        : od_reference_mode(engine, args, reference, named->depends, named->count);
     od_status status = add_all(engine, parts, reference->region, mode);
-    if (status || fits_a_device(parts) || od_parts_go_by_pages())
+    if (status || fits_a_device(parts, reference->region->window) || od_parts_go_by_pages())
         return status;
     od_parts_free(parts);
     return od_parts_join(engine, reference->region, named->at_once);

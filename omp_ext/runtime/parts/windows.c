@@ -103,10 +103,21 @@ static void discard_piece(const od_datum *d, unsigned k, od_piece piece)
         od_log(OD_LOG_DEBUG, "runtime", "%zu bytes of device %u could not be given back", end - begin, k);
 }
 
+void od_runtime_occupy_part(void *driver, od_datum *d, unsigned k)
+{
+    (void)driver;
+    if (od_window_alignment(d->window) && od_window_back(d->window, k, d->base, d->size, d->replica[k].offset))
+        od_log(OD_LOG_ERROR, "runtime", "device %u could not map memory for %zu bytes of an array", k, d->size);
+}
+
 void od_runtime_discard_part(void *driver, od_datum *d, unsigned k)
 {
     (void)driver;
     od_shape shape = od_datum_shape(d);
+    if (od_window_alignment(d->window)) {
+        od_window_strip(d->window, k, d->base, d->size, d->replica[k].offset);
+        return;
+    }
     od_runtime_hide_part(d, k);
     for (uint32_t i = 0, n = od_shape_count(shape); i < n; i++)
         discard_piece(d, k, od_shape_piece(shape, i));

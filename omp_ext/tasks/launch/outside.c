@@ -186,7 +186,7 @@ static bool run_with(const stand_ins *s, const od_job *job, int device)
     const od_access *access = job->task.access;
     bool done = find(s, job, device) && has_memory(s, job, device) &&
                 !od_launch_run_at(&job->launch, access, s->at, device);
-    if (done && od_runtime_backend()->windows)
+    if (done && od_runtime_backend()->in_process)
         od_stored_look_outside(&job->task, s->at);
     for (uint32_t i = 0; i < job->task.naccess; i++) {
         if (done && s->copies[i] && (access[i].mode & OD_WRITE))

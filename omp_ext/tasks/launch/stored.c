@@ -190,7 +190,7 @@ static bool is_trusted(od_entry *entry)
 
 void od_stored_look(od_entry *entry, const od_task *task, unsigned k)
 {
-    if (!od_runtime_backend()->windows || is_trusted(entry))
+    if (!od_runtime_backend()->in_process || is_trusted(entry))
         return;
     look l = {.task = task, .parts = od_launch_has_parts(task), .k = k, .pools = all_pools()};
     bool any = false;

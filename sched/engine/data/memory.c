@@ -271,13 +271,19 @@ bool od_memory_make_room(od_engine *e, unsigned k, od_task *head, size_t size)
     return true;
 }
 
+static od_status alloc(od_pool *pool, const od_datum *d, size_t *offset)
+{
+    size_t bytes = od_datum_occupies(d), alignment = d->window ? od_window_alignment(d->window) : 0;
+    return alignment ? od_pool_alloc_aligned(pool, bytes, alignment, offset) : od_pool_alloc(pool, bytes, offset);
+}
+
 /* Takes memory on k for a datum that is absent there; head NULL: for a prefetch. False: not now. */
 bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
 {
     od_device *device = &e->device[k];
     od_replica *r = &d->replica[k];
     od_status status;
-    while ((status = od_pool_alloc(device->pool, od_datum_occupies(d), &r->offset)) == OD_EFULL)
+    while ((status = alloc(device->pool, d, &r->offset)) == OD_EFULL)
         if (!od_memory_make_room(e, k, head, od_datum_occupies(d)))
             return false;
     if (status) {
@@ -286,6 +292,8 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
     }
     r->offset += od_datum_phase(d);
     r->state = OD_PRESENT;
+    if (d->window && e->config.driver_ops->occupy)
+        e->config.driver_ops->occupy(e->config.driver, d, k);
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
     od_outside_update(e, d);

@@ -10,6 +10,8 @@ size_t od_engine_shrink(od_engine *e, size_t memory)
     e->events++;
     if (memory < e->largest)
         memory = e->largest;
+    if (e->config.granule > 1)
+        memory += (e->config.granule - memory % e->config.granule) % e->config.granule;
     if (memory >= e->config.memory)
         return e->config.memory;
     e->config.memory = memory;

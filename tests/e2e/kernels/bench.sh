@@ -11,9 +11,11 @@ pairs=("eager lru" "darts luf" "darts lru")
 [ "$style" != task ] || pairs+=("ap lru" "dmda lru" "dmdar luf" "dmdas lru" "lws lru" "darts:alg11 luf" "darts:opti luf"
     "plugin:$E2E_PLUGIN lru")
 
-# Arrays are divided where device memory is the process's own, and depend clauses say into what.
+# Arrays are divided where depend clauses say into what; on GPUs if these are trusted.
 in_parts=yes
-[ "$style" != lapack ] && { [ "$style" != array ] || [ -z "${E2E_CUDA_DOUBLE-}" ]; } || in_parts=no
+[ "$style" != lapack ] || in_parts=no
+trusted=()
+[ "$style" != array ] || [ -z "${E2E_CUDA_DOUBLE-}" ] || trusted=(OMPDARTS_COHERENCE=depend CUDA_DOUBLE_GRANULARITY=4096)
 
 # settings for one precision: tile bytes, then NTILES TILE and the arguments of the program
 run() {
@@ -22,7 +24,7 @@ run() {
     plain 0 "$E2E_BENCH/$program" --style "$style" --type "$type" "$@"
     memory=$((8 * tile_bytes))
     for pair in "${pairs[@]}"; do
-        under 0 OMPDARTS_MEM=$memory OMPDARTS_SCHED="${pair% *}" OMPDARTS_EVICT="${pair#* }" \
+        under 0 "${trusted[@]}" OMPDARTS_MEM=$memory OMPDARTS_SCHED="${pair% *}" OMPDARTS_EVICT="${pair#* }" \
             "$E2E_BENCH/$program" --style "$style" --type "$type" "$@"
         same_checksum
         grep -q ' ok$' "$work/out" || fail "$ran: $(tail -n 1 "$work/out")"

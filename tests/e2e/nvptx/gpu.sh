@@ -49,6 +49,22 @@ short_first() {
     right CUDA_DOUBLE_DEVICES=1 CUDA_DOUBLE_LAUNCH_WAITS=2 CUDA_DOUBLE_KERNEL_TIME=0.002 "$work/program"
 }
 
+# An array larger than the devices' memory, of which each holds the parts that its tasks name. Pages of GPUs are of 2 MiB.
+windows() {
+    local settings
+    build program "$(dirname "$0")/windows.c"
+    echo right >"$work/plain"
+    for settings in OMPDARTS_SCHED=darts OMPDARTS_SCHED=eager "OMPDARTS_SCHED=stationary OMPDARTS_SEED=2"; do
+        # shellcheck disable=SC2086 # several settings
+        right CUDA_DOUBLE_DEVICES=4 CUDA_DOUBLE_KERNEL_TIME=0.001 OMPDARTS_COHERENCE=depend OMPDARTS_MEM=12Mi $settings \
+            "$work/program" 16 4
+        stats "stats.host_tasks == 0" "totals.evictions > 0" "totals.limit_bytes == 12 << 20" \
+            "sum(d.tasks > 0 for d in devices) > 1"
+    done
+    right CUDA_DOUBLE_DEVICES=1 OMPDARTS_COHERENCE=depend OMPDARTS_MEM=12Mi "$work/program" 8 2
+    stats "stats.host_tasks == 0"
+}
+
 # libomptarget's copies between devices go from one to the other, as without the library.
 peers() {
     build program "$(dirname "$0")/peers.c"

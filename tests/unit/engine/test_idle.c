@@ -230,7 +230,7 @@ static od_status reserve(void *state, unsigned k, size_t bytes, od_window_view *
     static char memory[1];
     (void)state, (void)k, (void)bytes;
     nreserved++;
-    *view = (od_window_view){memory, memory};
+    *view = (od_window_view){.kernel = memory, .copies = memory};
     return OD_OK;
 }
 

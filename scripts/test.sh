@@ -3,9 +3,9 @@
 #
 # usage: scripts/test.sh [CMAKE-OPTION…]
 #
-# Installs what is missing, fetches the other LLVMs of the tests, builds into build/, tries the patches for LLVM if they are
-# new, runs all tests. Options go to cmake, for example -DOMPDARTS_WERROR=ON. With E2E_THOROUGH=1 in the environment tests
-# leave nothing out: twice as long.
+# Installs what is missing, fetches the other LLVMs of the tests, builds into build/, tries the patches for LLVM where they
+# are others than patches/passed.sha256 says, runs all tests. Options go to cmake, for example -DOMPDARTS_WERROR=ON. With
+# E2E_THOROUGH=1 in the environment tests leave nothing out: twice as long.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,12 +22,12 @@ done
 cmake -G Ninja -S . -B build "$@"
 cmake --build build
 # The patches for LLVM, where they are others than those that passed last.
-patches=$(cat patches/*/*.patch scripts/test-patches.sh scripts/build-llvm-runtimes.sh | sha256sum)
-if [[ $(cat build/patches-passed 2>/dev/null) != "$patches" ]]; then
+patches() { cat patches/*/*.patch scripts/test-patches.sh scripts/build-llvm-runtimes.sh | sha256sum; }
+if [[ $(cat patches/passed.sha256) != "$(patches)" ]]; then
     status=0
     scripts/test-patches.sh --quick || status=$?
     case $status in
-        0) echo "$patches" >build/patches-passed ;;
+        0) patches >patches/passed.sha256; echo "test: the patches for LLVM pass: commit patches/passed.sha256" ;;
         77) echo "test: the patches for LLVM are not tried" ;;
         *) exit $status ;;
     esac

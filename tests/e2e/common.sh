@@ -5,6 +5,8 @@
 #   E2E_BENCH    folder of the bench programs  E2E_PROGRAMS  folder of the small ones
 #   E2E_PATIENT  timeout(1) in a program's own seconds (tests/patient.c); timeout itself where it is not built
 #   E2E_SKIP     why this test cannot run here
+#   E2E_AGAIN    the test has run elsewhere, too: on another back-end, or with another LLVM
+#   E2E_THOROUGH nothing is left out for that
 # Each run with the library has the watchdog on. A driver ends with `finish`; exit codes: 0 right, 1 wrong, 77 skipped.
 set -u
 [ -e "$E2E_LIBRARY" ] || { echo "FAILED: there is no $E2E_LIBRARY"; exit 1; } # the loader would go on without
@@ -31,6 +33,8 @@ own_crashes=("ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_segv=0:handle_abort=0" "TSAN_
 patient=timeout
 [ ! -x "${E2E_PATIENT-}" ] || patient=$E2E_PATIENT
 limit_s=60
+again= # what has run elsewhere does so in fewer configurations
+[ -z "${E2E_AGAIN-}" ] || [ -n "${E2E_THOROUGH-}" ] || again=yes
 [ -z "$sanitizer" ] || limit_s=300
 
 fail() {

@@ -4,8 +4,7 @@
 # usage: construct.sh PROGRAM [ARGUMENT]
 #
 # Runs one of programs/*, or of fortran/*, without and with the library, in several configurations; both succeed with the
-# same output. The program's first comment says what else is expected (programs/check.h). What runs on another back-end or
-# LLVM again (E2E_AGAIN) does so in fewer configurations, but with E2E_THOROUGH.
+# same output. The program's first comment says what else is expected (programs/check.h).
 . "$(dirname "$0")/../common.sh"
 source_file=$sources/fortran/$1.f90
 if [ ! -e "$source_file" ]; then
@@ -41,9 +40,8 @@ both
 [ ${#conditions[@]} -eq 0 ] || stats "${conditions[@]}"
 seeds=(1 2 3) tight_seeds=(4 5)
 [ -z "$sanitizer" ] || seeds=(1) tight_seeds=(4) # they take long, and look at each access
-again=
-if [ -n "${E2E_AGAIN-}" ] && [ -z "${E2E_THOROUGH-}" ]; then
-    again=yes seeds=(1) tight_seeds=(4)
+if [ -n "$again" ]; then
+    seeds=(1) tight_seeds=(4)
 else
     both OMPDARTS_SCHED=eager OMPDARTS_EVICT=lru
     both OMPDARTS_COHERENCE=strict

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../common.sh"
 program=$1 style=$2
 pairs=("eager lru" "darts luf" "darts lru")
-[ "$style" != task ] || pairs+=("ap lru" "dmda lru" "dmdar luf" "dmdas lru" "lws lru" "darts:alg11 luf" "darts:opti luf"
+[ "$style" != task ] || [ -n "$again" ] || pairs+=("ap lru" "dmda lru" "dmdar luf" "dmdas lru" "lws lru" "darts:alg11 luf" "darts:opti luf"
     "plugin:$E2E_PLUGIN lru")
 
 # Arrays are divided where depend clauses say into what; on GPUs if these are trusted.

@@ -353,7 +353,8 @@ static od_status query_kernel(od_job *job)
 od_status od_job_poll(od_job *job)
 {
     const od_backend *backend = od_runtime_backend();
-    od_status status = job->handle ? query_kernel(job) : OD_OK;
+    bool was_running = job->handle != NULL;
+    od_status status = was_running ? query_kernel(job) : OD_OK;
     if (status == OD_EBUSY)
         return status;
     if (job->ticket) {
@@ -365,6 +366,8 @@ od_status od_job_poll(od_job *job)
             od_runtime_probe(job->running_on);
     }
     note_time(job, job->running_on);
+    if (was_running && !status)
+        od_stored_look(job->cost, &job->task, (unsigned)job->running_on);
     return status;
 }
 

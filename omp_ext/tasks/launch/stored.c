@@ -9,7 +9,10 @@
 #include "omp_ext/process/signals/faults.h"
 #include "omp_ext/tasks/launch/launch.h"
 #include "util/log.h"
+#include "util/memory.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -31,6 +34,7 @@ typedef struct look {
     bool parts; /* it uses some */
     unsigned k;
     range pools; /* all of them, and what lies between */
+    char *copy;  /* of what is looked at, where only copies can be; or NULL */
     range target[TARGETS];
     unsigned ntargets;
     bool any; /* of the datum that is looked at: it holds one, and is bound */
@@ -127,15 +131,41 @@ static void note(look *l, od_datum *holder, size_t offset, uintptr_t address)
     l->any |= target != NULL;
 }
 
+/* Of libomptarget's memory, which need not be the back-end's. */
+static bool copy_variable(look *l, const char *begin, size_t bytes)
+{
+    return !REAL(omp_target_memcpy)(l->copy, begin, bytes, 0, 0, REAL(omp_get_initial_device)(),
+                                    od_runtime_device_number(l->k));
+}
+
+static bool copy_data(look *l, const char *begin, size_t bytes)
+{
+    const od_backend *backend = od_runtime_backend();
+    return !backend->ops->copy(backend->state, OD_HOST, l->copy, (int)l->k, begin, bytes);
+}
+
+/* Up to SAMPLES * SAMPLE_BYTES on the device; d NULL: of a variable. NULL: the device does not give them. */
+static const char *read_there(look *l, const od_datum *d, const char *begin, size_t bytes)
+{
+    if (od_runtime_backend()->in_process)
+        return begin;
+    if (!l->copy)
+        l->copy = od_malloc(SAMPLES * SAMPLE_BYTES);
+    return l->copy && (d ? copy_data : copy_variable)(l, begin, bytes) ? l->copy : NULL;
+}
+
 static void look_through(look *l, od_datum *d, const char *begin, size_t bytes)
 {
-    const char *from = d ? (const char *)od_runtime_address(d, l->k) : begin;
-    const uintptr_t *word = (const uintptr_t *)(((uintptr_t)begin + WORD - 1) / WORD * WORD);
-    for (const char *end = begin + bytes; (const char *)(word + 1) <= end && l->ntargets < TARGETS; word++)
-        if (is_in(l->pools, *word) && !(l->any && leads_to_known(l, *word)))
-            note(l, d, (size_t)((const char *)word - from), *word);
-        else if (l->parts && !l->any && od_faults_may_be_at(*word))
-            note_part(l, *word);
+    size_t offset = d ? (size_t)(begin - (const char *)od_runtime_address(d, l->k)) : 0;
+    const char *there = read_there(l, d, begin, bytes);
+    for (size_t at = -(uintptr_t)begin % WORD; there && at + WORD <= bytes && l->ntargets < TARGETS; at += WORD) {
+        uintptr_t word;
+        memcpy(&word, there + at, WORD);
+        if (is_in(l->pools, word) && !(l->any && leads_to_known(l, word)))
+            note(l, d, offset + at, word);
+        else if (l->parts && !l->any && od_faults_may_be_at(word))
+            note_part(l, word);
+    }
 }
 
 static bool look_at(look *l, od_datum *d)
@@ -143,9 +173,9 @@ static bool look_at(look *l, od_datum *d)
     const char *begin = od_runtime_address(d, l->k);
     size_t step = d->size / SAMPLES;
     l->any = false;
-    if (step <= SAMPLE_BYTES)
+    if (d->size <= SAMPLES * SAMPLE_BYTES)
         look_through(l, d, begin, d->size);
-    for (size_t i = 0; step > SAMPLE_BYTES && i < SAMPLES; i++) /* the last one at the very end */
+    for (size_t i = 0; d->size > SAMPLES * SAMPLE_BYTES && i < SAMPLES; i++) /* the last one at the very end */
         look_through(l, d, begin + (i + 1 < SAMPLES ? i * step : d->size - SAMPLE_BYTES), SAMPLE_BYTES);
     return l->any;
 }
@@ -190,7 +220,7 @@ static bool is_trusted(od_entry *entry)
 
 void od_stored_look(od_entry *entry, const od_task *task, unsigned k)
 {
-    if (!od_runtime_backend()->in_process || is_trusted(entry))
+    if (is_trusted(entry))
         return;
     look l = {.task = task, .parts = od_launch_has_parts(task), .k = k, .pools = all_pools()};
     bool any = false;
@@ -198,6 +228,7 @@ void od_stored_look(od_entry *entry, const od_task *task, unsigned k)
         if ((task->access[i].mode & OD_WRITE) && !task->access[i].datum->window)
             any |= look_at(&l, task->access[i].datum);
     any |= look_at_variables(&l);
+    free(l.copy);
     if (any && entry)
         atomic_store(&entry->stores, true);
 }

@@ -6,8 +6,8 @@
  * So the first runs of each kernel are looked through for words with an address in a pool, but for pointers that we
  * have written ourselves (memmgr/data/relocation.h). Whatever holds one stays on that device, and what it leads to
  * where it is, until their regions close, as if the program had been shown their addresses. A kernel that has stored
- * one is looked at each time; so are the declare target variables, which stay where they are. Only on host devices,
- * whose memory is the process's; of large data in samples.
+ * one is looked at each time; so are the declare target variables, which stay where they are. Of large data samples;
+ * from devices whose memory is not the process's, copies, which are not counted.
  *
  * Parts of arrays cannot stay anywhere, nor can data for which no device has room: that is said, once.
  */

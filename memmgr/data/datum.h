@@ -82,6 +82,8 @@ typedef struct od_region {
     od_spill *spill; /* made when it is needed first; one use is the region's */
     od_attachments *attachments; /* pointers inside it that lead elsewhere, or NULL; one use is the region's */
     od_window *window; /* where parts of it are, or NULL: it is in none; one use is the region's */
+    bool returned;     /* data in shared memory may count in the program's as well (sched/engine/data/shared.c) */
+    bool gathered;     /* its contents are to be in its spill area, if they are in one place */
     bool wanted;       /* several tasks have wanted it at once that might as well only read it */
     uintptr_t named;   /* the place in it that a task has named last; 0: none has */
     bool named_inside; /* a task has named another place than its first byte */

@@ -22,7 +22,9 @@ struct od_spill {
     uintptr_t base;
     size_t size;
     size_t *total; /* of all areas, or NULL */
-    void *memory;  /* malloc'ed where it is SMALL, else mapped */
+    void *memory;  /* malloc'ed where it is SMALL, else mapped; or another's, with what gives it back */
+    void (*give)(void *state, void *memory);
+    void *state;
     unsigned users;
     part *parts; /* malloc'ed */
     size_t nparts;
@@ -43,12 +45,14 @@ static void *take_memory(size_t size)
     return memory;
 }
 
-static void give_memory(void *memory, size_t size)
+static void give_memory(const od_spill *spill)
 {
-    if (size < SMALL)
-        free(memory);
+    if (spill->give)
+        spill->give(spill->state, spill->memory);
+    else if (spill->size < SMALL)
+        free(spill->memory);
     else
-        munmap(memory, size);
+        munmap(spill->memory, spill->size);
 }
 
 od_spill *od_spill_create(uintptr_t base, size_t size, size_t *total)
@@ -81,9 +85,21 @@ void od_spill_release(od_spill *spill)
         return;
     if (spill->total)
         *spill->total -= spill->size;
-    give_memory(spill->memory, spill->size);
+    give_memory(spill);
     free(spill->parts);
     free(spill);
+}
+
+void od_spill_move(od_spill *spill, void *memory, void (*give)(void *state, void *memory), void *state)
+{
+    for (size_t i = 0; i < spill->nparts; i++) {
+        size_t offset = spill->parts[i].begin - spill->base, bytes = spill->parts[i].end - spill->parts[i].begin;
+        memcpy((char *)memory + offset, (const char *)spill->memory + offset, bytes);
+    }
+    give_memory(spill);
+    spill->memory = memory;
+    spill->give = give;
+    spill->state = state;
 }
 
 void *od_spill_address(const od_spill *spill, uintptr_t address)

@@ -28,6 +28,9 @@ void od_spill_hold(od_spill *spill);
 /* The last user frees it. */
 void od_spill_release(od_spill *spill); /* may be NULL */
 
+/* Its contents move to other memory, as large as it is, which the last user gives back. Nothing is under way there. */
+void od_spill_move(od_spill *spill, void *memory, void (*give)(void *state, void *memory), void *state);
+
 /* Where the contents of a host address of the region are spilled. */
 void *od_spill_address(const od_spill *spill, uintptr_t address);
 

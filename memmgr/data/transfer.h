@@ -21,6 +21,7 @@ typedef struct od_transfer {
     size_t to_offset;          /* likewise at `to` */
     void *spill;               /* where the datum's first byte is spilled, if one of the places is OD_SPILL */
     void *landing;             /* where the bytes go in place of the host's memory, or NULL; the driver's */
+    bool for_writing;          /* tasks that write the datum had been given devices when it began */
     bool demanded;             /* a committed task or the host waits for it */
     bool outdated;             /* the datum may have changed since it began: the copy does not count */
     unsigned tries;            /* failed attempts so far */

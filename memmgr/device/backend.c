@@ -93,6 +93,11 @@ void od_backend_trim(od_backend *backend, unsigned k, size_t bytes)
         backend->ops->trim(backend->state, k, bytes + PROBE_BYTES);
 }
 
+od_status od_backend_commit(const od_backend *backend, unsigned k, size_t offset, size_t bytes)
+{
+    return backend->ops->commit ? backend->ops->commit(backend->state, k, offset, bytes) : OD_OK;
+}
+
 enum { PROBES = 3 };
 
 bool od_backend_answers(od_backend *backend, unsigned k)
@@ -189,7 +194,10 @@ static od_status prepare(const od_backend *backend, const od_transfer *transfer,
                       .from = from_host ? OD_HOST : transfer->from,
                       .to_address = to,
                       .from_address = from,
-                      .bytes = transfer->bytes};
+                      .bytes = transfer->bytes,
+                      .for_writing = transfer->for_writing};
+    if (to == from) /* one memory for all, of which only the place changes */
+        return OD_OK;
     if (transfer->datum->pieces) {
         copy->pieces = transfer->datum->pieces;
     } else if (from_host && to_host) {

@@ -26,6 +26,7 @@ typedef struct od_copy {
     void *to_address;
     const void *from_address;
     size_t bytes;
+    bool for_writing; /* tasks are about to write there */
     const od_pieces *pieces; /* NULL: the bytes are one range; else they lie as these do, from the addresses on */
     uintptr_t host_base; /* where one end is the host: the datum around it there, which stays where it is until */
     size_t host_bytes;   /* release_host() names it; so much may be pinned (0: nothing) */
@@ -104,6 +105,8 @@ typedef struct od_backend_ops {
     size_t (*piece)(void *state, unsigned k);
     /* Gives back the pieces that lie behind the first `bytes`, which nobody uses any more. */
     void (*trim)(void *state, unsigned k, size_t bytes);
+    /* NULL: pools have memory from the beginning. Else there is some behind these bytes of k's pool from now on. */
+    od_status (*commit)(void *state, unsigned k, size_t offset, size_t bytes);
     /* Which devices these are: the same for the same ones in the same order, in other processes, too. */
     uint32_t (*identity)(void *state);
     /* Pairs of devices that copy faster than through the host. */
@@ -137,6 +140,9 @@ size_t od_backend_granule(const od_backend *backend);
 size_t od_backend_pool_bytes(const od_backend *backend, unsigned k);
 /* Device k's pool is only so large from now on: the rest goes back, as far as the back-end can. */
 void od_backend_trim(od_backend *backend, unsigned k, size_t bytes);
+
+/* There is memory behind these bytes of device k's pool from now on, if there was none. */
+od_status od_backend_commit(const od_backend *backend, unsigned k, size_t offset, size_t bytes);
 
 /* Asks whether the device still takes and returns bytes, after something has failed there. */
 bool od_backend_answers(od_backend *backend, unsigned k);

@@ -113,6 +113,7 @@ typedef struct cuda_settings {
     size_t pin;     /* bytes of host memory that may be pinned, or PIN_AUTO; 0: none */
     uint32_t loads; /* of memory before it is */
     bool keep;      /* until the program gives it back */
+    bool managed;   /* arrays in parts are in managed memory */
 } cuda_settings;
 
 _Static_assert(sizeof(cuda_settings) <= OD_BACKEND_SETTINGS, "fits");
@@ -136,14 +137,24 @@ static od_status take_loads(const char *text, void *value)
     return text && !od_parse_count(text, 1 << 16, &settings->loads) && settings->loads ? OD_OK : OD_EINVAL;
 }
 
-static od_status take_keep(const char *text, void *value)
+static od_status take_flag(const char *text, bool *flag)
 {
-    cuda_settings *settings = value;
-    settings->keep = !text || strcmp(text, "1") == 0;
-    return settings->keep || strcmp(text, "0") == 0 ? OD_OK : OD_EINVAL;
+    *flag = !text || strcmp(text, "1") == 0;
+    return *flag || strcmp(text, "0") == 0 ? OD_OK : OD_EINVAL;
 }
 
-static const od_option_word words[] = {{"pin", take_pin}, {"loads", take_loads}, {"keep", take_keep}, {0}};
+static od_status take_keep(const char *text, void *value)
+{
+    return take_flag(text, &((cuda_settings *)value)->keep);
+}
+
+static od_status take_managed(const char *text, void *value)
+{
+    return take_flag(text, &((cuda_settings *)value)->managed);
+}
+
+static const od_option_word words[] = {
+    {"pin", take_pin}, {"loads", take_loads}, {"keep", take_keep}, {"managed", take_managed}, {0}};
 
 /* Of the machine's memory, which virtual machines get more of while they run. */
 static size_t half_of_memory(void)
@@ -215,7 +226,8 @@ static od_status open_cuda(od_backend *backend, const od_backend_request *reques
                              .pin_first = settings->loads,
                              .pin_wanted = settings->pin > 0,
                              .pin_keep = settings->keep,
-                             .windows = request->trusted,
+                             .trusted = request->trusted,
+                             .managed = settings->managed,
                              .log = request->log};
     config.places = od_thread_places(&config.places_bytes);
     od_status status = m.backend(backend, &config);
@@ -235,7 +247,7 @@ static const od_backend_type cuda_type = {
     .module = OD_CUDA_MODULE,
     .rank = 2,
     .words = words,
-    .usage = "pin=SIZE,loads=N,keep; SIZE: 0 (none) or a size such as 8G",
+    .usage = "pin=SIZE,loads=N,keep,managed; SIZE: 0 (none) or a size such as 8G",
     .defaults = defaults,
     .is_present = has_driver,
     .open = open_cuda,

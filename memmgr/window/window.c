@@ -2,6 +2,7 @@
 /* See window.h. */
 #include "memmgr/window/window.h"
 
+#include "memmgr/data/spill.h"
 #include "util/memory.h"
 
 #include <stdlib.h>
@@ -80,6 +81,23 @@ od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevi
     return OD_OK;
 }
 
+od_status od_window_create_shared(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
+                                  od_spill *area, od_window **window)
+{
+    od_window *w = od_calloc(1, sizeof *w + (ndevices + 1) * sizeof w->view[0]);
+    char *memory = od_spill_address(area, base);
+    if (!w)
+        return OD_ENOMEM;
+    *w = (od_window){.base = base, .size = size, .users = 1, .ndevices = ndevices, .ops = ops, .state = state};
+    w->page = od_window_page();
+    w->area = area;
+    od_spill_hold(area);
+    for (unsigned k = 0; k < ndevices; k++)
+        w->view[k] = (od_window_view){.kernel = memory, .copies = memory};
+    *window = w;
+    return OD_OK;
+}
+
 od_status od_window_reserve_outside(od_window *window)
 {
     if (window->view[window->ndevices].kernel)
@@ -99,7 +117,10 @@ void od_window_release(od_window *window)
 {
     if (!window || --window->users)
         return;
-    give_back(window, window->ndevices + 1);
+    if (window->area)
+        od_spill_release(window->area);
+    else
+        give_back(window, window->ndevices + 1);
     free(window->cut);
     free(window);
 }

@@ -9,10 +9,12 @@
  *
  * Pages are the system's, or larger ones of the back-end's (od_window_ops.page), which it puts memory behind, that
  * of the pool's block; a page that several parts touch has the memory of one of them. The first one begins with the
- * system's page in which the array does. Each device has two views of a window's memory: kernels use one, whose
- * pages may be protected; copies and the library use the other. What has the number of devices as its own is no
- * device: kernels that no device has room for see the array there, in memory that no limit counts. Sizes in bytes;
- * the caller holds the engine's lock.
+ * system's page in which the array does. Where the host and all devices can have one memory, of which the driver
+ * brings each what it touches (CUDA's managed memory), that is the array's spill area, and all views are this one:
+ * then copies between them only tell where it should be. Else each device has two views of a window's memory:
+ * kernels use one, whose pages may be protected; copies and the library use the other. What has the number of
+ * devices as its own is no device: kernels that no device has room for see the array there, in memory that no limit
+ * counts. Sizes in bytes; the caller holds the engine's lock.
  */
 #ifndef OD_MEMMGR_WINDOW_WINDOW_H
 #define OD_MEMMGR_WINDOW_WINDOW_H
@@ -55,6 +57,9 @@ typedef struct od_window_ops {
     size_t (*page)(void *state);
     od_status (*back)(void *state, unsigned k, void *own, uint32_t first, uint32_t count, size_t offset);
     void (*strip)(void *state, unsigned k, void *own, uint32_t first, uint32_t count, size_t offset);
+    /* NULL, or memory that is one for the host and all devices; the next four are not called then. */
+    od_status (*share)(void *state, size_t bytes, void **memory);
+    void (*unshare)(void *state, void *memory);
     /* How many ranges, of all windows and devices together, may be protected in another way than what is around.
      * NULL where that is not possible. */
     size_t (*most_ranges)(void *state);
@@ -69,6 +74,7 @@ typedef struct od_window {
     const od_window_ops *ops;
     void *state;        /* the back-end's */
     size_t page;        /* bytes of a page of devices */
+    struct od_spill *area; /* that is all views, or NULL; one use is the window's */
     struct od_cut *cut; /* how kernels in slices divide it (cut.h): malloc'ed, or NULL */
     od_window_view view[]; /* of each device, and outside; NULL: not reserved */
 } od_window;
@@ -76,6 +82,9 @@ typedef struct od_window {
 /* With one user. OD_ENOMEM, or what reserve() answers. */
 od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
                            od_window **window);
+/* Likewise, with an area that is shared as all views. */
+od_status od_window_create_shared(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
+                                  struct od_spill *area, od_window **window);
 /* Likewise the views outside of the devices, unless they are there. */
 od_status od_window_reserve_outside(od_window *window);
 od_window *od_window_hold(od_window *window); /* may be NULL; returns it */

@@ -119,6 +119,7 @@ static od_status start_engine(void)
         .peer = od_runtime.backend.ops->peer,
         .pins = od_runtime.backend.ops->release_host != NULL,
         .in_process = od_runtime.backend.in_process,
+        .commits = od_runtime.backend.ops->commit && od_runtime.backend.windows && od_runtime.backend.windows->share,
         .granule = od_backend_granule(&od_runtime.backend),
         .spill = od_runtime.options.memory.spill,
         .spill_limit = od_runtime.options.memory.spill ? od_runtime.options.memory.spill_limit : 0,
@@ -349,11 +350,12 @@ static bool go_without_devices(void)
 
 static void warn_of_oversize(void)
 {
-    if (od_runtime.options.oversize != OD_OVERSIZE_PAGE || (od_runtime.backend.in_process && od_runtime_guards_parts()))
+    bool can = od_runtime.backend.windows && od_runtime_forgives_parts();
+    if (od_runtime.options.oversize != OD_OVERSIZE_PAGE || can)
         return;
     od_log(OD_LOG_WARNING, "runtime", "%sOVERSIZE=page needs %s: without, it is as host", OD_OPTION_PREFIX,
            od_runtime.backend.in_process ? "page faults, which " OD_OPTION_PREFIX "COHERENCE=depend does without"
-                                      : "LLVM's host devices");
+                                         : "LLVM's host devices, or " OD_OPTION_PREFIX "BACKEND=cuda:managed");
 }
 
 void od_runtime_start(void)

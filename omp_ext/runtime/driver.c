@@ -149,7 +149,7 @@ od_driver_ops od_runtime_driver_ops = {
     .waits_for_program = waits_for_program,
     .keeps_tasks = keeps_tasks,
     .release_host = release_host,
-    .occupy = od_runtime_occupy_part,
+    .occupy = od_runtime_occupy,
     .discard = od_runtime_discard_part,
     .fatal = fatal,
 };

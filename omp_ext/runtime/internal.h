@@ -113,7 +113,7 @@ void od_runtime_probe_both(const od_transfer *transfer);
 /* --- windows.c, under the lock --- */
 
 /* For od_driver_ops. */
-void od_runtime_occupy_part(void *driver, od_datum *datum, unsigned k);
+void od_runtime_occupy(void *driver, od_datum *datum, unsigned k);
 void od_runtime_discard_part(void *driver, od_datum *datum, unsigned k);
 
 /* What a kernel has touched: an address in a window, and around it what it may use from now on. */

@@ -128,6 +128,8 @@ bool od_runtime_runs_in(const od_window *window); /* a kernel does. Under the lo
 bool od_runtime_may_divide(const od_region *region);
 /* What a kernel touches is looked at, and not only what its task names (parts/pages.c): parts end where pages do. */
 bool od_runtime_guards_parts(void);
+/* Kernels may touch more of arrays in parts than their tasks name. */
+bool od_runtime_forgives_parts(void);
 /* Whether the kernel has so far touched about as much of an argument as its tasks have named; it has not written to it
  * without having said so. Under the lock. */
 bool od_runtime_names_its_parts(const void *kernel, int32_t argument);

@@ -315,10 +315,12 @@ static void measure_all(meter *m)
 {
     const od_backend_ops *ops = m->backend->ops;
     char devices[32];
+    for (unsigned k = 0; k < m->rates->ndevices; k++)
+        m->failed |= od_backend_commit(m->backend, k, 0, 2 * m->bytes) != OD_OK;
     snprintf(devices, sizeof devices, "%s %08x", ops->name, ops->identity ? ops->identity(m->backend->state) : 0);
-    if (ops->is_peer)
+    if (!m->failed && ops->is_peer)
         find_each_alone(m, devices);
-    else
+    else if (!m->failed)
         find_alone_for_all(m);
     if (!m->failed && ops->is_peer)
         find_each_at_once(m, devices);

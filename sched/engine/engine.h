@@ -102,7 +102,8 @@ typedef struct od_driver_ops {
     /* From now on the program may change or give back this host memory. Called where od_engine_config.pins is set. */
     void (*release_host)(void *driver, uintptr_t base, size_t size);
     /* A part (od_datum.window) has memory on device k now, at the replica's offset; or has none any more, and the
-     * offset is still what it was. Called where there are windows. `occupy` NULL: there is nothing to do. */
+     * offset is still what it was. Called where there are windows; where memory has to be committed `occupy` for all
+     * data. NULL: there is nothing to do. */
     void (*occupy)(void *driver, od_datum *datum, unsigned k);
     void (*discard)(void *driver, od_datum *datum, unsigned k);
     /* How many CPU workers may have a task now, of which so many have one. NULL: all that there are. */
@@ -134,6 +135,7 @@ typedef struct od_engine_config {
     unsigned cpus;     /* CPU workers, at most OD_MAX_CPUS: host versions that run at once beside devices (host/) */
     bool peer;         /* device-to-device copies are possible */
     bool pins;         /* the driver keeps state about host memory between transfers; it is notified when that ends */
+    bool commits;      /* memory of pools has to be there first (od_driver_ops.occupy) */
     bool in_process;   /* the devices' memory is the process's own: kernels reach what is in host memory, too */
     bool ranked;       /* tasks have priorities of their own: no bottom levels are kept */
     size_t early;      /* results of so many bytes go home while the program waits (od_engine_await); 0: none do */
@@ -250,6 +252,9 @@ void od_engine_count_fault(od_engine *engine, unsigned k, const od_datum *part, 
  * known already stay as they are, and make way for others as any that overlap. `alone`: there must be none, as with
  * od_engine_datum(); OD_EFULL: settle the region and retry. */
 od_status od_engine_divide(od_engine *engine, od_region *region, od_window *window, bool alone);
+/* All that the region holds is in its spill area, and there are no data of it. OD_EFULL: not yet; requests of the kind
+ * OD_REQUEST_SETTLE bring it there from now on. OD_EDEVICE: there are no such areas. */
+od_status od_engine_gather(od_engine *engine, od_region *region);
 
 /* A request that does `kind` to all data that overlap the range. NULL with OD_OK: there are none. */
 od_status od_engine_range_request(od_engine *engine, uintptr_t base, size_t size, od_request_kind kind,

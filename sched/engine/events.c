@@ -87,7 +87,7 @@ void od_engine_task_give_up(od_engine *e, od_task *t, bool used)
         od_finish_run(e, t, place);
     }
     t->from_ns = t->to_ns = 0;
-    od_rights_leave(t, place);
+    od_rights_leave(e, t, place);
     e->todo |= e->rights_waiters;
     for (uint32_t i = 0; i < t->naccess; i++) {
         if (used && place != OD_HOST && (t->access[i].mode & OD_WRITE))
@@ -123,7 +123,7 @@ void od_engine_task_done(od_engine *e, od_task *t, od_status status)
     assert(t->state == OD_TASK_RUNNING);
     od_emit_task(e, OD_EVENT_TASK_FINISHED, t);
     od_finish_run(e, t, place);
-    od_rights_leave(t, place);
+    od_rights_leave(e, t, place);
     e->todo |= e->rights_waiters;
     for (uint32_t i = 0; !t->failed && !t->remakes && i < t->naccess; i++)
         if (t->access[i].mode & OD_WRITE)
@@ -369,7 +369,7 @@ static void collect_tasks(od_engine *e, unsigned k, od_list *tasks)
     while ((node = od_list_pop_front(&device->committed))) {
         od_task *t = od_container_of(node, od_task, link);
         unbind(t, k);
-        od_rights_leave(t, (int)k);
+        od_rights_leave(e, t, (int)k);
         od_list_push_back(tasks, node);
     }
     while ((node = od_list_first(&device->buffer))) {

@@ -97,6 +97,8 @@ void od_finish_wrote(od_engine *e, const od_task *t, od_datum *d, int place)
     bool spilled = place == OD_HOST && t->uses_spill && od_datum_is_spilled(d);
     od_recipe_changed(e, d);
     if (t->undone || (t->by_pages && d->window)) {
+        if (d->window)
+            od_shared_used(e, d);
         if (d->valid & OD_BIT(OD_HOST))
             od_seal_undo(e, d);
         return;

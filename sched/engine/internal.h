@@ -357,7 +357,11 @@ void od_rights_take(od_engine *e, od_task *t, int place);
 bool od_rights_are_apart(const od_task *t);
 /* A task that runs writes, too, to what it was to read. */
 void od_rights_write_too(od_engine *e, od_task *t, uint32_t access);
-void od_rights_leave(od_task *t, int place);
+void od_rights_leave(od_engine *e, od_task *t, int place);
+
+/* shared.c: the datum's contents are in the program's memory, too; a kernel that uses it begins, or has ended. */
+void od_shared_came_home(const od_datum *d);
+void od_shared_used(od_engine *e, const od_datum *d);
 
 /* finish.c */
 /* It has run there, well or not (od_task.failed). */

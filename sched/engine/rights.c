@@ -129,6 +129,8 @@ void od_rights_take(od_engine *e, od_task *t, int place)
         if (place == OD_HOST) {
             d->host_users++;
         } else {
+            if (d->window)
+                od_shared_used(e, d);
             d->replica[place].users++;
             d->replica[place].pins++;
             if (t->access[i].relocations && od_patches_take(&d->replica[place].patches, t->access[i].relocations))
@@ -158,7 +160,7 @@ void od_rights_write_too(od_engine *e, od_task *t, uint32_t i)
     count_writer(e, d);
 }
 
-void od_rights_leave(od_task *t, int place)
+void od_rights_leave(od_engine *e, od_task *t, int place)
 {
     for (uint32_t i = 0; i < t->naccess; i++) {
         od_datum *d = t->access[i].datum;
@@ -167,6 +169,8 @@ void od_rights_leave(od_task *t, int place)
         if (place == OD_HOST) {
             d->host_users--;
         } else {
+            if (d->window)
+                od_shared_used(e, d);
             d->replica[place].users--;
             d->replica[place].pins--;
             if (t->access[i].relocations)

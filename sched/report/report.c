@@ -252,7 +252,7 @@ static void print_held(const od_report *report, FILE *file)
             fprintf(file,
                     "ompdarts: all tasks ran on %s, since each may write to the %.1f MB at 0x%" PRIxPTR
                     ": name what it only reads in depend(in: ...), and map what it uses as separate tiles, or name "
-                    "these as sections in depend clauses (on GPUs with --coherence depend)\n",
+                    "these as sections in depend clauses (on GPUs with --backend cuda:managed)\n",
                     report->devices[k].name, mb(e->shared_size), e->shared_base);
 }
 

@@ -144,8 +144,8 @@ static int attribute_of(int attribute)
         return (int)cd.settings.arch / 10;
     case 76:
         return (int)cd.settings.arch % 10;
-    case 89: /* managed memory that both sides use at once */
-        return 1;
+    case OD_CU_HAS_CONCURRENT_MANAGED:
+        return cd.settings.managed;
     case OD_CU_HAS_VIRTUAL_MEMORY:
         return cd.settings.granularity > 0;
     default:

@@ -163,13 +163,16 @@ od_cu_result cuMemPrefetchAsync(od_cu_address address, size_t bytes, od_cu_devic
     od_cu_result result = enter_with(CD_cuMemPrefetchAsync, handle, &stream);
     if (result || !bytes)
         return result ? result : cd_leave(result);
-    bool leaves = device == CD_TO_HOST;
+    bool leaves = device == OD_CU_ON_HOST;
     cd_op op = {.kind = CD_OP_COPY,
                 .direction = leaves ? CD_D2H : CD_H2D,
                 .to = (void *)(uintptr_t)address,
                 .from = (const void *)(uintptr_t)address,
                 .bytes = bytes};
     result = leaves || device == (int)stream->context->device->ordinal ? OD_CU_SUCCESS : OD_CU_INVALID_DEVICE;
+    const cd_allocation *a = cd_allocation_find((uintptr_t)address);
+    if (!result && (!a || !a->managed))
+        result = cd_misuse(OD_CU_INVALID_VALUE, "prefetch of %zu bytes at %#llx, not managed", bytes, address);
     if (!result)
         result = cd_allocation_check("prefetch", (uintptr_t)address, bytes, stream->context->device,
                                      leaves ? &op.device_from : &op.device_to);

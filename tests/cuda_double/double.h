@@ -21,6 +21,7 @@
  *
  * From the environment:
  *   CUDA_DOUBLE_DEVICES=4, CUDA_DOUBLE_MEMORY=64Mi (bytes of each), CUDA_DOUBLE_PEER=1 (0: no peer access)
+ *   CUDA_DOUBLE_MANAGED=1     0: the host must not use managed memory while kernels run
  *   CUDA_DOUBLE_GRANULARITY=2Mi  bytes, of which memory that is mapped has a multiple; 0: none can be mapped
  *   CUDA_DOUBLE_BLAS_MEMORY=0 bytes of device memory that a handle of cuBLAS takes
  *   CUDA_DOUBLE_BANDWIDTH=0   bytes/s of each device and direction; 0: what memcpy gives
@@ -120,6 +121,7 @@ typedef struct cd_allocation {
     void *mapping; /* NULL: the memory is a variable of a module's */
     size_t mapped;
     bool of_module;
+    bool managed;     /* every device's, and the host's */
     bool reserved;    /* `mapped` addresses alone, with memory behind some of them (virtual.c) */
     unsigned pending; /* operations that read or write it */
     struct cd_allocation *next;
@@ -213,7 +215,7 @@ typedef struct cd_rule {
 } cd_rule;
 
 typedef struct cd_settings {
-    bool is_read, peer, warn, watch_pins, stream_context;
+    bool is_read, peer, managed, warn, watch_pins, stream_context;
     unsigned ndevices;
     size_t memory, pin_limit; /* bytes */
     double bandwidth;         /* bytes/s; 0: no limit */

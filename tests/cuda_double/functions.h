@@ -31,14 +31,10 @@ typedef struct cd_copy_2d { /* CUDA_MEMCPY2D */
     FUNCTION(stream_context, cuStreamGetCtx, (od_cu_stream stream, od_cu_context * context))                           \
     FUNCTION(launch_host, cuLaunchHostFunc, (od_cu_stream stream, void (*function)(void *), void *data))               \
     FUNCTION(copy_2d, cuMemcpy2DAsync_v2, (const cd_copy_2d *copy, od_cu_stream stream))                               \
-    FUNCTION(prefetch, cuMemPrefetchAsync,                                                                             \
-             (od_cu_address address, size_t bytes, od_cu_device device, od_cu_stream stream))                          \
     CD_PLUGINS_CU_FUNCTIONS(FUNCTION)
 
 typedef struct od_cu_module_st *od_cu_module;
 typedef struct od_cu_function_st *od_cu_function;
-
-enum { CD_TO_HOST = -1 }; /* a prefetch's device: CU_DEVICE_CPU */
 
 enum { /* the arguments of a launch in one block: CU_LAUNCH_PARAM_... */
        CD_LAUNCH_END = 0,
@@ -60,7 +56,6 @@ enum { /* the arguments of a launch in one block: CU_LAUNCH_PARAM_... */
              (od_cu_stream stream, void (*function)(od_cu_stream, od_cu_result, void *), void *data, unsigned flags))  \
     FUNCTION(alloc_async, cuMemAllocAsync, (od_cu_address * address, size_t bytes, od_cu_stream stream))               \
     FUNCTION(free_async, cuMemFreeAsync, (od_cu_address address, od_cu_stream stream))                                 \
-    FUNCTION(alloc_managed, cuMemAllocManaged, (od_cu_address * address, size_t bytes, unsigned flags))                \
     FUNCTION(alloc_host, cuMemAllocHost_v2, (void **address, size_t bytes))                                            \
     FUNCTION(copy_h2d_wait, cuMemcpyHtoD_v2, (od_cu_address to, const void *from, size_t bytes))                       \
     FUNCTION(copy_d2h_wait, cuMemcpyDtoH_v2, (void *to, od_cu_address from, size_t bytes))                             \

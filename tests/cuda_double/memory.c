@@ -39,7 +39,7 @@ od_cu_result cd_allocation_check(const char *what, uintptr_t address, size_t byt
     if (bytes > most)
         return cd_misuse(OD_CU_INVALID_VALUE, "%s: %zu bytes from %#zx end %zu beyond the memory that begins at %#zx",
                          what, bytes, (size_t)address, bytes - most, (size_t)a->address);
-    if (a->context->device != device)
+    if (!a->managed && a->context->device != device)
         return cd_misuse(OD_CU_INVALID_VALUE, "%s: %#zx is memory of device %u, not of device %u", what,
                          (size_t)address, a->context->device->ordinal, device->ordinal);
     if (allocation)
@@ -113,10 +113,37 @@ od_cu_result cuMemAlloc_v2(od_cu_address *address, size_t bytes)
     return allocate(CD_cuMemAlloc_v2, address, bytes);
 }
 
-/* All memory can be touched by the host. */
+/* All memory can be touched by the host. Of managed memory there can be more than a device has. */
 od_cu_result cuMemAllocManaged(od_cu_address *address, size_t bytes, unsigned flags)
 {
-    return flags == 1 ? allocate(CD_cuMemAllocManaged, address, bytes) : OD_CU_INVALID_VALUE;
+    od_cu_result result = cd_enter(CD_cuMemAllocManaged, CD_CONTEXT);
+    if (result)
+        return result;
+    cd_allocation *a = address && bytes && flags == OD_CU_ATTACH_GLOBAL ? calloc(1, sizeof *a) : NULL;
+    if (!a)
+        return cd_leave(OD_CU_INVALID_VALUE);
+    *a = (cd_allocation){.context = cd_current(), .bytes = bytes, .managed = true, .next = cd.allocations};
+    if (map(a)) {
+        free(a);
+        return cd_leave(OD_CU_OUT_OF_MEMORY);
+    }
+    cd.allocations = a;
+    *address = a->address;
+    return cd_leave(OD_CU_SUCCESS);
+}
+
+od_cu_result cuMemAdvise(od_cu_address address, size_t bytes, int advice, od_cu_device device)
+{
+    od_cu_result result = cd_enter(CD_cuMemAdvise, CD_INITIALIZED);
+    if (result)
+        return result;
+    const cd_allocation *a = cd_allocation_find((uintptr_t)address);
+    bool known = advice == OD_CU_READ_MOSTLY || advice == OD_CU_NOT_READ_MOSTLY;
+    if (!a || !a->managed || bytes > a->bytes - (address - a->address))
+        return cd_leave(cd_misuse(OD_CU_INVALID_VALUE, "advice on %zu bytes at %#llx, which are not managed", bytes,
+                                  address));
+    known &= device >= 0 && (unsigned)device < cd.settings.ndevices;
+    return cd_leave(known ? OD_CU_SUCCESS : OD_CU_INVALID_VALUE);
 }
 
 /* The memory is there before the stream comes to it, which nobody can tell. */
@@ -130,7 +157,7 @@ static void release(cd_allocation **link)
 {
     cd_allocation *a = *link;
     *link = a->next;
-    a->context->device->used -= a->reserved ? 0 : round_up(a->bytes, ALIGNMENT);
+    a->context->device->used -= a->reserved || a->managed ? 0 : round_up(a->bytes, ALIGNMENT);
     if (a->mapping)
         munmap(a->mapping, a->mapped);
     free(a);

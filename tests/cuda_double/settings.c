@@ -139,6 +139,7 @@ void cd_settings_read(cd_settings *s)
     s->ndevices = count_visible((unsigned)ndevices);
     s->memory = (size_t)number("CUDA_DOUBLE_MEMORY", 64 << 20);
     s->peer = number("CUDA_DOUBLE_PEER", 1) > 0;
+    s->managed = number("CUDA_DOUBLE_MANAGED", 1) > 0;
     s->stream_context = number("CUDA_DOUBLE_STREAM_CONTEXT", 1) > 0;
     s->bandwidth = number("CUDA_DOUBLE_BANDWIDTH", 0);
     s->pin_bandwidth = number("CUDA_DOUBLE_PIN_BANDWIDTH", 0);

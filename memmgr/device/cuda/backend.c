@@ -104,6 +104,20 @@ static size_t piece(void *state, unsigned k)
     return ((od_cuda *)state)->device[k].extent.piece;
 }
 
+/* Pools that could not be taken in this way have all of their memory. */
+static od_status commit(void *state, unsigned k, size_t offset, size_t bytes)
+{
+    od_cuda_device *d = &((od_cuda *)state)->device[k];
+    if (!d->extent.committed)
+        return OD_OK;
+    od_status status = od_cuda_enter(d);
+    if (status)
+        return status;
+    status = od_extent_commit(d, offset, bytes);
+    od_cuda_leave(d);
+    return status;
+}
+
 static void trim(void *state, unsigned k, size_t bytes)
 {
     od_cuda_device *d = &((od_cuda *)state)->device[k];
@@ -373,6 +387,7 @@ static const od_backend_ops cuda_ops = {
     .lack = lack,
     .piece = piece,
     .trim = trim,
+    .commit = commit,
     .identity = identity,
     .is_peer = is_peer,
     .report = report,
@@ -418,8 +433,12 @@ od_status ompdarts_cuda_v1_backend(od_backend *backend, const od_cuda_config *co
     cuda->has_pinner = config->pin_budget && !od_thread_start(&cuda->pinner, "od-pins", pin, cuda);
     if (!cuda->has_pinner)
         cuda->pins.budget = 0;
-    cuda->page = config->windows ? od_extent_unit(cuda) : 0;
-    *backend = (od_backend){.ops = &cuda_ops, .state = cuda, .windows = cuda->page ? &od_cuda_windows : NULL};
+    cuda->managed = config->managed && od_managed_is_possible(cuda);
+    if (config->managed && !cuda->managed)
+        od_log(OD_LOG_WARNING, "cuda", "not all devices share managed memory with the host while kernels run");
+    cuda->page = config->trusted && !cuda->managed ? od_extent_unit(cuda) : 0;
+    *backend = (od_backend){.ops = &cuda_ops, .state = cuda};
+    backend->windows = cuda->managed ? &od_cuda_managed_windows : cuda->page ? &od_cuda_windows : NULL;
     return OD_OK;
 }
 

@@ -88,8 +88,10 @@ static od_status start_here(od_cuda_device *d, const od_copy *c, od_ticket **tic
     od_ticket *t = od_ticket_take(d);
     if (!t)
         return OD_EDEVICE;
-    od_status status = c->to != OD_HOST && c->from != OD_HOST ? start_peer(d, c) : start_host(d, t, c);
     t->stream = stream_of(d, c);
+    od_status status = c->to_address == c->from_address               ? od_managed_start(d, c, t->stream)
+                       : c->to != OD_HOST && c->from != OD_HOST ? start_peer(d, c)
+                                                                      : start_host(d, t, c);
     if (!status && !t->staged)
         status = od_cuda_check(d, d->cuda->cu.event_record(t->event, t->stream), "recording an event");
     if (!status) {

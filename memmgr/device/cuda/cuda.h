@@ -82,6 +82,7 @@ typedef struct od_extent {
      * that have been offered to the same page, OD_NO_PIECE behind the last one. Malloc'ed, else NULL. */
     od_cu_memory *memory;
     uint32_t *next;
+    bool *committed; /* of a pool that gets memory where it is needed, by piece; malloc'ed, else NULL */
     od_cu_access access[OD_MAX_DEVICES]; /* who reaches it */
     size_t naccess;
 } od_extent;
@@ -128,7 +129,8 @@ struct od_cuda_device {
 
 struct od_cuda {
     od_cu_driver cu;
-    size_t page; /* bytes of a page of windows; 0: there are no windows */
+    size_t page;  /* bytes of a page of windows; 0: they have none of their own */
+    bool managed; /* windows are managed memory, and pools get memory where it is needed */
     od_pins pins;
     bool pinning; /* wanted */
     pthread_t pinner;
@@ -168,8 +170,17 @@ od_status od_extent_take(od_cuda_device *device, size_t bytes);
 void od_extent_trim(od_cuda_device *device, size_t bytes);
 void od_extent_give(od_cuda_device *device);
 
+/* There is memory behind these bytes of the pool. */
+od_status od_extent_commit(od_cuda_device *device, size_t offset, size_t bytes);
+
 /* windows.c: where cuda->page is not 0. */
 extern const od_window_ops od_cuda_windows;
+
+/* managed.c: where cuda->managed; the context is current. */
+extern const od_window_ops od_cuda_managed_windows;
+bool od_managed_is_possible(const od_cuda *cuda);
+/* The bytes, which are at one address everywhere, are to be on a device, or on the host. */
+od_status od_managed_start(od_cuda_device *device, const od_copy *copy, od_cu_stream stream);
 
 /* tickets.c; the context is current. NULL: none could be made, the reason has been logged. */
 od_ticket *od_ticket_take(od_cuda_device *device);

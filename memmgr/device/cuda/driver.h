@@ -81,6 +81,11 @@ enum {
     OD_CU_MEMORYTYPE_HOST = 1,                  /* CU_MEMORYTYPE_HOST */
     OD_CU_MEMORYTYPE_DEVICE = 2,                /* CU_MEMORYTYPE_DEVICE */
     OD_CU_HAS_VIRTUAL_MEMORY = 102,             /* CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+    OD_CU_HAS_CONCURRENT_MANAGED = 89,          /* CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS */
+    OD_CU_ATTACH_GLOBAL = 1,                    /* CU_MEM_ATTACH_GLOBAL */
+    OD_CU_READ_MOSTLY = 1,                      /* CU_MEM_ADVISE_SET_READ_MOSTLY */
+    OD_CU_NOT_READ_MOSTLY = 2,                  /* CU_MEM_ADVISE_UNSET_READ_MOSTLY */
+    OD_CU_ON_HOST = -1,                         /* CU_DEVICE_CPU */
     OD_CU_CAN_MAP_RDMA = 110,                   /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED */
     OD_CU_MEMORY_PINNED = 1,                    /* CU_MEM_ALLOCATION_TYPE_PINNED */
     OD_CU_LOCATION_DEVICE = 1,                  /* CU_MEM_LOCATION_TYPE_DEVICE */
@@ -120,6 +125,11 @@ enum {
     FUNCTION(memory_unmap, cuMemUnmap, (od_cu_address address, size_t bytes))                                          \
     FUNCTION(memory_access, cuMemSetAccess,                                                                            \
              (od_cu_address address, size_t bytes, const od_cu_access *access, size_t count))                          \
+    FUNCTION(managed_alloc, cuMemAllocManaged, (od_cu_address * address, size_t bytes, unsigned flags))                \
+    FUNCTION(managed_prefetch, cuMemPrefetchAsync,                                                                     \
+             (od_cu_address address, size_t bytes, od_cu_device device, od_cu_stream stream))                          \
+    FUNCTION(managed_advise, cuMemAdvise,                                                                              \
+             (od_cu_address address, size_t bytes, int advice, od_cu_device device))                                   \
     FUNCTION(host_alloc, cuMemHostAlloc, (void **address, size_t bytes, unsigned flags))                               \
     FUNCTION(host_free, cuMemFreeHost, (void *address))                                                                \
     FUNCTION(host_register, cuMemHostRegister_v2, (void *address, size_t bytes, unsigned flags))                       \

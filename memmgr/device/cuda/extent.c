@@ -81,10 +81,55 @@ static od_cu_result map_all(od_cuda_device *d)
                   : d->cuda->cu.memory_access(extent->begin, extent->reserved, extent->access, extent->naccess);
 }
 
+static od_cu_result commit(od_cuda_device *d, size_t piece)
+{
+    const od_cu_driver *cu = &d->cuda->cu;
+    const od_cu_memory_properties properties = properties_of(d);
+    od_extent *extent = &d->extent;
+    od_cu_address address = extent->begin + piece * extent->piece;
+    od_cu_memory memory;
+    if (extent->committed[piece])
+        return OD_CU_SUCCESS;
+    od_cu_result result = cu->memory_create(&memory, extent->piece, &properties, 0);
+    if (result)
+        return result;
+    result = cu->memory_map(address, extent->piece, 0, memory, 0);
+    cu->memory_release(memory);
+    extent->committed[piece] = !result;
+    return result ? result : cu->memory_access(address, extent->piece, extent->access, extent->naccess);
+}
+
+od_status od_extent_commit(od_cuda_device *d, size_t offset, size_t bytes)
+{
+    od_extent *extent = &d->extent;
+    od_cu_result result = OD_CU_SUCCESS;
+    pthread_mutex_lock(&d->lock);
+    size_t last = (offset + (bytes ? bytes : 1) - 1) / extent->piece;
+    for (size_t piece = offset / extent->piece; piece <= last && !result; piece++)
+        result = commit(d, piece);
+    pthread_mutex_unlock(&d->lock);
+    return od_cuda_check(d, result, "mapping memory of the pool");
+}
+
+static od_cu_result uncommit_from(od_cuda_device *d, size_t stays)
+{
+    od_extent *extent = &d->extent;
+    od_cu_result result = OD_CU_SUCCESS;
+    for (size_t piece = stays / extent->piece; !result && piece < extent->mapped / extent->piece; piece++) {
+        if (extent->committed[piece])
+            result = d->cuda->cu.memory_unmap(extent->begin + piece * extent->piece, extent->piece);
+        extent->committed[piece] &= result != OD_CU_SUCCESS;
+    }
+    extent->mapped = result ? extent->mapped : stays;
+    return result;
+}
+
 /* What is behind the first bytes has no addresses of the pool's any more, and is given back. */
 static od_cu_result unmap_from(od_cuda_device *d, size_t stays)
 {
     od_extent *extent = &d->extent;
+    if (extent->committed)
+        return uncommit_from(d, stays);
     od_cu_result result = d->cuda->cu.memory_unmap(extent->begin + stays, extent->mapped - stays);
     for (size_t at = stays; !result && extent->memory && at < extent->mapped; at += extent->piece)
         d->cuda->cu.memory_release(extent->memory[at / extent->piece]);
@@ -127,8 +172,17 @@ static od_status make_pieces(od_extent *extent)
     return extent->memory && extent->next ? OD_OK : OD_ENOMEM;
 }
 
+/* All may be mapped, but the last piece alone is, for questions whether the device answers. */
+static od_cu_result map_last(od_cuda_device *d)
+{
+    od_extent *extent = &d->extent;
+    extent->mapped = extent->reserved;
+    return commit(d, extent->reserved / extent->piece - 1);
+}
+
 static void forget(od_extent *extent)
 {
+    free(extent->committed);
     free(extent->memory);
     free(extent->next);
     *extent = (od_extent){0};
@@ -142,12 +196,15 @@ od_status od_extent_take(od_cuda_device *d, size_t bytes)
     if (extent->begin || is_for_other_processes() || !unit || bytes < OD_LEAST_PIECES * unit)
         return OD_EINVAL;
     *extent = (od_extent){.reserved = round_up(bytes, unit), .piece = page ? page : round_up(bytes / OD_PIECES, unit)};
+    if (d->cuda->managed)
+        extent->reserved = round_up(bytes, extent->piece);
     if (!list_access(d, extent->access, &extent->naccess) || (page && make_pieces(extent)) ||
+        (d->cuda->managed && !(extent->committed = od_calloc(extent->reserved / extent->piece, 1))) ||
         cu->address_reserve(&extent->begin, extent->reserved, 0, 0, 0)) {
         forget(extent);
         return OD_EINVAL;
     }
-    od_cu_result result = map_all(d);
+    od_cu_result result = d->cuda->managed ? map_last(d) : map_all(d);
     if (!result)
         return OD_OK;
     od_extent_give(d);

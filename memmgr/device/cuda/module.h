@@ -22,7 +22,8 @@ typedef struct od_cuda_config {
     size_t (*pin_budget_now)(void); /* the machine may get more memory; NULL: it stays */
     unsigned pin_first;  /* the large load of a range at which it is pinned */
     bool pin_keep;       /* pins outlast synchronisation, where the system tells what becomes of the memory */
-    bool windows;        /* kernels use nothing of arrays but what their tasks name */
+    bool trusted;        /* kernels use nothing of arrays but what their tasks name */
+    bool managed;        /* arrays in parts are wanted in managed memory */
     bool pin_wanted;     /* the user has not switched pinning off: unpinned transfers are a finding */
     od_log_level log;
     const void *places; /* where the module's threads may run (od_thread_places); NULL: anywhere */

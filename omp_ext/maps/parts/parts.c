@@ -166,7 +166,7 @@ static od_status find_around(od_engine *engine, const od_map_args *args, const o
     od_region *region = reference->region;
     bool more = names_more(args, region, named), one = is_for_one(engine, region, named->user);
     bool all = (more || one) && od_parts_region_fits(engine, args, region), small = region->size <= od_window_page();
-    if ((more || one) && !small && !(one && all) && od_runtime_guards_parts()) {
+    if ((more || one) && !small && !(one && all) && od_runtime_forgives_parts()) {
         od_status status = od_runtime_divide(engine, region);
         if (status && status != OD_EDEVICE)
             return status;
@@ -193,7 +193,7 @@ static bool may_be_input(const od_map_args *args, const od_reference *reference,
 {
     int64_t type = args->types[reference->entry];
     bool says_written = (type & OD_MAP_FROM) && !(type & OD_MAP_IMPLICIT);
-    return !says_written && !(type & OD_MAP_WHOLE) && !reference->region->undefined && od_runtime_guards_parts() &&
+    return !says_written && !(type & OD_MAP_WHOLE) && !reference->region->undefined && od_runtime_forgives_parts() &&
            !is_named_as_written(reference->region, named) &&
            od_runtime_may_only_read(named->launch->call.kernel, named->argument);
 }
@@ -275,7 +275,7 @@ od_status od_parts_join(od_engine *engine, od_region *region, bool at_once)
 {
     if (!region || !region->window)
         return OD_OK;
-    if (od_runtime_guards_parts() && may_touch_more(engine, region, at_once))
+    if (od_runtime_forgives_parts() && may_touch_more(engine, region, at_once && od_runtime_guards_parts()))
         return OD_EFULL;
     region->joins++;
     return od_engine_divide(engine, region, NULL, false);
@@ -296,7 +296,7 @@ static od_status find_all(od_engine *engine, const od_map_args *args, const od_r
 
 bool od_parts_go_by_pages(void)
 {
-    return od_runtime_options()->oversize == OD_OVERSIZE_PAGE && od_runtime_guards_parts();
+    return od_runtime_options()->oversize == OD_OVERSIZE_PAGE && od_runtime_forgives_parts();
 }
 
 /* Of what no device has memory for, so that it can go there page by page. */

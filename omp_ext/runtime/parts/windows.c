@@ -2,15 +2,27 @@
 /* Windows of regions in parts: made, and their pages given back. Under the lock. */
 #include "omp_ext/runtime/internal.h"
 
+#include "memmgr/data/spill.h"
 #include "omp_ext/process/signals/faults.h"
 #include "util/log.h"
 
 /* A program that alternates between parts and the whole moves the array with each change. */
 enum { MOST_JOINS = 8 };
 
+/* The driver brings kernels what they have not named. */
+static bool shares(void)
+{
+    return od_runtime.backend.windows && od_runtime.backend.windows->share;
+}
+
 bool od_runtime_guards_parts(void)
 {
-    return od_runtime.options.coherence != OD_COHERENCE_DEPEND;
+    return od_runtime.options.coherence != OD_COHERENCE_DEPEND && !shares();
+}
+
+bool od_runtime_forgives_parts(void)
+{
+    return od_runtime_guards_parts() || shares();
 }
 
 static void keep_whole(od_region *region, const char *why)
@@ -51,6 +63,31 @@ bool od_runtime_may_divide(const od_region *region)
     return od_runtime.backend.windows && region->joins <= MOST_JOINS;
 }
 
+/* All views are the region's spill area, in memory that is shared. */
+static od_status share(od_engine *engine, od_region *region)
+{
+    const od_backend *backend = &od_runtime.backend;
+    od_window *window;
+    void *memory;
+    od_status status = od_engine_gather(engine, region);
+    if (status == OD_OK && backend->windows->share(backend->state, region->size, &memory))
+        status = OD_EDEVICE;
+    if (status == OD_EDEVICE)
+        keep_whole(region, "there is no memory that is shared for it");
+    if (status)
+        return status;
+    od_spill_move(region->spill, memory, backend->windows->unshare, backend->state);
+    status = od_window_create_shared(backend->windows, backend->state, backend->ndevices, region->base, region->size,
+                                     region->spill, &window);
+    if (status)
+        return status;
+    od_runtime.divided = true;
+    status = od_engine_divide(engine, region, window, true);
+    if (status)
+        od_window_release(window);
+    return status;
+}
+
 od_status od_runtime_divide(od_engine *engine, od_region *region)
 {
     const od_backend *backend = &od_runtime.backend;
@@ -59,6 +96,8 @@ od_status od_runtime_divide(od_engine *engine, od_region *region)
         return OD_OK;
     if (!od_runtime_may_divide(region) || !can_watch(region))
         return OD_EDEVICE;
+    if (shares())
+        return share(engine, region);
     if (od_window_create(backend->windows, backend->state, backend->ndevices, region->base, region->size, &window)) {
         keep_whole(region, "there are not enough addresses");
         return OD_EDEVICE;
@@ -103,17 +142,26 @@ static void discard_piece(const od_datum *d, unsigned k, od_piece piece)
         od_log(OD_LOG_DEBUG, "runtime", "%zu bytes of device %u could not be given back", end - begin, k);
 }
 
-void od_runtime_occupy_part(void *driver, od_datum *d, unsigned k)
+void od_runtime_occupy(void *driver, od_datum *d, unsigned k)
 {
+    const od_backend *backend = &od_runtime.backend;
+    size_t offset = d->replica[k].offset;
+    od_status status = OD_OK;
     (void)driver;
-    if (od_window_alignment(d->window) && od_window_back(d->window, k, d->base, d->size, d->replica[k].offset))
-        od_log(OD_LOG_ERROR, "runtime", "device %u could not map memory for %zu bytes of an array", k, d->size);
+    if (!d->window)
+        status = od_backend_commit(backend, k, offset, d->size);
+    else if (od_window_alignment(d->window))
+        status = od_window_back(d->window, k, d->base, d->size, offset);
+    if (status)
+        od_log(OD_LOG_ERROR, "runtime", "device %u could not map memory for %zu bytes", k, d->size);
 }
 
 void od_runtime_discard_part(void *driver, od_datum *d, unsigned k)
 {
     (void)driver;
     od_shape shape = od_datum_shape(d);
+    if (d->window->area) /* the driver evicts what it lacks room for */
+        return;
     if (od_window_alignment(d->window)) {
         od_window_strip(d->window, k, d->base, d->size, d->replica[k].offset);
         return;

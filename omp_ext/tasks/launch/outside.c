@@ -200,7 +200,7 @@ static bool run_with(const stand_ins *s, const od_job *job, int device)
 static bool run_on(const od_job *job, int device, unsigned view)
 {
     uint32_t n = job->task.naccess;
-    if (od_launch_has_parts(&job->task) && !od_runtime_guards_parts())
+    if (od_launch_has_parts(&job->task) && !od_runtime_forgives_parts())
         return false;
     stand_ins s = {view, od_alloc_zeroed(n + 1, sizeof *s.copies), od_alloc_zeroed(n + 1, sizeof *s.before),
                    od_alloc_zeroed(n + 1, sizeof *s.at)};
@@ -261,9 +261,13 @@ bool od_launch_outside(od_job *job)
 {
     if (is_misplaced(job))
         return leave_for_later(job);
-    bool by_pages = od_launch_has_parts(&job->task) && od_runtime_guards_parts();
-    if (!by_pages && !needs_device(job))
+    bool in_parts = od_launch_has_parts(&job->task), by_pages = in_parts && od_runtime_guards_parts();
+    bool is_shared = in_parts && !by_pages && od_runtime_forgives_parts(); /* which the host version does not see */
+    if (is_shared && !od_parts_go_by_pages())
+        return leave_for_later(job);
+    if (!by_pages && !is_shared && !needs_device(job))
         return false;
+    job->task.by_pages |= is_shared;
     unsigned k = device_outside_pool(job);
     bool done = by_pages ? run_anywhere(job) : run_on(job, od_runtime_device_number(k), k);
     if (!done && !od_call_result_is_used(job->launch.call.from))
@@ -273,9 +277,9 @@ bool od_launch_outside(od_job *job)
                job->launch.call.kernel);
     if (!od_runtime_options()->cpu.workers) /* else it may have been given to one of these */
         od_log(OD_LOG_INFO, "omp", "region %p fits on no device: %s", job->launch.call.kernel,
-               done ? by_pages && od_parts_go_by_pages()
+               done ? (by_pages || is_shared) && od_parts_go_by_pages()
                           ? "page faults brought what it touched"
                           : "libomptarget ran it in memory beyond the limit"
                     : "its host version runs on the program's memory");
-    return done || ((by_pages || job->task.uses_spill) && leave_for_later(job));
+    return done || ((by_pages || is_shared || job->task.uses_spill) && leave_for_later(job));
 }

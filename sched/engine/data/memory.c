@@ -292,7 +292,7 @@ bool od_memory_take(od_engine *e, unsigned k, od_datum *d, od_task *head)
     }
     r->offset += od_datum_phase(d);
     r->state = OD_PRESENT;
-    if (d->window && e->config.driver_ops->occupy)
+    if ((d->window || e->config.commits) && e->config.driver_ops->occupy)
         e->config.driver_ops->occupy(e->config.driver, d, k);
     od_list_push_back(&device->resident, &r->lru);
     d->nreplicas++;
@@ -491,8 +491,10 @@ void od_memory_finish_transfer(od_engine *e, od_transfer *x)
     if (x->outdated)
         return;
     d->valid |= OD_BIT(x->to);
-    if (x->to == OD_HOST)
+    if (x->to == OD_HOST) {
         od_seal_undo(e, d);
+        od_shared_came_home(d);
+    }
     if (x->kind == OD_EVICT)
         od_memory_stop_leaving(e, d, (unsigned)x->from);
 }

@@ -59,7 +59,7 @@ static bool is_only_elsewhere(od_datum *d, void *arg)
 static od_status prepare_settling(od_engine *e, uintptr_t base, size_t size, od_request_kind *kind)
 {
     const od_region *region = od_directory_find_region(e->directory, base, size);
-    bool spills = region && od_spill_cover(region->spill, base, size) != OD_COVER_NONE;
+    bool spills = region && (region->gathered || od_spill_cover(region->spill, base, size) != OD_COVER_NONE);
     od_directory_visit(e->directory, base, size, is_only_elsewhere, &spills);
     if (region && spills && e->config.spill)
         return materialise(e, region, base, size, true);
@@ -381,6 +381,23 @@ od_status od_engine_divide(od_engine *e, od_region *region, od_window *window, b
     od_window_release(region->window);
     region->window = window;
     return OD_OK;
+}
+
+od_status od_engine_gather(od_engine *e, od_region *region)
+{
+    if (!e->config.spill)
+        return OD_EDEVICE;
+    region->gathered = true;
+    od_status status = forget_range(e, region->base, region->size);
+    if (!status && made_again(e, region))
+        status = OD_EFULL;
+    if (status)
+        return status;
+    if (!od_memory_make_area(e, region))
+        return OD_EDEVICE;
+    if (region->undefined) /* what is nowhere is anything */
+        return od_spill_keep(region->spill, region->base, region->size);
+    return od_spill_cover(region->spill, region->base, region->size) == OD_COVER_WHOLE ? OD_OK : OD_EFULL;
 }
 
 /* For writing, too, or for reading alone. */

@@ -49,6 +49,7 @@ void od_transfer_start(od_engine *e, const od_transfer *what)
         return;
     od_datum *d = what->datum;
     *x = *what;
+    x->for_writing = d->writers > 0;
     for (int side = 0; side < 2; side++) {
         int place = side ? x->to : x->from;
         if (place == OD_SPILL)

@@ -63,6 +63,9 @@ windows() {
     done
     right CUDA_DOUBLE_DEVICES=1 OMPDARTS_COHERENCE=depend OMPDARTS_MEM=12Mi "$work/program" 8 2
     stats "stats.host_tasks == 0"
+    right CUDA_DOUBLE_DEVICES=4 CUDA_DOUBLE_KERNEL_TIME=0.001 OMPDARTS_BACKEND=cuda:managed OMPDARTS_MEM=12Mi "$work/program" 16 4
+    stats "stats.host_tasks == 0" "totals.evictions > 0" "sum(d.tasks > 0 for d in devices) > 1"
+    driver "calls['cuMemPrefetchAsync'] > 0"
 }
 
 # libomptarget's copies between devices go from one to the other, as without the library.

@@ -172,7 +172,8 @@ void cuda_world_open(cuda_world *w)
                                    .pin_first = w->pin_first ? w->pin_first : 1,
                                    .pin_wanted = true,
                                    .pin_keep = w->pin_keep,
-                                   .windows = w->windows,
+                                   .trusted = w->windows,
+                                   .managed = w->managed,
                                    .log = w->log};
     w->backend = (od_backend){0};
     w->status = cuda_module_functions.backend(&w->backend, &config);

@@ -82,7 +82,7 @@ typedef struct cuda_world {
     od_status status;
     size_t pin_budget, pool_bytes;
     unsigned pin_first; /* 0: 1 */
-    bool pin_keep, windows;
+    bool pin_keep, windows, managed;
     unsigned ndevices;
     int ordinals[8];
     od_log_level log;

@@ -308,11 +308,11 @@ static void prefetch(void)
 {
     world w = begin(PAGE);
     od_cu_address managed;
-    EXPECT(0, cu.alloc_managed(&managed, PAGE, 1));
+    EXPECT(0, cu.managed_alloc(&managed, PAGE, 1));
     memcpy((void *)(uintptr_t)managed, w.host, PAGE);
-    EXPECT(0, cu.prefetch(managed, PAGE, 0, w.stream));
-    EXPECT(0, cu.prefetch(managed, PAGE, CD_TO_HOST, w.stream));
-    EXPECT(OD_CU_INVALID_DEVICE, cu.prefetch(managed, PAGE, 1, w.stream));
+    EXPECT(0, cu.managed_prefetch(managed, PAGE, 0, w.stream));
+    EXPECT(0, cu.managed_prefetch(managed, PAGE, OD_CU_ON_HOST, w.stream));
+    EXPECT(OD_CU_INVALID_DEVICE, cu.managed_prefetch(managed, PAGE, 1, w.stream));
     EXPECT(0, cu.stream_synchronize(w.stream));
     EXPECT(0, memcmp(on_device(managed), w.host, PAGE));
     EXPECT(0, cu.free(managed));

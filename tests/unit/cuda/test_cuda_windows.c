@@ -6,6 +6,7 @@
 #include "tests/unit/cuda/cuda_world.h"
 
 #include "memmgr/data/pool.h"
+#include "memmgr/data/spill.h"
 #include "memmgr/device/cuda/cuda.h"
 #include "tests/unit/random.h"
 
@@ -276,6 +277,99 @@ static void windows_need_pages(void **state)
     cuda_expect_clean("CUDA_DOUBLE_GRANULARITY=4096", open_without, odd);
 }
 
+/* --- managed memory --------------------------------------------------------------- */
+
+/* What is there stays through all moves, and goes when the last user does. */
+static void move_around(const void *arg)
+{
+    enum { SIZE = 8 * GRANULE };
+    (void)arg;
+    cuda_world w = {.pool_bytes = PAGES * GRANULE, .ndevices = 2, .ordinals = {0, 1}, .managed = true};
+    cuda_world_open(&w);
+    CHECK(!w.status && w.backend.windows && w.backend.windows->share);
+    const od_backend_ops *ops = w.backend.ops;
+    void *state = w.backend.state, *memory;
+    unsigned char *array = cuda_map(SIZE);
+    od_window *window;
+    od_spill *area = od_spill_create((uintptr_t)array, SIZE, NULL);
+    CHECK(!w.backend.windows->share(state, SIZE, &memory));
+    od_spill_move(area, memory, w.backend.windows->unshare, state);
+    CHECK(!od_window_create_shared(w.backend.windows, state, 2, (uintptr_t)array, SIZE, area, &window));
+    od_spill_release(area);
+    CHECK(od_window_alignment(window) == 0 && od_window_occupies(window, (uintptr_t)array, GRANULE) == GRANULE);
+    char *part = od_window_kernel(window, 0, (uintptr_t)array + GRANULE);
+    CHECK(part == (char *)memory + GRANULE && part == od_window_copies(window, 1, (uintptr_t)array + GRANULE));
+    cuda_fill(part, 3 * GRANULE, 5);
+    CHECK(!ops->copy(state, 0, part, OD_HOST, part, 3 * GRANULE));
+    CHECK(!ops->copy(state, 1, part, 0, part, 3 * GRANULE));
+    CHECK(!ops->copy(state, OD_HOST, part, 1, part, 3 * GRANULE));
+    CHECK(!ops->copy(state, OD_HOST, array, 1, part, GRANULE)); /* and others copy from there as from any memory */
+    CHECK(cuda_is_filled(part, 3 * GRANULE, 5) && cuda_is_filled(array, GRANULE, 5));
+    od_window_release(window);
+    cuda_world_close(&w);
+}
+
+static void managed_memory_is_prefetched(void **state)
+{
+    (void)state;
+    cuda_child child =
+        cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_GRANULARITY=4096 CUDA_DOUBLE_DEVICES=2", move_around, NULL);
+    cuda_child_assert_clean(&child);
+    assert_int_equal(cuda_child_calls(&child, "cuMemPrefetchAsync"), 3);
+    assert_int_equal(cuda_child_calls(&child, "cuMemAdvise"), 2); /* not on the way to the host */
+    cuda_child_free(&child);
+}
+
+/* Pools have memory once it is asked for, and give it back from the end. */
+static void commit_some(const void *arg)
+{
+    (void)arg;
+    cuda_world w = {.pool_bytes = PAGES * GRANULE, .ndevices = 1, .managed = true};
+    cuda_world_open(&w);
+    CHECK(!w.status);
+    const od_backend_ops *ops = w.backend.ops;
+    void *state = w.backend.state;
+    size_t before, now, total;
+    CHECK(!ops->memory(state, 0, &before, &total));
+    for (int twice = 0; twice < 2; twice++) {
+        CHECK(!ops->commit(state, 0, GRANULE - 1, 2 * GRANULE));
+        CHECK(!ops->memory(state, 0, &now, &total));
+        CHECK(now == before - 3 * GRANULE);
+    }
+    cuda_fill(cuda_world_pool(&w, 0, 0), 3 * GRANULE, 2);
+    CHECK(!ops->commit(state, 0, 20 * GRANULE, GRANULE));
+    CHECK(od_backend_answers(&w.backend, 0));
+    od_backend_trim(&w.backend, 0, 10 * GRANULE);
+    CHECK(!ops->memory(state, 0, &now, &total));
+    CHECK(now == before - 3 * GRANULE + GRANULE); /* the last piece, too, which was there from the beginning */
+    CHECK(cuda_is_filled(cuda_world_pool(&w, 0, 0), 3 * GRANULE, 2));
+    cuda_world_close(&w);
+}
+
+static void pools_get_memory_where_it_is_needed(void **state)
+{
+    (void)state;
+    cuda_expect_clean("CUDA_DOUBLE_GRANULARITY=4096", commit_some, NULL);
+}
+
+static void open_managed(const void *arg)
+{
+    (void)arg;
+    cuda_world w = {.pool_bytes = PAGES * GRANULE, .ndevices = 1, .log = OD_LOG_INFO, .managed = true};
+    cuda_world_open(&w);
+    CHECK(!w.status && !w.backend.windows);
+    cuda_world_close(&w);
+}
+
+static void managed_memory_that_kernels_do_not_share(void **state)
+{
+    (void)state;
+    cuda_child child = cuda_child_run(CUDA_DOUBLE, "CUDA_DOUBLE_MANAGED=0", open_managed, NULL);
+    cuda_child_assert_clean(&child);
+    assert_int_equal(cuda_child_lines(&child, "not all devices share managed memory"), 1);
+    cuda_child_free(&child);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +379,9 @@ int main(void)
         cmocka_unit_test(the_reserve_is_for_mapping_too),
         cmocka_unit_test(pools_are_trimmed_beside_parts),
         cmocka_unit_test(windows_need_pages),
+        cmocka_unit_test(managed_memory_is_prefetched),
+        cmocka_unit_test(pools_get_memory_where_it_is_needed),
+        cmocka_unit_test(managed_memory_that_kernels_do_not_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,6 +95,43 @@ static void nothing_is_remembered_without_an_area(void **state)
     assert_false(od_spill_first(NULL, base, SIZE, &part, &bytes));
 }
 
+static int given; /* how often memory was given back, and by whom */
+static void *giver, *given_memory;
+
+static void give(void *state, void *memory)
+{
+    given++;
+    giver = state;
+    given_memory = memory;
+}
+
+/* What it remembers is there; the rest is anything. */
+static void contents_move(void **state)
+{
+    (void)state;
+    for (size_t size = SIZE; size < (size_t)4 << 20; size *= 64) { /* small ones are another kind */
+        char *memory = calloc(1, size);
+        int owner;
+        given = 0;
+        od_spill *spill = od_spill_create(base, size, NULL);
+        memset(od_spill_address(spill, base), 3, SIZE);
+        assert_int_equal(od_spill_keep(spill, base + 2, 5), OD_OK);
+        od_spill_move(spill, memory, give, &owner);
+        assert_ptr_equal(od_spill_address(spill, base + 2), memory + 2);
+        for (size_t i = 0; i < SIZE; i++)
+            assert_int_equal(memory[i], i >= 2 && i < 7 ? 3 : 0);
+        assert_int_equal(od_spill_cover(spill, base + 2, 5), OD_COVER_WHOLE);
+        od_spill_hold(spill);
+        od_spill_release(spill);
+        assert_int_equal(given, 0);
+        od_spill_release(spill);
+        assert_int_equal(given, 1);
+        assert_ptr_equal(giver, &owner);
+        assert_ptr_equal(given_memory, memory);
+        free(memory);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +139,7 @@ int main(void)
         cmocka_unit_test(contents_stay_until_the_last_user_has_gone),
         cmocka_unit_test(too_large_an_area_is_refused),
         cmocka_unit_test(nothing_is_remembered_without_an_area),
+        cmocka_unit_test(contents_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,7 @@ size_t od_pool_rounded(const od_pool *pool, size_t size)
     return (size + pool->alignment - 1) & ~(pool->alignment - 1);
 }
 
-/* The smallest free block that is larger than this one in the order of (size, offset), or as large. */
+/* The first free block from here on in the order of (size, offset), or NULL. */
 static block *at_least(const od_pool *pool, size_t size, size_t offset)
 {
     return block_of_node(od_tree_ceiling(&pool->free, (od_tree_key){size, offset}));

@@ -59,16 +59,25 @@ static od_status reserve(od_window *w, unsigned k)
     return OD_OK;
 }
 
+/* Without views. */
+static od_window *make(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size)
+{
+    od_window *w = od_calloc(1, sizeof *w + (ndevices + 1) * sizeof w->view[0]);
+    if (!w)
+        return NULL;
+    *w = (od_window){.base = base, .size = size, .users = 1, .ndevices = ndevices, .ops = ops, .state = state};
+    w->page = ops->page ? ops->page(state) : od_window_page();
+    return w;
+}
+
 od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
                            od_window **window)
 {
     if (!od_space_admits(VIEWS * ndevices * od_window_span(base, size)))
         return OD_EDEVICE;
-    od_window *w = od_calloc(1, sizeof *w + (ndevices + 1) * sizeof w->view[0]);
+    od_window *w = make(ops, state, ndevices, base, size);
     if (!w)
         return OD_ENOMEM;
-    *w = (od_window){.base = base, .size = size, .users = 1, .ndevices = ndevices, .ops = ops, .state = state};
-    w->page = ops->page ? ops->page(state) : od_window_page();
     for (unsigned k = 0; k < ndevices; k++) {
         od_status status = reserve(w, k);
         if (status) {
@@ -84,12 +93,10 @@ od_status od_window_create(const od_window_ops *ops, void *state, unsigned ndevi
 od_status od_window_create_shared(const od_window_ops *ops, void *state, unsigned ndevices, uintptr_t base, size_t size,
                                   od_spill *area, od_window **window)
 {
-    od_window *w = od_calloc(1, sizeof *w + (ndevices + 1) * sizeof w->view[0]);
+    od_window *w = make(ops, state, ndevices, base, size);
     char *memory = od_spill_address(area, base);
     if (!w)
         return OD_ENOMEM;
-    *w = (od_window){.base = base, .size = size, .users = 1, .ndevices = ndevices, .ops = ops, .state = state};
-    w->page = od_window_page();
     w->area = area;
     od_spill_hold(area);
     for (unsigned k = 0; k < ndevices; k++)

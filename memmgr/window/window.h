@@ -57,7 +57,8 @@ typedef struct od_window_ops {
     size_t (*page)(void *state);
     od_status (*back)(void *state, unsigned k, void *own, uint32_t first, uint32_t count, size_t offset);
     void (*strip)(void *state, unsigned k, void *own, uint32_t first, uint32_t count, size_t offset);
-    /* NULL, or memory that is one for the host and all devices; the next four are not called then. */
+    /* NULL, or memory that is one for the host and all devices: then nothing else here is called but what gives it
+     * back. OD_EDEVICE: there is none. */
     od_status (*share)(void *state, size_t bytes, void **memory);
     void (*unshare)(void *state, void *memory);
     /* How many ranges, of all windows and devices together, may be protected in another way than what is around.

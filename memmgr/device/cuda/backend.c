@@ -17,15 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A device that works, now current, or NULL: for what concerns host memory. */
-static od_cuda_device *enter_any(od_cuda *cuda)
-{
-    for (unsigned k = 0; k < cuda->ndevices; k++)
-        if (cuda->device[k].context && !atomic_load(&cuda->device[k].lost) && !od_cuda_enter(&cuda->device[k]))
-            return &cuda->device[k];
-    return NULL;
-}
-
 /* --- memory -------------------------------------------------------------------- */
 
 static od_status take_at_once(od_cuda_device *d, size_t bytes, od_cu_address *address)
@@ -81,12 +72,7 @@ static od_status memory(void *state, unsigned k, size_t *free_bytes, size_t *tot
 
 static bool spare(void *state, unsigned k)
 {
-    od_cuda_device *d = &((od_cuda *)state)->device[k];
-    if (od_cuda_enter(d))
-        return false;
-    bool given = od_reserve_give(d);
-    od_cuda_leave(d);
-    return given;
+    return od_reserve_spare(&((od_cuda *)state)->device[k]);
 }
 
 static size_t lack(void *state, unsigned k)
@@ -141,7 +127,7 @@ static void *host_alloc(void *state, size_t bytes)
 {
     od_cuda *cuda = state;
     void *address;
-    od_cuda_device *d = enter_any(cuda);
+    od_cuda_device *d = od_cuda_enter_any(cuda);
     if (!d)
         return NULL;
     if (cuda->cu.host_alloc(&address, bytes, OD_CU_MEMHOST_PORTABLE))
@@ -153,7 +139,7 @@ static void *host_alloc(void *state, size_t bytes)
 static void host_free(void *state, void *address)
 {
     od_cuda *cuda = state;
-    od_cuda_device *d = enter_any(cuda);
+    od_cuda_device *d = od_cuda_enter_any(cuda);
     if (!d)
         return;
     od_cuda_check(d, cuda->cu.host_free(address), "giving pinned memory back");
@@ -165,7 +151,7 @@ static void *pin(void *arg)
 {
     od_cuda *cuda = arg;
     while (od_pins_await_work(&cuda->pins)) {
-        od_cuda_device *d = enter_any(cuda);
+        od_cuda_device *d = od_cuda_enter_any(cuda);
         od_pins_work(&cuda->pins);
         if (d)
             od_cuda_leave(d);
@@ -231,7 +217,7 @@ static void destroy(void *state)
 {
     od_cuda *cuda = state;
     close_pinner(cuda);
-    od_cuda_device *d = enter_any(cuda);
+    od_cuda_device *d = od_cuda_enter_any(cuda);
     od_pins_destroy(&cuda->pins);
     if (d)
         od_cuda_leave(d);

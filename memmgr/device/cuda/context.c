@@ -32,3 +32,11 @@ void od_cuda_calm(od_cuda_device *d, od_cu_stream stream)
     if (status)
         atomic_store(&d->lost, true);
 }
+
+od_cuda_device *od_cuda_enter_any(od_cuda *cuda)
+{
+    for (unsigned k = 0; k < cuda->ndevices; k++)
+        if (cuda->device[k].context && !atomic_load(&cuda->device[k].lost) && !od_cuda_enter(&cuda->device[k]))
+            return &cuda->device[k];
+    return NULL;
+}

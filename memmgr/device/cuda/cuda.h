@@ -147,6 +147,8 @@ struct od_cuda {
 /* Makes the device's context current on the calling thread, until od_cuda_leave(). */
 od_status od_cuda_enter(od_cuda_device *device);
 void od_cuda_leave(od_cuda_device *device);
+/* A device that works, now current, or NULL: for what concerns no device alone. */
+od_cuda_device *od_cuda_enter_any(od_cuda *cuda);
 /* od_cu_check() for a call on the device; notes it as lost where the error is sticky. */
 od_status od_cuda_check(od_cuda_device *device, od_cu_result result, const char *doing);
 /* After a failure: waits for all that the stream holds, since nothing of it may be under way when the failure is
@@ -157,6 +159,8 @@ void od_cuda_calm(od_cuda_device *device, od_cu_stream stream);
 void od_reserve_take(od_cuda_device *device);
 /* Gives it to whoever has got no memory. False: there is none any more. */
 bool od_reserve_give(od_cuda_device *device);
+/* Likewise, whatever context is current. */
+bool od_reserve_spare(od_cuda_device *device);
 
 /* Bytes of the device that must be free, and are not. */
 size_t od_reserve_lack(od_cuda_device *device);

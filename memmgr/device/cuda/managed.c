@@ -23,17 +23,9 @@ bool od_managed_is_possible(const od_cuda *cuda)
     return true;
 }
 
-static od_cuda_device *enter_one(od_cuda *cuda)
-{
-    for (unsigned k = 0; k < cuda->ndevices; k++)
-        if (!atomic_load(&cuda->device[k].lost) && !od_cuda_enter(&cuda->device[k]))
-            return &cuda->device[k];
-    return NULL;
-}
-
 static od_status take_shared(void *state, size_t bytes, void **memory)
 {
-    od_cuda_device *d = enter_one(state);
+    od_cuda_device *d = od_cuda_enter_any(state);
     od_cu_address address = 0;
     if (!d)
         return OD_EDEVICE;
@@ -46,7 +38,7 @@ static od_status take_shared(void *state, size_t bytes, void **memory)
 
 static void give_shared(void *state, void *memory)
 {
-    od_cuda_device *d = enter_one(state);
+    od_cuda_device *d = od_cuda_enter_any(state);
     if (!d)
         return;
     od_cuda_check(d, d->cuda->cu.free((od_cu_address)(uintptr_t)memory), "giving the managed memory of an array back");

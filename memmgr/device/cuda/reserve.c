@@ -37,6 +37,15 @@ bool od_reserve_give(od_cuda_device *d)
     return true;
 }
 
+bool od_reserve_spare(od_cuda_device *d)
+{
+    if (od_cuda_enter(d))
+        return false;
+    bool given = od_reserve_give(d);
+    od_cuda_leave(d);
+    return given;
+}
+
 size_t od_reserve_lack(od_cuda_device *d)
 {
     size_t free_bytes, total;

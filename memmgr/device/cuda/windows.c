@@ -158,21 +158,12 @@ static void strip(void *state, unsigned k, void *own, uint32_t first, uint32_t c
         atomic_store(&d->lost, true);
 }
 
-static bool spare(od_cuda_device *d)
-{
-    if (od_cuda_enter(d))
-        return false;
-    bool given = od_reserve_give(d);
-    od_cuda_leave(d);
-    return given;
-}
-
 /* The driver may have got no memory for its own tables. */
 static od_status back(void *state, unsigned k, void *own, uint32_t first, uint32_t count, size_t offset)
 {
     od_cuda_device *d = device(state, k);
     od_status status = for_each(d, own, first, count, offset, offer);
-    if (!status || atomic_load(&d->lost) || !spare(d))
+    if (!status || atomic_load(&d->lost) || !od_reserve_spare(d))
         return status;
     strip(state, k, own, first, count, offset);
     return for_each(d, own, first, count, offset, offer);

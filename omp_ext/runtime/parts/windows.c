@@ -63,11 +63,10 @@ bool od_runtime_may_divide(const od_region *region)
     return od_runtime.backend.windows && region->joins <= MOST_JOINS;
 }
 
-/* All views are the region's spill area, in memory that is shared. */
-static od_status share(od_engine *engine, od_region *region)
+/* All views are the region's spill area, in memory that is shared. OD_EFULL: its contents are not there yet. */
+static od_status share(od_engine *engine, od_region *region, od_window **window)
 {
     const od_backend *backend = &od_runtime.backend;
-    od_window *window;
     void *memory;
     od_status status = od_engine_gather(engine, region);
     if (status == OD_OK && backend->windows->share(backend->state, region->size, &memory))
@@ -77,34 +76,33 @@ static od_status share(od_engine *engine, od_region *region)
     if (status)
         return status;
     od_spill_move(region->spill, memory, backend->windows->unshare, backend->state);
-    status = od_window_create_shared(backend->windows, backend->state, backend->ndevices, region->base, region->size,
-                                     region->spill, &window);
-    if (status)
-        return status;
-    od_runtime.divided = true;
-    status = od_engine_divide(engine, region, window, true);
-    if (status)
-        od_window_release(window);
-    return status;
+    return od_window_create_shared(backend->windows, backend->state, backend->ndevices, region->base, region->size,
+                                   region->spill, window);
+}
+
+static od_status reserve(od_region *region, od_window **window)
+{
+    const od_backend *backend = &od_runtime.backend;
+    if (od_window_create(backend->windows, backend->state, backend->ndevices, region->base, region->size, window)) {
+        keep_whole(region, "there are not enough addresses");
+        return OD_EDEVICE;
+    }
+    open_window(*window);
+    return OD_OK;
 }
 
 od_status od_runtime_divide(od_engine *engine, od_region *region)
 {
-    const od_backend *backend = &od_runtime.backend;
     od_window *window;
     if (region->window)
         return OD_OK;
     if (!od_runtime_may_divide(region) || !can_watch(region))
         return OD_EDEVICE;
-    if (shares())
-        return share(engine, region);
-    if (od_window_create(backend->windows, backend->state, backend->ndevices, region->base, region->size, &window)) {
-        keep_whole(region, "there are not enough addresses");
-        return OD_EDEVICE;
-    }
-    open_window(window);
+    od_status status = shares() ? share(engine, region, &window) : reserve(region, &window);
+    if (status)
+        return status;
     od_runtime.divided = true;
-    od_status status = od_engine_divide(engine, region, window, od_runtime_guards_parts());
+    status = od_engine_divide(engine, region, window, od_runtime_forgives_parts());
     if (status)
         od_window_release(window);
     return status;

@@ -3,6 +3,7 @@
 #include "memmgr/extent/strides.h"
 
 #include "memmgr/extent/page.h"
+#include "memmgr/extent/places.h"
 #include "memmgr/extent/spans.h"
 #include "util/memory.h"
 
@@ -59,64 +60,121 @@ static uint32_t find_run(const od_named_runs *all, uintptr_t address, size_t byt
 
 /* --- names ------------------------------------------------------------------ */
 
-/* How many of the values, which ascend, are not larger. */
-static uint32_t count_up_to(const uintptr_t *values, uint32_t n, uintptr_t value)
+static bool is_among(const uintptr_t *addresses, uint32_t n, uintptr_t address)
 {
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (values[middle] <= value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t up_to = od_places_up_to(addresses, n, address);
+    return up_to && addresses[up_to - 1] == address;
 }
 
-static bool is_name(const od_named_runs *all, uintptr_t address)
-{
-    uint32_t n = count_up_to(all->names, all->nnames, address);
-    return n && all->names[n - 1] == address;
-}
+enum { FEW = 3 }; /* ranges that may lie so by chance */
 
 /* --- one stride ---------------------------------------------------------------- */
+
+/* Addresses, ascending, and how far they are behind the first one modulo the stride: distinct, ascending. */
+typedef struct rests {
+    const uintptr_t *at;
+    uint32_t count;
+    uintptr_t *rest;
+    uint32_t nrests;
+} rests;
 
 typedef struct trial {
     const od_named_runs *all; /* names ascend */
     size_t stride;            /* 0: each name has one range */
-    uintptr_t *rests;         /* how far the names are behind the first one, modulo the stride; ascending */
+    rests names, places;
+    bool is_last; /* the stride has been found: ranges are cut to where other tasks' tiles begin */
 } trial;
+
+static void find_rests(rests *r, size_t stride)
+{
+    r->nrests = 0;
+    for (uint32_t i = 0; stride && i < r->count; i++)
+        r->rest[i] = (r->at[i] - r->at[0]) % stride;
+    if (stride)
+        qsort(r->rest, r->count, sizeof *r->rest, by_address);
+    for (uint32_t i = 0; stride && i < r->count; i++)
+        if (!i || r->rest[i] != r->rest[r->nrests - 1])
+            r->rest[r->nrests++] = r->rest[i];
+}
 
 static void begin_trial(trial *t, size_t stride)
 {
-    const od_named_runs *all = t->all;
     t->stride = stride;
-    for (uint32_t i = 0; stride && i < all->nnames; i++)
-        t->rests[i] = (all->names[i] - all->names[0]) % stride;
-    if (stride)
-        qsort(t->rests, all->nnames, sizeof *t->rests, by_address);
+    find_rests(&t->names, stride);
+    find_rests(&t->places, stride);
 }
 
-/* Where other names begin, seen from this one's nearest range before. */
-static size_t length_to_others(const trial *t, uintptr_t name)
+/* Where the next of them begins, seen from the name's nearest range before. */
+static size_t length_to_next(const rests *r, size_t stride, uintptr_t name)
 {
-    const od_named_runs *all = t->all;
-    uintptr_t from = t->stride ? (name - all->names[0]) % t->stride : name;
-    const uintptr_t *places = t->stride ? t->rests : all->names;
-    uint32_t next = count_up_to(places, all->nnames, from);
-    if (next < all->nnames)
-        return places[next] - from;
-    return t->stride ? t->stride - from : SIZE_MAX; /* the first name's next range */
+    uintptr_t from = stride ? (name - r->at[0]) % stride : name;
+    const uintptr_t *at = stride ? r->rest : r->at;
+    uint32_t n = stride ? r->nrests : r->count, next = od_places_up_to(at, n, from);
+    if (next < n)
+        return at[next] - from;
+    return stride ? stride - from : SIZE_MAX; /* the first one's next range */
+}
+
+/* Another of the task's names has ranges in pages of this one's, or next to them. */
+static bool has_neighbour(const trial *t, uintptr_t name)
+{
+    for (uint32_t i = 0; t->stride && i < t->names.count; i++) {
+        uintptr_t other = t->names.at[i];
+        size_t behind = (other > name ? other - name : name - other) % t->stride;
+        if (other != name && smaller(behind, t->stride - behind) < od_window_page())
+            return true;
+    }
+    return false;
+}
+
+static bool is_near_one(const rests *names, uintptr_t address, size_t length)
+{
+    size_t page = od_window_page();
+    for (uint32_t i = 0; i < names->count; i++)
+        if (names->at[i] + page > address && names->at[i] < address + length + page)
+            return true;
+    return false;
+}
+
+/* The name's own ranges, of which there are so many, end where another one of the task begins, or in the page beside,
+ * and, where what has been touched may be that one's, where another task's does. The first ones of a column's last tile
+ * and of its first one lie beside each other, too. */
+static bool is_others(const trial *t, uintptr_t address, const od_page_run *run, uint32_t count, bool neighbour)
+{
+    size_t apart = run->begin > address ? run->begin - address : 0;
+    return is_among(t->names.at, t->names.count, address) || (count > FEW && is_near_one(&t->names, address, apart)) ||
+           (neighbour && is_among(t->places.at, t->places.count, address));
+}
+
+/* Where ranges end at the latest: at the task's next name; and where another task's tile begins, unless pages are
+ * touched that neither it nor the next name accounts for. */
+typedef struct limits {
+    size_t name, place;
+} limits;
+
+static limits limits_of(const trial *t, uintptr_t name)
+{
+    return (limits){length_to_next(&t->names, t->stride, name), length_to_next(&t->places, t->stride, name)};
+}
+
+static size_t length_in(const trial *t, limits limit, uintptr_t at, uintptr_t run_end)
+{
+    size_t length = smaller(run_end - at, limit.name);
+    if (!t->is_last || length <= limit.place)
+        return length;
+    uintptr_t others = length == limit.name ? od_window_page_begin(at + length) : run_end;
+    return others <= od_window_page_end(at + limit.place) ? limit.place : length;
 }
 
 /* What one stride explains. */
 typedef struct measure {
     od_strides strides;
     size_t before;  /* of each range, in front of its first address; in bytes */
-    size_t longest; /* of the ranges, to the end of a page; in bytes */
+    size_t shortest, longest; /* of the ranges, to the end of a page; in bytes */
     size_t covered; /* bytes of what was touched */
     bool is_even;   /* all ranges have the same length, as far as pages tell */
     uint32_t exact; /* ranges where the first address is the one that was touched first */
+    uint32_t early; /* ranges where that lies in front of it */
 } measure;
 
 /* Of a run: what names explain of it. */
@@ -128,34 +186,41 @@ static void cover(od_span *covered, uintptr_t begin, uintptr_t end)
     covered->end = end > covered->end ? end : covered->end;
 }
 
+/* Of a run, the range at the address, so long. */
+static void add_range(measure *m, const od_page_run *run, uintptr_t at, size_t length, od_span *covered)
+{
+    uintptr_t begin = at > run->first || run->first >= at + length ? at : run->first;
+    begin = begin > run->begin ? begin : run->begin;
+    m->before = smaller(m->before, at > run->begin ? at - run->begin : 0);
+    m->shortest = smaller(m->shortest, length);
+    m->longest = larger(m->longest, length);
+    m->covered += at + length - begin;
+    m->exact += at == run->first;
+    m->early += run->first < at;
+    m->strides.count++;
+    if (covered)
+        cover(covered, begin, at + length);
+}
+
 static measure measure_name(const trial *t, uintptr_t name, od_span *covered)
 {
     const od_named_runs *all = t->all;
-    size_t stride = t->stride, limit = length_to_others(t, name), least = SIZE_MAX, most = 0;
-    measure m = {.strides.stride = stride, .before = SIZE_MAX};
+    const limits limit = limits_of(t, name);
+    const bool neighbour = has_neighbour(t, name);
+    measure m = {.strides.stride = t->stride, .before = SIZE_MAX, .shortest = SIZE_MAX};
     uint32_t last = all->nruns;
-    for (uintptr_t at = name;; at += stride) {
-        uint32_t run = find_run(all, at, most); /* of a lower triangle ranges begin ever later */
-        if (run == all->nruns || run == last || (at != name && is_name(all, at)))
+    for (uintptr_t at = name;; at += t->stride) {
+        uint32_t n = find_run(all, at, m.longest); /* of a lower triangle ranges begin ever later */
+        const od_page_run *run = &all->runs[n];
+        if (n == all->nruns || n == last || (at != name && is_others(t, at, run, m.strides.count, neighbour)))
             break;
-        size_t length = all->runs[run].end - at;
-        length = length < limit ? length : limit;
-        least = length < least ? length : least;
-        most = length > most ? length : most;
-        m.before = smaller(m.before, at > all->runs[run].begin ? at - all->runs[run].begin : 0);
-        uintptr_t first = all->runs[run].first, begin = at > first || first > at + length ? at : first;
-        m.covered += at + length - begin;
-        m.exact += at == first;
-        m.strides.count++;
-        if (covered)
-            cover(&covered[run], begin, at + length);
-        last = run;
-        if (!stride)
+        add_range(&m, run, at, length_in(t, limit, at, run->end), covered ? &covered[n] : NULL);
+        last = n;
+        if (!t->stride)
             break;
     }
-    m.longest = most;
-    m.is_even = m.strides.count && most - least < od_window_page(); /* all end in a page that they need not fill */
-    m.strides.length = m.is_even ? least : most; /* of a triangle the longest range counts */
+    m.is_even = m.strides.count && m.longest - m.shortest < od_window_page(); /* they need not fill their last pages */
+    m.strides.length = m.is_even ? m.shortest : m.longest; /* of a triangle the longest range counts */
     return m;
 }
 
@@ -166,14 +231,15 @@ typedef struct score {
     int64_t value; /* bytes of what was touched that belong to a name count for it, what it says of each name against */
     uint32_t uneven; /* names whose ranges have several lengths */
     size_t lengths; /* added up */
-    uint32_t exact;
+    uint32_t exact, early;
+    uint32_t rows; /* in which all places of the array lie */
 } score;
 
 static score score_of(const trial *t, od_span *covered)
 {
     enum { WORTH = 4 }; /* half of what is said of a triangle was not touched */
     const od_named_runs *all = t->all;
-    score s = {.stride = t->stride};
+    score s = {.stride = t->stride, .rows = t->places.nrests};
     memset(covered, 0, all->nruns * sizeof *covered);
     for (uint32_t i = 0; i < all->nnames; i++) {
         measure said = measure_name(t, all->names[i], covered);
@@ -181,58 +247,78 @@ static score score_of(const trial *t, od_span *covered)
         s.uneven += !said.is_even;
         s.lengths += said.strides.length;
         s.exact += said.exact;
+        s.early += said.early;
     }
     for (uint32_t i = 0; i < all->nruns; i++)
         s.value += WORTH * (int64_t)(covered[i].end - covered[i].begin);
     return s;
 }
 
-static bool is_better(const score *a, const score *b)
+static size_t roundness(const score *s)
 {
-    if (a->value != b->value)
-        return a->value > b->value;
+    return s->stride & -s->stride;
+}
+
+static bool are_near(size_t a, size_t b)
+{
+    return larger(a, b) - smaller(a, b) < a / 8;
+}
+
+/* Of two that explain about as much. Names are the first elements of what is touched; what seems a triangle under one
+ * stride is a tile under another, by a diagonal of which its columns begin; tiles lie in rows, and a wrong stride sees
+ * a row of its own in many of their columns. */
+static bool is_likelier(const score *a, const score *b)
+{
+    if (a->early / 2 > b->early || b->early / 2 > a->early)
+        return a->early < b->early;
     if (a->uneven != b->uneven)
         return a->uneven < b->uneven;
+    if (a->rows != b->rows && are_near(a->stride, b->stride))
+        return a->rows < b->rows;
     if (a->lengths / 2 > b->lengths || b->lengths / 2 > a->lengths) /* one goes down the diagonal of a triangle */
         return a->lengths > b->lengths;
     if (a->exact != b->exact)
         return a->exact > b->exact;
-    return (a->stride & -a->stride) > (b->stride & -b->stride); /* the rounder one */
+    return roundness(a) > roundness(b);
+}
+
+/* What is found of other kernels or tiles may say which of the two it is. */
+static bool is_rival(const score *best, const score *other)
+{
+    return other->stride != best->stride && other->uneven == best->uneven &&
+           other->rows <= best->rows + best->rows / 2 &&
+           (other->exact >= best->exact / 4 || roundness(other) > roundness(best));
 }
 
 /* Around how many names, how many ranges behind each of them are looked at, and how many strides are tried for each. */
-enum { NAMES_TRIED = 8, RUNS_TRIED = 8, STRIDES_TRIED = 4 };
+enum { NAMES_TRIED = 8, RUNS_TRIED = 8, STRIDES_TRIED = 10 };
 
 typedef struct search {
     trial trial;
     od_span *covered; /* by run: what names explain of it */
-    score best;
-    size_t tried[NAMES_TRIED * RUNS_TRIED * STRIDES_TRIED + 1];
+    bool knows; /* the first one that is tried is known */
+    score tried[NAMES_TRIED * RUNS_TRIED * STRIDES_TRIED + 1];
     uint32_t ntried;
 } search;
 
 static bool was_tried(const search *s, size_t stride)
 {
     for (uint32_t i = 0; i < s->ntried; i++)
-        if (s->tried[i] == stride)
+        if (s->tried[i].stride == stride)
             return true;
     return false;
 }
 
 static score try_stride(search *s, size_t stride)
 {
-    s->tried[s->ntried++] = stride;
     begin_trial(&s->trial, stride);
-    return score_of(&s->trial, s->covered);
+    return s->tried[s->ntried++] = score_of(&s->trial, s->covered);
 }
 
 static void try_another(search *s, size_t stride)
 {
-    if (!stride || was_tried(s, stride))
-        return;
-    score found = try_stride(s, stride);
-    if (is_better(&found, &s->best))
-        s->best = found;
+    if (stride && !was_tried(s, stride))
+        try_stride(s, stride);
 }
 
 /* Another one than is known already has to explain much more: what is touched of a tile can lie in many ways. */
@@ -240,21 +326,48 @@ static void try_known(search *s, size_t known)
 {
     if (!known)
         return;
-    s->best = try_stride(s, known);
-    s->best.value += s->best.value > 0 ? s->best.value / 4 : 0;
+    s->knows = true;
+    try_stride(s, known);
+    s->tried[0].value += s->tried[0].value > 0 ? s->tried[0].value / 4 : 0;
 }
 
-/* From the name to where the ranges begin that come next. */
+static bool is_close(const score *s, int64_t most)
+{
+    return s->value >= most - most / 8;
+}
+
+/* Zero: there is none. */
+static score choose(const search *s, bool *is_sure)
+{
+    score best = {0};
+    int64_t most = 0;
+    for (uint32_t i = 0; i < s->ntried; i++)
+        most = s->tried[i].value > most ? s->tried[i].value : most;
+    for (uint32_t i = 0; i < s->ntried; i++)
+        if (is_close(&s->tried[i], most) && (!best.stride || is_likelier(&s->tried[i], &best)))
+            best = s->tried[i];
+    *is_sure = best.stride > 0;
+    if (s->knows && is_close(&s->tried[0], most))
+        return s->tried[0];
+    for (uint32_t i = 0; i < s->ntried; i++)
+        *is_sure &= !is_close(&s->tried[i], most) || !is_rival(&best, &s->tried[i]);
+    return best;
+}
+
+/* From the name to where the ranges begin that come next. Of a triangle each begins an element behind, or before. */
 static void try_around(search *s, uintptr_t name, uint32_t own)
 {
-    enum { FINE = 64, COARSE = 4096 };
+    static const size_t steps[] = {64, 4096, 1}, elements[] = {4, 8, 16};
     const od_named_runs *all = s->trial.all;
     for (uint32_t i = own + 1; i < all->nruns && i <= own + RUNS_TRIED; i++) {
         size_t exact = all->runs[i].first - name;
         try_another(s, all->runs[i].begin - all->runs[own].begin);
-        try_another(s, exact);
-        try_another(s, exact / FINE * FINE);
-        try_another(s, exact / COARSE * COARSE);
+        for (int j = 0; j < 3; j++)
+            try_another(s, exact / steps[j] * steps[j]);
+        for (int j = 0; j < 3 && exact > elements[j]; j++) {
+            try_another(s, exact - elements[j]);
+            try_another(s, exact + elements[j]);
+        }
     }
 }
 
@@ -297,8 +410,7 @@ static size_t before_name(const od_named_runs *all, uintptr_t name, const measur
 
 static od_strides strides_of(const trial *t, uintptr_t name)
 {
-    enum { FEW = 3 }; /* ranges that may lie so by chance */
-    const trial single = {.all = t->all};
+    const trial single = {.all = t->all, .names = t->names, .places = t->places, .is_last = true};
     if (find_run(t->all, name, 1) == t->all->nruns)
         return (od_strides){0};
     measure one = measure_name(&single, name, NULL), many = measure_name(t, name, NULL);
@@ -307,31 +419,40 @@ static od_strides strides_of(const trial *t, uintptr_t name)
     return best.strides;
 }
 
-static void infer(search *s, const od_named_runs *all, size_t known, od_strides *found)
+static bool infer(search *s, const od_named_runs *all, size_t known, od_strides *found)
 {
+    bool is_sure;
     try_known(s, known);
     try_names(s, all);
-    begin_trial(&s->trial, s->best.stride);
+    begin_trial(&s->trial, choose(s, &is_sure).stride);
+    s->trial.is_last = true;
     for (uint32_t i = 0; i < all->nnames; i++)
         found[i] = strides_of(&s->trial, all->names[i]);
+    return is_sure;
 }
 
-void od_strides_infer(const od_named_runs *all, size_t known, od_strides *found)
+bool od_strides_infer(const od_named_runs *all, size_t known, od_strides *found)
 {
     size_t bytes = all->nnames * sizeof *all->names;
-    uintptr_t *names = od_malloc(bytes), *rests = od_malloc(bytes);
+    uintptr_t *names = od_malloc(bytes), *rest = od_malloc(bytes + all->nplaces * sizeof *all->places);
     od_span *covered = od_malloc(((size_t)all->nruns + 1) * sizeof *covered);
+    bool is_sure = false;
     memset(found, 0, all->nnames * sizeof *found);
-    if (names && rests && covered) {
+    if (names && rest && covered && all->nplaces) {
         memcpy(names, all->names, bytes);
         qsort(names, all->nnames, sizeof *names, by_address);
-        const od_named_runs ascending = {all->runs, all->nruns, names, all->nnames};
-        search s = {.trial = {.all = &ascending, .rests = rests}, .covered = covered};
-        infer(&s, all, known, found);
+        od_named_runs ascending = *all;
+        ascending.names = names;
+        search s = {.trial = {.all = &ascending,
+                              .names = {.at = names, .count = all->nnames, .rest = rest},
+                              .places = {.at = all->places, .count = all->nplaces, .rest = rest + all->nnames}},
+                    .covered = covered};
+        is_sure = infer(&s, all, known, found);
     }
     free(names);
-    free(rests);
+    free(rest);
     free(covered);
+    return is_sure;
 }
 
 od_strides od_strides_unite(const od_strides *strides, const od_strides *other)

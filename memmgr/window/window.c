@@ -128,6 +128,7 @@ void od_window_release(od_window *window)
         od_spill_release(window->area);
     else
         give_back(window, window->ndevices + 1);
+    od_places_free(&window->tiling.places);
     free(window->cut);
     free(window);
 }

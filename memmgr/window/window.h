@@ -20,6 +20,7 @@
 #define OD_MEMMGR_WINDOW_WINDOW_H
 
 #include "memmgr/extent/page.h"
+#include "memmgr/extent/places.h"
 #include "memmgr/extent/strides.h"
 #include "util/status.h"
 
@@ -66,11 +67,18 @@ typedef struct od_window_ops {
     size_t (*most_ranges)(void *state);
 } od_window_ops;
 
+/* What is known of tiles in an array. */
+typedef struct od_tiling {
+    od_strides strides; /* that have been learnt of it last: of other kernels the first guess */
+    bool is_sure;       /* their stride is no guess */
+    od_places places;   /* by which tasks have named them */
+} od_tiling;
+
 typedef struct od_window {
     uintptr_t base; /* host range of the array */
     size_t size;
     uint32_t users; /* the region, and the data in it */
-    od_strides strides; /* that have been learnt of it last: of other kernels the first guess */
+    od_tiling tiling;
     unsigned ndevices;
     const od_window_ops *ops;
     void *state;        /* the back-end's */

@@ -135,6 +135,7 @@ typedef struct od_learnt_strides {
     bool seen; /* by a kernel of which all that it touched was seen, and later ones have touched little more */
     unsigned failures; /* later ones that have touched more */
     unsigned mixed;    /* of which it was not sure what was theirs: others ran on the device, too */
+    unsigned guesses;  /* of which other strides say as much */
 } od_learnt_strides;
 /* Too little was known of what it touches; it may be nothing that can be known. */
 void od_runtime_note_failure(const void *kernel, int32_t argument, od_learnt_strides *learnt);
@@ -151,6 +152,8 @@ void od_runtime_begin_to_learn(const od_task *task);
 /* Another kernel runs on its device meanwhile: whose page faults there are is not known. */
 void od_runtime_disturb_learning(const od_task *task);
 bool od_runtime_learns(const od_task *task);
+/* What was found of an array counts if it is divided again. */
+void od_runtime_recall_tiling(od_window *window);
 /* Its kernel has ended. */
 void od_runtime_end_to_learn(const od_task *task);
 

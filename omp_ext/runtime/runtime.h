@@ -136,7 +136,7 @@ bool od_runtime_names_its_parts(const void *kernel, int32_t argument);
 bool od_runtime_may_only_read(const void *kernel, int32_t argument);
 /* The task of the launch names what its kernel uses of an argument, in the window, by this address: what is known of
  * that, count 0: nothing yet. What its kernel touches will be learnt. Under the lock. */
-od_strides od_runtime_strides(od_launch *launch, const od_window *window, int32_t argument, uintptr_t name);
+od_strides od_runtime_strides(od_launch *launch, od_window *window, int32_t argument, uintptr_t name);
 void od_runtime_free_names(od_names *names); /* may be NULL */
 /* Calls note() for each argument (from 0 on) of a kernel around whose names something was to be learnt. Under the
  * lock. */

@@ -16,9 +16,10 @@ static int required_device(const od_engine *e, const od_task *t)
     if (t->bound != OD_NOWHERE)
         return t->bound;
     for (uint32_t i = 0; i < t->naccess; i++) {
-        int home = t->access[i].datum->home;
-        if (home != OD_NOWHERE && home != OD_HOST && !od_device_is_lost(e, home))
-            return home;
+        const od_datum *d = t->access[i].datum;
+        bool decides = d->bound || !od_task_has_edge(t, d);
+        if (decides && d->home != OD_NOWHERE && d->home != OD_HOST && !od_device_is_lost(e, d->home))
+            return d->home;
     }
     return OD_NOWHERE;
 }

@@ -14,6 +14,7 @@
 enum {
     MOST_TOUCHED = 1 << 16, /* pages that are looked at to learn strides */
     MOST_MIXED = 4,         /* kernels that were not alone, and show enough together */
+    MOST_GUESSES = 4,       /* kernels of which more than one stride says as much */
 };
 
 /* --- how a task names what it uses ------------------------------------------------- */
@@ -22,6 +23,8 @@ typedef struct name {
     uintptr_t address;
     int32_t argument;
     uint32_t number; /* of the argument's names */
+    od_strides given; /* what it was taken to be */
+    od_window *window; /* it lies in; the task's data keep it */
 } name;
 
 struct od_names {
@@ -56,10 +59,10 @@ bool od_runtime_is_named(const od_names *names, int32_t argument)
     return names && count_names(names, argument);
 }
 
-static void add_name(od_names *names, int32_t argument, uintptr_t address, uint32_t number)
+static void add_name(od_names *names, const name *added)
 {
     if (od_array_reserve(&names->at, &names->room, (uint64_t)names->count + 1, sizeof *names->at))
-        names->at[names->count++] = (name){address, argument, number};
+        names->at[names->count++] = *added;
 }
 
 /* Kernels that use almost all of a tile (LU's solve with unit triangles leaves the last column) get all of it, as
@@ -71,18 +74,29 @@ static bool is_own_shape(const od_strides *own, const od_strides *of_all)
     return own->count && !(is_alike && own->count >= of_all->count - of_all->count / 4);
 }
 
-od_strides od_runtime_strides(od_launch *launch, const od_window *window, int32_t argument, uintptr_t address)
+static od_strides known_of(const void *kernel, const name *n)
+{
+    const od_strides *all = &n->window->tiling.strides;
+    const od_learnt_strides *own = od_runtime_known_strides(kernel, n->argument, n->number, false);
+    bool has_own = own && (own->seen || !all->count);
+    return has_own && is_own_shape(&own->strides, all) ? own->strides : *all;
+}
+
+od_strides od_runtime_strides(od_launch *launch, od_window *window, int32_t argument, uintptr_t address)
 {
     if (!launch->names)
         launch->names = od_calloc(1, sizeof *launch->names);
     if (!launch->names)
         return (od_strides){0};
     launch->names->kernel = launch->call.kernel;
-    uint32_t number = count_names(launch->names, argument);
-    add_name(launch->names, argument, address, number);
-    const od_learnt_strides *own = od_runtime_known_strides(launch->call.kernel, argument, number, false);
-    bool has_own = own && (own->seen || !window->strides.count);
-    return has_own && is_own_shape(&own->strides, &window->strides) ? own->strides : window->strides;
+    name n = {.address = address,
+              .argument = argument,
+              .number = count_names(launch->names, argument),
+              .window = window};
+    n.given = known_of(launch->call.kernel, &n);
+    add_name(launch->names, &n);
+    od_places_add(&window->tiling.places, address);
+    return n.given;
 }
 
 /* --- its kernel runs --------------------------------------------------------------- */
@@ -128,15 +142,55 @@ void od_runtime_note_touched(od_names *names, const od_touch *touch)
         names->pages[names->npages++] = touch->host;
 }
 
+/* --- arrays whose tiles are known --------------------------------------------------- */
+
+typedef struct tiled_array {
+    uintptr_t base;
+    size_t size; /* 0: none */
+    od_strides strides;
+    bool is_sure;
+} tiled_array;
+
+enum { ARRAYS = 64 };
+
+static tiled_array arrays[ARRAYS];
+static unsigned next_array; /* that makes way */
+
+static tiled_array *find_array(const od_window *window)
+{
+    for (unsigned i = 0; i < ARRAYS; i++)
+        if (arrays[i].size && arrays[i].base == window->base && arrays[i].size == window->size)
+            return &arrays[i];
+    return NULL;
+}
+
+void od_runtime_recall_tiling(od_window *window)
+{
+    const tiled_array *array = find_array(window);
+    if (!array)
+        return;
+    window->tiling.strides = array->strides;
+    window->tiling.is_sure = array->is_sure;
+}
+
+static void remember_tiling(const od_window *window)
+{
+    tiled_array *array = find_array(window);
+    if (!array)
+        array = &arrays[next_array++ % ARRAYS];
+    *array = (tiled_array){window->base, window->size, window->tiling.strides, window->tiling.is_sure};
+}
+
 /* --- it has ended ------------------------------------------------------------------ */
 
 typedef struct lesson {
     const od_names *names;
     od_window *window;
     uintptr_t *touched;   /* of its window; malloc'ed */
-    uintptr_t *addresses; /* of the names; malloc'ed */
+    uintptr_t *addresses; /* of the names in it; malloc'ed */
     od_page_run *runs;    /* malloc'ed */
-    od_strides *found;    /* of the names; malloc'ed */
+    od_strides *found;    /* of these; malloc'ed */
+    bool is_sure;         /* no other strides say as much */
 } lesson;
 
 static void log_learnt(const void *kernel, const name *n, const od_strides *s)
@@ -147,9 +201,13 @@ static void log_learnt(const void *kernel, const name *n, const od_strides *s)
 }
 
 /* What several kernels that were not alone have in common is theirs; one that was alone has shown all. */
-static od_strides combine(od_learnt_strides *learnt, bool mixed, const od_strides *found)
+static od_strides combine(od_learnt_strides *learnt, bool mixed, bool is_sure, const od_strides *found)
 {
-    bool any = learnt->strides.count, is_guess = !learnt->seen && learnt->mixed;
+    bool any = learnt->strides.count, is_guess = !learnt->seen && (learnt->mixed || learnt->guesses);
+    if (!is_sure && !learnt->seen && learnt->guesses < MOST_GUESSES) {
+        learnt->seen = ++learnt->guesses == MOST_GUESSES;
+        return *found;
+    }
     if (mixed && learnt->mixed < MOST_MIXED) {
         learnt->seen = ++learnt->mixed == MOST_MIXED;
         return any ? od_strides_intersect(&learnt->strides, found) : *found;
@@ -163,9 +221,10 @@ static void keep(const lesson *l, uint32_t i, const od_strides *found)
     od_learnt_strides *learnt = known(l->names, i, true);
     if (!found->count || !learnt)
         return;
-    od_strides all = combine(learnt, l->names->mixed, found);
-    if (learnt->seen)
-        l->window->strides = od_strides_unite(&l->window->strides, &all);
+    od_tiling *tiling = &l->window->tiling;
+    od_strides all = combine(learnt, l->names->mixed, l->is_sure, found);
+    if (learnt->seen || !tiling->is_sure)
+        tiling->strides = tiling->is_sure ? od_strides_unite(&tiling->strides, &all) : all;
     if (od_strides_are_equal(&learnt->strides, &all))
         return;
     learnt->strides = all;
@@ -181,15 +240,25 @@ static uint32_t collect_touched(const lesson *l)
     return n;
 }
 
-static void infer(const lesson *l)
+static bool is_inside(const lesson *l, uint32_t i)
 {
-    uint32_t count = l->names->count, nruns = od_page_runs_make(l->touched, collect_touched(l), l->runs);
-    for (uint32_t i = 0; i < count; i++)
-        l->addresses[i] = l->names->at[i].address;
-    const od_named_runs all = {l->runs, nruns, l->addresses, count};
-    od_strides_infer(&all, l->window->strides.stride, l->found);
-    for (uint32_t i = 0; i < count; i++)
-        keep(l, i, &l->found[i]);
+    return od_window_contains(l->window, l->names->at[i].address, 1);
+}
+
+static void infer(lesson *l)
+{
+    uint32_t count = 0, nruns = od_page_runs_make(l->touched, collect_touched(l), l->runs);
+    od_tiling *tiling = &l->window->tiling;
+    for (uint32_t i = 0; i < l->names->count; i++)
+        if (is_inside(l, i))
+            od_places_add(&tiling->places, l->addresses[count++] = l->names->at[i].address);
+    const od_named_runs all = {l->runs, nruns, l->addresses, count, tiling->places.at, tiling->places.count};
+    l->is_sure = od_strides_infer(&all, tiling->is_sure ? tiling->strides.stride : 0, l->found);
+    for (uint32_t i = 0, n = 0; i < l->names->count; i++)
+        if (is_inside(l, i))
+            keep(l, i, &l->found[n++]);
+    tiling->is_sure |= l->is_sure;
+    remember_tiling(l->window);
 }
 
 static void learn_of(od_window *window, const od_names *names)
@@ -222,12 +291,13 @@ static void learn(const od_task *task, const od_names *names)
             learn_of(task->access[i].datum->window, names);
 }
 
-/* What was known was too little: the next one shows all. */
+/* What is known is too little: the next one shows all. */
 static void doubt(const od_names *names)
 {
     for (uint32_t i = 0; i < names->count; i++) {
         od_learnt_strides *learnt = known(names, i, false);
-        if (learnt)
+        const od_strides now = known_of(names->kernel, &names->at[i]);
+        if (learnt && od_strides_are_equal(&names->at[i].given, &now))
             od_runtime_note_failure(names->kernel, names->at[i].argument, learnt);
     }
 }

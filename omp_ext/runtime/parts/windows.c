@@ -103,9 +103,12 @@ od_status od_runtime_divide(od_engine *engine, od_region *region)
         return status;
     od_runtime.divided = true;
     status = od_engine_divide(engine, region, window, od_runtime_forgives_parts());
-    if (status)
+    if (status) {
         od_window_release(window);
-    return status;
+        return status;
+    }
+    od_runtime_recall_tiling(window);
+    return OD_OK;
 }
 
 typedef struct neighbour {

@@ -259,12 +259,17 @@ static od_status reserve_use(od_missing *missing, const od_datum *datum)
     return OD_OK;
 }
 
-/* Room for the task; *ninputs: how many data it reads. */
+static bool is_input(const od_task *task, const od_access *access)
+{
+    return (access->mode & OD_READ) && !od_task_has_edge(task, access->datum);
+}
+
+/* Room for the task; *ninputs: how many inputs it has. */
 static od_status reserve_task(od_missing *missing, const od_task *task, uint32_t *ninputs)
 {
     *ninputs = 0;
     for (uint32_t i = 0; i < task->naccess; i++) {
-        if (!(task->access[i].mode & OD_READ))
+        if (!is_input(task, &task->access[i]))
             continue;
         od_status status = reserve_use(missing, task->access[i].datum);
         if (status)
@@ -284,7 +289,7 @@ static uint64_t whole_ns(double seconds)
 static void append_inputs(od_missing *missing, const od_task *task, uint32_t number, uint32_t *inputs)
 {
     for (uint32_t i = 0; i < task->naccess; i++) {
-        if (!(task->access[i].mode & OD_READ))
+        if (!is_input(task, &task->access[i]))
             continue;
         struct source *source = &missing->sources[task->access[i].datum->id];
         source->uses[source->nlisted++] = (struct use){.slot = number, .generation = missing->slots[number].generation};

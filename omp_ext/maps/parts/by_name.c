@@ -15,11 +15,12 @@ static bool is_name(const od_region *region, const od_depend *item)
 
 static bool are_close(uintptr_t a, uintptr_t b)
 {
+    enum { MOST_TILES = 16 }; /* in a page */
     size_t apart = a > b ? a - b : b - a;
-    return apart && apart < od_window_page() / 2;
+    return apart && apart < od_window_page() / MOST_TILES;
 }
 
-/* Pages of more than two tiles would be on their way from device to device all the time. Tasks that follow each other
+/* Pages of very many tiles would be on their way from device to device all the time. Tasks that follow each other
  * mostly name tiles that do. */
 static bool is_crowded(od_region *region, const od_parts_named *named)
 {

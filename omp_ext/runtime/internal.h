@@ -136,6 +136,7 @@ typedef struct od_learnt_strides {
     unsigned failures; /* later ones that have touched more */
     unsigned mixed;    /* of which it was not sure what was theirs: others ran on the device, too */
     unsigned guesses;  /* of which other strides say as much */
+    unsigned contradicted; /* how often one that was alone showed another stride than its array's */
 } od_learnt_strides;
 /* Too little was known of what it touches; it may be nothing that can be known. */
 void od_runtime_note_failure(const void *kernel, int32_t argument, od_learnt_strides *learnt);

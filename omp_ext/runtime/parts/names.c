@@ -216,10 +216,19 @@ static od_strides combine(od_learnt_strides *learnt, bool mixed, bool is_sure, c
     return is_guess && !mixed ? *found : od_strides_unite(&learnt->strides, found);
 }
 
+/* Pages that another kernel had opened are missing, and what is left may lie in any way: another stride than the array's
+ * has to be found twice, of kernels that were alone. */
+static bool is_doubtful(const lesson *l, od_learnt_strides *learnt, const od_strides *found)
+{
+    const od_tiling *tiling = &l->window->tiling;
+    bool contradicts = tiling->is_sure && found->stride != tiling->strides.stride;
+    return contradicts && (l->names->mixed || !learnt->contradicted++);
+}
+
 static void keep(const lesson *l, uint32_t i, const od_strides *found)
 {
     od_learnt_strides *learnt = known(l->names, i, true);
-    if (!found->count || !learnt)
+    if (!found->count || !learnt || is_doubtful(l, learnt, found))
         return;
     od_tiling *tiling = &l->window->tiling;
     od_strides all = combine(learnt, l->names->mixed, l->is_sure, found);

@@ -336,7 +336,7 @@ static bool is_close(const score *s, int64_t most)
     return s->value >= most - most / 8;
 }
 
-/* Zero: there is none. */
+/* Zero: there is none, which is sure where none has been found. */
 static score choose(const search *s, bool *is_sure)
 {
     score best = {0};
@@ -346,7 +346,7 @@ static score choose(const search *s, bool *is_sure)
     for (uint32_t i = 0; i < s->ntried; i++)
         if (is_close(&s->tried[i], most) && (!best.stride || is_likelier(&s->tried[i], &best)))
             best = s->tried[i];
-    *is_sure = best.stride > 0;
+    *is_sure = true;
     if (s->knows && is_close(&s->tried[0], most))
         return s->tried[0];
     for (uint32_t i = 0; i < s->ntried; i++)

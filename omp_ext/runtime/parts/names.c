@@ -266,7 +266,7 @@ static void infer(lesson *l)
     for (uint32_t i = 0, n = 0; i < l->names->count; i++)
         if (is_inside(l, i))
             keep(l, i, &l->found[n++]);
-    tiling->is_sure |= l->is_sure;
+    tiling->is_sure |= l->is_sure && tiling->strides.stride;
     remember_tiling(l->window);
 }
 

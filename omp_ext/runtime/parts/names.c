@@ -216,7 +216,7 @@ static od_strides combine(od_learnt_strides *learnt, bool mixed, bool is_sure, c
     return is_guess && !mixed ? *found : od_strides_unite(&learnt->strides, found);
 }
 
-/* Pages that another kernel had opened are missing, and what is left may lie in any way: another stride than the array's
+/* Pages that another kernel had opened are missing, and what is left may lie in any way: another stride than an array's
  * has to be found twice, of kernels that were alone. */
 static bool is_doubtful(const lesson *l, od_learnt_strides *learnt, const od_strides *found)
 {

@@ -309,10 +309,10 @@ static bool was_tried(const search *s, size_t stride)
     return false;
 }
 
-static score try_stride(search *s, size_t stride)
+static void try_stride(search *s, size_t stride)
 {
     begin_trial(&s->trial, stride);
-    return s->tried[s->ntried++] = score_of(&s->trial, s->covered);
+    s->tried[s->ntried++] = score_of(&s->trial, s->covered);
 }
 
 static void try_another(search *s, size_t stride)

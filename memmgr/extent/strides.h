@@ -41,7 +41,7 @@ typedef struct od_named_runs {
  * there are addresses. Returns how many. */
 uint32_t od_page_runs_make(uintptr_t *touched, uint32_t count, od_page_run *runs);
 /* Those around each name, where others in the array have been found to be `known` bytes apart; 0: there are none. Count
- * 0: the name is in no run. False: other strides say as much of what was touched. */
+ * 0: the name is in no run, or memory is out. False: a guess, since other strides say as much of what was touched. */
 bool od_strides_infer(const od_named_runs *all, size_t known, od_strides *found);
 /* What is in either, where they are as far apart; else the other one. */
 od_strides od_strides_unite(const od_strides *strides, const od_strides *other);

@@ -24,7 +24,6 @@ typedef struct name {
     int32_t argument;
     uint32_t number; /* of the argument's names */
     od_strides given; /* what it was taken to be */
-    od_window *window; /* it lies in; the task's data keep it */
 } name;
 
 struct od_names {
@@ -74,9 +73,9 @@ static bool is_own_shape(const od_strides *own, const od_strides *of_all)
     return own->count && !(is_alike && own->count >= of_all->count - of_all->count / 4);
 }
 
-static od_strides known_of(const void *kernel, const name *n)
+static od_strides known_of(const void *kernel, const name *n, const od_window *window)
 {
-    const od_strides *all = &n->window->tiling.strides;
+    const od_strides *all = &window->tiling.strides;
     const od_learnt_strides *own = od_runtime_known_strides(kernel, n->argument, n->number, false);
     bool has_own = own && (own->seen || !all->count);
     return has_own && is_own_shape(&own->strides, all) ? own->strides : *all;
@@ -91,9 +90,8 @@ od_strides od_runtime_strides(od_launch *launch, od_window *window, int32_t argu
     launch->names->kernel = launch->call.kernel;
     name n = {.address = address,
               .argument = argument,
-              .number = count_names(launch->names, argument),
-              .window = window};
-    n.given = known_of(launch->call.kernel, &n);
+              .number = count_names(launch->names, argument)};
+    n.given = known_of(launch->call.kernel, &n, window);
     add_name(launch->names, &n);
     od_places_add(&window->tiling.places, address);
     return n.given;
@@ -300,13 +298,30 @@ static void learn(const od_task *task, const od_names *names)
             learn_of(task->access[i].datum->window, names);
 }
 
+/* Of the task's windows the one in which the address lies; NULL: its array is in one piece by now. */
+static const od_window *window_of(const od_task *task, uintptr_t address)
+{
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_window *window = task->access[i].datum->window;
+        if (window && od_window_contains(window, address, 1))
+            return window;
+    }
+    return NULL;
+}
+
+static bool has_changed(const od_names *names, uint32_t i, const od_window *window)
+{
+    const od_strides now = known_of(names->kernel, &names->at[i], window);
+    return !od_strides_are_equal(&names->at[i].given, &now);
+}
+
 /* What is known is too little: the next one shows all. */
-static void doubt(const od_names *names)
+static void doubt(const od_task *task, const od_names *names)
 {
     for (uint32_t i = 0; i < names->count; i++) {
         od_learnt_strides *learnt = known(names, i, false);
-        const od_strides now = known_of(names->kernel, &names->at[i]);
-        if (learnt && od_strides_are_equal(&names->at[i].given, &now))
+        const od_window *window = window_of(task, names->at[i].address);
+        if (learnt && window && !has_changed(names, i, window))
             od_runtime_note_failure(names->kernel, names->at[i].argument, learnt);
     }
 }
@@ -320,7 +335,7 @@ void od_runtime_end_to_learn(const od_task *task)
     if (names->watched && names->npages)
         learn(task, names);
     else if (names->npages > FEW)
-        doubt(names);
+        doubt(task, names);
     names->npages = 0;
     names->watched = names->mixed = false;
 }

@@ -89,12 +89,18 @@ typedef struct od_task {
     uint64_t created_ns;       /* when the program created it, by the driver's clock; used where events are observed */
 } od_task;
 
-/* Of the task's data a small part of an array, as the page is in which a tile meets its neighbour: it goes to where the
+/* A small part of what the task uses of an array, as the page is in which a tile meets its neighbour: it goes to where the
  * rest is, and soon, so it does not decide where that is. */
 static inline bool od_task_has_edge(const od_task *task, const od_datum *datum)
 {
     enum { SHARE = 8 };
-    return datum->window && od_datum_occupies(datum) * SHARE < task->footprint;
+    if (!datum->window || od_datum_occupies(datum) * SHARE >= task->footprint)
+        return false;
+    size_t used = 0; /* of the array */
+    for (uint32_t i = 0; i < task->naccess; i++)
+        if (task->access[i].datum->window == datum->window)
+            used += od_datum_occupies(task->access[i].datum);
+    return od_datum_occupies(datum) * SHARE < used;
 }
 
 #endif

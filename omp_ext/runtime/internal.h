@@ -107,6 +107,12 @@ void od_runtime_transfer_done(void *arg, od_transfer *transfer, od_status status
 /* Under the lock: gives it to the threads that copy; a copy has ended. */
 void od_runtime_submit_transfer(od_transfer *transfer);
 void od_runtime_end_transfer(od_transfer *transfer, od_status status);
+/* The calling thread makes its own copies (omp_ext/runtime/own_copies.h), which are one event, and will make so many
+ * bytes' that follow. Called without the lock, returns with it. Nothing is reported to libomp in between: it might run a
+ * task of the program's here, which might wait for what these copies bring. */
+void od_runtime_make_own_copies(size_t most_bytes);
+/* Under the lock: what the calling thread has not copied is for the others. */
+void od_runtime_leave_own_copies(void);
 /* A copy has failed. Without the lock. */
 void od_runtime_probe_both(const od_transfer *transfer);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The lock, and what is carried out when it is given back: completions are reported to libomp, and kernels that are too
- * short for another thread to be woken, or go on by themselves, are started.
+ * The lock, and what is carried out when it is given back: completions are reported to libomp, and copies and kernels
+ * that are too short for another thread to be woken, or go on by themselves, are started.
  */
 #include "omp_ext/runtime/internal.h"
 
 #include "omp_ext/libomp/teams/detach.h"
 #include "omp_ext/process/fatal.h"
+#include "omp_ext/runtime/own_copies.h"
 #include "omp_ext/services/check/check.h"
 #include "omp_ext/tasks/entry.h"
 #include "util/clock.h"
@@ -49,17 +50,28 @@ static od_status run_job(od_job *job, int place)
     return status;
 }
 
-/* Jobs that the calling thread is to run itself, because its event started them and they do not keep it for long. */
+/* Jobs that the calling thread is to run itself, because its event started them and they do not keep it for long; and
+ * copies, likewise. */
 static _Thread_local struct {
-    bool allowed, running;
+    bool open, running;
+    bool allowed; /* jobs are */
     od_job *first, **last;
 } inline_jobs __attribute__((tls_model("initial-exec")));
 
-static void allow_inline(void)
+/* Where copies share a link they keep the thread. */
+static void open_copies(void)
 {
-    if (inline_jobs.running || inline_jobs.allowed)
+    if (!(od_runtime.backend.shared_link > 0))
+        od_own_copies_open(OD_OWN_BYTES_PASSING);
+}
+
+static void allow_inline(bool jobs)
+{
+    if (inline_jobs.running || inline_jobs.open)
         return;
-    inline_jobs.allowed = true;
+    open_copies();
+    inline_jobs.open = true;
+    inline_jobs.allowed = jobs;
     inline_jobs.first = NULL;
     inline_jobs.last = &inline_jobs.first;
 }
@@ -68,8 +80,7 @@ static void allow_inline(void)
 static void job_done(od_job *job, od_status status)
 {
     od_runtime.busy--;
-    if (!od_workers_have_me())
-        allow_inline();
+    allow_inline(!od_workers_have_me());
     if (!status && !job->task.undone)
         od_runtime_note_duration(job);
     od_engine_task_done(od_runtime.engine, &job->task, status);
@@ -132,18 +143,19 @@ static od_job *take_inline(void)
     return job;
 }
 
-/* Nothing is reported meanwhile: libomp could run a task of the program here, which might wait for jobs in the list. */
+/* Called without the lock, returns with it. */
 static void run_inline(od_job *job)
 {
+    od_own_copies_close();
     od_status status = run_job(job, job->task.place);
     while (status == OD_EBUSY && is_short(job) && od_clock_ns() - job->start_ns < PATIENCE_NS)
         status = od_runtime.jobs->poll(job);
     od_runtime_lock();
+    open_copies();
     if (status != OD_EBUSY)
         job_done(job, status);
     else if (od_workers_watch(od_runtime.workers, job))
         od_fatal("a worker thread could not be started");
-    od_runtime_release();
 }
 
 /* Under the lock. */
@@ -154,23 +166,39 @@ static void leave_to_workers(void)
             od_fatal("a worker thread could not be started");
 }
 
+static bool any_is_inline(void)
+{
+    return inline_jobs.first || od_own_copies_are_left();
+}
+
+static void run_next(void)
+{
+    if (od_own_copies_are_left())
+        od_runtime_make_own_copies(OD_OWN_BYTES_PASSING);
+    else
+        run_inline(take_inline());
+}
+
 /* What one may be started while another runs is added to the list and run here too; there is no end to that where many
- * are ready, and nothing is reported before. */
+ * are ready. Nothing is reported before: libomp could run a task of the program here, which might wait for what is left. */
 static void run_inline_jobs(void)
 {
-    if (!inline_jobs.allowed || inline_jobs.running)
+    if (!inline_jobs.open || inline_jobs.running)
         return;
     inline_jobs.running = true;
-    bool any = inline_jobs.first;
+    bool any = any_is_inline();
     int cancellation = any ? od_thread_defer_cancellation() : 0;
-    for (unsigned i = 0; inline_jobs.first && i < IN_A_ROW; i++)
-        run_inline(take_inline());
+    for (unsigned i = 0; any_is_inline() && i < IN_A_ROW; i++) {
+        if (i)
+            od_runtime_release();
+        run_next();
+    }
     if (any) {
-        od_runtime_lock();
         leave_to_workers();
         od_thread_admit_cancellation(cancellation);
     }
-    inline_jobs.running = inline_jobs.allowed = false;
+    od_runtime_leave_own_copies();
+    inline_jobs.running = inline_jobs.open = inline_jobs.allowed = false;
     if (any)
         od_runtime_unlock();
 }
@@ -236,7 +264,7 @@ od_engine *od_runtime_lock(void)
 od_engine *od_runtime_lock_inline(void)
 {
     od_engine *engine = od_runtime_lock();
-    allow_inline();
+    allow_inline(true);
     return engine;
 }
 

@@ -103,6 +103,28 @@ void od_runtime_end_transfer(od_transfer *transfer, od_status status)
     od_engine_transfer_done(od_runtime.engine, transfer, status);
 }
 
+void od_runtime_make_own_copies(size_t most_bytes)
+{
+    od_own_copies copies = od_own_copies_take();
+    od_own_copies_make(od_runtime.transfers, &copies);
+    for (unsigned i = 0; i < copies.count; i++)
+        if (copies.status[i])
+            od_runtime_probe_both(copies.transfer[i]);
+    od_engine *engine = od_runtime_lock();
+    od_own_copies_open(most_bytes);
+    od_engine_hold(engine); /* they are one event */
+    for (unsigned i = 0; i < copies.count; i++)
+        od_runtime_end_transfer(copies.transfer[i], copies.status[i]);
+    od_engine_resume(engine);
+}
+
+void od_runtime_leave_own_copies(void)
+{
+    od_own_copies copies = od_own_copies_take();
+    for (unsigned i = 0; i < copies.count; i++)
+        od_runtime_submit_transfer(copies.transfer[i]);
+}
+
 void od_runtime_transfer_done(void *arg, od_transfer *transfer, od_status status)
 {
     (void)arg;

@@ -23,7 +23,7 @@ void od_runtime_set_flag(bool *flag)
 void od_runtime_prepare_to_wait(const bool *flag)
 {
     awaited = flag;
-    od_own_copies_open();
+    od_own_copies_open(OD_OWN_BYTES_WAITING);
 }
 
 od_engine *od_runtime_lock_to_wait(const bool *flag)
@@ -44,32 +44,6 @@ static void wait_beside_reservations(void)
     od_runtime_revoke_before(od_clock_ns() - SHOWN_NS, true);
 }
 
-/* Under the lock, which is given away meanwhile. Nothing is reported to libomp in between: it might run a task of the
- * program's here, which might wait for what these copies bring. */
-static void make_own_copies(void)
-{
-    od_own_copies copies = od_own_copies_take();
-    od_runtime_release();
-    od_own_copies_make(od_runtime.transfers, &copies);
-    for (unsigned i = 0; i < copies.count; i++)
-        if (copies.status[i])
-            od_runtime_probe_both(copies.transfer[i]);
-    od_engine *engine = od_runtime_lock();
-    od_own_copies_open();
-    od_engine_hold(engine); /* they are one event */
-    for (unsigned i = 0; i < copies.count; i++)
-        od_runtime_end_transfer(copies.transfer[i], copies.status[i]);
-    od_engine_resume(engine);
-}
-
-/* The calling thread need not wait any longer: what it has not copied is for the others. Under the lock. */
-static void leave_own_copies(void)
-{
-    od_own_copies copies = od_own_copies_take();
-    for (unsigned i = 0; i < copies.count; i++)
-        od_runtime_submit_transfer(copies.transfer[i]);
-}
-
 void od_runtime_await_reclaimed(void)
 {
     od_runtime.waiting++;
@@ -81,9 +55,11 @@ void od_runtime_await_reclaimed(void)
 void od_runtime_wait(const bool *flag)
 {
     od_thread_note_grant(true);
-    while (!*flag && od_own_copies_are_left())
-        make_own_copies();
-    leave_own_copies();
+    while (!*flag && od_own_copies_are_left()) {
+        od_runtime_release();
+        od_runtime_make_own_copies(OD_OWN_BYTES_WAITING);
+    }
+    od_runtime_leave_own_copies();
     od_runtime.waiting++;
     while (!*flag) {
         /* Commands noted so far may be what lets the flag be set. */

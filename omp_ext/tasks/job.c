@@ -89,8 +89,6 @@ void od_job_destroy(od_job *job)
     free(job);
 }
 
-static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *code);
-
 /* The same task with its arrays in one piece, in the program's memory where no device can run it, or where the program
  * is shown its data by now. OD_EBUSY: it is shown a part of them. */
 static od_status resolve_again(od_job *job, od_uses *uses)
@@ -126,7 +124,7 @@ static void *submit_again(void *arg)
         od_job_run_beside(job);
         return NULL;
     }
-    submit(od_runtime_lock(), job, &uses, job->launch.call.kernel);
+    od_job_submit(od_runtime_lock(), job, &uses, job->launch.call.kernel);
     od_runtime_unlock();
     return NULL;
 }
@@ -211,8 +209,7 @@ static size_t total_bytes(const od_uses *uses)
     return bytes;
 }
 
-/* Under the lock. */
-static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *code)
+void od_job_submit(od_engine *engine, od_job *job, od_uses *uses, const void *code)
 {
     job->cost = od_entry_get(code, total_bytes(uses));
     od_profile_cost(job->cost);
@@ -230,18 +227,12 @@ static void submit(od_engine *engine, od_job *job, od_uses *uses, const void *co
     od_engine_task_ready(engine, &job->task);
 }
 
-void od_job_submit(od_job *job, od_uses *uses, const void *code)
-{
-    submit(job->kind == OD_JOB_KERNEL ? od_runtime_lock_inline() : od_runtime_lock(), job, uses, code);
-    od_runtime_unlock();
-}
-
 void od_jobs_run(od_job **jobs, od_uses *uses, unsigned count, const bool *done)
 {
     od_engine *engine = od_runtime_lock_to_wait(done);
     od_engine_hold(engine); /* each device is asked when all are there */
     for (unsigned i = 0; i < count; i++)
-        submit(engine, jobs[i], &uses[i], jobs[i]->launch.call.kernel);
+        od_job_submit(engine, jobs[i], &uses[i], jobs[i]->launch.call.kernel);
     od_engine_resume(engine);
     od_runtime_wait(done);
     od_runtime_unlock();
@@ -453,7 +444,7 @@ static int wait_granted_and_unlock(od_job *job)
 int od_job_acquire(od_job *job, od_uses *uses, const void *code)
 {
     od_thread_note_grant(true);
-    submit(od_runtime_lock_to_wait(&job->granted), job, uses, code);
+    od_job_submit(od_runtime_lock_to_wait(&job->granted), job, uses, code);
     return wait_granted_and_unlock(job);
 }
 

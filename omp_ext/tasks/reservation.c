@@ -79,7 +79,8 @@ void od_reservation_submit(od_gate *gate, od_uses *uses)
     job->gate = gate;
     gate->holders++; /* no other thread has it yet */
     job->task.advisory = true;
-    od_job_submit(job, uses, (const void *)(uintptr_t)gate->record->entry);
+    od_job_submit(od_runtime_lock(), job, uses, (const void *)(uintptr_t)gate->record->entry);
+    od_runtime_unlock();
 }
 
 /* --- around the body ------------------------------------------------------ */

@@ -179,16 +179,16 @@ static void submit_launch(od_record *record, od_launch *launch)
     }
     od_expect_memory(!status);
     od_structs_relocate(launch->call.structs, job->launch.access_of, uses.access);
-    od_uses_save(&uses, record->depends, record->ndepends);
     job->task.bound = od_launch_place(&job->launch, uses.access, uses.count);
-    od_runtime_lock();
+    od_engine *engine = od_runtime_lock_inline();
+    od_uses_save(&uses, record->depends, record->ndepends);
     od_uses_trust(&uses, record->depends, record->ndepends, false);
     uint64_t owner = od_recorder_own(job->number);
     job->after = od_args_pull_always(map, &uses, job->launch.access_of);
     od_recorder_own(owner);
     job->task.pure = is_pure(job, &uses);
+    od_job_submit(engine, job, &uses, launch->call.kernel);
     od_runtime_unlock();
-    od_job_submit(job, &uses, launch->call.kernel);
 }
 
 /* What capture mode has seen is carried out; then the task is complete. */

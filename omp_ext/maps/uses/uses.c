@@ -303,16 +303,22 @@ static od_status resolve_all(const od_map_args *args, depend_items depends, reso
                              int32_t *access_of)
 {
     od_status status = begin_resolution(args, r);
+    od_engine *engine = NULL; /* locked; in long lists for one entry at a time */
     for (int32_t i = 0; i < args->count && !status; i++) {
         int32_t index = -1;
         if (concerns(args, i)) {
-            od_engine *engine = od_runtime_lock();
+            engine = engine ? engine : od_runtime_lock();
             status = resolve_arg(engine, args, i, depends, r, uses, &index);
-            od_runtime_unlock();
         }
         if (access_of)
             access_of[i] = index;
+        if (engine && r->is_long) {
+            od_runtime_unlock();
+            engine = NULL;
+        }
     }
+    if (engine)
+        od_runtime_unlock();
     end_resolution(r);
     return status;
 }
@@ -500,11 +506,11 @@ void od_uses_save(const od_uses *uses, const od_depend *depends, int32_t ndepend
 {
     for (uint32_t i = 0; i < uses->count; i++) {
         const od_datum *d = uses->access[i].datum;
-        od_runtime_lock();
-        bool scribbled_on = is_scribbled_on(&uses->access[i], depends, ndepends);
+        if (!is_scribbled_on(&uses->access[i], depends, ndepends))
+            continue;
         od_runtime_unlock();
-        if (scribbled_on)
-            od_runtime_host_range(d->base, d->size, OD_REQUEST_READ);
+        od_runtime_host_range(d->base, d->size, OD_REQUEST_READ);
+        od_runtime_lock();
     }
 }
 

@@ -44,8 +44,8 @@ void od_args_fetch_always(const od_map_args *args);
 /* map(always, from: x) of data in a region: the request that fetches the sections after the kernel; NULL: none.
  * Locked. */
 od_request *od_args_pull_always(const od_map_args *args, const od_uses *uses, const int32_t *access_of);
-/* Contents that the task overwrites on a device without effect on the host are written back first. Blocks. Not
- * locked. */
+/* Contents that the task overwrites on a device without effect on the host are written back first. Locked, but
+ * not while it blocks. */
 void od_uses_save(const od_uses *uses, const od_depend *depends, int32_t ndepends);
 /* OMPDARTS_COHERENCE: says for each datum whether copies may be kept. `synchronous`: the program's thread
  * goes on right after the construct. Locked. */

@@ -112,9 +112,17 @@ enum {
     IN_A_ROW = 16,
 };
 
+static atomic_bool kernels_schedule;
+
+void od_runtime_kernel_schedules(void)
+{
+    if (!atomic_load_explicit(&kernels_schedule, memory_order_relaxed))
+        atomic_store_explicit(&kernels_schedule, true, memory_order_relaxed);
+}
+
 static bool is_short(const od_job *job)
 {
-    return job->kind == OD_JOB_KERNEL && job->task.place != OD_HOST && job->cost &&
+    return !atomic_load_explicit(&kernels_schedule, memory_order_relaxed) && job->kind == OD_JOB_KERNEL && job->task.place != OD_HOST && job->cost &&
            job->cost->cost.runs >= SHORT_RUNS && job->cost->cost.mean < SHORT_NS * 1e-9;
 }
 

@@ -33,7 +33,10 @@ od_engine *od_runtime_lock(void);
 /* Like it, but kernels that the engine starts before the unlock are run by the calling thread at the unlock if they are
  * short, or launched if they then go on by themselves: to wake a worker would take longer. */
 od_engine *od_runtime_lock_inline(void);
-/* Like it, for a thread that then waits, alone, for the flag (od_runtime_wait): it makes small copies itself. */
+/* A kernel has come to a scheduling point of tasks. On a thread of the program libomp might run a task there that waits
+ * for the kernel's device: from now on workers run all kernels. */
+void od_runtime_kernel_schedules(void);
+/* Like od_runtime_lock(), for a thread that then waits, alone, for the flag (od_runtime_wait): it makes small copies itself. */
 od_engine *od_runtime_lock_to_wait(const bool *flag);
 void od_runtime_unlock(void);
 /* Waits under the lock until *flag is set. */

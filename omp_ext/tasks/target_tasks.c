@@ -383,8 +383,10 @@ static int32_t flags_given(od_allocation *made, const od_entry *code, bool detac
 void *__kmpc_omp_task_alloc(od_ident *ident, int32_t gtid, int32_t flags, size_t size, size_t shareds,
                             od_task_entry entry)
 {
-    if (od_self.kernels)
+    if (od_self.kernels) {
         od_slice_makes_task();
+        od_runtime_kernel_schedules();
+    }
     if (od_runtime_is_idle() || !od_runtime_offloads() || od_self.kernels)
         return REAL(__kmpc_omp_task_alloc)(ident, gtid, flags, size, shareds, entry);
     od_thread_leave_capture();

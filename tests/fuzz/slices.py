@@ -206,7 +206,8 @@ class Kernel:
             return (f"#pragma omp target teams distribute {' '.join(self.clauses)}\n"
                     "    for (int64_t p = 0; p < N / W; p++) {\n#pragma omp parallel for num_threads(2)\n"
                     f"        for (int64_t i = p * W; i < (p + 1) * W; i++) {{ {body} }}\n    }}\n")
-        if rnd.random() < 0.04 and not special and form not in ("teams loop", "teams distribute parallel for simd"):
+        if (rnd.random() < 0.04 and not special and form not in ("teams loop", "teams distribute parallel for simd")
+                and "atomic" not in body): # an atomic operation is none beside what a critical section does
             body += "\n#pragma omp critical\n    few[2] += i % 2;\n"
         return f"#pragma omp target {form} {' '.join(self.clauses)}\n    {shape} {{ {body} }}\n"
 
@@ -274,6 +275,7 @@ def main():
                 wrong += 1
                 print(f"seed {seed}: {what}", flush=True)
                 if options.keep:
+                    os.makedirs(options.keep, exist_ok=True)
                     os.replace(os.path.join(folder, "p.c"), os.path.join(options.keep, f"slices-{seed}.c"))
     print(f"{len(programs)} programs of {PER_PROGRAM} kernels, {wrong} wrong")
     return 1 if wrong else 0

@@ -42,6 +42,8 @@ int32_t __kmpc_omp_taskwait(od_ident *ident, int32_t gtid)
         return REAL(__kmpc_omp_taskwait)(ident, gtid);
     od_thread_leave_capture();
     bool blocks = is_kernel_with_siblings();
+    if (od_self.kernels)
+        od_runtime_kernel_schedules();
     note_wait(true);
     if (blocks)
         od_runtime_block_kernel(true);
@@ -63,7 +65,9 @@ int32_t __kmpc_omp_taskyield(od_ident *ident, int32_t gtid, int32_t end_part)
     if (od_runtime_is_idle())
         return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);
     od_thread_leave_capture();
-    if (!od_self.kernels)
+    if (od_self.kernels)
+        od_runtime_kernel_schedules();
+    else
         od_detach_pass_on();
     OD_PROGRAM_CALL;
     return REAL(__kmpc_omp_taskyield)(ident, gtid, end_part);

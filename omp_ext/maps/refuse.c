@@ -156,9 +156,10 @@ od_refusal od_find_refused(od_naming naming, const od_map_args *args)
         return (od_refusal){0};
     search s = {.naming = naming, .tracks = enters && (present || od_has_parts(args) || entries_overlap(args))};
     od_expect_memory(!s.tracks || !od_mappings_init(&s.made, 2 * (uint32_t)args->count));
+    if (!s.tracks && !present && !od_runtime_has_regions())
+        return s.refusal;
     s.engine = od_runtime_lock();
-    bool all = s.tracks || present || od_directory_has_regions(od_engine_directory(s.engine));
-    for (int32_t n = 0; all && n < args->count && !s.refusal.found; n++) {
+    for (int32_t n = 0; n < args->count && !s.refusal.found; n++) {
         int32_t i = naming == OD_NAMING_LEAVE ? args->count - 1 - n : n;
         if (maps_memory(args, i))
             look_at_entry(&s, args, i);

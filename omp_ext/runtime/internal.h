@@ -72,6 +72,7 @@ typedef struct od_runtime_state {
     /* Set when the lock is given back, to be looked at without it by those who come after what has changed them: */
     atomic_bool settled; /* a synchronisation point would do nothing, */
     atomic_bool quiet;   /* nor would the beginning of a wait */
+    atomic_bool has_regions;
 } od_runtime_state;
 
 extern od_runtime_state od_runtime;

@@ -282,13 +282,20 @@ static void set_if_other(atomic_bool *flag, bool value)
         atomic_store_explicit(flag, value, memory_order_release);
 }
 
-/* Under the lock, which is about to be given back. */
-static void show_whether_settled(void)
+bool od_runtime_has_regions(void)
+{
+    return atomic_load_explicit(&od_runtime.has_regions, memory_order_acquire);
+}
+
+/* Under the lock, which is about to be given back: what others ask without it. */
+static void show_state(void)
 {
     bool quiet = false;
     bool settled = od_runtime.engine && od_engine_is_settled(od_runtime.engine, &quiet) && !od_runtime.reclaiming;
     set_if_other(&od_runtime.settled, settled);
     set_if_other(&od_runtime.quiet, settled && quiet);
+    set_if_other(&od_runtime.has_regions,
+                 od_runtime.engine && od_directory_has_regions(od_engine_directory(od_runtime.engine)));
 }
 
 /* Without the lock. */
@@ -298,7 +305,7 @@ static void reclaim(void)
     od_lock_take(&od_runtime.lock);
     if (--od_runtime.reclaiming == 0)
         pthread_cond_broadcast(&od_runtime.changed);
-    show_whether_settled();
+    show_state();
     od_lock_give(&od_runtime.lock);
 }
 
@@ -313,7 +320,7 @@ void od_runtime_release(void)
         pthread_cond_broadcast(&od_runtime.changed);
     if (od_runtime.engine)
         od_check_update(od_engine_directory(od_runtime.engine));
-    show_whether_settled();
+    show_state();
     od_lock_give(&od_runtime.lock);
     if (must_reclaim)
         reclaim();

@@ -39,6 +39,9 @@ void od_runtime_kernel_schedules(void);
 /* Like od_runtime_lock(), for a thread that then waits, alone, for the flag (od_runtime_wait): it makes small copies itself. */
 od_engine *od_runtime_lock_to_wait(const bool *flag);
 void od_runtime_unlock(void);
+/* Whether the program has entered any region; one that another thread enters or ends just now may be seen or not. Not
+ * locked. */
+bool od_runtime_has_regions(void);
 /* Waits under the lock until *flag is set. */
 void od_runtime_wait(const bool *flag);
 

@@ -42,7 +42,7 @@ typedef struct od_task {
     uint64_t id; /* order of arrival, given by the engine */
     od_task_state state;
     int place;         /* device, OD_HOST, or OD_NOWHERE while undecided */
-    int bound;         /* the one device that may run it, or OD_NOWHERE */
+    int bound;         /* the one device that may run it, OD_HOST: a CPU worker is to run it; or OD_NOWHERE */
     int32_t priority;  /* higher is more urgent */
     double duration;   /* predicted, seconds */
     double host_seconds; /* likewise of its host version on a CPU worker; 0: not known; below 0: it may not run there */
@@ -89,8 +89,8 @@ typedef struct od_task {
     uint64_t created_ns;       /* when the program created it, by the driver's clock; used where events are observed */
 } od_task;
 
-/* A small part of what the task uses of an array, as the page is in which a tile meets its neighbour: it goes to where the
- * rest is, and soon, so it does not decide where that is. */
+/* A small part of what the task uses of an array, as the page is in which a tile meets its neighbour: it goes to where
+ * the rest is, and soon, so it does not decide where that is. */
 static inline bool od_task_has_edge(const od_task *task, const od_datum *datum)
 {
     enum { SHARE = 8 };

@@ -4,6 +4,7 @@
  */
 #include "sim/command/command.h"
 #include "sim/command/usage.h"
+#include "sim/recursion/recursion.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,7 +39,7 @@ static int check_machine(const sim_graph *graph, const sim_machine *machine)
 {
     char error[256];
     const sim_platform *platform = machine->platform;
-    size_t footprint = sim_footprint(graph);
+    size_t footprint = machine->recursive ? sim_recursive_footprint(machine->recursive) : sim_footprint(graph);
     if (machine->ndevices > platform->ndevices) {
         snprintf(error, sizeof error, "platform %s has %u devices, not %u", platform->name, platform->ndevices,
                  machine->ndevices);
@@ -67,6 +68,8 @@ static int run_once(const sim_command *c, uint64_t seed)
         return sim_command_refuse(error);
     if (recording)
         graph = c->graph;
+    else if (workload.nlevels)
+        sim_recursion_data(&workload, &graph);
     else
         sim_workload_make(&workload, &graph);
     sim_machine machine = {.platform = &platform,
@@ -90,14 +93,18 @@ static int run_once(const sim_command *c, uint64_t seed)
                            .progress = !c->quiet && isatty(STDERR_FILENO),
                            .trace = c->trace,
                            .timeline = c->timeline_name,
-                           .recording = recording};
+                           .recording = recording,
+                           .recursive = workload.nlevels ? &workload : NULL,
+                           .split = c->split};
     int status = check_machine(&graph, &machine);
     if (!status && (c->plays ? sim_play : sim_run)(&graph, &machine, &result, error, sizeof error)) {
         sim_command_refuse(error);
         status = SIM_FAILED;
     }
     if (!status) {
-        sim_bounds bounds = sim_bounds_of(&graph, recording ? NULL : &workload, &machine);
+        sim_bounds bounds = {0};
+        if (!machine.recursive)
+            bounds = sim_bounds_of(&graph, recording ? NULL : &workload, &machine);
         if (c->csv)
             sim_print_csv(c, &graph, &machine, &result, &bounds);
         if (!c->csv || (!c->quiet && c->csv != stdout))

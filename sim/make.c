@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A simulation is made of a graph and a machine, and unmade. */
+#include "sim/recursion/drive.h"
 #include "sim/simulate_internal.h"
 
 #include <simgrid/semaphore.h>
@@ -17,6 +18,11 @@ size_t sim_footprint(const sim_graph *graph)
         largest = bytes > largest ? bytes : largest;
     }
     return largest;
+}
+
+size_t sim_recursive_footprint(const sim_workload *w)
+{
+    return (size_t)(w->n > 2 ? 3 : 2) * w->tile * w->tile * w->element;
 }
 
 double sim_task_seconds(const sim_graph *graph, const sim_platform *platform, uint32_t t)
@@ -73,6 +79,7 @@ void sim_release(simulation *s)
 {
     od_engine_destroy(s->engine);
     sim_replay_destroy(s->replay);
+    sim_recursive_destroy(s);
     free(s->datum);
     free(s->task);
     free(s->access);
@@ -151,6 +158,7 @@ static od_status make_engine(simulation *s)
                                .early = m->recording || m->results == SIM_RESULTS_EARLY ? worth_sending : 0,
                                .slots = m->platform->slots,
                                .cpus = m->cpus,
+                               .ranked = m->recursive != NULL,
                                .peer = m->platform->peer,
                                .spill = m->recording && m->recording->spill,
                                .topology = m->platform->topology,
@@ -254,7 +262,9 @@ void sim_collect(const simulation *s, sim_result *result)
     od_engine_stats stats;
     od_engine_stats_get(s->engine, &stats);
     *result = (sim_result){
-        .makespan = s->end, .sched_s = (double)stats.sched_ns * 1e-9, .spill_peak_bytes = stats.spill_peak_bytes};
+        .makespan = s->end,
+        .splits = s->recursive ? sim_recursive_splits(s) : 0,
+        .sched_s = (double)stats.sched_ns * 1e-9, .spill_peak_bytes = stats.spill_peak_bytes};
     result->cpu = sim_cpu_stats(&stats);
     for (unsigned k = 0; k < s->machine->ndevices; k++) {
         od_engine_device_stats(s->engine, k, &result->device[k]);
@@ -273,7 +283,7 @@ od_status sim_make(simulation *s)
     if (!status && !m->recording)
         status = make_data(s);
     if (!status)
-        status = make_tasks(s);
+        status = m->recursive ? sim_recursive_create(s) : make_tasks(s);
     if (!status && m->recording)
         status = sim_replay_create(s, m->recording);
     return status ? status : make_devices(s);

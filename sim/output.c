@@ -18,7 +18,7 @@ static void describe(void *driver, const od_task *task, od_trace_task *about)
 /* A workload's dependences follow from its accesses. */
 static bool workload_depend(const simulation *s, const od_task *task, uint32_t i, od_level_use *item)
 {
-    if (!s->graph->nbefore || i >= task->naccess)
+    if ((!s->graph->nbefore && !s->recursive) || i >= task->naccess)
         return false;
     const od_access *a = &task->access[i];
     *item = (od_level_use){a->datum->base, a->mode & OD_WRITE, a->mode == OD_WRITE};
@@ -83,6 +83,11 @@ static const char *worker_name(const od_task *task, char name[16])
     return name;
 }
 
+static const sim_datum *datum_of(const simulation *s, const od_datum *datum)
+{
+    return &s->graph->data[(datum->user ? (od_datum *const *)datum->user : s->datum) - s->datum];
+}
+
 static void place_name(int place, char *name, size_t size)
 {
     if (place >= OD_SPILL)
@@ -103,9 +108,9 @@ void sim_write_task(const simulation *s, const od_task *task, double start)
     worker_name(task, place);
     fprintf(s->machine->trace, "task,%s,%u,%u,%u,%u,%s,,,,,%.9f,%.9f\n", s->graph->kernels[what->kernel].name, t,
             what->coordinate[0], what->coordinate[1], what->coordinate[2], place, start, simgrid_get_clock());
-    for (uint32_t i = 0; i < what->naccess; i++) {
-        const sim_access *a = &s->graph->accesses[what->first_access + i];
-        const sim_datum *d = &s->graph->data[a->datum];
+    for (uint32_t i = 0; i < task->naccess; i++) {
+        const od_access *a = &task->access[i];
+        const sim_datum *d = datum_of(s, a->datum);
         fprintf(s->machine->trace, "%s,%s,%u,%u,%u,,%s,,,%zu,,,\n", kinds[a->mode], s->graph->matrix[d->matrix], t,
                 d->row, d->column, place, d->bytes);
     }
@@ -118,7 +123,7 @@ void sim_write_transfer(const simulation *s, const od_transfer *x, double start)
         return;
     static const char *const kinds[] = {
         [OD_LOAD] = "load", [OD_WRITE_BACK] = "store", [OD_EVICT] = "evict", [OD_UPDATE] = "update"};
-    const sim_datum *d = &s->graph->data[(x->datum->user ? (od_datum *const *)x->datum->user : s->datum) - s->datum];
+    const sim_datum *d = datum_of(s, x->datum);
     place_name(x->from, from, sizeof from);
     place_name(x->to, to, sizeof to);
     fprintf(s->machine->trace, "%s,%s,,%u,%u,,%d,%s,%s,%zu,%d,%.9f,%.9f\n", kinds[x->kind], s->graph->matrix[d->matrix],

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A simulation: the engine's driver, and the actors that carry out its commands in virtual time. */
+#include "sim/recursion/drive.h"
 #include "sim/simulate_internal.h"
 
 #include "util/clock.h"
@@ -45,8 +46,10 @@ static void start_task(void *driver, od_task *task, int place)
         return;
     }
     device *workers = &s->device[place == OD_HOST ? (int)s->machine->ndevices : place];
-    command *c = &s->command[sim_task_number(s, task)];
+    command *c = s->recursive ? sim_recursive_command(task) : &s->command[sim_task_number(s, task)];
     c->task = task;
+    if (s->recursive && place == OD_HOST)
+        sim_recursive_runs(s, 1);
     od_list_push_back(&workers->started, &c->node);
     sim_wake(s, workers->work);
 }
@@ -54,6 +57,11 @@ static void start_task(void *driver, od_task *task, int place)
 static void complete_task(void *driver, od_task *task)
 {
     simulation *s = driver;
+    if (s->recursive) {
+        s->done++;
+        sim_recursive_completed(s, task);
+        return;
+    }
     uint32_t t = (uint32_t)(task - s->task);
     if (s->replay)
         sim_replay_completed(s, t);
@@ -199,13 +207,13 @@ static void await_release(const simulation *s)
 /* --- the actors ------------------------------------------------------------------------ */
 
 /* Returns when it began. */
-static double send(simulation *s, const od_transfer *x, uint32_t rank, sg_sem_t turn)
+static double send(simulation *s, const od_transfer *x, size_t bytes, uint32_t rank, sg_sem_t turn)
 {
     const sim_platform *platform = s->machine->platform;
     if (platform->turns)
         sim_bus_take(s, sim_replay_place_on_bus(s, rank), turn);
     double start = simgrid_get_clock();
-    sg_host_sendto(sim_platform_place(platform, x->from), sim_platform_place(platform, x->to), (double)x->bytes);
+    sg_host_sendto(sim_platform_place(platform, x->from), sim_platform_place(platform, x->to), (double)bytes);
     if (platform->turns)
         sim_bus_leave(s);
     return start;
@@ -228,6 +236,23 @@ static void end_transfer(simulation *s, od_transfer *x, uint32_t rank, double st
     sim_bus_give(s);
 }
 
+/* What waits behind it and moves with it, and how many bytes these are together. */
+static size_t gather(simulation *s, queue *q, od_list *waiting, const od_transfer *x, od_list *with)
+{
+    size_t bytes = x->bytes;
+    od_list_init(with);
+    while (s->recursive && waiting->count) {
+        od_transfer *next = od_container_of(od_list_first(waiting), od_transfer, node);
+        if (!sim_recursive_is_one_copy(s, x, next))
+            break;
+        od_list_push_back(with, od_list_pop_front(waiting));
+        bytes += next->bytes;
+    }
+    for (size_t i = 0; i < with->count; i++)
+        sg_sem_acquire(q->work);
+    return bytes;
+}
+
 static void queue_main(int argc, char **argv)
 {
     simulation *s = sim_running();
@@ -235,14 +260,15 @@ static void queue_main(int argc, char **argv)
     queue *q = &s->device[number / WAYS].queue[number % WAYS];
     for (;;) {
         sg_sem_acquire(q->work);
-        od_node *node = od_list_pop_front(&q->demanded);
-        if (!node)
-            node = od_list_pop_front(&q->prefetches);
-        od_transfer *x = od_container_of(node, od_transfer, node);
+        od_list *waiting = q->demanded.count ? &q->demanded : &q->prefetches, with;
+        od_transfer *x = od_container_of(od_list_pop_front(waiting), od_transfer, node);
+        size_t bytes = gather(s, q, waiting, x, &with);
         await_release(s);
         uint32_t rank = rank_of(s, x);
-        double start = send(s, x, rank, q->turn);
+        double start = send(s, x, bytes, rank, q->turn);
         end_transfer(s, x, rank, start, q->event);
+        for (od_node *node; (node = od_list_pop_front(&with));)
+            end_transfer(s, od_container_of(node, od_transfer, node), rank, start, q->event);
     }
 }
 
@@ -275,11 +301,14 @@ static void worker_main(int argc, char **argv)
         await_release(s);
         double start = simgrid_get_clock();
         uint32_t t = sim_task_number(s, task);
-        sg_actor_sleep_for(task->place == OD_HOST ? task->host_seconds : s->seconds[t] * slowness);
+        double seconds = s->recursive ? task->duration : s->seconds[t];
+        sg_actor_sleep_for(task->place == OD_HOST ? task->host_seconds : seconds * slowness);
         if (s->replay)
             sim_replay_await_end(s, own, t);
         s->end = simgrid_get_clock();
         sim_write_task(s, task, start);
+        if (s->recursive && task->place == OD_HOST)
+            sim_recursive_runs(s, -1);
         od_engine_task_done(s->engine, task, OD_OK);
         sim_after_event(s);
     }
@@ -319,13 +348,15 @@ static void main_main(int argc, char **argv)
         sim_replay_main(s);
         return;
     }
-    submit_all(s);
+    if (!s->recursive)
+        submit_all(s);
     od_engine_await(s->engine, true);
-    for (uint32_t t = 0; t < s->graph->ntasks; t++)
+    for (uint32_t t = 0; t < s->graph->ntasks && !s->recursive; t++)
         if (s->waiting_for[t] == 0)
             s->ready[s->nready++] = t;
+    bool any = s->recursive || s->graph->ntasks;
     sim_after_event(s);
-    if (s->graph->ntasks)
+    if (any)
         sg_sem_acquire(s->finished);
     if (s->machine->results != SIM_RESULTS_STAY)
         bring_home(s);
@@ -342,7 +373,7 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
     s->machine = machine;
     s->error = error;
     s->error_size = size;
-    s->advance = machine->recording ? sim_replay_advance : hand_over;
+    s->advance = machine->recording ? sim_replay_advance : machine->recursive ? sim_recursive_advance : hand_over;
     snprintf(error, size, "out of memory");
     choose_ops(s);
     od_status status = sim_make(s);
@@ -352,7 +383,7 @@ od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result
         sim_set_running(s);
         sg_actor_create("main", machine->platform->memory, main_main, 0, NULL);
         simgrid_run();
-        if (s->done < graph->ntasks)
+        if (s->recursive ? !sim_recursive_is_done(s) : s->done < graph->ntasks)
             sim_fail(s, "the simulation stopped before all tasks had run: they wait for events that never come");
         sim_unmake_devices(s);
         sim_set_running(NULL);

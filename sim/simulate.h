@@ -9,7 +9,9 @@
 #ifndef OD_SIM_SIMULATE_H
 #define OD_SIM_SIMULATE_H
 
+#include "sched/split/split.h"
 #include "sim/graph/graph_file.h"
+#include "sim/graph/workload.h"
 #include "sim/platform.h"
 
 #include <stdio.h>
@@ -49,11 +51,14 @@ typedef struct sim_machine {
     FILE *trace;                    /* rows of CSV: tasks, what they use, transfers; or NULL */
     const char *timeline;           /* a file to look at (docs/trace-format.md), or NULL */
     const sim_recording *recording; /* what the graph comes from, or NULL */
+    const sim_workload *recursive;  /* the graph has its data and kernels, and gets the tasks that are run; or NULL */
+    od_split_choice split;          /* of a recursive one */
 } sim_machine;
 
 typedef struct sim_result {
     double makespan; /* seconds until the last task has ended, and the results are where they are to be */
     double sched_s;  /* processor time in the policy and the eviction rule */
+    uint32_t splits;
     size_t spill_peak_bytes;
     od_device_stats device[OD_MAX_DEVICES];
     od_device_stats total; /* sums; peak_bytes is the largest */
@@ -68,6 +73,9 @@ double sim_task_seconds(const sim_graph *graph, const sim_platform *platform, ui
 /* On a CPU worker, as od_task.host_seconds: negative where it may not run there, that is where the platform does not
  * know the kernel, or the task has a duration of its own. */
 double sim_task_host_seconds(const sim_graph *graph, const sim_machine *machine, uint32_t task);
+
+/* Of the largest task of a recursive workload. */
+size_t sim_recursive_footprint(const sim_workload *workload);
 
 /* Runs the graph. Once per process, like SimGrid. On failure OD_EINVAL or OD_ENOMEM and one line in `error`. */
 od_status sim_run(const sim_graph *graph, const sim_machine *machine, sim_result *result, char *error, size_t size);

@@ -12,6 +12,7 @@
 #include <simgrid/semaphore.h>
 
 typedef struct sim_replay sim_replay; /* replay.c */
+struct sim_recursive;                 /* recursion/drive.c */
 
 typedef enum way { TO_DEVICE, FROM_DEVICE, BETWEEN_DEVICES, WAYS } way;
 
@@ -85,6 +86,7 @@ struct simulation {
     double *seconds;               /* by task: how long it runs */
     od_submission **submission;
     sim_replay *replay;             /* NULL: not a recorded run */
+    struct sim_recursive *recursive; /* NULL: not a recursive workload; else it has the tasks, not the arrays above */
     void (*advance)(simulation *s); /* hands over what has become ready */
     uint32_t *ready;                /* a queue of those that have become ready and that the engine does not know yet */
     uint32_t first_ready, nready;
@@ -102,11 +104,8 @@ struct simulation {
     uint64_t shown_ns; /* real time of the last line of progress */
 };
 
-/* A rerun has the number of the task that it is once more. */
-static inline uint32_t sim_task_number(const simulation *s, const od_task *task)
-{
-    return (uint32_t)((task->remakes ? (const od_task *)task->user : task) - s->task);
-}
+/* In recursion/drive.c. A rerun has the number of the task that it is once more. */
+uint32_t sim_task_number(const simulation *s, const od_task *task);
 
 /* actors.c */
 uint64_t sim_now_ns(void);

@@ -61,6 +61,10 @@ static bool waits_for_cpu(const od_engine *e, const od_task *t)
 
 static void place(od_engine *e, od_task *t)
 {
+    if (t->bound == OD_HOST) {
+        od_host_wait(e, t);
+        return;
+    }
     int required = required_device(e, t);
     bool nested = t->outer && t->outer->place != OD_HOST;
     if (od_device_is_lost(e, required))

@@ -12,13 +12,14 @@ enum { SIM_ALL_DEVICES = OD_MAX_DEVICES + 1 };
 
 typedef struct sim_command {
     const char *workload_text, *graph_name, *platform_name, *policy_text, *rule_name, *csv_name, *trace_name,
-        *timeline_name;
+        *timeline_name, *split_text;
     const char *label; /* of what is run, for people and the CSV */
     sim_workload workload;
     sim_graph graph; /* of a recorded run */
     sim_recording recording;
     od_policy_choice policy;
     const od_evict_ops *evict;
+    od_split_choice split; /* of a recursive workload */
     size_t memory;                                              /* 0: all data fit */
     unsigned cpus, cores; /* CPU workers, and the cores of each */
     unsigned devices, buffer, repeat, cost, results, recompute; /* the last: sim_cost, sim_results, od_recompute */

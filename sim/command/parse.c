@@ -40,6 +40,7 @@ enum {
     MODEL,
     POLICY,
     RULE,
+    SPLIT,
     CSV,
     TRACE,
     QUIET,
@@ -55,6 +56,7 @@ static const struct option long_options[] = {
     {"mem", required_argument, NULL, MEMORY},
     {"sched", required_argument, NULL, POLICY},
     {"evict", required_argument, NULL, RULE},
+    {"split", required_argument, NULL, SPLIT},
     {"buffer", required_argument, NULL, BUFFER},
     {"lookahead", required_argument, NULL, LOOKAHEAD},
     {"guard", required_argument, NULL, GUARD},
@@ -145,6 +147,8 @@ static const char **text_of(sim_command *c, int option)
         return &c->policy_text;
     case RULE:
         return &c->rule_name;
+    case SPLIT:
+        return &c->split_text;
     case CSV:
         return &c->csv_name;
     case TRACE:
@@ -250,6 +254,24 @@ static bool choose_policy(sim_command *c)
     return true;
 }
 
+/* False: refused, with a message. */
+static bool choose_split(sim_command *c)
+{
+    char cause[OD_OPTION_ERROR];
+    if (c->split_text && !c->workload.nlevels)
+        return !sim_command_refuse("--split is for recursive workloads, which have levels= (docs/simulator.md)");
+    if (c->workload.nlevels && (c->plays || c->recompute))
+        return !sim_command_refuse("a workload with levels= goes with neither --model=oracle nor --recompute");
+    od_status status = od_split_choose(c->split_text ? c->split_text : "never", &c->split, cause, sizeof cause);
+    if (!status && (!c->workload.nlevels || c->split.level < c->workload.nlevels))
+        return true;
+    if (!status)
+        snprintf(cause, sizeof cause, "the program has no level %u: its levels are 0 to %u", c->split.level,
+                 c->workload.nlevels - 1);
+    fprintf(stderr, "ompdarts sim: --split=%s: %s\n", c->split_text, cause);
+    return false;
+}
+
 static FILE *open_output(const char *name, const char *mode)
 {
     bool is_program = od_file_is_program(name);
@@ -337,7 +359,7 @@ int sim_command_parse(sim_command *c, int argc, char **argv)
             "--cpu does not go with --graph: a recorded run does not say how long its tasks take on cores");
     if (choose_work(c, error, sizeof error))
         return sim_command_refuse(error);
-    if (!choose_policy(c))
+    if (!choose_policy(c) || !choose_split(c))
         return SIM_REFUSED;
     if (c->csv_name && !(c->csv = open_output(c->csv_name, "a")))
         return SIM_FAILED;

@@ -20,7 +20,7 @@ void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machi
         fputs("workload,n,tile,devices,mem_bytes,policy,eviction,seed,tasks,makespan_s,gflops,h2d_bytes,d2h_bytes,"
               "d2d_bytes,loads,evictions,lower_bound_bytes,sched_s,platform,buffer,data_bytes,reloads,stall_s,"
               "compute_bound_s,critical_path_s,bus_bound_s,lookahead_s,peak_bytes,spilled_bytes,spill_peak_bytes,"
-              "cpus,cores,cpu_tasks,cpu_busy_s\n",
+              "cpus,cores,cpu_tasks,cpu_busy_s,split,splits\n",
               c->csv);
     char cost[32] = "", policy[1100], label[1100];
     if (c->cost != SIM_COST_IGNORED)
@@ -28,7 +28,7 @@ void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machi
     fprintf(c->csv,
             "%s,%u,%u,%u,%zu,%s,%s,%" PRIu64 ",%u,%.9f,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
             ",%.0f,%s,%s,%u,%.0f,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%g,%" PRIu64 ",%" PRIu64 ",%zu,%u,%u,%" PRIu64
-            ",%.6f\n",
+            ",%.6f,%s,%u\n",
             field(c->label, label, sizeof label), c->workload.n, c->workload.tile, machine->ndevices, machine->memory,
             field(c->policy_text, policy, sizeof policy), c->evict->name, machine->seed, graph->ntasks,
             result->makespan, result->makespan > 0 ? sim_graph_flops(graph) / result->makespan * 1e-9 : 0,
@@ -36,7 +36,8 @@ void sim_print_csv(const sim_command *c, const sim_graph *graph, const sim_machi
             cost, machine->platform->name, machine->buffer, sim_graph_bytes(graph), total->reloads,
             (double)total->stall_ns * 1e-9, bounds->compute_s, bounds->critical_path_s, bounds->bus_s,
             machine->lookahead, (uint64_t)total->peak_bytes, total->spilled_bytes, result->spill_peak_bytes,
-            machine->cpus, machine->cores, result->cpu.tasks, (double)result->cpu.busy_ns * 1e-9);
+            machine->cpus, machine->cores, result->cpu.tasks, (double)result->cpu.busy_ns * 1e-9,
+            machine->recursive ? c->split_text ? c->split_text : "never" : "", result->splits);
 }
 
 static double ratio(double value, double bound)
@@ -76,10 +77,13 @@ void sim_print_table(const sim_command *c, const sim_graph *graph, const sim_mac
            machine->platform->name, machine->ndevices, machine->ndevices > 1 ? "s" : "",
            (double)machine->memory / unit.per, unit.name, c->policy_text, c->evict->name, machine->seed, graph->ntasks,
            graph->ndata, sim_graph_bytes(graph) / unit.per, unit.name);
-    printf("  makespan %12.6f s   %8.3f of the bound (compute %.6f s, critical path %.6f s, bus %.6f s)\n",
+    if (machine->recursive)
+        printf("  makespan %12.6f s\n  split    %12u tasks\n", result->makespan, result->splits);
+    else
+        printf("  makespan %12.6f s   %8.3f of the bound (compute %.6f s, critical path %.6f s, bus %.6f s)\n",
            result->makespan, ratio(result->makespan, bounds->time_s), bounds->compute_s, bounds->critical_path_s,
            bounds->bus_s);
-    if (machine->cpus)
+    if (machine->cpus || machine->recursive)
         printf("  loaded   %12.1f %s\n", loaded / unit.per, unit.name);
     else
         printf("  loaded   %12.1f %-4s%8.3f of the bound (%.1f %s)\n", loaded / unit.per, unit.name,

@@ -2,6 +2,7 @@
 #include "sim/command/usage.h"
 
 #include "sched/policy.h"
+#include "sched/split/split.h"
 #include "sim/graph/workload.h"
 #include "sim/platform.h"
 
@@ -13,7 +14,8 @@ void sim_print_usage(FILE *file)
           "Runs the scheduler and the memory manager in virtual time (SimGrid), on simulated machines.\n"
           "\n"
           "  --workload NAME[:...]  what to run, with n= (tiles per side), tile= (their order), depth=, density=, "
-          "element= (bytes), unit=1\n"
+          "element= (bytes),\n"
+          "                         unit=1, levels= (orders of tiles of a recursive one, such as 3840/1920/480)\n"
           "  --graph FILE           a run recorded with OMPDARTS_RECORD; options not given are as recorded\n"
           "  --platform NAME|FILE   the machine (default: pcie)\n"
           "  --devices K[:ACTIVE]   use the first K devices, or all (default: 1); of these ACTIVE at a time: policy "
@@ -23,6 +25,7 @@ void sim_print_usage(FILE *file)
           "  --mem SIZE             memory of each device, for example 500Mi (default: enough for all data)\n"
           "  --sched POLICY         scheduling policy, as in OMPDARTS_SCHED (default: darts)\n"
           "  --evict RULE           eviction rule, as in OMPDARTS_EVICT (default: auto)\n"
+          "  --split RULE           of a workload with levels=: which tasks are split (default: never)\n"
           "  --buffer B             tasks per task buffer (default: 3)\n"
           "  --lookahead SECONDS    work that a buffer may hold while its device loads nothing (default: 0)\n"
           "  --guard SIZE|auto      bound for data that live on devices only, as in OMPDARTS_GUARD (default: off)\n"
@@ -51,5 +54,8 @@ void sim_print_usage(FILE *file)
     fputs("\nPolicies:", file);
     for (const char *const *name = od_policy_names(); *name; name++)
         fprintf(file, " %s", *name);
+    fputs("\nSplitting rules:", file);
+    for (const char *const *name = od_split_names(); *name; name++)
+        fprintf(file, " %s%s", *name, od_split_find(*name)->takes_level ? "=L" : "");
     fputs("\n\nExit status: 0 success; 1 the simulation failed; 2 the command line was refused.\n", file);
 }

@@ -316,17 +316,18 @@ static const struct kind {
     void (*make)(const builder *b);
     uint32_t n, tile, depth;
     double density;
+    bool recursive; /* it may have levels= */
 } kinds[] = {
-    {"gemm2d", "2D product: n*n tasks read a block row and a block column", make_gemm2d, 40, 960, 4, 0},
-    {"gemm2d-random", "the same in random order", make_gemm2d_random, 40, 960, 4, 0},
-    {"pairs", "each task reads a random block row and block column", make_pairs, 40, 960, 4, 0},
-    {"sparse2d", "2D product of which a random part of the tasks is kept", make_sparse2d, 40, 960, 4, 0.02},
-    {"gemm3d", "3D product: n*n*n tasks of three tiles, updates of a tile in a chain", make_gemm3d, 12, 960, 0, 0},
-    {"gemm3d-set", "the same without dependences", make_gemm3d_set, 12, 960, 0, 0},
-    {"cholesky-set", "tasks of the Cholesky factorisation without dependences", make_cholesky_set, 20, 960, 0, 0},
-    {"cholesky", "tiled Cholesky factorisation", make_cholesky, 20, 1920, 0, 0},
-    {"lu", "tiled LU factorisation without pivoting", make_lu, 20, 1920, 0, 0},
-    {"qr", "tiled QR factorisation, flat tree", make_qr, 20, 1920, 0, 0},
+    {"gemm2d", "2D product: n*n tasks read a block row and a block column", make_gemm2d, 40, 960, 4, 0, false},
+    {"gemm2d-random", "the same in random order", make_gemm2d_random, 40, 960, 4, 0, false},
+    {"pairs", "each task reads a random block row and block column", make_pairs, 40, 960, 4, 0, false},
+    {"sparse2d", "2D product of which a random part of the tasks is kept", make_sparse2d, 40, 960, 4, 0.02, false},
+    {"gemm3d", "3D product: n*n*n tasks of three tiles, a chain of updates per tile", make_gemm3d, 12, 960, 0, 0, true},
+    {"gemm3d-set", "the same without dependences", make_gemm3d_set, 12, 960, 0, 0, false},
+    {"cholesky-set", "the tasks of the Cholesky factorisation alone", make_cholesky_set, 20, 960, 0, 0, false},
+    {"cholesky", "tiled Cholesky factorisation", make_cholesky, 20, 1920, 0, 0, true},
+    {"lu", "tiled LU factorisation without pivoting", make_lu, 20, 1920, 0, 0, true},
+    {"qr", "tiled QR factorisation, flat tree", make_qr, 20, 1920, 0, 0, false},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -384,6 +385,33 @@ static bool parse_fraction(const char *text, double *value)
     return end != text && !*end && *value > 0 && *value <= 1;
 }
 
+/* Orders of tiles, each of which divides the one before. */
+static bool parse_levels(const char *text, sim_workload *w)
+{
+    char copy[128], *rest = copy;
+    w->nlevels = 0;
+    if ((size_t)snprintf(copy, sizeof copy, "%s", text) >= sizeof copy)
+        return false;
+    for (char *order; (order = strsep(&rest, "/")); w->nlevels++) {
+        uint32_t *level = &w->level[w->nlevels];
+        if (w->nlevels == SIM_MOST_LEVELS || !parse_whole(order, 1, 65536, level))
+            return false;
+        if (w->nlevels > 0 && (*level >= level[-1] || level[-1] % *level != 0))
+            return false;
+    }
+    w->tile = w->level[0];
+    return w->level[0] / w->level[w->nlevels - 1] <= SIM_MOST_PARTS;
+}
+
+static od_status check_levels(const sim_workload *w, char *error, size_t size)
+{
+    if (!w->nlevels || (w->tile == w->level[0] && !w->unit && w->n <= SIM_MOST_RECURSIVE))
+        return OD_OK;
+    snprintf(error, size, "workload %s: levels= goes with neither tile=, unit=1 nor more than %d tiles per side",
+             w->name, SIM_MOST_RECURSIVE);
+    return OD_EINVAL;
+}
+
 static od_status parse_argument(const struct kind *kind, const char *name, const char *value, sim_workload *w,
                                 char *error, size_t size)
 {
@@ -402,6 +430,9 @@ static od_status parse_argument(const struct kind *kind, const char *name, const
     } else if (strcmp(name, "density") == 0 && kind->density > 0) {
         if (!parse_fraction(value, &w->density))
             allowed = "a number above 0 and up to 1, or percent";
+    } else if (strcmp(name, "levels") == 0 && kind->recursive) {
+        if (!parse_levels(value, w))
+            allowed = "orders of tiles such as 3840/1920/480, each of which divides the one before, down to an eighth";
     } else if (strcmp(name, "element") == 0) {
         if (!parse_whole(value, 1, 16, &w->element))
             allowed = "a whole number from 1 to 16";
@@ -411,8 +442,9 @@ static od_status parse_argument(const struct kind *kind, const char *name, const
         else
             w->unit = unit;
     } else {
-        snprintf(error, size, "workload %s has no argument '%s'; it has n=, tile=%s%s, element=, unit=", kind->name,
-                 name, kind->depth ? ", depth=" : "", kind->density > 0 ? ", density=" : "");
+        snprintf(error, size, "workload %s has no argument '%s'; it has n=, tile=%s%s%s, element=, unit=", kind->name,
+                 name, kind->depth ? ", depth=" : "", kind->density > 0 ? ", density=" : "",
+                 kind->recursive ? ", levels=" : "");
         return OD_EINVAL;
     }
     if (!allowed)
@@ -446,7 +478,7 @@ od_status sim_workload_parse(const char *text, sim_workload *workload, char *err
             *value++ = '\0';
         status = parse_argument(kind, argument, value ? value : "", workload, error, size);
     }
-    return status;
+    return status ? status : check_levels(workload, error, size);
 }
 
 void sim_workload_make(const sim_workload *workload, sim_graph *graph)

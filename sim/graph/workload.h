@@ -14,12 +14,18 @@
  *   cholesky-set   the tasks of the tiled Cholesky factorisation without dependences (thesis 3.4)
  *   cholesky, lu   right-looking tiled factorisations, LU without pivoting
  *   qr             tiled QR with a flat tree (Buttari et al., Parallel Computing 35, 2009)
+ *
+ * With levels= gemm3d, cholesky and lu are recursive: sim/recursion/recursion.h.
  */
 #ifndef OD_SIM_GRAPH_WORKLOAD_H
 #define OD_SIM_GRAPH_WORKLOAD_H
 
 #include "sim/graph/graph.h"
 #include "util/status.h"
+
+enum { SIM_MOST_LEVELS = 8,
+       SIM_MOST_PARTS = 8, /* blocks of the last level per side of a tile of the first */
+       SIM_MOST_RECURSIVE = 256 }; /* tiles per side of a recursive workload */
 
 typedef struct sim_workload {
     char name[32];
@@ -30,6 +36,8 @@ typedef struct sim_workload {
     uint32_t element; /* bytes of a number */
     bool unit;      /* every datum is one byte, every task takes one second: the papers' model */
     uint64_t seed;  /* of what is random */
+    uint32_t level[SIM_MOST_LEVELS]; /* orders of tiles, the first is `tile`; each divides the one before */
+    unsigned nlevels;                /* 0: not recursive */
 } sim_workload;
 
 enum { SIM_ELEMENT = 4 }; /* bytes, where nothing else is said: single precision */

@@ -33,6 +33,20 @@ grep -q "is a program, which would be replaced" "$work/err" || fail "--trace PRO
 refused "'luf' is an eviction rule" --workload lu:n=3 --sched darts+luf
 refused "not one of ignore, measure, add" --workload lu:n=3 --sched-time yes
 refused "is not an option" --workload lu:n=3 more
+recursive=(--workload cholesky:n=4,levels=3840/1920/480,element=8 --platform a100x2 --devices 2)
+refused "is for recursive workloads" --workload lu:n=3 --split never
+refused "did you mean gaspp" "${recursive[@]}" --split gasp
+refused "needs a level" "${recursive[@]}" --split level
+refused "the program has no level 3: its levels are 0 to 2" "${recursive[@]}" --split level=3
+refused "each of which divides the one before" --workload lu:levels=3840/1000
+refused "goes with neither --model=oracle" "${recursive[@]}" --model oracle
+for rule in never level=2 starve gaspp auto; do
+    sim "${recursive[@]}" --split "$rule" --cpu 60 --sched dmdas --quiet --csv - >"$work/split" || fail "--split $rule"
+    sim "${recursive[@]}" --split "$rule" --cpu 60 --sched dmdas --quiet --csv - | cmp - "$work/split" || fail "$rule: not the same"
+done
+sim "${recursive[@]}" --split level=2 --mem 400M --sched darts --trace "$work/recursive" >"$work/table" || fail "small memory"
+grep -q 'split * 140 tasks' "$work/table" || fail "20 tasks, then 120 of 1920: $(cat "$work/table")"
+[[ $(grep -c ^task "$work/recursive") -eq 5984 ]] || fail "32 tiles of 480: not all tasks have run"
 
 run=(--workload cholesky:n=8 --mem 300M --devices 2 --seed 7)
 sim "${run[@]}" --guard 1M --quiet --csv - >"$work/guarded" && sim "${run[@]}" --quiet --csv - | cmp - "$work/guarded" ||

@@ -74,11 +74,24 @@ bool od_host_commit(od_engine *e)
     return any;
 }
 
+/* There is one; of equals the first. */
+static od_task *take_most_urgent(od_engine *e)
+{
+    od_task *best = NULL;
+    od_list_each(node, &e->host_ready) {
+        od_task *t = od_container_of(node, od_task, link);
+        if (!best || t->priority > best->priority)
+            best = t;
+    }
+    od_list_remove(&e->host_ready, &best->link);
+    return best;
+}
+
 bool od_host_start(od_engine *e)
 {
     if (!e->host_ready.count || (unsigned)__builtin_popcountll(e->host_runs) == od_host_workers(e))
         return false;
-    od_task *t = od_container_of(od_list_pop_front(&e->host_ready), od_task, link);
+    od_task *t = take_most_urgent(e);
     od_stats_host_begin(e, t);
     t->state = OD_TASK_RUNNING;
     t->start_ns = od_engine_now(e);

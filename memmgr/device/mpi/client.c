@@ -30,9 +30,11 @@ struct od_ticket {
     int rank;   /* that answers */
     int source; /* of bytes between two devices; else -1 */
     atomic_int outcome;
+    bool failed;
     uint64_t result;
     void *into; /* where the answer's bytes belong, or NULL */
-    bool moves;  /* the end of the move ends the ticket */
+    unsigned waits; /* for an answer, for the end of a move: the answer to a PUT may come before the move is known to have
+                     * ended */
     od_move move;
 };
 
@@ -97,6 +99,13 @@ static void end_ticket(client *c, od_ticket *ticket, outcome how)
     pthread_cond_broadcast(&c->ended);
 }
 
+/* Likewise. */
+static void end_wait(client *c, od_ticket *ticket)
+{
+    if (--ticket->waits == 0)
+        end_ticket(c, ticket, ticket->failed ? FAILED : ENDED);
+}
+
 /* NULL: a rank is lost, or memory is short. */
 static od_ticket *open_ticket(client *c, int rank, int source)
 {
@@ -105,6 +114,7 @@ static od_ticket *open_ticket(client *c, int rank, int source)
     bool lost = c->lost[rank] || (source >= 0 && c->lost[source]);
     if (ticket && !lost) {
         ticket->id = ++c->next_id;
+        ticket->waits = 1;
         ticket->rank = rank;
         ticket->source = source;
         od_list_push_back(&c->open, &ticket->node);
@@ -171,20 +181,16 @@ static od_status mpi_memory(void *state, unsigned k, size_t *free_bytes, size_t 
 
 /* --- the back-end: copies --------------------------------------------------------------- */
 
-/* On the post's thread. The bytes of a GET have arrived; of a PUT the answer says so. */
+/* On the post's thread. */
 static void moved(od_move *move)
 {
-    od_ticket *ticket = move->arg;
-    if (!ticket->moves)
-        return;
     pthread_mutex_lock(&rank0.lock);
-    end_ticket(&rank0, ticket, ENDED);
+    end_wait(&rank0, move->arg);
     pthread_mutex_unlock(&rank0.lock);
 }
 
 static void move(client *c, od_ticket *ticket, bool sends, void *at, const od_mpi_message *message)
 {
-    ticket->moves = !sends;
     ticket->move = (od_move){.sends = sends,
                              .rank = ticket->rank,
                              .tag = message->tag,
@@ -209,6 +215,7 @@ static od_status put(client *c, const od_copy *copy, od_ticket **started)
     if (!ticket)
         return OD_EDEVICE;
     message.ticket = ticket->id;
+    ticket->waits += !few;
     od_post_send(c->post, rank, &message, from);
     if (!few)
         move(c, ticket, true, from, &message);
@@ -410,7 +417,8 @@ static void receive(void *arg, int rank, const od_mpi_message *message, const ch
         ticket->result = message->address;
         if (ticket->into && !message->failed)
             memcpy(ticket->into, behind, message->behind);
-        end_ticket(c, ticket, message->failed ? FAILED : ENDED);
+        ticket->failed |= message->failed != 0;
+        end_wait(c, ticket);
     }
     pthread_mutex_unlock(&c->lock);
 }
